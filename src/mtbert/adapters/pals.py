@@ -1,0 +1,123 @@
+"""Projected attention layers (PALs).
+
+What it does: beside each BERT layer, a task has a narrow attention layer of its own. The wide projections into and out
+of the narrow space belong to the task and are shared by all its layers, so that a task costs few weights.
+
+Formula: PA(h) = GELU(V_D MHA(V_E h)); the layer becomes LN(h_att + FFN(h_att) + PA(h)).
+
+Source: Stickland and Murray (2019), "BERT and PALs", section 3.3, without output projection in the attention; the
+authors' code and "minBERT and PALs" apply GELU after V_D, where the paper's formula prints none.
+
+Symbols: h `hidden`, the layer's input; d_s `dim`; V_E `down` (d_s x d), V_D `up` (d x d_s); n `heads`.
+
+Shapes: down and up one a task; query, key and value (d_s x d_s each, kept side by side as one d_s x 3 d_s product) one
+a task and layer. Weights of a task, biases apart: 2 d d_s + L 3 d_s^2 = 1,811,520 for d 768, d_s 204, L 12.
+
+Raises: SettingsError where a layer is named that the encoder does not have; heads that do not divide dim are refused by
+the settings.
+
+Prefer fewer `layers` with a larger `dim` ("half": dim 276 in the top half) where the lower layers should stay shared.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from mtbert.adapters.base import Adapter, Shape
+from mtbert.errors import SettingsError
+from mtbert.settings import Section
+
+
+class Settings(Section):
+    """Section `pals`.
+
+    Attributes:
+        dim: d_s, the width of the narrow attention.
+        heads: its attention heads.
+        layers: `all`, `top_half`, or the numbers of the layers that have a PAL, counted from 0 at the embeddings.
+        bias: whether the linear maps have biases (the authors' code: yes).
+        activation: `gelu` after V_D as in the authors' code, or `none` as in the paper's formula.
+        dropout: on the attention's weights, as in the authors' code; the reports do not tell theirs.
+    """
+
+    dim: int = Field(default=204, ge=1)
+    heads: int = Field(default=12, ge=1)
+    layers: Literal["all", "top_half"] | list[int] = "all"
+    bias: bool = True
+    activation: Literal["gelu", "none"] = "gelu"
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+
+    @model_validator(mode="after")
+    def _heads_divide_dim(self) -> "Settings":
+        if self.dim % self.heads:
+            allowed = ", ".join(str(heads) for heads in range(1, self.dim + 1) if self.dim % heads == 0)
+            raise ValueError(f"heads is {self.heads}, which does not divide dim, {self.dim}; allowed: {allowed}")
+        return self
+
+
+def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, dropout: nn.Module) -> Tensor:
+    """dropout(softmax(Q K^T / sqrt(d))) V; query, key, value and result [rows, heads, tokens, dim / heads].
+
+    Written out, since PyTorch's fused kernel for CPUs has a backward pass that takes a sixth of a whole training step
+    at this small size.
+    """
+    scores = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5  # [rows, heads, tokens, tokens]
+    weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1).to(value.dtype)
+    return dropout(weights) @ value
+
+
+class TaskPath(nn.Module):
+    """The PALs of one task."""
+
+    def __init__(self, settings: Settings, shape: Shape, layers: Sequence[int]) -> None:
+        super().__init__()
+        dim, bias = settings.dim, settings.bias
+        self.settings = settings
+        self.dropout = nn.Dropout(settings.dropout)
+        self.down = nn.Linear(shape.width, dim, bias=bias)
+        self.up = nn.Linear(dim, shape.width, bias=bias)
+        self.query_key_value = nn.ModuleDict({str(layer): nn.Linear(dim, 3 * dim, bias=bias) for layer in layers})
+        for linear in (self.down, self.up, *self.query_key_value.values()):
+            nn.init.normal_(linear.weight, std=shape.initializer_range)  # type: ignore[arg-type]
+            if bias:
+                nn.init.zeros_(linear.bias)  # type: ignore[arg-type]
+
+    def forward(self, layer: int, hidden: Tensor, mask: Tensor) -> Tensor:
+        """PA(h) of one layer; hidden and result [rows, tokens, width]."""
+        narrow = self.down(hidden)  # [rows, tokens, dim]
+        projected = self.query_key_value[str(layer)](narrow)  # [rows, tokens, 3 dim]
+        query, key, value = (
+            part.unflatten(-1, (self.settings.heads, -1)).transpose(1, 2)  # [rows, heads, tokens, dim / heads]
+            for part in projected.chunk(3, dim=-1)
+        )
+        attended = attention(query, key, value, mask, self.dropout)
+        widened = self.up(attended.transpose(1, 2).flatten(2))  # [rows, tokens, width]
+        return F.gelu(widened) if self.settings.activation == "gelu" else widened
+
+
+class ProjectedAttentionLayers(Adapter):
+    """One `TaskPath` a task."""
+
+    def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
+        super().__init__(shape, tasks)
+        self.layers = _layers(settings.layers, shape.layers)
+        self.paths = nn.ModuleDict({task: TaskPath(settings, shape, self.layers) for task in tasks})
+
+    def forward(self, task: str, layer: int, hidden: Tensor, mask: Tensor) -> Tensor | None:
+        """PA(h) where the layer has a PAL."""
+        return self.paths[task](layer, hidden, mask) if layer in self.layers else None
+
+
+def _layers(choice: str | list[int], count: int) -> tuple[int, ...]:
+    if choice == "all":
+        return tuple(range(count))
+    if choice == "top_half":
+        return tuple(range(count - count // 2, count))
+    layers = tuple(sorted({int(layer) for layer in choice}))
+    if not layers or layers[0] < 0 or layers[-1] >= count:
+        raise SettingsError(f"pals.layers is {choice}; the encoder has layers 0 to {count - 1}")
+    return layers

@@ -1,0 +1,1 @@
+"""Corpora: reading, checking, tokens and batches; and the generated sample."""

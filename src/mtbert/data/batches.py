@@ -1,0 +1,172 @@
+"""Token files to batches: built by length so that little of a batch is padding, in an order that a seed decides.
+
+Legend: batch examples of a step; rows sequences (as many as examples, or twice as many where pairs are bi-encoded: all
+first sentences, then all second ones); tokens the longest sequence of the batch.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from mtbert import seeding
+from mtbert.data import tokens
+from mtbert.errors import DataError
+from mtbert.tasks import Task
+
+POOL = 50  # batches among which examples are sorted by length: enough for little padding, few enough to stay random
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Examples of one task.
+
+    Shapes: input_ids, mask and token_types [rows, tokens] (int64), labels [batch] (float32; NaN where withheld).
+    """
+
+    task: str
+    ids: tuple[str, ...]
+    input_ids: Tensor
+    mask: Tensor
+    token_types: Tensor
+    labels: Tensor
+    sequences: int
+
+    def to(self, device: torch.device) -> "Batch":
+        """The same batch on another device."""
+        moved = {name: getattr(self, name).to(device) for name in ("input_ids", "mask", "token_types", "labels")}
+        return replace(self, **moved)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+Row = tuple[tuple[np.ndarray, int], ...]  # an example's sequences: their ids, and where the second part of each starts
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Ids of the tokens that frame a sequence."""
+
+    start: int
+    end: int
+    padding: int
+
+
+class Examples:
+    """The examples of one task and split, as sequences of token ids."""
+
+    def __init__(
+        self, table: pd.DataFrame, task: Task, encoding: Literal["cross", "bi"], marks: Marks, limit: int
+    ) -> None:
+        self.task = task
+        self.ids = tuple(table["id"])
+        self.labels = table["label"].to_numpy(dtype=np.float64)
+        self.marks = marks
+        self.rows = _sequences(table, task, encoding, marks, limit)
+        self.lengths = np.array([max(len(ids) for ids, _ in row) for row in self.rows])
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def batch(self, picks: Sequence[int]) -> Batch:
+        """The batch of the examples with these numbers, in this order."""
+        sequences = len(self.rows[0])
+        rows = [self.rows[pick][position] for position in range(sequences) for pick in picks]
+        longest = max(len(ids) for ids, _ in rows)
+        input_ids = np.full((len(rows), longest), self.marks.padding, dtype=np.int64)
+        mask = np.zeros_like(input_ids)
+        token_types = np.zeros_like(input_ids)
+        for number, (ids, second) in enumerate(rows):
+            input_ids[number, : len(ids)] = ids
+            mask[number, : len(ids)] = 1
+            token_types[number, second : len(ids)] = 1
+        return Batch(
+            self.task.name,
+            tuple(self.ids[pick] for pick in picks),
+            torch.from_numpy(input_ids),
+            torch.from_numpy(mask),
+            torch.from_numpy(token_types),
+            torch.from_numpy(self.labels[list(picks)].astype(np.float32)),
+            sequences,
+        )
+
+    def in_order(self, size: int, most_rows: int | None = None) -> Iterator[tuple[np.ndarray, Batch]]:
+        """Every example once, longest together: the numbers of a batch's examples and the batch, for evaluation."""
+        count = len(self) if most_rows is None else min(most_rows, len(self))
+        order = np.argsort(-self.lengths[:count], kind="stable")
+        for start in range(0, count, size):
+            picks = order[start : start + size]
+            yield picks, self.batch(picks.tolist())
+
+
+def _sequences(table: pd.DataFrame, task: Task, encoding: str, marks: Marks, limit: int) -> list[Row]:
+    frame = (marks.start, marks.end, limit)
+    if not task.is_pair:
+        return [(_compact(tokens.single(first, *frame)),) for first in table["tokens1"]]
+    pairs = zip(table["tokens1"], table["tokens2"], strict=True)
+    if encoding == "cross":
+        return [(_compact(tokens.crossed(first, second, *frame)),) for first, second in pairs]
+    return [tuple(_compact(tokens.single(sentence, *frame)) for sentence in pair) for pair in pairs]
+
+
+def _compact(sequence: tuple[list[int], int]) -> tuple[np.ndarray, int]:
+    """A corpus of Python integers would take ten times the memory."""
+    ids, second = sequence
+    return np.array(ids, dtype=np.int32), second
+
+
+class Stream:
+    """Batches of one task without end: pass after pass over its examples, each in an order of its own.
+
+    Pass k's batches depend on the seed and on k alone, so batch number n is the same whether or not the run was resumed
+    before it. Every example comes once a pass; a pass may end with a smaller batch.
+    """
+
+    def __init__(self, examples: Examples, size: int, seed: int) -> None:
+        self.examples = examples
+        self.size = size
+        self.seed = seed
+        self.drawn = 0
+        self._current: tuple[int, list[list[int]]] = (-1, [])
+
+    @property
+    def batches_per_pass(self) -> int:
+        """Batches in which every example comes once."""
+        return -(-len(self.examples) // self.size)
+
+    def next(self) -> Batch:
+        """The next batch."""
+        number, position = divmod(self.drawn, self.batches_per_pass)
+        if self._current[0] != number:
+            generator = seeding.stream(self.seed, "order", self.examples.task.name, number)
+            self._current = (number, batches_by_length(self.examples.lengths, self.size, generator))
+        self.drawn += 1
+        return self.examples.batch(self._current[1][position])
+
+
+def batches_by_length(lengths: np.ndarray, size: int, generator: np.random.Generator) -> list[list[int]]:
+    """Numbers of the examples of each batch: random pools of 50 batches, sorted by length within, batches shuffled.
+
+    Every number from 0 to len(lengths) - 1 comes exactly once; at most one batch is smaller than `size`.
+    """
+    order = generator.permutation(len(lengths))
+    batches: list[list[int]] = []
+    for start in range(0, len(order), POOL * size):
+        pool = order[start : start + POOL * size]
+        pool = pool[np.argsort(lengths[pool], kind="stable")]
+        batches += [pool[at : at + size].tolist() for at in range(0, len(pool), size)]
+    return [batches[position] for position in generator.permutation(len(batches))]
+
+
+def load(file: Path, task: Task, encoding: Literal["cross", "bi"], marks: Marks, limit: int) -> Examples:
+    """The examples of a file that `preprocess` wrote; DataError where there are none."""
+    table = pd.read_parquet(file, columns=["id", "label", "tokens1", "tokens2"])
+    if table.empty:
+        raise DataError(f"{file} holds no examples")
+    return Examples(table, task, encoding, marks, limit)

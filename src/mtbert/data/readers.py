@@ -1,0 +1,288 @@
+"""Readers for the corpora in their own formats: the course's CSV files, and the JSON lines of SNLI and MNLI.
+
+A fault of the whole file (missing, empty, not UTF-8, not this format, a missing column) is a DataError with file and
+line. A fault of a single row is a refusal: the row is left out, counted, and listed with its line and the reason.
+Nothing else is ever left out, and no text is changed.
+
+Files are read row by row. The course's files go through Python's `csv`, not pandas: pandas reads a question such as
+"NA" or "null" as a missing value, gives no line numbers, and turns one faulty label into a column of text. On the
+course's files both find the same rows. Their reviews and questions were quoted more than once when they were made, so
+quotation marks are left over in the text; these are part of the data, and stay.
+"""
+
+import csv
+import itertools
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from mtbert.errors import DataError
+from mtbert.tasks import Split, Task
+
+if TYPE_CHECKING:
+    from _csv import Reader
+
+LONGEST_FIELD = 2**24  # characters; csv's own limit of 131,072 is less than some documents
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)  # float() also takes "nan", "inf" and "1_0"
+LONGEST_SHOWN = 60  # characters of a faulty value in a message
+NO_CONSENSUS = "-"  # gold_label of SNLI and MNLI where the annotators did not agree
+
+
+class Refusal(NamedTuple):
+    """A row that is left out: the line it starts on (from 1), its id where it has one, and the reason."""
+
+    line: int
+    id: str
+    reason: str
+
+
+class Example(NamedTuple):
+    """A row that is kept; `sentence2` is None for one-sentence tasks, `label` where the file has no labels."""
+
+    id: str
+    sentence1: str
+    sentence2: str | None
+    label: float | None
+    line: int
+
+
+class Record(NamedTuple):
+    """A row as it stands in the file, not yet checked: the line it starts on, its id, and its fields by column."""
+
+    line: int
+    id: Any
+    fields: dict[str, Any]
+
+
+class Table(NamedTuple):
+    """A file whose format and columns are right: whether it has labels, and its rows."""
+
+    labelled: bool
+    rows: Iterator[Record | Refusal]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """One file, read.
+
+    Attributes:
+        rows: columns id, sentence1, sentence2 (strings, null for one-sentence tasks), label (float64, null where the
+            file has no labels) and line (int64, from 1, where the row starts).
+        refused: the rows that were left out, in the order of the file.
+    """
+
+    task: Task
+    split: Split
+    path: Path
+    rows: pd.DataFrame
+    refused: list[Refusal]
+
+    @property
+    def read(self) -> int:
+        """Number of rows in the file, kept or refused."""
+        return len(self.rows) + len(self.refused)
+
+
+def read(data_dir: Path, task: Task, split: Split) -> Corpus:
+    """Read one split of a task from its file below `data_dir`.
+
+    Raises:
+        DataError: the file is missing, is not what it should be, or holds no row that can be used.
+    """
+    path = data_dir / task.files[split]
+    kept: list[Example] = []
+    refused: list[Refusal] = []
+    for row in stream(path, task, split):
+        if isinstance(row, Refusal):
+            refused.append(row)
+        else:
+            kept.append(row)
+    if not kept:
+        raise DataError(f"{path}: {_why_none(refused)}")
+    return Corpus(task, split, path, _frame(kept), refused)
+
+
+def _why_none(refused: list[Refusal]) -> str:
+    if not refused:
+        return "it holds no rows"
+    first = refused[0]
+    return f"none of its {len(refused)} rows can be used; the first, on line {first.line}: {first.reason}"
+
+
+def stream(path: Path, task: Task, split: Split) -> Iterator[Example | Refusal]:
+    """Yield the rows of a file one by one, as examples or refusals; raises DataError as `read` does."""
+    if not path.is_file():
+        raise DataError(f"{path}: no such file")
+    if not path.stat().st_size:
+        raise DataError(f"{path}: it is empty")
+    table = FORMATS[task.reader](path, task, split)
+    line_of: dict[str, int] = {}
+    for row in table.rows:
+        if isinstance(row, Refusal):
+            yield row
+            continue
+        faults = _faults(row, task, table.labelled)
+        if not faults and line_of.setdefault(row.id, row.line) != row.line:
+            faults = [f"its id is that of line {line_of[row.id]}"]
+        if faults:
+            yield Refusal(row.line, row.id if isinstance(row.id, str) else "", "; ".join(faults))
+        else:
+            yield _example(row, task, table.labelled)
+
+
+def _example(record: Record, task: Task, labelled: bool) -> Example:
+    sentences = [record.fields[name] for name in task.sentences]
+    label = None
+    if labelled:
+        word = record.fields[task.label]
+        label = float(task.labels[word] if task.labels else word)
+    return Example(record.id, sentences[0], sentences[1] if task.is_pair else None, label, record.line)
+
+
+def _faults(record: Record, task: Task, labelled: bool) -> list[str]:
+    """Everything that is wrong with a row."""
+    label = record.fields.get(task.label)
+    faults = [_fault_of_text(name, record.fields.get(name)) for name in task.sentences]
+    faults.append(_fault_of_text("its id", record.id))
+    if labelled:
+        faults.append(_fault_of_label(task, label))
+    elif label is not None:
+        faults.append(f"it has a {task.label}, and the first row has none")
+    return [fault for fault in faults if fault]
+
+
+def _fault_of_text(name: str, text: object) -> str | None:
+    if not isinstance(text, str):
+        return f"{name} is {_shown(text)}; allowed: text"
+    if not any(character.isprintable() and not character.isspace() for character in text):
+        return f"{name} is empty"
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:  # JSON can spell half of a surrogate pair, which no file can hold
+        return f"{name} holds {text[error.start]!r}, which is no character"
+    return None
+
+
+def _fault_of_label(task: Task, label: object) -> str | None:
+    if task.labels and label == NO_CONSENSUS:
+        return f"{task.label} is '{NO_CONSENSUS}': the annotators did not agree"
+    if isinstance(label, str) and (label in task.labels if task.labels else _is_label(task, label.strip())):
+        return None
+    return f"{task.label} is {_shown(label)}; allowed: {_allowed(task)}"
+
+
+def _is_label(task: Task, text: str) -> bool:
+    if not NUMBER.fullmatch(text):
+        return False
+    number = float(text)
+    return task.lowest <= number <= task.highest if task.kind == "score" else number in range(task.classes)
+
+
+def _allowed(task: Task) -> str:
+    if task.kind == "score":
+        return f"a number from {task.lowest:g} to {task.highest:g}"
+    return ", ".join(task.labels) or ", ".join(str(index) for index in range(task.classes))
+
+
+def _shown(value: object) -> str:
+    text = "missing" if value is None else repr(value)
+    return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
+
+
+def _course(path: Path, task: Task, split: Split) -> Table:
+    """The course's format: tab separated with a header, quoted fields, doubled quotes, line breaks inside quotes.
+
+    The test files of SST and CFIMDB have one index column more, and "0" as its title: columns go by name.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
+    reader = csv.reader(_lines(path), delimiter="\t", strict=True)
+    try:
+        header = next(reader, [])
+    except csv.Error as error:
+        raise DataError(f"{path}:1: not a header of tab-separated columns: {error}") from error
+    return Table(_has_labels(path, header, "id", task, split), _course_rows(path, reader, header))
+
+
+def _course_rows(path: Path, reader: "Reader", header: list[str]) -> Iterator[Record | Refusal]:
+    while True:
+        line = reader.line_num + 1
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            if reader.line_num > line:  # how many rows the open quote has swallowed cannot be told
+                raise DataError(
+                    f"{path}:{line}: a quoted field starts in this row and does not end properly "
+                    f"(read up to line {reader.line_num}: {error}); double the quotation marks inside quoted fields"
+                ) from error
+            yield Refusal(line, "", f"not a row of tab-separated fields: {error}")
+            continue
+        if len(fields) == len(header):
+            record = dict(zip(header, fields, strict=True))
+            yield Record(line, record["id"], record)
+        elif fields:  # an empty line is no row
+            lines = f" (lines {line} to {reader.line_num})" if reader.line_num > line else ""
+            yield Refusal(line, "", f"it has {len(fields)} fields{lines}; the header has {len(header)}")
+
+
+def _nli(path: Path, task: Task, split: Split) -> Table:
+    """The format of SNLI and MNLI: one JSON object a line, with an id under `pairID`."""
+    rows = _nli_rows(path)
+    first = next(rows, None)
+    if not isinstance(first, Record):
+        raise DataError(f"{path}:{first.line if first else 1}: not a file of JSON lines; each line is one JSON object")
+    return Table(_has_labels(path, list(first.fields), "pairID", task, split), itertools.chain([first], rows))
+
+
+def _nli_rows(path: Path) -> Iterator[Record | Refusal]:
+    for line, text in enumerate(_lines(path), 1):
+        if not text.strip():
+            continue
+        try:
+            record = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            yield Refusal(line, "", f"not JSON: {error}")
+            continue
+        if isinstance(record, dict):
+            yield Record(line, record.get("pairID"), record)
+        else:
+            yield Refusal(line, "", f"it is {_shown(record)}; allowed: a JSON object")
+
+
+def _has_labels(path: Path, columns: list[str], identifier: str, task: Task, split: Split) -> bool:
+    """Whether the file has labels, which only test files may lack; DataError if a column is missing or doubled."""
+    needed = [identifier, *task.sentences, *([] if split == "test" else [task.label])]
+    faulty = [name for name in needed if columns.count(name) != 1]
+    if faulty:
+        raise DataError(
+            f"{path}:1: needs one column each of {', '.join(needed)}; "
+            f"missing or doubled: {', '.join(faulty)}; it has {_shown(columns)}"
+        )
+    return task.label in columns
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """The lines of a UTF-8 file with their line ends, without a byte order mark; decoded singly, to name the line."""
+    with path.open("rb") as handle:
+        for number, line in enumerate(handle, 1):
+            try:
+                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise DataError(
+                    f"{path}:{number}: byte 0x{line[error.start]:02x} at position {error.start + 1} of the line "
+                    "is not UTF-8; files must be UTF-8 text"
+                ) from error
+
+
+def _frame(examples: list[Example]) -> pd.DataFrame:
+    types = {"id": "string", "sentence1": "string", "sentence2": "string", "label": "float64", "line": "int64"}
+    return pd.DataFrame(examples, columns=list(types)).astype(types)
+
+
+FORMATS: dict[str, Callable[[Path, Task, Split], Table]] = {"course": _course, "nli": _nli}

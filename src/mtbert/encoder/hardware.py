@@ -1,0 +1,45 @@
+"""Which device and which precision to compute in: one rule for pretraining and training."""
+
+from typing import Literal
+
+import torch
+
+from mtbert.errors import SettingsError
+
+DEVICES = ("auto", "cpu", "cuda", "mps")
+PRECISIONS = ("auto", "bf16", "fp32")
+
+# Where a processor multiplies bf16 itself, as torch.cpu.get_capabilities names it (x86 and Arm); elsewhere bf16 is
+# emulated and slower than fp32.
+_CPU_BF16 = ("amx_bf16", "avx512_bf16", "sve_bf16")
+
+
+def device(setting: str) -> torch.device:
+    """The device of that setting; auto: CUDA, else Apple's, else the CPU. SettingsError where it is not there."""
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if setting == "auto":
+        return torch.device(next(name for name in ("cuda", "mps", "cpu") if there[name]))
+    if setting not in DEVICES:
+        raise SettingsError(f"device is {setting!r}; allowed: {', '.join(DEVICES)}")
+    if not there[setting]:
+        found = ", ".join(name for name in there if there[name])
+        raise SettingsError(f"device is {setting}, but this machine has none that torch can use; it has: {found}")
+    return torch.device(setting)
+
+
+def precision(setting: str, device: torch.device) -> Literal["bf16", "fp32"]:
+    """The precision of that setting on that device; auto: bf16 where the hardware has it, else fp32."""
+    if setting not in PRECISIONS:
+        raise SettingsError(f"precision is {setting!r}; allowed: {', '.join(PRECISIONS)}")
+    if setting == "auto":
+        return "bf16" if _has_bf16(device) else "fp32"
+    return "bf16" if setting == "bf16" else "fp32"
+
+
+def _has_bf16(device: torch.device) -> bool:
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    if device.type == "cpu":
+        capabilities = torch.cpu.get_capabilities()
+        return any(capabilities.get(name, False) for name in _CPU_BF16)
+    return False

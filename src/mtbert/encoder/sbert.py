@@ -1,0 +1,148 @@
+"""SBERT pretraining: sentence embeddings from entailment pairs, with multiple negatives ranking (MNR).
+
+What it does: each premise and its entailed sentence are embedded on their own (mean over tokens); every other second
+sentence of the batch is a negative.
+
+Formula: -1/K sum_i log softmax_j(s cos(u_i, v_j))_i over a batch of K pairs.
+
+Source: pals-for-pals, section 4.3 and equation 5; Reimers and Gurevych (2019); Henderson et al. (2017).
+
+Symbols: K batch_size; u, v the embeddings [K, width] of the two sentences; s scale.
+
+Raises: EncoderError where the base encoder is not there; DataError where a corpus is not, or holds no pair.
+"""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from datasets import Dataset
+from sentence_transformers import (
+    SentenceTransformer,
+    SentenceTransformerTrainer,
+    SentenceTransformerTrainingArguments,
+)
+from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
+from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+from sentence_transformers.sentence_transformer.training_args import BatchSamplers
+
+from mtbert import files, metrics, seeding
+from mtbert.encoder import hardware, loading
+from mtbert.encoder.sources import SbertSettings
+from mtbert.errors import DataError
+from mtbert.tasks import ENTAILMENT
+
+COLUMNS = {"sentence1": "anchor", "sentence2": "positive"}
+LOSSES_SHOWN = 20  # how often the loss is printed in the course of the training
+
+
+def pretrain(settings: SbertSettings, build: Path) -> None:
+    """Train `build/encoders/base` on the entailment pairs of `build/data`; write `build/encoders/sbert`, whole or not.
+
+    The result loads with SentenceTransformer(path), with AutoModel.from_pretrained(path) and with `loading.load`.
+    metrics.json beside it: Pearson's r of cosine and label on the sts dev set before and after, pairs and steps.
+    """
+    base, out = build / "encoders" / "base", build / "encoders" / "sbert"
+    base_card = loading.card(base)
+    chosen = pairs(build / "data", settings)
+    model = sentence_model(base, settings)
+    before = sts_pearson(model, build / "data")
+    steps = _train(model, chosen, settings)
+    after = sts_pearson(model, build / "data")
+    with files.new_directory(out) as partial, loading.quiet():
+        model.save(str(partial), create_model_card=False)
+        encoder = loading.bert(partial)
+        loading.save_tokenizer(loading.vocabulary(base), encoder.config.max_position_embeddings, partial)
+        origin = f"{base_card['name']}, then SBERT pretraining on entailment pairs of {' and '.join(settings.corpora)}"
+        loading.write_card(partial, "sbert", origin, base_card["note"], encoder)
+        scores = {"sts_dev_pearson_before": before, "sts_dev_pearson_after": after}
+        files.write_json(partial / "metrics.json", {**scores, "pairs": len(chosen), "steps": steps})
+
+
+def pairs(data: Path, settings: SbertSettings) -> pd.DataFrame:
+    """Entailment pairs of the corpora, each once, in random order: columns anchor and positive, `max_pairs` at most."""
+    table = pd.concat([_entailed(data / corpus / "train.parquet") for corpus in settings.corpora])
+    table = table.drop_duplicates(ignore_index=True)
+    order = seeding.stream(settings.seed, "sbert", "pairs").permutation(len(table))[: settings.max_pairs]
+    if len(order) < 2:
+        raise DataError(f"{data}: {len(order)} entailment pairs in {', '.join(settings.corpora)}, but 2 are needed")
+    return table.iloc[order].reset_index(drop=True)
+
+
+def _entailed(path: Path) -> pd.DataFrame:
+    rows = _rows(path).dropna()
+    wanted = (rows["label"] == ENTAILMENT["entailment"]) & (rows["sentence1"] != "") & (rows["sentence2"] != "")
+    return rows.loc[wanted, ["sentence1", "sentence2"]].rename(columns=COLUMNS)
+
+
+def _rows(path: Path) -> pd.DataFrame:
+    if not path.is_file():
+        raise DataError(f"{path} is missing: the corpus is not in data_dir, or was not preprocessed")
+    return pd.read_parquet(path, columns=["sentence1", "sentence2", "label"])
+
+
+def sentence_model(directory: Path, settings: SbertSettings) -> SentenceTransformer:
+    """The encoder of that directory as a model of sentences: mean over its tokens."""
+    loading.check(directory)
+    longest = files.read_json(directory / loading.CONFIG)["max_position_embeddings"]
+    with loading.quiet():
+        words = Transformer(str(directory), max_seq_length=min(settings.max_tokens, longest))
+    pooling = Pooling(words.get_embedding_dimension(), pooling_mode="mean")
+    return SentenceTransformer(modules=[words, pooling], device=str(hardware.device(settings.device)))
+
+
+def sts_pearson(model: SentenceTransformer, data: Path) -> float:
+    """Pearson's r of cosine and label over the sts dev set."""
+    rows = _rows(data / "sts" / "dev.parquet").dropna()
+    first, second = (
+        model.encode(rows[column].tolist(), normalize_embeddings=True, show_progress_bar=False)
+        for column in ("sentence1", "sentence2")
+    )  # [rows, width] each
+    cosines = np.sum(np.asarray(first) * np.asarray(second), axis=1)  # [rows]
+    return metrics.pearson(rows["label"].tolist(), cosines.tolist())
+
+
+class _Trainer(SentenceTransformerTrainer):
+    """The library's trainer without its model card, which is not written here."""
+
+    def add_model_card_callback(self, default_args_dict: dict[str, Any]) -> None:
+        """Add none: the place that the library documents for that."""
+
+
+def _train(model: SentenceTransformer, chosen: pd.DataFrame, settings: SbertSettings) -> int:
+    """Train the model in place; the number of steps."""
+    with tempfile.TemporaryDirectory() as scratch:
+        trainer = _Trainer(
+            model=model,
+            args=_arguments(settings, len(chosen), scratch),
+            train_dataset=Dataset.from_pandas(chosen),
+            loss=MultipleNegativesRankingLoss(model, scale=settings.scale),
+        )
+        trainer.train()
+    return trainer.state.global_step
+
+
+def _arguments(settings: SbertSettings, count: int, scratch: str) -> SentenceTransformerTrainingArguments:
+    device = hardware.device(settings.device)
+    steps = settings.epochs * -(-count // settings.batch_size)
+    arguments = SentenceTransformerTrainingArguments(
+        output_dir=scratch,
+        num_train_epochs=settings.epochs,
+        per_device_train_batch_size=settings.batch_size,
+        learning_rate=settings.learning_rate,
+        warmup_steps=round(settings.warmup * steps),
+        weight_decay=settings.weight_decay,
+        seed=seeding.derive(settings.seed, "sbert", "training") % 2**32,  # NumPy takes 32 bits
+        # The same sentence twice in a batch would be its own negative.
+        batch_sampler=BatchSamplers.NO_DUPLICATES,
+        bf16=hardware.precision(settings.precision, device) == "bf16",
+        use_cpu=device.type == "cpu",
+        dataloader_pin_memory=device.type == "cuda",
+        logging_steps=max(1, steps // LOSSES_SHOWN),
+        save_strategy="no",
+        report_to="none",
+    )
+    arguments._n_gpu = min(arguments.n_gpu, 1)  # several GPUs would each see a part of a batch, and fewer negatives
+    return arguments

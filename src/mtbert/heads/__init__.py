@@ -1,0 +1,15 @@
+"""Pooled embeddings to predictions and loss: every head is one line here and one file beside this one."""
+
+from mtbert.heads import linear, mlp, squared_cosine
+from mtbert.heads.base import Head
+from mtbert.registry import Registry, Technique
+from mtbert.settings import NoOptions
+
+HEADS: Registry[Head] = Registry(
+    "head",
+    {
+        "linear": Technique(linear.Settings, linear.LinearHead),
+        "mlp": Technique(mlp.Settings, mlp.MlpHead),
+        "squared_cosine": Technique(NoOptions, squared_cosine.SquaredCosineHead),
+    },
+)

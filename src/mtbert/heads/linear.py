@@ -1,0 +1,35 @@
+"""Linear head: dropout, then one linear layer.
+
+Formula: o = W dropout([e_1, e_2]) + b, with e_2 only where a pair is bi-encoded.
+
+Source: Devlin et al. (2019), section 4.1; the CS224N handout.
+
+Prefer `mlp` where the encoder is frozen and the head must do the work.
+"""
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from mtbert.heads.base import Head
+from mtbert.settings import Section
+from mtbert.tasks import Task
+
+
+class Settings(Section):
+    """Section `linear`: dropout before the layer."""
+
+    dropout: float = Field(default=0.3, ge=0, lt=1)
+
+
+class LinearHead(Head):
+    """Dropout and one linear layer."""
+
+    def __init__(self, settings: Settings, task: Task, width: int, embeddings: int) -> None:
+        super().__init__(task, width, embeddings)
+        self.dropout = nn.Dropout(settings.dropout)
+        self.linear = nn.Linear(self.inputs, self.outputs)
+
+    def forward(self, *embeddings: Tensor) -> Tensor:
+        """Outputs [batch, size]."""
+        return self.linear(self.dropout(torch.cat(embeddings, dim=-1)))

@@ -1,0 +1,74 @@
+"""The multi-task model: an encoder, an adapter and one head a task, all handed in."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from torch import Tensor, nn
+
+from mtbert.adapters.base import Adapter
+from mtbert.data.batches import Batch
+from mtbert.encoder.bert import Encoder
+from mtbert.encoder.pooling import pool
+from mtbert.heads.base import Head
+from mtbert.settings import Pooling
+
+
+class MultitaskModel(nn.Module):
+    """One shared encoder, an adapter beside its layers, a head for each task."""
+
+    def __init__(
+        self, encoder: Encoder, adapter: Adapter, heads: Mapping[str, Head], pooling: Mapping[str, Pooling]
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.adapter = adapter
+        self.heads = nn.ModuleDict(heads)
+        self.pooling = dict(pooling)
+
+    def head(self, task: str) -> Head:
+        """The head of a task."""
+        return self.heads[task]  # type: ignore[return-value]
+
+    def embeddings(self, batch: Batch, noise: Tensor | None = None) -> tuple[Tensor, ...]:
+        """One embedding [batch, width] for each sequence of an example: two where a pair is bi-encoded, else one.
+
+        `noise` [rows, tokens, width] is added to the word embeddings.
+        """
+        words = self.encoder.words(batch.input_ids)
+        beside = partial(self.adapter, batch.task)
+        hidden = self.encoder(words if noise is None else words + noise, batch.token_types, batch.mask, beside)
+        pooled = pool(self.pooling[batch.task], self.encoder, hidden, batch.mask)  # [rows, width]
+        return pooled.chunk(batch.sequences)
+
+    def forward(self, batch: Batch, noise: Tensor | None = None) -> Tensor:
+        """The head's outputs [batch, size], in fp32."""
+        return self.head(batch.task)(*self.embeddings(batch, noise)).float()
+
+    def loss(self, batch: Batch, outputs: Tensor) -> Tensor:
+        """The task's own loss, a mean over the batch."""
+        return self.head(batch.task).loss(outputs, batch.labels)
+
+    def parts(self) -> dict[str, list[nn.Parameter]]:
+        """Parameters by the names that `training.trainable` uses."""
+        return {
+            **self.encoder.parts(),
+            "adapters": list(self.adapter.parameters()),
+            "heads": list(self.heads.parameters()),
+        }
+
+    def train_only(self, names: Sequence[str]) -> list[nn.Parameter]:
+        """Freeze all but the named parts; the parameters that are left to train, each once, in the model's order."""
+        parts = self.parts()
+        chosen = {id(parameter) for name in names for parameter in parts[name]}
+        for parameter in self.parameters():
+            parameter.requires_grad_(id(parameter) in chosen)
+        return [parameter for parameter in self.parameters() if parameter.requires_grad]
+
+    def sizes(self) -> dict[str, int]:
+        """How many weights the encoder has, how many adapters and heads add, and how many are trained now."""
+        encoder = sum(p.numel() for p in self.encoder.parameters())
+        return {
+            "encoder": encoder,
+            "added": sum(p.numel() for p in self.parameters()) - encoder,
+            "trained": sum(p.numel() for p in self.parameters() if p.requires_grad),
+        }

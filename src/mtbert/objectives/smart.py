@@ -1,0 +1,132 @@
+"""SMART: smoothness-inducing adversarial regularisation with the momentum Bregman proximal point method.
+
+What it does: the outputs should change little when the word embeddings are moved a little in the worst direction (the
+adversarial term), and when the weights move on from a moving average of themselves (the Bregman term).
+
+Formula: term = weight * l_s(f(x; theta), f(x~; theta)) + bregman * l_s(f(x; theta), f(x; theta~)), where
+    x~ = x + v, v ~ N(0, sigma^2);  repeat steps times: g = grad of l_s by x~;  x~ = Pi(x~ + eta g / |g|_p)
+with Pi the projection to |x~ - x|_p <= epsilon, and theta~ = (1 - beta) theta + beta theta~ after each update.
+l_s is the symmetrised KL divergence for classes, the squared error for scores.
+
+Source: Jiang et al. (2020), "SMART", section 3 and Algorithm 1, as "Pals for PALs", appendix A.1, uses it.
+
+Symbols: sigma `noise`, eta `step_size`, epsilon `radius`, T_x~ `steps`, p `norm`, lambda_s `weight`, mu `bregman`,
+beta `momentum`. The report names T_x~ 1, sigma 1e-5, eta 1e-3, epsilon 1e-6; lambda_s, mu and beta are Jiang et al.'s
+(their section 4.1 and code: 1, 1, 0.99).
+
+Shapes: noise and its gradient [rows, tokens, width]; the norm is taken over each token's vector, as in the authors'
+code.
+
+Mind that with dropout on, as in the authors' code, the two passes have masks of their own, so that both terms also ask
+for agreement between dropout masks; at the report's radius of 1e-6 that is nearly all they ask for. In bf16 the words
+themselves stay fp32, but what follows rounds such small differences away.
+
+Raises: SettingsError for a radius that is not positive, by its type.
+"""
+
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field
+from torch import Tensor
+
+from mtbert.objectives.base import Batch, MultitaskModel
+from mtbert.settings import Section
+from mtbert.tasks import TASKS
+
+Norm = Literal["infinity", "l2", "l1"]
+TINY = 1e-12  # keeps a gradient of zero from being divided by zero
+
+
+class Settings(Section):
+    """Section `smart`; see the module's symbols."""
+
+    weight: float = Field(default=1.0, ge=0)
+    bregman: float = Field(default=1.0, ge=0)
+    momentum: float = Field(default=0.99, ge=0, lt=1)
+    noise: float = Field(default=1e-5, gt=0)
+    step_size: float = Field(default=1e-3, gt=0)
+    radius: float = Field(default=1e-6, gt=0)
+    steps: int = Field(default=1, ge=1)
+    norm: Norm = "infinity"
+
+
+def symmetrised_kl(first: Tensor, second: Tensor) -> Tensor:
+    """KL(p | q) + KL(q | p), a mean over the batch; log-probabilities [batch, classes]."""
+    forward = F.kl_div(second, first, reduction="batchmean", log_target=True)
+    return forward + F.kl_div(first, second, reduction="batchmean", log_target=True)
+
+
+def vector_norm(vectors: Tensor, norm: Norm) -> Tensor:
+    """The norm of each token's vector [..., width] -> [..., 1]."""
+    order = {"infinity": torch.inf, "l2": 2, "l1": 1}[norm]
+    return torch.linalg.vector_norm(vectors, ord=order, dim=-1, keepdim=True)
+
+
+def project(noise: Tensor, radius: float, norm: Norm) -> Tensor:
+    """The nearest noise whose vectors have a norm of at most `radius`.
+
+    For the infinity norm every coordinate is cut; for l2 the vector is scaled; for l1 coordinates shrink by one amount
+    (Duchi et al. 2008, figure 1).
+    """
+    if norm == "infinity":
+        return noise.clamp(-radius, radius)
+    if norm == "l2":
+        return noise * (radius / vector_norm(noise, norm).clamp_min(TINY)).clamp_max(1.0)
+    ordered = noise.abs().sort(dim=-1, descending=True).values
+    excess = ordered.cumsum(dim=-1) - radius
+    ranks = torch.arange(1, noise.shape[-1] + 1, device=noise.device)
+    kept = (ordered * ranks > excess).sum(dim=-1, keepdim=True).clamp_min(1)
+    shrink = (excess.gather(-1, kept - 1) / kept).clamp_min(0)  # 0 where the vector is inside already
+    return noise.sign() * (noise.abs() - shrink).clamp_min(0)
+
+
+class Smart:
+    """The term of one model; holds theta~."""
+
+    def __init__(self, settings: Settings, model: MultitaskModel, generator: torch.Generator) -> None:
+        self.settings = settings
+        self.model = model
+        self.generator = generator
+        self.average = {name: p.detach().clone() for name, p in model.named_parameters() if p.requires_grad}
+
+    def term(self, batch: Batch, outputs: Tensor) -> Tensor:
+        """The weighted sum of the adversarial and the Bregman term."""
+        settings = self.settings
+        adversarial = self.difference(batch.task, self.model(batch, noise=self.worst_noise(batch, outputs)), outputs)
+        term = settings.weight * adversarial
+        if settings.bregman:
+            term = term + settings.bregman * self.difference(batch.task, self._average_outputs(batch), outputs)
+        return term
+
+    def difference(self, task: str, first: Tensor, second: Tensor) -> Tensor:
+        """l_s between two outputs [batch, size] of a task."""
+        if TASKS[task].kind == "score":
+            return F.mse_loss(first, second)
+        head = self.model.head(task)
+        return symmetrised_kl(head.log_probabilities(first), head.log_probabilities(second))
+
+    def worst_noise(self, batch: Batch, outputs: Tensor) -> Tensor:
+        """x~ - x: random noise moved `steps` times uphill and back into the ball. Weights get no gradient from this."""
+        settings = self.settings
+        words = self.model.encoder.words(batch.input_ids)
+        noise = settings.noise * torch.randn(words.shape, generator=self.generator, device=words.device)
+        for _ in range(settings.steps):
+            noise.requires_grad_()
+            change = self.difference(batch.task, self.model(batch, noise=noise), outputs.detach())
+            (gradient,) = torch.autograd.grad(change, noise)
+            direction = gradient / vector_norm(gradient, settings.norm).clamp_min(TINY)
+            noise = project(noise.detach() + settings.step_size * direction, settings.radius, settings.norm)
+        return noise
+
+    @torch.no_grad()
+    def after_step(self) -> None:
+        """theta~ = (1 - beta) theta + beta theta~."""
+        for name, parameter in self.model.named_parameters():
+            if name in self.average:
+                self.average[name].lerp_(parameter, 1 - self.settings.momentum)
+
+    @torch.no_grad()
+    def _average_outputs(self, batch: Batch) -> Tensor:
+        return torch.func.functional_call(self.model, self.average, (batch,))

@@ -1,0 +1,48 @@
+"""Prediction files: what a model said of every row, from which every score in a table is computed.
+
+Columns: id (string), label (float, null if withheld), prediction (float: the class, or the score), and for class tasks
+probability_0, probability_1, ... with the probability of each class.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from mtbert import files, metrics
+from mtbert.errors import DataError
+from mtbert.tasks import Split, Task
+
+
+def probability_columns(task: Task) -> list[str]:
+    """Names of the probability columns; none for a score."""
+    return [] if task.kind == "score" else [f"probability_{label}" for label in range(task.classes)]
+
+
+def path(directory: Path, task: str, split: Split) -> Path:
+    """Where the predictions of one task and split lie in a run's or an ensemble's directory."""
+    return directory / "predictions" / f"{task}-{split}.parquet"
+
+
+def write(file: Path, table: pd.DataFrame, task: Task) -> None:
+    """Write a prediction file; DataError where a column is missing."""
+    expected = ["id", "label", "prediction", *probability_columns(task)]
+    if list(table.columns) != expected:
+        raise DataError(f"{file}: prediction columns are {list(table.columns)}, expected {expected}")
+    with files.new_file(file) as partial:
+        table.to_parquet(partial, index=False)
+
+
+def read(file: Path) -> pd.DataFrame:
+    """Read a prediction file."""
+    return pd.read_parquet(file)
+
+
+def score(table: pd.DataFrame, task: Task) -> float | None:
+    """The task's metric over the whole table; None where the labels are withheld, DataError where only some are."""
+    missing = int(table["label"].isna().to_numpy().sum())
+    if missing == len(table):
+        return None
+    if missing:
+        raise DataError(f"{missing} of {len(table)} predictions of {task.name} have no label: all need one, or none")
+    return metrics.SCORES[task.metric](np.asarray(table["label"]), np.asarray(table["prediction"]))

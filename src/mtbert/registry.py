@@ -1,0 +1,60 @@
+"""Names in params.yaml to the code they stand for.
+
+A technique is one file; one line in its package's `__init__` registers it under the name that params.yaml, the tables
+and the file itself use.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import pydantic
+
+from mtbert.errors import SettingsError, in_words
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Technique(Generic[T]):
+    """A registered technique: the type of its settings, and what builds it from them and from its surroundings."""
+
+    settings: type
+    build: Callable[..., T]
+
+    @property
+    def source(self) -> Path:
+        """The file that holds the technique; a change of it is a change of every variant that uses it."""
+        return Path(inspect.getfile(self.build))
+
+
+class Registry(Generic[T]):
+    """The techniques of one kind, by name."""
+
+    def __init__(self, kind: str, techniques: dict[str, Technique[T]]) -> None:
+        self.kind = kind
+        self._techniques = techniques
+
+    def __getitem__(self, name: str) -> Technique[T]:
+        """The technique of that name; SettingsError names the known ones."""
+        if name not in self._techniques:
+            raise SettingsError(f"unknown {self.kind} {name!r}; known: {', '.join(self._techniques)}")
+        return self._techniques[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._techniques
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._techniques)
+
+    def build(self, choice: dict[str, Any], *surroundings: Any) -> T:
+        """Build the technique that `choice` ({"name": ..., option: value, ...}) describes."""
+        options = {key: value for key, value in choice.items() if key != "name"}
+        technique = self[choice.get("name", "")]
+        try:
+            settings = technique.settings(**options)
+        except pydantic.ValidationError as error:
+            raise SettingsError(f"{self.kind} {choice['name']}: {in_words(error)}") from None
+        return technique.build(settings, *surroundings)

@@ -1,0 +1,113 @@
+"""What the report needs to know of params.yaml: build/plan/catalog.yaml, typed."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mtbert import files
+from mtbert.errors import SettingsError
+from mtbert.metrics import MAIN_TASKS
+
+OWN = "own"  # stands for the paper of a variant that answers to none
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A variant, or an ensemble of variants.
+
+    Attributes:
+        name: as in params.yaml.
+        paper, row: the published row it answers to; `own` and its name where it answers to none.
+        tasks: tasks it is trained on; of an ensemble, those that all members share.
+        selected: whether it was asked for.
+        members: names of the variants that vote; empty for a variant.
+    """
+
+    name: str
+    paper: str
+    row: str
+    tasks: tuple[str, ...]
+    selected: bool
+    members: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """`ensemble` or `variant`."""
+        return "ensemble" if self.members else "variant"
+
+    def directory(self, build: Path, seed: int) -> Path:
+        """Where the results of one seed lie."""
+        return build / ("ensembles" if self.members else "runs") / self.name / str(seed)
+
+    def remake(self, seed: int) -> str:
+        """The command that makes these results."""
+        return "dvc repro ensemble" if self.members else f"dvc repro train@{self.name}-{seed}"
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Every variant and ensemble that params.yaml lists, and what all of them share.
+
+    Attributes:
+        profile: how big the runs are.
+        seeds: one run per variant and seed.
+        keep: which epoch is kept and scored, `last` or `best`.
+        encoder, encoder_note: name of the starting weights, and what a reader must know of them.
+        data: which sentences; empty where the plan does not say.
+        entries: variants, then ensembles, in the order of the file.
+    """
+
+    profile: str
+    seeds: tuple[int, ...]
+    keep: str
+    encoder: str
+    encoder_note: str
+    data: str
+    entries: tuple[Entry, ...]
+
+    @property
+    def selected(self) -> list[Entry]:
+        """The variants and ensembles that were asked for."""
+        return [entry for entry in self.entries if entry.selected]
+
+
+def read(file: Path) -> Catalog:
+    """Read build/plan/catalog.yaml; SettingsError where it is missing or lacks a key."""
+    if not file.is_file():
+        raise SettingsError(f"{file} is missing; `dvc repro plan` makes it")
+    content = files.read_yaml(file)
+    try:
+        return _typed(content)
+    except KeyError as error:
+        raise SettingsError(f"{file} lacks {error}; `dvc repro plan` makes it anew") from error
+
+
+def _typed(content: dict[str, Any]) -> Catalog:
+    variants = {name: _entry(name, row, tuple(row["tasks"])) for name, row in content["variants"].items()}
+    ensembles = [
+        _entry(name, row, _shared([variants[member] for member in row["members"]]))
+        for name, row in (content.get("ensembles") or {}).items()
+    ]
+    return Catalog(
+        profile=content["profile"],
+        seeds=tuple(content["seeds"]),
+        keep=content["keep"],
+        encoder=content["encoder"]["name"],
+        encoder_note=content["encoder"].get("note") or "",
+        data=_shown(content.get("data_dir") or ""),
+        entries=(*variants.values(), *ensembles),
+    )
+
+
+def _entry(name: str, row: dict[str, Any], tasks: tuple[str, ...]) -> Entry:
+    paper, label = row.get("paper") or OWN, row.get("row") or name
+    return Entry(name, paper, label, tasks, row["selected"], tuple(row.get("members") or ()))
+
+
+def _shared(members: list[Entry]) -> tuple[str, ...]:
+    return tuple(task for task in MAIN_TASKS if all(task in member.tasks for member in members))
+
+
+def _shown(data_dir: str) -> str:
+    """A directory of one's own by its last part alone: a committed report holds no path of one machine."""
+    return f"/path/to/{Path(data_dir).name}" if Path(data_dir).is_absolute() else data_dir

@@ -1,0 +1,132 @@
+"""Tables as Markdown: three lines a row (paper, ours, difference), so that numbers to compare are aligned."""
+
+import pandas as pd
+
+from mtbert.metrics import MAIN_TASKS
+from mtbert.reporting import submissions
+from mtbert.reporting.catalog import Catalog
+from mtbert.reporting.published import METRICS, TITLES
+from mtbert.reporting.tables import NO_PART, RUN, WITHHELD, Cell, Row, Table
+from mtbert.tasks import TASKS
+
+HEADINGS = {metric: TASKS[metric].title if metric in TASKS else metric for metric in METRICS}
+DASH, MINUS, TIMES = "\N{EN DASH}", "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
+STORED = f"{TIMES} BERT"
+KEPT = {"last": "the last", "best": "the best on dev, so our dev scores are a little too good"}
+SCALES = (
+    "`overall_raw` = (SST-5 + QQP + r) / 3, `overall_normalised` = (SST-5 + QQP + (r + 1) / 2) / 3; SST-5 and QQP are "
+    "accuracies, r is Pearson's correlation on STS-B."
+)
+
+
+def render(table: Table, catalog: Catalog) -> str:
+    """A table under its heading, with what a reader must know above it and footnotes below."""
+    parts = [f"## {heading(table)}", bullets(about(table, catalog)), grid(table), bullets(footnotes(table, catalog))]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def heading(table: Table) -> str:
+    """Such as `Pals for PALs, table 1 (dev)`."""
+    title = TITLES.get(table.paper, "Variants of one's own" if table.paper == "own" else table.paper)
+    number = f", table {table.number}" if table.number.isdigit() else ", in the text" if table.number == "text" else ""
+    return f"{title}{number} ({', '.join(table.splits)})"
+
+
+def about(table: Table, catalog: Catalog) -> list[str]:
+    """What a reader must know before comparing."""
+    data = f", data `{catalog.data}`" if catalog.data else ""
+    paper = " Paper: bert-base-uncased." if table.paper in TITLES else ""
+    seeds = ", ".join(map(str, catalog.seeds))
+    spread = "ours is their mean, ± their sample standard deviation" if len(catalog.seeds) > 1 else "one run each"
+    lines = [f"Ours: profile `{catalog.profile}`{data}, encoder `{catalog.encoder}`.{paper}"]
+    lines += [f"Encoder `{catalog.encoder}`: {catalog.encoder_note.rstrip('.')}."] if catalog.encoder_note else []
+    lines += [
+        f"Epoch kept: {KEPT.get(catalog.keep, catalog.keep)}. Seeds: {seeds} ({spread}).",
+        SCALES + _printed(table),
+    ]
+    return [
+        *lines,
+        f"Weights in millions; {STORED} is what a row's models store, over one encoder: (encoder + added) / encoder.",
+    ]
+
+
+def _printed(table: Table) -> str:
+    """Which overall the paper gives, and how the other came about."""
+    scales = {row.scale for row in table.rows} - {""}
+    if len(scales) != 1:
+        return ""
+    (printed,) = scales
+    other = "normalised" if printed == "raw" else "raw"
+    return f" The paper prints `overall_{printed}`; we computed its `overall_{other}` from its parts."
+
+
+def grid(table: Table) -> str:
+    """The numbers."""
+    lines = [line for row in table.rows for line in _lines(label(table, row), row)]
+    sides = ("left", "left", *["right"] * (len(lines[0]) - 2))
+    return pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=sides)
+
+
+def label(table: Table, row: Row) -> str:
+    """The row's name, with its split where the table has several."""
+    return f"{row.label} ({row.split})" if len(table.splits) > 1 else row.label
+
+
+def _lines(name: str, row: Row) -> list[dict[str, str]]:
+    """Paper, ours and difference of one row; no difference where there is none."""
+    size = _size(row)
+    blank = dict.fromkeys(size, "")
+    paper = {HEADINGS[metric]: number(cell.published) for metric, cell in row.cells.items()}
+    ours = {HEADINGS[metric]: mine(cell) for metric, cell in row.cells.items()}
+    lines = [{"row": name, " ": "paper", **paper, **blank}, {"row": "", " ": "ours", **ours, **size}]
+    if any(cell.difference is not None for cell in row.cells.values()):
+        difference = {HEADINGS[metric]: number(cell.difference, "+") for metric, cell in row.cells.items()}
+        lines.append({"row": "", " ": "difference", **difference, **blank})
+    return lines
+
+
+def _size(row: Row) -> dict[str, str]:
+    """Weights and number of seeds."""
+    seeds = str(max(cell.seeds for cell in row.cells.values()) or DASH)
+    if row.weights is None:
+        return {"trained": DASH, "added": DASH, STORED: DASH, "seeds": seeds}
+    millions = {"trained": f"{row.weights.trained / 1e6:.2f}", "added": f"{row.weights.added / 1e6:.2f}"}
+    return {**millions, STORED: f"{row.weights.times_bert:.2f}", "seeds": seeds}
+
+
+def mine(cell: Cell) -> str:
+    """Our number with its spread, or why there is none."""
+    if cell.status != RUN:
+        return DASH if cell.status == NO_PART else cell.status
+    return number(cell.ours) + (f" ± {cell.spread:.3f}" if cell.spread is not None else "")
+
+
+def number(value: float | None, sign: str = "") -> str:
+    """Three decimals with a true minus sign, or a dash."""
+    return DASH if value is None else f"{value:{sign}.3f}".replace("-", MINUS)
+
+
+def footnotes(table: Table, catalog: Catalog) -> list[str]:
+    """Notes on the paper's rows, and where to find the predictions of what the course scores itself."""
+    notes = [f"{row.label}, paper: {row.note}." for row in table.rows if row.note]
+    return notes + _withheld(table, catalog)
+
+
+def _withheld(table: Table, catalog: Catalog) -> list[str]:
+    rows = [row for row in table.rows if WITHHELD in {cell.status for cell in row.cells.values()}]
+    if not rows:
+        return []
+    tasks = [task for task in MAIN_TASKS if WITHHELD in {row.cells[task].status for row in rows}]
+    titles = ", ".join(TASKS[task].title for task in tasks)
+    names = ", ".join(f"`{submissions.file_name(task, 'test')}`" for task in tasks)
+    seed = str(catalog.seeds[0]) if len(catalog.seeds) == 1 else "SEED"
+    variants = dict.fromkeys(variant for row in rows for variant in row.variants)
+    places = ", ".join(f"`build/submissions/{variant}/{seed}/`" for variant in variants)
+    return [
+        f"Withheld: the test labels of {titles} are not public. To have them scored, hand in {names} from {places}."
+    ]
+
+
+def bullets(lines: list[str]) -> str:
+    """A Markdown list; empty for no lines."""
+    return "\n".join(f"- {line}" for line in lines)

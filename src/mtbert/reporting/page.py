@@ -1,0 +1,162 @@
+"""The report's index, README.md: the tables, what ran where and how long, the data, and how to do it again."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from mtbert import files
+from mtbert.reporting import markdown
+from mtbert.reporting.catalog import Catalog
+from mtbert.reporting.tables import Table
+from mtbert.tasks import SPLITS, TASKS
+
+FILES = (
+    "Every run and score: [results.csv](results.csv), [summary.json](summary.json), [curves.csv](curves.csv), "
+    "[runs.csv](runs.csv)."
+)
+
+CORPORA = [f"{task}/{split}" for task in TASKS for split in SPLITS]
+
+
+def render(build: Path, catalog: Catalog, tables: list[Table], runs: list[dict[str, Any]]) -> str:
+    """The page in Markdown. `runs` comes from `results.runs`."""
+    sections = [
+        f"# Results: profile `{catalog.profile}`",
+        f"{again(catalog)}\n\n{FILES}",
+        *(
+            f"{markdown.render(table, catalog)}\nAs numbers: [{table.name}.csv](tables/{table.name}.csv)."
+            for table in tables
+        ),
+        ran(runs),
+        sbert(build),
+        data(build / "data" / "report.json"),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def again(catalog: Catalog) -> str:
+    """The command that makes this report again."""
+    own = f" -S data_dir={catalog.data}" if catalog.data else ""
+    chosen = [entry.name for entry in catalog.selected if not entry.members]
+    settings = f"profile={catalog.profile}{own} -S 'variants=[{','.join(chosen)}]'"
+    seeds = ",".join(map(str, catalog.seeds))
+    return f"To make it again:\n\n```\ndvc exp run -S {settings} -S 'seeds=[{seeds}]'\n```"
+
+
+def ran(runs: list[dict[str, Any]]) -> str:
+    """What ran where: wall time per run and, below, the machine and the libraries."""
+    logged = [run for run in runs if run["seconds"] is not None]
+    if not logged:
+        return ""
+    lines = [
+        {
+            "run": f"{run['variant']}, seed {run['seed']}",
+            "wall time": duration(run["seconds"]),
+            "training": duration(run["training_seconds"]),
+            "examples": _rounded(run["examples"]),
+            "examples / s": _rounded(run["examples_per_second"]),
+            "memory, MB": _rounded(run["peak_memory_mb"]),
+            "device": f"{run['device']}, {run['precision']}",
+        }
+        for run in logged
+    ]
+    sides = ("left", *["right"] * 5, "left")
+    table = pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=sides)
+    total = f"All trainings together: {duration(sum(run['seconds'] for run in logged))}."
+    return f"## What ran where\n\n{table}\n\n{total}\n\n{markdown.bullets(machines(logged))}"
+
+
+def machines(logged: list[dict[str, Any]]) -> list[str]:
+    """One line for each machine and set of libraries that runs were made with."""
+    return list(dict.fromkeys(_machine(run) for run in logged))
+
+
+def _machine(run: dict[str, Any]) -> str:
+    versions = {name.removesuffix(" version"): value for name, value in run.items() if name.endswith(" version")}
+    libraries = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
+    accelerator = f", {run['accelerator']}" if run["accelerator"] else ""
+    size = f"{_rounded(run['cores'])} cores, {_rounded(run['memory_gb'])} GB"
+    return f"{run['processor']}, {size}{accelerator}; {libraries}"
+
+
+def duration(seconds: float | None) -> str:
+    """Such as `45 s` or `12 min 05 s`."""
+    if seconds is None:
+        return markdown.DASH
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+def _rounded(value: float | None) -> str:
+    return markdown.DASH if value is None else f"{value:,.0f}"
+
+
+def sbert(build: Path) -> str:
+    """What the sentence pretraining changed; empty where no variant of the plan starts from it."""
+    file, settings = build / "encoders" / "sbert" / "metrics.json", build / "plan" / "pretrain-sbert.yaml"
+    needed = files.read_yaml(settings).get("needed", True) if settings.is_file() else True
+    if not needed or not file.is_file():
+        return ""
+    found = files.read_json(file)
+    before, after = (markdown.number(found.get(f"sts_dev_pearson_{when}")) for when in ("before", "after"))
+    return (
+        "## SBERT pretraining\n\n"
+        "Pearson's r between the cosine of two sentence embeddings and the label, on STS-B dev: "
+        f"{before} before, {after} after {_rounded(found.get('steps'))} steps over {_rounded(found.get('pairs'))} "
+        "entailment pairs."
+    )
+
+
+def data(file: Path) -> str:
+    """What the check of the data found, from build/data/report.json; empty where it is not there."""
+    if not file.is_file():
+        return ""
+    report = files.read_json(file)
+    overlaps = [*report.get("overlaps", []), *report.get("overlaps with pretraining", [])]
+    parts = [
+        "## Data",
+        _grid([_file_line(name, report["files"][name]) for name in CORPORA if name in report["files"]], sides=2),
+        "Duplicates: rows whose sentences an earlier row has; conflicts: such rows with different labels (case and "
+        "spacing folded). Refused rows, with line and reason: `build/data/report.json`.",
+        _grid([_overlap_line(overlap) for overlap in overlaps if overlap["sharing"] or overlap["bare"]], sides=2),
+        _missing(report.get("missing", [])),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _file_line(name: str, found: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        "file": name,
+        "labels": "yes" if found["labelled"] else "withheld",
+        "rows read": _rounded(found["read"]),
+        "kept": _rounded(found["kept"]),
+        "refused": _rounded(len(found["refused"])),
+        "duplicates": _rounded(found["duplicates"]["folded"]),
+        "conflicts": _rounded(len(found["conflicts"])),
+    }
+
+
+def _overlap_line(overlap: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        "rows of": overlap["of"],
+        "that are in": overlap["with"],
+        "rows": _rounded(overlap["rows"]),
+        "exactly": _rounded(overlap["exact"]),
+        "case and spacing folded": _rounded(overlap["folded"]),
+        "punctuation dropped": _rounded(overlap["bare"]),
+        "sharing a sentence": _rounded(overlap["sharing"]),
+    }
+
+
+def _missing(names: Sequence[str]) -> str:
+    return f"Not there: {', '.join(f'`{name}`' for name in names)}." if names else ""
+
+
+def _grid(lines: list[dict[str, str]], sides: int) -> str:
+    """A Markdown table whose first `sides` columns are text; empty for no lines."""
+    if not lines:
+        return ""
+    align = ["left"] * sides + ["right"] * (len(lines[0]) - sides)
+    return pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=align)

@@ -1,0 +1,51 @@
+"""The whole report, written: tables, index, summary, curves and every run's scores."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from mtbert import files
+from mtbert.reporting import catalog as catalogs
+from mtbert.reporting import curves, markdown, page, published, results, submissions, tables, terminal
+
+
+def write(build: Path, directory: Path, submitted: Path) -> str:
+    """Write the report and the submission files anew from a build directory.
+
+    Args:
+        build: holds plan, runs, ensembles, logs and, where they are there, data and encoders.
+        directory: of the report, such as reports/sample.
+        submitted: of the submission files, such as build/submissions.
+
+    Returns:
+        The first table of every paper and where the report lies, for the terminal.
+
+    Raises:
+        SettingsError: no catalog. DataError: a result is missing; the message names the command that makes it.
+    """
+    plan = catalogs.read(build / "plan" / "catalog.yaml")
+    found = tables.compare(published.load(), plan, results.scores(build, plan), results.weights(build, plan))
+    submissions.write(build, plan, submitted)
+    with files.new_directory(directory) as partial:
+        _write_tables(partial / "tables", plan, found)
+        runs = results.runs(build, plan)
+        pd.DataFrame(runs).to_csv(partial / "runs.csv", index=False, lineterminator="\n")
+        results.wide(build, plan).to_csv(partial / "results.csv", index=False, lineterminator="\n", float_format="%.6f")
+        curves.losses(build, plan).to_csv(partial / "curves.csv", index=False, lineterminator="\n")
+        files.write_json(partial / "summary.json", results.summary(build, plan))
+        files.write_text(partial / "README.md", page.render(build, plan, found, runs))
+    return in_short(found, plan, directory)
+
+
+def _write_tables(directory: Path, plan: catalogs.Catalog, found: list[tables.Table]) -> None:
+    directory.mkdir()
+    for table in found:
+        files.write_text(directory / f"{table.name}.md", markdown.render(table, plan))
+        table.tidy().to_csv(directory / f"{table.name}.csv", index=False, lineterminator="\n", float_format="%.6g")
+
+
+def in_short(found: list[tables.Table], plan: catalogs.Catalog, directory: Path) -> str:
+    """The first table of every paper and where the report lies."""
+    first = {table.paper: table for table in reversed(found)}
+    shown = [terminal.render(table, plan) for table in found if first[table.paper] is table]
+    return "\n\n".join([*shown, f"The whole report: {directory / 'README.md'}"])

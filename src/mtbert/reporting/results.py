@@ -1,0 +1,154 @@
+"""Every result of a build directory; only what was asked for, so leftovers of other runs do not count.
+
+`pandas.DataFrame(scores(...))` is one tidy table of every score.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pandas as pd
+
+from mtbert import files, metrics, predictions
+from mtbert.errors import DataError
+from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.published import METRICS
+from mtbert.tasks import Split
+
+SCORED_SPLITS: tuple[Split, ...] = ("dev", "test")
+RUN_COLUMNS = (
+    *("variant", "seed", "seconds", "training_seconds", "examples", "examples_per_second", "peak_memory_mb"),
+    *("device", "precision", "processor", "cores", "memory_gb", "accelerator"),
+)
+
+
+@dataclass(frozen=True)
+class Score:
+    """One score of one run or ensemble; value is None where there are predictions but the labels are withheld."""
+
+    variant: str
+    kind: str
+    paper: str
+    row: str
+    seed: int
+    split: str
+    metric: str
+    value: float | None
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Numbers of weights of the models of one row: one encoder's, and what all models add (adapters, heads) and train.
+
+    times_bert: the weights that must be stored over one encoder's; each model stores an encoder of its own.
+    """
+
+    encoder: int
+    added: int
+    trained: int
+    times_bert: float
+
+
+def scores(build: Path, catalog: Catalog) -> list[Score]:
+    """Every score of every selected variant and ensemble; none where there are no predictions.
+
+    Raises:
+        DataError: a result is missing; the message names the command that makes it.
+    """
+    return [
+        Score(entry.name, entry.kind, entry.paper, entry.row, seed, split, metric, value)
+        for entry in catalog.selected
+        for seed in catalog.seeds
+        for split in SCORED_SPLITS
+        for metric, value in _split_scores(entry, build, seed, split).items()
+    ]
+
+
+def _split_scores(entry: Entry, build: Path, seed: int, split: Split) -> dict[str, float | None]:
+    """Scores, those of METRICS first and in its order; None where the labels of what was predicted are withheld."""
+    scored: dict[str, float] = read_metrics(entry, build, seed).get(split, {})
+    place = entry.directory(build, seed)
+    predicted = [task for task in entry.tasks if predictions.path(place, task, split).is_file()]
+    known: dict[str, float | None] = dict.fromkeys(predicted)
+    if set(metrics.MAIN_TASKS) <= set(predicted):
+        known |= dict.fromkeys(METRICS)
+    known |= scored
+    return {metric: known[metric] for metric in METRICS if metric in known} | known
+
+
+def weights(build: Path, catalog: Catalog) -> dict[str, Weights]:
+    """Numbers of weights of every selected variant, and of every selected ensemble, which holds all its members."""
+    of = {e.name: _weights(e, build, catalog.seeds[0]) for e in catalog.selected if not e.members}
+    return {e.name: together([of[name] for name in e.members or (e.name,)]) for e in catalog.selected}
+
+
+def together(models: Sequence[Weights]) -> Weights:
+    """Weights of models that are kept side by side."""
+    added, trained = sum(model.added for model in models), sum(model.trained for model in models)
+    return Weights(models[0].encoder, added, trained, sum(model.times_bert for model in models))
+
+
+def _weights(entry: Entry, build: Path, seed: int) -> Weights:
+    counts = read_metrics(entry, build, seed)["parameters"]
+    encoder, added = counts["encoder"], counts["added"]
+    return Weights(encoder, added, counts["trained"], (encoder + added) / encoder)
+
+
+def wide(build: Path, catalog: Catalog) -> pd.DataFrame:
+    """One row per variant or ensemble and seed: length, a column per split and metric (dev_sst, ...), weights."""
+    known = scores(build, catalog)
+    more = sorted({score.metric for score in known} - set(METRICS))
+    values: dict[tuple[str, int], dict[str, float | None]] = {}
+    for score in known:
+        values.setdefault((score.variant, score.seed), {})[f"{score.split}_{score.metric}"] = score.value
+    columns = [f"{split}_{metric}" for split in SCORED_SPLITS for metric in (*METRICS, *more)]
+    counts = weights(build, catalog)
+    rows = []
+    for entry in catalog.selected:
+        for seed in catalog.seeds:
+            about = {"variant": entry.name, "kind": entry.kind, "paper": entry.paper, "row": entry.row, "seed": seed}
+            content, mine = read_metrics(entry, build, seed), values.get((entry.name, seed), {})
+            length = {name: content.get(name) for name in ("steps", "epoch")}
+            rows.append(about | length | {name: mine.get(name) for name in columns} | vars(counts[entry.name]))
+    return pd.DataFrame(rows).astype({"steps": "Int64", "epoch": "Int64"})
+
+
+def summary(build: Path, catalog: Catalog) -> dict[str, dict[str, float]]:
+    """Mean dev scores over seeds by variant or ensemble, then metric, to six decimals."""
+    values: dict[tuple[str, str], list[float]] = {}
+    for score in scores(build, catalog):
+        if score.split == "dev" and score.value is not None:
+            values.setdefault((score.variant, score.metric), []).append(score.value)
+    found: dict[str, dict[str, float]] = {entry.name: {} for entry in catalog.selected}
+    for (variant, metric), several in values.items():
+        found[variant][metric] = round(fmean(several), 6)
+    return found
+
+
+def runs(build: Path, catalog: Catalog) -> list[dict[str, Any]]:
+    """How each training went, from build/logs: one mapping per selected variant and seed.
+
+    Returns:
+        Keys of RUN_COLUMNS, then one per library version such as `torch version`; None where a log does not say.
+    """
+    logged = []
+    for entry in (entry for entry in catalog.selected if not entry.members):
+        for seed in catalog.seeds:
+            file = build / "logs" / entry.name / str(seed) / "run.json"
+            run = files.read_json(file) if file.is_file() else {}
+            versions = {f"{name} version": version for name, version in run.get("versions", {}).items()}
+            logged.append({**run, **run.get("machine", {}), **versions, "variant": entry.name, "seed": seed})
+    columns = [*RUN_COLUMNS, *sorted({name for run in logged for name in run if name.endswith(" version")})]
+    return [{name: run.get(name) for name in columns} for run in logged]
+
+
+def read_metrics(entry: Entry, build: Path, seed: int) -> dict[str, Any]:
+    """metrics.json of one seed; DataError with the command that makes it where it is missing."""
+    file = entry.directory(build, seed) / "metrics.json"
+    if not file.is_file():
+        raise DataError(
+            f"no results of {entry.name} with seed {seed}: {file} is missing; `{entry.remake(seed)}` makes it"
+        )
+    return files.read_json(file)

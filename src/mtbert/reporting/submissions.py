@@ -1,0 +1,42 @@
+"""Prediction files to the course's submission files, which its own grader reads.
+
+Source: the starter code of Stanford CS224N's default project (multitask_classifier.py, evaluation.py), whose lines
+these are: a header `id \\t TITLE \\n`, then `ID , PREDICTION \\n` for each row. Sentiment is a whole number; the
+paraphrase class is a rounded probability, so 0.0 or 1.0; similarity is a real number.
+"""
+
+import itertools
+from pathlib import Path
+
+import pandas as pd
+
+from mtbert import files, predictions
+from mtbert.reporting.catalog import Catalog
+from mtbert.tasks import TASKS, Split, Task
+
+SUBMITTED_SPLITS: tuple[Split, ...] = ("dev", "test")
+STEMS = {"qqp": "para"}  # the course's name of a task in file names, where it is not ours
+
+
+def file_name(task: str, split: Split) -> str:
+    """Such as `para-test-output.csv`."""
+    return f"{STEMS.get(task, task)}-{split}-output.csv"
+
+
+def text(table: pd.DataFrame, task: Task) -> str:
+    """A prediction table in the course's format, in the table's order of rows."""
+    as_written = int if task.kind == "classes" else float
+    lines = [f"{row} , {as_written(value)} \n" for row, value in zip(table["id"], table["prediction"], strict=True)]
+    return "".join([f"id \t {task.submission} \n", *lines])
+
+
+def write(build: Path, catalog: Catalog, directory: Path) -> None:
+    """Write `directory` anew: <variant or ensemble>/<seed>/<file> for every predicted task of the course."""
+    with files.new_directory(directory) as partial:
+        for entry, seed in itertools.product(catalog.selected, catalog.seeds):
+            submitted = [TASKS[name] for name in entry.tasks if TASKS[name].submission]
+            for task, split in itertools.product(submitted, SUBMITTED_SPLITS):
+                source = predictions.path(entry.directory(build, seed), task.name, split)
+                if source.is_file():
+                    target = partial / entry.name / str(seed) / file_name(task.name, split)
+                    files.write_text(target, text(predictions.read(source), task))

@@ -1,0 +1,212 @@
+"""Ours beside the papers': one table per published table of every paper that the catalog has a variant of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import fmean, stdev
+from typing import Any
+
+import pandas as pd
+
+from mtbert import metrics
+from mtbert.metrics import MAIN_TASKS
+from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.published import METRICS, PublishedRow
+from mtbert.reporting.results import Score, Weights, together
+
+RUN, NOT_RUN, WITHHELD, NOT_SCORED, NO_PART = "run", "not run", "withheld", "not scored", ""
+OWN_TABLE = "variants"  # stands for the table number of variants that answer to no published paper
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One metric of one row.
+
+    Attributes:
+        published: the paper's number; None where it gives none.
+        ours: mean over seeds; None where there is none, and then status says why.
+        spread: sample standard deviation over seeds; None with fewer than two.
+        seeds: how many seeds ours is the mean of.
+        status: `run`; `not run`; `withheld`: predicted, but the labels are not public; `not scored`: not predicted;
+            or empty: no part of this row.
+    """
+
+    published: float | None
+    ours: float | None
+    spread: float | None
+    seeds: int
+    status: str
+
+    @property
+    def difference(self) -> float | None:
+        """Ours - published."""
+        return None if self.ours is None or self.published is None else self.ours - self.published
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: a published one with the variants that answer to it, if any.
+
+    Attributes:
+        label: as in the paper.
+        split: which split it speaks of.
+        cells: by metric, in the order of METRICS.
+        variants: names of the selected variants that it joins.
+        weights: theirs together; None without variants.
+        scale, note: of the published row.
+    """
+
+    label: str
+    split: str
+    cells: dict[str, Cell]
+    variants: tuple[str, ...]
+    weights: Weights | None
+    scale: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: number as in the paper, `text` for its text, `variants` where there is no such paper."""
+
+    paper: str
+    number: str
+    rows: tuple[Row, ...]
+
+    @property
+    def name(self) -> str:
+        """The table's file name without its ending."""
+        return f"{self.paper}-table-{self.number}" if self.number.isdigit() else f"{self.paper}-{self.number}"
+
+    @property
+    def splits(self) -> list[str]:
+        """The splits it speaks of."""
+        return list(dict.fromkeys(row.split for row in self.rows))
+
+    def tidy(self) -> pd.DataFrame:
+        """One line per row and metric: what Row and Cell hold, and paper and table."""
+        lines = [self._line(row, metric, cell) for row in self.rows for metric, cell in row.cells.items()]
+        return pd.DataFrame(lines).astype({"encoder": "Int64", "added": "Int64", "trained": "Int64"})
+
+    def _line(self, row: Row, metric: str, cell: Cell) -> dict[str, Any]:
+        where = {"paper": self.paper, "table": self.number, "row": row.label, "split": row.split, "metric": metric}
+        numbers = {"published": cell.published, "ours": cell.ours, "difference": cell.difference, "std": cell.spread}
+        size = vars(row.weights) if row.weights else dict.fromkeys(Weights.__dataclass_fields__)
+        about = {"seeds": cell.seeds, "status": cell.status, "variants": " ".join(row.variants)}
+        return where | numbers | about | size | {"printed_scale": row.scale, "note": row.note}
+
+
+def compare(
+    published: Sequence[PublishedRow], catalog: Catalog, scores: Sequence[Score], weights: dict[str, Weights]
+) -> list[Table]:
+    """Every table, in the papers' order.
+
+    Args:
+        published: from `published.load`.
+        catalog: variants and ensembles; rows find theirs by paper and row name.
+        scores: from `results.scores`.
+        weights: from `results.weights`.
+
+    Returns:
+        Rows in the papers' order. Variants of a paper that answer to no published row stand at the end of its first
+        table; those of no published paper have a table of their own.
+    """
+    wanted = dict.fromkeys(entry.paper for entry in catalog.entries)
+    shown = [row for row in published if row.paper in wanted]
+    grouped = [(key, list(rows)) for key, rows in groupby(shown, key=lambda row: (row.paper, row.table))]
+    first = {paper: number for (paper, number), _ in reversed(grouped)}
+    grouped += [((paper, OWN_TABLE), []) for paper in wanted if paper not in first]
+    tables = []
+    for (paper, number), rows in grouped:
+        known = {row.row for row in published if row.paper == paper}
+        more = _unpublished(paper, known, catalog) if number == first.get(paper, number) else []
+        every = [line for row in (*rows, *more) for line in _rows(row, catalog, scores, weights)]
+        tables.append(Table(paper, number, tuple(every)))
+    return tables
+
+
+def join(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """Entries of one row to groups whose tasks are disjoint, each entry in the first group that it fits.
+
+    Three single-task variants make one group, one row of a table; a second model of all tasks makes a group of its own.
+    """
+    groups: list[list[Entry]] = []
+    for entry in entries:
+        fitting = (g for g in groups if not any(set(entry.tasks) & set(other.tasks) for other in g))
+        group = next(fitting, None)
+        if group is None:
+            groups.append([entry])
+        else:
+            group.append(entry)
+    return groups
+
+
+def _unpublished(paper: str, known: set[str], catalog: Catalog) -> list[PublishedRow]:
+    """Rows, without numbers, for the entries of a paper that answer to none of its published rows."""
+    rows = dict.fromkeys(entry.row for entry in catalog.entries if entry.paper == paper and entry.row not in known)
+    return [PublishedRow(paper, OWN_TABLE, row, "dev", {}) for row in rows]
+
+
+def _rows(row: PublishedRow, catalog: Catalog, scores: Sequence[Score], weights: dict[str, Weights]) -> list[Row]:
+    """The row; where several models answer to it, one row each, named, those that were asked for first."""
+    answering = [entry for entry in catalog.entries if (entry.paper, entry.row) == (row.paper, row.row)]
+    groups = join(sorted(answering, key=lambda entry: not entry.selected)) or [[]]
+    if len(groups) == 1:
+        return [_row(row, row.row, groups[0], scores, weights)]
+    labels = [f"{row.row} ({', '.join(entry.name for entry in group)})" for group in groups]
+    return [_row(row, label, group, scores, weights) for label, group in zip(labels, groups, strict=True)]
+
+
+def _row(
+    row: PublishedRow, label: str, group: list[Entry], scores: Sequence[Score], weights: dict[str, Weights]
+) -> Row:
+    selected = [entry.name for entry in group if entry.selected]
+    values = _by_metric([score for score in scores if score.variant in selected and score.split == row.split])
+    cells = {metric: _cell(metric, row.values.get(metric), group, values.get(metric, [])) for metric in METRICS}
+    stored = together([weights[name] for name in selected]) if selected else None
+    for metric in METRICS[len(MAIN_TASKS) :]:
+        cells[metric] = _overall_cell(cells, metric, bool(group))
+    return Row(label, row.split, cells, tuple(selected), stored, row.scale, row.note)
+
+
+def _by_metric(scores: Sequence[Score]) -> dict[str, list[float | None]]:
+    """One value per seed for each task and, of the seeds that have all three, for the overalls of joined variants."""
+    by_seed: dict[int, dict[str, float | None]] = {}
+    for score in scores:
+        by_seed.setdefault(score.seed, {})[score.metric] = score.value
+    found: dict[str, list[float | None]] = {}
+    for values in by_seed.values():
+        tasks = {task: value for task, value in values.items() if task in MAIN_TASKS}
+        scored = {task: value for task, value in tasks.items() if value is not None}
+        for metric, value in (tasks | metrics.overall(scored)).items():
+            found.setdefault(metric, []).append(value)
+    return found
+
+
+def _cell(metric: str, published: float | None, group: list[Entry], values: list[float | None]) -> Cell:
+    known = [value for value in values if value is not None]
+    ours, spread = fmean(known) if known else None, stdev(known) if len(known) > 1 else None
+    return Cell(published, ours, spread, len(known), _status(metric, published, group, values))
+
+
+def _status(metric: str, published: float | None, group: list[Entry], values: list[float | None]) -> str:
+    """Why a task's cell holds a number of ours, or none."""
+    models = [entry for entry in group if metric in entry.tasks]
+    if not models:
+        return NO_PART if published is None else NOT_RUN
+    if not any(entry.selected for entry in models):
+        return NOT_RUN
+    if not values:
+        return NOT_SCORED
+    return WITHHELD if None in values else RUN
+
+
+def _overall_cell(cells: dict[str, Cell], metric: str, has_models: bool) -> Cell:
+    """An overall is there where all three parts are; else the first reason why one is not."""
+    cell = cells[metric]
+    parts = [cells[task].status for task in MAIN_TASKS]
+    if not has_models:
+        status = NO_PART if cell.published is None else NOT_RUN
+    else:
+        status = next((reason for reason in (NO_PART, NOT_RUN, NOT_SCORED, WITHHELD) if reason in parts), RUN)
+    return Cell(cell.published, cell.ours, cell.spread, cell.seeds, status)

@@ -1,0 +1,30 @@
+"""A table for the terminal: one line a row, 100 columns at most with the usual row names."""
+
+import pandas as pd
+
+from mtbert.reporting import markdown
+from mtbert.reporting.catalog import Catalog
+from mtbert.reporting.tables import RUN, Cell, Table
+
+LABEL_WIDTH = 18  # leaves room for 5 columns of numbers
+
+
+def render(table: Table, catalog: Catalog) -> str:
+    """Heading and, for every row, `published → ours` by metric."""
+    seeds = f"mean of {len(catalog.seeds)} seeds" if len(catalog.seeds) > 1 else "one seed"
+    title = f"{markdown.heading(table)}\npaper → ours; profile {catalog.profile}, encoder {catalog.encoder}, {seeds}\n"
+    lines = [
+        {"": _short(markdown.label(table, row))} | {markdown.HEADINGS[m]: _shown(cell) for m, cell in row.cells.items()}
+        for row in table.rows
+    ]
+    return f"{title}\n{pd.DataFrame(lines).to_markdown(index=False, tablefmt='simple', disable_numparse=True)}"
+
+
+def _shown(cell: Cell) -> str:
+    if cell.status == RUN:
+        return f"{markdown.number(cell.published)} → {markdown.number(cell.ours)}"
+    return markdown.mine(cell)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LABEL_WIDTH else f"{name[: LABEL_WIDTH - 1]}…"

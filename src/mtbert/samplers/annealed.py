@@ -1,0 +1,44 @@
+"""Annealed sampling: proportional to size at first, nearly even at the end.
+
+What it does: early epochs learn mostly from the large sets, late ones attend to all tasks, so that the last updates do
+not make the model forget the small tasks.
+
+Formula: p_i proportional to N_i^a with a = 1 - 0.8 (e - 1) / (E - 1).
+
+Source: Stickland and Murray (2019), section 3, equation for alpha.
+Symbols: e epoch, counted from 1; E number of epochs; 0.8 `decrease`. One epoch alone means a = 1.
+
+Prefer `square_root` for a single epoch, where nothing can be annealed.
+"""
+
+import numpy as np
+from pydantic import Field
+
+from mtbert.samplers.base import Group, Plan, draw, task_probabilities
+from mtbert.settings import Section
+
+
+class Settings(Section):
+    """Section `annealed`: by how much the exponent falls from the first epoch to the last."""
+
+    decrease: float = Field(default=0.8, ge=0, le=1)
+
+
+def exponent(epoch: int, epochs: int, decrease: float = 0.8) -> float:
+    """a of epoch `epoch` (1, 2, ...) of `epochs`; 1 where there is only one."""
+    if epochs == 1:
+        return 1.0
+    return 1.0 - decrease * (epoch - 1) / (epochs - 1)
+
+
+class Annealed:
+    """Each step draws one task with p_i proportional to N_i^a, a falling from epoch to epoch."""
+
+    def __init__(self, settings: Settings, plan: Plan) -> None:
+        self.settings = settings
+        self.plan = plan
+
+    def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
+        """One task a step."""
+        power = exponent(epoch, self.plan.epochs, self.settings.decrease)
+        return draw(task_probabilities(self.plan.sizes, power), self.plan.steps, generator)

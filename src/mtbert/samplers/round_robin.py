@@ -1,0 +1,29 @@
+"""Round-robin: the tasks take turns.
+
+What it does: one batch of the first task, one of the second, and so on, then over again; every task gets the same
+number of steps whatever its size. The turn carries on from one epoch into the next.
+
+Formula: step t of the phase trains task t mod T.
+
+Source: minBERT and PALs, section on sampling; Stickland and Murray (2019), section 3.
+
+Prefer `proportional` or `annealed` where sizes differ so much that the small sets would be seen many times over.
+"""
+
+import numpy as np
+
+from mtbert.samplers.base import Group, Plan
+from mtbert.settings import NoOptions
+
+
+class RoundRobin:
+    """The tasks take turns, in the order that params.yaml lists them."""
+
+    def __init__(self, settings: NoOptions, plan: Plan) -> None:
+        self.plan = plan
+
+    def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
+        """Nothing is drawn: the generator stays untouched."""
+        tasks = list(self.plan.sizes)
+        first = (epoch - 1) * self.plan.steps
+        return [(tasks[step % len(tasks)],) for step in range(first, first + self.plan.steps)]

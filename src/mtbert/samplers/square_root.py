@@ -1,0 +1,25 @@
+"""Square-root sampling: a task's chance grows with the root of its size.
+
+Formula: p_i = N_i^0.5 / sum_j N_j^0.5.
+
+Source: Stickland and Murray (2019), section 3. Symbols: N_i examples of task i (`plan.sizes`).
+
+Prefer it over `proportional` where sizes differ by a factor of ten or more; `annealed` moves from one to beyond the
+other.
+"""
+
+import numpy as np
+
+from mtbert.samplers.base import Group, Plan, draw, task_probabilities
+from mtbert.settings import NoOptions
+
+
+class SquareRoot:
+    """Each step draws one task with p_i proportional to the root of N_i."""
+
+    def __init__(self, settings: NoOptions, plan: Plan) -> None:
+        self.plan = plan
+
+    def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
+        """One task a step."""
+        return draw(task_probabilities(self.plan.sizes, 0.5), self.plan.steps, generator)

@@ -1,0 +1,130 @@
+"""The typed settings: what each section of params.yaml may hold, and one variant with everything resolved.
+
+A technique's own section is typed in the technique's file. Every section refuses keys that it does not know.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from mtbert.tasks import TASKS
+
+Choice = dict[str, Any]  # {"name": technique, option: value, ...}; the technique's own settings type checks the options
+
+
+def _known_task(name: str) -> str:
+    if name not in TASKS:
+        raise ValueError(f"unknown task {name!r}; known: {', '.join(TASKS)}")
+    return name
+
+
+TaskName = Annotated[str, AfterValidator(_known_task)]
+# Names become folders and stage names, so they may hold nothing that leads elsewhere.
+Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
+PartName = Literal[
+    "embeddings", "layers", "attention", "feed_forward", "output_norms", "pooler", "encoder", "adapters", "heads"
+]
+Pooling = Literal["pooler", "cls", "mean"]
+
+
+class Section(BaseModel):
+    """Base of all settings: unknown keys are refused, nothing is converted silently, nothing changes later."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class NoOptions(Section):
+    """Settings of a technique that has none."""
+
+
+class RunSettings(Section):
+    """Section `run`: what holds for a whole run.
+
+    Attributes:
+        device: `auto` takes CUDA, else Apple's, else the CPU.
+        precision: `auto` takes bf16 where the hardware has it, else fp32.
+        keep: which epoch is kept and scored: the `last`, or the `best` on dev by the mean of the tasks' scores.
+        evaluations: dev scores during training, after every this many epochs; 0 for none.
+        evaluation_rows: dev rows of each task that these scores use (the first ones); null for all. The final scores
+            always use all.
+        log_every: steps between two entries of the history.
+    """
+
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
+    keep: Literal["last", "best"] = "last"
+    evaluations: int = Field(default=1, ge=0)
+    evaluation_rows: int | None = Field(default=None, ge=1)
+    log_every: int = Field(default=10, ge=1)
+
+
+class ModelSettings(Section):
+    """Section `model`: how sentences become embeddings and embeddings become predictions.
+
+    Attributes:
+        encoder: the starting weights: `base`, or a pretraining such as `sbert`.
+        pair_encoding: `cross` puts both sentences of a pair into one sequence; `bi` encodes each on its own.
+        max_tokens: longest sequence; longer ones lose tokens from the end of the longer sentence.
+        dropout: dropout inside the encoder; null keeps the encoder's own.
+        adapter: the task's own path beside the layers.
+        pooling: per task, which embedding of a sequence its head sees.
+        heads: per task, from embeddings to predictions and loss.
+    """
+
+    encoder: Literal["base", "sbert"] = "base"
+    pair_encoding: Literal["cross", "bi"] = "cross"
+    max_tokens: int = Field(default=128, ge=8, le=512)
+    dropout: float | None = Field(default=None, ge=0, lt=1)
+    adapter: Choice
+    pooling: dict[TaskName, Pooling]
+    heads: dict[TaskName, Choice]
+
+
+class PhaseSettings(Section):
+    """Section `training`: one phase of a run, with its tasks, losses, schedule and what is trained.
+
+    Attributes:
+        tasks: the tasks of this phase.
+        trainable: the named parts of the model that are trained; see `MultitaskModel.parts`.
+        batch_size: examples of one task in a batch.
+        epochs: how often the sampler starts over, dev is scored and annealing moves on.
+        steps_per_epoch: null for as many as it takes to see as many examples as the phase's tasks have together.
+        learning_rate: at the schedule's peak.
+        betas, eps, weight_decay: AdamW's.
+        clip: largest gradient norm; null for no clipping.
+    """
+
+    tasks: list[TaskName]
+    sampler: Choice
+    objectives: list[Choice] = []
+    gradients: Choice
+    schedule: Choice
+    trainable: list[PartName]
+    batch_size: int = Field(ge=1)
+    epochs: int = Field(ge=1)
+    steps_per_epoch: int | None = Field(default=None, ge=1)
+    learning_rate: float = Field(gt=0)
+    betas: list[float] = Field(default=[0.9, 0.999], min_length=2, max_length=2)
+    eps: float = Field(default=1e-8, gt=0)
+    weight_decay: float = Field(default=0.0, ge=0)
+    clip: float | None = Field(default=None, gt=0)
+
+
+class VariantSettings(Section):
+    """One variant, resolved: all that its training depends on, and nothing else.
+
+    Attributes:
+        variant, paper, row: its name, and the paper and table row it answers to.
+        profile: which profile it was resolved for.
+        sources: SHA-256 of the source file of each technique it uses, so that a change of a technique is a change here.
+    """
+
+    variant: Name
+    paper: Name
+    row: str
+    profile: str
+    tasks: list[TaskName] = Field(min_length=1)
+    model: ModelSettings
+    phases: list[PhaseSettings] = Field(min_length=1)
+    run: RunSettings
+    sources: dict[str, str]

@@ -1,0 +1,100 @@
+"""The one table of tasks: what each corpus is called, where it lies, what its labels mean, how it is scored.
+
+A new task is one row here and, if its files have a format of their own, one reader in `mtbert.data.readers`.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from mtbert.errors import SettingsError
+
+Split = Literal["train", "dev", "test"]
+SPLITS: tuple[Split, ...] = ("train", "dev", "test")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One corpus and the task on it.
+
+    Attributes:
+        name: as in params.yaml and in every file name.
+        title: as in tables.
+        kind: `classes` (label 0 to classes - 1), `binary` (0 or 1) or `score` (a real number in `lowest` to `highest`).
+        classes: number of classes; 1 for a score.
+        metric: `accuracy`, or `pearson` for scores.
+        reader: which reader of `mtbert.data.readers` understands the files.
+        files: file of each split, below the data directory.
+        sentences: columns (or JSON keys) of the one or two sentences.
+        label: column (or JSON key) of the label.
+        labels: for labels that are words, the class of each; empty where labels are numbers.
+        submission: column title of the course's submission file; empty where the course has none.
+    """
+
+    name: str
+    title: str
+    kind: Literal["classes", "binary", "score"]
+    classes: int
+    metric: Literal["accuracy", "pearson"]
+    reader: str
+    files: dict[Split, str]
+    sentences: tuple[str, ...]
+    label: str
+    labels: dict[str, int]
+    submission: str = ""
+    lowest: float = 0.0
+    highest: float = 0.0
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether an example has two sentences."""
+        return len(self.sentences) == 2
+
+
+def _course(stem: str) -> dict[Split, str]:
+    return {
+        "train": f"cs224n/{stem}-train.csv",
+        "dev": f"cs224n/{stem}-dev.csv",
+        "test": f"cs224n/{stem}-test-student.csv",
+    }
+
+
+ENTAILMENT = {"contradiction": 0, "neutral": 1, "entailment": 2}
+
+TASKS: dict[str, Task] = {
+    task.name: task
+    for task in (
+        Task(
+            "sst", "SST-5", "classes", 5, "accuracy", "course",
+            _course("ids-sst"), ("sentence",), "sentiment", {}, "Predicted_Sentiment",
+        ),
+        Task(
+            "qqp", "QQP", "binary", 2, "accuracy", "course",
+            _course("quora"), ("sentence1", "sentence2"), "is_duplicate", {}, "Predicted_Is_Paraphrase",
+        ),
+        Task(
+            "sts", "STS-B", "score", 1, "pearson", "course",
+            _course("sts"), ("sentence1", "sentence2"), "similarity", {}, "Predicted_Similiary", 0.0, 5.0,
+        ),
+        Task(
+            "cfimdb", "CFIMDB", "binary", 2, "accuracy", "course",
+            _course("ids-cfimdb"), ("sentence",), "sentiment", {}, "Predicted_Sentiment",
+        ),
+        Task(
+            "snli", "SNLI", "classes", 3, "accuracy", "nli",
+            {"train": "nli/snli_1.0_train.jsonl", "dev": "nli/snli_1.0_dev.jsonl", "test": "nli/snli_1.0_test.jsonl"},
+            ("sentence1", "sentence2"), "gold_label", ENTAILMENT,
+        ),
+        Task(
+            "mnli", "MNLI", "classes", 3, "accuracy", "nli",
+            {"train": "nli/multinli_1.0_train.jsonl", "dev": "nli/multinli_1.0_dev_matched.jsonl"},
+            ("sentence1", "sentence2"), "gold_label", ENTAILMENT,
+        ),
+    )
+}  # fmt: skip
+
+
+def task(name: str) -> Task:
+    """The task of that name; SettingsError names the known ones."""
+    if name not in TASKS:
+        raise SettingsError(f"unknown task {name!r}; known: {', '.join(TASKS)}")
+    return TASKS[name]

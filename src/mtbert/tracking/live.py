@@ -1,0 +1,128 @@
+"""A run in MLflow while it trains, from the training's side: never waits, never fails, needs no MLflow."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import mtbert
+from mtbert.tracking import place
+
+OFF = "MTBERT_LIVE"  # set to `off` to train without a live log; `track` brings the runs in afterwards
+PATIENCE = 10.0  # seconds that `finish` waits at most
+
+
+class LiveRun:
+    """Hands values to a process of its own, which logs them.
+
+    A process, not a thread: MLflow's import and its database work hold Python's lock for seconds, and PyTorch gives
+    that lock away at every operation. It also ends the run in MLflow when the training itself is killed.
+
+    The pipe to it never blocks: where it is full, values are dropped here and taken from `history.csv` at the end.
+    Make one early, before the imports that take long: MLflow's own then runs beside them.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], seed: int, patience: float = PATIENCE) -> None:
+        """Start logging a run.
+
+        Args:
+            settings: the plan file of the variant.
+            seed: the run's seed.
+            patience: seconds that `finish` and `fail` wait for MLflow at most.
+        """
+        self._patience = patience
+        self._writer = _start_writer()
+        self._send({"settings": dict(settings), "seed": seed})
+        if self._writer is not None and self._writer.stdin is not None:
+            os.set_blocking(self._writer.stdin.fileno(), False)
+
+    def log(self, step: int, values: Mapping[str, float]) -> None:
+        """Log the values of a step, such as `{"loss/sst": 0.7}`; returns at once."""
+        self._send({"step": step, "values": dict(values), "time": time.time_ns() // 1_000_000})
+
+    def finish(self, run_directory: Path, logs_directory: Path) -> None:
+        """Complete the run from its written directories; waits a bounded time.
+
+        Args:
+            run_directory: `build/runs/<variant>/<seed>`.
+            logs_directory: `build/logs/<variant>/<seed>`.
+        """
+        self._send({"finish": [str(run_directory), str(logs_directory)]})
+        self._leave()
+
+    def fail(self, reason: str, status: str = "FAILED") -> None:
+        """End a run that did not come to its end; `status` is FAILED or KILLED."""
+        self._send({"fail": reason[:1000], "status": status})
+        self._leave()
+
+    def __enter__(self) -> Self:
+        """Make sure, as a context, that the run is ended in MLflow whatever happens."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the run as failed, or as killed on Ctrl-C, unless `finish` or `fail` was called."""
+        if self._writer is not None:
+            stopped = kind is not None and not issubclass(kind, Exception)
+            self.fail(f"{kind.__name__}: {error}" if kind else "left unfinished", "KILLED" if stopped else "FAILED")
+
+    def _send(self, message: dict[str, Any]) -> None:
+        """Write one line, or drop it. The line end in front keeps it apart from one that a full pipe has cut."""
+        if self._writer is None or self._writer.stdin is None:
+            return
+        try:
+            os.write(self._writer.stdin.fileno(), f"\n{json.dumps(message, default=str)}\n".encode())
+        except BlockingIOError:
+            return  # the pipe is full; the values stand in history.csv, from which the run is completed
+        except BrokenPipeError:
+            self._leave()  # the writer has told why and gone
+
+    def _leave(self) -> None:
+        """Close the pipe and let the writer end, by force when it takes too long."""
+        writer, self._writer = self._writer, None
+        if writer is None or writer.stdin is None:
+            return
+        with contextlib.suppress(BrokenPipeError):  # nothing is buffered, so nothing can be lost in closing
+            writer.stdin.close()
+        try:
+            writer.wait(self._patience)
+        except subprocess.TimeoutExpired:
+            writer.kill()
+            writer.wait()
+            _warn(f"MLflow took more than {self._patience:g} seconds; `{place.AGAIN}` brings this run in later")
+
+
+def _start_writer() -> subprocess.Popen[bytes] | None:
+    """The process that logs, or None where there is none to be had; says so once."""
+    if os.environ.get(OFF) == "off":
+        return None
+    if not place.installed():
+        _warn(f"MLflow is not installed: this run is not logged live; `{place.AGAIN}` can bring it in once it is")
+        return None
+    package = str(Path(mtbert.__file__).parents[1])  # the same code, also where only this process's path knows it
+    paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
+    command = [sys.executable, "-m", "mtbert.tracking.writer"]
+    try:
+        # A session of its own: Ctrl-C is for the training, which then says what becomes of the run.
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            bufsize=0,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            start_new_session=True,
+        )
+    except OSError as error:
+        _warn(f"this run is not logged live ({error}); `{place.AGAIN}` brings it in later")
+        return None
+
+
+def _warn(text: str) -> None:
+    print(f"warning: {text}", file=sys.stderr)

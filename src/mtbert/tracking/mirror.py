@@ -1,0 +1,83 @@
+"""Bring into MLflow what it lacks of a build directory: what was not logged live, or came back from DVC's cache."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from filelock import FileLock
+
+from mtbert import files
+from mtbert.tracking import place, record
+from mtbert.tracking.place import TrackingError
+from mtbert.tracking.record import Record
+
+LOCK = "mlflow.db.track.lock"  # in the repository: two `track` at once would both find a run missing
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How many runs were brought in, were there already, and are selected but not trained."""
+
+    new: int
+    present: int
+    untrained: int
+
+
+def bring_in(build: Path) -> Summary:
+    """Make MLflow hold every selected run and ensemble of `build` once and completely.
+
+    Raises:
+        TrackingError: MLflow is not installed, cannot be reached, or refuses. What was brought in until then stays.
+    """
+    if not place.installed():
+        raise TrackingError(f"MLflow is not installed; `{place.AGAIN}` brings the runs in once it is")
+    selected = _selected(build)
+    records = [read() for directory, read in selected.items() if (directory / "metrics.json").is_file()]
+    uri = place.tracking_uri()
+    try:
+        with FileLock(place.project_root() / LOCK):
+            new = _mirror(records, uri)
+    except Exception as error:  # of MLflow, its database or the network: many kinds, all told alike
+        raise TrackingError(
+            f"the runs are not in MLflow at {place.shown(uri)} yet ({place.reason(error, uri)}); "
+            f"their results are safe in {build}: once MLflow answers, `{place.AGAIN}` brings them in"
+        ) from None  # the cause's own text may hold credentials
+    return Summary(new, len(records) - new, len(selected) - len(records))
+
+
+def _selected(build: Path) -> dict[Path, Callable[[], Record]]:
+    """Directory of every selected run and ensemble, and how it is read."""
+    catalog = files.read_yaml(build / "plan" / "catalog.yaml")
+    found: dict[Path, Callable[[], Record]] = {}
+    for seed in map(str, catalog["seeds"]):
+        for name in _names(catalog["variants"]):
+            directory = build / "runs" / name / seed
+            found[directory] = partial(record.of_run, directory, build / "logs" / name / seed)
+        for name in _names(catalog.get("ensembles") or {}):
+            directory = build / "ensembles" / name / seed
+            found[directory] = partial(record.of_ensemble, directory, catalog["ensembles"][name], catalog["profile"])
+    return found
+
+
+def _names(entries: dict[str, dict[str, object]]) -> list[str]:
+    return [name for name, entry in entries.items() if entry["selected"]]
+
+
+def _mirror(records: Iterable[Record], uri: str) -> int:
+    """Log each record that is missing, and delete what stands in its place; returns how many were missing."""
+    from mtbert.tracking.store import Store
+
+    store, new = Store(uri), 0
+    for wanted in records:
+        found = store.find(wanted.card)
+        complete = [run.run_id for run in found if run.run_key == wanted.run_key]
+        if not complete:
+            contents = wanted.read()
+            run_id = store.begin(wanted.card, contents.started)
+            store.complete(run_id, wanted.run_key, contents)
+            new += 1
+        # Second copies, and what a training left that broke off: deleted last, so that no moment lacks the run.
+        for run_id in [*complete[1:], *(run.run_id for run in found if not run.run_key)]:
+            store.delete(run_id)
+    return new

@@ -1,0 +1,244 @@
+"""What a run is in MLflow, read from its directory: parameters, tags, points, scores, inputs. Knows no MLflow."""
+
+import csv
+import hashlib
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from mtbert import files
+
+# MLflow's own limits (mlflow/utils/validation.py), and the characters its names allow.
+LONGEST_NAME = 250
+LONGEST_VALUE = 6000
+LONGEST_TAG = 5000
+LONGEST_DIGEST = 36
+FORBIDDEN = re.compile(r"[^\w.:/ -]", re.ASCII)
+
+Place = tuple[str, int]  # name and step of a value
+
+
+@dataclass(frozen=True)
+class Point:
+    """One value at one step; `time` in milliseconds since 1970."""
+
+    name: str
+    step: int
+    value: float
+    time: int
+
+    @property
+    def place(self) -> Place:
+        """What makes the point one of its kind within a run."""
+        return self.name, self.step
+
+
+@dataclass(frozen=True)
+class Input:
+    """A data set or encoder that went into a run; `context` says what for."""
+
+    name: str
+    digest: str
+    source: str
+    context: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """What is known of a run before it starts.
+
+    Attributes:
+        experiment: MLflow's experiment.
+        name: the run's name.
+        settings_key: equal for runs of equal settings and seed.
+        params, tags: as MLflow takes them.
+    """
+
+    experiment: str
+    name: str
+    settings_key: str
+    params: dict[str, str]
+    tags: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What came of a run.
+
+    Attributes:
+        points: history and throughput, then the final scores at the last step.
+        inputs: what it was trained and scored on.
+        started, ended: milliseconds since 1970; None where the logs are not there.
+    """
+
+    points: list[Point]
+    inputs: list[Input]
+    started: int | None = None
+    ended: int | None = None
+
+
+@dataclass(frozen=True)
+class Record:
+    """A finished run.
+
+    Attributes:
+        run_key: SHA-256 over settings, seed and results: equal for one and the same run.
+        read: reads the rest, which is only needed where MLflow lacks the run.
+    """
+
+    card: Card
+    run_key: str
+    read: Callable[[], Contents]
+
+
+def card(settings: Mapping[str, Any], seed: int, kind: str = "variant") -> Card:
+    """The card of a run. `settings` names `variant` (or `ensemble`), `paper`, `row` and `profile`."""
+    settings = {**settings, "seed": seed}
+    key = digest(settings)
+    tags = {name: str(settings[name]) for name in (kind, "seed", "paper", "row", "profile") if name in settings}
+    tags |= {"kind": kind, "settings_key": key, **_surroundings()}
+    name = f"{settings[kind]}-seed{seed}"
+    return Card(f"mtbert-{settings['profile']}", name, key, parameters(settings), tags)
+
+
+def _surroundings() -> dict[str, str]:
+    """Tags for git commit, DVC stage and DVC experiment, those that are known."""
+    known = {
+        "mlflow.source.git.commit": _commit(),
+        "dvc_stage": os.environ.get("DVC_STAGE", ""),
+        "dvc_experiment": os.environ.get("DVC_EXP_NAME", ""),
+    }
+    return {name: value for name, value in known.items() if value}
+
+
+@cache
+def _commit() -> str:
+    try:
+        found = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):  # no git, or no answer: the run is worth keeping without its commit
+        return ""
+    return found.stdout.strip() if found.returncode == 0 else ""
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of a value as canonical JSON."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def parameters(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Nested settings as flat parameters: `{"phases": [{"clip": 1.0}]}` becomes `{"phases.0.clip": "1.0"}`.
+
+    A value beyond MLflow's limit goes on in `name.part2`, `name.part3`, ..., so that nothing is cut off.
+    """
+    flat: dict[str, str] = {}
+    for path, value in _leaves(settings, ()):
+        text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
+        for start in range(0, max(len(text), 1), LONGEST_VALUE):
+            part = () if start == 0 else (f"part{start // LONGEST_VALUE + 1}",)
+            flat[_name(".".join((*path, *part)))] = text[start : start + LONGEST_VALUE]
+    return flat
+
+
+def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if isinstance(value, Mapping) and value:
+        children = [(str(key), child) for key, child in value.items()]
+    elif isinstance(value, list) and any(isinstance(child, Mapping) for child in value):
+        children = [(str(index), child) for index, child in enumerate(value)]
+    else:
+        yield path, value
+        return
+    for key, child in children:
+        yield from _leaves(child, (*path, key))
+
+
+def _name(name: str) -> str:
+    """The name as MLflow allows it; one that had to change gets a digest of the original, so that names stay apart."""
+    allowed = FORBIDDEN.sub("_", name)
+    if allowed == name and len(name) <= LONGEST_NAME:
+        return name
+    return f"{allowed[: LONGEST_NAME - 20]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+
+
+def of_run(directory: Path, logs: Path) -> Record:
+    """The record of a finished run, from `build/runs/<variant>/<seed>` and `build/logs/<variant>/<seed>`."""
+    settings, results = files.read_yaml(directory / "settings.yaml"), files.read_json(directory / "metrics.json")
+    about = card(settings, int(results["seed"]))
+    key = digest([about.settings_key, results, files.sha256(directory / "history.csv")])
+    return Record(about, key, partial(_contents, directory, logs, settings, results))
+
+
+def of_ensemble(directory: Path, entry: Mapping[str, Any], profile: str) -> Record:
+    """The record of an ensemble, from `build/ensembles/<name>/<seed>` and its entry in the catalog."""
+    results = files.read_json(directory / "metrics.json")
+    about = {name: entry[name] for name in ("paper", "row") if name in entry}
+    settings = {"ensemble": results["ensemble"], "members": results["members"], "profile": profile, **about}
+    label = card(settings, int(results["seed"]), "ensemble")
+    points = [Point(name, 0, value, 0) for name, value in scores(results).items()]
+    return Record(label, digest([label.settings_key, results]), lambda: Contents(points, []))
+
+
+def _contents(directory: Path, logs: Path, settings: Mapping[str, Any], results: Mapping[str, Any]) -> Contents:
+    report = files.read_json(logs / "run.json") if (logs / "run.json").is_file() else {}
+    started, ended = _times(report)
+    last = int(results["steps"])
+    # When each step was is not kept, so steps are spread evenly over the run: close enough for MLflow's time axis.
+    slope = (ended - started) / max(last, 1) if started and ended else 0.0
+    rows = [*_series(directory / "history.csv"), *_series(logs / "speed.csv")]
+    rows += [(name, last, value) for name, value in {**scores(results), **_totals(report)}.items()]
+    points = [Point(name, step, value, int((started or 0) + slope * step)) for name, step, value in rows]
+    return Contents(points, _inputs(settings, directory.parents[2]), started, ended)
+
+
+def scores(results: Mapping[str, Any]) -> dict[str, float]:
+    """Final scores as MLflow's columns compare them: dev as `sts`, ..., the rest as `test/sts`, `parameters/added`."""
+    flat = {name: float(value) for name, value in results["dev"].items()}
+    for group in ("test", "parameters"):
+        flat |= {f"{group}/{name}": float(value) for name, value in results.get(group, {}).items()}
+    return flat | {name: float(results[name]) for name in ("steps", "epoch") if name in results}
+
+
+def _totals(report: Mapping[str, Any]) -> dict[str, float]:
+    names = ("seconds", "training_seconds", "examples", "examples_per_second", "peak_memory_mb")
+    return {f"run/{name}": float(report[name]) for name in names if report.get(name) is not None}
+
+
+def _times(report: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    if "started" not in report:
+        return None, None
+    started = datetime.fromisoformat(report["started"]).timestamp()
+    return int(started * 1000), int((started + report.get("seconds", 0)) * 1000)
+
+
+def _series(file: Path) -> list[tuple[str, int, float]]:
+    """Rows of a long CSV file (step, name, value, and columns that do not matter here) as name, step, value."""
+    if not file.is_file():
+        return []
+    with file.open(encoding="utf-8", newline="") as handle:
+        return [(row["name"], int(row["step"]), float(row["value"])) for row in csv.DictReader(handle)]
+
+
+def _inputs(settings: Mapping[str, Any], build: Path) -> list[Input]:
+    """The data sets of all phases and the starting weights, those that lie in the build directory."""
+    tasks = [*settings.get("tasks", []), *(task for phase in settings.get("phases", []) for task in phase["tasks"])]
+    uses = {"train": "training", "dev": "evaluation"}
+    tables = [
+        (task, split, build / "data" / task / f"{split}.parquet") for task in dict.fromkeys(tasks) for split in uses
+    ]
+    found = [
+        Input(f"{task}-{split}", files.sha256(table)[:LONGEST_DIGEST], table.as_posix(), uses[split])
+        for task, split, table in tables
+        if table.is_file()
+    ]
+    start = build / "encoders" / settings.get("model", {}).get("encoder", "base")
+    if not (start / "encoder.json").is_file():
+        return found
+    encoder = files.read_json(start / "encoder.json")
+    name = encoder["name"] if start.name == "base" else f"{encoder['name']}-{start.name}"
+    return [*found, Input(name, encoder["sha256"][:LONGEST_DIGEST], str(encoder["source"]), "encoder")]

@@ -1,0 +1,97 @@
+"""The process beside a training that logs it to MLflow: `python -m mtbert.tracking.writer`, messages on its input.
+
+One JSON message a line: first `settings` and `seed`, then any number of `step`, `values` and `time`, last `finish` or
+`fail`. The end of the input without one of these means that the training was killed.
+"""
+
+import json
+import os
+import queue
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from mtbert.tracking import place, record
+from mtbert.tracking.record import Place, Point
+
+INTERVAL = 1.0  # seconds over which values are gathered before they are sent
+NICENESS = 5  # where cores are short, the training goes first
+
+Message = dict[str, Any]
+Inbox = queue.SimpleQueue[Message]
+
+
+def main() -> None:
+    """Log one run; a fault of MLflow is told in one line and ends the process with status 1."""
+    os.nice(NICENESS)
+    inbox: Inbox = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(inbox,), daemon=True).start()
+    uri = place.tracking_uri()
+    try:
+        _follow(inbox, uri)
+    except Exception as error:  # whatever it is, it ends this log alone, and is told without credentials
+        why = place.reason(error, uri)
+        print(
+            f"warning: this run is not logged to MLflow at {place.shown(uri)} any further ({why}); "
+            f"the training goes on, and `{place.AGAIN}` brings the run in later",
+            file=sys.stderr,
+            flush=True,
+        )
+        os._exit(1)  # a plain exit would wait for the reader, which waits for the training
+
+
+def _read(inbox: Inbox) -> None:
+    """Keep the pipe empty, so that the training need not drop anything."""
+    for line in sys.stdin:
+        if line.strip() and (message := _parsed(line)):
+            inbox.put(message)
+    inbox.put({"fail": "the training process was killed", "status": "KILLED"})
+
+
+def _parsed(line: str) -> Message | None:
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError:
+        return None  # cut where the pipe was full; history.csv has the values
+
+
+def _follow(inbox: Inbox, uri: str) -> None:
+    first = inbox.get()
+    from mtbert.tracking.store import Store  # imports MLflow, which takes seconds: the inbox fills meanwhile
+
+    store = Store(uri)
+    run_id = store.begin(record.card(first["settings"], first["seed"]))
+    logged: set[Place] = set()
+    while True:
+        messages, last = _gather(inbox)
+        points = [Point(name, m["step"], value, m["time"]) for m in messages for name, value in m["values"].items()]
+        store.log(run_id, points)
+        logged.update(point.place for point in points)
+        if last is not None:
+            break
+    if "finish" in last:
+        finished = record.of_run(*map(Path, last["finish"]))
+        store.complete(run_id, finished.run_key, finished.read(), logged)
+    else:
+        store.end(run_id, last["status"], place.without_credentials(last["fail"], uri))
+
+
+def _gather(inbox: Inbox) -> tuple[list[Message], Message | None]:
+    """The steps that arrive within the interval, and the message that ends the run, if it came."""
+    steps: list[Message] = []
+    until = time.monotonic() + INTERVAL
+    while (left := until - time.monotonic()) > 0:
+        try:
+            message = inbox.get(timeout=left)
+        except queue.Empty:
+            break
+        if "values" not in message:
+            return steps, message
+        steps.append(message)
+    return steps, None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""A model's predictions on a whole split, and its scores."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pandas as pd
+import torch
+
+from mtbert import metrics, predictions
+from mtbert.data.batches import Examples
+from mtbert.model import MultitaskModel
+
+BATCH = 128  # without gradients there is room for more than in training
+
+
+@torch.no_grad()
+def predict(model: MultitaskModel, examples: Examples, device: torch.device, rows: int | None = None) -> pd.DataFrame:
+    """The prediction table of the first `rows` examples (all if None), in the file's order.
+
+    Columns as in `mtbert.predictions`. The model comes back in the mode that it was in.
+    """
+    was_training = model.training
+    model.eval()
+    picks, outputs = [], []
+    for numbers, batch in examples.in_order(BATCH, rows):
+        picks.append(numbers)
+        outputs.append(model(batch.to(device)).float().cpu())
+    model.train(was_training)
+    order = np.argsort(np.concatenate(picks), kind="stable")
+    return _table(model, examples, torch.cat(outputs)[order])
+
+
+def _table(model: MultitaskModel, examples: Examples, outputs: torch.Tensor) -> pd.DataFrame:
+    task, count = examples.task, len(outputs)
+    table = pd.DataFrame({"id": examples.ids[:count], "label": examples.labels[:count]})
+    if task.kind == "score":
+        return table.assign(prediction=outputs.squeeze(-1).double().numpy())
+    probabilities = model.head(task.name).log_probabilities(outputs).exp().double().numpy()
+    table["prediction"] = probabilities.argmax(axis=1).astype(float)
+    for label, column in enumerate(predictions.probability_columns(task)):
+        table[column] = probabilities[:, label]
+    return table
+
+
+def scores(tables: Mapping[str, pd.DataFrame], examples: Mapping[str, Examples]) -> dict[str, float]:
+    """Each task's metric where labels are known, and both overall scores where all three main tasks are there."""
+    found = {name: predictions.score(table, examples[name].task) for name, table in tables.items()}
+    known = {name: score for name, score in found.items() if score is not None}
+    return known | metrics.overall(known)
+
+
+def mean_score(values: Mapping[str, float], tasks: Iterable[str]) -> float:
+    """What "best" goes by: the mean of the tasks' own scores."""
+    return float(np.mean([values[task] for task in tasks]))

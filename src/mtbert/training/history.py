@@ -1,0 +1,72 @@
+"""What happened step by step: rows (phase, step, name, value) for history.csv, passed on live as they come."""
+
+import csv
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+from mtbert import files
+
+Listener = Callable[[int, dict[str, float]], None]  # (step, values)
+
+
+class History:
+    """Losses are averaged between two entries, task by task; steps count on over all phases."""
+
+    def __init__(self, every: int, listener: Listener) -> None:
+        self.every = every
+        self.listener = listener
+        self.rows: list[tuple[int, int, str, float]] = []
+        self.speed: list[tuple[int, str, float]] = []
+        self._losses: defaultdict[str, list[float]] = defaultdict(list)
+        self._examples = 0
+        self._since = time.perf_counter()
+
+    def loss(self, name: str, value: float, examples: int = 0) -> None:
+        """Note a loss; `examples` counts towards the throughput."""
+        self._losses[name].append(value)
+        self._examples += examples
+
+    def step(self, phase: int, step: int, learning_rate: float, last: bool = False) -> dict[str, float]:
+        """End a step: every so many of them, and at the `last` of a phase, an entry is made; its values, or nothing."""
+        if step % self.every and not last:
+            return {}
+        values = {f"loss/{name}": sum(losses) / len(losses) for name, losses in sorted(self._losses.items())}
+        values["learning_rate"] = learning_rate
+        self.add(phase, step, values)
+        self._tick(step)
+        self._losses.clear()
+        return values
+
+    def add(self, phase: int, step: int, values: dict[str, float]) -> None:
+        """Make an entry."""
+        self.rows += [(phase, step, name, value) for name, value in values.items()]
+        self.listener(step, values)
+
+    def pause(self) -> None:
+        """Leave out the time since the last entry, as after an evaluation."""
+        self._since, self._examples = time.perf_counter(), 0
+
+    def _tick(self, step: int) -> None:
+        if not self._examples:
+            return
+        rate = self._examples / (time.perf_counter() - self._since)
+        self.speed.append((step, "examples_per_second", rate))
+        self.listener(step, {"examples_per_second": rate})
+        self.pause()
+
+    def write(self, file: Path) -> None:
+        """history.csv: nothing in it depends on the clock."""
+        _write_csv(file, ("phase", "step", "name", "value"), self.rows)
+
+    def write_speed(self, file: Path) -> None:
+        """speed.csv."""
+        _write_csv(file, ("step", "name", "value"), self.speed)
+
+
+def _write_csv(file: Path, header: tuple[str, ...], rows: list) -> None:
+    with files.new_file(file) as partial, partial.open("w", newline="", encoding="utf-8") as handle:
+        writer = csv.writer(handle, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)

@@ -1,0 +1,58 @@
+"""On what a run ran, and how fast: clock, host and versions, which no result depends on."""
+
+import os
+import platform
+import resource
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import torch
+
+PACKAGES = ("torch", "transformers", "accelerate", "sentence-transformers", "numpy", "pandas", "dvc", "mlflow")
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that results can depend on; those not installed are left out."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def machine() -> dict[str, Any]:
+    """Processor, cores that this process may use, memory in GiB, and the accelerator if there is one."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {
+        "processor": _processor(),
+        "cores": cores,
+        "memory_gb": _memory_gb(),
+        "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else "",
+    }
+
+
+def peak_memory_mb() -> float:
+    """Largest resident memory of this process so far, in MiB, plus the accelerator's."""
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes there, KiB elsewhere
+    resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
+    return round(resident + (torch.cuda.max_memory_allocated() / 2**20 if torch.cuda.is_available() else 0))
+
+
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def _memory_gb() -> int:
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
+    except (ValueError, OSError):
+        return 0  # not told by this system

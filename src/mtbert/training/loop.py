@@ -1,0 +1,142 @@
+"""The loop: a sampler names the tasks, the model gives their losses, objectives add to them, a rule makes the gradient.
+
+No technique is known here; whatever they are, they were handed in.
+"""
+
+import math
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from torch import Tensor
+from tqdm import tqdm
+
+from mtbert import seeding
+from mtbert.data.batches import Batch, Examples
+from mtbert.errors import TrainingError
+from mtbert.model import MultitaskModel
+from mtbert.settings import RunSettings
+from mtbert.training import evaluation
+from mtbert.training.history import History
+from mtbert.training.phases import Phase
+
+
+@dataclass
+class Outcome:
+    """What a training ended with: how far it went, which epoch was kept, how long it took without evaluations."""
+
+    steps: int = 0
+    epoch: int = 0
+    examples: int = 0
+    seconds: float = 0.0
+    score: float = -math.inf
+    state: dict[str, Tensor] = field(default_factory=dict)
+
+
+class Trainer:
+    """Runs the phases of one training, one after the other."""
+
+    def __init__(
+        self,
+        model: MultitaskModel,
+        settings: RunSettings,
+        accelerator: Accelerator,
+        history: History,
+        dev: Mapping[str, Examples],
+        seed: int,
+    ) -> None:
+        self.model = model
+        self.settings = settings
+        self.accelerator = accelerator
+        self.history = history
+        self.dev = dev
+        self.seed = seed
+        self.outcome = Outcome()
+        self.epochs = 0  # of all phases so far
+
+    def run(self, phases: Iterable[Phase], steps: int) -> Outcome:
+        """Run the phases (`steps` in all), and leave the model with the weights that are kept."""
+        torch.manual_seed(seeding.derive(self.seed, "dropout"))
+        with tqdm(total=steps, unit="step", mininterval=1.0, dynamic_ncols=True) as progress:
+            for phase in phases:
+                self._phase(phase, progress)
+        if self.outcome.state:
+            self.model.load_state_dict(self.outcome.state)
+        else:
+            self.outcome.epoch = self.epochs
+        return self.outcome
+
+    def _phase(self, phase: Phase, progress: tqdm) -> None:
+        optimiser, schedule = phase.optimiser()
+        self.model.train()
+        for epoch in range(1, phase.settings.epochs + 1):
+            generator = seeding.stream(self.seed, "sampler", phase.number, epoch)
+            started = time.perf_counter()
+            for group in phase.sampler.groups(epoch, generator):
+                self._step(phase, optimiser, [phase.streams[task].next() for task in group])
+                last = schedule.last_epoch + 1 == phase.steps
+                values = self.history.step(phase.number, self.outcome.steps, float(schedule.get_last_lr()[0]), last)
+                schedule.step()
+                progress.update()
+                if values:
+                    progress.set_postfix_str(", ".join(f"{k[5:]} {v:.3f}" for k, v in values.items() if "loss/" in k))
+            self.outcome.seconds += time.perf_counter() - started
+            self.epochs += 1
+            self._evaluate(phase)
+
+    def _step(self, phase: Phase, optimiser: torch.optim.Optimizer, batches: list[Batch]) -> None:
+        self.outcome.steps += 1
+        losses = {batch.task: self._loss(phase, batch.to(self.accelerator.device)) for batch in batches}
+        phase.rule(losses, phase.parameters, self.accelerator.backward)
+        norm = torch.nn.utils.clip_grad_norm_(phase.parameters, phase.settings.clip or math.inf)
+        if not torch.isfinite(norm):
+            raise TrainingError(self._not_finite("gradient", batches))
+        optimiser.step()
+        optimiser.zero_grad()
+        for objective in phase.objectives.values():
+            objective.after_step()
+
+    def _loss(self, phase: Phase, batch: Batch) -> Tensor:
+        with self.accelerator.autocast():
+            outputs = self.model(batch)
+            loss = self.model.loss(batch, outputs)
+            terms = {name: objective.term(batch, outputs) for name, objective in phase.objectives.items()}
+        self.history.loss(batch.task, loss.item(), examples=len(batch))
+        self.outcome.examples += len(batch)
+        for name, term in terms.items():
+            self.history.loss(f"{name}/{batch.task}", term.item())
+            loss = loss + term
+        if not torch.isfinite(loss):
+            raise TrainingError(self._not_finite("loss", [batch]))
+        return loss
+
+    def _not_finite(self, what: str, batches: list[Batch]) -> str:
+        where = "; ".join(f"{batch.task}: {', '.join(batch.ids)}" for batch in batches)
+        return (
+            f"the {what} of step {self.outcome.steps} is not finite, so the weights were left as they were; the batch "
+            f"was {where}. A lower training.learning_rate, training.clip: 1.0 or run.precision: fp32 may help"
+        )
+
+    def _evaluate(self, phase: Phase) -> None:
+        """Score dev after every `evaluations` epochs, and remember the weights where they are the best so far."""
+        settings = self.settings
+        if not settings.evaluations or self.epochs % settings.evaluations:
+            return
+        with self.accelerator.autocast():
+            device, rows = self.accelerator.device, settings.evaluation_rows
+            tables = {t: evaluation.predict(self.model, e, device, rows) for t, e in self.dev.items()}
+        scores = evaluation.scores(tables, self.dev)
+        self.history.add(phase.number, self.outcome.steps, {f"dev/{name}": value for name, value in scores.items()})
+        self.history.pause()
+        mean = evaluation.mean_score(scores, self.dev)
+        if settings.keep == "best" and mean > self.outcome.score:
+            self.outcome.score, self.outcome.epoch = mean, self.epochs
+            self.outcome.state = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
+
+
+def steps_per_epoch(sizes: Mapping[str, int], batch_size: int) -> int:
+    """Steps that see as many examples as the tasks have together."""
+    return int(sum(np.ceil(size / batch_size) for size in sizes.values()))

@@ -1,0 +1,18 @@
+"""Fetch or make the starting weights: python stages/encoder.py build/plan/encoder.yaml DATA_DIR OUT."""
+
+import sys
+from pathlib import Path
+
+from mtbert import errors, files
+from mtbert.encoder import loading
+from mtbert.encoder.sources import EncoderSettings
+
+
+def main(plan: Path, data_dir: Path, out: Path) -> None:
+    """Read the settings, write the encoder's directory."""
+    loading.fetch(EncoderSettings(**files.read_yaml(plan)), data_dir, out)
+
+
+if __name__ == "__main__":
+    with errors.shown_plainly():
+        main(*map(Path, sys.argv[1:4]))

@@ -1,0 +1,23 @@
+"""Corpus files to tokens: `python stages/preprocess.py DATA_DIR ENCODER_DIR OUT NEEDS`.
+
+NEEDS is a YAML list of [task, split] pairs: the files that must be there, as `plan` found.
+"""
+
+import sys
+from pathlib import Path
+
+from mtbert.data.preprocess import preprocess
+from mtbert.data.tokens import wordpieces
+from mtbert.errors import shown_plainly
+from mtbert.files import read_yaml
+
+
+def main(data_dir: str, encoder_dir: str, out: str, needs: str) -> None:
+    """Read, check and tokenize every corpus file below `data_dir` into `out`."""
+    required = {(task, split) for task, split in read_yaml(Path(needs))}
+    preprocess(Path(data_dir), Path(out), wordpieces(Path(encoder_dir)), required)
+
+
+if __name__ == "__main__":
+    with shown_plainly():
+        main(*sys.argv[1:])

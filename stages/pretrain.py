@@ -1,0 +1,29 @@
+"""Pretrain the encoder: python stages/pretrain.py sbert build/plan/pretrain-sbert.yaml build."""
+
+import os
+import sys
+from pathlib import Path
+
+from mtbert import errors, files
+from mtbert.encoder.sources import SbertSettings
+
+
+def main(kind: str, plan: Path, build: Path) -> None:
+    """Write build/encoders/KIND; just a card that says so where no selected variant starts from it."""
+    if kind != "sbert":
+        raise errors.SettingsError(f"unknown pretraining {kind!r}; known: sbert")
+    settings = files.read_yaml(plan)
+    if not settings.pop("needed", True):
+        with files.new_directory(build / "encoders" / kind) as partial:
+            files.write_json(partial / "encoder.json", {"needed": False})
+        return
+    # Everything lies here already: keep the libraries from asking the model hub. They read this when imported.
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    from mtbert.encoder import sbert
+
+    sbert.pretrain(SbertSettings(**settings), build)
+
+
+if __name__ == "__main__":
+    with errors.shown_plainly():
+        main(sys.argv[1], *map(Path, sys.argv[2:4]))

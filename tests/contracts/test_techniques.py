@@ -1,0 +1,286 @@
+"""What every technique keeps to, whichever it is: a new one is tested here as soon as it is registered."""
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pydantic
+import pytest
+import torch
+from torch import nn
+from transformers import BertConfig, BertModel
+
+import mtbert
+from mtbert.adapters import ADAPTERS
+from mtbert.adapters.base import Adapter, Shape
+from mtbert.data.batches import Batch
+from mtbert.encoder.bert import Encoder
+from mtbert.errors import SettingsError
+from mtbert.gradients import GRADIENTS
+from mtbert.heads import HEADS
+from mtbert.heads.base import Head
+from mtbert.heads.linear import LinearHead
+from mtbert.heads.linear import Settings as LinearSettings
+from mtbert.model import MultitaskModel
+from mtbert.objectives import OBJECTIVES
+from mtbert.objectives.base import Objective
+from mtbert.registry import Registry
+from mtbert.samplers import SAMPLERS
+from mtbert.samplers.base import Plan, Sampler
+from mtbert.settings import NoOptions
+from mtbert.tasks import TASKS
+from mtbert.training.schedules import SCHEDULES
+
+PACKAGES: dict[str, Registry[Any]] = {
+    "adapters": ADAPTERS,
+    "heads": HEADS,
+    "samplers": SAMPLERS,
+    "objectives": OBJECTIVES,
+    "gradients": GRADIENTS,
+}  # schedules share one file, and a docstring with it
+SOURCE = Path(mtbert.__file__).parent
+
+every_technique = pytest.mark.parametrize(
+    ("registry", "name"),
+    [
+        pytest.param(registry, name, id=f"{registry.kind}-{name}")
+        for registry in (*PACKAGES.values(), SCHEDULES)
+        for name in registry
+    ],
+)
+every_file = pytest.mark.parametrize(
+    ("package", "name"), [(package, name) for package, registry in PACKAGES.items() for name in registry]
+)
+
+
+# --- settings and files -----------------------------------------------------------------------------------------------
+
+
+@every_technique
+def test_settings_have_a_default_for_everything_and_never_change(registry: Registry[Any], name: str):
+    settings = registry[name].settings()
+    for option in type(settings).model_fields:
+        with pytest.raises(pydantic.ValidationError, match="frozen"):
+            setattr(settings, option, getattr(settings, option))
+
+
+@every_technique
+def test_settings_refuse_an_unknown_key(registry: Registry[Any], name: str):
+    with pytest.raises(pydantic.ValidationError, match=r"no_such_option\n *Extra inputs are not permitted"):
+        registry[name].settings(no_such_option=1)
+
+
+@every_technique
+def test_numbers_are_not_made_of_text(registry: Registry[Any], name: str):
+    settings = registry[name].settings
+    for option, field in settings.model_fields.items():
+        if {int, float} & {field.annotation, *get_args(field.annotation)}:
+            with pytest.raises(pydantic.ValidationError, match=option):
+                settings(**{option: "1"})
+
+
+@every_file
+def test_a_technique_lies_in_the_file_of_its_name_with_its_settings(package: str, name: str):
+    technique = PACKAGES[package][name]
+    assert technique.source == SOURCE / package / f"{name}.py"
+    assert technique.settings is NoOptions or Path(inspect.getfile(technique.settings)) == technique.source
+
+
+@pytest.mark.parametrize("package", list(PACKAGES))
+def test_every_file_of_a_package_is_registered(package: str):
+    techniques = {file.stem for file in (SOURCE / package).glob("*.py")} - {"__init__", "base"}
+    assert techniques == set(PACKAGES[package])
+
+
+@pytest.mark.parametrize("name", list(SCHEDULES))
+def test_schedules_share_one_file(name: str):
+    assert SCHEDULES[name].source == SOURCE / "training" / "schedules.py"
+
+
+@every_file
+def test_a_file_says_what_it_does_by_which_formula_and_whence(package: str, name: str):
+    text = inspect.getdoc(inspect.getmodule(PACKAGES[package][name].build))
+    assert text is not None
+    assert re.match(r"\S.*\.$", text.splitlines()[0]), "the first line is a sentence"
+    headings = set(re.findall(r"^([A-Z][a-z]+): \S", text, flags=re.MULTILINE))
+    required = {"Formula", "Source"}
+    assert required <= headings
+
+
+@pytest.mark.parametrize(
+    "module", ["mtbert.samplers", "mtbert.reporting", "mtbert.reporting.report", "mtbert.ensembling"]
+)
+def test_what_needs_no_torch_does_not_import_it(module: str):
+    script = f"import sys, {module}; sys.exit('torch' in sys.modules)"
+    environment = os.environ | {"PYTHONPATH": str(SOURCE.parent)}
+    assert subprocess.run([sys.executable, "-c", script], env=environment, check=False).returncode == 0
+
+
+# --- adapters ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(ADAPTERS))
+def test_an_adapter_adds_nothing_or_something_like_hidden(name: str):
+    adapter = ADAPTERS.build({"name": name}, Shape(width=24, layers=2), ["sst", "sts"])
+    hidden, mask = torch.randn(3, 5, 24), torch.ones(3, 1, 1, 5, dtype=torch.bool)
+    for beside in (adapter(task, layer, hidden, mask) for task in ("sst", "sts") for layer in (0, 1)):
+        assert beside is None or (beside.shape == hidden.shape and torch.isfinite(beside).all())
+
+
+@pytest.mark.parametrize("name", list(ADAPTERS))
+def test_an_adapter_does_not_see_padding(name: str):
+    adapter = ADAPTERS.build({"name": name}, Shape(width=24, layers=1), ["sst"]).eval()
+    hidden, mask = torch.randn(1, 5, 24), torch.tensor([True, True, True, False, False]).view(1, 1, 1, 5)
+    whole, cut = adapter("sst", 0, hidden, mask), adapter("sst", 0, hidden[:, :3], mask[..., :3])
+    assert (whole is None) == (cut is None)
+    if whole is not None:
+        torch.testing.assert_close(whole[:, :3], cut)
+
+
+@pytest.mark.parametrize("name", list(ADAPTERS))
+def test_all_weights_of_an_adapter_are_used_by_some_task(name: str):
+    adapter: Adapter = ADAPTERS.build({"name": name}, Shape(width=24, layers=2), ["sst", "sts"])
+    hidden, mask = torch.randn(3, 5, 24), torch.ones(3, 1, 1, 5, dtype=torch.bool)
+    found = [adapter(task, layer, hidden, mask) for task in ("sst", "sts") for layer in (0, 1)]
+    for beside in (beside for beside in found if beside is not None):
+        beside.square().sum().backward()
+    assert [weight for weight, parameter in adapter.named_parameters() if parameter.grad is None] == []
+
+
+# --- heads ------------------------------------------------------------------------------------------------------------
+
+KINDS = [("sst", 1), ("qqp", 1), ("qqp", 2), ("sts", 1), ("sts", 2), ("snli", 2)]
+
+
+def served(name: str, task: str, embeddings: int) -> Head | None:
+    """The head for a task, or None where it refuses the task and says where that is set."""
+    try:
+        return HEADS.build({"name": name}, TASKS[task], 8, embeddings)
+    except SettingsError as refusal:
+        return None if f"model.heads.{task}" in str(refusal) else pytest.fail(f"{refusal} does not say where it is set")
+
+
+@pytest.mark.parametrize("name", list(HEADS))
+def test_a_head_gives_outputs_with_a_loss_or_refuses_the_task(name: str):
+    heads = {(task, embeddings): served(name, task, embeddings) for task, embeddings in KINDS}
+    assert any(heads.values())
+    for (_, embeddings), head in ((kind, head) for kind, head in heads.items() if head is not None):
+        vectors = [torch.randn(3, 8, requires_grad=True) for _ in range(embeddings)]
+        outputs = head(*vectors)
+        assert outputs.shape == (3, head.outputs)
+        head.loss(outputs, torch.ones(3)).backward()
+        assert all(vector.grad is not None and torch.isfinite(vector.grad).all() for vector in vectors)
+
+
+# --- samplers ---------------------------------------------------------------------------------------------------------
+
+PLAN = Plan(sizes={"sst": 8, "qqp": 100, "sts": 6}, epochs=3, steps=50)
+
+
+def groups(sampler: Sampler, epoch: int) -> list[tuple[str, ...]]:
+    return sampler.groups(epoch, np.random.default_rng(epoch))
+
+
+@pytest.mark.parametrize("name", list(SAMPLERS))
+def test_a_sampler_gives_one_group_of_known_tasks_a_step(name: str):
+    sampler = SAMPLERS.build({"name": name}, PLAN)
+    for epoch in (1, 2, 3):
+        found = groups(sampler, epoch)
+        assert len(found) == PLAN.steps
+        assert all(group and set(group) <= set(PLAN.sizes) for group in found)
+
+
+@pytest.mark.parametrize("name", list(SAMPLERS))
+def test_every_task_gets_a_turn(name: str):
+    sampler = SAMPLERS.build({"name": name}, PLAN)
+    assert {task for epoch in (1, 2, 3) for group in groups(sampler, epoch) for task in group} == {"sst", "qqp", "sts"}
+
+
+@pytest.mark.parametrize("name", list(SAMPLERS))
+def test_an_epochs_groups_do_not_depend_on_earlier_calls(name: str):
+    fresh, used = (SAMPLERS.build({"name": name}, PLAN) for _ in range(2))
+    for epoch in (1, 2, 1, 3):
+        groups(used, epoch)
+    assert groups(used, 2) == groups(fresh, 2)
+
+
+@pytest.mark.parametrize("name", list(SAMPLERS))
+def test_a_phase_of_one_epoch_and_one_task(name: str):
+    sampler = SAMPLERS.build({"name": name}, Plan(sizes={"sst": 8}, epochs=1, steps=2))
+    assert groups(sampler, 1) == [("sst",), ("sst",)]
+
+
+# --- objectives and gradient rules ------------------------------------------------------------------------------------
+
+
+def tiny_model() -> MultitaskModel:
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=20, hidden_size=24, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24, dtype="float32"
+    )
+    adapter = ADAPTERS.build({"name": "none"}, Shape(24, 1), ["sst", "sts"])
+    heads = {task: LinearHead(LinearSettings(dropout=0.0), TASKS[task], 24, 1) for task in ("sst", "sts")}
+    return MultitaskModel(Encoder(BertModel(config), 0.0), adapter, heads, {"sst": "pooler", "sts": "mean"})
+
+
+def batch(task: str) -> Batch:
+    ids = torch.tensor([[2, 5, 6, 3], [2, 7, 3, 0]])
+    return Batch(task, ("a", "b"), ids, (ids > 0).long(), torch.zeros_like(ids), torch.tensor([1.0, 0.0]), 1)
+
+
+def build_objective(name: str) -> tuple[Objective, MultitaskModel]:
+    model = tiny_model()
+    return OBJECTIVES.build({"name": name}, model, torch.Generator().manual_seed(0)), model
+
+
+@pytest.mark.parametrize("name", list(OBJECTIVES))
+@pytest.mark.parametrize("task", ["sst", "sts"])
+def test_a_term_is_a_finite_scalar_that_trains_the_model(name: str, task: str):
+    objective, model = build_objective(name)
+    term = objective.term(batch(task), model(batch(task)))
+    assert term.shape == ()
+    term.backward()
+    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    assert gradients
+    assert all(torch.isfinite(gradient).all() for gradient in [term, *gradients])
+    objective.after_step()
+
+
+@pytest.mark.parametrize("name", list(OBJECTIVES))
+def test_an_objective_leaves_the_weights_and_other_generators_alone(name: str):
+    objective, model = build_objective(name)
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    outputs, state = model(batch("sst")), torch.get_rng_state()
+    objective.term(batch("sst"), outputs)
+    objective.after_step()
+    assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.parametrize("name", list(OBJECTIVES))
+def test_the_same_generator_gives_the_same_term(name: str):
+    terms = [objective.term(batch("sst"), model(batch("sst"))) for objective, model in map(build_objective, [name] * 2)]
+    assert torch.equal(*terms)
+
+
+@pytest.mark.parametrize("name", list(GRADIENTS))
+def test_a_gradient_rule_leaves_a_gradient_in_every_parameter(name: str):
+    one, both, two = (nn.Parameter(torch.tensor([1.0, 2.0])) for _ in range(3))
+    losses = {"sst": (one * both).sum(), "sts": (two * both).sum()}
+    GRADIENTS.build({"name": name})(losses, [one, both, two], lambda loss: loss.backward(retain_graph=True))
+    for parameter in (one, both, two):
+        assert parameter.grad is not None
+        assert torch.isfinite(parameter.grad).all()
+        assert parameter.grad.any()
+
+
+@pytest.mark.parametrize("name", list(SCHEDULES))
+@pytest.mark.parametrize("steps", [1, 2, 7, 100])
+def test_a_factor_is_between_0_and_1_at_every_step_and_after_the_last(name: str, steps: int):
+    schedule = SCHEDULES.build({"name": name})
+    assert all(0.0 <= schedule.factor(step, steps) <= 1.0 for step in range(steps + 1))

@@ -1,0 +1,63 @@
+"""Small models and batches that several tests share."""
+
+from collections.abc import Sequence
+
+import torch
+from transformers import BertConfig, BertModel
+
+from mtbert.adapters import ADAPTERS
+from mtbert.adapters.base import Adapter, Shape
+from mtbert.data.batches import Batch
+from mtbert.encoder.bert import Encoder
+from mtbert.heads import HEADS
+from mtbert.model import MultitaskModel
+from mtbert.tasks import TASKS
+
+
+def small_bert(width: int = 24, layers: int = 2, heads: int = 2, seed: int = 0) -> BertModel:
+    """An untrained BERT in evaluation mode, with larger weights than usual so that differences show."""
+    torch.manual_seed(seed)
+    config = BertConfig(
+        vocab_size=50,
+        hidden_size=width,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=2 * width,
+        max_position_embeddings=32,
+        initializer_range=0.2,
+    )
+    return BertModel(config).eval()
+
+
+def small_batch(task: str, rows: int = 4, tokens: int = 6, sequences: int = 1, seed: int = 0) -> Batch:
+    """Random tokens, the last two of the second row being padding; labels that fit the task."""
+    generator = torch.Generator().manual_seed(seed)
+    mask = torch.ones(rows * sequences, tokens, dtype=torch.long)
+    mask[1, -2:] = 0
+    kind, classes = TASKS[task].kind, TASKS[task].classes
+    labels = torch.rand(rows, generator=generator) * 5
+    return Batch(
+        task=task,
+        ids=tuple(f"{task}-{row}" for row in range(rows)),
+        input_ids=torch.randint(1, 50, (rows * sequences, tokens), generator=generator),
+        mask=mask,
+        token_types=torch.zeros_like(mask),
+        labels=labels if kind == "score" else (labels % classes).floor(),
+        sequences=sequences,
+    )
+
+
+def small_model(
+    adapter: dict | None = None, tasks: Sequence[str] = ("sst", "qqp", "sts"), head: str = "linear"
+) -> MultitaskModel:
+    """A whole model on `small_bert`, without dropout in its heads."""
+    bert = small_bert()
+    encoder = Encoder(bert)
+    built = build_adapter(adapter or {"name": "none"}, encoder, tasks)
+    heads = {task: HEADS.build({"name": head, "dropout": 0.0}, TASKS[task], encoder.width, 1) for task in tasks}
+    return MultitaskModel(encoder, built, heads, dict.fromkeys(tasks, "pooler"))
+
+
+def build_adapter(choice: dict, encoder: Encoder, tasks: Sequence[str]) -> Adapter:
+    """The adapter that `choice` describes, beside that encoder."""
+    return ADAPTERS.build(choice, Shape(encoder.width, encoder.layers, 0.2), list(tasks)).eval()

@@ -1,0 +1,193 @@
+"""Batches: what is in them, and in which order they come."""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from mtbert.data.batches import Batch, Examples, Marks, Stream, batches_by_length, load
+from mtbert.tasks import TASKS
+
+MARKS = Marks(start=101, end=102, padding=0)
+PAIRS = pd.DataFrame(
+    {
+        "id": ["a", "b", "c"],
+        "label": [1.0, 0.0, None],
+        "tokens1": [[11, 12], [21], [31, 32, 33]],
+        "tokens2": [[13], [22, 23, 24], [34]],
+    }
+)
+SINGLES = pd.DataFrame(
+    {"id": ["a", "b", "c"], "label": [4, 0, 2], "tokens1": [[11], [21, 22, 23], [31, 32]], "tokens2": [None] * 3}
+)
+
+
+def pairs(encoding: Literal["cross", "bi"], limit: int = 16) -> Examples:
+    return Examples(PAIRS, TASKS["qqp"], encoding, MARKS, limit)
+
+
+def singles(count: int, task: str = "sst") -> Examples:
+    """Examples "0", "1", ... with as many tokens as their number."""
+    rows = [{"id": str(n), "label": n % 5, "tokens1": [7] * n, "tokens2": None} for n in range(count)]
+    return Examples(pd.DataFrame(rows), TASKS[task], "cross", MARKS, limit=512)
+
+
+def ids(stream: Stream, batches: int) -> list[tuple[str, ...]]:
+    return [stream.next().ids for _ in range(batches)]
+
+
+def test_single_sentences_are_framed_padded_and_masked():
+    batch = Examples(SINGLES, TASKS["sst"], "cross", MARKS, limit=16).batch([1, 0])
+    assert (batch.task, batch.ids, batch.sequences, len(batch)) == ("sst", ("b", "a"), 1, 2)
+    assert batch.input_ids.tolist() == [[101, 21, 22, 23, 102], [101, 11, 102, 0, 0]]
+    assert batch.mask.tolist() == [[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]
+    assert batch.token_types.tolist() == [[0, 0, 0, 0, 0], [0, 0, 0, 0, 0]]
+    assert batch.labels.tolist() == [0.0, 4.0]
+
+
+def test_a_single_sentence_is_the_same_under_bi_encoding():
+    batch = Examples(SINGLES, TASKS["sst"], "bi", MARKS, limit=16).batch([2])
+    assert (batch.input_ids.tolist(), batch.sequences) == ([[101, 31, 32, 102]], 1)
+
+
+def test_cross_encoding_puts_a_pair_into_one_sequence():
+    batch = pairs("cross").batch([0, 1])
+    assert (batch.sequences, len(batch)) == (1, 2)
+    assert batch.input_ids.tolist() == [[101, 11, 12, 102, 13, 102, 0], [101, 21, 102, 22, 23, 24, 102]]
+    assert batch.mask.tolist() == [[1, 1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1, 1]]
+    assert batch.token_types.tolist() == [[0, 0, 0, 0, 1, 1, 0], [0, 0, 0, 1, 1, 1, 1]]
+
+
+def test_bi_encoding_stacks_all_first_sentences_then_all_second_ones():
+    batch = pairs("bi").batch([0, 1])
+    assert (batch.sequences, len(batch)) == (2, 2)
+    assert batch.input_ids.tolist() == [
+        [101, 11, 12, 102, 0],
+        [101, 21, 102, 0, 0],
+        [101, 13, 102, 0, 0],
+        [101, 22, 23, 24, 102],
+    ]
+    assert batch.mask.sum(dim=1).tolist() == [4, 3, 3, 5]
+    assert batch.token_types.sum().item() == 0
+
+
+def test_sequences_are_cut_at_the_limit():
+    assert pairs("cross", limit=6).batch([1]).input_ids.tolist() == [[101, 21, 102, 22, 23, 102]]
+    assert pairs("bi", limit=4).batch([1]).input_ids.tolist() == [[101, 21, 102, 0], [101, 22, 23, 102]]
+
+
+def test_types_of_the_tensors():
+    batch = pairs("cross").batch([0])
+    kinds = [batch.input_ids.dtype, batch.mask.dtype, batch.token_types.dtype, batch.labels.dtype]
+    assert kinds == [torch.int64, torch.int64, torch.int64, torch.float32]
+
+
+def test_a_withheld_label_is_nan():
+    labels = pairs("cross").batch([0, 2]).labels
+    assert labels.isnan().tolist() == [False, True]
+
+
+def test_a_batch_on_another_device_is_the_same_batch():
+    batch = pairs("bi").batch([0, 1])
+    moved = batch.to(torch.device("meta"))
+    assert {moved.input_ids.device.type, moved.mask.device.type} == {"meta"}
+    assert {moved.token_types.device.type, moved.labels.device.type} == {"meta"}
+    assert (moved.task, moved.ids, moved.sequences) == ("qqp", ("a", "b"), 2)
+    assert isinstance(moved, Batch)
+
+
+def test_an_example_is_as_long_as_its_longest_sequence():
+    assert pairs("cross").lengths.tolist() == [6, 7, 7]
+    assert pairs("bi").lengths.tolist() == [4, 5, 5]
+
+
+def test_examples_of_a_file(tmp_path: Path):
+    PAIRS.assign(sentence1="", sentence2="", line=1).to_parquet(tmp_path / "train.parquet")
+    examples = load(tmp_path / "train.parquet", TASKS["qqp"], "cross", MARKS, limit=6)
+    assert examples.ids == ("a", "b", "c")
+    assert examples.batch([1]).input_ids.tolist() == [[101, 21, 102, 22, 23, 102]]
+    np.testing.assert_array_equal(examples.labels, np.array([1, 0, np.nan], dtype=np.float32))
+
+
+def test_examples_of_a_file_without_any_label(tmp_path: Path):
+    SINGLES.assign(label=None).to_parquet(tmp_path / "test.parquet")
+    examples = load(tmp_path / "test.parquet", TASKS["sst"], "cross", MARKS, limit=16)
+    assert np.isnan(examples.labels).tolist() == [True, True, True]
+    assert examples.batch([1]).input_ids.tolist() == [[101, 21, 22, 23, 102]]
+
+
+def test_every_example_comes_once_a_pass():
+    stream = Stream(singles(23), size=4, seed=1)
+    assert stream.batches_per_pass == 6
+    for _ in range(3):
+        batches = ids(stream, 6)
+        assert sorted(int(name) for batch in batches for name in batch) == list(range(23))
+        assert sorted(len(batch) for batch in batches) == [3, 4, 4, 4, 4, 4]
+
+
+def test_passes_differ_in_their_order():
+    stream = Stream(singles(23), size=4, seed=1)
+    passes = [ids(stream, 6) for _ in range(4)]
+    assert len({tuple(batches) for batches in passes}) == 4
+
+
+def test_a_seed_decides_the_order():
+    first, again, other = (ids(Stream(singles(23), 4, seed), 6) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+
+
+def test_tasks_of_one_seed_have_orders_of_their_own():
+    sst, cfimdb = (ids(Stream(singles(23, task), 4, seed=1), 6) for task in ("sst", "cfimdb"))
+    assert sst != cfimdb
+
+
+@pytest.mark.parametrize("drawn", [1, 5, 6, 8, 17])
+def test_a_batch_is_the_same_after_skipping_those_before(drawn: int):
+    whole = ids(Stream(singles(23), size=4, seed=1), 20)
+    resumed = Stream(singles(23), size=4, seed=1)
+    resumed.drawn = drawn
+    assert ids(resumed, 20 - drawn) == whole[drawn:]
+
+
+def test_a_batch_larger_than_the_set_holds_all_of_it():
+    stream = Stream(singles(3), size=8, seed=1)
+    assert [sorted(batch) for batch in ids(stream, 2)] == [["0", "1", "2"], ["0", "1", "2"]]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_neighbours_in_length_share_a_batch(seed: int):
+    batches = batches_by_length(np.array([5, 1, 4, 2, 6, 3]), 2, np.random.default_rng(seed))
+    assert sorted(batches) == [[0, 4], [1, 3], [5, 2]]  # lengths 5 and 6, 1 and 2, 3 and 4
+
+
+def test_batches_do_not_come_by_length():
+    batches = batches_by_length(np.arange(40), 2, np.random.default_rng(0))
+    assert [batch for batch, later in pairwise(batches) if batch > later] != []
+    assert sorted(batches) == [[number, number + 1] for number in range(0, 40, 2)]
+
+
+def test_only_pools_of_fifty_batches_are_sorted():
+    batches = batches_by_length(np.arange(205), 2, np.random.default_rng(0))
+    assert sorted(number for batch in batches for number in batch) == list(range(205))
+    assert sorted(len(batch) for batch in batches) == [1] + [2] * 102
+    assert any(max(batch) - min(batch) > 1 for batch in batches)  # else the same would meet in every pass
+
+
+def test_in_order_gives_the_longest_first_and_every_example_once():
+    found = [(picks.tolist(), batch.ids) for picks, batch in singles(5).in_order(size=2)]
+    assert found == [([4, 3], ("4", "3")), ([2, 1], ("2", "1")), ([0], ("0",))]
+
+
+def test_in_order_keeps_the_files_order_among_equal_lengths():
+    rows = [picks.tolist() for picks, _ in pairs("cross").in_order(size=3)]
+    assert rows == [[1, 2, 0]]
+
+
+@pytest.mark.parametrize(("most_rows", "expected"), [(3, [[2, 1], [0]]), (9, [[4, 3], [2, 1], [0]])])
+def test_in_order_of_the_first_rows_alone(most_rows: int, expected: list[list[int]]):
+    assert [picks.tolist() for picks, _ in singles(5).in_order(size=2, most_rows=most_rows)] == expected

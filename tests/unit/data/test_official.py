@@ -1,0 +1,168 @@
+"""Downloads, against a real local HTTP server."""
+
+import hashlib
+import io
+import threading
+import zipfile
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from mtbert import tasks
+from mtbert.data import official
+from mtbert.data.official import Download
+from mtbert.errors import DataError
+
+HELLO = b"hello\n"
+HELLO_BLOB = "ce013625030ba8dba906f756967f9e9ca394464a"  # git hash-object of "hello\n"
+HELLO_SHA256 = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"
+
+
+def zipped(members: dict[str, bytes]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return stream.getvalue()
+
+
+ARCHIVE = zipped({"snli_1.0/snli_1.0_dev.jsonl": b"{}\n", "snli_1.0/unused.txt": b"no", "../escape.txt": b"out"})
+
+
+class Host(BaseHTTPRequestHandler):
+    files = {"/hello.csv": HELLO, "/snli_1.0.zip": ARCHIVE, "/not.zip": b"plain", "/cut.csv": HELLO}
+    asked: list[str] = []
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        content = self.files.get(self.path)
+        if content is None:
+            self.send_error(404)
+            return
+        missing = 94 if self.path == "/cut.csv" else 0  # promise more than comes, then close
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content) + missing))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def host() -> Iterator[str]:
+    Host.asked = []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Host)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def below(directory: Path) -> list[str]:
+    return sorted(str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file())
+
+
+def refused(host: str, tmp_path: Path, item: Download) -> str:
+    with pytest.raises(DataError) as caught:
+        official.download(tmp_path / "official", [item])
+    message = str(caught.value)
+    assert message.startswith(f"{item.name} could not be had from {item.url}: ")
+    assert message.endswith("Try again later; or put your own copies into a directory, as cs224n/*.csv and "
+                            "nli/*.jsonl, and set data_dir to its absolute path")  # fmt: skip
+    assert not (tmp_path / "official").exists()
+    return message
+
+
+def test_good_files_are_laid_out_and_nothing_else_is_left(host: str, tmp_path: Path) -> None:
+    archive = {"snli_1.0/snli_1.0_dev.jsonl": "nli/snli_1.0_dev.jsonl"}
+    official.download(
+        tmp_path / "official",
+        [
+            Download(f"{host}/hello.csv", sha256=HELLO_SHA256, path="cs224n/by-sha256.csv"),
+            Download(f"{host}/hello.csv", blob=HELLO_BLOB, path="cs224n/by-blob.csv"),
+            Download(f"{host}/snli_1.0.zip", sha256=sha256(ARCHIVE), members=archive),
+        ],
+    )
+    assert below(tmp_path) == [
+        "official/cs224n/by-blob.csv",
+        "official/cs224n/by-sha256.csv",
+        "official/nli/snli_1.0_dev.jsonl",
+    ]
+    assert (tmp_path / "official/cs224n/by-blob.csv").read_bytes() == b"hello\n"
+    assert (tmp_path / "official/nli/snli_1.0_dev.jsonl").read_bytes() == b"{}\n"
+
+
+def test_wrong_sha256(host: str, tmp_path: Path) -> None:
+    message = refused(host, tmp_path, Download(f"{host}/hello.csv", sha256="0" * 64, path="a.csv"))
+    assert "what came is not the known file" in message
+    assert "0" * 64 in message
+    assert HELLO_SHA256 in message
+    assert below(tmp_path) == []
+
+
+def test_wrong_git_blob(host: str, tmp_path: Path) -> None:
+    message = refused(host, tmp_path, Download(f"{host}/hello.csv", blob="0" * 40, path="a.csv"))
+    assert f"its git blob id is {HELLO_BLOB}, expected {'0' * 40}" in message
+    assert below(tmp_path) == []
+
+
+@pytest.mark.parametrize("check", [{"sha256": HELLO_SHA256}, {"blob": HELLO_BLOB}])
+def test_cut_connection(host: str, tmp_path: Path, check: dict[str, str]) -> None:
+    message = refused(host, tmp_path, Download(f"{host}/cut.csv", path="a.csv", **check))
+    assert "the connection failed or broke off" in message
+    assert "6 bytes read, 94 more expected" in message
+    assert below(tmp_path) == []
+
+
+def test_missing_file(host: str, tmp_path: Path) -> None:
+    message = refused(host, tmp_path, Download(f"{host}/nowhere.csv", sha256=HELLO_SHA256, path="a.csv"))
+    assert "the server answered 404 Client Error" in message
+    assert below(tmp_path) == []
+
+
+def test_no_server(tmp_path: Path) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Host) as server:
+        closed = f"http://127.0.0.1:{server.server_port}"
+    message = refused(closed, tmp_path, Download(f"{closed}/hello.csv", sha256=HELLO_SHA256, path="a.csv"))
+    assert "the connection failed or broke off" in message
+
+
+def test_archive_without_the_member(host: str, tmp_path: Path) -> None:
+    item = Download(f"{host}/snli_1.0.zip", sha256=sha256(ARCHIVE), members={"snli_1.0/other.jsonl": "nli/other.jsonl"})
+    assert "the archive has no member snli_1.0/other.jsonl" in refused(host, tmp_path, item)
+
+
+def test_archive_that_is_none(host: str, tmp_path: Path) -> None:
+    item = Download(f"{host}/not.zip", sha256=sha256(b"plain"), members={"a": "nli/a"})
+    assert "it is no sound zip archive" in refused(host, tmp_path, item)
+
+
+def test_another_try_asks_only_for_what_is_missing(host: str, tmp_path: Path) -> None:
+    good = Download(f"{host}/hello.csv", sha256=HELLO_SHA256, path="cs224n/hello.csv")
+    with pytest.raises(DataError):
+        official.download(tmp_path / "official", [good, Download(f"{host}/late.csv", blob=HELLO_BLOB, path="b.csv")])
+    official.download(tmp_path / "official", [good])
+    assert Host.asked == ["/hello.csv", "/late.csv"]
+    assert below(tmp_path) == ["official/cs224n/hello.csv"]
+
+
+def test_a_failure_leaves_the_files_of_an_earlier_success(host: str, tmp_path: Path) -> None:
+    official.download(tmp_path / "official", [Download(f"{host}/hello.csv", sha256=HELLO_SHA256, path="hello.csv")])
+    with pytest.raises(DataError):
+        official.download(tmp_path / "official", [Download(f"{host}/late.csv", blob=HELLO_BLOB, path="b.csv")])
+    assert below(tmp_path) == ["official/hello.csv"]
+
+
+def test_downloads_are_the_files_of_the_tasks_and_each_is_pinned() -> None:
+    targets = {target for item in official.DOWNLOADS for target in (item.path, *item.members.values()) if target}
+    assert targets == {file for task in tasks.TASKS.values() for file in task.files.values()}
+    assert [item.name for item in official.DOWNLOADS if bool(item.sha256) == bool(item.blob)] == []

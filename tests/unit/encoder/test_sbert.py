@@ -1,0 +1,175 @@
+"""SBERT pretraining on a handful of pairs."""
+
+import os
+import runpy
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+from sentence_transformers import SentenceTransformer
+from transformers import AutoModel
+
+from mtbert import files
+from mtbert.encoder import loading, sbert
+from mtbert.encoder.sources import EncoderSettings, SbertSettings
+from mtbert.errors import DataError, EncoderError
+
+ROOT = Path(__file__).parents[3]
+SOURCE, STAGE = ROOT / "src", ROOT / "stages" / "pretrain.py"
+SETTINGS = SbertSettings(batch_size=4, learning_rate=5e-3, epochs=8, device="cpu", precision="fp32")
+SAME = {"cat": "feline", "dog": "hound", "car": "auto", "ship": "boat", "man": "guy", "child": "kid"}
+ENTAILED = [(f"the {word} is here", f"a {other} is there") for word, other in SAME.items()]
+
+
+def table(rows: list[tuple[str | None, str | None, float | None]]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["sentence1", "sentence2", "label"])
+
+
+def write(build: Path, dataset: str, split: str, rows: list[tuple[str | None, str | None, float | None]]) -> None:
+    path = build / "data" / dataset / f"{split}.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table(rows).to_parquet(path)
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Path:
+    """A build directory with a very small encoder, six entailment pairs, and sts pairs of the same words."""
+    sentences = tmp_path / "data" / "cs224n" / "sts-train.csv"
+    lines = [f"{n}\t{n}\t{a}\t{b}\t5.0\n" for n, (a, b) in enumerate([*ENTAILED, *ENTAILED])]
+    lines = [line.replace(f"{n}\t{n}\t", f"{n}\tid{n}\t", 1) for n, line in enumerate(lines)]
+    files.write_text(sentences, "\tid\tsentence1\tsentence2\tsimilarity\n" + "".join(lines))
+    small = EncoderSettings(width=24, layers=1, heads=2, feed_forward=48, vocabulary=1000, positions=32)
+    loading.fetch(small, tmp_path / "data", tmp_path / "build" / "encoders" / "base")
+    build = tmp_path / "build"
+    write(build, "snli", "train", [(a, b, 2.0) for a, b in ENTAILED[:3]] + [("the cat is here", "no", 0.0)])
+    write(build, "mnli", "train", [(a, b, 2.0) for a, b in ENTAILED[3:]] + [("a", "b", 1.0)])
+    words, others = list(SAME), list(SAME.values())
+    alike = [(f"a {word}", f"a {other}", 5.0) for word, other in SAME.items()]
+    unlike = [(f"a {word}", f"a {other}", 0.0) for word, other in zip(words, others[1:] + others[:1], strict=True)]
+    write(build, "sts", "dev", [*alike, *unlike])
+    return build
+
+
+def test_result_loads_in_every_way_and_keeps_the_pooler(build: Path) -> None:
+    sbert.pretrain(SETTINGS, build)
+    out = build / "encoders" / "sbert"
+    base, trained = loading.load(build / "encoders" / "base"), loading.load(out)
+    assert torch.equal(base.pooler.dense.weight, trained.pooler.dense.weight)
+    assert not torch.equal(base.encoder.layer[0].output.dense.weight, trained.encoder.layer[0].output.dense.weight)
+    auto = AutoModel.from_pretrained(out).state_dict()
+    assert all(torch.equal(auto[name], weights) for name, weights in trained.state_dict().items())
+    sentences = SentenceTransformer(str(out), device="cpu")
+    hidden = trained(**sentences.tokenizer("the cat", return_tensors="pt")).last_hidden_state
+    torch.testing.assert_close(
+        torch.tensor(sentences.encode(["the cat"], show_progress_bar=False)), hidden.mean(dim=1).detach()
+    )
+
+
+def test_metrics_and_card(build: Path) -> None:
+    sbert.pretrain(SETTINGS, build)
+    metrics = files.read_json(build / "encoders" / "sbert" / "metrics.json")
+    assert (metrics["pairs"], metrics["steps"]) == (6, 16)  # two batches of at most four, eight times
+    assert metrics["sts_dev_pearson_after"] > metrics["sts_dev_pearson_before"] + 0.2
+    card = loading.card(build / "encoders" / "sbert")
+    assert (card["name"], card["layers"], card["width"]) == ("sbert", 1, 24)
+    assert card["source"] == "tiny, then SBERT pretraining on entailment pairs of snli and mnli"
+    assert card["note"] == loading.card(build / "encoders" / "base")["note"]
+
+
+def test_one_sentence_twice_is_never_in_one_batch(build: Path) -> None:
+    write(build, "snli", "train", [("the cat is here", "a feline is there", 2.0), ("the cat is here", "a cat", 2.0)])
+    sbert.pretrain(SETTINGS.model_copy(update={"corpora": ("snli",), "epochs": 1}), build)
+    base, trained = loading.load(build / "encoders" / "base"), loading.load(build / "encoders" / "sbert")
+    # Each pair is alone in its batch: without a negative its loss is 0, and nothing moves.
+    assert torch.equal(base.encoder.layer[0].output.dense.weight, trained.encoder.layer[0].output.dense.weight)
+
+
+def test_sentences_longer_than_the_encoder_are_cut(build: Path) -> None:
+    write(build, "sts", "dev", [("the cat " * 40, "a feline", 4.0), ("the dog", "a car", 1.0), ("a man", "a guy", 5.0)])
+    model = sbert.sentence_model(build / "encoders" / "base", SETTINGS)
+    assert model.max_seq_length == 32  # the encoder's, which is less than 128
+    assert -1 <= sbert.sts_pearson(model, build / "data") <= 1
+
+
+def test_same_seed_same_bytes_and_another_seed_others(build: Path) -> None:
+    weights = build / "encoders" / "sbert" / "model.safetensors"
+    digests = []
+    for seed in (1, 1, 2):
+        sbert.pretrain(SETTINGS.model_copy(update={"seed": seed}), build)
+        digests.append(files.sha256(weights))
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_no_network_and_nothing_left_behind(build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def connect(*_: object) -> None:
+        raise AssertionError("pretraining asked the network")
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    (tmp_path / "scratch").mkdir()
+    sbert.pretrain(SETTINGS.model_copy(update={"epochs": 1}), build)
+    assert list((tmp_path / "scratch").iterdir()) == []
+    assert sorted(path.name for path in (build / "encoders").iterdir()) == ["base", "sbert"]
+
+
+def test_pairs_are_entailed_whole_and_each_once(tmp_path: Path) -> None:
+    write(tmp_path, "snli", "train", [("a", "b", 2.0), ("a", "b", 2.0), ("a", "c", 1.0), ("a", "d", 0.0)])
+    write(
+        tmp_path,
+        "mnli",
+        "train",
+        [("a", "b", 2.0), ("e", "f", 2.0), ("g", "", 2.0), ("h", None, 2.0), ("i", "j", None)],
+    )
+    chosen = sbert.pairs(tmp_path / "data", SbertSettings())
+    assert sorted(chosen.itertuples(index=False, name=None)) == [("a", "b"), ("e", "f")]
+
+
+def test_max_pairs_draws_by_the_seed(tmp_path: Path) -> None:
+    write(tmp_path, "snli", "train", [(f"a{n}", f"b{n}", 2.0) for n in range(50)])
+    one, again, other = (
+        sbert.pairs(tmp_path / "data", SbertSettings(corpora=("snli",), max_pairs=5, seed=seed)) for seed in (1, 1, 2)
+    )
+    assert len(one) == 5
+    assert one.equals(again)
+    assert not one.equals(other)
+
+
+def test_too_few_pairs_and_missing_corpora(tmp_path: Path) -> None:
+    write(tmp_path, "snli", "train", [("a", "b", 2.0)])
+    with pytest.raises(DataError, match="1 entailment pairs in snli, but 2 are needed"):
+        sbert.pairs(tmp_path / "data", SbertSettings(corpora=("snli",)))
+    with pytest.raises(DataError, match=r"mnli/train\.parquet is missing"):
+        sbert.pairs(tmp_path / "data", SbertSettings())
+
+
+def test_altered_base_is_refused(build: Path) -> None:
+    (build / "encoders" / "base" / "model.safetensors").write_bytes(b"")
+    with pytest.raises(EncoderError, match="is not the expected file"):
+        sbert.pretrain(SETTINGS, build)
+    assert not (build / "encoders" / "sbert").exists()
+
+
+def test_stage_where_nothing_needs_it(tmp_path: Path) -> None:
+    files.write_yaml(tmp_path / "plan.yaml", {"needed": False})
+    code = (
+        f"import runpy, sys; sys.argv = ['pretrain', 'sbert', {str(tmp_path / 'plan.yaml')!r}, {str(tmp_path)!r}]\n"
+        f"runpy.run_path({str(STAGE)!r}, run_name='__main__'); print('torch' in sys.modules)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "False"
+    out = tmp_path / "encoders" / "sbert"
+    assert [path.name for path in out.iterdir()] == ["encoder.json"]
+    assert files.read_json(out / "encoder.json") == {"needed": False}
+
+
+def test_stage_with_settings(build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files.write_yaml(tmp_path / "plan.yaml", {"needed": True, "epochs": 1, "device": "cpu"})
+    monkeypatch.setattr(sys, "argv", ["pretrain", "sbert", str(tmp_path / "plan.yaml"), str(build)])
+    runpy.run_path(str(STAGE), run_name="__main__")
+    assert files.read_json(build / "encoders" / "sbert" / "metrics.json")["steps"] == 1

@@ -1,0 +1,65 @@
+"""The table of encoders and its settings."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from mtbert.encoder.sources import SOURCES, EncoderSettings, SbertSettings
+
+SOURCE = Path(__file__).parents[3] / "src"
+
+
+def test_known_encoders_and_their_pins() -> None:
+    assert list(SOURCES) == ["tiny", "minilm", "bert-base-uncased"]
+    assert SOURCES["minilm"].sha256 == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+    assert SOURCES["bert-base-uncased"].revision == "86b5e0934494bd15c9632b12f734a8a67f723594"
+    assert all(source.sha256 and source.revision for source in SOURCES.values() if source.repository)
+
+
+def test_a_table_made_with_minilm_can_say_what_it_saw() -> None:
+    assert all(corpus in SOURCES["minilm"].note for corpus in ("Quora", "SNLI", "MNLI"))
+
+
+def test_defaults_are_the_tiny_encoder() -> None:
+    settings = EncoderSettings()
+    assert (settings.name, settings.width, settings.layers, settings.heads) == ("tiny", 384, 2, 12)
+    assert settings.feed_forward == 1536
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"name": "bert"}, "unknown encoder 'bert'; known: tiny, minilm, bert-base-uncased"),
+        ({"width": 10, "heads": 3}, "heads must divide width, but 3 does not divide 10"),
+        ({"name": "tiny", "directory": "weights"}, "tiny is made, not read: set directory to null"),
+        ({"wdith": 384}, "Extra inputs are not permitted"),
+        ({"layers": 0}, "greater than 0"),
+    ],
+)
+def test_wrong_encoder_settings(wrong: dict[str, object], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        EncoderSettings.model_validate(wrong)
+
+
+def test_sbert_defaults_are_the_papers() -> None:
+    settings = SbertSettings()
+    assert (settings.batch_size, settings.epochs, settings.max_pairs) == (32, 1, None)
+    assert (settings.learning_rate, settings.warmup) == (2e-5, 0.1)
+    assert settings.corpora == ("snli", "mnli")
+
+
+@pytest.mark.parametrize("wrong", [{"batch_size": 1}, {"corpora": ["qqp"]}, {"warmup": 1.0}, {"unknown": 1}])
+def test_wrong_sbert_settings(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        SbertSettings.model_validate(wrong)
+
+
+def test_the_table_needs_neither_torch_nor_transformers() -> None:
+    code = "import sys, mtbert.encoder.sources; print({'torch', 'transformers'} & set(sys.modules))"
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "set()"

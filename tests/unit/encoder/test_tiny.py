@@ -1,0 +1,58 @@
+"""The untrained encoder and its vocabulary."""
+
+import torch
+
+from mtbert.encoder import tiny
+from mtbert.encoder.sources import EncoderSettings
+
+SENTENCES = ["The low, the lower, the lowest!", "A lower é?", "lowest 一"]
+SMALL = EncoderSettings(width=12, layers=1, heads=2, feed_forward=24, positions=16)
+NUMBERED = [
+    *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),
+    *("##!", "##,", "##?", "##a", "##e", "##h", "##l", "##o", "##r", "##s", "##t", "##w", "##一"),
+    *("!", ",", "?", "a", "e", "h", "l", "o", "r", "s", "t", "w", "一"),
+]
+
+
+def test_vocabulary_is_lower_case_without_accents_and_in_fixed_order() -> None:
+    learnt = ["##ow", "low", "lowe", "##he", "the", "##st", "lower", "lowest"]
+    assert tiny.vocabulary(SENTENCES, 1000) == [*NUMBERED, *learnt]
+
+
+def test_vocabulary_ends_at_its_size() -> None:
+    assert tiny.vocabulary(SENTENCES, 36) == [*NUMBERED, "##ow", "low", "lowe", "##he", "the"]
+
+
+def test_vocabulary_knows_the_most_frequent_characters_only() -> None:
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    syllables = [chr(0xA000 + number) for number in range(tiny.ALPHABET)]  # Yi: 300 letters, each once, in one word
+    pieces = tiny.vocabulary([letters, letters, "cat", "cat", "".join(syllables)], 2000)
+    continued = [piece[2:] for piece in pieces if piece.startswith("##") and len(piece) == 3]
+    assert continued == [*letters, *syllables[: tiny.ALPHABET - 26]]
+    assert "cat" in pieces
+    assert syllables[0] not in pieces  # its word cannot be spelled, and is left out
+
+
+def test_weights_follow_from_the_seed_alone() -> None:
+    first = tiny.model(SMALL, 50).state_dict()
+    torch.manual_seed(99)
+    second = tiny.model(SMALL, 50).state_dict()
+    other = tiny.model(SMALL.model_copy(update={"seed": 2}), 50).state_dict()
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    assert not torch.equal(first["pooler.dense.weight"], other["pooler.dense.weight"])
+
+
+def test_the_global_generator_is_left_as_it_was() -> None:
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    tiny.model(SMALL, 50)
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_shape_is_that_of_the_settings() -> None:
+    model = tiny.model(SMALL, 50)
+    assert tuple(model.embeddings.word_embeddings.weight.shape) == (50, 12)
+    assert len(model.encoder.layer) == 1
+    assert model.config.intermediate_size == 24
+    assert model.pooler is not None

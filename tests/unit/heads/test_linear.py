@@ -1,0 +1,46 @@
+"""Linear head: dropout, then one linear layer."""
+
+import pydantic
+import pytest
+import torch
+
+from mtbert.heads.linear import LinearHead, Settings
+from mtbert.tasks import TASKS
+
+
+def head(weight: list[float], embeddings: int, bias: float = 0.5, dropout: float = 0.3) -> LinearHead:
+    """A yes-or-no head with the weights that are given."""
+    made = LinearHead(Settings(dropout=dropout), TASKS["qqp"], len(weight) // embeddings, embeddings)
+    with torch.no_grad():
+        made.linear.weight.copy_(torch.tensor([weight]))
+        made.linear.bias.fill_(bias)
+    return made
+
+
+def test_one_embedding():
+    outputs = head([1, 2], embeddings=1).eval()(torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    assert outputs.tolist() == [[11.5], [2.5]]
+
+
+def test_two_embeddings_stand_side_by_side():
+    outputs = head([1, 2, 3, 4], embeddings=2).eval()(torch.tensor([[1.0, 1.0]]), torch.tensor([[1.0, 2.0]]))
+    assert outputs.tolist() == [[14.5]]
+
+
+def test_dropout_doubles_or_drops_a_half_in_training_alone():
+    made, ones = head([1], embeddings=1, bias=0.0, dropout=0.5), torch.ones(64, 1)
+    torch.manual_seed(0)
+    assert set(made.train()(ones).flatten().tolist()) == {0.0, 2.0}
+    assert set(made.eval()(ones).flatten().tolist()) == {1.0}
+
+
+def test_one_output_a_class():
+    made = LinearHead(Settings(dropout=0.3), TASKS["sst"], width=2, embeddings=1)
+    assert made(torch.zeros(3, 2)).shape == (3, 5)
+    assert sum(p.numel() for p in made.parameters()) == 2 * 5 + 5
+
+
+@pytest.mark.parametrize("dropout", [-0.1, 1.0])
+def test_a_dropout_that_is_no_share_is_refused(dropout: float):
+    with pytest.raises(pydantic.ValidationError, match="dropout"):
+        Settings(dropout=dropout)

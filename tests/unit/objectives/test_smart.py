@@ -1,0 +1,113 @@
+"""SMART, by hand: the distance, the ball, the ascent, the moving average."""
+
+import math
+
+import pytest
+import torch
+from models import small_batch, small_model
+
+from mtbert.objectives import OBJECTIVES
+from mtbert.objectives.smart import project, symmetrised_kl, vector_norm
+
+
+def smart(model, **options):
+    return OBJECTIVES.build({"name": "smart", **options}, model, torch.Generator().manual_seed(0))
+
+
+def test_symmetrised_kl_by_hand():
+    first, second = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[0.75, 0.25]]).log()
+    # KL(p|q) = .5 ln(.5/.75) + .5 ln(.5/.25), KL(q|p) = .75 ln(.75/.5) + .25 ln(.25/.5): together .25 ln 3
+    assert symmetrised_kl(first, second).item() == pytest.approx(0.25 * math.log(3), abs=1e-6)
+    assert symmetrised_kl(first, first).item() == 0.0
+
+
+@pytest.mark.parametrize(("norm", "length"), [("infinity", 4.0), ("l2", 5.0), ("l1", 7.0)])
+def test_norms(norm, length):
+    assert vector_norm(torch.tensor([[3.0, -4.0]]), norm).item() == length
+
+
+@pytest.mark.parametrize(
+    ("norm", "projected"),
+    [("infinity", [1.0, -1.0]), ("l2", [0.6, -0.8]), ("l1", [0.0, -1.0])],
+)
+def test_projection_to_the_unit_ball(norm, projected):
+    assert project(torch.tensor([[3.0, -4.0]]), 1.0, norm).tolist()[0] == pytest.approx(projected)
+
+
+def test_projection_to_the_l1_ball_shrinks_by_one_amount():
+    assert project(torch.tensor([[3.0, -2.0, 0.5]]), 3.0, "l1").tolist()[0] == pytest.approx([2.0, -1.0, 0.0])
+
+
+@pytest.mark.parametrize("norm", ["infinity", "l2", "l1"])
+def test_what_lies_inside_stays(norm):
+    assert project(torch.tensor([[0.25, -0.5]]), 1.0, norm).tolist() == [[0.25, -0.5]]
+
+
+@pytest.mark.parametrize("norm", ["infinity", "l2", "l1"])
+@pytest.mark.parametrize("task", ["sst", "qqp", "sts"])
+def test_noise_stays_in_the_ball_and_does_more_than_chance(norm, task):
+    model, batch = small_model().eval(), small_batch(task)
+    objective = smart(model, norm=norm, radius=0.1, noise=0.01, step_size=0.1, steps=3)
+    outputs = model(batch)
+    worst = objective.worst_noise(batch, outputs)
+    assert worst.shape == (4, 6, 24)
+    assert vector_norm(worst, norm).max() <= 0.1 + 1e-6
+    random = project(torch.randn(worst.shape, generator=torch.Generator().manual_seed(1)), 0.1, norm)
+    harm, chance = (objective.difference(task, model(batch, noise=n), outputs) for n in (worst, random))
+    assert harm > 1.5 * chance
+
+
+def test_the_ascent_follows_the_formula_in_one_dimension():
+    """With f(x) = w x and squared error, x~ = v + eta sign(v): the gradient of (w v)^2 points along v."""
+
+    class Line(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder = self
+            self.weight = torch.nn.Parameter(torch.tensor(2.0))
+
+        def words(self, input_ids):
+            return torch.ones(1, 1, 1)
+
+        def forward(self, batch, noise=0.0):
+            return (self.weight * (self.words(None) + noise)).reshape(1, 1)
+
+    line, batch = Line(), small_batch("sts")
+    objective = smart(line, noise=0.01, step_size=0.5, radius=10.0, bregman=0.0, weight=3.0)
+    start = 0.01 * torch.randn(1, generator=torch.Generator().manual_seed(0)).item()
+    moved = start + math.copysign(0.5, start)
+    assert objective.worst_noise(batch, line(batch)).item() == pytest.approx(moved, abs=1e-6)
+    objective.generator.manual_seed(0)
+    assert objective.term(batch, line(batch)).item() == pytest.approx(3 * (2 * moved) ** 2, rel=1e-5)
+
+
+def test_the_average_moves_by_the_momentum():
+    model = small_model()
+    objective = smart(model, momentum=0.75)
+    weight = model.heads["sts"].linear.weight
+    before = weight.detach().clone()
+    with torch.no_grad():
+        weight += 1.0
+    objective.after_step()
+    torch.testing.assert_close(objective.average["heads.sts.linear.weight"], before + 0.25)
+
+
+def test_the_bregman_term_is_the_distance_to_the_average_model():
+    model, batch = small_model().eval(), small_batch("sts")
+    objective = smart(model, weight=0.0, bregman=2.0)
+    assert objective.term(batch, model(batch)).item() == 0.0
+    with torch.no_grad():
+        model.heads["sts"].linear.bias += 0.5  # every score moves by one half: 2 * 0.25
+    assert objective.term(batch, model(batch)).item() == pytest.approx(0.5, rel=1e-4)
+
+
+def test_finding_the_noise_leaves_no_gradient_behind():
+    model, batch = small_model(), small_batch("qqp")
+    smart(model).worst_noise(batch, model(batch))
+    assert all(p.grad is None for p in model.parameters())
+
+
+def test_only_what_is_trained_is_averaged():
+    model = small_model()
+    model.train_only(["heads"])
+    assert all(name.startswith("heads.") for name in smart(model).average)

@@ -1,0 +1,86 @@
+"""A small synthetic build directory: every score is chosen, so every line of the report can be written out."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mtbert import files, metrics, predictions
+from mtbert.tasks import TASKS
+
+LABELS = {"sst": [4.0, 0.0], "qqp": [1.0, 0.0], "sts": [5.0, 2.5]}
+PAPER = "pals-for-pals"
+
+
+def catalog(seeds: list[int], pals_selected: bool = True) -> dict:
+    """Three single-task variants, one of all tasks, one not selected, and a vote."""
+    single = {
+        f"bert-{task}": {"paper": PAPER, "row": "Fine-tuned BERT", "tasks": [task], "selected": True}
+        for task in metrics.MAIN_TASKS
+    }
+    every = {"paper": PAPER, "tasks": ["sst", "qqp", "sts"]}
+    return {
+        "profile": "sample",
+        "seeds": seeds,
+        "keep": "last",
+        "encoder": {"name": "tiny", "note": "untrained"},
+        "variants": single
+        | {"pals": every | {"row": "Original PALs", "selected": pals_selected}}
+        | {"frozen-bert": every | {"row": "Frozen BERT", "selected": False}},
+        "ensembles": {"vote": {"paper": PAPER, "row": "PALs ensemble", "members": ["pals"], "selected": pals_selected}},
+    }
+
+
+def predict(directory: Path, task: str, split: str, withheld: bool) -> None:
+    """Two rows; the predictions are the labels."""
+    labels = LABELS[task]
+    table = pd.DataFrame({"id": ["a", "b"], "label": labels, "prediction": labels})
+    table = table.assign(label=float("nan")) if withheld else table
+    for column in predictions.probability_columns(TASKS[task]):
+        table[column] = 1 / TASKS[task].classes
+    predictions.write(predictions.path(directory, task, split), table, TASKS[task])  # pyright: ignore
+
+
+def write_run(directory: Path, scores: dict[str, float], test: dict[str, float], about: dict) -> None:
+    """Metrics and predictions of one run: dev as given, test withheld where it is not."""
+    files.write_json(
+        directory / "metrics.json",
+        about | {"dev": scores | metrics.overall(scores), "test": test | metrics.overall(test)},
+    )
+    for task in scores:
+        predict(directory, task, "dev", withheld=False)
+        predict(directory, task, "test", withheld=task not in test)
+
+
+def write_log(file: Path) -> None:
+    machine = {"processor": "Some CPU", "cores": 2, "memory_gb": 23.4, "accelerator": ""}
+    run = {"started": "2025-01-01T00:00:00", "seconds": 125.4, "training_seconds": 100.0, "examples": 12000}
+    run |= {"examples_per_second": 120.0, "peak_memory_mb": 900.0, "device": "cpu", "precision": "bf16"}
+    files.write_json(file, run | {"machine": machine, "versions": {"torch": "2.13.0"}})
+
+
+@pytest.fixture
+def make_build(tmp_path: Path) -> Callable[..., Path]:
+    """A function that writes a build directory: `pals` has dev scores that rise by 0.01 with each seed."""
+
+    def make(seeds: tuple[int, ...] = (1,), test: dict[str, float] | None = None) -> Path:
+        build = tmp_path / "build"
+        files.write_yaml(build / "plan" / "catalog.yaml", catalog(list(seeds)))
+        for at, seed in enumerate(seeds):
+            dev = {"sst": 0.4 + at / 100, "qqp": 0.8 + at / 100, "sts": 0.6 + at / 100}
+            runs = {"pals": dev} | {f"bert-{task}": {task: value + 0.05} for task, value in dev.items()}
+            for name, scores in runs.items():
+                place = build / "runs" / name / str(seed)
+                weights = {"encoder": 1_000_000, "added": 250_000, "trained": 1_250_000}
+                known = {task: value for task, value in (test or {}).items() if task in scores}
+                about = {"variant": name, "seed": seed, "steps": 4, "epoch": 1, "parameters": weights}
+                write_run(place, scores, known, about)
+                lines = [f"0,{step},loss/{task},{2 / step}" for step in (1, 2, 4) for task in scores]
+                files.write_text(place / "history.csv", "phase,step,name,value\n" + "\n".join(lines) + "\n")
+                write_log(build / "logs" / name / str(seed) / "run.json")
+            about = {"ensemble": "vote", "seed": seed, "members": ["pals"]}
+            write_run(build / "ensembles" / "vote" / str(seed), dev, test or {}, about)
+        return build
+
+    return make

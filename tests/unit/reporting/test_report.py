@@ -1,0 +1,116 @@
+"""The whole report from a synthetic build directory."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mtbert import files
+from mtbert.errors import DataError, SettingsError
+from mtbert.reporting import report
+
+Make = Callable[..., Path]
+
+
+def write(build: Path) -> tuple[Path, str]:
+    out = build.parent / "reports" / "sample"
+    return out, report.write(build, out, build / "submissions")
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(directory)): file.read_bytes() for file in directory.rglob("*") if file.is_file()}
+
+
+def test_what_is_written(make_build: Make) -> None:
+    out, shown = write(make_build())
+    assert sorted(contents(out)) == [
+        "README.md", "curves.csv", "results.csv", "runs.csv", "summary.json",
+        "tables/pals-for-pals-table-1.csv", "tables/pals-for-pals-table-1.md",
+        "tables/pals-for-pals-table-2.csv", "tables/pals-for-pals-table-2.md",
+    ]  # fmt: skip
+    assert shown.splitlines()[5] == (
+        "Fine-tuned BERT  0.543 → 0.450  0.884 → 0.850  0.886 → 0.650  0.771 → 0.650  0.790 → 0.708"
+    )
+    assert shown.splitlines()[-1] == f"The whole report: {out / 'README.md'}"
+
+
+def test_summary_holds_means_of_dev_scores_over_seeds(make_build: Make) -> None:
+    out, _ = write(make_build(seeds=(1, 2)))
+    pals = {"sst": 0.405, "qqp": 0.805, "sts": 0.605, "overall_raw": 0.605, "overall_normalised": 0.670833}
+    assert files.read_json(out / "summary.json") == {
+        "bert-qqp": {"qqp": 0.855}, "bert-sst": {"sst": 0.455}, "bert-sts": {"sts": 0.655}, "pals": pals, "vote": pals,
+    }  # fmt: skip
+
+
+def test_results_hold_every_run_and_seed(make_build: Make) -> None:
+    out, _ = write(make_build(seeds=(1, 2), test={"sst": 0.3}))
+    table = pd.read_csv(out / "results.csv")
+    assert table[["variant", "seed", "dev_sst", "test_sst"]].dropna().to_csv(index=False) == (
+        "variant,seed,dev_sst,test_sst\n"
+        "bert-sst,1,0.45,0.3\nbert-sst,2,0.46,0.3\npals,1,0.4,0.3\npals,2,0.41,0.3\nvote,1,0.4,0.3\nvote,2,0.41,0.3\n"
+    )
+    assert len(table) == 10
+
+
+def test_tidy_csv_of_a_table(make_build: Make) -> None:
+    out, _ = write(make_build())
+    table = pd.read_csv(out / "tables" / "pals-for-pals-table-1.csv")
+    assert len(table) == 7 * 5
+    assert table.query("row == 'Original PALs' and metric == 'sst'").to_csv(index=False) == (
+        "paper,table,row,split,metric,published,ours,difference,std,seeds,status,variants,encoder,added,trained,"
+        "times_bert,printed_scale,note\n"
+        "pals-for-pals,1,Original PALs,dev,sst,0.509,0.4,-0.109,,1,run,pals,1000000.0,250000.0,1250000.0,1.25,raw,\n"
+    )
+
+
+def test_withheld_test_sets_are_said_to_be_withheld(make_build: Make) -> None:
+    build = make_build(test={"sst": 0.3})
+    out, _ = write(build)
+    page = (out / "tables" / "pals-for-pals-table-2.md").read_text()
+    assert (
+        "|               | ours       |   0.300 | withheld | withheld |      withheld |             withheld |" in page
+    )
+    assert (
+        "- Withheld: the test labels of QQP, STS-B are not public. To have them scored, hand in "
+        "`para-test-output.csv`, `sts-test-output.csv` from `build/submissions/pals/1/`, `build/submissions/vote/1/`."
+    ) in page
+    assert (build / "submissions" / "vote" / "1" / "para-test-output.csv").is_file()
+    assert sorted(path.name for path in (build / "submissions" / "bert-qqp" / "1").iterdir()) == [
+        "para-dev-output.csv", "para-test-output.csv",
+    ]  # fmt: skip
+
+
+def test_the_same_build_gives_the_same_bytes(make_build: Make) -> None:
+    build = make_build(seeds=(1, 2))
+    out, _ = write(build)
+    before = contents(out)
+    files.write_text(out / "stale.md", "left by an earlier report")
+    write(build)
+    assert contents(out) == before
+
+
+def test_a_missing_run_is_named_with_the_command_that_makes_it(make_build: Make) -> None:
+    build = make_build(seeds=(1, 2))
+    missing = build / "runs" / "bert-sst" / "2" / "metrics.json"
+    missing.unlink()
+    with pytest.raises(DataError) as error:
+        write(build)
+    assert str(error.value) == (
+        f"no results of bert-sst with seed 2: {missing} is missing; `dvc repro train@bert-sst-2` makes it"
+    )
+
+
+def test_leftovers_of_unlisted_variants_and_seeds_do_not_count(make_build: Make) -> None:
+    build = make_build()
+    for leftover in (build / "runs" / "old" / "1", build / "runs" / "pals" / "9", build / "ensembles" / "old" / "1"):
+        files.write_json(leftover / "metrics.json", {"dev": {"sst": 0.9}})
+    out, _ = write(build)
+    table = pd.read_csv(out / "results.csv")
+    assert set(table["variant"]) == {"bert-qqp", "bert-sst", "bert-sts", "pals", "vote"}
+    assert set(table["seed"]) == {1}
+
+
+def test_no_catalog_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"catalog.yaml is missing; `dvc repro plan` makes it"):
+        write(tmp_path / "build")

@@ -1,0 +1,165 @@
+"""Rows find their variants, join them, and say why a number is not there."""
+
+# ruff: noqa: RUF001 (tables hold dashes, minus and multiplication signs)
+
+import pytest
+
+from mtbert.reporting import markdown, tables, terminal
+from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.published import PublishedRow
+from mtbert.reporting.results import Score, Weights
+
+ALL = ("sst", "qqp", "sts")
+PAPER = "pals-for-pals"
+WEIGHTS = Weights(encoder=20_000_000, added=1_000_000, trained=21_000_000, times_bert=1.05)
+PUBLISHED = [
+    PublishedRow(
+        PAPER, "1", "PALs", "dev",
+        {"sst": 0.5, "qqp": 0.9, "sts": 0.8, "overall_raw": 0.733, "overall_normalised": 0.767}, "raw", "a note",
+    )
+]  # fmt: skip
+
+
+def entry(
+    name: str, row: str = "PALs", tasks: tuple[str, ...] = ALL, paper: str = PAPER, selected: bool = True
+) -> Entry:
+    return Entry(name, paper, row, tasks, selected)
+
+
+def catalog(*entries: Entry, seeds: tuple[int, ...] = (1,)) -> Catalog:
+    return Catalog("sample", seeds, "last", "tiny", "untrained", "data/sample", entries)
+
+
+def score(of: Entry, metric: str, value: float | None, seed: int = 1, split: str = "dev") -> Score:
+    return Score(of.name, of.kind, of.paper, of.row, seed, split, metric, value)
+
+
+def compare(plan: Catalog, scores: list[Score], published: list[PublishedRow] = PUBLISHED) -> list[tables.Table]:
+    return tables.compare(published, plan, scores, {e.name: WEIGHTS for e in plan.selected})
+
+
+def test_single_task_variants_of_one_row_are_joined_and_a_second_model_stands_apart() -> None:
+    sst, qqp, sts, other = (
+        entry("a", tasks=("sst",)),
+        entry("b", tasks=("qqp",)),
+        entry("c", tasks=("sts",)),
+        entry("d"),
+    )
+    assert tables.join([sst, qqp, sts, other]) == [[sst, qqp, sts], [other]]
+
+
+def test_a_joined_row_has_an_overall_and_the_weights_of_all_its_models() -> None:
+    parts = [entry("a", tasks=("sst",)), entry("b", tasks=("qqp",)), entry("c", tasks=("sts",))]
+    found = [score(part, part.tasks[0], value) for part, value in zip(parts, (0.4, 0.8, 0.6), strict=True)]
+    ((row,),) = [table.rows for table in compare(catalog(*parts), found)]
+    assert {metric: cell.ours for metric, cell in row.cells.items()} == {
+        "sst": 0.4, "qqp": 0.8, "sts": 0.6,
+        "overall_raw": pytest.approx(0.6), "overall_normalised": pytest.approx(2 / 3),
+    }  # fmt: skip
+    assert row.cells["sst"].difference == pytest.approx(-0.1)
+    assert row.variants == ("a", "b", "c")
+    assert row.weights == Weights(20_000_000, 3_000_000, 63_000_000, pytest.approx(3.15))  # pyright: ignore
+
+
+def test_mean_and_sample_standard_deviation_over_seeds() -> None:
+    pals = entry("pals")
+    found = [score(pals, "sst", value, seed) for seed, value in ((1, 0.4), (2, 0.5), (3, 0.6))]
+    cell = compare(catalog(pals, seeds=(1, 2, 3)), found)[0].rows[0].cells["sst"]
+    assert (cell.ours, cell.spread, cell.seeds) == (pytest.approx(0.5), pytest.approx(0.1), 3)
+
+
+def test_why_a_number_is_not_there() -> None:
+    pals = entry("pals")
+    found = [score(pals, "sst", 0.4), score(pals, "qqp", None)]
+    cells = compare(catalog(pals), found)[0].rows[0].cells
+    assert {metric: cell.status for metric, cell in cells.items()} == {
+        "sst": "run", "qqp": "withheld", "sts": "not scored",
+        "overall_raw": "not scored", "overall_normalised": "not scored",
+    }  # fmt: skip
+    for plan in (catalog(entry("pals", selected=False)), catalog(entry("other", row="Other", selected=False))):
+        cells = compare(plan, [])[0].rows[0].cells
+        assert {cell.status for cell in cells.values()} == {"not run"}
+
+
+def test_several_models_of_a_row_are_named_and_rows_of_ones_own_follow_the_published() -> None:
+    entries = (
+        entry("idle", selected=False),
+        entry("pals"),
+        entry("new", row="My PALs"),
+        entry("mine", row="mine", paper="own"),
+    )
+    table, own = compare(catalog(*entries), [score(entries[2], "sst", 0.7)])
+    assert [row.label for row in table.rows] == ["PALs (pals)", "PALs (idle)", "My PALs"]
+    assert [cell.published for cell in table.rows[2].cells.values()] == [None] * 5
+    assert table.rows[2].cells["sst"].ours == 0.7
+    assert (own.name, [row.label for row in own.rows]) == ("own-variants", ["mine"])
+
+
+def test_papers_without_a_variant_have_no_table() -> None:
+    elsewhere = PublishedRow("slapbert", "1", "PALs", "dev", {"sst": 0.1})
+    assert [table.paper for table in compare(catalog(entry("pals")), [], [elsewhere, *PUBLISHED])] == [PAPER]
+
+
+def test_markdown_of_a_table() -> None:
+    pals, idle = entry("pals"), entry("frozen", row="Frozen", selected=False)
+    dev = ((1, 0.48, 0.92), (2, 0.5, 0.92))
+    found = [s for seed, sst, qqp in dev for s in (score(pals, "sst", sst, seed), score(pals, "qqp", qqp, seed))]
+    found += [score(pals, "sts", 0.8, seed) for seed in (1, 2)]
+    plan = catalog(pals, idle, seeds=(1, 2))
+    (table,) = compare(plan, found)
+    assert markdown.render(table, plan) == (
+        "## Pals for PALs, table 1 (dev)\n"
+        "\n"
+        "- Ours: profile `sample`, data `data/sample`, encoder `tiny`. Paper: bert-base-uncased.\n"
+        "- Encoder `tiny`: untrained.\n"
+        "- Epoch kept: the last. Seeds: 1, 2 (ours is their mean, ± their sample standard deviation).\n"
+        "- `overall_raw` = (SST-5 + QQP + r) / 3, `overall_normalised` = (SST-5 + QQP + (r + 1) / 2) / 3; SST-5 and "
+        "QQP are accuracies, r is Pearson's correlation on STS-B. The paper prints `overall_raw`; we computed its "
+        "`overall_normalised` from its parts.\n"
+        "- Weights in millions; × BERT is what a row's models store, over one encoder: (encoder + added) / encoder.\n"
+        "\n"
+        "| row    |            |         SST-5 |           QQP |         STS-B |   overall_raw |   overall_normalised"
+        " |   trained |   added |   × BERT |   seeds |\n"
+        "|:-------|:-----------|--------------:|--------------:|--------------:|--------------:|---------------------:"
+        "|----------:|--------:|---------:|--------:|\n"
+        "| PALs   | paper      |         0.500 |         0.900 |         0.800 |         0.733 |                0.767"
+        " |           |         |          |         |\n"
+        "|        | ours       | 0.490 ± 0.014 | 0.920 ± 0.000 | 0.800 ± 0.000 | 0.737 ± 0.005 |        0.770 ± 0.005"
+        " |     21.00 |    1.00 |     1.05 |       2 |\n"
+        "|        | difference |        −0.010 |        +0.020 |        +0.000 |        +0.004 |               +0.003"
+        " |           |         |          |         |\n"
+        "| Frozen | paper      |             – |             – |             – |             – |                    –"
+        " |           |         |          |         |\n"
+        "|        | ours       |       not run |       not run |       not run |       not run |              not run"
+        " |         – |       – |        – |       – |\n"
+        "\n"
+        "- PALs, paper: a note.\n"
+    )
+
+
+def test_withheld_test_labels_name_the_submission_files() -> None:
+    pals = entry("pals")
+    published = [PublishedRow(PAPER, "2", "PALs", "test", {"sst": 0.5, "qqp": 0.9})]
+    found = [score(pals, "sst", None, split="test"), score(pals, "qqp", None, split="test")]
+    (table,) = compare(catalog(pals), found, published)
+    assert markdown.footnotes(table, catalog(pals)) == [
+        "Withheld: the test labels of SST-5, QQP are not public. To have them scored, hand in `sst-test-output.csv`, "
+        "`para-test-output.csv` from `build/submissions/pals/1/`."
+    ]
+
+
+def test_the_terminal_shows_a_row_a_line_within_100_columns() -> None:
+    pals, idle = entry("pals"), entry("frozen", row="A row with quite a long name", selected=False)
+    plan = catalog(pals, idle)
+    found = [score(pals, task, value) for task, value in (("sst", 0.48), ("qqp", 0.92), ("sts", 0.8))]
+    shown = terminal.render(compare(plan, found)[0], plan)
+    assert shown == (
+        "Pals for PALs, table 1 (dev)\n"
+        "paper → ours; profile sample, encoder tiny, one seed\n"
+        "\n"
+        "                    SST-5          QQP            STS-B          overall_raw    overall_normalised\n"
+        "------------------  -------------  -------------  -------------  -------------  --------------------\n"
+        "PALs                0.500 → 0.480  0.900 → 0.920  0.800 → 0.800  0.733 → 0.733  0.767 → 0.767\n"
+        "A row with quite …  not run        not run        not run        not run        not run"
+    )
+    assert max(map(len, shown.splitlines())) <= 100

@@ -1,0 +1,164 @@
+"""What is at a path is whole: the old until the new is finished, whatever happens between."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mtbert import files
+
+SOURCE = Path(files.__file__).parents[1]
+
+
+def tree(directory: Path) -> dict[str, str]:
+    """Every file below a directory, hidden ones too, with its text."""
+    found = sorted(file for file in directory.rglob("*") if file.is_file())
+    return {file.relative_to(directory).as_posix(): file.read_text(encoding="utf-8") for file in found}
+
+
+def write_half_a_file(file: Path, fault: BaseException | type[BaseException]) -> None:
+    with files.new_file(file) as partial:
+        partial.write_text("ha", encoding="utf-8")
+        raise fault
+
+
+def write_half_a_directory(directory: Path, fault: type[BaseException]) -> None:
+    with files.new_directory(directory) as partial:
+        (partial / "a.txt").write_text("ha", encoding="utf-8")
+        raise fault
+
+
+def write_a_directory(directory: Path, texts: dict[str, str]) -> None:
+    with files.new_directory(directory) as partial:
+        for name, text in texts.items():
+            (partial / name).write_text(text, encoding="utf-8")
+
+
+def killed(script: str, cwd: Path) -> None:
+    """Run a script that kills itself in the middle, as the kernel would."""
+    prologue = "import os, signal\nfrom pathlib import Path\nfrom mtbert import files\n"
+    ended = subprocess.run(
+        [sys.executable, "-c", prologue + script], cwd=cwd, env=os.environ | {"PYTHONPATH": str(SOURCE)}, check=False
+    )
+    assert ended.returncode == -signal.SIGKILL
+
+
+def test_a_new_file_is_put_in_place_with_its_folders(tmp_path: Path):
+    with files.new_file(tmp_path / "a" / "b.txt") as partial:
+        partial.write_text("whole", encoding="utf-8")
+        assert tree(tmp_path) == {"a/.b.txt.partial": "whole"}
+    assert tree(tmp_path) == {"a/b.txt": "whole"}
+
+
+@pytest.mark.parametrize("fault", [ValueError, KeyboardInterrupt])
+def test_a_fault_leaves_the_old_file(tmp_path: Path, fault: type[BaseException]):
+    file = tmp_path / "b.txt"
+    file.write_text("old", encoding="utf-8")
+    with pytest.raises(fault):
+        write_half_a_file(file, fault)
+    assert tree(tmp_path) == {"b.txt": "old"}
+
+
+def test_a_fault_leaves_no_file_where_none_was(tmp_path: Path):
+    with pytest.raises(ValueError, match="stop"):
+        write_half_a_file(tmp_path / "b.txt", ValueError("stop"))
+    assert tree(tmp_path) == {}
+
+
+def test_a_kill_leaves_the_old_file_and_the_next_write_makes_good(tmp_path: Path):
+    file = tmp_path / "b.txt"
+    file.write_text("old", encoding="utf-8")
+    killed(
+        "with files.new_file(Path('b.txt')) as partial:\n"
+        "    partial.write_text('a long half')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n",
+        tmp_path,
+    )
+    assert file.read_text(encoding="utf-8") == "old"
+    files.write_text(file, "new")
+    assert tree(tmp_path) == {"b.txt": "new"}
+
+
+def test_a_new_directory_replaces_the_old_one_with_all_that_was_in_it(tmp_path: Path):
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "stale.txt").write_text("old", encoding="utf-8")
+    with files.new_directory(tmp_path / "d") as partial:
+        files.write_text(partial / "deep" / "new.txt", "new")
+        assert tree(tmp_path) == {".d.partial/deep/new.txt": "new", "d/stale.txt": "old"}
+    assert tree(tmp_path) == {"d/deep/new.txt": "new"}
+
+
+@pytest.mark.parametrize("fault", [ValueError, KeyboardInterrupt])
+def test_a_fault_leaves_the_old_directory(tmp_path: Path, fault: type[BaseException]):
+    files.write_text(tmp_path / "d" / "a.txt", "old")
+    with pytest.raises(fault):
+        write_half_a_directory(tmp_path / "d", fault)
+    assert tree(tmp_path) == {"d/a.txt": "old"}
+    assert [entry.name for entry in tmp_path.iterdir()] == ["d"]
+
+
+def test_a_kill_leaves_the_old_directory_and_the_next_write_makes_good(tmp_path: Path):
+    files.write_text(tmp_path / "d" / "a.txt", "old")
+    killed(
+        "with files.new_directory(Path('d')) as partial:\n"
+        "    (partial / 'half.txt').write_text('ha')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n",
+        tmp_path,
+    )
+    assert tree(tmp_path / "d") == {"a.txt": "old"}
+    write_a_directory(tmp_path / "d", {"a.txt": "new"})
+    assert tree(tmp_path) == {"d/a.txt": "new"}
+
+
+def test_a_stop_while_the_old_directory_is_removed_leaves_a_whole_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    write_a_directory(tmp_path / "d", {"a.txt": "old", "b.txt": "old"})
+    real = shutil.rmtree
+
+    def stopped(directory: Path, ignore_errors: bool = False) -> None:
+        if (directory / "b.txt").exists() and (directory / "b.txt").read_text(encoding="utf-8") == "old":
+            (directory / "b.txt").unlink()
+            raise KeyboardInterrupt
+        real(directory, ignore_errors=ignore_errors)
+
+    monkeypatch.setattr(files.shutil, "rmtree", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        write_a_directory(tmp_path / "d", {"a.txt": "new", "b.txt": "new"})
+    assert tree(tmp_path / "d") in ({"a.txt": "old", "b.txt": "old"}, {"a.txt": "new", "b.txt": "new"})
+
+
+def test_text_is_utf_8_with_unix_line_ends(tmp_path: Path):
+    files.write_text(tmp_path / "t", "é\n\n")
+    assert (tmp_path / "t").read_bytes() == b"\xc3\xa9\n\n"
+
+
+def test_json_is_sorted_and_indented(tmp_path: Path):
+    files.write_json(tmp_path / "v.json", {"b": [1, 0.5], "a": "é"})
+    assert (tmp_path / "v.json").read_text(encoding="utf-8") == ('{\n  "a": "é",\n  "b": [\n    1,\n    0.5\n  ]\n}\n')
+    assert files.read_json(tmp_path / "v.json") == {"a": "é", "b": [1, 0.5]}
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_json_refuses_numbers_that_it_has_no_words_for(tmp_path: Path, value: float):
+    files.write_json(tmp_path / "v.json", {"loss": 1.0})
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        files.write_json(tmp_path / "v.json", {"loss": value})
+    assert files.read_json(tmp_path / "v.json") == {"loss": 1.0}
+
+
+def test_equal_settings_are_equal_bytes_of_yaml(tmp_path: Path):
+    files.write_yaml(tmp_path / "one.yaml", {"b": None, "a": {"d": 1.0e-05, "c": ["é", True]}})
+    files.write_yaml(tmp_path / "two.yaml", {"a": {"c": ["é", True], "d": 0.00001}, "b": None})
+    text = (tmp_path / "one.yaml").read_text(encoding="utf-8")
+    assert text == "a:\n  c:\n  - é\n  - true\n  d: 1.0e-05\nb: null\n"
+    assert (tmp_path / "two.yaml").read_text(encoding="utf-8") == text
+    assert files.read_yaml(tmp_path / "one.yaml") == {"a": {"c": ["é", True], "d": 1e-05}, "b": None}
+
+
+def test_sha256_is_the_digest_of_the_content(tmp_path: Path):
+    (tmp_path / "abc").write_bytes(b"abc")  # the standard's own example, FIPS 180-2, appendix B.1
+    digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assert files.sha256(tmp_path / "abc") == digest

@@ -1,0 +1,71 @@
+"""Prediction files, and the scores that come from them."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mtbert import predictions
+from mtbert.errors import DataError
+from mtbert.tasks import TASKS
+
+SST, QQP, STS = TASKS["sst"], TASKS["qqp"], TASKS["sts"]
+
+
+def qqp(labels: list[float | None]) -> pd.DataFrame:
+    """Three rows, predicted as yes, no and yes."""
+    return pd.DataFrame(
+        {
+            "id": ["a", "b", "c"],
+            "label": pd.Series(labels, dtype="float64"),
+            "prediction": [1.0, 0.0, 1.0],
+            "probability_0": [0.1, 0.8, 0.4],
+            "probability_1": [0.9, 0.2, 0.6],
+        }
+    )
+
+
+def test_probability_columns_one_a_class_and_none_for_a_score():
+    assert predictions.probability_columns(SST) == [f"probability_{label}" for label in (0, 1, 2, 3, 4)]
+    assert predictions.probability_columns(QQP) == ["probability_0", "probability_1"]
+    assert predictions.probability_columns(STS) == []
+
+
+def test_where_the_predictions_of_a_task_and_split_lie():
+    assert predictions.path(Path("build/runs/pals/1"), "sts", "dev").as_posix() == (
+        "build/runs/pals/1/predictions/sts-dev.parquet"
+    )
+
+
+def test_what_is_written_is_read_again(tmp_path: Path):
+    file = predictions.path(tmp_path, "qqp", "dev")
+    predictions.write(file, qqp([1, 0, 0]), QQP)
+    pd.testing.assert_frame_equal(predictions.read(file), qqp([1, 0, 0]))
+    assert [entry.name for entry in file.parent.iterdir()] == ["qqp-dev.parquet"]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        qqp([1, 0, 0]).drop(columns="probability_1"),
+        qqp([1, 0, 0]).assign(logit=0.0),
+        qqp([1, 0, 0])[["id", "prediction", "label", "probability_0", "probability_1"]],
+    ],
+    ids=["missing", "unknown", "other order"],
+)
+def test_other_columns_are_refused_and_nothing_is_written(tmp_path: Path, table: pd.DataFrame):
+    with pytest.raises(DataError, match=r"expected \['id', 'label', 'prediction', 'probability_0', 'probability_1'\]"):
+        predictions.write(tmp_path / "qqp-dev.parquet", table, QQP)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_score_is_the_tasks_metric():
+    assert predictions.score(qqp([1, 0, 0]), QQP) == pytest.approx(2 / 3)
+    scores = pd.DataFrame({"id": ["a", "b", "c"], "label": [1.0, 2.0, 3.0], "prediction": [0.0, 0.0, 2.0]})
+    assert predictions.score(scores, STS) == pytest.approx(0.8660254)
+
+
+def test_withheld_labels_have_no_score(tmp_path: Path):
+    assert predictions.score(qqp([None, None, None]), QQP) is None
+    predictions.write(tmp_path / "file.parquet", qqp([None, None, None]), QQP)
+    assert predictions.score(predictions.read(tmp_path / "file.parquet"), QQP) is None

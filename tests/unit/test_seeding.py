@@ -1,0 +1,35 @@
+"""One seed, one generator per purpose."""
+
+import numpy as np
+import pytest
+
+from mtbert import seeding
+
+
+@pytest.mark.parametrize(
+    ("purpose", "expected"),
+    [((1, "weights"), 5164344575451445340), ((7, "order", "sst", 3), 5077571147892296350)],
+)
+def test_a_derived_seed_is_half_the_first_64_bits_of_a_sha256(purpose: tuple, expected: int):
+    assert seeding.derive(*purpose) == expected  # printf '1/weights' | sha256sum: 8f56e00f1aff70b8...
+
+
+def test_every_seed_purpose_and_part_has_a_seed_of_its_own():
+    purposes = [(1, "order"), (2, "order"), (1, "noise"), (1, "order", "sst"), (1, "order", "sst", 1), (1, "order", 1)]
+    assert len({seeding.derive(*purpose) for purpose in purposes}) == 6
+
+
+def test_a_derived_seed_fits_into_63_bits():
+    assert all(0 <= seeding.derive(seed, "weights") < 2**63 for seed in range(200))
+
+
+def test_the_same_purpose_draws_the_same_numbers():
+    np.testing.assert_array_equal(seeding.stream(1, "order").random(5), seeding.stream(1, "order").random(5))
+
+
+def test_drawing_for_one_purpose_does_not_shift_another():
+    expected = seeding.stream(1, "order").permutation(20)
+    noise, order = seeding.stream(1, "noise"), seeding.stream(1, "order")
+    noise.random(1000)
+    np.testing.assert_array_equal(order.permutation(20), expected)
+    assert not np.array_equal(seeding.stream(1, "noise").permutation(20), expected)

@@ -1,0 +1,281 @@
+"""What a run is in MLflow, where it goes, and that a training never waits for it. None of this needs MLflow."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mtbert import files, tracking
+from mtbert.tracking import live, place, record
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = {
+    "variant": "pals",
+    "paper": "pals-for-pals",
+    "row": "Original PALs",
+    "profile": "sample",
+    "tasks": ["sst", "sts"],
+    "model": {"encoder": "base", "adapter": {"name": "pals", "dim": 204}},
+    "phases": [{"tasks": ["sst"], "clip": None, "learning_rate": 2e-5}],
+}
+
+
+def write_run(build: Path) -> tuple[Path, Path]:
+    """One finished run of two steps, with its logs, data and encoder."""
+    directory, logs = build / "runs/pals/1", build / "logs/pals/1"
+    files.write_yaml(directory / "settings.yaml", {**SETTINGS, "seed": 1})
+    results = {
+        "variant": "pals",
+        "seed": 1,
+        "steps": 2,
+        "epoch": 1,
+        "dev": {"sst": 0.5},
+        "test": {"sts": 0.25},
+        "parameters": {"added": 7},
+    }
+    files.write_json(directory / "metrics.json", results)
+    files.write_text(directory / "history.csv", "phase,step,name,value\n0,1,loss/sst,1.5\n0,2,loss/sst,1.25\n")
+    files.write_json(logs / "run.json", {"started": "2026-01-01T00:00:00+00:00", "seconds": 10.0})
+    files.write_text(logs / "speed.csv", "step,name,value\n2,examples_per_second,80.0\n")
+    files.write_text(build / "data/sst/train.parquet", "rows")
+    files.write_json(build / "encoders/base/encoder.json", {"name": "tiny", "sha256": "ab" * 32, "source": "made here"})
+    return directory, logs
+
+
+def test_settings_become_flat_parameters() -> None:
+    assert record.parameters(SETTINGS) == {
+        "variant": "pals",
+        "paper": "pals-for-pals",
+        "row": "Original PALs",
+        "profile": "sample",
+        "tasks": '["sst", "sts"]',
+        "model.encoder": "base",
+        "model.adapter.name": "pals",
+        "model.adapter.dim": "204",
+        "phases.0.tasks": '["sst"]',
+        "phases.0.clip": "null",
+        "phases.0.learning_rate": "2e-05",
+    }
+
+
+def test_no_part_of_a_long_value_is_lost() -> None:
+    text = "a" * 6000 + "b" * 6000 + "c"
+    assert record.parameters({"note": text}) == {"note": "a" * 6000, "note.part2": "b" * 6000, "note.part3": "c"}
+
+
+def test_names_that_mlflow_forbids_stay_apart() -> None:
+    flat = record.parameters({"a$": 1, "a#": 2, "a" * 300: 3, "a" * 301: 4})
+    assert list(flat.values()) == ["1", "2", "3", "4"]
+    assert all(len(name) <= 250 and not record.FORBIDDEN.search(name) for name in flat)
+
+
+def test_card_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DVC_STAGE", "train@pals-1")
+    monkeypatch.setenv("DVC_EXP_NAME", "calm-eels")
+    monkeypatch.setattr(record, "_commit", lambda: "c0ffee")
+    card = record.card(SETTINGS, 1)
+    assert (card.experiment, card.name, card.params["seed"]) == ("mtbert-sample", "pals-seed1", "1")
+    assert card.tags == {
+        "variant": "pals",
+        "seed": "1",
+        "paper": "pals-for-pals",
+        "row": "Original PALs",
+        "profile": "sample",
+        "kind": "variant",
+        "settings_key": card.settings_key,
+        "mlflow.source.git.commit": "c0ffee",
+        "dvc_stage": "train@pals-1",
+        "dvc_experiment": "calm-eels",
+    }
+
+
+def test_contents_of_a_run(tmp_path: Path) -> None:
+    contents = record.of_run(*write_run(tmp_path)).read()
+    new_year = 1767225600000
+    assert [(p.name, p.step, p.value, p.time - new_year) for p in contents.points] == [
+        ("loss/sst", 1, 1.5, 5000),
+        ("loss/sst", 2, 1.25, 10000),
+        ("examples_per_second", 2, 80.0, 10000),
+        ("sst", 2, 0.5, 10000),
+        ("test/sts", 2, 0.25, 10000),
+        ("parameters/added", 2, 7.0, 10000),
+        ("steps", 2, 2.0, 10000),
+        ("epoch", 2, 1.0, 10000),
+        ("run/seconds", 2, 10.0, 10000),
+    ]
+    assert [(entry.name, entry.context, entry.digest[:4]) for entry in contents.inputs] == [
+        ("sst-train", "training", files.sha256(tmp_path / "data/sst/train.parquet")[:4]),
+        ("tiny", "encoder", "abab"),
+    ]
+    assert (contents.started, contents.ended) == (new_year, new_year + 10_000)
+
+
+def test_run_is_read_without_its_logs(tmp_path: Path) -> None:
+    directory, _ = write_run(tmp_path)
+    contents = record.of_run(directory, tmp_path / "nowhere").read()
+    assert (contents.started, contents.points[0].time, len(contents.points)) == (None, 0, 7)
+
+
+def test_ensemble_of_the_catalog(tmp_path: Path) -> None:
+    results = {"ensemble": "vote", "seed": 1, "members": ["pals", "smart"], "dev": {"sst": 0.5}, "test": {}}
+    files.write_json(tmp_path / "metrics.json", results)
+    entry = {"paper": "pals-for-pals", "row": "PALs ensemble", "members": ["pals", "smart"], "selected": True}
+    found = record.of_ensemble(tmp_path, entry, "sample")
+    assert (found.card.name, found.card.tags["row"]) == ("vote-seed1", "PALs ensemble")
+    assert [(point.name, point.value) for point in found.read().points] == [("sst", 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after"),
+    [
+        ("settings.yaml", "dim: 204", "dim: 276"),
+        ("metrics.json", '"sst": 0.5', '"sst": 0.6'),
+        ("metrics.json", '"seed": 1', '"seed": 2'),
+        ("history.csv", "1.25", "1.26"),
+    ],
+)
+def test_run_key_follows_settings_seed_and_results(tmp_path: Path, file: str, before: str, after: str) -> None:
+    directory, logs = write_run(tmp_path)
+    first = record.of_run(directory, logs).run_key
+    files.write_json(logs / "run.json", {"started": "2026-02-02T00:00:00+00:00", "seconds": 99.0})
+    assert record.of_run(directory, logs).run_key == first
+    text = (directory / file).read_text()
+    assert before in text
+    files.write_text(directory / file, text.replace(before, after))
+    assert record.of_run(directory, logs).run_key != first
+
+
+def test_root_is_named_by_dvc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "real").mkdir()
+    monkeypatch.setenv("DVC_ROOT", str(tmp_path / "real"))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    assert tracking.tracking_uri() == f"sqlite:///{tmp_path}/real/mlflow.db"
+
+
+def test_root_is_the_nearest_with_a_pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a/b").mkdir(parents=True)
+    (tmp_path / "dvc.yaml").touch()
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    monkeypatch.chdir(tmp_path / "a/b")
+    assert tracking.project_root() == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("sqlite:///logs/my.db", "sqlite:////repo/logs/my.db"),
+        ("sqlite:////else/where.db", "sqlite:////else/where.db"),
+        ("http://host:5000", "http://host:5000"),
+        ("postgresql://me:pw@host/db", "postgresql://me:pw@host/db"),
+    ],
+)
+def test_uri_of_ones_own(monkeypatch: pytest.MonkeyPatch, given: str, used: str) -> None:
+    monkeypatch.setenv("DVC_ROOT", "/repo")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", given)
+    assert tracking.tracking_uri() == used
+
+
+def test_places_are_named_without_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", "t0ken")
+    uri = "https://ann:p%40ss@host:5000/path?key=k3y"
+    assert place.shown(uri) == "https://host:5000"
+    told = place.without_credentials("ann:p%40ss p@ss key=k3y t0ken at https://bob:pw@else/", uri)
+    assert told == "*** *** *** *** at https://***@else/"
+
+
+def test_training_process_never_imports_mlflow() -> None:
+    code = "import sys; import mtbert.tracking; print(sorted({'mlflow', 'torch', 'pandas'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT / "src", capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_training_without_mlflow_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv(live.OFF, raising=False)
+    monkeypatch.setitem(sys.modules, "mlflow", None)  # as if it were not installed
+    run = tracking.LiveRun(SETTINGS, 1)
+    run.log(1, {"loss/sst": 1.5})
+    run.finish(tmp_path, tmp_path)
+    assert capfd.readouterr() == (
+        "",
+        "warning: MLflow is not installed: this run is not logged live; "
+        "`python stages/track.py build` can bring it in once it is\n",
+    )
+
+
+def test_live_log_can_be_turned_off(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv(live.OFF, "off")
+    run = tracking.LiveRun(SETTINGS, 1)
+    run.log(1, {"loss/sst": 1.5})
+    run.fail("stopped")
+    assert capfd.readouterr() == ("", "")
+
+
+def replace_writer(monkeypatch: pytest.MonkeyPatch, command: list[str], output: Path) -> None:
+    """Let `command` stand for the process that logs."""
+    handle = output.open("wb")
+    writer = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=handle, bufsize=0)
+    handle.close()
+    monkeypatch.setattr(live, "_start_writer", lambda: writer)
+
+
+def messages(file: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in file.read_text().splitlines() if line]
+
+
+def test_messages_of_a_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_writer(monkeypatch, ["cat"], tmp_path / "sent")
+    monkeypatch.setattr(time, "time_ns", lambda: 5_000_000)
+    with tracking.LiveRun({"variant": "pals"}, 3) as run:
+        run.log(1, {"loss/sst": 1.5})
+        run.finish(Path("build/runs/pals/3"), Path("build/logs/pals/3"))
+    assert messages(tmp_path / "sent") == [
+        {"settings": {"variant": "pals"}, "seed": 3},
+        {"step": 1, "values": {"loss/sst": 1.5}, "time": 5},
+        {"finish": ["build/runs/pals/3", "build/logs/pals/3"]},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ValueError("loss is NaN"), {"fail": "ValueError: loss is NaN", "status": "FAILED"}),
+        (KeyboardInterrupt(), {"fail": "KeyboardInterrupt: ", "status": "KILLED"}),
+    ],
+)
+def test_training_that_ends_early(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, message: dict[str, str]
+) -> None:
+    replace_writer(monkeypatch, ["cat"], tmp_path / "sent")
+    with pytest.raises(type(error)), tracking.LiveRun(SETTINGS, 1):
+        raise error
+    assert messages(tmp_path / "sent")[-1] == message
+
+
+def test_full_pipe_never_stops_a_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    replace_writer(monkeypatch, ["sleep", "60"], tmp_path / "sent")  # reads nothing, ever
+    run = tracking.LiveRun(SETTINGS, 1, patience=0.2)
+    start = time.monotonic()
+    for step in range(5000):  # about 300 kB into a pipe of 64 kB
+        run.log(step, {"loss/sst": 1.5})
+    run.finish(tmp_path, tmp_path)
+    assert time.monotonic() - start < 5
+    assert capfd.readouterr().err == (
+        "warning: MLflow took more than 0.2 seconds; `python stages/track.py build` brings this run in later\n"
+    )
+
+
+def test_writer_that_is_gone_never_stops_a_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_writer(monkeypatch, ["false"], tmp_path / "sent")
+    run = tracking.LiveRun(SETTINGS, 1)
+    for step in range(50):
+        run.log(step, {"loss/sst": 1.5})
+        time.sleep(0.001)
+    run.finish(tmp_path, tmp_path)
+    assert messages(tmp_path / "sent") == []

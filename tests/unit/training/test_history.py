@@ -1,0 +1,103 @@
+"""What happened step by step."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from mtbert.training import history
+from mtbert.training.history import History
+
+Heard = list[tuple[int, dict[str, float]]]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A clock that stands until `now` is set."""
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(history, "time", SimpleNamespace(perf_counter=lambda: clock.now))
+    return clock
+
+
+def recorded(every: int) -> tuple[History, Heard]:
+    heard: Heard = []
+    return History(every, lambda step, values: heard.append((step, values))), heard
+
+
+def test_losses_are_averaged_between_entries_task_by_task():
+    record, heard = recorded(every=2)
+    record.loss("sst", 4.0)
+    record.loss("sst", 2.0)
+    assert record.step(phase=1, step=1, learning_rate=0.1) == {}
+    record.loss("sst", 3.0)
+    record.loss("qqp", 0.5)
+    values = {"loss/qqp": 0.5, "loss/sst": 3.0, "learning_rate": 0.2}
+    assert record.step(phase=1, step=2, learning_rate=0.2) == values
+    assert heard == [(2, values)]
+    assert record.rows == [(1, 2, "loss/qqp", 0.5), (1, 2, "loss/sst", 3.0), (1, 2, "learning_rate", 0.2)]
+
+
+def test_an_entry_holds_nothing_of_the_one_before():
+    record, heard = recorded(every=1)
+    record.loss("sst", 8.0)
+    record.step(1, 1, 0.1)
+    record.loss("qqp", 1.0)
+    record.step(2, 2, 0.1)
+    assert heard[1] == (2, {"loss/qqp": 1.0, "learning_rate": 0.1})
+    assert record.rows[2:] == [(2, 2, "loss/qqp", 1.0), (2, 2, "learning_rate", 0.1)]
+
+
+def test_dev_scores_are_entries_of_their_own():
+    record, heard = recorded(every=10)
+    record.add(1, 7, {"dev/sst": 0.5})
+    assert record.rows == [(1, 7, "dev/sst", 0.5)]
+    assert heard == [(7, {"dev/sst": 0.5})]
+
+
+def test_throughput_counts_the_examples_since_the_last_entry(clock: SimpleNamespace):
+    record, heard = recorded(every=2)
+    record.loss("sst", 1.0, examples=16)
+    record.loss("smart/sst", 0.1)
+    record.step(1, 1, 0.1)
+    record.loss("sst", 1.0, examples=16)
+    clock.now = 104.0
+    record.step(1, 2, 0.1)
+    record.loss("sst", 1.0, examples=30)
+    clock.now = 107.0
+    record.step(1, 4, 0.1)
+    assert record.speed == [(2, "examples_per_second", 8.0), (4, "examples_per_second", 10.0)]
+    assert [(step, v) for step, v in heard if "loss/sst" not in v] == [
+        (2, {"examples_per_second": 8.0}),
+        (4, {"examples_per_second": 10.0}),
+    ]
+
+
+def test_an_evaluation_does_not_count_towards_the_time(clock: SimpleNamespace):
+    record, _ = recorded(every=1)
+    record.loss("sst", 1.0, examples=99)
+    clock.now = 150.0
+    record.pause()
+    record.loss("sst", 1.0, examples=10)
+    clock.now = 152.0
+    record.step(1, 1, 0.1)
+    assert record.speed == [(1, "examples_per_second", 5.0)]
+
+
+def test_without_examples_there_is_no_throughput():
+    record, _ = recorded(every=1)
+    record.step(1, 1, 0.1)
+    assert record.speed == []
+
+
+def test_the_files(tmp_path: Path, clock: SimpleNamespace):
+    record, _ = recorded(every=1)
+    record.loss("sst", 0.25, examples=10)
+    clock.now = 102.5
+    record.step(1, 1, 2e-05)
+    record.add(1, 1, {"dev/sst": 0.5})
+    record.write(tmp_path / "history.csv")
+    record.write_speed(tmp_path / "speed.csv")
+    assert (tmp_path / "history.csv").read_bytes() == (
+        b"phase,step,name,value\n1,1,loss/sst,0.25\n1,1,learning_rate,2e-05\n1,1,dev/sst,0.5\n"
+    )
+    assert (tmp_path / "speed.csv").read_bytes() == b"step,name,value\n1,examples_per_second,4.0\n"
