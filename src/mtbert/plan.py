@@ -39,11 +39,14 @@ ENTRY = ("paper", "row", "uses", "tasks", "phases")  # what a catalog entry hold
 MAIN_TASKS = ["sst", "qqp", "sts"]
 
 
+Place = tuple[str | int, ...]  # the keys that lead to a value
+
+
 @dataclass(frozen=True)
 class Fault:
     """Something wrong in params.yaml: where (a dotted path), and what."""
 
-    place: tuple[str | int, ...]
+    place: Place
     message: str
 
 
@@ -117,9 +120,9 @@ def write(planned: Planned, out: Path) -> None:
 # --- resolving -------------------------------------------------------------------------------------------------------
 
 
-def _layers(params: Params, variant: str | None = None) -> list[tuple[str | int, ...]]:
+def _layers(params: Params, variant: str | None = None) -> list[Place]:
     """Places that give values, the strongest last."""
-    profile: tuple[str | int, ...] = ("profiles", str(params.get("profile")))
+    profile: Place = ("profiles", str(params.get("profile")))
     if variant is None:
         return [(), profile]
     return [(), ("presets", str(params.get("catalog", variant, "paper"))), profile, ("catalog", variant)]
@@ -137,6 +140,12 @@ def _over(base: Any, top: Any) -> Any:
     if not (isinstance(base, dict) and isinstance(top, dict)):
         return copy.deepcopy(top)
     return {**base, **{key: _over(base.get(key), value) for key, value in top.items()}}
+
+
+def _origin(params: Params, place: Place, variant: str | None = None) -> Place | None:
+    """Where the value that counts was set, if it was."""
+    layers = reversed(_layers(params, variant))
+    return next(((*layer, *place) for layer in layers if params.get(*layer, *place) is not None), None)
 
 
 def _variant(params: Params, name: str) -> tuple[dict[str, Any], list[Fault]]:
@@ -281,15 +290,13 @@ class _Resolver:
             allowed = ", ".join([*ENTRY, "run", "model", "training", *sorted(self.used)])
             self._fault(("catalog", self.name, key), f"{meant} allowed here: {allowed}")
 
-    def _fault(self, place: tuple[str | int, ...], message: str) -> None:
+    def _fault(self, place: Place, message: str) -> None:
         self.faults.append(Fault(self._origin(place), message))
 
-    def _origin(self, place: tuple[str | int, ...]) -> tuple[str | int, ...]:
-        """Where the value that counts was set."""
-        for layer in reversed(_layers(self.params, self.name)):
-            if self.params.get(*layer, *place) is not None:
-                return (*layer, *place)
-        return place if place[0] in COLLECTIONS else ("catalog", self.name, *place)
+    def _origin(self, place: Place) -> Place:
+        if place[0] in COLLECTIONS:
+            return place
+        return _origin(self.params, place, self.name) or ("catalog", self.name, *place)
 
     def located(self, error: pydantic.ValidationError, *section: str) -> list[Fault]:
         """The faults that pydantic found, each where its value was set."""
@@ -329,7 +336,8 @@ def _sections(params: Params) -> list[Fault]:
         try:
             settings(**_at(_merged(params, place[0]), place[1:]) or {})
         except pydantic.ValidationError as error:
-            found += [Fault((*place, *keys), said) for keys, said in faults(error)]
+            places = [((*place, *keys), said) for keys, said in faults(error)]
+            found += [Fault(_origin(params, where) or where, said) for where, said in places]
     return found
 
 

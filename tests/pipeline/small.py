@@ -1,0 +1,101 @@
+"""A copy of the project in a folder of its own, with settings so small that a training takes seconds."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+REPOSITORY = Path(__file__).parents[2]
+COPIED = ("dvc.yaml", "params.yaml", ".dvcignore", ".gitignore", ".dvc/config", ".dvc/.gitignore")
+FOLDERS = ("src", "stages", "data/sample")
+SMALL: dict[str, Any] = {
+    "encoder": {"width": 24, "layers": 2, "heads": 2, "feed_forward": 48},
+    "pals": {"dim": 12, "heads": 2},
+    "training": {"epochs": 1, "steps_per_epoch": 2, "batch_size": 4, "sampler": "round_robin"},
+    "pretrain": {"sbert": {"max_pairs": 40, "epochs": 1}},
+    "run": {"evaluation_rows": 10},
+    "mlp": {"width": 8},
+}
+
+
+class Project:
+    """The copy, and the commands that a user would give in it."""
+
+    def __init__(self, root: Path, **params: Any) -> None:
+        self.root = root
+        for name in COPIED:
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(REPOSITORY / name, root / name)
+        for name in FOLDERS:
+            shutil.copytree(REPOSITORY / name, root / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+        self.edit(**params)
+        self.git("init", "-q")
+        self.commit()
+
+    def edit(self, **params: Any) -> None:
+        """Replace whole sections or knobs of params.yaml; `sample` replaces what that profile does."""
+        file = self.root / "params.yaml"
+        values = yaml.safe_load(file.read_text(encoding="utf-8")) | params
+        file.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
+
+    def append(self, name: str, text: str) -> None:
+        """Add lines to a file."""
+        with (self.root / name).open("a", encoding="utf-8") as handle:
+            handle.write(text)
+
+    def git(self, *arguments: str) -> None:
+        subprocess.run(["git", *arguments], cwd=self.root, check=True, capture_output=True)
+
+    def commit(self) -> None:
+        identity = ("-c", "user.name=test", "-c", "user.email=test@example.org")
+        self.git("add", "-A")
+        self.git(*identity, "commit", "-q", "--allow-empty", "-m", "state")
+
+    def dvc(self, *arguments: str) -> list[str]:
+        """Run DVC; the stages that it ran, in order. Fails with DVC's output."""
+        done = self.run("-m", "dvc", *arguments)
+        assert done.returncode == 0, done.stdout[-6000:]
+        return re.findall(r"Running stage '([^']+)'", done.stdout)
+
+    def trained(self, *arguments: str) -> list[str]:
+        """`dvc exp run` of all trainings; those that ran."""
+        ran = self.dvc("exp", "run", *arguments, "train")
+        return sorted(stage.removeprefix("train@") for stage in ran if stage.startswith("train@"))
+
+    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run Python as a user would after activating the environment."""
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        variables = os.environ | {"PATH": path, "OMP_NUM_THREADS": "1", "DVC_NO_ANALYTICS": "true"} | environment
+        variables = {name: value for name, value in variables.items() if not name.startswith(("DVC_ROOT", "MLFLOW_"))}
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=self.root,
+            env=variables,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+
+
+def small(catalog: dict[str, Any], **params: Any) -> dict[str, Any]:
+    """Parameters for a project with this catalog alone, all of it selected."""
+    values = yaml.safe_load((REPOSITORY / "params.yaml").read_text(encoding="utf-8"))
+    sections = {name: {**(values[name]), **section} for name, section in SMALL.items()}
+    sections["encoder"]["name"] = "tiny"
+    profiles = {"sample": {}}
+    return {
+        **sections,
+        "presets": {},
+        "profiles": profiles,
+        "catalog": catalog,
+        "variants": list(catalog),
+        "ensembles": {},
+        "seeds": [1],
+        **params,
+    }

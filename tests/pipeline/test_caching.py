@@ -1,0 +1,83 @@
+"""What trains again, and what does not: the whole point of the pipeline. One project, changed step by step."""
+
+from pathlib import Path
+
+import pytest
+from pipeline.small import Project, small
+
+HEAD = {"paper": "mine", "row": "mine"}
+CATALOG = {
+    "plain": HEAD | {"tasks": ["sst"]},
+    "pals": HEAD | {"tasks": ["sts"], "uses": ["pals"]},
+    "smart": HEAD | {"tasks": ["sst"], "uses": ["pals", "smart"], "pals": {"dim": 6}},
+    "sbert": HEAD | {"tasks": ["sst"], "uses": ["sbert"]},
+}
+EVERY = ["pals-1", "plain-1", "sbert-1", "smart-1"]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Trained once; each test starts from these settings and this code."""
+    made = Project(tmp_path_factory.mktemp("caching") / "project", **small(CATALOG))
+    assert sorted(made.trained()) == EVERY
+    made.commit()
+    return made
+
+
+@pytest.fixture(autouse=True)
+def as_at_first(project: Project):
+    yield
+    project.git("checkout", "-q", "--force", "HEAD")
+
+
+def test_nothing_changed_nothing_trains(project: Project):
+    assert project.dvc("repro", "train") == []
+
+
+def test_a_setting_of_a_technique_trains_its_users_that_do_not_set_it_themselves(project: Project):
+    assert project.trained("-S", "pals.dim=8") == ["pals-1"]
+
+
+def test_back_to_an_earlier_value_is_restored_from_the_run_cache(project: Project):
+    assert project.trained("-S", "pals.dim=10") == ["pals-1"]
+    project.git("checkout", "-q", "--force", "HEAD")
+    assert project.trained() == []
+    assert "dim: 12" in (project.root / "build/runs/pals/1/settings.yaml").read_text()
+
+
+def test_a_variants_own_setting_trains_that_variant(project: Project):
+    assert project.trained("-S", "catalog.smart.pals.dim=8") == ["smart-1"]
+
+
+def test_another_seed_trains_that_seed(project: Project):
+    assert project.trained("-S", "seeds=[1,2]", "-S", "variants=[plain]") == ["plain-2"]
+
+
+def test_an_edit_of_a_technique_trains_its_users(project: Project):
+    project.append("src/mtbert/objectives/smart.py", "\n# edited\n")
+    assert project.trained() == ["smart-1"]
+
+
+def test_a_setting_of_a_pretraining_trains_those_that_start_from_it(project: Project):
+    ran = project.dvc("exp", "run", "-S", "pretrain.sbert.max_pairs=20", "train")
+    assert [stage for stage in ran if "@" in stage] == ["pretrain@sbert", "train@sbert-1"]
+
+
+def test_an_edit_of_the_report_trains_nothing(project: Project):
+    project.append("src/mtbert/reporting/tables.py", "\n# edited\n")
+    project.append("src/mtbert/tracking/mirror.py", "\n# edited\n")
+    assert project.trained() == []
+
+
+def test_an_edit_of_the_loop_trains_everything(project: Project):
+    project.append("src/mtbert/training/loop.py", "\n# edited\n")
+    assert set(project.dvc("repro", "--dry", "train")) >= {f"train@{name}" for name in EVERY}
+
+
+def test_a_fault_in_the_settings_stops_before_anything(project: Project):
+    file = Path(project.root, "params.yaml")
+    file.write_text(file.read_text().replace("dim: 12", "dim: 13"))
+    done = project.run("-m", "dvc", "repro", "train")
+    assert done.returncode != 0
+    assert "pals: heads is 2, which does not divide dim, 13; allowed: 1, 13" in done.stdout
+    assert "Running stage 'train" not in done.stdout

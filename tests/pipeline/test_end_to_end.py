@@ -1,0 +1,137 @@
+"""From raw text to tables, submission files and MLflow, as `dvc repro` does it, on a very small setting."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from pipeline.small import Project, small
+from safetensors import safe_open
+
+CATALOG = {
+    "bert-sst": {"paper": "pals-for-pals", "row": "Fine-tuned BERT", "tasks": ["sst"]},
+    "pals": {"paper": "pals-for-pals", "row": "Original PALs", "uses": ["pals"]},
+    "apart": {
+        "paper": "pals-for-pals",
+        "row": "SBERT PALs",
+        "uses": ["pals", "sbert"],
+        "model": {
+            "pair_encoding": "bi",
+            "pooling": {"sst": "cls", "qqp": "mean", "sts": "mean"},
+            "heads": {"qqp": "squared_cosine", "sts": "squared_cosine"},
+        },
+    },
+}
+VOTE = {"vote": {"paper": "pals-for-pals", "row": "PALs ensemble", "members": ["pals", "apart"]}}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    made = Project(tmp_path_factory.mktemp("whole") / "project", **small(CATALOG, ensembles=VOTE))
+    made.output = made.run("-m", "dvc", "repro", MTBERT_LIVE="on")  # type: ignore[attr-defined]
+    assert made.output.returncode == 0, made.output.stdout[-6000:]  # type: ignore[attr-defined]
+    return made
+
+
+def runs_in_mlflow(root: Path) -> list[tuple[str, str]]:
+    """(name, status) of every run that is not deleted."""
+    with closing(sqlite3.connect(root / "mlflow.db")) as database:
+        return sorted(database.execute("SELECT name, status FROM runs WHERE lifecycle_stage = 'active'"))
+
+
+def metrics_in_mlflow(root: Path, run: str) -> set[str]:
+    query = "SELECT DISTINCT key FROM metrics JOIN runs USING (run_uuid) WHERE name = ? AND lifecycle_stage = 'active'"
+    with closing(sqlite3.connect(root / "mlflow.db")) as database:
+        return {key for (key,) in database.execute(query, (run,))}
+
+
+def test_every_run_has_its_files(project: Project):
+    for run in ("bert-sst", "pals", "apart"):
+        directory = project.root / "build/runs" / run / "1"
+        assert {p.name for p in directory.iterdir()} == {
+            "history.csv", "metrics.json", "model.safetensors", "predictions", "settings.yaml",
+        }  # fmt: skip
+        with safe_open(directory / "model.safetensors", "pt") as weights:
+            assert any(name.startswith("encoder.bert.") for name in weights.keys())  # noqa: SIM118
+
+
+def test_the_vote_is_of_its_members(project: Project):
+    def prediction(place: str) -> pd.Series:
+        return pd.read_parquet(project.root / "build" / place / "1/predictions/sts-dev.parquet")["prediction"]
+
+    mean = (prediction("runs/pals") + prediction("runs/apart")) / 2
+    pd.testing.assert_series_equal(prediction("ensembles/vote"), mean)
+
+
+def test_submission_files_have_the_courses_form(project: Project):
+    lines = (project.root / "build/submissions/vote/1/sst-test-output.csv").read_text().splitlines()
+    test_set = pd.read_parquet(project.root / "build/data/sst/test.parquet")
+    assert lines[0] == "id \t Predicted_Sentiment "
+    assert len(lines) == 1 + len(test_set)
+    identity, prediction = lines[1].split(" , ")
+    assert identity == test_set["id"][0]
+    assert prediction.strip() in {"0", "1", "2", "3", "4"}
+
+
+def test_the_report_has_both_tables_and_every_row(project: Project):
+    folder = project.root / "reports/sample"
+    first = (folder / "tables/pals-for-pals-table-1.md").read_text()
+    assert [row in first for row in ("Fine-tuned BERT", "Frozen BERT", "Original PALs", "PALs ensemble")] == [True] * 4
+    assert "not run" in first
+    assert (folder / "tables/pals-for-pals-table-2.md").exists()
+    assert set(json.loads((folder / "summary.json").read_text())) == {"bert-sst", "pals", "apart", "vote"}
+    assert "Original PALs" in project.output.stdout  # type: ignore[attr-defined]
+
+
+def test_dvc_shows_metrics_params_and_plots(project: Project):
+    shown = project.run("-m", "dvc", "metrics", "show", "--json")
+    assert "overall_raw" in shown.stdout
+    drawn = project.run("-m", "dvc", "plots", "show", "--json")
+    assert drawn.returncode == 0, drawn.stdout
+    assert "training-loss" in drawn.stdout
+
+
+def test_every_run_stands_in_mlflow_once_and_complete(project: Project):
+    names = ["apart-seed1", "bert-sst-seed1", "pals-seed1", "vote-seed1"]
+    assert runs_in_mlflow(project.root) == [(name, "FINISHED") for name in names]
+    wanted = {"sst", "qqp", "sts", "overall_raw", "overall_normalised", "loss/sst", "learning_rate", "dev/sst"}
+    assert wanted <= metrics_in_mlflow(project.root, "pals-seed1")
+
+
+def test_a_new_clone_of_the_database_is_filled_from_the_cache(project: Project):
+    before = runs_in_mlflow(project.root)
+    (project.root / "mlflow.db").unlink()
+    done = project.run("stages/track.py", "build", PYTHONPATH="src")
+    assert "4 new, 0 already there" in done.stdout
+    assert runs_in_mlflow(project.root) == before
+    assert "0 new, 4 already there" in project.run("stages/track.py", "build", PYTHONPATH="src").stdout
+
+
+def test_a_stage_script_runs_without_dvc_and_gives_the_same_weights(project: Project):
+    weights = project.root / "build/runs/bert-sst/1/model.safetensors"
+    before = weights.read_bytes()
+    done = project.run("stages/train.py", "bert-sst", "1", PYTHONPATH="src", MTBERT_LIVE="off")
+    assert done.returncode == 0, done.stdout
+    assert weights.read_bytes() == before
+
+
+def test_a_missing_run_is_told_with_the_command_that_makes_it(project: Project):
+    (project.root / "build/runs/pals/1").rename(project.root / "aside")
+    done = project.run("stages/report.py", "build", "reports/sample", "build/submissions", PYTHONPATH="src")
+    (project.root / "aside").rename(project.root / "build/runs/pals/1")
+    assert done.returncode == 1
+    assert "dvc repro train@pals-1" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+def test_an_experiment_in_a_temporary_folder_is_logged_in_the_same_database(project: Project):
+    project.commit()
+    done = project.run(
+        "-m", "dvc", "exp", "run", "--temp", "-S", "variants=[bert-sst]", "-S", "mlp.width=4", MTBERT_LIVE="on"
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-6000:]
+    assert runs_in_mlflow(project.root).count(("bert-sst-seed1", "FINISHED")) == 2
+    shown = project.run("-m", "dvc", "exp", "show", "--csv", "--no-pager")
+    assert "overall_raw" in shown.stdout or "sst" in shown.stdout

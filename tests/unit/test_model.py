@@ -1,0 +1,79 @@
+"""The model as a whole: what is trained, what is counted, how pairs are encoded apart."""
+
+import pytest
+import torch
+from models import small_batch, small_bert, small_model
+
+from mtbert.adapters import ADAPTERS
+from mtbert.adapters.base import Shape
+from mtbert.encoder.bert import Encoder
+from mtbert.heads import HEADS
+from mtbert.model import MultitaskModel
+from mtbert.tasks import TASKS
+
+PALS = {"name": "pals", "dim": 8, "heads": 2, "dropout": 0.0}
+
+
+def changed_by_a_step(model: MultitaskModel, trainable: list[str]) -> set[str]:
+    """Names of the parameters that one step on every task changes."""
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    optimiser = torch.optim.AdamW(model.train_only(trainable), lr=0.1, weight_decay=0.5)
+    for task in ("sst", "qqp", "sts"):
+        batch = small_batch(task)
+        model.loss(batch, model(batch)).backward()
+    optimiser.step()
+    return {name for name, p in model.named_parameters() if not torch.equal(p, before[name])}
+
+
+def test_frozen_pals_change_only_adapters_heads_pooler_and_second_layer_norms():
+    model = small_model(PALS)
+    changed = changed_by_a_step(model, ["adapters", "heads", "pooler", "output_norms"])
+    allowed = {
+        name
+        for name, _ in model.named_parameters()
+        if name.startswith(("adapter.", "heads.", "encoder.bert.pooler."))
+        or (".output.LayerNorm." in name and ".attention." not in name)
+    }
+    assert changed == allowed
+    assert {n for n in changed if "LayerNorm" in n} == {
+        f"encoder.bert.encoder.layer.{layer}.output.LayerNorm.{kind}" for layer in (0, 1) for kind in ("weight", "bias")
+    }
+
+
+def test_heads_alone():
+    changed = changed_by_a_step(small_model(), ["heads"])
+    assert changed == {f"heads.{t}.linear.{kind}" for t in ("sst", "qqp", "sts") for kind in ("weight", "bias")}
+
+
+def test_everything():
+    model = small_model(PALS)
+    assert changed_by_a_step(model, ["encoder", "adapters", "heads"]) == {n for n, _ in model.named_parameters()}
+
+
+def test_sizes_are_counted_from_the_model():
+    model = small_model(PALS)
+    model.train_only(["heads"])
+    heads = (24 + 1) * 5 + (24 + 1) * 1 + (24 + 1) * 1
+    task_path = (24 * 8 + 8) + (8 * 24 + 24) + 2 * (8 * 24 + 24)
+    sizes = model.sizes()
+    assert sizes["added"] == heads + 3 * task_path
+    assert sizes["trained"] == heads
+    assert sizes["encoder"] == sum(p.numel() for p in small_bert().parameters())
+
+
+def test_bi_encoded_pairs_are_two_embeddings_of_one_encoder():
+    encoder = Encoder(small_bert())
+    adapter = ADAPTERS.build({"name": "none"}, Shape(24, 2), ["sts"])
+    heads = {"sts": HEADS.build({"name": "squared_cosine"}, TASKS["sts"], 24, 2)}
+    model = MultitaskModel(encoder, adapter, heads, {"sts": "mean"}).eval()
+    batch = small_batch("sts", rows=2, sequences=2)
+    first, second = model.embeddings(batch)
+    cosine = torch.nn.functional.cosine_similarity(first, second)
+    assert model(batch).squeeze(-1).tolist() == pytest.approx((5 * cosine**2).tolist(), abs=1e-6)
+
+
+def test_noise_is_added_to_the_words():
+    model, batch = small_model().eval(), small_batch("sst")
+    words = model.encoder.words(batch.input_ids)
+    assert torch.equal(model(batch, noise=torch.zeros_like(words)), model(batch))
+    assert not torch.allclose(model(batch, noise=torch.randn(words.shape, generator=torch.Generator().manual_seed(0))), model(batch))

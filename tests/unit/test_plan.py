@@ -1,0 +1,198 @@
+"""params.yaml to plan files: what reaches a variant's file, and how faults are told."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from mtbert import plan
+from mtbert.errors import SettingsError
+
+PARAMS = Path(__file__).parents[2] / "params.yaml"
+
+
+def planned(tmp_path: Path, *edits: tuple[str, object], text: str | None = None) -> dict:
+    """The documents of the project's own params.yaml with some values replaced: ("pals.dim", 276)."""
+    values = yaml.safe_load(text or PARAMS.read_text(encoding="utf-8"))
+    for place, value in edits:
+        *path, last = place.split(".")
+        node = values
+        for key in path:
+            node = node.setdefault(key, {})
+        node[last] = value
+    file = tmp_path / "params.yaml"
+    file.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
+    return plan.plan(plan.Params(file)).documents
+
+
+def faults(tmp_path: Path, *edits: tuple[str, object]) -> str:
+    with pytest.raises(SettingsError) as error:
+        planned(tmp_path, *edits)
+    return str(error.value)
+
+
+def changed(before: dict, after: dict) -> set[str]:
+    return {name for name in before if before[name] != after.get(name)}
+
+
+PALS_VARIANTS = {"pals", "frozen-pals", "sbert-pals", "smart-pals"}
+
+
+@pytest.mark.parametrize(
+    ("edit", "files"),
+    [
+        (("pals.dim", 276), PALS_VARIANTS),
+        (("smart.radius", 0.1), {"smart-pals"}),
+        (("mlp.width", 128), {"bert-sst", "bert-qqp", "bert-sts", "frozen-bert", *PALS_VARIANTS}),
+        (("linear.dropout", 0.5), set()),
+        (("catalog.pals.pals", {"dim": 12}), {"pals"}),
+        (("catalog.bert-sst.training", {"epochs": 1}), {"bert-sst"}),
+        (("pretrain.sbert.batch_size", 16), {"pretrain-sbert"}),
+        (("seeds", [1, 2]), {"catalog"}),
+        (("profiles.laptop.training.epochs", 9), set()),
+    ],
+)
+def test_an_edit_reaches_the_files_that_it_concerns(tmp_path, edit, files):
+    assert changed(planned(tmp_path), planned(tmp_path, edit)) == files
+
+
+def test_a_variant_with_its_own_value_keeps_it(tmp_path):
+    own = ("catalog.smart-pals.pals", {"dim": 12})
+    assert changed(planned(tmp_path, own), planned(tmp_path, own, ("pals.dim", 276))) == PALS_VARIANTS - {"smart-pals"}
+
+
+def test_layers_of_settings_from_weak_to_strong(tmp_path):
+    def rate(*edits):
+        return planned(tmp_path, *edits)["pals"]["phases"][0]["learning_rate"]
+
+    strip = [("profiles.sample.training", {}), ("presets.pals-for-pals.training", {}), ("catalog.pals.training", {})]
+    section, preset, profile, own = (
+        ("training.learning_rate", 1e-1),
+        ("presets.pals-for-pals.training.learning_rate", 1e-2),
+        ("profiles.sample.training.learning_rate", 1e-3),
+        ("catalog.pals.training.learning_rate", 1e-4),
+    )
+    assert rate(*strip, section) == 1e-1
+    assert rate(*strip, section, preset) == 1e-2
+    assert rate(*strip, section, preset, profile) == 1e-3
+    assert rate(*strip, section, preset, profile, own) == 1e-4
+
+
+def test_the_paper_profile_has_the_papers_schedule(tmp_path):
+    phase = planned(tmp_path, ("profile", "paper"))["pals"]["phases"][0]
+    told = {key: phase[key] for key in ("learning_rate", "batch_size", "epochs", "steps_per_epoch", "eps")}
+    assert told == {"learning_rate": 2e-5, "batch_size": 16, "epochs": 10, "steps_per_epoch": 6000, "eps": 1e-7}
+    assert phase["weight_decay"] == 0.0
+    assert phase["schedule"] == {"name": "slanted_triangular", "warmup": 0.1}
+
+
+def test_a_variant_that_does_not_use_a_technique_has_nothing_of_it(tmp_path):
+    text = yaml.safe_dump(planned(tmp_path)["bert-sst"])
+    assert "smart" not in text
+    assert "pals.py" not in text
+
+
+def test_sources_are_digests_of_the_techniques_used(tmp_path):
+    used = planned(tmp_path)["smart-pals"]["sources"]
+    assert sorted(used) == [
+        "adapters/pals.py",
+        "gradients/total.py",
+        "heads/mlp.py",
+        "objectives/smart.py",
+        "samplers/annealed.py",
+        "training/schedules.py",
+    ]
+    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in used.values())
+
+
+def test_a_pretraining_that_nothing_selected_needs_is_left_out(tmp_path):
+    documents = planned(tmp_path, ("variants", ["pals"]))
+    assert documents["pretrain-sbert"] == {"needed": False}
+    assert ["snli", "train"] not in documents["needs"]
+    assert ["snli", "train"] in planned(tmp_path)["needs"]
+
+
+def test_a_variant_of_ones_own_in_five_lines(tmp_path):
+    mine = {"paper": "mine", "row": "wide", "uses": ["pals", "square_root"], "pals": {"dim": 276}}
+    documents = planned(tmp_path, ("catalog.wide", mine), ("variants", ["wide"]))
+    assert documents["wide"]["model"]["adapter"]["dim"] == 276
+    assert documents["wide"]["phases"][0]["sampler"] == {"name": "square_root"}
+
+
+def test_several_phases_each_start_from_the_training_section(tmp_path):
+    phases = [{"trainable": ["heads"], "epochs": 1}, {"objectives": ["smart"]}]
+    found = planned(tmp_path, ("catalog.pals.phases", phases))["pals"]["phases"]
+    assert [phase["epochs"] for phase in found] == [1, 4]
+    assert [phase["trainable"] for phase in found] == [["heads"], ["encoder", "adapters", "heads"]]
+    assert [[o["name"] for o in phase["objectives"]] for phase in found] == [[], ["smart"]]
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (("pals.dimm", 10), "pals.dimm: unknown key"),
+        (("pals.dim", "wide"), "pals.dim: Input should be a valid integer, came 'wide'"),
+        (("pals.heads", 5), "heads is 5, which does not divide dim, 204"),
+        (("smarty", {}), "smarty: unknown section; allowed: profile"),
+        (("profile", "large"), "profile: unknown profile 'large'; known: sample, laptop, paper"),
+        (("training.sampler", "fair"), "training.sampler: unknown sampler 'fair'; known: round_robin, proportional"),
+        (("run.log_every", 0), "run.log_every: Input should be greater than or equal to 1, came 0"),
+        (("profiles.sample.training.epochs", 0), "profiles.sample.training.epochs: Input should be greater"),
+        (("training.trainable", ["hands"]), "training.trainable.0: Input should be 'embeddings'"),
+        (("catalog.pals.smart", {"weight": 2.0}), "catalog.pals.smart: the variant does not use smart; add it to"),
+        (("catalog.pals.colour", "red"), "catalog.pals.colour: unknown key; allowed here: paper, row, uses"),
+        (("catalog.pals.uses", ["pals", "magic"]), "catalog.pals.uses.1: unknown technique 'magic'; known: none, pals"),
+        (("catalog.pals.tasks", ["sst", "sstt"]), "unknown task 'sstt'; known: sst, qqp, sts"),
+        (("catalog.pals.model", {"heads": {"sts": "squared_cosine"}}), "needs a task of pairs with a yes-or-no label"),
+        (("variants", ["palz"]), "variants.0: 'palz' is not in the catalog; there are: bert-sst"),
+        (("variants", ["pals", "pals"]), "variants.1: 'pals' is listed twice"),
+        (("variants", []), "variants: needs one entry at least"),
+        (("seeds", ["one"]), "seeds.0: Input should be a valid integer, came 'one'"),
+        (("seeds", [-1]), "seeds.0: Input should be greater than or equal to 0, came -1"),
+        (("ensembles.pals-ensemble.members", ["pals", "palz"]), "ensembles.pals-ensemble.members.1: 'palz' is not"),
+        (("profiles.sample.encoder.name", "bart"), "profiles.sample.encoder.name: unknown encoder 'bart'; known: tiny, minilm, bert-base-uncased"),
+        (("pretrain.sbert.batch_size", 1), "pretrain.sbert.batch_size: Input should be greater than or equal to 2"),
+    ],
+)
+def test_faults_name_their_place_what_came_and_what_is_allowed(tmp_path, edit, message):
+    told = faults(tmp_path, edit)
+    assert message in told
+    assert "nothing was trained" in told
+
+
+@pytest.mark.parametrize("name", ["../evil", "a/b", "Upper", "", "a" * 61])
+def test_names_that_would_leave_their_folder_are_refused(tmp_path, name):
+    catalog = {name: {"paper": "mine", "row": "mine"}}
+    assert "String should" in faults(tmp_path, ("catalog", catalog), ("variants", [name]), ("ensembles", {}))
+
+
+def test_all_faults_are_told_at_once_with_their_lines(tmp_path):
+    told = faults(tmp_path, ("pals.dim", 0), ("smart.norm", "l3"), ("variants", ["palz"]))
+    lines = [line for line in told.splitlines() if line.startswith("  ")]
+    assert len(lines) == 3
+    assert all(re.match(r"  \S+params\.yaml:\d+: ", line) for line in lines)
+    text = (tmp_path / "params.yaml").read_text().splitlines()
+    number = int(next(line for line in lines if "pals.dim" in line).split(":")[1])
+    assert text[number - 1] == "  dim: 0"
+
+
+def test_a_fault_in_an_unselected_variant_is_told_too(tmp_path):
+    assert "catalog.smart-pals" in faults(
+        tmp_path, ("variants", ["pals"]), ("catalog.smart-pals.smart", {"weight": "much"})
+    )
+
+
+@pytest.mark.parametrize("text", ["pals: {dim: 1", "- a\n- b\n", "pals: 1\npals: 2\n", "x: !!python/object:os.system {}"])
+def test_what_is_no_such_yaml_is_refused(tmp_path, text):
+    file = tmp_path / "params.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError, match=r"params\.yaml|fault"):
+        plan.plan(plan.Params(file))
+
+
+def test_equal_settings_are_equal_bytes(tmp_path):
+    for folder in ("a", "b"):
+        plan.write(plan.plan(plan.Params(PARAMS)), tmp_path / folder)
+    for file in (tmp_path / "a").iterdir():
+        assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes()

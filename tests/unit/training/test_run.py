@@ -1,0 +1,196 @@
+"""A whole run on a few examples: what it leaves behind, and that a seed decides all of it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from accelerate.state import AcceleratorState
+from models import small_bert
+from safetensors.torch import load_file
+
+from mtbert import files
+from mtbert.assembly import build_model
+from mtbert.data.batches import Examples, Marks
+from mtbert.errors import TrainingError
+from mtbert.settings import VariantSettings
+from mtbert.tasks import TASKS
+from mtbert.training import run
+from mtbert.training.loop import steps_per_epoch
+
+TASKS_HERE = ("sst", "sts")
+
+
+@pytest.fixture(autouse=True)
+def fresh_accelerator():
+    yield
+    AcceleratorState._reset_state(reset_partial_state=True)
+
+
+def settings(**changes) -> VariantSettings:
+    phase = {
+        "tasks": list(TASKS_HERE),
+        "sampler": {"name": "proportional"},
+        "gradients": {"name": "total"},
+        "schedule": {"name": "constant"},
+        "trainable": ["encoder", "adapters", "heads"],
+        "batch_size": 4,
+        "epochs": 2,
+        "steps_per_epoch": 3,
+        "learning_rate": 1e-3,
+    }
+    run_section = {"device": "cpu", "precision": "fp32", "log_every": 2}
+    return VariantSettings(
+        variant="small",
+        paper="none",
+        row="none",
+        profile="test",
+        tasks=list(TASKS_HERE),
+        model={
+            "adapter": {"name": "pals", "dim": 8, "heads": 2},
+            "pooling": dict.fromkeys(TASKS_HERE, "pooler"),
+            "heads": dict.fromkeys(TASKS_HERE, {"name": "linear"}),
+        },
+        phases=[phase | changes.pop("phase", {})],
+        run=run_section | changes.pop("run", {}),
+        sources={},
+    )
+
+
+def examples(task: str, count: int, labelled: bool = True) -> Examples:
+    random = np.random.default_rng(len(task) + count)
+    tokens = [random.integers(5, 50, size=random.integers(2, 8)) for _ in range(count)]
+    highest = 4 if task == "sst" else 5
+    labels = random.integers(0, highest + 1, size=count).astype(float) if labelled else np.full(count, np.nan)
+    ids = [f"{task}{n}" for n in range(count)]
+    table = pd.DataFrame({"id": ids, "label": labels, "tokens1": tokens, "tokens2": tokens})
+    return Examples(table, TASKS[task], "cross", Marks(1, 2, 0), 20)
+
+
+def parts(settings: VariantSettings, seed: int) -> run.Parts:
+    from mtbert import assembly
+
+    model = build_model(settings, small_bert(), seed)
+    found = {split: {t: examples(t, count) for t in TASKS_HERE} for split, count in (("train", 12), ("dev", 7))}
+    found["test"] = {t: examples(t, 5, labelled=False) for t in TASKS_HERE}
+    sizes = {task: len(e) for task, e in found["train"].items()}
+    steps = sum(p.epochs * (p.steps_per_epoch or steps_per_epoch(sizes, p.batch_size)) for p in settings.phases)
+    return run.Parts(settings, seed, model, assembly._phases(settings, seed, model, found["train"]), steps, found)
+
+
+def train(folder: Path, seed: int = 1, **changes) -> dict:
+    return run.train(parts(settings(**changes), seed), folder / "run", folder / "logs")
+
+
+def test_what_a_run_leaves_behind(tmp_path):
+    metrics = train(tmp_path)
+    found = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file())
+    assert found == [
+        "logs/run.json",
+        "logs/speed.csv",
+        "run/history.csv",
+        "run/metrics.json",
+        "run/model.safetensors",
+        "run/predictions/sst-dev.parquet",
+        "run/predictions/sst-test.parquet",
+        "run/predictions/sts-dev.parquet",
+        "run/predictions/sts-test.parquet",
+        "run/settings.yaml",
+    ]
+    assert json.loads((tmp_path / "run/metrics.json").read_text()) == metrics
+    assert (metrics["steps"], metrics["epoch"]) == (6, 2)
+    assert sorted(metrics["dev"]) == ["sst", "sts"]
+    assert metrics["test"] == {}  # withheld labels give no score
+
+
+def test_scores_follow_from_the_prediction_files(tmp_path):
+    metrics = train(tmp_path)
+    sst = pd.read_parquet(tmp_path / "run/predictions/sst-dev.parquet")
+    sts = pd.read_parquet(tmp_path / "run/predictions/sts-dev.parquet")
+    assert list(sst["id"]) == [f"sst{n}" for n in range(7)]
+    assert metrics["dev"]["sst"] == (sst["label"] == sst["prediction"]).mean()
+    assert metrics["dev"]["sts"] == pytest.approx(np.corrcoef(sts["label"], sts["prediction"])[0, 1])
+
+
+def test_history_tells_losses_learning_rate_and_dev_scores(tmp_path):
+    train(tmp_path)
+    history = pd.read_csv(tmp_path / "run/history.csv")
+    assert list(history.columns) == ["phase", "step", "name", "value"]
+    assert sorted(history.loc[history["name"] == "learning_rate", "step"]) == [2, 4, 6]
+    assert sorted(history.loc[history["name"] == "dev/sst", "step"]) == [3, 6]
+    assert history["name"].str.startswith("loss/").any()
+
+
+def test_one_seed_one_result_and_another_seed_another(tmp_path):
+    for folder, seed in (("a", 1), ("b", 1), ("c", 2)):
+        train(tmp_path / folder, seed)
+    same = ["run/model.safetensors", "run/history.csv", "run/metrics.json", "run/predictions/sst-dev.parquet"]
+    for name in same:
+        assert files.sha256(tmp_path / "a" / name) == files.sha256(tmp_path / "b" / name)
+        assert files.sha256(tmp_path / "a" / name) != files.sha256(tmp_path / "c" / name)
+
+
+def test_saved_weights_give_the_saved_predictions(tmp_path):
+    train(tmp_path)
+    made = parts(settings(), 1)
+    made.model.load_state_dict(load_file(tmp_path / "run/model.safetensors"))
+    again = run.evaluation.predict(made.model, made.examples["dev"]["sts"], torch.device("cpu"))
+    before = pd.read_parquet(tmp_path / "run/predictions/sts-dev.parquet")
+    np.testing.assert_allclose(again["prediction"], before["prediction"], atol=1e-5)
+
+
+def test_the_best_epoch_is_kept_where_asked(tmp_path, monkeypatch):
+    means = iter([0.9, 0.2])
+    monkeypatch.setattr(run.evaluation, "mean_score", lambda *_: next(means))
+    assert train(tmp_path, run={"keep": "best"})["epoch"] == 1
+
+
+def test_the_best_epochs_weights_are_those_of_that_epoch(tmp_path, monkeypatch):
+    train(tmp_path / "short", phase={"epochs": 1})
+    means = iter([0.9, 0.2])
+    monkeypatch.setattr(run.evaluation, "mean_score", lambda *_: next(means))
+    train(tmp_path / "best", run={"keep": "best"})
+    short, best = (load_file(tmp_path / f / "run/model.safetensors") for f in ("short", "best"))
+    assert all(torch.equal(short[name], best[name]) for name in short)
+
+
+def test_a_loss_that_is_not_finite_stops_before_anything_is_written(tmp_path):
+    made = parts(settings(), 1)
+    with torch.no_grad():
+        made.model.heads["sst"].linear.bias.fill_(float("nan"))
+    with pytest.raises(TrainingError, match=r"the loss of step \d is not finite.*sst: sst\d+"):
+        run.train(made, tmp_path / "run", tmp_path / "logs")
+    assert not (tmp_path / "run").exists()
+
+
+def test_ctrl_c_leaves_nothing_half_written(tmp_path, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "save_file", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_smart_leaves_its_mark_in_the_history(tmp_path):
+    train(tmp_path, phase={"objectives": [{"name": "smart"}]})
+    names = set(pd.read_csv(tmp_path / "run/history.csv")["name"])
+    assert names & {"loss/smart/sst", "loss/smart/sts"}
+
+
+def test_steps_of_an_epoch_that_sees_everything():
+    assert steps_per_epoch({"a": 9, "b": 8}, 4) == 3 + 2
+
+
+def test_training_needs_no_mlflow():
+    script = (
+        "import sys; sys.modules['mlflow'] = None\n"
+        "import mtbert.assembly, mtbert.training.run\n"
+        "assert not any(name.split('.')[0] == 'dvc' for name in sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
