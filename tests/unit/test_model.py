@@ -76,4 +76,5 @@ def test_noise_is_added_to_the_words():
     model, batch = small_model().eval(), small_batch("sst")
     words = model.encoder.words(batch.input_ids)
     assert torch.equal(model(batch, noise=torch.zeros_like(words)), model(batch))
-    assert not torch.allclose(model(batch, noise=torch.randn(words.shape, generator=torch.Generator().manual_seed(0))), model(batch))
+    noise = torch.randn(words.shape, generator=torch.Generator().manual_seed(0))
+    assert not torch.allclose(model(batch, noise=noise), model(batch))

@@ -53,7 +53,7 @@ def settings(**changes) -> VariantSettings:
         model={
             "adapter": {"name": "pals", "dim": 8, "heads": 2},
             "pooling": dict.fromkeys(TASKS_HERE, "pooler"),
-            "heads": dict.fromkeys(TASKS_HERE, {"name": "linear"}),
+            "heads": {task: {"name": "linear"} for task in TASKS_HERE},
         },
         phases=[phase | changes.pop("phase", {})],
         run=run_section | changes.pop("run", {}),
