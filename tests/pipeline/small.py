@@ -68,18 +68,23 @@ class Project:
         return sorted(stage.removeprefix("train@") for stage in ran if stage.startswith("train@"))
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """Run Python as a user would after activating the environment."""
+        """Run Python as a user would after activating the environment; stderr comes with stdout."""
+        with self.start(*arguments, **environment) as process:
+            output, _ = process.communicate()
+        return subprocess.CompletedProcess(arguments, process.returncode, output)
+
+    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        """The same, without waiting for the end."""
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         variables = os.environ | {"PATH": path, "OMP_NUM_THREADS": "1", "DVC_NO_ANALYTICS": "true"} | environment
         variables = {name: value for name, value in variables.items() if not name.startswith(("DVC_ROOT", "MLFLOW_"))}
-        return subprocess.run(
+        return subprocess.Popen(
             [sys.executable, *arguments],
             cwd=self.root,
             env=variables,
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            check=False,
         )
 
 

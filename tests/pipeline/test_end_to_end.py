@@ -1,12 +1,14 @@
 """From raw text to tables, submission files and MLflow, as `dvc repro` does it, on a very small setting."""
 
 import json
+import signal
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 from pipeline.small import Project, small
 from safetensors import safe_open
 
@@ -115,6 +117,22 @@ def test_a_stage_script_runs_without_dvc_and_gives_the_same_weights(project: Pro
     done = project.run("stages/train.py", "bert-sst", "1", PYTHONPATH="src", MTBERT_LIVE="off")
     assert done.returncode == 0, done.stdout
     assert weights.read_bytes() == before
+
+
+def test_ctrl_c_stops_at_once_and_leaves_nothing_half_written(project: Project):
+    plan = yaml.safe_load((project.root / "build/plan/bert-sst.yaml").read_text())
+    plan["variant"], plan["phases"][0]["steps_per_epoch"] = "long", 1_000_000
+    (project.root / "build/plan/long.yaml").write_text(yaml.safe_dump(plan))
+    before = sorted(project.root.glob("build/*/*"))
+    with project.start("stages/train.py", "long", "1", PYTHONPATH="src", MTBERT_LIVE="off") as training:
+        assert training.stdout is not None
+        while "/1000000" not in training.stdout.read(200):
+            assert training.poll() is None
+        training.send_signal(signal.SIGINT)
+        rest = training.stdout.read()
+    assert training.returncode == 130, rest
+    assert "stopped: no half-written output was left behind" in rest
+    assert sorted(project.root.glob("build/*/*")) == before
 
 
 def test_a_missing_run_is_told_with_the_command_that_makes_it(project: Project):

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, model_validator
+
+from mtbert.settings import Section
 
 TINY = "tiny"
 
@@ -60,8 +62,8 @@ def _known(name: str) -> str:
     return name
 
 
-class EncoderSettings(BaseModel):
-    """Which encoder to start from. `width` and what stands below it describe `tiny`; the others are as they were made.
+class EncoderSettings(Section):
+    """Section `encoder`: which encoder to start from. `width` and what stands below it describe `tiny`; the others are as they were made.
 
     Attributes:
         name: a key of SOURCES.
@@ -76,8 +78,6 @@ class EncoderSettings(BaseModel):
         initializer_range: standard deviation of the untrained weights.
         seed: of the untrained weights.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Annotated[str, AfterValidator(_known)] = TINY
     directory: str | None = None
@@ -105,8 +105,8 @@ class EncoderSettings(BaseModel):
         return SOURCES[self.name]
 
 
-class SbertSettings(BaseModel):
-    """How sentence embeddings are pretrained; the defaults are SBERT's and the paper's.
+class SbertSettings(Section):
+    """Section `pretrain.sbert`: how sentence embeddings are pretrained; the defaults are SBERT's and the paper's.
 
     Attributes:
         corpora: whose entailment pairs are used: names of tasks with three entailment classes.
@@ -123,9 +123,7 @@ class SbertSettings(BaseModel):
         seed: of the choice and order of pairs and of dropout.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    corpora: tuple[Literal["snli", "mnli"], ...] = Field(default=("snli", "mnli"), min_length=1)
+    corpora: list[Literal["snli", "mnli"]] = Field(default=["snli", "mnli"], min_length=1)
     max_pairs: PositiveInt | None = None
     batch_size: int = Field(default=32, ge=2)
     epochs: PositiveInt = 1
