@@ -114,13 +114,13 @@ class VariantSettings(Section):
     """One variant, resolved: all that its training depends on, and nothing else.
 
     Attributes:
-        variant, paper, row: its name, and the paper and table row it answers to.
+        variant, paper, row: its name, and the paper and table row it answers to; one of one's own may have none.
         profile: which profile it was resolved for.
         sources: SHA-256 of the source file of each technique it uses, so that a change of a technique is a change here.
     """
 
     variant: Name
-    paper: Name
+    paper: Name | None
     row: str
     profile: str
     tasks: list[TaskName] = Field(min_length=1)

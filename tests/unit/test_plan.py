@@ -114,10 +114,16 @@ def test_a_pretraining_that_nothing_selected_needs_is_left_out(tmp_path):
 
 
 def test_a_variant_of_ones_own_in_five_lines(tmp_path):
-    mine = {"paper": "mine", "row": "wide", "uses": ["pals", "square_root"], "pals": {"dim": 276}}
+    mine = {"uses": ["pals", "square_root"], "pals": {"dim": 276}}
     documents = planned(tmp_path, ("catalog.wide", mine), ("variants", ["wide"]))
     assert documents["wide"]["model"]["adapter"]["dim"] == 276
     assert documents["wide"]["phases"][0]["sampler"] == {"name": "square_root"}
+    assert documents["catalog"]["variants"]["wide"] == {
+        "paper": None,
+        "row": "wide",
+        "tasks": ["sst", "qqp", "sts"],
+        "selected": True,
+    }
 
 
 def test_several_phases_each_start_from_the_training_section(tmp_path):

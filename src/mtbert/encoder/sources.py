@@ -63,7 +63,7 @@ def _known(name: str) -> str:
 
 
 class EncoderSettings(Section):
-    """Section `encoder`: which encoder to start from. `width` and what stands below it describe `tiny`; the others are as they were made.
+    """Section `encoder`: which to start from; `width` and what stands below it shape `tiny` alone.
 
     Attributes:
         name: a key of SOURCES.

@@ -91,7 +91,7 @@ class _Resolver:
         document = {
             "variant": self.name,
             "paper": self.entry.get("paper"),
-            "row": self.entry.get("row"),
+            "row": self.entry.get("row", self.name),
             "profile": self.params.get("profile"),
             "tasks": tasks,
             "model": self._model(model, tasks),

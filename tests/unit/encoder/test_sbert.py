@@ -132,7 +132,7 @@ def test_pairs_are_entailed_whole_and_each_once(tmp_path: Path) -> None:
 def test_max_pairs_draws_by_the_seed(tmp_path: Path) -> None:
     write(tmp_path, "snli", "train", [(f"a{n}", f"b{n}", 2.0) for n in range(50)])
     one, again, other = (
-        sbert.pairs(tmp_path / "data", SbertSettings(corpora=("snli",), max_pairs=5, seed=seed)) for seed in (1, 1, 2)
+        sbert.pairs(tmp_path / "data", SbertSettings(corpora=["snli"], max_pairs=5, seed=seed)) for seed in (1, 1, 2)
     )
     assert len(one) == 5
     assert one.equals(again)
@@ -142,7 +142,7 @@ def test_max_pairs_draws_by_the_seed(tmp_path: Path) -> None:
 def test_too_few_pairs_and_missing_corpora(tmp_path: Path) -> None:
     write(tmp_path, "snli", "train", [("a", "b", 2.0)])
     with pytest.raises(DataError, match="1 entailment pairs in snli, but 2 are needed"):
-        sbert.pairs(tmp_path / "data", SbertSettings(corpora=("snli",)))
+        sbert.pairs(tmp_path / "data", SbertSettings(corpora=["snli"]))
     with pytest.raises(DataError, match=r"mnli/train\.parquet is missing"):
         sbert.pairs(tmp_path / "data", SbertSettings())
 

@@ -49,7 +49,7 @@ def test_sbert_defaults_are_the_papers() -> None:
     settings = SbertSettings()
     assert (settings.batch_size, settings.epochs, settings.max_pairs) == (32, 1, None)
     assert (settings.learning_rate, settings.warmup) == (2e-5, 0.1)
-    assert settings.corpora == ("snli", "mnli")
+    assert settings.corpora == ["snli", "mnli"]
 
 
 @pytest.mark.parametrize("wrong", [{"batch_size": 1}, {"corpora": ["qqp"]}, {"warmup": 1.0}, {"unknown": 1}])
