@@ -11,21 +11,21 @@ export DVC_NO_ANALYTICS := true
 
 .PHONY: reproduce test check mlflow setup clean
 
-reproduce: $(BIN)/.ready  ## set up, run the pipeline, print the result table
-	dvc repro
-	@python -m mtbert.reporting build
+reproduce: setup  ## run the pipeline, print the result table
+	$(BIN)/dvc repro
+	@$(BIN)/python -m mtbert.reporting build
 
-test: check  ## set up, check the code's form, run the tests
-	python -m pytest -n $(JOBS) --dist loadfile -q
+test: check  ## form, types, imports, then the tests
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q
 
-check: $(BIN)/.ready  ## form, types and the direction of imports
-	ruff check
-	ruff format --check
-	basedpyright
-	lint-imports
+check: setup  ## form, types and the direction of imports
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
 
-mlflow: $(BIN)/.ready  ## compare runs in a browser: http://127.0.0.1:5000
-	MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false mlflow ui --workers 1 \
+mlflow: setup  ## compare runs in a browser: http://127.0.0.1:5000
+	MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false $(BIN)/mlflow ui --workers 1 \
 	  --backend-store-uri sqlite:///mlflow.db --default-artifact-root ./mlartifacts
 
 setup: $(BIN)/.ready
@@ -33,14 +33,14 @@ setup: $(BIN)/.ready
 # Where there is no NVIDIA GPU, PyTorch's CPU build: a local version that pip finds where its own settings name a place
 # that holds it, else through uv, which knows PyTorch's own places. Without this, Linux gets gigabytes of CUDA.
 $(BIN)/.ready: requirements.lock pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit("mtbert needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; set PYTHON=") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("mtbert needs Python 3.11 or newer: make PYTHON=...")'
 	$(PYTHON) -m venv .venv
-	if [ "$$(uname)" != Linux ] || command -v nvidia-smi >/dev/null; then python -m pip install -q torch==$(TORCH); \
-	else python -m pip install -q torch==$(TORCH)+cpu 2>/dev/null \
-	  || { python -m pip install -q uv && uv pip install -q --python $(BIN)/python --torch-backend cpu torch==$(TORCH); }; fi
-	python -m pip install -q -r requirements.lock
-	python -m pip install -q --no-deps --editable .
+	if [ "$$(uname)" != Linux ] || command -v nvidia-smi >/dev/null; then $(BIN)/pip install -q torch==$(TORCH); \
+	else $(BIN)/pip install -q torch==$(TORCH)+cpu 2>/dev/null || { $(BIN)/pip install -q uv \
+	  && $(BIN)/uv pip install -q --python $(BIN)/python --torch-backend cpu torch==$(TORCH); }; fi
+	$(BIN)/pip install -q -r requirements.lock
+	$(BIN)/pip install -q --no-deps --editable .
 	touch $@
 
-clean:  ## remove the environment and everything that the pipeline can make again
+clean:  ## remove the environment and all that the pipeline can make again; mlflow.db stays
 	rm -rf .venv build .dvc/cache .dvc/tmp
