@@ -5,7 +5,7 @@ A technique's own section is typed in the technique's file. Every section refuse
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from mtbert.tasks import TASKS
 
@@ -56,6 +56,12 @@ class RunSettings(Section):
     evaluations: int = Field(default=1, ge=0)
     evaluation_rows: int | None = Field(default=None, ge=1)
     log_every: int = Field(default=10, ge=1)
+
+    @model_validator(mode="after")
+    def _best_of_something(self) -> "RunSettings":
+        if self.keep == "best" and not self.evaluations:
+            raise ValueError("keep is best, which needs dev scores to go by: evaluations has to be 1 or more")
+        return self
 
 
 class ModelSettings(Section):
