@@ -35,6 +35,17 @@ class Head(nn.Module):
         """Outputs [batch, size] from embeddings [batch, width] each."""
         raise NotImplementedError
 
+    def output_layer(self, width: int) -> nn.Linear:
+        """A fresh last layer from `width` to `outputs`; a score starts in the middle of its range.
+
+        Started at 0, it first spends tens of steps on learning the mean of the labels, and pushes the shared encoder
+        about with the large errors of that time.
+        """
+        layer = nn.Linear(width, self.outputs)
+        if self.task.kind == "score":
+            nn.init.constant_(layer.bias, (self.task.lowest + self.task.highest) / 2)
+        return layer
+
     def loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
         """Mean loss over the batch; outputs [batch, size], labels [batch] (float)."""
         if self.task.kind == "classes":

@@ -28,7 +28,7 @@ class LinearHead(Head):
     def __init__(self, settings: Settings, task: Task, width: int, embeddings: int) -> None:
         super().__init__(task, width, embeddings)
         self.dropout = nn.Dropout(settings.dropout)
-        self.linear = nn.Linear(self.inputs, self.outputs)
+        self.linear = self.output_layer(self.inputs)
 
     def forward(self, *embeddings: Tensor) -> Tensor:
         """Outputs [batch, size]."""

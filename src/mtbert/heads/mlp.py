@@ -33,7 +33,7 @@ class MlpHead(Head):
         super().__init__(task, width, embeddings)
         self.dropout = nn.Dropout(settings.dropout)
         self.hidden = nn.Linear(self.inputs, settings.width)
-        self.output = nn.Linear(settings.width, self.outputs)
+        self.output = self.output_layer(settings.width)
 
     def forward(self, *embeddings: Tensor) -> Tensor:
         """Outputs [batch, size]."""
