@@ -48,3 +48,9 @@ def test_the_papers_width_is_256():
 def test_a_layer_without_width_is_refused():
     with pytest.raises(pydantic.ValidationError, match="width"):
         Settings(width=0, dropout=0.3)
+
+
+def test_a_score_starts_in_the_middle_of_its_range():
+    head = HEADS.build({"name": "mlp", "width": 4}, TASKS["sts"], 8, 1)
+    assert isinstance(head, MlpHead)
+    assert head.output.bias.tolist() == [2.5]
