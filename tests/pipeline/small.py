@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,11 @@ SMALL: dict[str, Any] = {
     "run": {"evaluation_rows": 10},
     "mlp": {"width": 8},
 }
+
+
+def _heed_ctrl_c() -> None:
+    """Where the tests run in the background, their shell has told them to ignore Ctrl-C, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Project:
@@ -85,6 +91,7 @@ class Project:
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            preexec_fn=_heed_ctrl_c,
         )
 
 

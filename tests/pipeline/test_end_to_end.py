@@ -129,7 +129,7 @@ def test_ctrl_c_stops_at_once_and_leaves_nothing_half_written(project: Project):
         while "/1000000" not in training.stdout.read(200):
             assert training.poll() is None
         training.send_signal(signal.SIGINT)
-        rest = training.stdout.read()
+        rest, _ = training.communicate(timeout=60)
     assert training.returncode == 130, rest
     assert "stopped: no half-written output was left behind" in rest
     assert sorted(project.root.glob("build/*/*")) == before
