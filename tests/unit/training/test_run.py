@@ -27,6 +27,8 @@ TASKS_HERE = ("sst", "sts")
 
 @pytest.fixture(autouse=True)
 def fresh_accelerator():
+    """Accelerate keeps its precision for a process; another test file's must not reach these, nor these another's."""
+    AcceleratorState._reset_state(reset_partial_state=True)
     yield
     AcceleratorState._reset_state(reset_partial_state=True)
 
