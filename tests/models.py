@@ -7,6 +7,7 @@ from transformers import BertConfig, BertModel
 
 from mtbert.adapters import ADAPTERS
 from mtbert.adapters.base import Adapter, Shape
+from mtbert.connectors import CONNECTORS
 from mtbert.data.batches import Batch
 from mtbert.encoder.bert import Encoder
 from mtbert.heads import HEADS
@@ -55,7 +56,8 @@ def small_model(
     encoder = Encoder(bert)
     built = build_adapter(adapter or {"name": "none"}, encoder, tasks)
     heads = {task: HEADS.build({"name": head, "dropout": 0.0}, TASKS[task], encoder.width, 1) for task in tasks}
-    return MultitaskModel(encoder, built, heads, dict.fromkeys(tasks, "pooler"))
+    connector = CONNECTORS.build({"name": "direct"}, encoder.width, list(tasks))
+    return MultitaskModel(encoder, built, connector, heads, dict.fromkeys(tasks, "pooler"))
 
 
 def build_adapter(choice: dict, encoder: Encoder, tasks: Sequence[str]) -> Adapter:

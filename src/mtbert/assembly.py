@@ -12,6 +12,7 @@ from transformers import BertModel
 from mtbert import files, seeding
 from mtbert.adapters import ADAPTERS
 from mtbert.adapters.base import Shape
+from mtbert.connectors import CONNECTORS
 from mtbert.data import batches
 from mtbert.data.batches import Examples, Marks, Stream
 from mtbert.encoder import loading
@@ -24,13 +25,13 @@ from mtbert.model import MultitaskModel
 from mtbert.objectives import OBJECTIVES
 from mtbert.objectives.base import generator_like
 from mtbert.samplers import SAMPLERS
-from mtbert.samplers.base import Plan
+from mtbert.samplers.base import Plan, Sampler
 from mtbert.settings import PhaseSettings, VariantSettings
-from mtbert.tasks import SPLITS, TASKS, Split
-from mtbert.training.loop import steps_per_epoch
+from mtbert.tasks import REUSES, SPLITS, TASKS, Split
 from mtbert.training.phases import Phase
 from mtbert.training.run import Parts, device_and_precision
 from mtbert.training.schedules import SCHEDULES
+from mtbert.weightings import WEIGHTINGS
 
 
 def read_settings(file: Path) -> VariantSettings:
@@ -48,13 +49,14 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     encoder = build / "encoders" / settings.model.encoder
     examples = read_examples(settings, build / "data", encoder)
     model = build_model(settings, loading.load(encoder), seed)
-    sizes = {task: len(split) for task, split in examples["train"].items()}
+    model.train_only([])  # nothing is trained unless a phase says so
+    samplers = [_sampler(phase, examples["train"]) for phase in settings.phases]
     return Parts(
         settings=settings,
         seed=seed,
         model=model,
         phases=_phases(settings, seed, model, examples["train"]),
-        steps=sum(phase.epochs * _steps(phase, sizes) for phase in settings.phases),
+        steps=sum(phase.epochs * sampler.steps for phase, sampler in zip(settings.phases, samplers, strict=True)),
         examples=examples,
     )
 
@@ -66,8 +68,9 @@ def build_model(settings: VariantSettings, bert: BertModel, seed: int) -> Multit
     encoder = Encoder(bert, chosen.dropout)
     shape = Shape(encoder.width, encoder.layers, bert.config.initializer_range)
     adapter = ADAPTERS.build(chosen.adapter, shape, settings.tasks)
+    connector = CONNECTORS.build(chosen.connector, encoder.width, settings.tasks)
     heads = {task: build_head(settings, task, encoder.width) for task in settings.tasks}
-    return MultitaskModel(encoder, adapter, heads, chosen.pooling)
+    return MultitaskModel(encoder, adapter, connector, heads, chosen.pooling)
 
 
 def build_head(settings: VariantSettings, name: str, width: int) -> Head:
@@ -78,7 +81,7 @@ def build_head(settings: VariantSettings, name: str, width: int) -> Head:
 
 
 def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[Split, dict[str, Examples]]:
-    """Every split of the variant's tasks that is there; train and dev have to be."""
+    """Every split of the variant's tasks that is there (train and dev have to be), and the corpora reused for them."""
     marks = _marks(encoder)
     found: dict[Split, dict[str, Examples]] = {split: {} for split in SPLITS}
     for name in settings.tasks:
@@ -89,6 +92,13 @@ def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[
                 found[split][name] = batches.load(file, task, model.pair_encoding, marks, model.max_tokens)
             elif split != "test":
                 raise DataError(f"{file} is missing; `dvc repro preprocess` makes it from data_dir (params.yaml)")
+    for name in {entry for phase in settings.phases for entry in phase.tasks if entry in REUSES}:
+        reuse, model = REUSES[name], settings.model
+        file = data / reuse.corpus / "train.parquet"
+        if not file.exists():
+            raise DataError(f"{file} is missing, which {name} draws on; `dvc repro preprocess` makes it from data_dir")
+        task = TASKS[reuse.serves]
+        found["train"][name] = batches.load(file, task, model.pair_encoding, marks, model.max_tokens, reuse.labels)
     return found
 
 
@@ -116,23 +126,26 @@ def _phase(
     model: MultitaskModel,
     train: Mapping[str, Examples],
 ) -> Phase:
-    streams = {task: Stream(train[task], phase.batch_size, seeding.derive(seed, number)) for task in phase.tasks}
-    sizes = {task: len(train[task]) for task in phase.tasks}
-    steps = _steps(phase, sizes)
-    parameters = model.train_only(phase.trainable)
     device, _ = device_and_precision(settings)
+    streams = {
+        task: Stream(train[task], _batch_size(phase, task), seeding.derive(seed, number)) for task in phase.tasks
+    }
+    trained = model.train_only(phase.trainable, phase.frozen)
+    objectives = {
+        choice["name"]: _objective(choice, model, seeding.derive(seed, "noise", number), device)
+        for choice in phase.objectives
+    }
+    weighting = WEIGHTINGS.build(phase.weighting, phase.tasks).to(device)
+    own = [parameter for objective in objectives.values() for parameter in objective.parameters()]
     return Phase(
         number=number,
         settings=phase,
-        steps_per_epoch=steps,
-        parameters=parameters,
+        parameters=[*trained, *own, *weighting.parameters()],
         streams=streams,
-        sampler=SAMPLERS.build(phase.sampler, Plan(sizes, phase.epochs, steps)),
-        objectives={
-            choice["name"]: _objective(choice, model, seeding.derive(seed, "noise", number), device)
-            for choice in phase.objectives
-        },
-        rule=GRADIENTS.build(phase.gradients),
+        sampler=_sampler(phase, train),
+        objectives=objectives,
+        weighting=weighting,
+        rule=GRADIENTS.build(phase.gradients, torch.Generator().manual_seed(seeding.derive(seed, "gradients", number))),
         schedule=SCHEDULES.build(phase.schedule),
     )
 
@@ -141,5 +154,11 @@ def _objective(choice: dict[str, Any], model: MultitaskModel, seed: int, device:
     return OBJECTIVES.build(choice, model, generator_like(seed, device))
 
 
-def _steps(phase: PhaseSettings, sizes: Mapping[str, int]) -> int:
-    return phase.steps_per_epoch or steps_per_epoch({task: sizes[task] for task in phase.tasks}, phase.batch_size)
+def _sampler(phase: PhaseSettings, train: Mapping[str, Examples]) -> Sampler:
+    sizes = {task: len(train[task]) for task in phase.tasks}
+    batches = {task: -(-size // _batch_size(phase, task)) for task, size in sizes.items()}
+    return SAMPLERS.build(phase.sampler, Plan(sizes, phase.epochs, phase.steps_per_epoch, batches))
+
+
+def _batch_size(phase: PhaseSettings, task: str) -> int:
+    return phase.batch_sizes.get(task, phase.batch_size)

@@ -8,7 +8,7 @@ from typing import Any
 
 from mtbert import files
 from mtbert.errors import DataError
-from mtbert.tasks import SPLITS
+from mtbert.tasks import REUSES, SPLITS, corpus
 
 WEIGHTS = "model.safetensors"
 ENCODER_FILES = (WEIGHTS, "config.json", "tokenizer.json")
@@ -20,6 +20,8 @@ def manifest(settings: dict[str, Any], build: Path) -> dict[str, Any]:
     if not (encoder / WEIGHTS).exists():
         raise DataError(f"{encoder} holds no {WEIGHTS}; `dvc repro pretrain` or `dvc repro encoder` makes it")
     examples = [build / "data" / task / f"{split}.parquet" for task in settings["tasks"] for split in SPLITS]
+    reused = {corpus(entry) for phase in settings["phases"] for entry in phase["tasks"] if entry in REUSES}
+    examples += [build / "data" / name / "train.parquet" for name in sorted(reused - set(settings["tasks"]))]
     return {
         "encoder": {"path": _relative(encoder, build)} | {name: files.sha256(encoder / name) for name in ENCODER_FILES},
         "data": {_relative(file, build): files.sha256(file) for file in examples if file.exists()},

@@ -1,4 +1,4 @@
-"""The multi-task model: an encoder, an adapter and one head a task, all handed in."""
+"""The multi-task model: an encoder, an adapter, a connector and one head a task, all handed in."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -6,22 +6,30 @@ from functools import partial
 from torch import Tensor, nn
 
 from mtbert.adapters.base import Adapter
+from mtbert.connectors.base import Connector
 from mtbert.data.batches import Batch
 from mtbert.encoder.bert import Encoder
 from mtbert.encoder.pooling import pool
+from mtbert.errors import SettingsError
 from mtbert.heads.base import Head
 from mtbert.settings import Pooling
 
 
 class MultitaskModel(nn.Module):
-    """One shared encoder, an adapter beside its layers, a head for each task."""
+    """One shared encoder, an adapter beside its layers, a connector behind it, a head for each task."""
 
     def __init__(
-        self, encoder: Encoder, adapter: Adapter, heads: Mapping[str, Head], pooling: Mapping[str, Pooling]
+        self,
+        encoder: Encoder,
+        adapter: Adapter,
+        connector: Connector,
+        heads: Mapping[str, Head],
+        pooling: Mapping[str, Pooling],
     ) -> None:
         super().__init__()
         self.encoder = encoder
         self.adapter = adapter
+        self.connector = connector
         self.heads = nn.ModuleDict(heads)
         self.pooling = dict(pooling)
 
@@ -38,7 +46,7 @@ class MultitaskModel(nn.Module):
         beside = partial(self.adapter, batch.task)
         hidden = self.encoder(words if noise is None else words + noise, batch.token_types, batch.mask, beside)
         pooled = pool(self.pooling[batch.task], self.encoder, hidden, batch.mask)  # [rows, width]
-        return pooled.chunk(batch.sequences)
+        return self.connector(batch.task, pooled.chunk(batch.sequences))
 
     def forward(self, batch: Batch, noise: Tensor | None = None) -> Tensor:
         """The head's outputs [batch, size], in fp32."""
@@ -53,19 +61,32 @@ class MultitaskModel(nn.Module):
         return {
             **self.encoder.parts(),
             "adapters": list(self.adapter.parameters()),
+            "connector": list(self.connector.parameters()),
             "heads": list(self.heads.parameters()),
         }
 
-    def train_only(self, names: Sequence[str]) -> list[nn.Parameter]:
-        """Freeze all but the named parts; the parameters that are left to train, each once, in the model's order."""
-        parts = self.parts()
-        chosen = {id(parameter) for name in names for parameter in parts[name]}
+    def train_only(self, names: Sequence[str], frozen: Sequence[str] = ()) -> list[nn.Parameter]:
+        """Freeze all but the named parts, and of these what belongs to a part in `frozen`.
+
+        Returns the parameters that are left to train, each once, in the model's order. SettingsError for a part that
+        the model does not have.
+        """
+        kept = {id(parameter) for name in frozen for parameter in self._part(name)}
+        chosen = {id(parameter) for name in names for parameter in self._part(name)} - kept
         for parameter in self.parameters():
             parameter.requires_grad_(id(parameter) in chosen)
         return [parameter for parameter in self.parameters() if parameter.requires_grad]
 
+    def _part(self, name: str) -> list[nn.Parameter]:
+        parts = self.parts()
+        if name not in parts:
+            raise SettingsError(
+                f"training.trainable or training.frozen names {name}, which the model lacks; it has {', '.join(parts)}"
+            )
+        return parts[name]
+
     def sizes(self) -> dict[str, int]:
-        """How many weights the encoder has, how many adapters and heads add, and how many are trained now."""
+        """How many weights the encoder has, how many all else adds, and how many are trained now."""
         encoder = sum(p.numel() for p in self.encoder.parameters())
         return {
             "encoder": encoder,

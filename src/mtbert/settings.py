@@ -3,11 +3,12 @@
 A technique's own section is typed in the technique's file. Every section refuses keys that it does not know.
 """
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from mtbert.tasks import TASKS
+from mtbert.tasks import REUSES, TASKS
 
 Choice = dict[str, Any]  # {"name": technique, option: value, ...}; the technique's own settings type checks the options
 
@@ -18,12 +19,27 @@ def _known_task(name: str) -> str:
     return name
 
 
+def _known_entry(name: str) -> str:
+    return name if name in REUSES else _known_task(name)
+
+
 TaskName = Annotated[str, AfterValidator(_known_task)]
+PhaseTask = Annotated[str, AfterValidator(_known_entry)]  # a task, or a corpus reused for one: see `tasks.REUSES`
 # Names become folders and stage names, so they may hold nothing that leads elsewhere.
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
-PartName = Literal[
-    "embeddings", "layers", "attention", "feed_forward", "output_norms", "pooler", "encoder", "adapters", "heads"
-]
+PARTS = (
+    "encoder", "embeddings", "layers", "attention", "feed_forward", "output_norms", "pooler",
+    "adapters", "connector", "heads",
+)  # fmt: skip
+
+
+def _known_part(name: str) -> str:
+    if name not in PARTS and not re.fullmatch(r"layer_[1-9]\d?", name):
+        raise ValueError(f"unknown part {name!r}; known: {', '.join(PARTS)}, and layer_1, layer_2, ... of the encoder")
+    return name
+
+
+PartName = Annotated[str, AfterValidator(_known_part)]
 Pooling = Literal["pooler", "cls", "mean"]
 
 
@@ -47,6 +63,7 @@ class RunSettings(Section):
         evaluations: dev scores during training, after every this many epochs; 0 for none.
         evaluation_rows: dev rows of each task that these scores use (the first ones); null for all. The final scores
             always use all.
+        train_rows: training rows of each task, the first ones, that are scored at the end beside dev; 0 for none.
         log_every: steps between two entries of the history.
     """
 
@@ -55,6 +72,7 @@ class RunSettings(Section):
     keep: Literal["last", "best"] = "last"
     evaluations: int = Field(default=1, ge=0)
     evaluation_rows: int | None = Field(default=None, ge=1)
+    train_rows: int = Field(default=0, ge=0)
     log_every: int = Field(default=10, ge=1)
 
     @model_validator(mode="after")
@@ -73,6 +91,7 @@ class ModelSettings(Section):
         max_tokens: longest sequence; longer ones lose tokens from the end of the longer sentence.
         dropout: dropout inside the encoder; null keeps the encoder's own.
         adapter: the task's own path beside the layers.
+        connector: what tasks share between encoder and heads.
         pooling: per task, which embedding of a sequence its head sees.
         heads: per task, from embeddings to predictions and loss.
     """
@@ -82,6 +101,7 @@ class ModelSettings(Section):
     max_tokens: int = Field(default=128, ge=8, le=512)
     dropout: float | None = Field(default=None, ge=0, lt=1)
     adapter: Choice
+    connector: Choice
     pooling: dict[TaskName, Pooling]
     heads: dict[TaskName, Choice]
 
@@ -90,9 +110,11 @@ class PhaseSettings(Section):
     """Section `training`: one phase of a run, with its tasks, losses, schedule and what is trained.
 
     Attributes:
-        tasks: the tasks of this phase.
+        tasks: the tasks of this phase, and the corpora that are reused for them.
         trainable: the named parts of the model that are trained; see `MultitaskModel.parts`.
+        frozen: parts that stay as they are although a part in `trainable` holds them, such as `layer_1`.
         batch_size: examples of one task in a batch.
+        batch_sizes: the same for single tasks.
         epochs: how often the sampler starts over, dev is scored and annealing moves on.
         steps_per_epoch: null for as many as it takes to see as many examples as the phase's tasks have together.
         learning_rate: at the schedule's peak.
@@ -100,13 +122,16 @@ class PhaseSettings(Section):
         clip: largest gradient norm; null for no clipping.
     """
 
-    tasks: list[TaskName]
+    tasks: list[PhaseTask] = Field(min_length=1)
     sampler: Choice
     objectives: list[Choice] = []
+    weighting: Choice
     gradients: Choice
     schedule: Choice
     trainable: list[PartName]
+    frozen: list[PartName] = []
     batch_size: int = Field(ge=1)
+    batch_sizes: dict[PhaseTask, Annotated[int, Field(ge=1)]] = {}
     epochs: int = Field(ge=1)
     steps_per_epoch: int | None = Field(default=None, ge=1)
     learning_rate: float = Field(gt=0)
@@ -121,16 +146,19 @@ class VariantSettings(Section):
 
     Attributes:
         variant, paper, row: its name, and the paper and table row it answers to; one of one's own may have none.
+        also: further rows of that paper that the same model answers to.
         profile: which profile it was resolved for.
+        phases: one after the other; none for a model that is scored as it starts.
         sources: SHA-256 of the source file of each technique it uses, so that a change of a technique is a change here.
     """
 
     variant: Name
     paper: Name | None
     row: str
+    also: list[str] = []
     profile: str
     tasks: list[TaskName] = Field(min_length=1)
     model: ModelSettings
-    phases: list[PhaseSettings] = Field(min_length=1)
+    phases: list[PhaseSettings]
     run: RunSettings
     sources: dict[str, str]

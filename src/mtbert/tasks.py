@@ -93,6 +93,43 @@ TASKS: dict[str, Task] = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Reuse:
+    """A corpus whose training examples serve another corpus's task, with its head and its adapter.
+
+    Attributes:
+        name: as in `training.tasks`, beside the tasks proper.
+        corpus: whose training examples they are.
+        serves: the task that they train.
+        labels: the corpus's labels as labels of that task; examples with another label are left out.
+    """
+
+    name: str
+    corpus: str
+    serves: str
+    labels: dict[int, int]
+
+
+# "My PAL BERT", model 4: more data for two of its tasks. A contradiction is no paraphrase; neutral says nothing of it.
+REUSES: dict[str, Reuse] = {
+    reuse.name: reuse
+    for reuse in (
+        Reuse("snli_as_qqp", "snli", "qqp", {0: 0, 2: 1}),
+        Reuse("cfimdb_as_sst", "cfimdb", "sst", {0: 0, 1: 4}),
+    )
+}
+
+
+def served(name: str) -> str:
+    """The task that a phase's entry trains: itself, or the one that a reused corpus serves."""
+    return REUSES[name].serves if name in REUSES else name
+
+
+def corpus(name: str) -> str:
+    """The corpus that a phase's entry draws its examples from."""
+    return REUSES[name].corpus if name in REUSES else name
+
+
 def task(name: str) -> Task:
     """The task of that name; SettingsError names the known ones."""
     if name not in TASKS:

@@ -18,6 +18,7 @@ from transformers import BertConfig, BertModel
 import mtbert
 from mtbert.adapters import ADAPTERS
 from mtbert.adapters.base import Adapter, Shape
+from mtbert.connectors import CONNECTORS
 from mtbert.data.batches import Batch
 from mtbert.encoder.bert import Encoder
 from mtbert.errors import SettingsError
@@ -35,12 +36,15 @@ from mtbert.samplers.base import Plan, Sampler
 from mtbert.settings import NoOptions
 from mtbert.tasks import TASKS
 from mtbert.training.schedules import SCHEDULES
+from mtbert.weightings import WEIGHTINGS
 
 PACKAGES: dict[str, Registry[Any]] = {
     "adapters": ADAPTERS,
+    "connectors": CONNECTORS,
     "heads": HEADS,
     "samplers": SAMPLERS,
     "objectives": OBJECTIVES,
+    "weightings": WEIGHTINGS,
     "gradients": GRADIENTS,
 }  # schedules share one file, and a docstring with it
 SOURCE = Path(mtbert.__file__).parent
@@ -179,7 +183,7 @@ def test_a_head_gives_outputs_with_a_loss_or_refuses_the_task(name: str):
 
 # --- samplers ---------------------------------------------------------------------------------------------------------
 
-PLAN = Plan(sizes={"sst": 8, "qqp": 100, "sts": 6}, epochs=3, steps=50)
+PLAN = Plan(sizes={"sst": 8, "qqp": 100, "sts": 6}, epochs=3, steps=50, batches={"sst": 20, "qqp": 250, "sts": 17})
 
 
 def groups(sampler: Sampler, epoch: int) -> list[tuple[str, ...]]:
@@ -211,7 +215,7 @@ def test_an_epochs_groups_do_not_depend_on_earlier_calls(name: str):
 
 @pytest.mark.parametrize("name", list(SAMPLERS))
 def test_a_phase_of_one_epoch_and_one_task(name: str):
-    sampler = SAMPLERS.build({"name": name}, Plan(sizes={"sst": 8}, epochs=1, steps=2))
+    sampler = SAMPLERS.build({"name": name}, Plan(sizes={"sst": 8}, epochs=1, steps=2, batches={"sst": 4}))
     assert groups(sampler, 1) == [("sst",), ("sst",)]
 
 
@@ -225,7 +229,8 @@ def tiny_model() -> MultitaskModel:
     )
     adapter = ADAPTERS.build({"name": "none"}, Shape(24, 1), ["sst", "sts"])
     heads = {task: LinearHead(LinearSettings(dropout=0.0), TASKS[task], 24, 1) for task in ("sst", "sts")}
-    return MultitaskModel(Encoder(BertModel(config), 0.0), adapter, heads, {"sst": "pooler", "sts": "mean"})
+    connector = CONNECTORS.build({"name": "direct"}, 24, ["sst", "sts"])
+    return MultitaskModel(Encoder(BertModel(config), 0.0), adapter, connector, heads, {"sst": "pooler", "sts": "mean"})
 
 
 def batch(task: str) -> Batch:
@@ -272,7 +277,8 @@ def test_the_same_generator_gives_the_same_term(name: str):
 def test_a_gradient_rule_leaves_a_gradient_in_every_parameter(name: str):
     one, both, two = (nn.Parameter(torch.tensor([1.0, 2.0])) for _ in range(3))
     losses = {"sst": (one * both).sum(), "sts": (two * both).sum()}
-    GRADIENTS.build({"name": name})(losses, [one, both, two], lambda loss: loss.backward(retain_graph=True))
+    rule = GRADIENTS.build({"name": name}, torch.Generator())
+    rule(losses, [one, both, two], lambda loss: loss.backward(retain_graph=True))
     for parameter in (one, both, two):
         assert parameter.grad is not None
         assert torch.isfinite(parameter.grad).all()

@@ -12,7 +12,7 @@ CATALOG = {"variants": {"a": {"selected": True}, "b": {"selected": True}, "c": {
 
 
 def settings(encoder: str, *tasks: str) -> dict:
-    return {"model": {"encoder": encoder}, "tasks": list(tasks)}
+    return {"model": {"encoder": encoder}, "tasks": list(tasks), "phases": [{"tasks": list(tasks)}]}
 
 
 @pytest.fixture
@@ -64,3 +64,11 @@ def test_weights_that_are_missing_are_told_with_the_command_that_makes_them(buil
     (build / "encoders/sbert/model.safetensors").unlink()
     with pytest.raises(DataError, match=r"encoders/sbert holds no model\.safetensors; `dvc repro pretrain`"):
         written(build)
+
+
+def test_a_manifest_names_the_corpora_that_are_reused_for_its_tasks(build: Path):
+    files.write_text(build / "data/cfimdb/train.parquet", "films")
+    mixed = settings("base", "sst") | {"phases": [{"tasks": ["sst", "cfimdb_as_sst"]}]}
+    assert list(inputs.manifest(mixed, build)["data"]) == [
+        "data/sst/train.parquet", "data/sst/dev.parquet", "data/cfimdb/train.parquet",
+    ]  # fmt: skip

@@ -6,7 +6,9 @@ from models import small_batch, small_bert, small_model
 
 from mtbert.adapters import ADAPTERS
 from mtbert.adapters.base import Shape
+from mtbert.connectors import CONNECTORS
 from mtbert.encoder.bert import Encoder
+from mtbert.errors import SettingsError
 from mtbert.heads import HEADS
 from mtbert.model import MultitaskModel
 from mtbert.tasks import TASKS
@@ -45,6 +47,19 @@ def test_heads_alone():
     assert changed == {f"heads.{t}.linear.{kind}" for t in ("sst", "qqp", "sts") for kind in ("weight", "bias")}
 
 
+def test_the_first_layer_frozen_within_the_encoder():
+    model = small_model()
+    trained = model.train_only(["encoder", "heads"], frozen=["layer_1"])
+    frozen = {name for name, parameter in model.named_parameters() if not parameter.requires_grad}
+    assert frozen == {n for n, _ in model.named_parameters() if n.startswith("encoder.bert.encoder.layer.0.")}
+    assert len(trained) == sum(parameter.requires_grad for parameter in model.parameters())
+
+
+def test_a_layer_that_the_model_lacks_is_refused():
+    with pytest.raises(SettingsError, match="names layer_3, which the model lacks; it has encoder, embeddings"):
+        small_model().train_only(["encoder"], frozen=["layer_3"])
+
+
 def test_everything():
     model = small_model(PALS)
     assert changed_by_a_step(model, ["encoder", "adapters", "heads"]) == {n for n, _ in model.named_parameters()}
@@ -65,7 +80,8 @@ def test_bi_encoded_pairs_are_two_embeddings_of_one_encoder():
     encoder = Encoder(small_bert())
     adapter = ADAPTERS.build({"name": "none"}, Shape(24, 2), ["sts"])
     heads = {"sts": HEADS.build({"name": "squared_cosine"}, TASKS["sts"], 24, 2)}
-    model = MultitaskModel(encoder, adapter, heads, {"sts": "mean"}).eval()
+    connector = CONNECTORS.build({"name": "direct"}, 24, ["sts"])
+    model = MultitaskModel(encoder, adapter, connector, heads, {"sts": "mean"}).eval()
     batch = small_batch("sts", rows=2, sequences=2)
     first, second = model.embeddings(batch)
     cosine = torch.nn.functional.cosine_similarity(first, second)

@@ -8,6 +8,7 @@ import yaml
 
 from mtbert import plan
 from mtbert.errors import SettingsError
+from mtbert.reporting import published
 
 PARAMS = Path(__file__).parents[2] / "params.yaml"
 
@@ -96,12 +97,21 @@ def test_a_variant_that_does_not_use_a_technique_has_nothing_of_it(tmp_path):
 def test_sources_are_digests_of_the_techniques_used(tmp_path):
     used = planned(tmp_path)["smart-pals"]["sources"]
     assert sorted(used) == [
+        "adapters/base.py",
         "adapters/pals.py",
+        "connectors/base.py",
+        "connectors/direct.py",
+        "gradients/base.py",
         "gradients/total.py",
+        "heads/base.py",
         "heads/mlp.py",
+        "objectives/base.py",
         "objectives/smart.py",
         "samplers/annealed.py",
+        "samplers/base.py",
         "training/schedules.py",
+        "weightings/base.py",
+        "weightings/equal.py",
     ]
     assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in used.values())
 
@@ -117,20 +127,45 @@ def test_a_variant_of_ones_own_in_five_lines(tmp_path):
     mine = {"uses": ["pals", "square_root"], "pals": {"dim": 276}}
     documents = planned(tmp_path, ("catalog.wide", mine), ("variants", ["wide"]))
     assert documents["wide"]["model"]["adapter"]["dim"] == 276
-    assert documents["wide"]["phases"][0]["sampler"] == {"name": "square_root"}
+    assert documents["wide"]["phases"][0]["sampler"] == {"name": "square_root", "divide": {}}
     assert documents["catalog"]["variants"]["wide"] == {
         "paper": None,
         "row": "wide",
+        "also": [],
         "tasks": ["sst", "qqp", "sts"],
         "selected": True,
     }
+
+
+def test_a_variant_without_phases_is_scored_as_it_starts(tmp_path):
+    assert planned(tmp_path, ("variants", ["slap-rand"]))["slap-rand"]["phases"] == []
+
+
+def test_a_part_of_a_paper_with_settings_of_its_own_names_its_preset(tmp_path):
+    chosen = planned(tmp_path, ("variants", ["choose-sst-finetune", "choose-zero"]), ("profile", "paper"))
+    assert [chosen[name]["phases"][0]["batch_size"] for name in ("choose-sst-finetune", "choose-zero")] == [8, 16]
+
+
+def test_a_reused_corpus_is_needed_and_has_to_serve_a_task_of_the_variant(tmp_path):
+    films = ["sst", "cfimdb_as_sst"]
+    single = {"paper": "my-pal-bert", "tasks": ["sst"], "training": {"tasks": films}}
+    assert ["cfimdb", "train"] in planned(tmp_path, ("catalog.films", single), ("variants", ["films"]))["needs"]
+    wrong = faults(tmp_path, ("catalog.films", {**single, "tasks": ["qqp"]}))
+    assert "'cfimdb_as_sst' trains none of the variant's tasks, qqp" in wrong
+
+
+def test_every_published_row_has_a_variant_or_a_vote(tmp_path):
+    catalog = planned(tmp_path)["catalog"]
+    entries = [*catalog["variants"].values(), *catalog["ensembles"].values()]
+    answered = {(entry["paper"], row) for entry in entries for row in (entry["row"], *entry.get("also", ()))}
+    assert {(row.paper, row.row) for row in published.load()} == answered
 
 
 def test_several_phases_each_start_from_the_training_section(tmp_path):
     phases = [{"trainable": ["heads"], "epochs": 1}, {"objectives": ["smart"]}]
     found = planned(tmp_path, ("catalog.pals.phases", phases))["pals"]["phases"]
     assert [phase["epochs"] for phase in found] == [1, 4]
-    assert [phase["trainable"] for phase in found] == [["heads"], ["encoder", "adapters", "heads"]]
+    assert [phase["trainable"] for phase in found] == [["heads"], ["encoder", "adapters", "connector", "heads"]]
     assert [[o["name"] for o in phase["objectives"]] for phase in found] == [[], ["smart"]]
 
 
@@ -142,12 +177,19 @@ def test_several_phases_each_start_from_the_training_section(tmp_path):
         (("pals.heads", 5), "heads is 5, which does not divide dim, 204"),
         (("smarty", {}), "smarty: unknown section; allowed: profile"),
         (("profile", "large"), "profile: unknown profile 'large'; known: sample, laptop, paper"),
-        (("training.sampler", "fair"), "training.sampler: unknown sampler 'fair'; known: round_robin, proportional"),
+        (("training.sampler", "fair"), "training.sampler: unknown sampler 'fair'; known: sequential, round_robin"),
         (("run.log_every", 0), "run.log_every: Input should be greater than or equal to 1, came 0"),
         (("profiles.sample.training.epochs", 0), "profiles.sample.training.epochs: Input should be greater"),
-        (("training.trainable", ["hands"]), "training.trainable.0: Input should be 'embeddings'"),
+        (
+            ("training.gradients", "pcgrad"),
+            "pcgrad acts where a step holds several tasks, but the steps of sampler",
+        ),
+        (("training.trainable", ["hands"]), "training.trainable.0: unknown part 'hands'; known: encoder"),
         (("catalog.pals.smart", {"weight": 2.0}), "catalog.pals.smart: the variant does not use smart; add it to"),
-        (("catalog.pals.colour", "red"), "catalog.pals.colour: unknown key; allowed here: paper, row, uses"),
+        (
+            ("catalog.pals.colour", "red"),
+            "catalog.pals.colour: unknown key; allowed here: paper, row, also",
+        ),
         (("catalog.pals.uses", ["pals", "magic"]), "catalog.pals.uses.1: unknown technique 'magic'; known: none, pals"),
         (("catalog.pals.tasks", ["sst", "sstt"]), "unknown task 'sstt'; known: sst, qqp, sts"),
         (("catalog.pals.model", {"heads": {"sts": "squared_cosine"}}), "needs a task of pairs with a yes-or-no label"),

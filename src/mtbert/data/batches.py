@@ -4,7 +4,7 @@ Legend: batch examples of a step; rows sequences (as many as examples, or twice 
 first sentences, then all second ones); tokens the longest sequence of the batch.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -164,9 +164,21 @@ def batches_by_length(lengths: np.ndarray, size: int, generator: np.random.Gener
     return [batches[position] for position in generator.permutation(len(batches))]
 
 
-def load(file: Path, task: Task, encoding: Literal["cross", "bi"], marks: Marks, limit: int) -> Examples:
-    """The examples of a file that `preprocess` wrote; DataError where there are none."""
+def load(
+    file: Path,
+    task: Task,
+    encoding: Literal["cross", "bi"],
+    marks: Marks,
+    limit: int,
+    relabelled: Mapping[int, int] | None = None,
+) -> Examples:
+    """The examples of a file that `preprocess` wrote; DataError where there are none.
+
+    `relabelled` gives a reused corpus's labels as the task's own; examples with another label are left out.
+    """
     table = pd.read_parquet(file, columns=["id", "label", "tokens1", "tokens2"])
+    if relabelled is not None:
+        table = table.assign(label=table["label"].map(relabelled)).dropna(subset="label").reset_index(drop=True)
     if table.empty:
         raise DataError(f"{file} holds no examples")
     return Examples(table, task, encoding, marks, limit)

@@ -73,4 +73,5 @@ class Encoder(nn.Module):
             "output_norms": [layer.output.LayerNorm for layer in layers],  # type: ignore[misc,union-attr]
             "pooler": [self.bert.pooler] if self.bert.pooler is not None else [],
         }
+        modules |= {f"layer_{number}": [layer] for number, layer in enumerate(layers, start=1)}
         return {name: [p for module in group for p in module.parameters()] for name, group in modules.items()}

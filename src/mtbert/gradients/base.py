@@ -1,13 +1,23 @@
 """What a gradient rule is."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 
-class GradientRule(Protocol):
-    """Turns the losses of a step into the gradients that the optimiser uses."""
+class GradientRule:
+    """Turns the losses of a step into the gradients that the optimiser uses. Built from (settings, generator).
+
+    Attributes:
+        several_tasks: whether it makes sense only where a step holds several tasks.
+    """
+
+    several_tasks = False
+
+    def __init__(self, settings: Any, generator: torch.Generator) -> None:
+        pass
 
     def __call__(
         self, losses: Mapping[str, Tensor], parameters: Sequence[nn.Parameter], backward: Callable[[Tensor], None]
@@ -15,8 +25,8 @@ class GradientRule(Protocol):
         """Leave the step's gradient in each parameter's `.grad`.
 
         Args:
-            losses: one scalar a task of the step.
+            losses: one scalar for each batch of the step.
             parameters: what is trained.
             backward: back-propagates a scalar (scaled and spread over processes as the run needs), adding to `.grad`.
         """
-        ...
+        raise NotImplementedError

@@ -11,14 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from torch import Tensor, nn
 
-from mtbert.settings import NoOptions
+from mtbert.gradients.base import GradientRule
 
 
-class Total:
+class Total(GradientRule):
     """Back-propagate the sum."""
-
-    def __init__(self, settings: NoOptions) -> None:
-        pass
 
     def __call__(
         self, losses: Mapping[str, Tensor], parameters: Sequence[nn.Parameter], backward: Callable[[Tensor], None]

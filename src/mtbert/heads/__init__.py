@@ -1,6 +1,6 @@
 """Pooled embeddings to predictions and loss: every head is one line here and one file beside this one."""
 
-from mtbert.heads import linear, mlp, squared_cosine
+from mtbert.heads import cosine, linear, mlp, mnr, sigmoid_cosine, squared_cosine
 from mtbert.heads.base import Head
 from mtbert.registry import Registry, Technique
 from mtbert.settings import NoOptions
@@ -11,5 +11,8 @@ HEADS: Registry[Head] = Registry(
         "linear": Technique(linear.Settings, linear.LinearHead),
         "mlp": Technique(mlp.Settings, mlp.MlpHead),
         "squared_cosine": Technique(NoOptions, squared_cosine.SquaredCosineHead),
+        "sigmoid_cosine": Technique(NoOptions, sigmoid_cosine.SigmoidCosineHead),
+        "cosine": Technique(NoOptions, cosine.CosineHead),
+        "mnr": Technique(mnr.Settings, mnr.MnrHead),
     },
 )

@@ -5,10 +5,13 @@ to outputs [batch, size]: class logits, the logit of "yes", or a score. The loss
 task's kind alone: cross entropy, binary cross entropy with logits, mean squared error.
 """
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from mtbert.errors import SettingsError
 from mtbert.tasks import Task
 
 
@@ -52,10 +55,40 @@ class Head(nn.Module):
             return F.cross_entropy(outputs, labels.long())
         if self.task.kind == "binary":
             return F.binary_cross_entropy_with_logits(outputs.squeeze(-1), labels)
-        return F.mse_loss(outputs.squeeze(-1), labels)
+        return F.mse_loss(self.scores(outputs), labels)
+
+    def scores(self, outputs: Tensor) -> Tensor:
+        """The predicted scores [batch]; for score tasks only."""
+        return outputs.squeeze(-1)
 
     def log_probabilities(self, outputs: Tensor) -> Tensor:
         """Log of each class's probability [batch, classes]; for class tasks only."""
         if self.task.kind == "binary":
             return F.logsigmoid(torch.cat([-outputs, outputs], dim=-1))
         return F.log_softmax(outputs, dim=-1)
+
+
+class PairScoreHead(Head):
+    """A head on two embeddings, for a score. Its name in a message is that of its module.
+
+    Raises: SettingsError for a task without a score, or where the sentences of a pair are not encoded apart.
+    """
+
+    def __init__(self, settings: Any, task: Task, width: int, embeddings: int) -> None:
+        super().__init__(task, width, embeddings)
+        self.settings = settings
+        if embeddings != 2 or task.kind != "score":
+            name = type(self).__module__.rpartition(".")[2]
+            raise SettingsError(
+                f"model.heads.{task.name} is {name}, which scores two embeddings: it needs a task of pairs with a "
+                f"score, and model.pair_encoding: bi"
+            )
+
+    def scaled(self, share: Tensor) -> Tensor:
+        """From 0 to 1 onto the labels' range: [batch] -> [batch, 1]."""
+        return (self.task.lowest + share * (self.task.highest - self.task.lowest)).unsqueeze(-1)
+
+
+def cosine(first: Tensor, second: Tensor) -> Tensor:
+    """Cosines [batch] of embeddings [batch, width], in fp32."""
+    return F.cosine_similarity(first.float(), second.float(), dim=-1)

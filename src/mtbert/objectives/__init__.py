@@ -1,7 +1,14 @@
 """Extra loss terms: every objective is one line here and one file beside this one."""
 
-from mtbert.objectives import smart
+from mtbert.objectives import simcse, simcse_linear, smart
 from mtbert.objectives.base import Objective
 from mtbert.registry import Registry, Technique
 
-OBJECTIVES: Registry[Objective] = Registry("objective", {"smart": Technique(smart.Settings, smart.Smart)})
+OBJECTIVES: Registry[Objective] = Registry(
+    "objective",
+    {
+        "smart": Technique(smart.Settings, smart.Smart),
+        "simcse": Technique(simcse.Settings, simcse.SimCse),
+        "simcse_linear": Technique(simcse_linear.Settings, simcse_linear.SimCseLinear),
+    },
+)

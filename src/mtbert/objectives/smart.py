@@ -31,7 +31,7 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor
 
-from mtbert.objectives.base import Batch, MultitaskModel
+from mtbert.objectives.base import Batch, MultitaskModel, Objective
 from mtbert.settings import Section
 from mtbert.tasks import TASKS
 
@@ -82,13 +82,11 @@ def project(noise: Tensor, radius: float, norm: Norm) -> Tensor:
     return noise.sign() * (noise.abs() - shrink).clamp_min(0)
 
 
-class Smart:
+class Smart(Objective):
     """The term of one model; holds theta~."""
 
     def __init__(self, settings: Settings, model: MultitaskModel, generator: torch.Generator) -> None:
-        self.settings = settings
-        self.model = model
-        self.generator = generator
+        super().__init__(settings, model, generator)
         self.average = {name: p.detach().clone() for name, p in model.named_parameters() if p.requires_grad}
 
     def term(self, batch: Batch, outputs: Tensor) -> Tensor:
@@ -102,9 +100,9 @@ class Smart:
 
     def difference(self, task: str, first: Tensor, second: Tensor) -> Tensor:
         """l_s between two outputs [batch, size] of a task."""
-        if TASKS[task].kind == "score":
-            return F.mse_loss(first, second)
         head = self.model.head(task)
+        if TASKS[task].kind == "score":
+            return F.mse_loss(head.scores(first), head.scores(second))
         return symmetrised_kl(head.log_probabilities(first), head.log_probabilities(second))
 
     def worst_noise(self, batch: Batch, outputs: Tensor) -> Tensor:

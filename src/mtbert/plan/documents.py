@@ -6,6 +6,7 @@ from mtbert.encoder.sources import SOURCES, EncoderSettings
 from mtbert.plan.params import Params
 from mtbert.plan.resolve import merged
 from mtbert.plan.techniques import PRETRAININGS
+from mtbert.tasks import corpus
 
 
 def documents(params: Params, variants: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -24,7 +25,7 @@ def documents(params: Params, variants: dict[str, dict[str, Any]]) -> dict[str, 
         "keep": merged(params, "run").get("keep", "last"),
         "encoder": {"name": encoder.name, "note": SOURCES[encoder.name].note},
         "variants": {
-            name: {**{key: variant[key] for key in ("paper", "row", "tasks")}, "selected": name in selected}
+            name: {**{key: variant[key] for key in ("paper", "row", "also", "tasks")}, "selected": name in selected}
             for name, variant in variants.items()
         },
         "ensembles": {
@@ -48,6 +49,9 @@ def _pretraining(params: Params, name: str, selected: list[dict[str, Any]]) -> d
 def _needs(selected: list[dict[str, Any]], pretrainings: dict[str, dict[str, Any]]) -> list[list[str]]:
     """Which splits have to be there: [task, split]."""
     needs = {(task, split) for variant in selected for task in variant["tasks"] for split in ("train", "dev")}
+    needs |= {
+        (corpus(entry), "train") for variant in selected for phase in variant["phases"] for entry in phase["tasks"]
+    }
     for settings in pretrainings.values():
         needs |= {(corpus, "train") for corpus in settings.get("corpora", ())}
         needs |= {("sts", "dev")} if settings["needed"] else set()

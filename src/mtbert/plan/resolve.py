@@ -13,6 +13,7 @@ import pydantic
 import mtbert
 from mtbert import files
 from mtbert.adapters import ADAPTERS
+from mtbert.connectors import CONNECTORS
 from mtbert.errors import SettingsError, faults
 from mtbert.gradients import GRADIENTS
 from mtbert.heads import HEADS
@@ -22,12 +23,13 @@ from mtbert.plan.techniques import NAMES, PRETRAININGS, REGISTRIES
 from mtbert.registry import Registry
 from mtbert.samplers import SAMPLERS
 from mtbert.settings import VariantSettings
-from mtbert.tasks import TASKS
+from mtbert.tasks import TASKS, served
 from mtbert.training.schedules import SCHEDULES
+from mtbert.weightings import WEIGHTINGS
 
 COLLECTIONS = ("presets", "profiles", "catalog", "ensembles")
 COMMON = ("run", "model", "training")  # sections that every variant uses
-ENTRY = ("paper", "row", "uses", "tasks", "phases")  # what a catalog entry holds beside overrides
+ENTRY = ("paper", "row", "also", "preset", "uses", "tasks", "phases")  # what a catalog entry holds beside overrides
 MAIN_TASKS = ["sst", "qqp", "sts"]
 
 
@@ -36,7 +38,8 @@ def _layers(params: Params, variant: str | None = None) -> list[Place]:
     profile: Place = ("profiles", str(params.get("profile")))
     if variant is None:
         return [(), profile]
-    return [(), ("presets", str(params.get("catalog", variant, "paper"))), profile, ("catalog", variant)]
+    preset = params.get("catalog", variant, "preset") or params.get("catalog", variant, "paper")
+    return [(), ("presets", str(preset)), profile, ("catalog", variant)]
 
 
 def merged(params: Params, section: str, variant: str | None = None) -> dict[str, Any]:
@@ -87,11 +90,12 @@ class _Resolver:
         tasks = self.entry.get("tasks") or MAIN_TASKS
         model, training = self._section("model"), self._section("training")
         self._use(model, training)
-        phases = [_over(training, phase) for phase in self.entry.get("phases") or [{}]]
+        phases = [_over(training, phase) for phase in self.entry.get("phases", [{}])]
         document = {
             "variant": self.name,
             "paper": self.entry.get("paper"),
             "row": self.entry.get("row", self.name),
+            "also": self.entry.get("also", []),
             "profile": self.params.get("profile"),
             "tasks": tasks,
             "model": self._model(model, tasks),
@@ -109,8 +113,10 @@ class _Resolver:
         """What `uses` is short for."""
         put: dict[str, Callable[[str], None]] = {
             ADAPTERS.kind: lambda name: model.update(adapter=name),
+            CONNECTORS.kind: lambda name: model.update(connector=name),
             OBJECTIVES.kind: lambda name: training.update(objectives=[*training.get("objectives", []), name]),
             SAMPLERS.kind: lambda name: training.update(sampler=name),
+            WEIGHTINGS.kind: lambda name: training.update(weighting=name),
             GRADIENTS.kind: lambda name: training.update(gradients=name),
             SCHEDULES.kind: lambda name: training.update(schedule=name),
         }
@@ -135,6 +141,7 @@ class _Resolver:
         resolved = {
             **model,
             "adapter": self._choice(ADAPTERS, model.get("adapter"), ("model", "adapter")),
+            "connector": self._choice(CONNECTORS, model.get("connector"), ("model", "connector")),
             "heads": {task: self._choice(HEADS, head, ("model", "heads", task)) for task, head in heads.items()},
             "pooling": pooling,
         }
@@ -157,18 +164,29 @@ class _Resolver:
         objectives = phase.get("objectives") or []
         chosen = phase.get("tasks") or tasks
         for task in chosen:
-            if task not in tasks:
-                self._fault(("training", "tasks"), f"{task!r} is none of the variant's tasks, {', '.join(tasks)}")
+            if served(task) not in tasks:
+                self._fault(("training", "tasks"), f"{task!r} trains none of the variant's tasks, {', '.join(tasks)}")
         if "adapters" in (phase.get("trainable") or []) and phase["trainable"] == ["adapters"] and not self._adapts():
             self._fault(("training", "trainable"), "adapters alone are trained, but the variant has no adapter")
+        self._fits(phase)
         return {
             **phase,
             "tasks": chosen,
             "sampler": self._choice(SAMPLERS, phase.get("sampler"), ("training", "sampler")),
             "objectives": [self._choice(OBJECTIVES, name, ("training", "objectives")) for name in objectives],
+            "weighting": self._choice(WEIGHTINGS, phase.get("weighting"), ("training", "weighting")),
             "gradients": self._choice(GRADIENTS, phase.get("gradients"), ("training", "gradients")),
             "schedule": self._choice(SCHEDULES, phase.get("schedule"), ("training", "schedule")),
         }
+
+    def _fits(self, phase: dict[str, Any]) -> None:
+        """A rule for several tasks a step would do nothing, silently, where a step holds one."""
+        rule, sampler = phase.get("gradients"), phase.get("sampler")
+        if rule in GRADIENTS and sampler in SAMPLERS and GRADIENTS[rule].build.several_tasks:
+            fitting = [name for name in SAMPLERS if SAMPLERS[name].build.several_tasks]
+            if sampler not in fitting:
+                self._fault(("training", "gradients"), f"{rule} acts where a step holds several tasks, but the steps "
+                            f"of sampler {sampler} hold one; allowed with it: {', '.join(fitting)}")  # fmt: skip
 
     def _adapts(self) -> bool:
         return bool(self.used & (set(ADAPTERS) - {"none"}))
@@ -189,7 +207,8 @@ class _Resolver:
 
     def _sources(self) -> dict[str, str]:
         package = Path(mtbert.__file__).parent
-        found = {registry[name].source for registry in REGISTRIES for name in registry if name in self.used}
+        used = (registry[name] for registry in REGISTRIES for name in registry if name in self.used)
+        found = {file for technique in used for file in technique.sources}
         return {file.relative_to(package).as_posix(): files.sha256(file) for file in sorted(found)}
 
     def _unused(self) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from mtbert.adapters import ADAPTERS
+from mtbert.connectors import CONNECTORS
 from mtbert.encoder.sources import SbertSettings
 from mtbert.gradients import GRADIENTS
 from mtbert.heads import HEADS
@@ -10,7 +11,10 @@ from mtbert.objectives import OBJECTIVES
 from mtbert.registry import Registry
 from mtbert.samplers import SAMPLERS
 from mtbert.training.schedules import SCHEDULES
+from mtbert.weightings import WEIGHTINGS
 
-REGISTRIES: tuple[Registry[Any], ...] = (ADAPTERS, HEADS, SAMPLERS, OBJECTIVES, GRADIENTS, SCHEDULES)
+REGISTRIES: tuple[Registry[Any], ...] = (
+    ADAPTERS, CONNECTORS, HEADS, SAMPLERS, OBJECTIVES, WEIGHTINGS, GRADIENTS, SCHEDULES,
+)  # fmt: skip
 PRETRAININGS = {"sbert": SbertSettings}
 NAMES = tuple(name for registry in REGISTRIES for name in registry)

@@ -18,6 +18,7 @@ class Entry:
     Attributes:
         name: as in params.yaml.
         paper, row: the published row it answers to; `own` and its name where it answers to none.
+        also: further rows of the paper that the same model answers to, such as its test scores' in another table.
         tasks: tasks it is trained on; of an ensemble, those that all members share.
         selected: whether it was asked for.
         members: names of the variants that vote; empty for a variant.
@@ -29,6 +30,11 @@ class Entry:
     tasks: tuple[str, ...]
     selected: bool
     members: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+
+    def answers(self, paper: str, row: str) -> bool:
+        """Whether that published row is one of its own."""
+        return paper == self.paper and row in (self.row, *self.also)
 
     @property
     def kind(self) -> str:
@@ -101,7 +107,8 @@ def _typed(content: dict[str, Any]) -> Catalog:
 
 def _entry(name: str, row: dict[str, Any], tasks: tuple[str, ...]) -> Entry:
     paper, label = row.get("paper") or OWN, row.get("row") or name
-    return Entry(name, paper, label, tasks, row["selected"], tuple(row.get("members") or ()))
+    members, also = (tuple(row.get(key) or ()) for key in ("members", "also"))
+    return Entry(name, paper, label, tasks, row["selected"], members, also)
 
 
 def _shared(members: list[Entry]) -> tuple[str, ...]:

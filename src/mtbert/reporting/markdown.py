@@ -62,7 +62,7 @@ def _printed(table: Table) -> str:
 
 def grid(table: Table) -> str:
     """The numbers."""
-    lines = [line for row in table.rows for line in _lines(label(table, row), row)]
+    lines = [line for row in table.rows for line in _lines(label(table, row), row, table.metrics)]
     sides = ("left", "left", *["right"] * (len(lines[0]) - 2))
     return pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=sides)
 
@@ -72,15 +72,16 @@ def label(table: Table, row: Row) -> str:
     return f"{row.label} ({row.split})" if len(table.splits) > 1 else row.label
 
 
-def _lines(name: str, row: Row) -> list[dict[str, str]]:
+def _lines(name: str, row: Row, metrics: list[str]) -> list[dict[str, str]]:
     """Paper, ours and difference of one row; no difference where there is none."""
     size = _size(row)
     blank = dict.fromkeys(size, "")
-    paper = {HEADINGS[metric]: number(cell.published) for metric, cell in row.cells.items()}
-    ours = {HEADINGS[metric]: mine(cell) for metric, cell in row.cells.items()}
+    cells = {metric: row.cells[metric] for metric in metrics}
+    paper = {HEADINGS[metric]: number(cell.published) for metric, cell in cells.items()}
+    ours = {HEADINGS[metric]: mine(cell) for metric, cell in cells.items()}
     lines = [{"row": name, " ": "paper", **paper, **blank}, {"row": "", " ": "ours", **ours, **size}]
     if any(cell.difference is not None for cell in row.cells.values()):
-        difference = {HEADINGS[metric]: number(cell.difference, "+") for metric, cell in row.cells.items()}
+        difference = {HEADINGS[metric]: number(cell.difference, "+") for metric, cell in cells.items()}
         lines.append({"row": "", " ": "difference", **difference, **blank})
     return lines
 

@@ -14,10 +14,10 @@ import pandas as pd
 from mtbert import files, metrics, predictions
 from mtbert.errors import DataError
 from mtbert.reporting.catalog import Catalog, Entry
-from mtbert.reporting.published import METRICS
+from mtbert.reporting.published import METRICS, OVERALLS
 from mtbert.tasks import Split
 
-SCORED_SPLITS: tuple[Split, ...] = ("dev", "test")
+SCORED_SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 RUN_COLUMNS = (
     *("variant", "seed", "seconds", "training_seconds", "examples", "examples_per_second", "peak_memory_mb"),
     *("device", "precision", "processor", "cores", "memory_gb", "accelerator"),
@@ -73,7 +73,7 @@ def _split_scores(entry: Entry, build: Path, seed: int, split: Split) -> dict[st
     predicted = [task for task in entry.tasks if predictions.path(place, task, split).is_file()]
     known: dict[str, float | None] = dict.fromkeys(predicted)
     if set(metrics.MAIN_TASKS) <= set(predicted):
-        known |= dict.fromkeys(METRICS)
+        known |= dict.fromkeys(OVERALLS)
     known |= scored
     return {metric: known[metric] for metric in METRICS if metric in known} | known
 
@@ -103,7 +103,8 @@ def wide(build: Path, catalog: Catalog) -> pd.DataFrame:
     values: dict[tuple[str, int], dict[str, float | None]] = {}
     for score in known:
         values.setdefault((score.variant, score.seed), {})[f"{score.split}_{score.metric}"] = score.value
-    columns = [f"{split}_{metric}" for split in SCORED_SPLITS for metric in (*METRICS, *more)]
+    splits = [split for split in SCORED_SPLITS if split != "train" or any(s.split == "train" for s in known)]
+    columns = [f"{split}_{metric}" for split in splits for metric in (*METRICS, *more)]
     counts = weights(build, catalog)
     rows = []
     for entry in catalog.selected:

@@ -11,7 +11,7 @@ import pandas as pd
 from mtbert import metrics
 from mtbert.metrics import MAIN_TASKS
 from mtbert.reporting.catalog import Catalog, Entry
-from mtbert.reporting.published import METRICS, PublishedRow
+from mtbert.reporting.published import METRICS, OVERALLS, SCORED, PublishedRow
 from mtbert.reporting.results import Score, Weights, together
 
 RUN, NOT_RUN, WITHHELD, NOT_SCORED, NO_PART = "run", "not run", "withheld", "not scored", ""
@@ -83,9 +83,15 @@ class Table:
         """The splits it speaks of."""
         return list(dict.fromkeys(row.split for row in self.rows))
 
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics that any of its rows speaks of, in the order of METRICS."""
+        spoken = {m for row in self.rows for m, cell in row.cells.items() if cell != Cell(None, None, None, 0, NO_PART)}
+        return [metric for metric in METRICS if metric in spoken]
+
     def tidy(self) -> pd.DataFrame:
         """One line per row and metric: what Row and Cell hold, and paper and table."""
-        lines = [self._line(row, metric, cell) for row in self.rows for metric, cell in row.cells.items()]
+        lines = [self._line(row, metric, row.cells[metric]) for row in self.rows for metric in self.metrics]
         return pd.DataFrame(lines).astype({"encoder": "Int64", "added": "Int64", "trained": "Int64"})
 
     def _line(self, row: Row, metric: str, cell: Cell) -> dict[str, Any]:
@@ -149,7 +155,7 @@ def _unpublished(paper: str, known: set[str], catalog: Catalog) -> list[Publishe
 
 def _rows(row: PublishedRow, catalog: Catalog, scores: Sequence[Score], weights: dict[str, Weights]) -> list[Row]:
     """The row; where several models answer to it, one row each, named, those that were asked for first."""
-    answering = [entry for entry in catalog.entries if (entry.paper, entry.row) == (row.paper, row.row)]
+    answering = [entry for entry in catalog.entries if entry.answers(row.paper, row.row)]
     groups = join(sorted(answering, key=lambda entry: not entry.selected)) or [[]]
     if len(groups) == 1:
         return [_row(row, row.row, groups[0], scores, weights)]
@@ -164,7 +170,7 @@ def _row(
     values = _by_metric([score for score in scores if score.variant in selected and score.split == row.split])
     cells = {metric: _cell(metric, row.values.get(metric), group, values.get(metric, [])) for metric in METRICS}
     stored = together([weights[name] for name in selected]) if selected else None
-    for metric in METRICS[len(MAIN_TASKS) :]:
+    for metric in OVERALLS:
         cells[metric] = _overall_cell(cells, metric, bool(group))
     return Row(label, row.split, cells, tuple(selected), stored, row.scale, row.note)
 
@@ -176,7 +182,7 @@ def _by_metric(scores: Sequence[Score]) -> dict[str, list[float | None]]:
         by_seed.setdefault(score.seed, {})[score.metric] = score.value
     found: dict[str, list[float | None]] = {}
     for values in by_seed.values():
-        tasks = {task: value for task, value in values.items() if task in MAIN_TASKS}
+        tasks = {task: value for task, value in values.items() if task in SCORED}
         scored = {task: value for task, value in tasks.items() if value is not None}
         for metric, value in (tasks | metrics.overall(scored)).items():
             found.setdefault(metric, []).append(value)

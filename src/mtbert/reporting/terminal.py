@@ -14,7 +14,7 @@ def render(table: Table, catalog: Catalog) -> str:
     seeds = f"mean of {len(catalog.seeds)} seeds" if len(catalog.seeds) > 1 else "one seed"
     title = f"{markdown.heading(table)}\npaper → ours; profile {catalog.profile}, encoder {catalog.encoder}, {seeds}\n"
     lines = [
-        {"": _short(markdown.label(table, row))} | {markdown.HEADINGS[m]: _shown(cell) for m, cell in row.cells.items()}
+        {"": _short(markdown.label(table, row))} | {markdown.HEADINGS[m]: _shown(row.cells[m]) for m in table.metrics}
         for row in table.rows
     ]
     return f"{title}\n{pd.DataFrame(lines).to_markdown(index=False, tablefmt='simple', disable_numparse=True)}"

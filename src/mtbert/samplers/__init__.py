@@ -1,16 +1,27 @@
 """Which task next: every sampler is one line here and one file beside this one. No torch."""
 
 from mtbert.registry import Registry, Technique
-from mtbert.samplers import annealed, proportional, round_robin, square_root
+from mtbert.samplers import (
+    annealed,
+    interleaved,
+    proportional,
+    round_robin,
+    round_robin_shortest,
+    sequential,
+    square_root,
+)
 from mtbert.samplers.base import Sampler
 from mtbert.settings import NoOptions
 
 SAMPLERS: Registry[Sampler] = Registry(
     "sampler",
     {
+        "sequential": Technique(NoOptions, sequential.Sequential),
         "round_robin": Technique(NoOptions, round_robin.RoundRobin),
-        "proportional": Technique(NoOptions, proportional.Proportional),
-        "square_root": Technique(NoOptions, square_root.SquareRoot),
+        "round_robin_shortest": Technique(NoOptions, round_robin_shortest.RoundRobinShortest),
+        "interleaved": Technique(NoOptions, interleaved.Interleaved),
+        "proportional": Technique(proportional.Settings, proportional.Proportional),
+        "square_root": Technique(square_root.Settings, square_root.SquareRoot),
         "annealed": Technique(annealed.Settings, annealed.Annealed),
     },
 )

@@ -14,11 +14,10 @@ Prefer `square_root` for a single epoch, where nothing can be annealed.
 import numpy as np
 from pydantic import Field
 
-from mtbert.samplers.base import Group, Plan, draw, task_probabilities
-from mtbert.settings import Section
+from mtbert.samplers.base import Group, RandomSettings, Sampler, draw, task_probabilities
 
 
-class Settings(Section):
+class Settings(RandomSettings):
     """Section `annealed`: by how much the exponent falls from the first epoch to the last."""
 
     decrease: float = Field(default=0.8, ge=0, le=1)
@@ -31,14 +30,10 @@ def exponent(epoch: int, epochs: int, decrease: float = 0.8) -> float:
     return 1.0 - decrease * (epoch - 1) / (epochs - 1)
 
 
-class Annealed:
+class Annealed(Sampler):
     """Each step draws one task with p_i proportional to N_i^a, a falling from epoch to epoch."""
-
-    def __init__(self, settings: Settings, plan: Plan) -> None:
-        self.settings = settings
-        self.plan = plan
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
         """One task a step."""
         power = exponent(epoch, self.plan.epochs, self.settings.decrease)
-        return draw(task_probabilities(self.plan.sizes, power), self.plan.steps, generator)
+        return draw(task_probabilities(self.plan.sizes, power, self.settings.divide), self.steps, generator)

@@ -1,37 +1,73 @@
 """What a sampler is, and the drawing that the random ones share."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
+
+from mtbert.settings import PhaseTask, Section
 
 Group = tuple[str, ...]  # the tasks of one step, one batch each
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a sampler knows of its phase: examples per task, number of epochs, steps in each."""
+    """What a sampler knows of its phase.
+
+    Attributes:
+        sizes: examples per task, in the order that params.yaml lists the tasks.
+        epochs: number of epochs.
+        steps: steps in each, as set; None leaves it to the sampler.
+        batches: batches per task in which every example comes once.
+    """
 
     sizes: Mapping[str, int]
     epochs: int
-    steps: int
+    steps: int | None
+    batches: Mapping[str, int] = field(default_factory=dict)
 
 
-class Sampler(Protocol):
-    """Decides which task or tasks each step trains.
+class Sampler:
+    """Decides which task or tasks each step trains. Subclasses give `groups`.
 
     An epoch's groups depend on nothing but the epoch's number and the generator, so a resumed run draws the same ones.
+
+    Attributes:
+        several_tasks: whether a step holds several tasks.
     """
+
+    several_tasks = False
+
+    def __init__(self, settings: Any, plan: Plan) -> None:
+        self.settings = settings
+        self.plan = plan
+
+    @property
+    def steps(self) -> int:
+        """Steps in an epoch: as set, or as many as see as many examples as the tasks have together."""
+        return self.plan.steps or sum(self.plan.batches.values())
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
         """The groups of epoch 1, 2, ...: one per step."""
-        ...
+        raise NotImplementedError
 
 
-def task_probabilities(sizes: Mapping[str, int], exponent: float) -> dict[str, float]:
-    """p_i proportional to N_i ^ exponent: 1 by size, 0 even (Stickland and Murray 2019, section 3)."""
-    weights = {task: float(size) ** exponent for task, size in sizes.items()}
+class RandomSettings(Section):
+    """Settings of a sampler that draws: by what a task's weight is divided before the weights become probabilities."""
+
+    divide: dict[PhaseTask, Annotated[float, Field(gt=0)]] = {}
+
+
+def task_probabilities(
+    sizes: Mapping[str, int], exponent: float, divide: Mapping[str, float] | None = None
+) -> dict[str, float]:
+    """p_i proportional to N_i ^ exponent / d_i: 1 by size, 0 even (Stickland and Murray 2019, section 3).
+
+    Dividing is "My PAL BERT"'s (section 5.3), which draws SNLI a tenth as often; d_i is 1 where nothing is given.
+    """
+    weights = {task: float(size) ** exponent / (divide or {}).get(task, 1.0) for task, size in sizes.items()}
     total = sum(weights.values())
     return {task: weight / total for task, weight in weights.items()}
 

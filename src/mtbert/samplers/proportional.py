@@ -9,16 +9,16 @@ Prefer `square_root` or `annealed` where one set is so large that the others har
 
 import numpy as np
 
-from mtbert.samplers.base import Group, Plan, draw, task_probabilities
-from mtbert.settings import NoOptions
+from mtbert.samplers.base import Group, RandomSettings, Sampler, draw, task_probabilities
 
 
-class Proportional:
+class Settings(RandomSettings):
+    """Section `proportional`."""
+
+
+class Proportional(Sampler):
     """Each step draws one task with p_i proportional to N_i."""
-
-    def __init__(self, settings: NoOptions, plan: Plan) -> None:
-        self.plan = plan
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
         """One task a step."""
-        return draw(task_probabilities(self.plan.sizes, 1.0), self.plan.steps, generator)
+        return draw(task_probabilities(self.plan.sizes, 1.0, self.settings.divide), self.steps, generator)

@@ -12,18 +12,14 @@ Prefer `proportional` or `annealed` where sizes differ so much that the small se
 
 import numpy as np
 
-from mtbert.samplers.base import Group, Plan
-from mtbert.settings import NoOptions
+from mtbert.samplers.base import Group, Sampler
 
 
-class RoundRobin:
+class RoundRobin(Sampler):
     """The tasks take turns, in the order that params.yaml lists them."""
-
-    def __init__(self, settings: NoOptions, plan: Plan) -> None:
-        self.plan = plan
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
         """Nothing is drawn: the generator stays untouched."""
         tasks = list(self.plan.sizes)
-        first = (epoch - 1) * self.plan.steps
-        return [(tasks[step % len(tasks)],) for step in range(first, first + self.plan.steps)]
+        first = (epoch - 1) * self.steps
+        return [(tasks[step % len(tasks)],) for step in range(first, first + self.steps)]

@@ -10,16 +10,16 @@ other.
 
 import numpy as np
 
-from mtbert.samplers.base import Group, Plan, draw, task_probabilities
-from mtbert.settings import NoOptions
+from mtbert.samplers.base import Group, RandomSettings, Sampler, draw, task_probabilities
 
 
-class SquareRoot:
+class Settings(RandomSettings):
+    """Section `square_root`."""
+
+
+class SquareRoot(Sampler):
     """Each step draws one task with p_i proportional to the root of N_i."""
-
-    def __init__(self, settings: NoOptions, plan: Plan) -> None:
-        self.plan = plan
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
         """One task a step."""
-        return draw(task_probabilities(self.plan.sizes, 0.5), self.plan.steps, generator)
+        return draw(task_probabilities(self.plan.sizes, 0.5, self.settings.divide), self.steps, generator)

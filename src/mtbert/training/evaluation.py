@@ -31,11 +31,11 @@ def predict(model: MultitaskModel, examples: Examples, device: torch.device, row
 
 
 def _table(model: MultitaskModel, examples: Examples, outputs: torch.Tensor) -> pd.DataFrame:
-    task, count = examples.task, len(outputs)
+    task, count, head = examples.task, len(outputs), model.head(examples.task.name)
     table = pd.DataFrame({"id": examples.ids[:count], "label": examples.labels[:count]})
     if task.kind == "score":
-        return table.assign(prediction=outputs.squeeze(-1).double().numpy())
-    probabilities = model.head(task.name).log_probabilities(outputs).exp().double().numpy()
+        return table.assign(prediction=head.scores(outputs).double().numpy())
+    probabilities = head.log_probabilities(outputs).exp().double().numpy()
     table["prediction"] = probabilities.argmax(axis=1).astype(float)
     for label, column in enumerate(predictions.probability_columns(task)):
         table[column] = probabilities[:, label]

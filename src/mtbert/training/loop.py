@@ -74,46 +74,50 @@ class Trainer:
         self.model.train()
         for epoch in range(1, phase.settings.epochs + 1):
             generator = seeding.stream(self.seed, "sampler", phase.number, epoch)
-            started = time.perf_counter()
+            started, losses = time.perf_counter(), []
             for group in phase.sampler.groups(epoch, generator):
-                self._step(phase, optimiser, [phase.streams[task].next() for task in group])
+                losses.append(self._step(phase, optimiser, {task: phase.streams[task].next() for task in group}))
                 last = schedule.last_epoch + 1 == phase.steps
                 values = self.history.step(phase.number, self.outcome.steps, float(schedule.get_last_lr()[0]), last)
                 schedule.step()
                 progress.update()
                 if values:
                     progress.set_postfix_str(", ".join(f"{k[5:]} {v:.3f}" for k, v in values.items() if "loss/" in k))
+            phase.schedule.observe(float(np.mean(losses)))
             self.outcome.seconds += time.perf_counter() - started
             self.epochs += 1
             self._evaluate(phase)
 
-    def _step(self, phase: Phase, optimiser: torch.optim.Optimizer, batches: list[Batch]) -> None:
+    def _step(self, phase: Phase, optimiser: torch.optim.Optimizer, batches: dict[str, Batch]) -> float:
+        """One update; the sum of the losses that it went by."""
         self.outcome.steps += 1
-        losses = {batch.task: self._loss(phase, batch.to(self.accelerator.device)) for batch in batches}
+        losses = {name: self._loss(phase, name, batch.to(self.accelerator.device)) for name, batch in batches.items()}
         phase.rule(losses, phase.parameters, self.accelerator.backward)
         norm = torch.nn.utils.clip_grad_norm_(phase.parameters, phase.settings.clip or math.inf)
         if not torch.isfinite(norm):
-            raise TrainingError(self._not_finite("gradient", batches))
+            raise TrainingError(self._not_finite("gradient", batches.values()))
         optimiser.step()
         optimiser.zero_grad()
         for objective in phase.objectives.values():
             objective.after_step()
+        return sum(loss.item() for loss in losses.values())
 
-    def _loss(self, phase: Phase, batch: Batch) -> Tensor:
+    def _loss(self, phase: Phase, name: str, batch: Batch) -> Tensor:
         with self.accelerator.autocast():
             outputs = self.model(batch)
             loss = self.model.loss(batch, outputs)
-            terms = {name: objective.term(batch, outputs) for name, objective in phase.objectives.items()}
-        self.history.loss(batch.task, loss.item(), examples=len(batch))
+            terms = {kind: objective.term(batch, outputs) for kind, objective in phase.objectives.items()}
+        self.history.loss(name, loss.item(), examples=len(batch))
         self.outcome.examples += len(batch)
-        for name, term in terms.items():
-            self.history.loss(f"{name}/{batch.task}", term.item())
+        for kind, term in terms.items():
+            self.history.loss(f"{kind}/{name}", term.item())
             loss = loss + term
+        loss = phase.weighting(name, loss)
         if not torch.isfinite(loss):
             raise TrainingError(self._not_finite("loss", [batch]))
         return loss
 
-    def _not_finite(self, what: str, batches: list[Batch]) -> str:
+    def _not_finite(self, what: str, batches: Iterable[Batch]) -> str:
         where = "; ".join(f"{batch.task}: {', '.join(batch.ids)}" for batch in batches)
         return (
             f"the {what} of step {self.outcome.steps} is not finite, so the weights were left as they were; the batch "
@@ -135,8 +139,3 @@ class Trainer:
         if settings.keep == "best" and mean > self.outcome.score:
             self.outcome.score, self.outcome.epoch = mean, self.epochs
             self.outcome.state = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
-
-
-def steps_per_epoch(sizes: Mapping[str, int], batch_size: int) -> int:
-    """Steps that see as many examples as the tasks have together."""
-    return int(sum(np.ceil(size / batch_size) for size in sizes.values()))

@@ -12,26 +12,27 @@ from mtbert.objectives.base import Objective
 from mtbert.samplers.base import Sampler
 from mtbert.settings import PhaseSettings
 from mtbert.training.schedules import Schedule
+from mtbert.weightings.base import Weighting
 
 
 @dataclass
 class Phase:
-    """What one phase of a run trains, on what, and how; `number` counts from 1."""
+    """What one phase of a run trains, on what, and how; `number` counts from 1, `parameters` are all that it trains."""
 
     number: int
     settings: PhaseSettings
-    steps_per_epoch: int
     parameters: Sequence[nn.Parameter]
     streams: dict[str, Stream]
     sampler: Sampler
     objectives: dict[str, Objective]
+    weighting: Weighting
     rule: GradientRule
     schedule: Schedule
 
     @property
     def steps(self) -> int:
         """Steps of the whole phase."""
-        return self.settings.epochs * self.steps_per_epoch
+        return self.settings.epochs * self.sampler.steps
 
     def optimiser(self) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
         """AdamW over the phase's parameters, and the schedule on it."""

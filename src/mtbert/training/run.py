@@ -84,12 +84,23 @@ def _write_results(
         for task, table in tables.items():
             predictions.write(predictions.path(directory, task, split), table, examples[task].task)
         metrics[split] = evaluation.scores(tables, examples)
+    if settings.run.train_rows:
+        metrics["train"] = _train_scores(parts, accelerator)
     state = {name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()}
     save_file(state, directory / "model.safetensors")
     files.write_yaml(directory / "settings.yaml", {**settings.model_dump(), "seed": parts.seed})
     files.write_json(directory / "metrics.json", metrics)
     history.write(directory / "history.csv")
     return metrics
+
+
+def _train_scores(parts: Parts, accelerator: Accelerator) -> dict[str, float]:
+    """Scores on the first training rows of the variant's own tasks."""
+    examples = {task: parts.examples["train"][task] for task in parts.settings.tasks}
+    device, rows = accelerator.device, parts.settings.run.train_rows
+    with accelerator.autocast():
+        tables = {task: evaluation.predict(parts.model, e, device, rows) for task, e in examples.items()}
+    return evaluation.scores(tables, examples)
 
 
 def _log(outcome: Outcome, started: str, seconds: float, device: str, precision: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Learning-rate schedules: step by step, a factor on the phase's learning rate."""
 
-from typing import Protocol
+import math
+from typing import Any
 
 from pydantic import Field
 
@@ -8,19 +9,22 @@ from mtbert.registry import Registry, Technique
 from mtbert.settings import NoOptions, Section
 
 
-class Schedule(Protocol):
+class Schedule:
     """A factor for each step."""
+
+    def __init__(self, settings: Any) -> None:
+        self.settings = settings
 
     def factor(self, step: int, steps: int) -> float:
         """The factor for step `step` (0, 1, ...) of `steps`."""
-        ...
+        raise NotImplementedError
+
+    def observe(self, loss: float) -> None:
+        """Told of the mean training loss of each epoch when it ends."""
 
 
-class Constant:
+class Constant(Schedule):
     """The learning rate as it is."""
-
-    def __init__(self, settings: NoOptions) -> None:
-        pass
 
     def factor(self, step: int, steps: int) -> float:
         """1."""
@@ -33,19 +37,55 @@ class SlantedTriangularSettings(Section):
     warmup: float = Field(default=0.1, ge=0, lt=1)
 
 
-class SlantedTriangular:
+class SlantedTriangular(Schedule):
     """Linear rise from 0 over the first `warmup` of the steps, then linear fall to 0 at the end.
 
     Source: "Pals for PALs", section 5.3; "My PAL BERT" names it after Howard and Ruder (2018).
     """
 
-    def __init__(self, settings: SlantedTriangularSettings) -> None:
-        self.warmup = settings.warmup
-
     def factor(self, step: int, steps: int) -> float:
         """Rising, then falling."""
-        rise = self.warmup * steps
+        rise = self.settings.warmup * steps
         return step / rise if step < rise else (steps - step) / max(1.0, steps - rise)
+
+
+class ReduceOnPlateauSettings(Section):
+    """Section `reduce_on_plateau`: by what to multiply, after how many epochs that are no better by what share."""
+
+    factor: float = Field(default=0.1, gt=0, lt=1)
+    patience: int = Field(default=1, ge=0)
+    threshold: float = Field(default=1e-4, ge=0)
+
+
+class ReduceOnPlateau(Schedule):
+    """The learning rate falls where the training loss no longer does.
+
+    As torch's ReduceLROnPlateau: after more than `patience` epochs in a row whose loss is not below the best by the
+    share `threshold`, the rate is multiplied by `factor`.
+
+    Source: SlapBERT, section 4.3, which names neither numbers nor the loss. factor and threshold are torch's; torch's
+    patience of 10 could not act in the paper's 10 epochs, so it is 1. It goes by the training loss: going by dev would
+    choose on the scores that are reported.
+    """
+
+    def __init__(self, settings: ReduceOnPlateauSettings) -> None:
+        super().__init__(settings)
+        self.now = 1.0
+        self.best = math.inf
+        self.waited = 0
+
+    def factor(self, step: int, steps: int) -> float:
+        """As the epochs so far have left it."""
+        return self.now
+
+    def observe(self, loss: float) -> None:
+        """Count epochs without progress."""
+        if loss < self.best * (1 - self.settings.threshold):
+            self.best, self.waited = loss, 0
+            return
+        self.waited += 1
+        if self.waited > self.settings.patience:
+            self.now, self.waited = self.now * self.settings.factor, 0
 
 
 SCHEDULES: Registry[Schedule] = Registry(
@@ -53,5 +93,6 @@ SCHEDULES: Registry[Schedule] = Registry(
     {
         "constant": Technique(NoOptions, Constant),
         "slanted_triangular": Technique(SlantedTriangularSettings, SlantedTriangular),
+        "reduce_on_plateau": Technique(ReduceOnPlateauSettings, ReduceOnPlateau),
     },
 )

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from mtbert.data.batches import Batch, Examples, Marks, Stream, batches_by_length, load
-from mtbert.tasks import TASKS
+from mtbert.tasks import REUSES, TASKS
 
 MARKS = Marks(start=101, end=102, padding=0)
 PAIRS = pd.DataFrame(
@@ -191,3 +191,19 @@ def test_in_order_keeps_the_files_order_among_equal_lengths():
 @pytest.mark.parametrize(("most_rows", "expected"), [(3, [[2, 1], [0]]), (9, [[4, 3], [2, 1], [0]])])
 def test_in_order_of_the_first_rows_alone(most_rows: int, expected: list[list[int]]):
     assert [picks.tolist() for picks, _ in singles(5).in_order(size=2, most_rows=most_rows)] == expected
+
+
+def test_a_reused_corpus_has_the_labels_of_the_task_it_serves_and_loses_what_has_none(tmp_path: Path):
+    table = PAIRS.assign(label=[0.0, 1.0, 2.0])  # contradiction, neutral, entailment
+    table.to_parquet(tmp_path / "train.parquet")
+    reuse = REUSES["snli_as_qqp"]
+    examples = load(tmp_path / "train.parquet", TASKS[reuse.serves], "cross", MARKS, 16, reuse.labels)
+    batch = examples.batch([0, 1])
+    assert (batch.task, batch.ids, batch.labels.tolist()) == ("qqp", ("a", "c"), [0.0, 1.0])
+
+
+def test_film_reviews_serve_sentiment_with_their_labels_times_four(tmp_path: Path):
+    SINGLES.assign(label=[1.0, 0.0, 1.0]).to_parquet(tmp_path / "train.parquet")
+    reuse = REUSES["cfimdb_as_sst"]
+    examples = load(tmp_path / "train.parquet", TASKS[reuse.serves], "bi", MARKS, 16, reuse.labels)
+    assert examples.batch([0, 1, 2]).labels.tolist() == [4.0, 0.0, 4.0]

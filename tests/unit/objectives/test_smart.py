@@ -6,8 +6,10 @@ import pytest
 import torch
 from models import small_batch, small_model
 
+from mtbert.heads import HEADS
 from mtbert.objectives import OBJECTIVES
 from mtbert.objectives.smart import project, symmetrised_kl, vector_norm
+from mtbert.tasks import TASKS
 
 
 def smart(model, **options):
@@ -68,6 +70,9 @@ def test_the_ascent_follows_the_formula_in_one_dimension():
 
         def words(self, input_ids):
             return torch.ones(1, 1, 1)
+
+        def head(self, task):
+            return HEADS.build({"name": "linear"}, TASKS[task], 1, 1)
 
         def forward(self, batch, noise=0.0):
             return (self.weight * (self.words(None) + noise)).reshape(1, 1)

@@ -51,8 +51,9 @@ def test_single_task_variants_of_one_row_are_joined_and_a_second_model_stands_ap
 def test_a_joined_row_has_an_overall_and_the_weights_of_all_its_models() -> None:
     parts = [entry("a", tasks=("sst",)), entry("b", tasks=("qqp",)), entry("c", tasks=("sts",))]
     found = [score(part, part.tasks[0], value) for part, value in zip(parts, (0.4, 0.8, 0.6), strict=True)]
-    ((row,),) = [table.rows for table in compare(catalog(*parts), found)]
-    assert {metric: cell.ours for metric, cell in row.cells.items()} == {
+    (table,) = compare(catalog(*parts), found)
+    (row,) = table.rows
+    assert {metric: row.cells[metric].ours for metric in table.metrics} == {
         "sst": 0.4, "qqp": 0.8, "sts": 0.6,
         "overall_raw": pytest.approx(0.6), "overall_normalised": pytest.approx(2 / 3),
     }  # fmt: skip
@@ -71,14 +72,14 @@ def test_mean_and_sample_standard_deviation_over_seeds() -> None:
 def test_why_a_number_is_not_there() -> None:
     pals = entry("pals")
     found = [score(pals, "sst", 0.4), score(pals, "qqp", None)]
-    cells = compare(catalog(pals), found)[0].rows[0].cells
-    assert {metric: cell.status for metric, cell in cells.items()} == {
+    (table,) = compare(catalog(pals), found)
+    assert {metric: table.rows[0].cells[metric].status for metric in table.metrics} == {
         "sst": "run", "qqp": "withheld", "sts": "not scored",
         "overall_raw": "not scored", "overall_normalised": "not scored",
     }  # fmt: skip
     for plan in (catalog(entry("pals", selected=False)), catalog(entry("other", row="Other", selected=False))):
-        cells = compare(plan, [])[0].rows[0].cells
-        assert {cell.status for cell in cells.values()} == {"not run"}
+        (table,) = compare(plan, [])
+        assert {table.rows[0].cells[metric].status for metric in table.metrics} == {"not run"}
 
 
 def test_several_models_of_a_row_are_named_and_rows_of_ones_own_follow_the_published() -> None:
@@ -90,7 +91,7 @@ def test_several_models_of_a_row_are_named_and_rows_of_ones_own_follow_the_publi
     )
     table, own = compare(catalog(*entries), [score(entries[2], "sst", 0.7)])
     assert [row.label for row in table.rows] == ["PALs (pals)", "PALs (idle)", "My PALs"]
-    assert [cell.published for cell in table.rows[2].cells.values()] == [None] * 5
+    assert [cell.published for cell in table.rows[2].cells.values()] == [None] * 6
     assert table.rows[2].cells["sst"].ours == 0.7
     assert (own.name, [row.label for row in own.rows]) == ("own-variants", ["mine"])
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from mtbert.samplers.base import Plan
-from mtbert.samplers.proportional import Proportional
-from mtbert.settings import NoOptions
+from mtbert.samplers.proportional import Proportional, Settings
 
-SAMPLER = Proportional(NoOptions(), Plan(sizes={"a": 100, "b": 1}, epochs=3, steps=20_000))
+SAMPLER = Proportional(Settings(), Plan(sizes={"a": 100, "b": 1}, epochs=3, steps=20_000))
 
 
 @pytest.mark.parametrize("epoch", [1, 3])

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from mtbert.samplers.base import Plan
-from mtbert.samplers.square_root import SquareRoot
-from mtbert.settings import NoOptions
+from mtbert.samplers.square_root import Settings, SquareRoot
 
-SAMPLER = SquareRoot(NoOptions(), Plan(sizes={"a": 100, "b": 1}, epochs=3, steps=20_000))
+SAMPLER = SquareRoot(Settings(), Plan(sizes={"a": 100, "b": 1}, epochs=3, steps=20_000))
 
 
 @pytest.mark.parametrize("epoch", [1, 3])

@@ -20,7 +20,6 @@ from mtbert.errors import TrainingError
 from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS
 from mtbert.training import run
-from mtbert.training.loop import steps_per_epoch
 
 TASKS_HERE = ("sst", "sts")
 
@@ -39,6 +38,7 @@ def settings(**changes) -> VariantSettings:
         "sampler": {"name": "proportional"},
         "gradients": {"name": "total"},
         "schedule": {"name": "constant"},
+        "weighting": {"name": "equal"},
         "trainable": ["encoder", "adapters", "heads"],
         "batch_size": 4,
         "epochs": 2,
@@ -54,6 +54,7 @@ def settings(**changes) -> VariantSettings:
         tasks=list(TASKS_HERE),
         model={
             "adapter": {"name": "pals", "dim": 8, "heads": 2},
+            "connector": {"name": "direct"},
             "pooling": dict.fromkeys(TASKS_HERE, "pooler"),
             "heads": {task: {"name": "linear"} for task in TASKS_HERE},
         },
@@ -79,8 +80,7 @@ def parts(settings: VariantSettings, seed: int) -> run.Parts:
     model = build_model(settings, small_bert(), seed)
     found = {split: {t: examples(t, count) for t in TASKS_HERE} for split, count in (("train", 12), ("dev", 7))}
     found["test"] = {t: examples(t, 5, labelled=False) for t in TASKS_HERE}
-    sizes = {task: len(e) for task, e in found["train"].items()}
-    steps = sum(p.epochs * (p.steps_per_epoch or steps_per_epoch(sizes, p.batch_size)) for p in settings.phases)
+    steps = sum(p.epochs * assembly._sampler(p, found["train"]).steps for p in settings.phases)
     return run.Parts(settings, seed, model, assembly._phases(settings, seed, model, found["train"]), steps, found)
 
 
@@ -183,10 +183,6 @@ def test_smart_leaves_its_mark_in_the_history(tmp_path):
     train(tmp_path, phase={"objectives": [{"name": "smart"}]})
     names = set(pd.read_csv(tmp_path / "run/history.csv")["name"])
     assert names & {"loss/smart/sst", "loss/smart/sts"}
-
-
-def test_steps_of_an_epoch_that_sees_everything():
-    assert steps_per_epoch({"a": 9, "b": 8}, 4) == 3 + 2
 
 
 def test_training_needs_no_mlflow():

@@ -1,0 +1,15 @@
+"""Between encoder and heads: every connector is one line here and one file beside this one."""
+
+from mtbert.connectors import direct, relational, transformer_layer
+from mtbert.connectors.base import Connector
+from mtbert.registry import Registry, Technique
+from mtbert.settings import NoOptions
+
+CONNECTORS: Registry[Connector] = Registry(
+    "connector",
+    {
+        "direct": Technique(NoOptions, direct.Direct),
+        "relational": Technique(relational.Settings, relational.Relational),
+        "transformer_layer": Technique(transformer_layer.Settings, transformer_layer.TransformerLayer),
+    },
+)

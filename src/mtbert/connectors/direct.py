@@ -1,0 +1,18 @@
+"""Direct: heads see what the encoder gives.
+
+Formula: h' = h.
+
+Source: Devlin et al. (2019), section 3.2.
+"""
+
+from collections.abc import Sequence
+
+from mtbert.connectors.base import Connector
+from mtbert.settings import NoOptions
+
+
+class Direct(Connector):
+    """Embeddings as they are."""
+
+    def __init__(self, settings: NoOptions, width: int, tasks: Sequence[str]) -> None:
+        super().__init__(settings, width, tasks, served=())

@@ -1,0 +1,46 @@
+"""Shared transformer layer: an encoder layer over the stacked embeddings of an example's sentences.
+
+What it does: the two embeddings of a pair, as a sequence of two, attend to each other before their head sees them; a
+single sentence is a sequence of one. Shared by all tasks this is ShareBERT; for sts alone, the step before it.
+
+Formula: (h1', h2') = Layer((h1, h2)), one BERT layer: attention and feed-forward, each with LN(x + f(x)).
+
+Source: SlapBERT, sections 4.3 (sts alone) and 4.4 (all tasks); the layer is torch's, with BERT's proportions.
+
+Raises: SettingsError where `heads` does not divide the width, or the variant trains none of `tasks`.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from mtbert.connectors.base import Connector
+from mtbert.errors import SettingsError
+from mtbert.settings import Section, TaskName
+
+
+class Settings(Section):
+    """Section `transformer_layer`: whose embeddings go through it, attention heads, dropout."""
+
+    tasks: Literal["all"] | list[TaskName] = "all"
+    heads: int = Field(default=12, ge=1)
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+
+
+class TransformerLayer(Connector):
+    """One encoder layer for all tasks that it serves."""
+
+    def __init__(self, settings: Settings, width: int, tasks: Sequence[str]) -> None:
+        super().__init__(settings, width, tasks, tasks if settings.tasks == "all" else settings.tasks)
+        if width % settings.heads:
+            raise SettingsError(f"transformer_layer.heads is {settings.heads}, which does not divide the width {width}")
+        self.layer = nn.TransformerEncoderLayer(
+            width, settings.heads, 4 * width, settings.dropout, activation="gelu", batch_first=True
+        )
+
+    def joined(self, embeddings: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """The sentences of an example see one another."""
+        return self.layer(torch.stack(embeddings, dim=1)).unbind(dim=1)  # [batch, sentences, width]

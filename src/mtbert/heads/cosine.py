@@ -1,0 +1,27 @@
+"""Cosine fine-tuning: the cosine of the two sentence embeddings is moved towards the label.
+
+Formula: loss = mean (cos(u, v) - y)^2 with y = (label - lowest) / (highest - lowest); the score is y's inverse of cos.
+
+Source: SlapBERT, section 4.11; the report gives no formula. This is the objective of Reimers and Gurevych (2019),
+section 3, "regression objective function".
+
+Raises: SettingsError for a task without a score, or where the sentences of a pair are not encoded apart.
+"""
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from mtbert.heads.base import PairScoreHead, cosine
+
+
+class CosineHead(PairScoreHead):
+    """cos(u, v) on the labels' range."""
+
+    def forward(self, *embeddings: Tensor) -> Tensor:
+        """Scores [batch, 1]; below the range for embeddings that point apart."""
+        return self.scaled(cosine(*embeddings))
+
+    def loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
+        """Squared error on the cosine's own scale."""
+        extent = self.task.highest - self.task.lowest
+        return F.mse_loss(self.scores(outputs), labels) / extent**2

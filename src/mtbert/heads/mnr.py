@@ -1,0 +1,59 @@
+"""Multiple negatives ranking: of all second sentences in the batch, a sentence's own should be the nearest.
+
+Formula: loss = mean over positive i of -log( exp(s cos(u_i, v_i)) / sum_j exp(s cos(u_i, v_j)) ).
+
+Source: Henderson et al. (2017), section 4, as SlapBERT, section 4.11 names it for STS; the report says neither which
+pairs are positives nor how a score comes of it. Here a pair is positive from `positive` of the labels' range on (4 of 0
+to 5, the report's own "similar"), the others give negatives alone, and the score is the cosine on the labels' range.
+
+Symbols: s `scale`, 20 as in sentence-transformers; u_i, v_i the embeddings of pair i; j all pairs of the batch.
+
+Shapes: outputs [batch, 1 + 2 width]: the score, then both embeddings at length 1.
+
+Mind that labels below `positive` are not learnt from, so that a batch without a positive teaches nothing.
+
+Raises: SettingsError for a task without a score, or where the sentences of a pair are not encoded apart.
+"""
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field
+from torch import Tensor
+
+from mtbert.heads.base import PairScoreHead
+from mtbert.settings import Section
+
+
+class Settings(Section):
+    """Section `mnr`; see the module's symbols."""
+
+    scale: float = Field(default=20.0, gt=0)
+    positive: float = Field(default=0.8, ge=0, le=1)
+
+
+class MnrHead(PairScoreHead):
+    """Ranks the second sentences of a batch."""
+
+    @property
+    def outputs(self) -> int:
+        """The score and two embeddings."""
+        return 1 + self.inputs
+
+    def forward(self, *embeddings: Tensor) -> Tensor:
+        """Score and embeddings [batch, 1 + 2 width]."""
+        first, second = (F.normalize(embedding.float(), dim=-1) for embedding in embeddings)
+        score = self.scaled(((first * second).sum(dim=-1) + 1) / 2)
+        return torch.cat([score, first, second], dim=-1)
+
+    def scores(self, outputs: Tensor) -> Tensor:
+        """The score alone, [batch]."""
+        return outputs[:, 0]
+
+    def loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
+        """Cross entropy of the ranking, over the positive pairs; 0 where there are none."""
+        first, second = outputs[:, 1:].chunk(2, dim=-1)
+        ranking = self.settings.scale * first @ second.T  # [batch, batch]
+        positive = labels >= self.task.lowest + self.settings.positive * (self.task.highest - self.task.lowest)
+        if not positive.any():
+            return ranking.sum() * 0
+        return F.cross_entropy(ranking[positive], positive.nonzero().squeeze(-1))

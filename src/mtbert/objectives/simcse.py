@@ -1,0 +1,53 @@
+"""Unsupervised SimCSE: a sentence seen through two dropout masks should be nearer to itself than to the others.
+
+Formula: term = weight * mean_i -log( exp(cos(z_i, z_i') / tau) / sum_j exp(cos(z_i, z_j') / tau) ).
+
+Source: Gao et al. (2021), section 3, equation 4, as "My PAL BERT", section 4.1 first used it.
+
+Symbols: z_i, z_i' the embeddings of sentence i (or of a pair that is one sequence) under two dropout masks; j all
+sentences of the batch; tau `temperature`, 0.05 as Gao et al. have it.
+
+Shapes: z [rows, width]: of pairs encoded apart, first and second sentences are rows of one matrix.
+
+Mind that without dropout in the encoder (the report has 0.1) the two embeddings are the same, and the term teaches only
+that sentences differ. It costs two passes.
+"""
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field
+from torch import Tensor
+
+from mtbert.objectives.base import Batch, Objective
+from mtbert.settings import Section, TaskName
+
+
+class Settings(Section):
+    """Section `simcse`; see the module's symbols; `tasks`: on whose batches, sts as in the report."""
+
+    weight: float = Field(default=1.0, ge=0)
+    temperature: float = Field(default=0.05, gt=0)
+    tasks: list[TaskName] = ["sts"]
+
+
+def contrast(similarities: Tensor) -> Tensor:
+    """Cross entropy towards the diagonal of [rows, rows]."""
+    return F.cross_entropy(similarities, torch.arange(len(similarities), device=similarities.device))
+
+
+class SimCse(Objective):
+    """Contrast of two dropout masks by cosine."""
+
+    settings: Settings
+
+    def term(self, batch: Batch, outputs: Tensor) -> Tensor:
+        """The weighted contrast on the tasks that it is for; 0 on others."""
+        if batch.task not in self.settings.tasks:
+            return outputs.sum() * 0
+        first, second = (torch.cat(self.model.embeddings(batch)).float() for _ in range(2))  # [rows, width]
+        return self.settings.weight * contrast(self.similarities(first, second))
+
+    def similarities(self, first: Tensor, second: Tensor) -> Tensor:
+        """How alike each row of the one is to each of the other, [rows, rows]."""
+        cosines = F.normalize(first, dim=-1) @ F.normalize(second, dim=-1).T
+        return cosines / self.settings.temperature

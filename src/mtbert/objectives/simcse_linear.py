@@ -1,0 +1,44 @@
+"""Unsupervised SimCSE with a linear layer: like `simcse`, but what is alike is learnt.
+
+Formula: term = weight * mean_i -log softmax_j( (W z_i) . (W z_j') / sqrt(d) )_i.
+
+Source: "My PAL BERT", section 4.1: once pairs were one sequence, the authors replaced the cosine by linear layers and
+cross entropy, and say no more. Here both embeddings go through one linear layer W, as both sentences of a pair share an
+encoder; in-batch negatives stay; the product is divided by the root of the width d, as in attention, in place of a
+temperature.
+
+Symbols: as in `simcse`; W [d, d] is trained with the model and left behind with the phase.
+"""
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from mtbert.objectives.base import MultitaskModel
+from mtbert.objectives.simcse import SimCse
+from mtbert.settings import Section, TaskName
+
+
+class Settings(Section):
+    """Section `simcse_linear`: the term's weight, and on whose batches it is added."""
+
+    weight: float = Field(default=1.0, ge=0)
+    tasks: list[TaskName] = ["sts"]
+
+
+class SimCseLinear(SimCse):
+    """Contrast of two dropout masks behind a linear layer."""
+
+    def __init__(self, settings: Settings, model: MultitaskModel, generator: torch.Generator) -> None:
+        super().__init__(settings, model, generator)
+        width = model.encoder.width
+        fresh = torch.randn(width, width, generator=generator, device=generator.device) * width**-0.5
+        self.weight = nn.Parameter(fresh)
+
+    def parameters(self) -> list[nn.Parameter]:
+        """W."""
+        return [self.weight]
+
+    def similarities(self, first: Tensor, second: Tensor) -> Tensor:
+        """Products behind the layer, [rows, rows]."""
+        return (first @ self.weight.T) @ (second @ self.weight.T).T / first.shape[-1] ** 0.5

@@ -1,0 +1,28 @@
+"""Sequential: all of the first task, then all of the second, and so on, in every epoch.
+
+Formula: task i has B_i steps of an epoch, in the order that params.yaml lists the tasks.
+
+Source: "My PAL BERT", sections 4.1 and 4.2, first of its three orders. Symbols: B_i batches of task i.
+
+Where `training.steps_per_epoch` is set, the tasks share those steps in proportion to B_i: task i's turn ends at
+round(S (B_1 + ... + B_i) / (B_1 + ... + B_T)) of S steps, so the shares are exact but for rounding, and S in all.
+
+Prefer any other: what is learnt first is partly forgotten by the end of the epoch. It is here to be compared with.
+"""
+
+from itertools import accumulate, pairwise
+
+import numpy as np
+
+from mtbert.samplers.base import Group, Sampler
+
+
+class Sequential(Sampler):
+    """One task after the other."""
+
+    def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
+        """Nothing is drawn: the generator stays untouched."""
+        every = sum(self.plan.batches.values())
+        ends = [round(self.steps * seen / every) for seen in accumulate(self.plan.batches.values(), initial=0)]
+        shares = zip(self.plan.batches, pairwise(ends), strict=True)
+        return [(task,) for task, (start, end) in shares for _ in range(start, end)]

@@ -1,0 +1,80 @@
+"""What tasks share between encoder and heads."""
+
+import pytest
+import torch
+from transformers import BertConfig
+from transformers.models.bert.modeling_bert import BertLayer
+
+from mtbert.connectors import CONNECTORS
+from mtbert.connectors.base import Connector
+from mtbert.errors import SettingsError
+
+TASKS = ["sst", "qqp", "sts"]
+H1, H2 = torch.randn(2, 3, 24, generator=torch.Generator().manual_seed(0))
+
+
+def connector(name: str, **options: object) -> Connector:
+    torch.manual_seed(0)
+    return CONNECTORS.build({"name": name, **options}, 24, TASKS).eval()
+
+
+def test_direct_hands_on_the_very_same():
+    assert connector("direct")("sts", (H1, H2))[1] is H2
+
+
+def test_the_relational_layer_is_one_linear_layer_for_both_sentences_and_tasks():
+    layer = connector("relational")
+    weight, bias = layer.layer.weight, layer.layer.bias
+    for task in ("qqp", "sts"):
+        first, second = layer(task, (H1, H2))
+        assert torch.allclose(first, H1 @ weight.T + bias)
+        assert torch.allclose(second, H2 @ weight.T + bias)
+
+
+def test_other_tasks_pass_it_by():
+    assert connector("relational")("sst", (H1,))[0] is H1
+
+
+def test_the_transformer_layer_is_a_bert_layer_over_the_sentences():
+    ours = connector("transformer_layer", dropout=0.0)
+    config = BertConfig(
+        hidden_size=24, num_attention_heads=12, intermediate_size=96, layer_norm_eps=1e-5, attn_implementation="eager"
+    )
+    theirs = BertLayer(config).eval()
+    attention, layer = theirs.attention, ours.layer
+    copies = [
+        (attention.self.query, layer.self_attn.in_proj_weight[:24], layer.self_attn.in_proj_bias[:24]),
+        (attention.self.key, layer.self_attn.in_proj_weight[24:48], layer.self_attn.in_proj_bias[24:48]),
+        (attention.self.value, layer.self_attn.in_proj_weight[48:], layer.self_attn.in_proj_bias[48:]),
+        (attention.output.dense, layer.self_attn.out_proj.weight, layer.self_attn.out_proj.bias),
+        (theirs.intermediate.dense, layer.linear1.weight, layer.linear1.bias),
+        (theirs.output.dense, layer.linear2.weight, layer.linear2.bias),
+    ]
+    with torch.no_grad():
+        for module, weight, bias in copies:
+            module.weight.copy_(weight)
+            module.bias.copy_(bias)
+        expected = theirs(torch.stack([H1, H2], dim=1))
+        expected = expected[0] if isinstance(expected, tuple) else expected
+        assert torch.allclose(torch.stack(ours("qqp", (H1, H2)), dim=1), expected, atol=1e-5)
+
+
+def test_its_number_of_weights():
+    # 4 (d d + d) for attention, d 4d + 4d + 4d d + d for the feed-forward, 2 (d + d) for the norms; d = 24
+    assert sum(p.numel() for p in connector("transformer_layer").parameters()) == 2400 + 4728 + 96
+
+
+def test_it_may_serve_sts_alone():
+    layer = connector("transformer_layer", tasks=["sts"])
+    assert layer("qqp", (H1, H2))[0] is H1
+    assert layer("sts", (H1, H2))[0] is not H1
+
+
+def test_heads_that_do_not_divide_the_width_are_refused():
+    with pytest.raises(SettingsError, match=r"transformer_layer\.heads is 5, which does not divide the width 24"):
+        connector("transformer_layer", heads=5)
+
+
+def test_serving_none_of_the_variants_tasks_is_refused():
+    with pytest.raises(SettingsError, match="serves cfimdb, but the variant trains sst, qqp, sts"):
+        connector("relational", tasks=["cfimdb"])

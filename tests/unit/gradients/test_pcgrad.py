@@ -1,0 +1,69 @@
+"""Gradient surgery on cases worked out by hand, and against the published algorithm in NumPy."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from mtbert.gradients import GRADIENTS
+from mtbert.gradients.pcgrad import project
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def vectors(*rows: list[float]) -> torch.Tensor:
+    return torch.tensor(rows)
+
+
+def test_two_tasks_in_conflict():
+    # (1, 0) . (-1, 1) = -1: (1, 0) + 1/2 (-1, 1) = (1/2, 1/2); (-1, 1) + 1/1 (1, 0) = (0, 1)
+    assert project(vectors([1.0, 0.0], [-1.0, 1.0]), generator()).tolist() == [[0.5, 0.5], [0.0, 1.0]]
+
+
+def test_two_tasks_that_agree_stay_as_they_are():
+    assert project(vectors([1.0, 0.0], [1.0, 1.0]), generator()).tolist() == [[1.0, 0.0], [1.0, 1.0]]
+
+
+def by_the_book(gradients: np.ndarray, orders: list[list[int]]) -> np.ndarray:
+    """Algorithm 1 of Yu et al. (2020), in NumPy, with the order of each task's others given."""
+    found = gradients.copy()
+    for i, order in enumerate(orders):
+        for j in order:
+            if i != j and found[i] @ gradients[j] < 0:
+                found[i] -= (found[i] @ gradients[j]) / (gradients[j] @ gradients[j]) * gradients[j]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_three_tasks_as_in_algorithm_1(seed: int):
+    gradients = torch.randn(3, 4, generator=generator(seed), dtype=torch.float64)
+    same = generator(seed)
+    orders = [torch.randperm(3, generator=same).tolist() for _ in range(3)]
+    expected = by_the_book(gradients.numpy(), orders)
+    assert project(gradients, generator(seed)).numpy() == pytest.approx(expected, abs=1e-12)
+
+
+def test_only_what_tasks_share_is_projected():
+    shared, own, other = (nn.Parameter(torch.tensor([1.0, 1.0])) for _ in range(3))
+    losses = {
+        "sst": (shared * torch.tensor([1.0, 0.0])).sum() + (own * torch.tensor([7.0, 7.0])).sum(),
+        "sts": (shared * torch.tensor([-1.0, 1.0])).sum() + (other * torch.tensor([-9.0, 9.0])).sum(),
+    }
+    GRADIENTS.build({"name": "pcgrad"}, generator())(losses, [shared, own, other], lambda loss: loss.backward())
+    gradients = [parameter.grad.tolist() for parameter in (shared, own, other) if parameter.grad is not None]
+    assert gradients == [[0.5, 1.5], [7.0, 7.0], [-9.0, 9.0]]
+
+
+def test_one_task_alone_is_the_usual_gradient():
+    weight = nn.Parameter(torch.tensor([2.0, -3.0]))
+    GRADIENTS.build({"name": "pcgrad"}, generator())({"sst": weight.square().sum()}, [weight], lambda x: x.backward())
+    assert weight.grad is not None
+    assert weight.grad.tolist() == [4.0, -6.0]
+
+
+def test_a_parameter_that_no_task_reaches_has_no_gradient():
+    reached, left = nn.Parameter(torch.ones(1)), nn.Parameter(torch.ones(1))
+    GRADIENTS.build({"name": "pcgrad"}, generator())({"a": reached.sum()}, [reached, left], lambda x: x.backward())
+    assert left.grad is None

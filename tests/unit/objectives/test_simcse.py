@@ -1,0 +1,70 @@
+"""The same sentence under two dropout masks, in both forms."""
+
+import math
+
+import pytest
+import torch
+from models import small_batch, small_model
+
+from mtbert.objectives import OBJECTIVES
+from mtbert.objectives.base import Objective
+
+
+def objective(name: str, **options: object) -> Objective:
+    model = small_model().train()
+    return OBJECTIVES.build({"name": name, **options}, model, torch.Generator().manual_seed(0))
+
+
+def term(built: Objective, task: str) -> torch.Tensor:
+    batch = small_batch(task)
+    return built.term(batch, built.model(batch))
+
+
+def test_similarity_is_the_cosine_over_the_temperature():
+    first, second = torch.tensor([[2.0, 0.0], [0.0, 3.0]]), torch.tensor([[1.0, 0.0], [1.0, 1.0]])
+    found = objective("simcse", temperature=0.5).similarities(first, second)
+    half = math.sqrt(0.5) / 0.5
+    assert found.flatten().tolist() == pytest.approx([2.0, half, 0.0, half])
+
+
+def test_similarity_behind_the_linear_layer():
+    built = objective("simcse_linear")
+    first, second = torch.randn(2, 3, 24, generator=torch.Generator().manual_seed(1))
+    found = built.similarities(first, second)
+    one = (built.weight @ first[0]) @ (built.weight @ second[2]) / math.sqrt(24)
+    assert found[0, 2].item() == pytest.approx(one.item(), rel=1e-4)
+
+
+def test_the_term_is_the_cross_entropy_towards_oneself():
+    built = objective("simcse")
+    torch.manual_seed(3)
+    found = term(built, "sts").item()
+    torch.manual_seed(3)
+    batch = small_batch("sts")
+    built.model(batch)
+    (first,), (second,) = built.model.embeddings(batch), built.model.embeddings(batch)
+    shares = (torch.cosine_similarity(first[:, None], second[None], dim=-1) / 0.05).softmax(dim=1)
+    assert found == pytest.approx(-shares.diagonal().log().mean().item(), rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["simcse", "simcse_linear"])
+def test_batches_of_other_tasks_are_left_alone(name: str):
+    assert term(objective(name), "sst").item() == 0.0
+    assert term(objective(name, tasks=["sst"]), "sst").item() > 0.0
+
+
+@pytest.mark.parametrize("name", ["simcse", "simcse_linear"])
+def test_the_weight(name: str):
+    torch.manual_seed(5)
+    once = term(objective(name), "sts").item()
+    torch.manual_seed(5)
+    assert term(objective(name, weight=0.0), "sts").item() == 0.0
+    torch.manual_seed(5)
+    assert once > 0.0
+
+
+def test_the_linear_layer_is_trained():
+    built = objective("simcse_linear")
+    term(built, "sts").backward()
+    (weight,) = built.parameters()
+    assert weight.grad.abs().sum() > 0

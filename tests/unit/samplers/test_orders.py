@@ -1,0 +1,75 @@
+"""The samplers that draw nothing, on literal sequences; and what all do with a length that is not set."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from mtbert.samplers import SAMPLERS
+from mtbert.samplers.annealed import Annealed, Settings
+from mtbert.samplers.base import Plan, Sampler, task_probabilities
+
+SIZES = {"sst": 8, "qqp": 12, "sts": 4}
+BATCHES = {"sst": 2, "qqp": 3, "sts": 1}
+
+
+def sampler(name: str, steps: int | None) -> Sampler:
+    return SAMPLERS.build({"name": name}, Plan(SIZES, 2, steps, BATCHES))
+
+
+def order(name: str, steps: int | None, epoch: int = 1) -> list[str]:
+    return ["+".join(group) for group in sampler(name, steps).groups(epoch, np.random.default_rng(0))]
+
+
+@pytest.mark.parametrize("epoch", [1, 2])
+def test_sequential_runs_through_one_task_after_the_other(epoch: int):
+    assert order("sequential", None, epoch) == ["sst", "sst", "qqp", "qqp", "qqp", "sts"]
+
+
+def test_sequential_shares_steps_that_are_set_in_proportion():
+    assert order("sequential", 12) == ["sst"] * 4 + ["qqp"] * 6 + ["sts"] * 2
+    assert order("sequential", 4) == ["sst", "qqp", "qqp", "sts"]
+
+
+@pytest.mark.parametrize("epoch", [1, 2])
+def test_round_robin_ends_with_the_smallest_set(epoch: int):
+    assert order("round_robin_shortest", None, epoch) == ["sst", "qqp", "sts"]
+
+
+def test_round_robin_to_the_shortest_has_no_more_steps_than_set():
+    assert order("round_robin_shortest", 2) == ["sst", "qqp"]
+    assert order("round_robin_shortest", 9) == ["sst", "qqp", "sts"]
+
+
+def test_interleaved_steps_hold_every_task():
+    assert order("interleaved", None) == ["sst+qqp+sts", "sst+qqp+sts"]
+    assert order("interleaved", 3) == ["sst+qqp+sts"] * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [("sequential", 6), ("round_robin", 6), ("proportional", 6), ("square_root", 6), ("annealed", 6),
+     ("round_robin_shortest", 3), ("interleaved", 2)],
+)  # fmt: skip
+def test_steps_of_an_epoch_whose_length_is_not_set(name: str, steps: int):
+    assert sampler(name, None).steps == steps
+    assert len(order(name, None)) == steps
+
+
+@pytest.mark.parametrize("name", list(SAMPLERS))
+def test_a_resumed_run_draws_the_same_second_epoch(name: str):
+    straight = sampler(name, 7)
+    straight.groups(1, np.random.default_rng(1))
+    assert straight.groups(2, np.random.default_rng(2)) == sampler(name, 7).groups(2, np.random.default_rng(2))
+
+
+def test_a_weight_divided_by_ten():
+    assert task_probabilities({"qqp": 90, "snli_as_qqp": 100}, 1.0, {"snli_as_qqp": 10.0}) == {
+        "qqp": pytest.approx(0.9), "snli_as_qqp": pytest.approx(0.1),
+    }  # fmt: skip
+
+
+def test_annealed_sampling_draws_a_divided_task_a_tenth_as_often(shares: Callable):
+    plan = Plan({"qqp": 90, "snli_as_qqp": 100}, 1, 20_000)
+    drawn = Annealed(Settings(divide={"snli_as_qqp": 10.0}), plan).groups(1, np.random.default_rng(0))
+    assert shares(drawn) == pytest.approx({"qqp": 0.9, "snli_as_qqp": 0.1}, abs=0.009)  # four standard deviations

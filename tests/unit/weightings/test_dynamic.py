@@ -1,0 +1,47 @@
+"""Learnt weights of the tasks' losses."""
+
+import math
+
+import pytest
+import torch
+
+from mtbert.settings import NoOptions
+from mtbert.weightings.dynamic import Dynamic
+from mtbert.weightings.equal import Equal
+
+
+def dynamic(**s: float) -> Dynamic:
+    weighting = Dynamic(NoOptions(), ["sst", "sts"])
+    for task, value in s.items():
+        weighting.s[task].data.fill_(value)
+    return weighting
+
+
+def test_at_first_the_loss_is_as_it_was():
+    assert dynamic()("sst", torch.tensor(3.0)).item() == 3.0
+
+
+def test_the_formula():
+    assert dynamic(sst=0.5)("sst", torch.tensor(2.0)).item() == pytest.approx(2 * math.exp(-0.5) + 0.5)
+
+
+def test_each_task_has_its_own():
+    weighting = dynamic(sst=0.5, sts=-1.0)
+    weighting("sts", torch.tensor(2.0)).backward()
+    assert weighting.s["sst"].grad is None
+    assert weighting.s["sts"].grad.item() == pytest.approx(1 - 2 * math.e)  # 1 - exp(-s) l
+
+
+def test_learnt_alone_it_ends_at_the_logarithm_of_the_loss():
+    weighting = dynamic()
+    optimiser = torch.optim.SGD(weighting.parameters(), lr=0.5)
+    for _ in range(200):
+        optimiser.zero_grad()
+        weighting("sst", torch.tensor(2.0)).backward()
+        optimiser.step()
+    assert weighting.s["sst"].item() == pytest.approx(math.log(2.0), abs=1e-5)
+
+
+def test_equal_has_nothing_to_learn():
+    equal = Equal(NoOptions(), ["sst"])
+    assert (equal("sst", torch.tensor(3.0)).item(), list(equal.parameters())) == (3.0, [])
