@@ -178,7 +178,11 @@ def load(
     """
     table = pd.read_parquet(file, columns=["id", "label", "tokens1", "tokens2"])
     if relabelled is not None:
-        table = table.assign(label=table["label"].map(relabelled)).dropna(subset="label").reset_index(drop=True)
+        table = (
+            table.assign(label=table["label"].map(lambda label: relabelled.get(label)))
+            .dropna(subset="label")
+            .reset_index(drop=True)
+        )
     if table.empty:
         raise DataError(f"{file} holds no examples")
     return Examples(table, task, encoding, marks, limit)

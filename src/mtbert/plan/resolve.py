@@ -181,12 +181,16 @@ class _Resolver:
 
     def _fits(self, phase: dict[str, Any]) -> None:
         """A rule for several tasks a step would do nothing, silently, where a step holds one."""
-        rule, sampler = phase.get("gradients"), phase.get("sampler")
-        if rule in GRADIENTS and sampler in SAMPLERS and GRADIENTS[rule].build.several_tasks:
-            fitting = [name for name in SAMPLERS if SAMPLERS[name].build.several_tasks]
-            if sampler not in fitting:
-                self._fault(("training", "gradients"), f"{rule} acts where a step holds several tasks, but the steps "
-                            f"of sampler {sampler} hold one; allowed with it: {', '.join(fitting)}")  # fmt: skip
+        rule, sampler = str(phase.get("gradients")), str(phase.get("sampler"))
+        if rule not in GRADIENTS or not _several(GRADIENTS, rule):
+            return
+        fitting = [name for name in SAMPLERS if _several(SAMPLERS, name)]
+        if sampler not in fitting:
+            self._fault(
+                ("training", "gradients"),
+                f"{rule} acts where a step holds several tasks, but the steps of sampler {sampler} hold one; allowed "
+                f"with it: {', '.join(fitting)}",
+            )
 
     def _adapts(self) -> bool:
         return bool(self.used & (set(ADAPTERS) - {"none"}))
@@ -237,3 +241,9 @@ class _Resolver:
                 keys = ("training", *keys[2:])
             found.append(Fault(self._origin((*section, *keys)), said))
         return found
+
+
+def _several(registry: Registry[Any], name: str) -> bool:
+    """Whether a technique gives, or is for, steps that hold several tasks."""
+    build: Any = registry[name].build
+    return build.several_tasks
