@@ -1,4 +1,7 @@
-"""Stage `train`: one variant, one seed. Usage: train.py VARIANT SEED [BUILD]"""
+"""Stage `train`: one variant, one seed, on one process or, by torchrun or accelerate launch, on several.
+
+Usage: train.py VARIANT SEED [BUILD]
+"""
 
 import sys
 from pathlib import Path
@@ -8,12 +11,16 @@ from mtbert import errors
 if __name__ == "__main__":
     with errors.shown_plainly():
         from mtbert import assembly
+        from mtbert.data.batches import Share
         from mtbert.training import run
 
         variant, seed = sys.argv[1], int(sys.argv[2])
         build = Path(sys.argv[3] if len(sys.argv) > 3 else "build")
         settings = assembly.read_settings(build / "plan" / f"{variant}.yaml")
         parts = assembly.assemble(settings, seed, build)
-        print(f"{variant}, seed {seed}: {parts.steps} steps on {', '.join(settings.tasks)}")
+        first = Share.here().rank == 0
+        if first:
+            print(f"{variant}, seed {seed}: {parts.steps} steps on {', '.join(settings.tasks)}")
         metrics = run.train(parts, build / "runs" / variant / str(seed), build / "logs" / variant / str(seed))
-        print("dev: " + ", ".join(f"{name} {score:.3f}" for name, score in metrics["dev"].items()))
+        if first:
+            print("dev: " + ", ".join(f"{name} {score:.3f}" for name, score in metrics["dev"].items()))

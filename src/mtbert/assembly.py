@@ -14,7 +14,7 @@ from mtbert.adapters import ADAPTERS
 from mtbert.adapters.base import Shape
 from mtbert.connectors import CONNECTORS
 from mtbert.data import batches
-from mtbert.data.batches import Examples, Marks, Stream
+from mtbert.data.batches import Examples, Marks, Share, Stream
 from mtbert.encoder import loading
 from mtbert.encoder.bert import Encoder
 from mtbert.errors import DataError, EncoderError, SettingsError, in_words
@@ -28,6 +28,7 @@ from mtbert.samplers import SAMPLERS
 from mtbert.samplers.base import Plan, Sampler
 from mtbert.settings import PhaseSettings, VariantSettings
 from mtbert.tasks import REUSES, SPLITS, TASKS, Split
+from mtbert.training import processes
 from mtbert.training.phases import Phase
 from mtbert.training.run import Parts, device_and_precision
 from mtbert.training.schedules import SCHEDULES
@@ -128,11 +129,12 @@ def _phase(
 ) -> Phase:
     device, _ = device_and_precision(settings)
     streams = {
-        task: Stream(train[task], _batch_size(phase, task), seeding.derive(seed, number)) for task in phase.tasks
+        task: Stream(train[task], _batch_size(phase, task), seeding.derive(seed, number), Share.here())
+        for task in phase.tasks
     }
     trained = model.train_only(phase.trainable, phase.frozen)
     objectives = {
-        choice["name"]: _objective(choice, model, seeding.derive(seed, "noise", number), device)
+        choice["name"]: _objective(choice, model, seeding.derive(seed, "noise", number, *processes.purpose()), device)
         for choice in phase.objectives
     }
     weighting = WEIGHTINGS.build(phase.weighting, phase.tasks).to(device)
@@ -156,7 +158,8 @@ def _objective(choice: dict[str, Any], model: MultitaskModel, seed: int, device:
 
 def _sampler(phase: PhaseSettings, train: Mapping[str, Examples]) -> Sampler:
     sizes = {task: len(train[task]) for task in phase.tasks}
-    batches = {task: -(-size // _batch_size(phase, task)) for task, size in sizes.items()}
+    count = Share.here().count
+    batches = {task: -(-size // (_batch_size(phase, task) * count)) for task, size in sizes.items()}
     return SAMPLERS.build(phase.sampler, Plan(sizes, phase.epochs, phase.steps_per_epoch, batches))
 
 

@@ -4,6 +4,7 @@ Legend: batch examples of a step; rows sequences (as many as examples, or twice 
 first sentences, then all second ones); tokens the longest sequence of the batch.
 """
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,10 +24,26 @@ POOL = 50  # batches among which examples are sorted by length: enough for littl
 
 
 @dataclass(frozen=True)
+class Share:
+    """Which part of every batch is this process's: number `rank` (0, 1, ...) of `count` that train one model."""
+
+    rank: int = 0
+    count: int = 1
+
+    @classmethod
+    def here(cls) -> "Share":
+        """As torchrun and accelerate launch tell it; all, where nothing launched this process beside others."""
+        return cls(int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1")))
+
+
+@dataclass(frozen=True)
 class Batch:
     """Examples of one task.
 
     Shapes: input_ids, mask and token_types [rows, tokens] (int64), labels [batch] (float32; NaN where withheld).
+
+    Attributes:
+        weight: by what to multiply its mean loss, so that the mean over processes is the mean over all their examples.
     """
 
     task: str
@@ -36,6 +53,7 @@ class Batch:
     token_types: Tensor
     labels: Tensor
     sequences: int
+    weight: float = 1.0
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on another device."""
@@ -46,6 +64,7 @@ class Batch:
         return len(self.ids)
 
 
+ALONE = Share()
 Row = tuple[tuple[np.ndarray, int], ...]  # an example's sequences: their ids, and where the second part of each starts
 
 
@@ -128,9 +147,10 @@ class Stream:
     before it. Every example comes once a pass; a pass may end with a smaller batch.
     """
 
-    def __init__(self, examples: Examples, size: int, seed: int) -> None:
+    def __init__(self, examples: Examples, size: int, seed: int, share: Share = ALONE) -> None:
         self.examples = examples
-        self.size = size
+        self.share = share
+        self.size = size * share.count
         self.seed = seed
         self.drawn = 0
         self._current: tuple[int, list[list[int]]] = (-1, [])
@@ -147,7 +167,10 @@ class Stream:
             generator = seeding.stream(self.seed, "order", self.examples.task.name, number)
             self._current = (number, batches_by_length(self.examples.lengths, self.size, generator))
         self.drawn += 1
-        return self.examples.batch(self._current[1][position])
+        picks = self._current[1][position]
+        mine = picks[self.share.rank :: self.share.count] if len(picks) >= self.share.count else picks
+        every = len(picks) if mine is not picks else len(picks) * self.share.count
+        return replace(self.examples.batch(mine), weight=len(mine) * self.share.count / every)
 
 
 def batches_by_length(lengths: np.ndarray, size: int, generator: np.random.Generator) -> list[list[int]]:

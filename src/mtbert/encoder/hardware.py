@@ -1,5 +1,6 @@
 """Which device and which precision to compute in: one rule for pretraining and training."""
 
+import os
 from typing import Literal
 
 import torch
@@ -18,13 +19,19 @@ def device(setting: str) -> torch.device:
     """The device of that setting; auto: CUDA, else Apple's, else the CPU. SettingsError where it is not there."""
     there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if setting == "auto":
-        return torch.device(next(name for name in ("cuda", "mps", "cpu") if there[name]))
+        return _own(next(name for name in ("cuda", "mps", "cpu") if there[name]))
     if setting not in DEVICES:
         raise SettingsError(f"device is {setting!r}; allowed: {', '.join(DEVICES)}")
     if not there[setting]:
         found = ", ".join(name for name in there if there[name])
         raise SettingsError(f"device is {setting}, but this machine has none that torch can use; it has: {found}")
-    return torch.device(setting)
+    return _own(setting)
+
+
+def _own(kind: str) -> torch.device:
+    """Of several GPUs, the one that the launcher gave this process."""
+    local = os.environ.get("LOCAL_RANK")
+    return torch.device(kind, int(local)) if kind == "cuda" and local else torch.device(kind)
 
 
 def precision(setting: str, device: torch.device) -> Literal["bf16", "fp32"]:

@@ -10,7 +10,7 @@ from mtbert.plan.resolve import COLLECTIONS, COMMON, merged, origin
 from mtbert.plan.techniques import NAMES, PRETRAININGS, REGISTRIES
 from mtbert.settings import Name
 
-KNOBS = ("profile", "data_dir", "seeds", "variants")
+KNOBS = ("profile", "data_dir", "seeds", "variants", "launch")
 SECTIONS = (*COMMON, "encoder", "pretrain", *NAMES)
 
 

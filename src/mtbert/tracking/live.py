@@ -28,16 +28,19 @@ class LiveRun:
     Make one early, before the imports that take long: MLflow's own then runs beside them.
     """
 
-    def __init__(self, settings: Mapping[str, Any], seed: int, patience: float = PATIENCE) -> None:
+    def __init__(
+        self, settings: Mapping[str, Any], seed: int, patience: float = PATIENCE, silent: bool = False
+    ) -> None:
         """Start logging a run.
 
         Args:
             settings: the plan file of the variant.
             seed: the run's seed.
             patience: seconds that `finish` and `fail` wait for MLflow at most.
+            silent: log nothing: another process of the same run does.
         """
         self._patience = patience
-        self._writer = _start_writer()
+        self._writer = None if silent else _start_writer()
         self._send({"settings": dict(settings), "seed": seed})
         if self._writer is not None and self._writer.stdin is not None:
             os.set_blocking(self._writer.stdin.fileno(), False)

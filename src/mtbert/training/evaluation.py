@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 
+import accelerate.utils
 import numpy as np
 import pandas as pd
 import torch
 
 from mtbert import metrics, predictions
-from mtbert.data.batches import Examples
+from mtbert.data.batches import Examples, Share
 from mtbert.model import MultitaskModel
 
 BATCH = 128  # without gradients there is room for more than in training
@@ -17,17 +18,20 @@ BATCH = 128  # without gradients there is room for more than in training
 def predict(model: MultitaskModel, examples: Examples, device: torch.device, rows: int | None = None) -> pd.DataFrame:
     """The prediction table of the first `rows` examples (all if None), in the file's order.
 
-    Columns as in `mtbert.predictions`. The model comes back in the mode that it was in.
+    Columns as in `mtbert.predictions`. Of several processes each predicts its share, and all have the whole. The model
+    comes back in the mode that it was in.
     """
     was_training = model.training
     model.eval()
-    picks, outputs = [], []
-    for numbers, batch in examples.in_order(BATCH, rows):
-        picks.append(numbers)
-        outputs.append(model(batch.to(device)).float().cpu())
+    share, count = Share.here(), len(examples) if rows is None else min(rows, len(examples))
+    outputs = torch.zeros(count, model.head(examples.task.name).outputs, device=device)
+    for number, (picks, batch) in enumerate(examples.in_order(BATCH, rows)):
+        if number % share.count == share.rank:
+            outputs[picks] = model(batch.to(device)).float()
     model.train(was_training)
-    order = np.argsort(np.concatenate(picks), kind="stable")
-    return _table(model, examples, torch.cat(outputs)[order])
+    if share.count > 1:  # what another process has predicted is still 0 here
+        outputs = accelerate.utils.reduce(outputs, "sum")
+    return _table(model, examples, outputs.cpu())
 
 
 def _table(model: MultitaskModel, examples: Examples, outputs: torch.Tensor) -> pd.DataFrame:

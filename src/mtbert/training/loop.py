@@ -19,7 +19,7 @@ from mtbert.data.batches import Batch, Examples
 from mtbert.errors import TrainingError
 from mtbert.model import MultitaskModel
 from mtbert.settings import RunSettings
-from mtbert.training import evaluation
+from mtbert.training import evaluation, processes
 from mtbert.training.history import History
 from mtbert.training.phases import Phase
 
@@ -59,8 +59,9 @@ class Trainer:
 
     def run(self, phases: Iterable[Phase], steps: int) -> Outcome:
         """Run the phases (`steps` in all), and leave the model with the weights that are kept."""
-        torch.manual_seed(seeding.derive(self.seed, "dropout"))
-        with tqdm(total=steps, unit="step", mininterval=1.0, dynamic_ncols=True) as progress:
+        torch.manual_seed(seeding.derive(self.seed, "dropout", *processes.purpose()))
+        quiet = not self.accelerator.is_main_process
+        with tqdm(total=steps, unit="step", mininterval=1.0, dynamic_ncols=True, disable=quiet) as progress:
             for phase in phases:
                 self._phase(phase, progress)
         if self.outcome.state:
@@ -92,7 +93,7 @@ class Trainer:
         """One update; the sum of the losses that it went by."""
         self.outcome.steps += 1
         losses = {name: self._loss(phase, name, batch.to(self.accelerator.device)) for name, batch in batches.items()}
-        phase.rule(losses, phase.parameters, self.accelerator.backward)
+        phase.rule(losses, phase.parameters, processes.averaged(self.accelerator, phase.parameters))
         norm = torch.nn.utils.clip_grad_norm_(phase.parameters, phase.settings.clip or math.inf)
         if not torch.isfinite(norm):
             raise TrainingError(self._not_finite("gradient", batches.values()))
@@ -100,19 +101,20 @@ class Trainer:
         optimiser.zero_grad()
         for objective in phase.objectives.values():
             objective.after_step()
-        return sum(loss.item() for loss in losses.values())
+        return sum(processes.mean(self.accelerator, loss) for loss in losses.values())
 
     def _loss(self, phase: Phase, name: str, batch: Batch) -> Tensor:
         with self.accelerator.autocast():
             outputs = self.model(batch)
             loss = self.model.loss(batch, outputs)
             terms = {kind: objective.term(batch, outputs) for kind, objective in phase.objectives.items()}
-        self.history.loss(name, loss.item(), examples=len(batch))
-        self.outcome.examples += len(batch)
+        examples = round(len(batch) * self.accelerator.num_processes / batch.weight)
+        self.history.loss(name, processes.mean(self.accelerator, loss * batch.weight), examples)
+        self.outcome.examples += examples
         for kind, term in terms.items():
-            self.history.loss(f"{kind}/{name}", term.item())
+            self.history.loss(f"{kind}/{name}", processes.mean(self.accelerator, term * batch.weight))
             loss = loss + term
-        loss = phase.weighting(name, loss)
+        loss = phase.weighting(name, loss) * batch.weight
         if not torch.isfinite(loss):
             raise TrainingError(self._not_finite("loss", [batch]))
         return loss

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import torch
 from accelerate import Accelerator
 from safetensors.torch import save_file
 
 from mtbert import files, predictions
-from mtbert.data.batches import Examples
+from mtbert.data.batches import Examples, Share
 from mtbert.encoder import hardware
 from mtbert.model import MultitaskModel
 from mtbert.settings import VariantSettings
-from mtbert.tasks import Split
+from mtbert.tasks import TASKS, Split
 from mtbert.tracking import LiveRun
 from mtbert.training import evaluation, logs
 from mtbert.training.history import History
@@ -46,52 +47,67 @@ def train(parts: Parts, run_directory: Path, logs_directory: Path) -> dict[str, 
     """Train, score and write; returns metrics.json's content. Nothing is left behind where it fails."""
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     clock = time.perf_counter()
-    with LiveRun(parts.settings.model_dump(), parts.seed) as live:  # ends the run in MLflow too where this one fails
+    main = Share.here().rank == 0  # of several processes, the one that writes
+    with LiveRun(parts.settings.model_dump(), parts.seed, silent=not main) as live:  # also ends a run that fails there
         device, precision = device_and_precision(parts.settings)
         accelerator = Accelerator(mixed_precision="bf16" if precision == "bf16" else "no", cpu=device.type == "cpu")
-        parts.model.to(device)
+        parts.model.to(accelerator.device)
         history = History(parts.settings.run.log_every, live.log)
         trainer = Trainer(
             parts.model, parts.settings.run, accelerator, history, parts.examples.get("dev", {}), parts.seed
         )
         outcome = trainer.run(parts.phases, parts.steps)
-        with files.new_directory(run_directory) as directory:
-            metrics = _write_results(directory, parts, outcome, history, accelerator)
-        with files.new_directory(logs_directory) as directory:
-            history.write_speed(directory / "speed.csv")
-            took = time.perf_counter() - clock
-            files.write_json(directory / "run.json", _log(outcome, started, took, str(device), precision))
+        results = _results(parts, outcome, accelerator)
+        if main:
+            with files.new_directory(run_directory) as directory:
+                _write(directory, parts, results, history)
+            with files.new_directory(logs_directory) as directory:
+                history.write_speed(directory / "speed.csv")
+                took = time.perf_counter() - clock
+                files.write_json(directory / "run.json", _log(outcome, started, took, str(device), precision))
+        accelerator.end_training()
         live.finish(run_directory, logs_directory)
-    return metrics
+    return results.metrics
 
 
-def _write_results(
-    directory: Path, parts: Parts, outcome: Outcome, history: History, accelerator: Accelerator
-) -> dict[str, Any]:
-    """Everything in a run's directory; none of it depends on the clock or the host's name."""
-    model, settings = parts.model, parts.settings
+@dataclass
+class Results:
+    """metrics.json's content, and the predictions of each split by task."""
+
+    metrics: dict[str, Any]
+    predictions: dict[str, dict[str, pd.DataFrame]]
+
+
+def _results(parts: Parts, outcome: Outcome, accelerator: Accelerator) -> Results:
+    """What the trained model is, and what it predicts; all processes of a run work on this together."""
     metrics: dict[str, Any] = {
-        "variant": settings.variant,
+        "variant": parts.settings.variant,
         "seed": parts.seed,
         "steps": outcome.steps,
         "epoch": outcome.epoch,
-        "parameters": model.sizes(),
+        "parameters": parts.model.sizes(),
     }
+    predicted: dict[str, dict[str, pd.DataFrame]] = {}
     for split in ("dev", "test"):
         examples = parts.examples.get(split, {})
         with accelerator.autocast():
-            tables = {task: evaluation.predict(model, e, accelerator.device) for task, e in examples.items()}
-        for task, table in tables.items():
-            predictions.write(predictions.path(directory, task, split), table, examples[task].task)
-        metrics[split] = evaluation.scores(tables, examples)
-    if settings.run.train_rows:
+            predicted[split] = {t: evaluation.predict(parts.model, e, accelerator.device) for t, e in examples.items()}
+        metrics[split] = evaluation.scores(predicted[split], examples)
+    if parts.settings.run.train_rows:
         metrics["train"] = _train_scores(parts, accelerator)
-    state = {name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()}
+    return Results(metrics, predicted)
+
+
+def _write(directory: Path, parts: Parts, results: Results, history: History) -> None:
+    """Everything in a run's directory; none of it depends on the clock or the host's name."""
+    for split, tables in results.predictions.items():
+        for task, table in tables.items():
+            predictions.write(predictions.path(directory, task, split), table, TASKS[task])  # type: ignore[arg-type]
+    state = {name: value.detach().cpu().contiguous() for name, value in parts.model.state_dict().items()}
     save_file(state, directory / "model.safetensors")
-    files.write_yaml(directory / "settings.yaml", {**settings.model_dump(), "seed": parts.seed})
-    files.write_json(directory / "metrics.json", metrics)
+    files.write_yaml(directory / "settings.yaml", {**parts.settings.model_dump(), "seed": parts.seed})
+    files.write_json(directory / "metrics.json", results.metrics)
     history.write(directory / "history.csv")
-    return metrics
 
 
 def _train_scores(parts: Parts, accelerator: Accelerator) -> dict[str, float]:

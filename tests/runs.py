@@ -1,0 +1,63 @@
+"""Small trainings that several tests share."""
+
+import numpy as np
+import pandas as pd
+from models import small_bert
+
+from mtbert import assembly
+from mtbert.data.batches import Examples, Marks
+from mtbert.settings import VariantSettings
+from mtbert.tasks import TASKS
+from mtbert.training import run
+
+TASKS_HERE = ("sst", "sts")
+
+
+def settings(**changes) -> VariantSettings:
+    phase = {
+        "tasks": list(TASKS_HERE),
+        "sampler": {"name": "proportional"},
+        "gradients": {"name": "total"},
+        "schedule": {"name": "constant"},
+        "weighting": {"name": "equal"},
+        "trainable": ["encoder", "adapters", "heads"],
+        "batch_size": 4,
+        "epochs": 2,
+        "steps_per_epoch": 3,
+        "learning_rate": 1e-3,
+    }
+    run_section = {"device": "cpu", "precision": "fp32", "log_every": 2}
+    return VariantSettings(
+        variant="small",
+        paper="none",
+        row="none",
+        profile="test",
+        tasks=list(TASKS_HERE),
+        model={
+            "adapter": {"name": "pals", "dim": 8, "heads": 2},
+            "connector": {"name": "direct"},
+            "pooling": dict.fromkeys(TASKS_HERE, "pooler"),
+            "heads": {task: {"name": "linear"} for task in TASKS_HERE},
+        },
+        phases=[phase | changes.pop("phase", {})],
+        run=run_section | changes.pop("run", {}),
+        sources={},
+    )
+
+
+def examples(task: str, count: int, labelled: bool = True) -> Examples:
+    random = np.random.default_rng(len(task) + count)
+    tokens = [random.integers(5, 50, size=random.integers(2, 8)) for _ in range(count)]
+    highest = 4 if task == "sst" else 5
+    labels = random.integers(0, highest + 1, size=count).astype(float) if labelled else np.full(count, np.nan)
+    ids = [f"{task}{n}" for n in range(count)]
+    table = pd.DataFrame({"id": ids, "label": labels, "tokens1": tokens, "tokens2": tokens})
+    return Examples(table, TASKS[task], "cross", Marks(1, 2, 0), 20)
+
+
+def parts(settings: VariantSettings, seed: int) -> run.Parts:
+    model = assembly.build_model(settings, small_bert(), seed)
+    found = {split: {t: examples(t, count) for t in TASKS_HERE} for split, count in (("train", 12), ("dev", 7))}
+    found["test"] = {t: examples(t, 5, labelled=False) for t in TASKS_HERE}
+    steps = sum(p.epochs * assembly._sampler(p, found["train"]).steps for p in settings.phases)
+    return run.Parts(settings, seed, model, assembly._phases(settings, seed, model, found["train"]), steps, found)

@@ -1,0 +1,72 @@
+"""One run on several processes: the same losses, one that writes, no orphan."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+TESTS = Path(__file__).parents[2]
+INTERLEAVED = {
+    "sampler": {"name": "interleaved"}, "gradients": {"name": "pcgrad"}, "weighting": {"name": "dynamic"},
+}  # fmt: skip
+
+
+def command(processes: int, folder: Path, phase: dict) -> list[str]:
+    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+    return [
+        sys.executable,
+        *(launcher if processes > 1 else []),
+        str(TESTS / "worker.py"),
+        str(folder),
+        json.dumps(phase),
+    ]
+
+
+def environment() -> dict[str, str]:
+    paths = os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])
+    return os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
+
+
+def run(processes: int, folder: Path, **phase: object) -> None:
+    subprocess.run(command(processes, folder, phase), env=environment(), check=True, capture_output=True, text=True)
+
+
+def history(folder: Path) -> pd.DataFrame:
+    return pd.read_csv(folder / "run/history.csv", index_col=["phase", "step", "name"])
+
+
+@pytest.mark.parametrize("phase", [{}, INTERLEAVED], ids=["one task a step", "gradient surgery on all tasks"])
+def test_two_processes_at_half_the_batch_are_one_at_the_full_batch(tmp_path: Path, phase: dict):
+    # 12 training examples in batches of 8 make a second batch of 4; 10 make one of 2
+    run(1, tmp_path / "one", **phase, batch_size=8)
+    run(2, tmp_path / "two", **phase, batch_size=4)
+    one, two = history(tmp_path / "one"), history(tmp_path / "two")
+    pd.testing.assert_frame_equal(two, one, atol=1e-5, rtol=0)
+    for split in ("sst-dev", "sts-test"):
+        frames = [pd.read_parquet(tmp_path / name / f"run/predictions/{split}.parquet") for name in ("two", "one")]
+        pd.testing.assert_frame_equal(*frames, atol=1e-4, rtol=0)
+
+
+def children(pid: int) -> list[int]:
+    task = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(child) for child in task.read_text().split()] if task.exists() else []
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds the workers in /proc, which Linux has")
+def test_a_killed_worker_ends_the_job_with_a_clear_error_and_no_orphan(tmp_path: Path):
+    job = subprocess.Popen(command(2, tmp_path, {"epochs": 5000}), env=environment(), stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    while len(workers := children(job.pid)) < 2 and time.monotonic() < until:
+        time.sleep(0.1)
+    os.kill(workers[1], signal.SIGKILL)
+    _, said = job.communicate(timeout=60)
+    assert job.returncode != 0
+    assert "Signal 9 (SIGKILL) received by PID" in said
+    assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
+    assert not (tmp_path / "run").exists()
