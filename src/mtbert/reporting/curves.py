@@ -1,6 +1,7 @@
 """Training loss against steps, one column per variant, small enough for `dvc plots`."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -31,6 +32,14 @@ def losses(build: Path, catalog: Catalog) -> pd.DataFrame:
     runs = {key: binned(history, width) for key, history in histories.items()}
     columns = {e.name: pd.concat([runs[e.name, s] for s in catalog.seeds], axis=1).mean(axis=1) for e in selected}
     return pd.DataFrame(columns).sort_index().round(5).rename_axis("step").reset_index()
+
+
+def task_loss(build: Path, entry: Entry, seeds: Sequence[int], task: str) -> pd.Series:
+    """One task's training loss, averaged within bins of equally many steps and over seeds, by the bins' last steps."""
+    found = [_task_losses(entry, build, seed) for seed in seeds]
+    width = math.ceil(max((max(history["step"], default=1) for history in found), default=1) / POINTS)
+    of_task = [binned(history.loc[history["name"] == f"loss/{task}"], width) for history in found]
+    return pd.concat(of_task, axis=1).mean(axis=1).sort_index()
 
 
 def binned(history: pd.DataFrame, width: int) -> pd.Series:

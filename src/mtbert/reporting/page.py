@@ -9,6 +9,7 @@ import pandas as pd
 from mtbert import files
 from mtbert.reporting import markdown
 from mtbert.reporting.catalog import Catalog
+from mtbert.reporting.pictures import Picture
 from mtbert.reporting.tables import Table
 from mtbert.tasks import SPLITS, TASKS
 
@@ -20,8 +21,10 @@ FILES = (
 CORPORA = [f"{task}/{split}" for task in TASKS for split in SPLITS]
 
 
-def render(build: Path, catalog: Catalog, tables: list[Table], runs: list[dict[str, Any]]) -> str:
-    """The page in Markdown. `runs` comes from `results.runs`."""
+def render(
+    build: Path, catalog: Catalog, tables: list[Table], runs: list[dict[str, Any]], made: Sequence[Picture] = ()
+) -> str:
+    """The page in Markdown. `runs` comes from `results.runs`, `made` from `pictures.write`."""
     sections = [
         f"# Results: profile `{catalog.profile}`",
         f"{again(catalog)}\n\n{FILES}",
@@ -29,11 +32,20 @@ def render(build: Path, catalog: Catalog, tables: list[Table], runs: list[dict[s
             f"{markdown.render(table, catalog)}\nAs numbers: [{table.name}.csv](tables/{table.name}.csv)."
             for table in tables
         ),
+        shown(made),
         ran(runs),
         sbert(build),
         data(build / "data" / "report.json"),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def shown(made: Sequence[Picture]) -> str:
+    """The pictures, one below the other; they show the first seed where they show single runs."""
+    if not made:
+        return ""
+    images = [f"**{picture.title}**\n\n![{picture.title}](pictures/{picture.name}.png)" for picture in made]
+    return "\n\n".join(["## Pictures", *images])
 
 
 def again(catalog: Catalog) -> str:

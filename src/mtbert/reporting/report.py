@@ -6,7 +6,7 @@ import pandas as pd
 
 from mtbert import files
 from mtbert.reporting import catalog as catalogs
-from mtbert.reporting import curves, markdown, page, published, results, submissions, tables, terminal
+from mtbert.reporting import curves, markdown, page, pictures, published, results, submissions, tables, terminal
 
 
 def write(build: Path, directory: Path, submitted: Path) -> str:
@@ -33,7 +33,8 @@ def write(build: Path, directory: Path, submitted: Path) -> str:
         results.wide(build, plan).to_csv(partial / "results.csv", index=False, lineterminator="\n", float_format="%.6f")
         curves.losses(build, plan).to_csv(partial / "curves.csv", index=False, lineterminator="\n")
         files.write_json(partial / "summary.json", results.summary(build, plan))
-        files.write_text(partial / "README.md", page.render(build, plan, found, runs))
+        made = pictures.write(build, plan, partial / "pictures")
+        files.write_text(partial / "README.md", page.render(build, plan, found, runs, made))
     return in_short(found, plan, directory)
 
 

@@ -34,6 +34,23 @@ def predict(model: MultitaskModel, examples: Examples, device: torch.device, row
     return _table(model, examples, outputs.cpu())
 
 
+@torch.no_grad()
+def embed(model: MultitaskModel, examples: Examples, device: torch.device, rows: int) -> np.ndarray:
+    """Embeddings of the first `rows` examples in the file's order, float16 [sentences, rows, width].
+
+    Two sentences where a pair is encoded apart, else one. The model comes back in the mode that it was in.
+    """
+    was_training = model.training
+    model.eval()
+    picks, found = [], []
+    for numbers, batch in examples.in_order(BATCH, rows):
+        picks.append(numbers)
+        found.append(torch.stack(model.embeddings(batch.to(device))).float().cpu().numpy().astype(np.float16))
+    model.train(was_training)
+    order = np.argsort(np.concatenate(picks), kind="stable")
+    return np.concatenate(found, axis=1)[:, order]
+
+
 def _table(model: MultitaskModel, examples: Examples, outputs: torch.Tensor) -> pd.DataFrame:
     task, count, head = examples.task, len(outputs), model.head(examples.task.name)
     table = pd.DataFrame({"id": examples.ids[:count], "label": examples.labels[:count]})

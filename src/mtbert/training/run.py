@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import torch
 from accelerate import Accelerator
+from safetensors import numpy
 from safetensors.torch import save_file
 
 from mtbert import files, predictions
@@ -23,6 +24,8 @@ from mtbert.training import evaluation, logs
 from mtbert.training.history import History
 from mtbert.training.loop import Outcome, Trainer
 from mtbert.training.phases import Phase
+
+EMBEDDED = 1000  # dev rows of each task whose embeddings are kept, for pictures
 
 
 @dataclass
@@ -60,7 +63,7 @@ def train(parts: Parts, run_directory: Path, logs_directory: Path) -> dict[str, 
         results = _results(parts, outcome, accelerator)
         if main:
             with files.new_directory(run_directory) as directory:
-                _write(directory, parts, results, history)
+                _write(directory, parts, results, history, accelerator)
             with files.new_directory(logs_directory) as directory:
                 history.write_speed(directory / "speed.csv")
                 took = time.perf_counter() - clock
@@ -98,11 +101,15 @@ def _results(parts: Parts, outcome: Outcome, accelerator: Accelerator) -> Result
     return Results(metrics, predicted)
 
 
-def _write(directory: Path, parts: Parts, results: Results, history: History) -> None:
+def _write(directory: Path, parts: Parts, results: Results, history: History, accelerator: Accelerator) -> None:
     """Everything in a run's directory; none of it depends on the clock or the host's name."""
     for split, tables in results.predictions.items():
         for task, table in tables.items():
             predictions.write(predictions.path(directory, task, split), table, TASKS[task])  # type: ignore[arg-type]
+    with accelerator.autocast():
+        dev = parts.examples.get("dev", {})
+        embedded = {t: evaluation.embed(parts.model, e, accelerator.device, EMBEDDED) for t, e in dev.items()}
+    numpy.save_file(embedded, directory / "embeddings.safetensors")
     state = {name: value.detach().cpu().contiguous() for name, value in parts.model.state_dict().items()}
     save_file(state, directory / "model.safetensors")
     files.write_yaml(directory / "settings.yaml", {**parts.settings.model_dump(), "seed": parts.seed})

@@ -36,6 +36,7 @@ def test_what_a_run_leaves_behind(tmp_path):
     assert found == [
         "logs/run.json",
         "logs/speed.csv",
+        "run/embeddings.safetensors",
         "run/history.csv",
         "run/metrics.json",
         "run/model.safetensors",
