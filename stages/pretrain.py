@@ -1,17 +1,18 @@
 """Pretrain the encoder: python stages/pretrain.py sbert build/plan/pretrain-sbert.yaml build."""
 
+import importlib
 import os
 import sys
 from pathlib import Path
 
 from mtbert import errors, files
-from mtbert.encoder.sources import SbertSettings
+from mtbert.encoder.sources import PRETRAININGS
 
 
 def main(kind: str, plan: Path, build: Path) -> None:
     """Write build/encoders/KIND; just a card that says so where no selected variant starts from it."""
-    if kind != "sbert":
-        raise errors.SettingsError(f"unknown pretraining {kind!r}; known: sbert")
+    if kind not in PRETRAININGS:
+        raise errors.SettingsError(f"unknown pretraining {kind!r}; known: {', '.join(PRETRAININGS)}")
     settings = files.read_yaml(plan)
     if not settings.pop("needed", True):
         with files.new_directory(build / "encoders" / kind) as partial:
@@ -19,9 +20,7 @@ def main(kind: str, plan: Path, build: Path) -> None:
         return
     # Everything lies here already: keep the libraries from asking the model hub. They read this when imported.
     os.environ["HF_HUB_OFFLINE"] = "1"
-    from mtbert.encoder import sbert
-
-    sbert.pretrain(SbertSettings(**settings), build)
+    importlib.import_module(f"mtbert.encoder.{kind}").pretrain(PRETRAININGS[kind](**settings), build)
 
 
 if __name__ == "__main__":

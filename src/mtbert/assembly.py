@@ -49,7 +49,7 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     """The parts of one run, from the settings and what earlier stages wrote below `build`."""
     encoder = build / "encoders" / settings.model.encoder
     examples = read_examples(settings, build / "data", encoder)
-    model = build_model(settings, loading.load(encoder), seed)
+    model = build_model(settings, loading.load(encoder), seed, _token(encoder, "[MASK]"))
     model.train_only([])  # nothing is trained unless a phase says so
     samplers = [_sampler(phase, examples["train"]) for phase in settings.phases]
     return Parts(
@@ -62,11 +62,11 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     )
 
 
-def build_model(settings: VariantSettings, bert: BertModel, seed: int) -> MultitaskModel:
+def build_model(settings: VariantSettings, bert: BertModel, seed: int, mask_token: int | None = None) -> MultitaskModel:
     """The model with fresh adapters and heads, whose weights the seed decides."""
     torch.manual_seed(seeding.derive(seed, "weights"))
     chosen = settings.model
-    encoder = Encoder(bert, chosen.dropout)
+    encoder = Encoder(bert, chosen.dropout, mask_token)
     shape = Shape(encoder.width, encoder.layers, bert.config.initializer_range)
     adapter = ADAPTERS.build(chosen.adapter, shape, settings.tasks)
     connector = CONNECTORS.build(chosen.connector, encoder.width, settings.tasks)
@@ -104,11 +104,14 @@ def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[
 
 
 def _marks(encoder: Path) -> Marks:
-    tokenizer = Tokenizer.from_file(str(encoder / "tokenizer.json"))
-    ids = [tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]", "[PAD]")]
+    ids = [_token(encoder, token) for token in ("[CLS]", "[SEP]", "[PAD]")]
     if None in ids:
         raise EncoderError(f"{encoder / 'tokenizer.json'} lacks one of [CLS], [SEP] and [PAD], so it is not BERT's")
     return Marks(*(int(number) for number in ids if number is not None))
+
+
+def _token(encoder: Path, token: str) -> int | None:
+    return Tokenizer.from_file(str(encoder / "tokenizer.json")).token_to_id(token)
 
 
 def _phases(

@@ -96,7 +96,7 @@ class ModelSettings(Section):
         heads: per task, from embeddings to predictions and loss.
     """
 
-    encoder: Literal["base", "sbert"] = "base"
+    encoder: Name = "base"
     pair_encoding: Literal["cross", "bi"] = "cross"
     max_tokens: int = Field(default=128, ge=8, le=512)
     dropout: float | None = Field(default=None, ge=0, lt=1)
@@ -113,6 +113,7 @@ class PhaseSettings(Section):
         tasks: the tasks of this phase, and the corpora that are reused for them.
         trainable: the named parts of the model that are trained; see `MultitaskModel.parts`.
         frozen: parts that stay as they are although a part in `trainable` holds them, such as `layer_1`.
+        supervised: whether the tasks' labels are learnt from; if not, the objectives are alone.
         batch_size: examples of one task in a batch.
         batch_sizes: the same for single tasks.
         epochs: how often the sampler starts over, dev is scored and annealing moves on.
@@ -130,6 +131,7 @@ class PhaseSettings(Section):
     schedule: Choice
     trainable: list[PartName]
     frozen: list[PartName] = []
+    supervised: bool = True
     batch_size: int = Field(ge=1)
     batch_sizes: dict[PhaseTask, Annotated[int, Field(ge=1)]] = {}
     epochs: int = Field(ge=1)
@@ -139,6 +141,12 @@ class PhaseSettings(Section):
     eps: float = Field(default=1e-8, gt=0)
     weight_decay: float = Field(default=0.0, ge=0)
     clip: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _something_to_learn(self) -> "PhaseSettings":
+        if not self.supervised and not self.objectives:
+            raise ValueError("supervised is false and objectives is empty, so that nothing would be learnt")
+        return self
 
 
 class VariantSettings(Section):

@@ -230,7 +230,9 @@ def tiny_model() -> MultitaskModel:
     adapter = ADAPTERS.build({"name": "none"}, Shape(24, 1), ["sst", "sts"])
     heads = {task: LinearHead(LinearSettings(dropout=0.0), TASKS[task], 24, 1) for task in ("sst", "sts")}
     connector = CONNECTORS.build({"name": "direct"}, 24, ["sst", "sts"])
-    return MultitaskModel(Encoder(BertModel(config), 0.0), adapter, connector, heads, {"sst": "pooler", "sts": "mean"})
+    return MultitaskModel(
+        Encoder(BertModel(config), 0.0, mask_token=4), adapter, connector, heads, {"sst": "pooler", "sts": "mean"}
+    )
 
 
 def batch(task: str) -> Batch:

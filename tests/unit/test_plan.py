@@ -141,6 +141,10 @@ def test_a_variant_without_phases_is_scored_as_it_starts(tmp_path):
     assert planned(tmp_path, ("variants", ["slap-rand"]))["slap-rand"]["phases"] == []
 
 
+def test_a_phase_that_learns_from_nothing_is_refused(tmp_path):
+    assert "supervised is false and objectives is empty" in faults(tmp_path, ("training.supervised", False))
+
+
 def test_a_part_of_a_paper_with_settings_of_its_own_names_its_preset(tmp_path):
     chosen = planned(tmp_path, ("variants", ["choose-sst-finetune", "choose-zero"]), ("profile", "paper"))
     assert [chosen[name]["phases"][0]["batch_size"] for name in ("choose-sst-finetune", "choose-zero")] == [8, 16]
@@ -158,7 +162,7 @@ def test_every_published_row_has_a_variant_or_a_vote(tmp_path):
     catalog = planned(tmp_path)["catalog"]
     entries = [*catalog["variants"].values(), *catalog["ensembles"].values()]
     answered = {(entry["paper"], row) for entry in entries for row in (entry["row"], *entry.get("also", ()))}
-    assert {(row.paper, row.row) for row in published.load()} == answered
+    assert {(row.paper, row.row) for row in published.load()} <= answered
 
 
 def test_several_phases_each_start_from_the_training_section(tmp_path):

@@ -27,8 +27,9 @@ def layer_output(layer: BertLayer, hidden: Tensor, mask: Tensor, beside: Tensor 
 class Encoder(nn.Module):
     """A BertModel whose layers can have something beside them."""
 
-    def __init__(self, bert: BertModel, dropout: float | None = None) -> None:
+    def __init__(self, bert: BertModel, dropout: float | None = None, mask_token: int | None = None) -> None:
         super().__init__()
+        self.mask_token = mask_token  # id of [MASK], where the tokenizer has one
         self.bert = bert
         self.bert.set_attn_implementation("sdpa")  # takes the same boolean mask as the adapters
         if dropout is not None:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, model_validator
 
-from mtbert.settings import Section
+from mtbert.settings import Section, TaskName
 
 TINY = "tiny"
 
@@ -135,3 +135,47 @@ class SbertSettings(Section):
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     seed: int = Field(default=1, ge=0)
+
+    @property
+    def needs(self) -> list[tuple[str, str]]:
+        """The corpora and splits that it reads."""
+        return [*((corpus, "train") for corpus in self.corpora), ("sts", "dev")]
+
+
+class MlmSettings(Section):
+    """Section `pretrain.mlm`: how the encoder goes on with its masked language model on the tasks' own sentences.
+
+    Attributes:
+        corpora: whose first sentences are used.
+        max_sentences: use that many of the training sentences, and of the dev ones, drawn at random; null for all.
+        share: of the tokens of a sentence that are chosen.
+        batch_size: sentences in a batch.
+        epochs: passes over the sentences.
+        learning_rate: highest rate of AdamW, after the warm-up.
+        warmup: share of the steps over which the rate rises; it then falls linearly to 0.
+        weight_decay: of AdamW.
+        max_tokens: longer sentences are cut.
+        device, precision, seed: as in `pretrain.sbert`.
+    """
+
+    corpora: list[TaskName] = Field(default=["sst", "qqp", "sts"], min_length=1)
+    max_sentences: PositiveInt | None = None
+    share: float = Field(default=0.15, gt=0, lt=1)
+    batch_size: PositiveInt = 32
+    epochs: PositiveInt = 1
+    learning_rate: PositiveFloat = 1e-5
+    warmup: float = Field(default=0.1, ge=0, lt=1)
+    weight_decay: float = Field(default=0.01, ge=0)
+    max_tokens: PositiveInt = 128
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
+    seed: int = Field(default=1, ge=0)
+
+    @property
+    def needs(self) -> list[tuple[str, str]]:
+        """The corpora and splits that it reads."""
+        return [(corpus, split) for corpus in self.corpora for split in ("train", "dev")]
+
+
+# What can be done to the base encoder before any variant trains; each is a module beside this one with `pretrain`.
+PRETRAININGS: dict[str, type[SbertSettings] | type[MlmSettings]] = {"sbert": SbertSettings, "mlm": MlmSettings}

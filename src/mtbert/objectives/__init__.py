@@ -1,6 +1,6 @@
 """Extra loss terms: every objective is one line here and one file beside this one."""
 
-from mtbert.objectives import simcse, simcse_linear, smart
+from mtbert.objectives import masked_language_model, simcse, simcse_linear, smart
 from mtbert.objectives.base import Objective
 from mtbert.registry import Registry, Technique
 
@@ -8,6 +8,7 @@ OBJECTIVES: Registry[Objective] = Registry(
     "objective",
     {
         "smart": Technique(smart.Settings, smart.Smart),
+        "masked_language_model": Technique(masked_language_model.Settings, masked_language_model.MaskedLanguageModel),
         "simcse": Technique(simcse.Settings, simcse.SimCse),
         "simcse_linear": Technique(simcse_linear.Settings, simcse_linear.SimCseLinear),
     },

@@ -3,11 +3,11 @@
 import pydantic
 from pydantic import TypeAdapter
 
-from mtbert.encoder.sources import EncoderSettings
+from mtbert.encoder.sources import PRETRAININGS, EncoderSettings
 from mtbert.errors import faults
 from mtbert.plan.params import Fault, Params, at
 from mtbert.plan.resolve import COLLECTIONS, COMMON, merged, origin
-from mtbert.plan.techniques import NAMES, PRETRAININGS, REGISTRIES
+from mtbert.plan.techniques import NAMES, REGISTRIES
 from mtbert.settings import Name
 
 KNOBS = ("profile", "data_dir", "seeds", "variants", "launch")

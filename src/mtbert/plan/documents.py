@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from mtbert.encoder.sources import SOURCES, EncoderSettings
+from mtbert.encoder.sources import PRETRAININGS, SOURCES, EncoderSettings
 from mtbert.plan.params import Params
 from mtbert.plan.resolve import merged
-from mtbert.plan.techniques import PRETRAININGS
 from mtbert.tasks import corpus
 
 
@@ -52,7 +51,7 @@ def _needs(selected: list[dict[str, Any]], pretrainings: dict[str, dict[str, Any
     needs |= {
         (corpus(entry), "train") for variant in selected for phase in variant["phases"] for entry in phase["tasks"]
     }
-    for settings in pretrainings.values():
-        needs |= {(corpus, "train") for corpus in settings.get("corpora", ())}
-        needs |= {("sts", "dev")} if settings["needed"] else set()
+    for name, document in pretrainings.items():
+        settings = {key: value for key, value in document.items() if key != "needed"}
+        needs |= set(PRETRAININGS[name](**settings).needs) if document["needed"] else set()
     return [list(need) for need in sorted(needs)]

@@ -14,12 +14,13 @@ import mtbert
 from mtbert import files
 from mtbert.adapters import ADAPTERS
 from mtbert.connectors import CONNECTORS
+from mtbert.encoder.sources import PRETRAININGS
 from mtbert.errors import SettingsError, faults
 from mtbert.gradients import GRADIENTS
 from mtbert.heads import HEADS
 from mtbert.objectives import OBJECTIVES
 from mtbert.plan.params import Fault, Params, Place
-from mtbert.plan.techniques import NAMES, PRETRAININGS, REGISTRIES
+from mtbert.plan.techniques import NAMES, REGISTRIES
 from mtbert.registry import Registry
 from mtbert.samplers import SAMPLERS
 from mtbert.settings import VariantSettings
@@ -145,6 +146,9 @@ class _Resolver:
             "heads": {task: self._choice(HEADS, head, ("model", "heads", task)) for task, head in heads.items()},
             "pooling": pooling,
         }
+        if model.get("encoder") not in ("base", *PRETRAININGS):
+            known = ", ".join(["base", *PRETRAININGS])
+            self._fault(("model", "encoder"), f"unknown starting weights {model.get('encoder')!r}; known: {known}")
         if not self.faults:
             self._build_heads(resolved)
         return resolved

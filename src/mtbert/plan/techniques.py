@@ -4,7 +4,6 @@ from typing import Any
 
 from mtbert.adapters import ADAPTERS
 from mtbert.connectors import CONNECTORS
-from mtbert.encoder.sources import SbertSettings
 from mtbert.gradients import GRADIENTS
 from mtbert.heads import HEADS
 from mtbert.objectives import OBJECTIVES
@@ -16,5 +15,4 @@ from mtbert.weightings import WEIGHTINGS
 REGISTRIES: tuple[Registry[Any], ...] = (
     ADAPTERS, CONNECTORS, HEADS, SAMPLERS, OBJECTIVES, WEIGHTINGS, GRADIENTS, SCHEDULES,
 )  # fmt: skip
-PRETRAININGS = {"sbert": SbertSettings}
 NAMES = tuple(name for registry in REGISTRIES for name in registry)

@@ -34,7 +34,7 @@ def render(
         ),
         shown(made),
         ran(runs),
-        sbert(build),
+        *(pretraining(build, name) for name in PRETRAININGS),
         data(build / "data" / "report.json"),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
@@ -105,20 +105,30 @@ def _rounded(value: float | None) -> str:
     return markdown.DASH if value is None else f"{value:,.0f}"
 
 
-def sbert(build: Path) -> str:
-    """What the sentence pretraining changed; empty where no variant of the plan starts from it."""
-    file, settings = build / "encoders" / "sbert" / "metrics.json", build / "plan" / "pretrain-sbert.yaml"
+PRETRAININGS = {  # name: title, what was measured, its keys in metrics.json but for _before and _after, what it read
+    "sbert": (
+        "SBERT pretraining",
+        "Pearson's r between the cosine of two sentence embeddings and the label, on STS-B dev",
+        "sts_dev_pearson", "pairs", "entailment pairs",
+    ),
+    "mlm": (
+        "MLM pretraining", "Loss of the masked language model on the tasks' dev sentences",
+        "mlm_dev_loss", "sentences", "training sentences",
+    ),
+}  # fmt: skip
+
+
+def pretraining(build: Path, name: str) -> str:
+    """What a pretraining changed; empty where no variant of the plan starts from it."""
+    file, settings = build / "encoders" / name / "metrics.json", build / "plan" / f"pretrain-{name}.yaml"
     needed = files.read_yaml(settings).get("needed", True) if settings.is_file() else True
     if not needed or not file.is_file():
         return ""
+    title, measured, key, read, what = PRETRAININGS[name]
     found = files.read_json(file)
-    before, after = (markdown.number(found.get(f"sts_dev_pearson_{when}")) for when in ("before", "after"))
-    return (
-        "## SBERT pretraining\n\n"
-        "Pearson's r between the cosine of two sentence embeddings and the label, on STS-B dev: "
-        f"{before} before, {after} after {_rounded(found.get('steps'))} steps over {_rounded(found.get('pairs'))} "
-        "entailment pairs."
-    )
+    before, after = (markdown.number(found.get(f"{key}_{when}")) for when in ("before", "after"))
+    steps, count = _rounded(found.get("steps")), _rounded(found.get(read))
+    return f"## {title}\n\n{measured}: {before} before, {after} after {steps} steps over {count} {what}."
 
 
 def data(file: Path) -> str:

@@ -111,6 +111,7 @@ class Trainer:
         examples = round(len(batch) * self.accelerator.num_processes / batch.weight)
         self.history.loss(name, processes.mean(self.accelerator, loss * batch.weight), examples)
         self.outcome.examples += examples
+        loss = loss if phase.settings.supervised else 0 * loss
         for kind, term in terms.items():
             self.history.loss(f"{kind}/{name}", processes.mean(self.accelerator, term * batch.weight))
             loss = loss + term

@@ -33,15 +33,15 @@ def test_what_ran_where(make_build: Callable[..., Path]) -> None:
 
 
 def test_sbert_is_reported_where_it_was_needed(tmp_path: Path) -> None:
-    assert page.sbert(tmp_path) == ""
+    assert page.pretraining(tmp_path, "sbert") == ""
     numbers = {"sts_dev_pearson_before": 0.7124, "sts_dev_pearson_after": 0.8, "pairs": 10000, "steps": 313}
     files.write_json(tmp_path / "encoders" / "sbert" / "metrics.json", numbers)
-    assert page.sbert(tmp_path).splitlines()[-1] == (
+    assert page.pretraining(tmp_path, "sbert").splitlines()[-1] == (
         "Pearson's r between the cosine of two sentence embeddings and the label, on STS-B dev: 0.712 before, 0.800 "
         "after 313 steps over 10,000 entailment pairs."
     )
     files.write_yaml(tmp_path / "plan" / "pretrain-sbert.yaml", {"needed": False})
-    assert page.sbert(tmp_path) == ""
+    assert page.pretraining(tmp_path, "sbert") == ""
 
 
 def test_data_checks_are_summed_up(tmp_path: Path) -> None:

@@ -1,0 +1,117 @@
+"""MLM pretraining: the encoder learns the tasks' own language from their training sentences, before any fine-tuning.
+
+What it does: Hugging Face's masked language model and its collator, trained on the first sentence of every training
+example of the tasks.
+
+Formula: mean over the chosen tokens of -log p(token | sentence with 15 % of its tokens hidden).
+
+Source: "MinBERT and PALs", section 4.4; Devlin et al. (2019), section 3.1, task 1.
+
+Raises: EncoderError where the base encoder is not there; DataError where a corpus is not.
+"""
+
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+import torch
+from datasets import Dataset
+from transformers import (
+    AutoTokenizer,
+    BertForMaskedLM,
+    DataCollatorForLanguageModeling,
+    PreTrainedTokenizerBase,
+    Trainer,
+    TrainingArguments,
+)
+
+from mtbert import files, seeding
+from mtbert.data import tokens
+from mtbert.encoder import hardware, loading
+from mtbert.encoder.sources import MlmSettings
+from mtbert.errors import DataError
+
+LOSSES_SHOWN = 20  # how often the loss is printed in the course of the training
+
+
+def pretrain(settings: MlmSettings, build: Path) -> None:
+    """Train `build/encoders/base` on the sentences of `build/data`; write `build/encoders/mlm`, whole or not.
+
+    metrics.json beside it: the loss on the dev sets' sentences before and after, sentences and steps. The pooler stays
+    as it was: the masked language model does not use it.
+    """
+    base, out = build / "encoders" / "base", build / "encoders" / "mlm"
+    card, encoder = loading.card(base), loading.load(base)
+    with loading.quiet():
+        tokenizer = AutoTokenizer.from_pretrained(base)
+    model = BertForMaskedLM(encoder.config)
+    model.bert.embeddings, model.bert.encoder = encoder.embeddings, encoder.encoder
+    model.tie_weights()
+    sets = {split: sentences(build / "data", split, tokenizer, settings) for split in ("train", "dev")}
+    with tempfile.TemporaryDirectory() as scratch:
+        trainer = Trainer(
+            model=model,
+            args=_arguments(settings, len(sets["train"]), scratch),
+            train_dataset=sets["train"],
+            eval_dataset=sets["dev"],
+            data_collator=_collator(tokenizer, settings),
+        )
+        before = _loss(trainer, settings)
+        trainer.train()
+        after = _loss(trainer, settings)
+    with files.new_directory(out) as partial, loading.quiet():
+        encoder.cpu().save_pretrained(partial)
+        loading.save_tokenizer(loading.vocabulary(base), encoder.config.max_position_embeddings, partial)
+        origin = f"{card['name']}, then a masked language model on the sentences of {', '.join(settings.corpora)}"
+        loading.write_card(partial, "mlm", origin, card["note"], encoder)
+        scores = {"mlm_dev_loss_before": before, "mlm_dev_loss_after": after}
+        files.write_json(
+            partial / "metrics.json", {**scores, "sentences": len(sets["train"]), "steps": trainer.state.global_step}
+        )
+
+
+def sentences(data: Path, split: str, tokenizer: PreTrainedTokenizerBase, settings: MlmSettings) -> Dataset:
+    """First sentences of the corpora's split in random order, at most `max_sentences`: column input_ids, with marks."""
+    paths = [data / corpus / f"{split}.parquet" for corpus in settings.corpora]
+    for path in paths:
+        if not path.is_file():
+            raise DataError(f"{path} is missing: the corpus is not in data_dir, or was not preprocessed")
+    pieces = pd.concat([pd.read_parquet(path, columns=["tokens1"])["tokens1"] for path in paths], ignore_index=True)
+    order = seeding.stream(settings.seed, "mlm", split).permutation(len(pieces))[: settings.max_sentences]
+    marks = (tokenizer.cls_token_id, tokenizer.sep_token_id, settings.max_tokens)
+    return Dataset.from_dict({"input_ids": [tokens.single(pieces[pick], *marks)[0] for pick in order]})
+
+
+def _collator(tokenizer: PreTrainedTokenizerBase, settings: MlmSettings) -> DataCollatorForLanguageModeling:
+    seed = seeding.derive(settings.seed, "mlm", "masks") % 2**32
+    return DataCollatorForLanguageModeling(tokenizer, mlm_probability=settings.share, seed=seed)
+
+
+def _loss(trainer: Trainer, settings: MlmSettings) -> float:
+    """Mean loss over the dev sentences, under the same masks each time."""
+    torch.manual_seed(seeding.derive(settings.seed, "mlm", "dev"))
+    trainer.data_collator = _collator(trainer.data_collator.tokenizer, settings)  # type: ignore[attr-defined]
+    return float(trainer.evaluate()["eval_loss"])
+
+
+def _arguments(settings: MlmSettings, count: int, scratch: str) -> TrainingArguments:
+    device = hardware.device(settings.device)
+    steps = settings.epochs * -(-count // settings.batch_size)
+    arguments = TrainingArguments(
+        output_dir=scratch,
+        num_train_epochs=settings.epochs,
+        per_device_train_batch_size=settings.batch_size,
+        per_device_eval_batch_size=settings.batch_size,
+        learning_rate=settings.learning_rate,
+        warmup_steps=round(settings.warmup * steps),
+        weight_decay=settings.weight_decay,
+        seed=seeding.derive(settings.seed, "mlm", "training") % 2**32,  # NumPy takes 32 bits
+        bf16=hardware.precision(settings.precision, device) == "bf16",
+        use_cpu=device.type == "cpu",
+        dataloader_pin_memory=device.type == "cuda",
+        logging_steps=max(1, steps // LOSSES_SHOWN),
+        save_strategy="no",
+        report_to="none",
+    )
+    arguments._n_gpu = min(arguments.n_gpu, 1)
+    return arguments

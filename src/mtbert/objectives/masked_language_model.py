@@ -1,0 +1,88 @@
+"""Masked language model: words of a task's own first sentences are hidden, and to be told from the rest.
+
+Formula: term = weight * mean over chosen tokens of -log p(token | sentence with the chosen tokens hidden); of the
+`share` of tokens that are chosen 80 % become [MASK], 10 % a random token, and 10 % stay.
+
+Source: Devlin et al. (2019), section 3.1, task 1, as "MinBERT and PALs", section 4.4 goes on with it after fine-tuning
+(alone, by `training.supervised: false`). Before fine-tuning it is the `mlm` pretraining.
+
+Shapes: ids [sentences, tokens] of first sentences alone; logits [chosen, vocabulary].
+
+Symbols: p from Hugging Face's prediction head, new at the phase's start, its output weights the encoder's words.
+
+Mind that the encoder is trained as it is, without adapters beside it, as they belong to tasks.
+"""
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field
+from torch import Tensor, nn
+from transformers.models.bert.modeling_bert import BertLMPredictionHead
+
+from mtbert.errors import SettingsError
+from mtbert.objectives.base import Batch, MultitaskModel, Objective
+from mtbert.settings import Section
+
+MASKED, RANDOM = 0.8, 0.1  # shares of the chosen tokens; the rest stays as it is
+
+
+class Settings(Section):
+    """Section `masked_language_model`: the term's weight, and the share of tokens that are chosen."""
+
+    weight: float = Field(default=1.0, ge=0)
+    share: float = Field(default=0.15, gt=0, le=1)
+
+
+class MaskedLanguageModel(Objective):
+    """The term of one model; holds the prediction head."""
+
+    settings: Settings
+
+    def __init__(self, settings: Settings, model: MultitaskModel, generator: torch.Generator) -> None:
+        super().__init__(settings, model, generator)
+        config, words = model.encoder.bert.config, model.encoder.bert.embeddings.word_embeddings.weight
+        if model.encoder.mask_token is None:
+            raise SettingsError("masked_language_model needs a [MASK] token, which the encoder's tokenizer lacks")
+        self.head = BertLMPredictionHead(config).to(words.device)
+        nn.init.normal_(self.head.transform.dense.weight, std=config.initializer_range, generator=generator)
+        nn.init.zeros_(self.head.transform.dense.bias)
+        nn.init.zeros_(self.head.bias)
+        self.head.decoder.bias = self.head.bias
+        self.head.decoder.weight = words
+
+    def parameters(self) -> list[nn.Parameter]:
+        """The head's, but for the words, which are the encoder's."""
+        return [parameter for name, parameter in self.head.named_parameters() if name != "decoder.weight"]
+
+    def term(self, batch: Batch, outputs: Tensor) -> Tensor:
+        """The weighted cross entropy of the chosen tokens; 0 where none was chosen."""
+        ids, mask = first_sentences(batch)
+        chosen = self.choose(mask)
+        if not chosen.any():
+            return outputs.sum() * 0
+        words = self.model.encoder.words(self.hide(ids, chosen))
+        hidden = self.model.encoder(words, torch.zeros_like(ids), mask, lambda *_: None)
+        return self.settings.weight * F.cross_entropy(self.head(hidden[chosen]).float(), ids[chosen])
+
+    def choose(self, mask: Tensor) -> Tensor:
+        """Which tokens are chosen [sentences, tokens]; never the marks at both ends, nor padding."""
+        inner = mask.bool()
+        inner[:, 0] = False
+        inner[torch.arange(len(mask), device=mask.device), mask.sum(dim=1) - 1] = False
+        return inner & (self._uniform(mask) < self.settings.share)
+
+    def hide(self, ids: Tensor, chosen: Tensor) -> Tensor:
+        """The ids with the chosen tokens masked, replaced or left."""
+        how = self._uniform(ids)
+        random = (self._uniform(ids) * self.model.encoder.bert.config.vocab_size).long()
+        hidden = ids.masked_fill(chosen & (how < MASKED), self.model.encoder.mask_token or 0)
+        return torch.where(chosen & (how >= MASKED) & (how < MASKED + RANDOM), random, hidden)
+
+    def _uniform(self, like: Tensor) -> Tensor:
+        return torch.rand(like.shape, generator=self.generator, device=like.device)
+
+
+def first_sentences(batch: Batch) -> tuple[Tensor, Tensor]:
+    """Ids and mask [examples, tokens] of each example's first sentence with its marks."""
+    ids, types, mask = (part[: len(batch)] for part in (batch.input_ids, batch.token_types, batch.mask))
+    return ids, mask * (1 - types)

@@ -1,0 +1,65 @@
+"""MLM pretraining on a handful of sentences."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+from tokenizers import Tokenizer
+
+from mtbert import files
+from mtbert.encoder import loading, mlm
+from mtbert.encoder.sources import EncoderSettings, MlmSettings
+from mtbert.errors import DataError
+
+SETTINGS = MlmSettings(
+    corpora=["sst"], batch_size=4, learning_rate=5e-3, epochs=20, share=0.4, device="cpu", precision="fp32"
+)
+SENTENCES = [f"the {word} film is {word}" for word in ("good", "bad", "long", "short", "old", "new")]
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Path:
+    lines = [f"{n}\tid{n}\t{sentence}\t0\n" for n, sentence in enumerate(SENTENCES)]
+    files.write_text(tmp_path / "data/cs224n/ids-sst-train.csv", "\tid\tsentence\tsentiment\n" + "".join(lines))
+    small = EncoderSettings(width=24, layers=1, heads=2, feed_forward=48, vocabulary=1000, positions=32)
+    base = tmp_path / "build/encoders/base"
+    loading.fetch(small, tmp_path / "data", base)
+    pieces = Tokenizer.from_file(str(base / "tokenizer.json")).encode_batch_fast(SENTENCES, add_special_tokens=False)
+    for split in ("train", "dev"):
+        path = tmp_path / f"build/data/sst/{split}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pd.DataFrame({"tokens1": [encoding.ids for encoding in pieces]}).to_parquet(path)
+    return tmp_path / "build"
+
+
+def test_the_encoder_learns_the_sentences_and_keeps_its_pooler(build: Path):
+    mlm.pretrain(SETTINGS, build)
+    base, trained = loading.load(build / "encoders/base"), loading.load(build / "encoders/mlm")
+    assert torch.equal(base.pooler.dense.weight, trained.pooler.dense.weight)
+    assert not torch.equal(base.embeddings.word_embeddings.weight, trained.embeddings.word_embeddings.weight)
+    metrics = files.read_json(build / "encoders/mlm/metrics.json")
+    assert (metrics["sentences"], metrics["steps"]) == (6, 40)
+    assert metrics["mlm_dev_loss_after"] < 0.7 * metrics["mlm_dev_loss_before"]
+
+
+def test_the_same_seed_gives_the_same_weights(build: Path):
+    for _ in range(2):
+        mlm.pretrain(SETTINGS, build)
+        (build / "encoders/mlm").rename(build / f"encoders/mlm{_}")
+    one, two = (files.sha256(build / f"encoders/mlm{number}/model.safetensors") for number in range(2))
+    assert one == two
+
+
+def test_sentences_are_drawn_and_framed(build: Path):
+    found = mlm.sentences(build / "data", "train", mlm.AutoTokenizer.from_pretrained(build / "encoders/base"),
+                          SETTINGS.model_copy(update={"max_sentences": 2}))  # fmt: skip
+    assert len(found) == 2
+    tokenizer = Tokenizer.from_file(str(build / "encoders/base/tokenizer.json"))
+    start, end = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+    assert {(row[0], row[-1]) for row in found["input_ids"]} == {(start, end)}
+
+
+def test_a_corpus_that_is_not_there_is_named(build: Path):
+    with pytest.raises(DataError, match=r"qqp/train\.parquet is missing"):
+        mlm.pretrain(SETTINGS.model_copy(update={"corpora": ["qqp"]}), build)
