@@ -78,8 +78,9 @@ def sentences(data: Path, split: str, tokenizer: PreTrainedTokenizerBase, settin
             raise DataError(f"{path} is missing: the corpus is not in data_dir, or was not preprocessed")
     pieces = pd.concat([pd.read_parquet(path, columns=["tokens1"])["tokens1"] for path in paths], ignore_index=True)
     order = seeding.stream(settings.seed, "mlm", split).permutation(len(pieces))[: settings.max_sentences]
-    marks = (tokenizer.cls_token_id, tokenizer.sep_token_id, settings.max_tokens)
-    return Dataset.from_dict({"input_ids": [tokens.single(pieces[pick], *marks)[0] for pick in order]})
+    start, end = (int(str(token)) for token in (tokenizer.cls_token_id, tokenizer.sep_token_id))
+    rows = pieces.iloc[order].tolist()
+    return Dataset.from_dict({"input_ids": [tokens.single(row, start, end, settings.max_tokens)[0] for row in rows]})
 
 
 def _collator(tokenizer: PreTrainedTokenizerBase, settings: MlmSettings) -> DataCollatorForLanguageModeling:

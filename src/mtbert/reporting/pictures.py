@@ -8,6 +8,7 @@ and Hinton 2008), which keeps neighbours, not distances: clusters can be read fr
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -171,7 +172,7 @@ def kind_of(labels: np.ndarray, task: str) -> np.ndarray:
 def tsne(points: np.ndarray, dimensions: int) -> np.ndarray:
     """Points [rows, width] to [rows, dimensions]; the same points always give the same picture."""
     perplexity = min(PERPLEXITY, (len(points) - 1) / 3)
-    start = np.random.default_rng(0).normal(scale=1e-4, size=(len(points), dimensions)).astype(np.float32)
+    start: Any = np.random.default_rng(0).normal(scale=1e-4, size=(len(points), dimensions)).astype(np.float32)
     return TSNE(dimensions, perplexity=perplexity, init=start, random_state=0).fit_transform(points)
 
 

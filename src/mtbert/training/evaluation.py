@@ -1,6 +1,7 @@
 """A model's predictions on a whole split, and its scores."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import accelerate.utils
 import numpy as np
@@ -29,9 +30,10 @@ def predict(model: MultitaskModel, examples: Examples, device: torch.device, row
         if number % share.count == share.rank:
             outputs[picks] = model(batch.to(device)).float()
     model.train(was_training)
+    whole: Any = outputs
     if share.count > 1:  # what another process has predicted is still 0 here
-        outputs = accelerate.utils.reduce(outputs, "sum")
-    return _table(model, examples, outputs.cpu())
+        whole = accelerate.utils.reduce(outputs, "sum")
+    return _table(model, examples, whole.cpu())
 
 
 @torch.no_grad()

@@ -6,6 +6,7 @@ back-propagate a step's tasks one by one, and objectives pass batches through th
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -22,7 +23,7 @@ def averaged(accelerator: Accelerator, parameters: Sequence[nn.Parameter]) -> Ca
         if accelerator.num_processes == 1:
             return
         gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-        mean = accelerator.reduce(torch.cat([gradient.flatten() for gradient in gradients]), reduction="mean")
+        mean: Any = accelerator.reduce(torch.cat([gradient.flatten() for gradient in gradients]), reduction="mean")
         parts = mean.split([gradient.numel() for gradient in gradients])
         for gradient, part in zip(gradients, parts, strict=True):
             gradient.copy_(part.view_as(gradient))
@@ -32,7 +33,8 @@ def averaged(accelerator: Accelerator, parameters: Sequence[nn.Parameter]) -> Ca
 
 def mean(accelerator: Accelerator, value: Tensor) -> float:
     """A scalar's mean over processes."""
-    return accelerator.reduce(value.detach(), reduction="mean").item()
+    reduced: Any = accelerator.reduce(value.detach(), reduction="mean")
+    return reduced.item()
 
 
 def purpose() -> tuple[int, ...]:
