@@ -10,6 +10,7 @@ from mtbert.adapters.base import Adapter, Shape
 from mtbert.connectors import CONNECTORS
 from mtbert.data.batches import Batch
 from mtbert.encoder.bert import Encoder
+from mtbert.features import FEATURES
 from mtbert.heads import HEADS
 from mtbert.model import MultitaskModel
 from mtbert.tasks import TASKS
@@ -57,7 +58,8 @@ def small_model(
     built = build_adapter(adapter or {"name": "none"}, encoder, tasks)
     heads = {task: HEADS.build({"name": head, "dropout": 0.0}, TASKS[task], encoder.width, 1) for task in tasks}
     connector = CONNECTORS.build({"name": "direct"}, encoder.width, list(tasks))
-    return MultitaskModel(encoder, built, connector, heads, dict.fromkeys(tasks, "pooler"))
+    features = FEATURES.build({"name": "words"}, encoder.width, ())
+    return MultitaskModel(encoder, features, built, connector, heads, dict.fromkeys(tasks, "pooler"))
 
 
 def build_adapter(choice: dict, encoder: Encoder, tasks: Sequence[str]) -> Adapter:

@@ -35,6 +35,7 @@ def settings(**changes) -> VariantSettings:
         tasks=list(TASKS_HERE),
         model={
             "adapter": {"name": "pals", "dim": 8, "heads": 2},
+            "features": {"name": "words"},
             "connector": {"name": "direct"},
             "pooling": dict.fromkeys(TASKS_HERE, "pooler"),
             "heads": {task: {"name": "linear"} for task in TASKS_HERE},

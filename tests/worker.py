@@ -13,6 +13,7 @@ if __name__ == "__main__":
     model = {
         "dropout": 0.0,
         "adapter": {"name": "pals", "dim": 8, "heads": 2, "dropout": 0.0},
+        "features": {"name": "words"},
         "connector": {"name": "direct"},
         "pooling": dict.fromkeys(TASKS_HERE, "pooler"),
         "heads": {task: {"name": "linear", "dropout": 0.0} for task in TASKS_HERE},

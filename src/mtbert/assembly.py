@@ -1,6 +1,6 @@
 """Settings to ready parts: the one place that knows every kind of technique."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from mtbert.data.batches import Examples, Marks, Share, Stream
 from mtbert.encoder import loading
 from mtbert.encoder.bert import Encoder
 from mtbert.errors import DataError, EncoderError, SettingsError, in_words
+from mtbert.features import FEATURES
 from mtbert.gradients import GRADIENTS
 from mtbert.heads import HEADS
 from mtbert.heads.base import Head
@@ -49,7 +50,7 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     """The parts of one run, from the settings and what earlier stages wrote below `build`."""
     encoder = build / "encoders" / settings.model.encoder
     examples = read_examples(settings, build / "data", encoder)
-    model = build_model(settings, loading.load(encoder), seed, _token(encoder, "[MASK]"))
+    model = build_model(settings, loading.load(encoder), seed, _vocabulary(encoder))
     model.train_only([])  # nothing is trained unless a phase says so
     samplers = [_sampler(phase, examples["train"]) for phase in settings.phases]
     return Parts(
@@ -62,16 +63,20 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     )
 
 
-def build_model(settings: VariantSettings, bert: BertModel, seed: int, mask_token: int | None = None) -> MultitaskModel:
+def build_model(
+    settings: VariantSettings, bert: BertModel, seed: int, vocabulary: Sequence[str] = ()
+) -> MultitaskModel:
     """The model with fresh adapters and heads, whose weights the seed decides."""
     torch.manual_seed(seeding.derive(seed, "weights"))
     chosen = settings.model
+    mask_token = vocabulary.index("[MASK]") if "[MASK]" in vocabulary else None
     encoder = Encoder(bert, chosen.dropout, mask_token)
+    features = FEATURES.build(chosen.features, encoder.width, vocabulary)
     shape = Shape(encoder.width, encoder.layers, bert.config.initializer_range)
     adapter = ADAPTERS.build(chosen.adapter, shape, settings.tasks)
     connector = CONNECTORS.build(chosen.connector, encoder.width, settings.tasks)
     heads = {task: build_head(settings, task, encoder.width) for task in settings.tasks}
-    return MultitaskModel(encoder, adapter, connector, heads, chosen.pooling)
+    return MultitaskModel(encoder, features, adapter, connector, heads, chosen.pooling)
 
 
 def build_head(settings: VariantSettings, name: str, width: int) -> Head:
@@ -104,14 +109,16 @@ def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[
 
 
 def _marks(encoder: Path) -> Marks:
-    ids = [_token(encoder, token) for token in ("[CLS]", "[SEP]", "[PAD]")]
-    if None in ids:
+    vocabulary, names = _vocabulary(encoder), ("[CLS]", "[SEP]", "[PAD]")
+    if not set(names) <= set(vocabulary):
         raise EncoderError(f"{encoder / 'tokenizer.json'} lacks one of [CLS], [SEP] and [PAD], so it is not BERT's")
-    return Marks(*(int(number) for number in ids if number is not None))
+    return Marks(*(vocabulary.index(name) for name in names))
 
 
-def _token(encoder: Path, token: str) -> int | None:
-    return Tokenizer.from_file(str(encoder / "tokenizer.json")).token_to_id(token)
+def _vocabulary(encoder: Path) -> list[str]:
+    """Word pieces by id."""
+    ids = Tokenizer.from_file(str(encoder / "tokenizer.json")).get_vocab()
+    return sorted(ids, key=ids.__getitem__)
 
 
 def _phases(

@@ -1,4 +1,4 @@
-"""The multi-task model: an encoder, an adapter, a connector and one head a task, all handed in."""
+"""The multi-task model: an encoder, features, an adapter, a connector and one head a task, all handed in."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -11,16 +11,18 @@ from mtbert.data.batches import Batch
 from mtbert.encoder.bert import Encoder
 from mtbert.encoder.pooling import pool
 from mtbert.errors import SettingsError
+from mtbert.features.base import Features
 from mtbert.heads.base import Head
 from mtbert.settings import Pooling
 
 
 class MultitaskModel(nn.Module):
-    """One shared encoder, an adapter beside its layers, a connector behind it, a head for each task."""
+    """One shared encoder, features before it, an adapter beside it, a connector behind it; a head for each task."""
 
     def __init__(
         self,
         encoder: Encoder,
+        features: Features,
         adapter: Adapter,
         connector: Connector,
         heads: Mapping[str, Head],
@@ -28,6 +30,7 @@ class MultitaskModel(nn.Module):
     ) -> None:
         super().__init__()
         self.encoder = encoder
+        self.features = features
         self.adapter = adapter
         self.connector = connector
         self.heads = nn.ModuleDict(heads)
@@ -42,7 +45,7 @@ class MultitaskModel(nn.Module):
 
         `noise` [rows, tokens, width] is added to the word embeddings.
         """
-        words = self.encoder.words(batch.input_ids)
+        words = self.features(self.encoder.words(batch.input_ids), batch.input_ids)
         beside = partial(self.adapter, batch.task)
         hidden = self.encoder(words if noise is None else words + noise, batch.token_types, batch.mask, beside)
         pooled = pool(self.pooling[batch.task], self.encoder, hidden, batch.mask)  # [rows, width]
@@ -60,6 +63,7 @@ class MultitaskModel(nn.Module):
         """Parameters by the names that `training.trainable` uses."""
         return {
             **self.encoder.parts(),
+            "features": list(self.features.parameters()),
             "adapters": list(self.adapter.parameters()),
             "connector": list(self.connector.parameters()),
             "heads": list(self.heads.parameters()),

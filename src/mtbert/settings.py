@@ -29,7 +29,7 @@ PhaseTask = Annotated[str, AfterValidator(_known_entry)]  # a task, or a corpus 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
 PARTS = (
     "encoder", "embeddings", "layers", "attention", "feed_forward", "output_norms", "pooler",
-    "adapters", "connector", "heads",
+    "features", "adapters", "connector", "heads",
 )  # fmt: skip
 
 
@@ -90,6 +90,7 @@ class ModelSettings(Section):
         pair_encoding: `cross` puts both sentences of a pair into one sequence; `bi` encodes each on its own.
         max_tokens: longest sequence; longer ones lose tokens from the end of the longer sentence.
         dropout: dropout inside the encoder; null keeps the encoder's own.
+        features: what is added to the word embeddings.
         adapter: the task's own path beside the layers.
         connector: what tasks share between encoder and heads.
         pooling: per task, which embedding of a sequence its head sees.
@@ -100,6 +101,7 @@ class ModelSettings(Section):
     pair_encoding: Literal["cross", "bi"] = "cross"
     max_tokens: int = Field(default=128, ge=8, le=512)
     dropout: float | None = Field(default=None, ge=0, lt=1)
+    features: Choice
     adapter: Choice
     connector: Choice
     pooling: dict[TaskName, Pooling]

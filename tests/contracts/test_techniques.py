@@ -22,6 +22,7 @@ from mtbert.connectors import CONNECTORS
 from mtbert.data.batches import Batch
 from mtbert.encoder.bert import Encoder
 from mtbert.errors import SettingsError
+from mtbert.features import FEATURES
 from mtbert.gradients import GRADIENTS
 from mtbert.heads import HEADS
 from mtbert.heads.base import Head
@@ -39,6 +40,7 @@ from mtbert.training.schedules import SCHEDULES
 from mtbert.weightings import WEIGHTINGS
 
 PACKAGES: dict[str, Registry[Any]] = {
+    "features": FEATURES,
     "adapters": ADAPTERS,
     "connectors": CONNECTORS,
     "heads": HEADS,
@@ -230,8 +232,14 @@ def tiny_model() -> MultitaskModel:
     adapter = ADAPTERS.build({"name": "none"}, Shape(24, 1), ["sst", "sts"])
     heads = {task: LinearHead(LinearSettings(dropout=0.0), TASKS[task], 24, 1) for task in ("sst", "sts")}
     connector = CONNECTORS.build({"name": "direct"}, 24, ["sst", "sts"])
+    features = FEATURES.build({"name": "words"}, 24, ())
     return MultitaskModel(
-        Encoder(BertModel(config), 0.0, mask_token=4), adapter, connector, heads, {"sst": "pooler", "sts": "mean"}
+        Encoder(BertModel(config), 0.0, mask_token=4),
+        features,
+        adapter,
+        connector,
+        heads,
+        {"sst": "pooler", "sts": "mean"},
     )
 
 

@@ -9,6 +9,7 @@ from mtbert.adapters.base import Shape
 from mtbert.connectors import CONNECTORS
 from mtbert.encoder.bert import Encoder
 from mtbert.errors import SettingsError
+from mtbert.features import FEATURES
 from mtbert.heads import HEADS
 from mtbert.model import MultitaskModel
 from mtbert.tasks import TASKS
@@ -81,7 +82,8 @@ def test_bi_encoded_pairs_are_two_embeddings_of_one_encoder():
     adapter = ADAPTERS.build({"name": "none"}, Shape(24, 2), ["sts"])
     heads = {"sts": HEADS.build({"name": "squared_cosine"}, TASKS["sts"], 24, 2)}
     connector = CONNECTORS.build({"name": "direct"}, 24, ["sts"])
-    model = MultitaskModel(encoder, adapter, connector, heads, {"sts": "mean"}).eval()
+    features = FEATURES.build({"name": "words"}, 24, ())
+    model = MultitaskModel(encoder, features, adapter, connector, heads, {"sts": "mean"}).eval()
     batch = small_batch("sts", rows=2, sequences=2)
     first, second = model.embeddings(batch)
     cosine = torch.nn.functional.cosine_similarity(first, second)

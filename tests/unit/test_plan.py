@@ -101,6 +101,8 @@ def test_sources_are_digests_of_the_techniques_used(tmp_path):
         "adapters/pals.py",
         "connectors/base.py",
         "connectors/direct.py",
+        "features/base.py",
+        "features/words.py",
         "gradients/base.py",
         "gradients/total.py",
         "heads/base.py",
@@ -169,7 +171,10 @@ def test_several_phases_each_start_from_the_training_section(tmp_path):
     phases = [{"trainable": ["heads"], "epochs": 1}, {"objectives": ["smart"]}]
     found = planned(tmp_path, ("catalog.pals.phases", phases))["pals"]["phases"]
     assert [phase["epochs"] for phase in found] == [1, 4]
-    assert [phase["trainable"] for phase in found] == [["heads"], ["encoder", "adapters", "connector", "heads"]]
+    assert [phase["trainable"] for phase in found] == [
+        ["heads"],
+        ["encoder", "features", "adapters", "connector", "heads"],
+    ]
     assert [[o["name"] for o in phase["objectives"]] for phase in found] == [[], ["smart"]]
 
 
@@ -194,7 +199,7 @@ def test_several_phases_each_start_from_the_training_section(tmp_path):
             ("catalog.pals.colour", "red"),
             "catalog.pals.colour: unknown key; allowed here: paper, row, also",
         ),
-        (("catalog.pals.uses", ["pals", "magic"]), "catalog.pals.uses.1: unknown technique 'magic'; known: none, pals"),
+        (("catalog.pals.uses", ["pals", "magic"]), "catalog.pals.uses.1: unknown technique 'magic'; known: words, pos"),
         (("catalog.pals.tasks", ["sst", "sstt"]), "unknown task 'sstt'; known: sst, qqp, sts"),
         (("catalog.pals.model", {"heads": {"sts": "squared_cosine"}}), "needs a task of pairs with a yes-or-no label"),
         (("variants", ["palz"]), "variants.0: 'palz' is not in the catalog; there are: bert-sst"),

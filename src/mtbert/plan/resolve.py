@@ -16,6 +16,7 @@ from mtbert.adapters import ADAPTERS
 from mtbert.connectors import CONNECTORS
 from mtbert.encoder.sources import PRETRAININGS
 from mtbert.errors import SettingsError, faults
+from mtbert.features import FEATURES
 from mtbert.gradients import GRADIENTS
 from mtbert.heads import HEADS
 from mtbert.objectives import OBJECTIVES
@@ -113,6 +114,7 @@ class _Resolver:
     def _use(self, model: dict[str, Any], training: dict[str, Any]) -> None:
         """What `uses` is short for."""
         put: dict[str, Callable[[str], None]] = {
+            FEATURES.kind: lambda name: model.update(features=name),
             ADAPTERS.kind: lambda name: model.update(adapter=name),
             CONNECTORS.kind: lambda name: model.update(connector=name),
             OBJECTIVES.kind: lambda name: training.update(objectives=[*training.get("objectives", []), name]),
@@ -141,6 +143,7 @@ class _Resolver:
                     self._fault(("model", key), f"task {task} of variant {self.name} has none")
         resolved = {
             **model,
+            "features": self._choice(FEATURES, model.get("features"), ("model", "features")),
             "adapter": self._choice(ADAPTERS, model.get("adapter"), ("model", "adapter")),
             "connector": self._choice(CONNECTORS, model.get("connector"), ("model", "connector")),
             "heads": {task: self._choice(HEADS, head, ("model", "heads", task)) for task, head in heads.items()},

@@ -4,6 +4,7 @@ from typing import Any
 
 from mtbert.adapters import ADAPTERS
 from mtbert.connectors import CONNECTORS
+from mtbert.features import FEATURES
 from mtbert.gradients import GRADIENTS
 from mtbert.heads import HEADS
 from mtbert.objectives import OBJECTIVES
@@ -13,6 +14,6 @@ from mtbert.training.schedules import SCHEDULES
 from mtbert.weightings import WEIGHTINGS
 
 REGISTRIES: tuple[Registry[Any], ...] = (
-    ADAPTERS, CONNECTORS, HEADS, SAMPLERS, OBJECTIVES, WEIGHTINGS, GRADIENTS, SCHEDULES,
+    FEATURES, ADAPTERS, CONNECTORS, HEADS, SAMPLERS, OBJECTIVES, WEIGHTINGS, GRADIENTS, SCHEDULES,
 )  # fmt: skip
 NAMES = tuple(name for registry in REGISTRIES for name in registry)

@@ -1,0 +1,22 @@
+"""What features are."""
+
+from collections.abc import Sequence
+
+from torch import Tensor, nn
+
+from mtbert.settings import Section
+
+
+class Features(nn.Module):
+    """Something that is known of a token and added to its word embedding.
+
+    Subclasses take (settings, width, vocabulary): the encoder's width, and its word pieces by id.
+    """
+
+    def __init__(self, settings: Section, width: int, vocabulary: Sequence[str]) -> None:
+        super().__init__()
+        self.width = width
+
+    def forward(self, words: Tensor, input_ids: Tensor) -> Tensor:
+        """Word embeddings [rows, tokens, width] of ids [rows, tokens], and what is added."""
+        raise NotImplementedError
