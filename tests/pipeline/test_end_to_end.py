@@ -53,7 +53,8 @@ def test_every_run_has_its_files(project: Project):
     for run in ("bert-sst", "pals", "apart"):
         directory = project.root / "build/runs" / run / "1"
         assert {p.name for p in directory.iterdir()} == {
-            "embeddings.safetensors", "history.csv", "metrics.json", "model.safetensors", "predictions", "settings.yaml",
+            "embeddings.safetensors", "history.csv", "metrics.json", "model.safetensors", "predictions",
+            "settings.yaml",
         }  # fmt: skip
         with safe_open(directory / "model.safetensors", "pt") as weights:
             assert any(name.startswith("encoder.bert.") for name in weights.keys())  # noqa: SIM118
