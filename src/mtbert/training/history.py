@@ -3,7 +3,7 @@
 import csv
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from mtbert import files
@@ -28,12 +28,17 @@ class History:
         self._losses[name].append(value)
         self._examples += examples
 
-    def step(self, phase: int, step: int, learning_rate: float, last: bool = False) -> dict[str, float]:
-        """End a step: every so many of them, and at the `last` of a phase, an entry is made; its values, or nothing."""
+    def step(
+        self, phase: int, step: int, learning_rate: float, last: bool = False, more: Mapping[str, float] | None = None
+    ) -> dict[str, float]:
+        """End a step: every so many of them, and at the `last` of a phase, an entry is made; its values, or nothing.
+
+        `more` holds further values, as they are at this step.
+        """
         if step % self.every and not last:
             return {}
         values = {f"loss/{name}": sum(losses) / len(losses) for name, losses in sorted(self._losses.items())}
-        values["learning_rate"] = learning_rate
+        values |= {"learning_rate": learning_rate, **(more or {})}
         self.add(phase, step, values)
         self._tick(step)
         self._losses.clear()

@@ -79,7 +79,8 @@ class Trainer:
             for group in phase.sampler.groups(epoch, generator):
                 losses.append(self._step(phase, optimiser, {task: phase.streams[task].next() for task in group}))
                 last = schedule.last_epoch + 1 == phase.steps
-                values = self.history.step(phase.number, self.outcome.steps, float(schedule.get_last_lr()[0]), last)
+                rate, more = float(schedule.get_last_lr()[0]), phase.weighting.values()
+                values = self.history.step(phase.number, self.outcome.steps, rate, last, more)
                 schedule.step()
                 progress.update()
                 if values:

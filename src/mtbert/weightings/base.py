@@ -19,3 +19,7 @@ class Weighting(nn.Module):
     def forward(self, task: str, loss: Tensor) -> Tensor:
         """The loss that is trained on, a scalar; `loss` holds the objectives' terms too."""
         raise NotImplementedError
+
+    def values(self) -> dict[str, float]:
+        """What the history should tell of it, such as a learnt weight of each task."""
+        return {}

@@ -28,3 +28,7 @@ class Dynamic(Weighting):
     def forward(self, task: str, loss: Tensor) -> Tensor:
         """exp(-s) loss + s."""
         return torch.exp(-self.s[task]) * loss + self.s[task]
+
+    def values(self) -> dict[str, float]:
+        """s of each task."""
+        return {f"s/{task}": parameter.item() for task, parameter in self.s.items()}

@@ -45,3 +45,8 @@ def test_learnt_alone_it_ends_at_the_logarithm_of_the_loss():
 def test_equal_has_nothing_to_learn():
     equal = Equal(NoOptions(), ["sst"])
     assert (equal("sst", torch.tensor(3.0)).item(), list(equal.parameters())) == (3.0, [])
+
+
+def test_the_history_is_told_what_was_learnt():
+    assert dynamic(sst=0.5, sts=-1.0).values() == {"s/sst": 0.5, "s/sts": -1.0}
+    assert Equal(NoOptions(), ["sst"]).values() == {}
