@@ -20,15 +20,17 @@ import functools
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
-from nltk.tag.perceptron import PerceptronTagger
 from torch import Tensor, nn
 
 from mtbert.errors import SettingsError
 from mtbert.features.base import Features
 from mtbert.settings import Section
+
+if TYPE_CHECKING:  # NLTK takes most of a second to import, and few variants need it
+    from nltk.tag.perceptron import PerceptronTagger
 
 TAGGED = Path(__file__).with_name("tagged.txt")
 CONTINUED = "##"  # how a piece begins that goes on with the word of the one before
@@ -84,8 +86,10 @@ def sentences(file: Path) -> list[list[Word]]:
     return [[(word, tag) for word, _, tag in line] for line in parts]
 
 
-def trained(tagged: list[list[Word]]) -> PerceptronTagger:
+def trained(tagged: list[list[Word]]) -> "PerceptronTagger":
     """NLTK's tagger, trained on these sentences, the same each time."""
+    from nltk.tag.perceptron import PerceptronTagger
+
     state = random.getstate()
     random.seed(0)  # NLTK shuffles the sentences with Python's own generator
     tagger = PerceptronTagger(load=False)
@@ -94,7 +98,9 @@ def trained(tagged: list[list[Word]]) -> PerceptronTagger:
     return tagger
 
 
-def _nltk() -> PerceptronTagger:
+def _nltk() -> "PerceptronTagger":
+    from nltk.tag.perceptron import PerceptronTagger
+
     try:
         return PerceptronTagger()
     except LookupError:

@@ -4,8 +4,8 @@ Formula: task i has B_i steps of an epoch, in the order that params.yaml lists t
 
 Source: "My PAL BERT", sections 4.1 and 4.2, first of its three orders. Symbols: B_i batches of task i.
 
-Where `training.steps_per_epoch` is set, the tasks share those steps in proportion to B_i: task i's turn ends at
-round(S (B_1 + ... + B_i) / (B_1 + ... + B_T)) of S steps, so the shares are exact but for rounding, and S in all.
+Where `training.steps_per_epoch` is set, each task has one of those steps, and the rest is shared in proportion to B_i:
+task i's turn ends at i + round((S - T) (B_1 + ... + B_i) / (B_1 + ... + B_T)) of S steps, with T tasks.
 
 Prefer any other: what is learnt first is partly forgotten by the end of the epoch. It is here to be compared with.
 """
@@ -22,7 +22,11 @@ class Sequential(Sampler):
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
         """Nothing is drawn: the generator stays untouched."""
-        every = sum(self.plan.batches.values())
-        ends = [round(self.steps * seen / every) for seen in accumulate(self.plan.batches.values(), initial=0)]
+        seen = list(accumulate(self.plan.batches.values(), initial=0))
+        if self.plan.steps is None:
+            ends = seen
+        else:
+            rest = max(0, self.steps - len(self.plan.batches))
+            ends = [number + round(rest * batches / seen[-1]) for number, batches in enumerate(seen)]
         shares = zip(self.plan.batches, pairwise(ends), strict=True)
-        return [(task,) for task, (start, end) in shares for _ in range(start, end)]
+        return [(task,) for task, (start, end) in shares for _ in range(start, end)][: self.steps]

@@ -5,7 +5,8 @@ No technique is known here; whatever they are, they were handed in.
 
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -75,26 +76,30 @@ class Trainer:
         self.model.train()
         for epoch in range(1, phase.settings.epochs + 1):
             generator = seeding.stream(self.seed, "sampler", phase.number, epoch)
-            started, losses = time.perf_counter(), []
-            for group in phase.sampler.groups(epoch, generator):
-                losses.append(self._step(phase, optimiser, {task: phase.streams[task].next() for task in group}))
+            started, groups = time.perf_counter(), phase.sampler.groups(epoch, generator)
+            losses: defaultdict[str, list[float]] = defaultdict(list)
+            for number, group in enumerate(groups, start=1):
+                for name, loss in self._step(phase, optimiser, {t: phase.streams[t].next() for t in group}).items():
+                    losses[name].append(loss)
                 last = schedule.last_epoch + 1 == phase.steps
                 rate, more = float(schedule.get_last_lr()[0]), phase.weighting.values()
                 values = self.history.step(phase.number, self.outcome.steps, rate, last, more)
+                if number == len(groups):  # before the schedule moves on to the next epoch's first step
+                    phase.schedule.observe(mean_of_tasks(losses))
                 schedule.step()
                 progress.update()
                 if values:
                     progress.set_postfix_str(", ".join(f"{k[5:]} {v:.3f}" for k, v in values.items() if "loss/" in k))
-            phase.schedule.observe(float(np.mean(losses)))
             self.outcome.seconds += time.perf_counter() - started
             self.epochs += 1
             self._evaluate(phase)
 
-    def _step(self, phase: Phase, optimiser: torch.optim.Optimizer, batches: dict[str, Batch]) -> float:
-        """One update; the sum of the losses that it went by."""
+    def _step(self, phase: Phase, optimiser: torch.optim.Optimizer, batches: dict[str, Batch]) -> dict[str, float]:
+        """One update; the loss of each batch with its terms, before it was weighted."""
         self.outcome.steps += 1
         losses = {name: self._loss(phase, name, batch.to(self.accelerator.device)) for name, batch in batches.items()}
-        phase.rule(losses, phase.parameters, processes.averaged(self.accelerator, phase.parameters))
+        weighted = {name: phase.weighting(name, loss) for name, loss in losses.items()}
+        phase.rule(weighted, phase.parameters, processes.averaged(self.accelerator, phase.parameters))
         norm = torch.nn.utils.clip_grad_norm_(phase.parameters, phase.settings.clip or math.inf)
         if not torch.isfinite(norm):
             raise TrainingError(self._not_finite("gradient", batches.values()))
@@ -102,7 +107,7 @@ class Trainer:
         optimiser.zero_grad()
         for objective in phase.objectives.values():
             objective.after_step()
-        return sum(processes.mean(self.accelerator, loss) for loss in losses.values())
+        return {name: processes.mean(self.accelerator, loss) for name, loss in losses.items()}
 
     def _loss(self, phase: Phase, name: str, batch: Batch) -> Tensor:
         with self.accelerator.autocast():
@@ -116,7 +121,7 @@ class Trainer:
         for kind, term in terms.items():
             self.history.loss(f"{kind}/{name}", processes.mean(self.accelerator, term * batch.weight))
             loss = loss + term
-        loss = phase.weighting(name, loss) * batch.weight
+        loss = loss * batch.weight
         if not torch.isfinite(loss):
             raise TrainingError(self._not_finite("loss", [batch]))
         return loss
@@ -143,3 +148,8 @@ class Trainer:
         if settings.keep == "best" and mean > self.outcome.score:
             self.outcome.score, self.outcome.epoch = mean, self.epochs
             self.outcome.state = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
+
+
+def mean_of_tasks(losses: Mapping[str, Sequence[float]]) -> float:
+    """The mean over tasks of the mean of each one's losses, so that it does not move with how often each was drawn."""
+    return float(np.mean([np.mean(of_task) for of_task in losses.values()]))

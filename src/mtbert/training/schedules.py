@@ -20,7 +20,7 @@ class Schedule:
         raise NotImplementedError
 
     def observe(self, loss: float) -> None:
-        """Told of the mean training loss of each epoch when it ends."""
+        """Told at the end of each epoch of the tasks' training losses in it: the mean over tasks of each one's mean."""
 
 
 class Constant(Schedule):

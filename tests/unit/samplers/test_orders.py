@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from mtbert.errors import SettingsError
 from mtbert.samplers import SAMPLERS
 from mtbert.samplers.annealed import Annealed, Settings
 from mtbert.samplers.base import Plan, Sampler, task_probabilities
@@ -29,6 +30,12 @@ def test_sequential_runs_through_one_task_after_the_other(epoch: int):
 def test_sequential_shares_steps_that_are_set_in_proportion():
     assert order("sequential", 12) == ["sst"] * 4 + ["qqp"] * 6 + ["sts"] * 2
     assert order("sequential", 4) == ["sst", "qqp", "qqp", "sts"]
+
+
+def test_sequential_leaves_no_task_without_a_step():
+    plan = Plan({"sst": 8, "qqp": 1200, "sts": 4}, 1, 10, {"sst": 2, "qqp": 300, "sts": 1})
+    groups = SAMPLERS.build({"name": "sequential"}, plan).groups(1, np.random.default_rng(0))
+    assert [task for (task,) in groups] == ["sst", *["qqp"] * 8, "sts"]
 
 
 @pytest.mark.parametrize("epoch", [1, 2])
@@ -67,6 +74,20 @@ def test_a_weight_divided_by_ten():
     assert task_probabilities({"qqp": 90, "snli_as_qqp": 100}, 1.0, {"snli_as_qqp": 10.0}) == {
         "qqp": pytest.approx(0.9), "snli_as_qqp": pytest.approx(0.1),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["proportional", "square_root", "annealed"])
+def test_dividing_by_a_name_that_is_no_task_is_refused(name: str):
+    with pytest.raises(SettingsError, match="unknown task 'snlli'"):
+        SAMPLERS.build({"name": name, "divide": {"snlli": 10.0}}, Plan(SIZES, 2, 5, BATCHES))
+
+
+@pytest.mark.parametrize(("name", "expected"), [("proportional", 0.2), ("square_root", 1.5 / (90**0.5 + 1.5))])
+def test_the_others_divide_too(name: str, expected: float, shares: Callable):
+    plan = Plan({"qqp": 90, "snli_as_qqp": 225}, 1, 20_000)  # 22.5 of 112.5, and a tenth of the root of 225
+    drawn = SAMPLERS.build({"name": name, "divide": {"snli_as_qqp": 10.0}}, plan)
+    found = shares(drawn.groups(1, np.random.default_rng(0)))
+    assert found["snli_as_qqp"] == pytest.approx(expected, abs=0.012)  # four standard deviations
 
 
 def test_annealed_sampling_draws_a_divided_task_a_tenth_as_often(shares: Callable):

@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 from mtbert import files
 from mtbert.errors import TrainingError
 from mtbert.training import run
+from mtbert.training.loop import mean_of_tasks
 
 
 @pytest.fixture(autouse=True)
@@ -120,6 +121,31 @@ def test_ctrl_c_leaves_nothing_half_written(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         train(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_rate_that_is_cut_after_an_epoch_holds_from_the_first_step_of_the_next(tmp_path):
+    never_better = {"name": "reduce_on_plateau", "factor": 0.1, "patience": 0, "threshold": 1.0}
+    train(tmp_path, phase={"schedule": never_better}, run={"log_every": 1})
+    history = pd.read_csv(tmp_path / "run/history.csv")
+    rates = history.loc[history["name"] == "learning_rate", "value"].tolist()
+    assert rates == pytest.approx([1e-3, 1e-3, 1e-3, 1e-4, 1e-4, 1e-4])
+
+
+def test_the_loss_of_an_epoch_is_the_mean_over_tasks_however_often_each_was_drawn():
+    assert mean_of_tasks({"sst": [1.0], "qqp": [0.2, 0.4, 0.6]}) == pytest.approx(0.7)
+
+
+def test_a_schedule_is_told_of_each_epoch(tmp_path, monkeypatch):
+    told = []
+    monkeypatch.setattr("mtbert.training.schedules.Constant.observe", lambda _, loss: told.append(loss))
+    train(tmp_path, run={"log_every": 1})
+    history = pd.read_csv(tmp_path / "run/history.csv")
+    losses = history.loc[history["name"].str.startswith("loss/")]
+    expected = [
+        losses.loc[(losses["step"] > first) & (losses["step"] <= first + 3)].groupby("name")["value"].mean().mean()
+        for first in (0, 3)
+    ]
+    assert told == pytest.approx(expected)
 
 
 def test_smart_leaves_its_mark_in_the_history(tmp_path):
