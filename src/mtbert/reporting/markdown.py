@@ -42,7 +42,7 @@ def about(table: Table, catalog: Catalog) -> list[str]:
     lines += [f"Encoder `{catalog.encoder}`: {catalog.encoder_note.rstrip('.')}."] if catalog.encoder_note else []
     lines += [
         f"Epoch kept: {KEPT.get(catalog.keep, catalog.keep)}. Seeds: {seeds} ({spread}).",
-        SCALES + _printed(table),
+        SCALES + _printed(table) + _fewer(table),
     ]
     return [
         *lines,
@@ -58,6 +58,14 @@ def _printed(table: Table) -> str:
     (printed,) = scales
     other = "normalised" if printed == "raw" else "raw"
     return f" The paper prints `overall_{printed}`; we computed its `overall_{other}` from its parts."
+
+
+def _fewer(table: Table) -> str:
+    """Where the paper averages over the tasks of a row that has not all three."""
+    cells = [(row.cells["overall_raw"], row.cells["overall_normalised"]) for row in table.rows]
+    if any(raw.published is not None and normalised.status == NO_PART for raw, normalised in cells):
+        return " In rows of fewer tasks `overall_raw` is the mean of those, as the paper has it."
+    return ""
 
 
 def grid(table: Table) -> str:

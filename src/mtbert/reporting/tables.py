@@ -167,16 +167,24 @@ def _row(
     row: PublishedRow, label: str, group: list[Entry], scores: Sequence[Score], weights: dict[str, Weights]
 ) -> Row:
     selected = [entry.name for entry in group if entry.selected]
-    values = _by_metric([score for score in scores if score.variant in selected and score.split == row.split])
+    spoken = _averaged(row)
+    mine = [score for score in scores if score.variant in selected and score.split == row.split]
+    values = _by_metric(mine, spoken)
     cells = {metric: _cell(metric, row.values.get(metric), group, values.get(metric, [])) for metric in METRICS}
     stored = together([weights[name] for name in selected]) if selected else None
     for metric in OVERALLS:
-        cells[metric] = _overall_cell(cells, metric, bool(group))
+        cells[metric] = _overall_cell(cells, metric, bool(group), spoken)
     return Row(label, row.split, cells, tuple(selected), stored, row.scale, row.note)
 
 
-def _by_metric(scores: Sequence[Score]) -> dict[str, list[float | None]]:
-    """One value per seed for each task and, of the seeds that have all three, for the overalls of joined variants."""
+def _averaged(row: PublishedRow) -> list[str]:
+    """The tasks that the row's overall is the mean of: all three, or, where its paper averages over fewer, those."""
+    given = [task for task in MAIN_TASKS if task in row.values]
+    return given if given and "overall_raw" in row.values else list(MAIN_TASKS)
+
+
+def _by_metric(scores: Sequence[Score], averaged: Sequence[str]) -> dict[str, list[float | None]]:
+    """One value per seed for each task and, of the seeds that have all `averaged`, for joined variants' overalls."""
     by_seed: dict[int, dict[str, float | None]] = {}
     for score in scores:
         by_seed.setdefault(score.seed, {})[score.metric] = score.value
@@ -184,7 +192,10 @@ def _by_metric(scores: Sequence[Score]) -> dict[str, list[float | None]]:
     for values in by_seed.values():
         tasks = {task: value for task, value in values.items() if task in SCORED}
         scored = {task: value for task, value in tasks.items() if value is not None}
-        for metric, value in (tasks | metrics.overall(scored)).items():
+        overall = metrics.overall(scored)
+        if len(averaged) < len(MAIN_TASKS) and set(averaged) <= set(scored):
+            overall = {"overall_raw": fmean(scored[task] for task in averaged)}
+        for metric, value in (tasks | overall).items():
             found.setdefault(metric, []).append(value)
     return found
 
@@ -207,11 +218,13 @@ def _status(metric: str, published: float | None, group: list[Entry], values: li
     return WITHHELD if None in values else RUN
 
 
-def _overall_cell(cells: dict[str, Cell], metric: str, has_models: bool) -> Cell:
-    """An overall is there where all three parts are; else the first reason why one is not."""
+def _overall_cell(cells: dict[str, Cell], metric: str, has_models: bool, averaged: Sequence[str]) -> Cell:
+    """An overall is there where all its parts are; else the first reason why one is not."""
     cell = cells[metric]
-    parts = [cells[task].status for task in MAIN_TASKS]
-    if not has_models:
+    parts = [cells[task].status for task in averaged]
+    if metric == "overall_normalised" and len(averaged) < len(MAIN_TASKS):
+        status = NO_PART
+    elif not has_models:
         status = NO_PART if cell.published is None else NOT_RUN
     else:
         status = next((reason for reason in (NO_PART, NOT_RUN, NOT_SCORED, WITHHELD) if reason in parts), RUN)

@@ -69,6 +69,15 @@ def test_mean_and_sample_standard_deviation_over_seeds() -> None:
     assert (cell.ours, cell.spread, cell.seeds) == (pytest.approx(0.5), pytest.approx(0.1), 3)
 
 
+def test_where_a_paper_averages_two_tasks_so_do_we() -> None:
+    two = entry("two", row="Two", tasks=("sst", "qqp"))
+    published = [PublishedRow(PAPER, "4", "Two", "dev", {"sst": 0.5, "qqp": 0.7, "overall_raw": 0.6}, "raw")]
+    (table,) = compare(catalog(two), [score(two, "sst", 0.4), score(two, "qqp", 0.9)], published)
+    assert {metric: table.rows[0].cells[metric].ours for metric in table.metrics} == {
+        "sst": 0.4, "qqp": 0.9, "overall_raw": pytest.approx(0.65),
+    }  # fmt: skip
+
+
 def test_why_a_number_is_not_there() -> None:
     pals = entry("pals")
     found = [score(pals, "sst", 0.4), score(pals, "qqp", None)]
