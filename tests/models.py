@@ -50,16 +50,19 @@ def small_batch(task: str, rows: int = 4, tokens: int = 6, sequences: int = 1, s
 
 
 def small_model(
-    adapter: dict | None = None, tasks: Sequence[str] = ("sst", "qqp", "sts"), head: str = "linear"
+    adapter: dict | None = None,
+    tasks: Sequence[str] = ("sst", "qqp", "sts"),
+    head: str = "linear",
+    connector: dict | None = None,
 ) -> MultitaskModel:
     """A whole model on `small_bert`, without dropout in its heads."""
     bert = small_bert()
     encoder = Encoder(bert)
     built = build_adapter(adapter or {"name": "none"}, encoder, tasks)
     heads = {task: HEADS.build({"name": head, "dropout": 0.0}, TASKS[task], encoder.width, 1) for task in tasks}
-    connector = CONNECTORS.build({"name": "direct"}, encoder.width, list(tasks))
+    between = CONNECTORS.build(connector or {"name": "direct"}, encoder.width, list(tasks))
     features = FEATURES.build({"name": "words"}, encoder.width, ())
-    return MultitaskModel(encoder, features, built, connector, heads, dict.fromkeys(tasks, "pooler"))
+    return MultitaskModel(encoder, features, built, between, heads, dict.fromkeys(tasks, "pooler"))
 
 
 def build_adapter(choice: dict, encoder: Encoder, tasks: Sequence[str]) -> Adapter:

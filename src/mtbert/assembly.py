@@ -143,10 +143,7 @@ def _phase(
         for task in phase.tasks
     }
     trained = model.train_only(phase.trainable, phase.frozen)
-    objectives = {
-        choice["name"]: _objective(choice, model, seeding.derive(seed, "noise", number, *processes.purpose()), device)
-        for choice in phase.objectives
-    }
+    objectives = {choice["name"]: _objective(choice, model, number, seed, device) for choice in phase.objectives}
     weighting = WEIGHTINGS.build(phase.weighting, phase.tasks).to(device)
     own = [parameter for objective in objectives.values() for parameter in objective.parameters()]
     return Phase(
@@ -162,8 +159,12 @@ def _phase(
     )
 
 
-def _objective(choice: dict[str, Any], model: MultitaskModel, seed: int, device: torch.device) -> Any:
-    return OBJECTIVES.build(choice, model, generator_like(seed, device))
+def _objective(choice: dict[str, Any], model: MultitaskModel, number: int, seed: int, device: torch.device) -> Any:
+    generator = generator_like(seeding.derive(seed, "noise", number), device)
+    objective = OBJECTIVES.build(choice, model, generator)  # weights of its own start alike on every process
+    if processes.purpose():
+        generator.manual_seed(seeding.derive(seed, "noise", number, *processes.purpose()))
+    return objective
 
 
 def _sampler(phase: PhaseSettings, train: Mapping[str, Examples]) -> Sampler:

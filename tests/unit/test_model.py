@@ -96,3 +96,25 @@ def test_noise_is_added_to_the_words():
     assert torch.equal(model(batch, noise=torch.zeros_like(words)), model(batch))
     noise = torch.randn(words.shape, generator=torch.Generator().manual_seed(0))
     assert not torch.allclose(model(batch, noise=noise), model(batch))
+
+
+def test_embeddings_go_through_the_connector():
+    model, batch = small_model(connector={"name": "relational"}).eval(), small_batch("sts")
+    shared = model.connector.layer
+    direct = small_model().eval()
+    assert torch.allclose(model.embeddings(batch)[0], shared(direct.embeddings(batch)[0]), atol=1e-6)
+
+
+def test_a_connector_is_a_part_of_its_own_and_counts_as_added():
+    model = small_model(connector={"name": "relational"})
+    trained = model.train_only(["connector"])
+    assert [id(p) for p in trained] == [id(p) for p in model.connector.parameters()]
+    heads = (24 + 1) * 5 + (24 + 1) * 1 + (24 + 1) * 1
+    assert (model.sizes()["added"], model.sizes()["trained"]) == (heads + 600, 600)  # 24 * 24 + 24
+
+
+def test_the_loss_of_a_served_task_alone_reaches_the_connector():
+    for task, reached in (("sts", True), ("sst", False)):
+        model, batch = small_model(connector={"name": "relational"}), small_batch(task)
+        model.loss(batch, model(batch)).backward()
+        assert (model.connector.layer.weight.grad is not None) is reached

@@ -193,6 +193,11 @@ def test_several_phases_each_start_from_the_training_section(tmp_path):
             ("training.gradients", "pcgrad"),
             "pcgrad acts where a step holds several tasks, but the steps of sampler",
         ),
+        (
+            ("catalog.bert-sst.model", {"connector": "relational"}),
+            "the connector serves qqp, sts, but the variant trains",
+        ),
+        (("relational.tasks", []), "relational.tasks: List should have at least 1 item"),
         (("training.trainable", ["hands"]), "training.trainable.0: unknown part 'hands'; known: encoder"),
         (("catalog.pals.smart", {"weight": 2.0}), "catalog.pals.smart: the variant does not use smart; add it to"),
         (

@@ -11,6 +11,7 @@ Raises: SettingsError where the variant trains none of `tasks`.
 
 from collections.abc import Sequence
 
+from pydantic import Field
 from torch import Tensor, nn
 
 from mtbert.connectors.base import Connector
@@ -20,7 +21,7 @@ from mtbert.settings import Section, TaskName
 class Settings(Section):
     """Section `relational`: whose embeddings go through the layer."""
 
-    tasks: list[TaskName] = ["qqp", "sts"]
+    tasks: list[TaskName] = Field(default=["qqp", "sts"], min_length=1)
 
 
 class Relational(Connector):

@@ -11,7 +11,7 @@ Raises: SettingsError where `heads` does not divide the width, or the variant tr
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from pydantic import Field
@@ -25,7 +25,7 @@ from mtbert.settings import Section, TaskName
 class Settings(Section):
     """Section `transformer_layer`: whose embeddings go through it, attention heads, dropout."""
 
-    tasks: Literal["all"] | list[TaskName] = "all"
+    tasks: Literal["all"] | Annotated[list[TaskName], Field(min_length=1)] = "all"
     heads: int = Field(default=12, ge=1)
     dropout: float = Field(default=0.1, ge=0, lt=1)
 

@@ -2,9 +2,10 @@
 
 Formula: loss = mean over positive i of -log( exp(s cos(u_i, v_i)) / sum_j exp(s cos(u_i, v_j)) ).
 
-Source: Henderson et al. (2017), section 4, as SlapBERT, section 4.11 names it for STS; the report says neither which
-pairs are positives nor how a score comes of it. Here a pair is positive from `positive` of the labels' range on (4 of 0
-to 5, the report's own "similar"), the others give negatives alone, and the score is the cosine on the labels' range.
+Source: Henderson et al. (2017), section 4; SlapBERT, section 4.11 and appendix, equation 7, whose mean is over all
+pairs of a batch, alike or not (`positive: 0.0`). Here a pair is positive from `positive` of the labels' range on (4 of
+0 to 5, which the report's pictures call similar), and the others give negatives alone: to rank a pair first that its
+label calls unrelated cannot be meant. How a score comes of it is not told: it is the cosine on the labels' range.
 
 Symbols: s `scale`, 20 as in sentence-transformers; u_i, v_i the embeddings of pair i; j all pairs of the batch.
 

@@ -58,11 +58,10 @@ class MaskedLanguageModel(Objective):
         """The weighted cross entropy of the chosen tokens; 0 where none was chosen."""
         ids, mask = first_sentences(batch)
         chosen = self.choose(mask)
-        if not chosen.any():
-            return outputs.sum() * 0
         words = self.model.encoder.words(self.hide(ids, chosen))
         hidden = self.model.encoder(words, torch.zeros_like(ids), mask, lambda *_: None)
-        return self.settings.weight * F.cross_entropy(self.head(hidden[chosen]).float(), ids[chosen])
+        mean = "mean" if chosen.any() else "sum"  # a sum over none is 0, and reaches what other processes' terms reach
+        return self.settings.weight * F.cross_entropy(self.head(hidden[chosen]).float(), ids[chosen], reduction=mean)
 
     def choose(self, mask: Tensor) -> Tensor:
         """Which tokens are chosen [sentences, tokens]; never the marks at both ends, nor padding."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pydantic
+import torch
 
 import mtbert
 from mtbert import files
@@ -154,6 +155,7 @@ class _Resolver:
             self._fault(("model", "encoder"), f"unknown starting weights {model.get('encoder')!r}; known: {known}")
         if not self.faults:
             self._build_heads(resolved)
+            self._build_connector(resolved, tasks)
         return resolved
 
     def _build_heads(self, model: dict[str, Any]) -> None:
@@ -166,6 +168,14 @@ class _Resolver:
                 HEADS.build(head, TASKS[task], 2, embeddings)
             except SettingsError as error:
                 self._fault(("model", "heads", task), str(error))
+
+    def _build_connector(self, model: dict[str, Any], tasks: list[str]) -> None:
+        """A connector too; without weights, and of a width that all usual numbers of attention heads divide."""
+        try:
+            with torch.device("meta"):
+                CONNECTORS.build(model["connector"], 5040, tasks)
+        except SettingsError as error:
+            self._fault(("model", "connector"), str(error))
 
     def _phase(self, phase: dict[str, Any], tasks: list[str]) -> dict[str, Any]:
         objectives = phase.get("objectives") or []

@@ -79,3 +79,10 @@ def test_a_batch_without_a_positive_teaches_nothing():
     loss = built.loss(built(u, V), torch.zeros(3))
     loss.backward()
     assert (loss.item(), u.grad.abs().sum().item()) == (0.0, 0.0)
+
+
+def test_a_ranking_by_hand():
+    u, v = torch.eye(2), torch.tensor([[1.0, 0.0], [3.0, 4.0]])  # cosines (1, 0.6) and (0, 0.8), times 20
+    built = head("mnr")
+    expected = (math.log(1 + math.exp(-8)) + math.log(1 + math.exp(-16))) / 2
+    assert built.loss(built(u, v), torch.tensor([5.0, 5.0])).item() == pytest.approx(expected, rel=1e-3)

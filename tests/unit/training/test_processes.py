@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
+from models import small_model
+
+from mtbert import assembly
 
 TESTS = Path(__file__).parents[2]
 INTERLEAVED = {
@@ -51,6 +55,15 @@ def test_two_processes_at_half_the_batch_are_one_at_the_full_batch(tmp_path: Pat
     for split in ("sst-dev", "sts-test"):
         frames = [pd.read_parquet(tmp_path / name / f"run/predictions/{split}.parquet") for name in ("two", "one")]
         pd.testing.assert_frame_equal(*frames, atol=1e-4, rtol=0)
+
+
+def test_an_objectives_own_weights_start_alike_on_every_process_and_its_noise_does_not(monkeypatch: pytest.MonkeyPatch):
+    built = []
+    for rank in ("0", "1"):
+        monkeypatch.setenv("RANK", rank)
+        built.append(assembly._objective({"name": "simcse_linear"}, small_model(), 1, 7, torch.device("cpu")))
+    assert torch.equal(*(objective.weight for objective in built))
+    assert not torch.equal(*(torch.rand(4, generator=objective.generator) for objective in built))
 
 
 def children(pid: int) -> list[int]:
