@@ -24,7 +24,7 @@ def test_without_adapter_equals_hugging_face(layers):
     encoder = Encoder(bert)
     hidden = outputs(encoder, build_adapter({"name": "none"}, encoder, ["sst"]), batch)
     kept = batch.mask.bool()
-    torch.testing.assert_close(hidden[kept], expected.last_hidden_state[kept], atol=1e-6, rtol=0)
+    torch.testing.assert_close(hidden[kept], expected.last_hidden_state[kept], atol=2e-6, rtol=0)
     torch.testing.assert_close(pool("pooler", encoder, hidden, batch.mask), expected.pooler_output, atol=1e-6, rtol=0)
 
 

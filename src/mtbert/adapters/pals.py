@@ -22,12 +22,12 @@ Prefer fewer `layers` with a larger `dim` ("half": dim 276 in the top half) wher
 from collections.abc import Sequence
 from typing import Literal
 
-import torch
 import torch.nn.functional as F
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from mtbert.adapters.base import Adapter, Shape
+from mtbert.encoder.attention import attention
 from mtbert.errors import SettingsError
 from mtbert.settings import Section
 
@@ -59,17 +59,6 @@ class Settings(Section):
         return self
 
 
-def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, dropout: nn.Module) -> Tensor:
-    """dropout(softmax(Q K^T / sqrt(d))) V; query, key, value and result [rows, heads, tokens, dim / heads].
-
-    Written out, since PyTorch's fused kernel for CPUs has a backward pass that takes a sixth of a whole training step
-    at this small size.
-    """
-    scores = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5  # [rows, heads, tokens, tokens]
-    weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1).to(value.dtype)
-    return dropout(weights) @ value
-
-
 class TaskPath(nn.Module):
     """The PALs of one task."""
 
@@ -77,7 +66,6 @@ class TaskPath(nn.Module):
         super().__init__()
         dim, bias = settings.dim, settings.bias
         self.settings = settings
-        self.dropout = nn.Dropout(settings.dropout)
         self.down = nn.Linear(shape.width, dim, bias=bias)
         self.up = nn.Linear(dim, shape.width, bias=bias)
         self.query_key_value = nn.ModuleDict({str(layer): nn.Linear(dim, 3 * dim, bias=bias) for layer in layers})
@@ -94,7 +82,7 @@ class TaskPath(nn.Module):
             part.unflatten(-1, (self.settings.heads, -1)).transpose(1, 2)  # [rows, heads, tokens, dim / heads]
             for part in projected.chunk(3, dim=-1)
         )
-        attended = attention(query, key, value, mask, self.dropout)
+        attended = attention(query, key, value, mask, self.settings.dropout if self.training else 0.0)
         widened = self.up(attended.transpose(1, 2).flatten(2))  # [rows, tokens, width]
         return F.gelu(widened) if self.settings.activation == "gelu" else widened
 

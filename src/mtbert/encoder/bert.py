@@ -1,16 +1,20 @@
 """BERT with a slot for adapters: Hugging Face's own weights and layers, walked one by one.
 
 A layer computes h_att = LN(h + SA(h)) and LN(h_att + FFN(h_att) + beside), where `beside` is what an adapter adds. With
-nothing beside it this is Hugging Face's BertModel, to the last bit on one machine.
+nothing beside it this is Hugging Face's BertModel.
 
 Legend: rows sequences of a batch; tokens the longest of them; width the hidden size.
 """
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor, nn
 from transformers import BertModel
 from transformers.models.bert.modeling_bert import BertLayer
+
+from mtbert.encoder import attention
+from mtbert.encoder.dropout import replace_dropout
 
 Beside = Callable[[int, Tensor, Tensor], Tensor | None]  # (layer, hidden, mask) -> what to add
 
@@ -31,11 +35,8 @@ class Encoder(nn.Module):
         super().__init__()
         self.mask_token = mask_token  # id of [MASK], where the tokenizer has one
         self.bert = bert
-        self.bert.set_attn_implementation("sdpa")  # takes the same boolean mask as the adapters
-        if dropout is not None:
-            for module in bert.modules():
-                if isinstance(module, nn.Dropout):
-                    module.p = dropout
+        self.bert.set_attn_implementation(attention.NAME)  # takes the same boolean mask as the adapters
+        replace_dropout(bert, dropout)
 
     @property
     def width(self) -> int:
@@ -57,10 +58,13 @@ class Encoder(nn.Module):
         Shapes: words [rows, tokens, width], token_types and mask [rows, tokens], result [rows, tokens, width].
         """
         hidden = self.bert.embeddings(inputs_embeds=words, token_type_ids=token_types)
+        kind = hidden.device.type
+        if torch.is_autocast_enabled(kind):  # else what goes round the layers stays fp32, and is cast in each of them
+            hidden = hidden.to(torch.get_autocast_dtype(kind))
         attend = mask.bool()[:, None, None, :]  # [rows, 1, 1, tokens]
         for number, layer in enumerate(self.bert.encoder.layer):
             hidden = layer_output(layer, hidden, attend, beside(number, hidden, attend))  # type: ignore[arg-type]
-        return hidden
+        return hidden.float()
 
     def parts(self) -> dict[str, list[nn.Parameter]]:
         """Its parameters by the names that `training.trainable` uses; parts may overlap."""

@@ -9,8 +9,9 @@ Prefer `mlp` where the encoder is frozen and the head must do the work.
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
+from mtbert.encoder.dropout import Dropout
 from mtbert.heads.base import Head
 from mtbert.settings import Section
 from mtbert.tasks import Task
@@ -27,7 +28,7 @@ class LinearHead(Head):
 
     def __init__(self, settings: Settings, task: Task, width: int, embeddings: int) -> None:
         super().__init__(task, width, embeddings)
-        self.dropout = nn.Dropout(settings.dropout)
+        self.dropout = Dropout(settings.dropout)
         self.linear = self.output_layer(self.inputs)
 
     def forward(self, *embeddings: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
+from mtbert.encoder.dropout import Dropout
 from mtbert.heads.base import Head
 from mtbert.settings import Section
 from mtbert.tasks import Task
@@ -31,7 +32,7 @@ class MlpHead(Head):
 
     def __init__(self, settings: Settings, task: Task, width: int, embeddings: int) -> None:
         super().__init__(task, width, embeddings)
-        self.dropout = nn.Dropout(settings.dropout)
+        self.dropout = Dropout(settings.dropout)
         self.hidden = nn.Linear(self.inputs, settings.width)
         self.output = self.output_layer(settings.width)
 

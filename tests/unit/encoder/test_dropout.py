@@ -1,0 +1,61 @@
+"""Dropout: as many dropped as asked for, means kept, draws that a seed decides."""
+
+import pytest
+import torch
+from torch import nn
+
+from mtbert.encoder.dropout import Dropout, dropout, replace_dropout
+
+
+@pytest.mark.parametrize(("chance", "dropped"), [(0.1, 26 / 256), (0.3, 77 / 256), (0.5, 0.5), (0.001, 0.001)])
+def test_share_and_scale(chance, dropped):
+    torch.manual_seed(0)
+    result = dropout(torch.ones(1_000_003), chance)
+    assert abs((result == 0).float().mean().item() - dropped) < 0.002
+    assert torch.unique(result[result > 0]).tolist() == pytest.approx([1 / (1 - dropped)])
+    assert abs(result.mean().item() - 1) < 0.003
+
+
+def test_all_is_all():
+    assert dropout(torch.ones(9), 1.0).tolist() == [0.0] * 9
+
+
+def test_neighbours_are_independent():
+    torch.manual_seed(0)
+    kept = dropout(torch.ones(800_000), 0.5).bool().view(-1, 8).double()
+    # correlations of the eight bytes of a draw: each has a spread of 1 / sqrt(100,000) = 0.003
+    assert (torch.corrcoef(kept.T) - torch.eye(8)).abs().max() < 0.015
+
+
+def test_a_seed_decides_and_draws_go_on():
+    torch.manual_seed(3)
+    first, second = dropout(torch.ones(64), 0.5), dropout(torch.ones(64), 0.5)
+    torch.manual_seed(3)
+    assert torch.equal(dropout(torch.ones(64), 0.5), first)
+    assert not torch.equal(first, second)
+
+
+def test_gradient_is_that_of_what_was_kept():
+    torch.manual_seed(0)
+    values = torch.ones(4, 5, requires_grad=True)
+    result = dropout(values, 0.5)
+    result.sum().backward()
+    assert torch.equal(values.grad, result.detach())
+
+
+def test_keeps_bf16():
+    assert dropout(torch.ones(4, dtype=torch.bfloat16), 0.1).dtype == torch.bfloat16
+
+
+def test_module_takes_the_place_of_pytorchs():
+    tree = nn.Sequential(nn.Dropout(0.2), nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.4))).eval()
+    replace_dropout(tree)
+    assert [type(tree[0]), tree[0].p, type(tree[1][1]), tree[1][1].p] == [Dropout, 0.2, Dropout, 0.4]
+    assert not tree[0].training
+    replace_dropout(tree, 0.0)
+    assert [tree[0].p, tree[1][1].p] == [0.0, 0.0]
+
+
+def test_evaluation_drops_nothing():
+    values = torch.ones(10)
+    assert Dropout(0.5).eval()(values) is values
