@@ -10,9 +10,10 @@ from mtbert import errors
 
 if __name__ == "__main__":
     with errors.shown_plainly():
-        from mtbert import assembly
+        from mtbert import assembly, inputs
         from mtbert.data.batches import Share
         from mtbert.training import run
+        from mtbert.training.checkpoints import Checkpoints
 
         variant, seed = sys.argv[1], int(sys.argv[2])
         build = Path(sys.argv[3] if len(sys.argv) > 3 else "build")
@@ -21,6 +22,9 @@ if __name__ == "__main__":
         first = Share.here().rank == 0
         if first:
             print(f"{variant}, seed {seed}: {parts.steps} steps on {', '.join(settings.tasks)}")
-        metrics = run.train(parts, build / "runs" / variant / str(seed), build / "logs" / variant / str(seed))
+        place = Path(variant, str(seed))
+        own = build / "checkpoints" / place / str(Share.here().rank)  # each process keeps its own
+        checkpoints = Checkpoints(own, inputs.identity(build, variant, seed))
+        metrics = run.train(parts, build / "runs" / place, build / "logs" / place, checkpoints)
         if first:
             print("dev: " + ", ".join(f"{name} {score:.3f}" for name, score in metrics["dev"].items()))

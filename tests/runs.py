@@ -1,5 +1,7 @@
 """Small trainings that several tests share."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 from models import small_bert
@@ -9,6 +11,7 @@ from mtbert.data.batches import Examples, Marks
 from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS
 from mtbert.training import run
+from mtbert.training.checkpoints import Checkpoints
 
 TASKS_HERE = ("sst", "sts")
 
@@ -54,6 +57,10 @@ def examples(task: str, count: int, labelled: bool = True) -> Examples:
     ids = [f"{task}{n}" for n in range(count)]
     table = pd.DataFrame({"id": ids, "label": labels, "tokens1": tokens, "tokens2": tokens})
     return Examples(table, TASKS[task], "cross", Marks(1, 2, 0), 20)
+
+
+def checkpoints(folder: Path, identity: str = "small") -> Checkpoints:
+    return Checkpoints(folder / "checkpoints", identity)
 
 
 def parts(settings: VariantSettings, seed: int) -> run.Parts:

@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-from runs import TASKS_HERE, parts, settings
+from runs import TASKS_HERE, checkpoints, parts, settings
 
 from mtbert.training import run
 
@@ -20,4 +20,4 @@ if __name__ == "__main__":
     }
     chosen = settings(phase=phase, run={"log_every": 1})
     chosen = chosen.model_copy(update={"model": type(chosen.model)(**model)})
-    run.train(parts(chosen, 1), folder / "run", folder / "logs")
+    run.train(parts(chosen, 1), folder / "run", folder / "logs", checkpoints(folder))

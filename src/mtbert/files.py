@@ -21,7 +21,7 @@ def new_file(path: Path) -> Iterator[Path]:
     partial = path.with_name(f".{path.name}{PARTIAL}")
     try:
         yield partial
-        _flush(partial)
+        flush(partial)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
@@ -39,7 +39,7 @@ def new_directory(path: Path) -> Iterator[Path]:
         yield partial
         for file in partial.rglob("*"):
             if file.is_file():
-                _flush(file)
+                flush(file)
         if path.exists():
             path.replace(old)  # two renames, since a directory cannot be renamed onto one that is not empty
         partial.replace(path)
@@ -48,9 +48,15 @@ def new_directory(path: Path) -> Iterator[Path]:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _flush(path: Path) -> None:
-    with path.open("rb") as handle:
-        os.fsync(handle.fileno())
+def flush(path: Path) -> None:
+    """Have a file or a directory's entries on the disk before going on."""
+    if path.is_dir() and os.name == "nt":  # Windows flushes no directories
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def write_text(path: Path, text: str) -> None:

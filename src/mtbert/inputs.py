@@ -3,6 +3,10 @@
 So a variant trains again where its own starting weights or its own tasks' examples have changed, and only there.
 """
 
+import hashlib
+import json
+import os
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +38,20 @@ def write(plan: Path, build: Path, out: Path) -> None:
     with files.new_directory(out) as directory:
         for name in (name for name, variant in variants.items() if variant["selected"]):
             files.write_json(directory / f"{name}.json", manifest(files.read_yaml(plan / f"{name}.yaml"), build))
+
+
+def identity(build: Path, variant: str, seed: int) -> str:
+    """A digest of all that a run's result depends on: settings, data, starting weights, code, PyTorch, processes."""
+    package = Path(__file__).parent
+    parts = {
+        "plan": files.sha256(build / "plan" / f"{variant}.yaml"),
+        "init": files.sha256(build / "init" / f"{variant}.json"),
+        "seed": seed,
+        "code": {_relative(file, package): files.sha256(file) for file in sorted(package.rglob("*.py"))},
+        "torch": metadata.version("torch"),
+        "processes": os.environ.get("WORLD_SIZE", "1"),
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def _relative(path: Path, build: Path) -> str:

@@ -65,6 +65,8 @@ class RunSettings(Section):
             always use all.
         train_rows: training rows of each task, the first ones, that are scored at the end beside dev; 0 for none.
         log_every: steps between two entries of the history.
+        checkpoint_every: steps between two checkpoints, from which a training that was killed goes on; 0 for none but
+            where it is stopped.
     """
 
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
@@ -74,6 +76,7 @@ class RunSettings(Section):
     evaluation_rows: int | None = Field(default=None, ge=1)
     train_rows: int = Field(default=0, ge=0)
     log_every: int = Field(default=10, ge=1)
+    checkpoint_every: int = Field(default=100, ge=0)
 
     @model_validator(mode="after")
     def _best_of_something(self) -> "RunSettings":

@@ -4,6 +4,7 @@ Legend: batch examples of a step; rows sequences (as many as examples, or twice 
 first sentences, then all second ones); tokens the longest sequence of the batch.
 """
 
+import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -59,6 +60,16 @@ class Batch:
         """The same batch on another device."""
         moved = {name: getattr(self, name).to(device) for name in ("input_ids", "mask", "token_types", "labels")}
         return replace(self, **moved)
+
+    def parts(self, count: int) -> list["Batch"]:
+        """The batch in `count` parts that are as even as can be, or in as many as it has examples."""
+        bounds = np.linspace(0, len(self), min(count, len(self)) + 1).astype(int)
+        return [self._part(slice(start, end)) for start, end in itertools.pairwise(bounds)]
+
+    def _part(self, chosen: slice) -> "Batch":
+        rows = {name: getattr(self, name) for name in ("input_ids", "mask", "token_types")}
+        cut = {name: value.unflatten(0, (self.sequences, -1))[:, chosen].flatten(0, 1) for name, value in rows.items()}
+        return replace(self, ids=self.ids[chosen], labels=self.labels[chosen], **cut)
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -17,7 +17,15 @@ class GradientRule:
     several_tasks = False
 
     def __init__(self, settings: Any, generator: torch.Generator) -> None:
-        pass
+        self.generator = generator
+
+    def state_dict(self) -> dict[str, Any]:
+        """All of it that changes in training, for a checkpoint."""
+        return {"generator": self.generator.get_state()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state_dict` gave."""
+        self.generator.set_state(state["generator"])
 
     def __call__(
         self, losses: Mapping[str, Tensor], parameters: Sequence[nn.Parameter], backward: Callable[[Tensor], None]

@@ -20,7 +20,6 @@ import torch
 from torch import Tensor, nn
 
 from mtbert.gradients.base import GradientRule
-from mtbert.settings import NoOptions
 
 Gradients = list[Tensor | None]  # one a parameter; None where a task does not reach it
 
@@ -29,9 +28,6 @@ class PcGrad(GradientRule):
     """Projects conflicting gradients."""
 
     several_tasks = True
-
-    def __init__(self, settings: NoOptions, generator: torch.Generator) -> None:
-        self.generator = generator
 
     def __call__(
         self, losses: Mapping[str, Tensor], parameters: Sequence[nn.Parameter], backward: Callable[[Tensor], None]

@@ -22,7 +22,12 @@ class Head(nn.Module):
         task: which task it serves.
         width: width of an embedding.
         embeddings: how many there are for an example, 1 or 2.
+
+    Attributes:
+        by_example: whether the loss is a mean over the batch's examples, each looked at by itself.
     """
+
+    by_example = True
 
     def __init__(self, task: Task, width: int, embeddings: int) -> None:
         super().__init__()

@@ -35,6 +35,8 @@ class Settings(Section):
 class MnrHead(PairScoreHead):
     """Ranks the second sentences of a batch."""
 
+    by_example = False
+
     @property
     def outputs(self) -> int:
         """The score and two embeddings."""

@@ -1,5 +1,6 @@
 """What an objective is."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -10,7 +11,13 @@ from mtbert.model import MultitaskModel
 
 
 class Objective:
-    """A term that is added to a task's loss. Built from (settings, model, generator)."""
+    """A term that is added to a task's loss. Built from (settings, model, generator).
+
+    Attributes:
+        by_example: whether the term is a mean over the batch's examples, each looked at by itself.
+    """
+
+    by_example = True
 
     def __init__(self, settings: Any, model: MultitaskModel, generator: torch.Generator) -> None:
         self.settings = settings
@@ -27,6 +34,17 @@ class Objective:
     def parameters(self) -> list[nn.Parameter]:
         """What it trains of its own, beside the model."""
         return []
+
+    def state_dict(self) -> dict[str, Any]:
+        """All of it that changes in training: tensors and plain values, for a checkpoint."""
+        return {"generator": self.generator.get_state(), "parameters": self.parameters()}
+
+    @torch.no_grad()
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state_dict` gave."""
+        self.generator.set_state(state["generator"])
+        for parameter, value in zip(self.parameters(), state["parameters"], strict=True):
+            parameter.copy_(value)
 
 
 def generator_like(seed: int, device: torch.device) -> torch.Generator:

@@ -36,6 +36,7 @@ class Settings(Section):
 class MaskedLanguageModel(Objective):
     """The term of one model; holds the prediction head."""
 
+    by_example = False  # a mean over the tokens chosen
     settings: Settings
 
     def __init__(self, settings: Settings, model: MultitaskModel, generator: torch.Generator) -> None:

@@ -38,6 +38,7 @@ def contrast(similarities: Tensor) -> Tensor:
 class SimCse(Objective):
     """Contrast of two dropout masks by cosine."""
 
+    by_example = False
     settings: Settings
 
     def term(self, batch: Batch, outputs: Tensor) -> Tensor:

@@ -24,7 +24,8 @@ themselves stay fp32, but what follows rounds such small differences away.
 Raises: SettingsError for a radius that is not positive, by its type.
 """
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
@@ -124,6 +125,17 @@ class Smart(Objective):
         for name, parameter in self.model.named_parameters():
             if name in self.average:
                 self.average[name].lerp_(parameter, 1 - self.settings.momentum)
+
+    def state_dict(self) -> dict[str, Any]:
+        """With theta~."""
+        return {**super().state_dict(), "average": self.average}
+
+    @torch.no_grad()
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """With theta~."""
+        super().load_state_dict(state)
+        for name, value in state["average"].items():
+            self.average[name].copy_(value)
 
     @torch.no_grad()
     def _average_outputs(self, batch: Batch) -> Tensor:

@@ -5,6 +5,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from mtbert import files
 
@@ -59,6 +60,17 @@ class History:
         rate = self._examples / (time.perf_counter() - self._since)
         self.speed.append((step, "examples_per_second", rate))
         self.listener(step, {"examples_per_second": rate})
+        self.pause()
+
+    def state_dict(self) -> dict[str, Any]:
+        """All entries, and what is gathered for the next one, for a checkpoint."""
+        return {"rows": self.rows, "speed": self.speed, "losses": self._losses}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state_dict` gave."""
+        self.rows = [(phase, step, name, value) for phase, step, name, value in state["rows"]]
+        self.speed = [(step, name, value) for step, name, value in state["speed"]]
+        self._losses = defaultdict(list, state["losses"])
         self.pause()
 
     def write(self, file: Path) -> None:

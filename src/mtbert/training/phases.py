@@ -1,7 +1,8 @@
 """A phase, ready to run: its parts, all handed in by `assembly`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
@@ -17,7 +18,12 @@ from mtbert.weightings.base import Weighting
 
 @dataclass
 class Phase:
-    """What one phase of a run trains, on what, and how; `number` counts from 1, `parameters` are all that it trains."""
+    """What one phase of a run trains, on what, and how; `number` counts from 1, `parameters` are all that it trains.
+
+    Attributes:
+        optimiser: AdamW over the parameters.
+        rates: the schedule on it.
+    """
 
     number: int
     settings: PhaseSettings
@@ -29,15 +35,10 @@ class Phase:
     rule: GradientRule
     schedule: Schedule
 
-    @property
-    def steps(self) -> int:
-        """Steps of the whole phase."""
-        return self.settings.epochs * self.sampler.steps
-
-    def optimiser(self) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
-        """AdamW over the phase's parameters, and the schedule on it."""
+    def __post_init__(self) -> None:
+        """Make the optimiser, and the schedule on it."""
         first, second = self.settings.betas
-        optimiser = torch.optim.AdamW(
+        self.optimiser = torch.optim.AdamW(
             self.parameters,
             lr=self.settings.learning_rate,
             betas=(first, second),
@@ -45,5 +46,30 @@ class Phase:
             weight_decay=self.settings.weight_decay,
             fused=True,
         )
-        schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: self.schedule.factor(step, self.steps))
-        return optimiser, schedule
+        self.rates = torch.optim.lr_scheduler.LambdaLR(self.optimiser, lambda n: self.schedule.factor(n, self.steps))
+
+    @property
+    def steps(self) -> int:
+        """Steps of the whole phase."""
+        return self.settings.epochs * self.sampler.steps
+
+    def state_dict(self) -> dict[str, Any]:
+        """All of it that changes in training, but for the model's weights, for a checkpoint."""
+        return {
+            "streams": {task: stream.drawn for task, stream in self.streams.items()},
+            "objectives": {name: objective.state_dict() for name, objective in self.objectives.items()},
+            **{name: part.state_dict() for name, part in self._parts().items()},
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state_dict` gave."""
+        for task, drawn in state["streams"].items():
+            self.streams[task].drawn = drawn
+        for name, objective in self.objectives.items():
+            objective.load_state_dict(state["objectives"][name])
+        for name, part in self._parts().items():
+            part.load_state_dict(state[name])
+
+    def _parts(self) -> dict[str, Any]:
+        names = ("optimiser", "rates", "schedule", "weighting", "rule")
+        return {name: getattr(self, name) for name in names}

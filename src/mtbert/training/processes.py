@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
+from accelerate.utils import gather_object
 from torch import Tensor, nn
 
 from mtbert.data.batches import Share
@@ -31,10 +32,25 @@ def averaged(accelerator: Accelerator, parameters: Sequence[nn.Parameter]) -> Ca
     return backward
 
 
-def mean(accelerator: Accelerator, value: Tensor) -> float:
-    """A scalar's mean over processes."""
-    reduced: Any = accelerator.reduce(value.detach(), reduction="mean")
-    return reduced.item()
+def means(accelerator: Accelerator, values: Sequence[Tensor]) -> list[float]:
+    """Each scalar's mean over processes, brought to the CPU in one go."""
+    reduced: Any = accelerator.reduce(torch.stack([value.detach().float() for value in values]), reduction="mean")
+    return reduced.tolist()
+
+
+def any_of(accelerator: Accelerator, here: bool) -> bool:
+    """Whether it is so on any process."""
+    if accelerator.num_processes == 1:
+        return here
+    count: Any = accelerator.reduce(torch.tensor(float(here), device=accelerator.device), reduction="sum")
+    return bool(count.item())
+
+
+def shared_by_all(values: Sequence[int]) -> list[int]:
+    """Those that all processes have."""
+    return (
+        sorted(set.intersection(*map(set, gather_object([list(values)])))) if Share.here().count > 1 else list(values)
+    )
 
 
 def purpose() -> tuple[int, ...]:

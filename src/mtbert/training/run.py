@@ -21,9 +21,11 @@ from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS, Split
 from mtbert.tracking import LiveRun
 from mtbert.training import evaluation, logs
+from mtbert.training.checkpoints import Checkpoints
 from mtbert.training.history import History
 from mtbert.training.loop import Outcome, Trainer
 from mtbert.training.phases import Phase
+from mtbert.training.stopping import Stop
 
 EMBEDDED = 1000  # dev rows of each task whose embeddings are kept, for pictures
 
@@ -46,21 +48,33 @@ def device_and_precision(settings: VariantSettings) -> tuple[torch.device, str]:
     return device, hardware.precision(settings.run.precision, device)
 
 
-def train(parts: Parts, run_directory: Path, logs_directory: Path) -> dict[str, Any]:
-    """Train, score and write; returns metrics.json's content. Nothing is left behind where it fails."""
+def train(parts: Parts, run_directory: Path, logs_directory: Path, checkpoints: Checkpoints) -> dict[str, Any]:
+    """Train, score and write; returns metrics.json's content. Where it fails, nothing but checkpoints is left behind.
+
+    Raises: Stopped on SIGTERM and Ctrl-C, once all that it takes to go on is written.
+    """
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     clock = time.perf_counter()
     main = Share.here().rank == 0  # of several processes, the one that writes
-    with LiveRun(parts.settings.model_dump(), parts.seed, silent=not main) as live:  # also ends a run that fails there
+    live_run = LiveRun(parts.settings.model_dump(), parts.seed, silent=not main)
+    with Stop() as stop, live_run as live:  # the latter also ends a run that fails there
         device, precision = device_and_precision(parts.settings)
         accelerator = Accelerator(mixed_precision="bf16" if precision == "bf16" else "no", cpu=device.type == "cpu")
         parts.model.to(accelerator.device)
         history = History(parts.settings.run.log_every, live.log)
         trainer = Trainer(
-            parts.model, parts.settings.run, accelerator, history, parts.examples.get("dev", {}), parts.seed
+            parts.model,
+            parts.settings.run,
+            accelerator,
+            history,
+            parts.examples.get("dev", {}),
+            parts.seed,
+            checkpoints,
+            stop,
         )
         outcome = trainer.run(parts.phases, parts.steps)
-        results = _results(parts, outcome, accelerator)
+        with stop.at_once():
+            results = _results(parts, outcome, accelerator)
         if main:
             with files.new_directory(run_directory) as directory:
                 _write(directory, parts, results, history, accelerator)
@@ -68,6 +82,7 @@ def train(parts: Parts, run_directory: Path, logs_directory: Path) -> dict[str, 
                 history.write_speed(directory / "speed.csv")
                 took = time.perf_counter() - clock
                 files.write_json(directory / "run.json", _log(outcome, started, took, str(device), precision))
+        checkpoints.clear()
         accelerator.end_training()
         live.finish(run_directory, logs_directory)
     return results.metrics
@@ -131,7 +146,9 @@ def _log(outcome: Outcome, started: str, seconds: float, device: str, precision:
         "started": started,
         "seconds": round(seconds, 1),
         "training_seconds": round(outcome.seconds, 1),
+        "resumed": outcome.resumed,
         "examples": outcome.examples,
+        "parts": outcome.parts,
         "examples_per_second": round(outcome.examples / outcome.seconds, 1) if outcome.seconds else 0.0,
         "peak_memory_mb": logs.peak_memory_mb(),
         "device": device,

@@ -1,6 +1,7 @@
 """Learning-rate schedules: step by step, a factor on the phase's learning rate."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field
@@ -21,6 +22,14 @@ class Schedule:
 
     def observe(self, loss: float) -> None:
         """Told at the end of each epoch of the tasks' training losses in it: the mean over tasks of each one's mean."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """All of it that changes in training, for a checkpoint."""
+        return {name: value for name, value in vars(self).items() if name != "settings"}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state_dict` gave."""
+        vars(self).update(state)
 
 
 class Constant(Schedule):

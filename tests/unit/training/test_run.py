@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 from accelerate.state import AcceleratorState
-from runs import parts, settings
+from runs import checkpoints, parts, settings
 from safetensors.torch import load_file
 
 from mtbert import files
@@ -28,7 +28,7 @@ def fresh_accelerator():
 
 
 def train(folder: Path, seed: int = 1, **changes) -> dict:
-    return run.train(parts(settings(**changes), seed), folder / "run", folder / "logs")
+    return run.train(parts(settings(**changes), seed), folder / "run", folder / "logs", checkpoints(folder))
 
 
 def test_what_a_run_leaves_behind(tmp_path):
@@ -108,8 +108,8 @@ def test_a_loss_that_is_not_finite_stops_before_anything_is_written(tmp_path):
     made = parts(settings(), 1)
     with torch.no_grad():
         made.model.heads["sst"].linear.bias.fill_(float("nan"))
-    with pytest.raises(TrainingError, match=r"the loss of step \d is not finite.*sst: sst\d+"):
-        run.train(made, tmp_path / "run", tmp_path / "logs")
+    with pytest.raises(TrainingError, match=r"the loss sst of step \d is not finite.*sst: sst\d+"):
+        run.train(made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path))
     assert not (tmp_path / "run").exists()
 
 
@@ -120,7 +120,7 @@ def test_ctrl_c_leaves_nothing_half_written(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "save_file", interrupt)
     with pytest.raises(KeyboardInterrupt):
         train(tmp_path)
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoints"]  # from which the same command goes on
 
 
 def test_a_rate_that_is_cut_after_an_epoch_holds_from_the_first_step_of_the_next(tmp_path):

@@ -1,0 +1,132 @@
+"""Checkpoints: all that a training needs to go on where it was, in files that are whole or not used.
+
+A checkpoint is one safetensors file, `<step>-<SHA-256 of the file>.safetensors`: its tensors, and the rest as JSON in
+its header. It is written beside its place, flushed and renamed, so that a kill leaves the one before; a file that is
+not what its name says is passed over. The last two are kept. Nothing in it is a pickle.
+"""
+
+import json
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from mtbert import files
+from mtbert.errors import TrainingError
+
+KEPT = 2
+State = dict[str, Any]  # nested dicts and lists of tensors and plain values
+
+
+class Checkpoints:
+    """The checkpoints of one run in one directory.
+
+    Args:
+        directory: theirs alone.
+        identity: what the run is made of; checkpoints of another identity are not used.
+    """
+
+    def __init__(self, directory: Path, identity: str) -> None:
+        self.directory = directory
+        self.identity = identity
+
+    def save(self, step: int, state: State) -> None:
+        """Write the checkpoint of a step; TrainingError where there is no room, with the one before intact."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        tensors: dict[str, Tensor] = {}
+        header = {"identity": self.identity, "state": json.dumps(_without_tensors(state, tensors))}
+        partial = self.directory / f".{step}{files.PARTIAL}"
+        try:
+            save_file(tensors, partial, header)
+            files.flush(partial)
+            partial.replace(self.directory / f"{step:09}-{files.sha256(partial)}.safetensors")
+            files.flush(self.directory)
+        except (OSError, SafetensorError) as error:
+            raise TrainingError(
+                f"the checkpoint of step {step} could not be written to {self.directory} ({error}); those before it "
+                "are intact, and the same command goes on from the last of them once there is room"
+            ) from error
+        finally:
+            partial.unlink(missing_ok=True)
+        for old in self._found()[:-KEPT]:
+            old.unlink()
+
+    def steps(self) -> list[int]:
+        """The steps that have a checkpoint which can be used; those that cannot are told of and removed."""
+        for left in self.directory.glob(f".*{files.PARTIAL}"):
+            left.unlink()
+        for file in self._found():
+            fault = self._fault(file)
+            if fault:
+                print(f"warning: checkpoint {file} {fault}: it is not used", file=sys.stderr)
+                file.unlink()
+        return [_step(file) for file in self._found()]
+
+    def load(self, step: int) -> State:
+        """The state at a step that `steps` names."""
+        file = next(file for file in self._found() if _step(file) == step)  # of several, any: they tell the same
+        with safe_open(file, "pt") as content:
+            tensors = {name: content.get_tensor(name) for name in content.offset_keys()}
+            return _with_tensors(json.loads(content.metadata()["state"]), tensors)
+
+    def clear(self) -> None:
+        """Remove them all."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _found(self) -> list[Path]:
+        return sorted(self.directory.glob("*-*.safetensors"))
+
+    def _fault(self, file: Path) -> str:
+        """What keeps a checkpoint from being used, or nothing."""
+        if files.sha256(file) != file.stem.partition("-")[2]:
+            return "was altered or cut off"
+        with safe_open(file, "pt") as content:
+            return "" if content.metadata()["identity"] == self.identity else "is of other settings, data or code"
+
+
+def _step(file: Path) -> int:
+    return int(file.stem.partition("-")[0])
+
+
+def _without_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:
+    """The value as JSON can hold it; its tensors go to `tensors`, by number."""
+    if isinstance(value, Tensor):
+        name = str(len(tensors))
+        tensors[name] = value.detach().cpu().contiguous()
+        return {"tensor": name}
+    if isinstance(value, Mapping):  # as pairs, since keys need not be strings
+        return {"pairs": [[key, _without_tensors(item, tensors)] for key, item in value.items()]}
+    if isinstance(value, list | tuple):
+        return [_without_tensors(item, tensors) for item in value]
+    return value
+
+
+def _with_tensors(value: Any, tensors: Mapping[str, Tensor]) -> Any:
+    if isinstance(value, list):
+        return [_with_tensors(item, tensors) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "tensor" in value:
+        return tensors[value["tensor"]]
+    return {key: _with_tensors(item, tensors) for key, item in value["pairs"]}
+
+
+def random_state(device: torch.device) -> State:
+    """The states of PyTorch's own generators, that dropout draws from."""
+    state = {"cpu": torch.get_rng_state()}
+    if device.type != "cpu":
+        state[device.type] = torch.get_device_module(device).get_rng_state()
+    return state
+
+
+def set_random_state(state: State, device: torch.device) -> None:
+    """Set PyTorch's generators to what `random_state` found."""
+    torch.set_rng_state(state["cpu"])
+    if device.type in state and device.type != "cpu":
+        torch.get_device_module(device).set_rng_state(state[device.type])

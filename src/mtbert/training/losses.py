@@ -1,0 +1,77 @@
+"""The loss of a batch: the task's own, and the terms that the phase's objectives add.
+
+Where a batch is too large for the memory, the same loss is made of parts: each is back-propagated by itself, and what
+comes out is a loss whose gradient is known already. Weightings and gradient rules see no difference.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from mtbert.data.batches import Batch
+from mtbert.model import MultitaskModel
+from mtbert.training.phases import Phase
+
+
+@dataclass
+class Loss:
+    """A batch's loss.
+
+    Attributes:
+        total: what is trained on, with its graph.
+        terms: what it is made of, without; the task's own loss under the name of what the sampler drew.
+    """
+
+    total: Tensor
+    terms: dict[str, Tensor]
+
+
+def of_batch(model: MultitaskModel, phase: Phase, name: str, batch: Batch) -> Loss:
+    """The loss of a whole batch."""
+    outputs = model(batch)
+    own = model.loss(batch, outputs)
+    terms = {f"{kind}/{name}": objective.term(batch, outputs) for kind, objective in phase.objectives.items()}
+    total = own if phase.settings.supervised else 0 * own
+    for term in terms.values():
+        total = total + term
+    return Loss(total, {found: term.detach() for found, term in {name: own, **terms}.items()})
+
+
+def of_parts(model: MultitaskModel, phase: Phase, name: str, batch: Batch, count: int) -> Loss:
+    """The same from `count` parts of the batch, of which one at a time needs memory."""
+    total, terms = torch.zeros(()), {}
+    gradients: list[Tensor | None] = [None] * len(phase.parameters)
+    for part in batch.parts(count):
+        share = len(part) / len(batch)
+        loss = of_batch(model, phase, name, part)
+        found = torch.autograd.grad(loss.total * share, phase.parameters, allow_unused=True)
+        gradients = [
+            new if old is None else old if new is None else old + new for old, new in zip(gradients, found, strict=True)
+        ]
+        total = total.to(loss.total.device) + loss.total.detach() * share
+        terms = {term: terms.get(term, 0) + value * share for term, value in loss.terms.items()}
+    return Loss(_Known.apply(total, gradients, *phase.parameters), terms)
+
+
+def can_be_parted(model: MultitaskModel, phase: Phase, batch: Batch) -> bool:
+    """Whether the loss is a mean over examples, so that parts make the same as the whole."""
+    parts: Sequence[Any] = [model.head(batch.task), *phase.objectives.values()]
+    return all(part.by_example for part in parts)
+
+
+class _Known(torch.autograd.Function):
+    """A loss whose gradient in each parameter is there already."""
+
+    @staticmethod
+    def forward(ctx: Any, loss: Tensor, gradients: Sequence[Tensor | None], *parameters: nn.Parameter) -> Tensor:
+        """The loss."""
+        ctx.gradients = gradients
+        return loss.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor | None, ...]:
+        """What was computed before, scaled."""
+        return (None, None, *(None if known is None else outer[0] * known for known in ctx.gradients))

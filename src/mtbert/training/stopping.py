@@ -1,0 +1,58 @@
+"""SIGTERM and Ctrl-C: noted at once, obeyed where nothing is half done."""
+
+import contextlib
+import signal
+from collections.abc import Iterator
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class Stopped(SystemExit):
+    """A training was asked to stop, and leaves with the shell's status for it: 143 for SIGTERM, 130 for Ctrl-C."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+
+
+class Stop:
+    """Within this context, signals do nothing by themselves.
+
+    Attributes:
+        asked: the first signal that came, else None. Further ones change nothing.
+    """
+
+    def __init__(self) -> None:
+        self.asked: int | None = None
+        self._at_once = False
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        """Take the signals over."""
+        self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give them back."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    @contextlib.contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Where nothing changes that would be lost: a signal, also one that came before, raises Stopped right away."""
+        self._at_once = True
+        try:
+            if self.asked is not None:
+                raise Stopped(self.asked)
+            yield
+        finally:
+            self._at_once = False
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.asked is None:
+            self.asked = number
+            if self._at_once:
+                raise Stopped(number)

@@ -1,0 +1,154 @@
+"""A small training that kills itself where it is told to, for the tests of what is left of one."""
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from models import small_bert
+from runs import TASKS_HERE, checkpoints, examples, settings
+
+from mtbert import assembly
+from mtbert.training import checkpoints as saving
+from mtbert.training import evaluation, losses, run
+from mtbert.training.loop import Trainer
+
+FULL = {"name": "interleaved"}
+SMART = {"name": "smart", "noise": 1e-2, "step_size": 1e-1, "radius": 1e-1}
+# Every technique with a state of its own; each phase is 2 epochs of 8 steps.
+TECHNIQUES: dict[str, list[dict]] = {
+    "plain": [{}],
+    "annealed, best epoch": [{"sampler": {"name": "annealed"}, "schedule": {"name": "slanted_triangular"}}],
+    "smart": [{"objectives": [SMART]}],
+    "simcse": [{"objectives": [{"name": "simcse"}]}],
+    "simcse with a linear layer": [{"objectives": [{"name": "simcse_linear"}]}],
+    "pcgrad": [{"sampler": FULL, "gradients": {"name": "pcgrad"}}],
+    "dynamic loss": [{"sampler": FULL, "weighting": {"name": "dynamic"}}],
+    "frozen": [{"trainable": ["adapters", "heads"], "frozen": ["layer_1"], "schedule": {"name": "reduce_on_plateau"}}],
+    "masked language model": [{"objectives": [{"name": "masked_language_model"}], "supervised": False}],
+    "several phases": [{"epochs": 1}, {"epochs": 1, "objectives": [SMART], "schedule": {"name": "reduce_on_plateau"}}],
+}
+WITHOUT_PALS = {"plain", "dynamic loss"}
+NOT_BY_EXAMPLE = {"simcse", "simcse with a linear layer", "masked language model"}
+# Where it dies, one after the other: the step (of 16, with a checkpoint after every second), and at what.
+DEATHS = [
+    (1, "forward"),
+    (3, "before the update"),
+    (4, "after the update"),
+    (4, "while it is written"),
+    (6, "before it is renamed"),
+    (8, "after it is renamed"),
+    (8, "evaluation of sst"),
+    (8, "evaluation of sts"),
+    (11, "accumulation"),
+    (13, "after the update"),
+    (16, "before it is renamed"),
+    (16, "results"),
+]
+
+
+def parts_of(technique: str) -> run.Parts:
+    phases = TECHNIQUES[technique]
+    chosen = settings(run={"log_every": 1, "checkpoint_every": 2, "keep": "best" if "best" in technique else "last"})
+    phases = [chosen.phases[0].model_copy(update={"steps_per_epoch": 8, "batch_size": 5, **phase}) for phase in phases]
+    chosen = chosen.model_copy(update={"phases": phases})
+    if technique in WITHOUT_PALS:
+        chosen = chosen.model_copy(update={"model": chosen.model.model_copy(update={"adapter": {"name": "none"}})})
+    model = assembly.build_model(chosen, small_bert(), 1, ["[MASK]"])
+    found = {split: {t: examples(t, count) for t in TASKS_HERE} for split, count in (("train", 12), ("dev", 7))}
+    made = assembly._phases(chosen, 1, model, found["train"])
+    return run.Parts(chosen, 1, model, made, 16, found)
+
+
+def train(folder: Path, technique: str, death: tuple[int, str] | None = None) -> None:
+    """Train in that folder, dying where `death` says; the examples of each update go to trained.txt."""
+    torch.set_num_threads(1)
+    write_down(folder)
+    if technique not in NOT_BY_EXAMPLE:
+        have_little_memory(from_step=10)
+    if death:
+        arm(*death)
+    folder.mkdir(exist_ok=True)
+    with open(folder / "said.txt", "a", encoding="utf-8") as said, contextlib.redirect_stderr(said):
+        run.train(parts_of(technique), folder / "run", folder / "logs", checkpoints(folder))
+
+
+def write_down(folder: Path) -> None:
+    update = Trainer._update
+
+    def written(self, phase, batches):
+        update(self, phase, batches)
+        with open(folder / "trained.txt", "a", encoding="utf-8") as file:
+            file.write(f"{self.outcome.steps} {' '.join(i for b in batches.values() for i in b.ids)}\n")
+
+    Trainer._update = written
+
+
+def have_little_memory(from_step: int) -> None:
+    """Batches of more than three examples do not fit from that step on."""
+    of_batch, gradients = losses.of_batch, Trainer._gradients
+    now = {"step": 0}
+
+    def counted(self, *given):
+        now["step"] = self.outcome.steps
+        return gradients(self, *given)
+
+    def short(model, phase, name, batch):
+        if now["step"] >= from_step and len(batch) > 3:
+            raise torch.OutOfMemoryError("CUDA out of memory. (in a test)")
+        return of_batch(model, phase, name, batch)
+
+    Trainer._gradients, losses.of_batch = counted, short
+
+
+def die(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def arm(step: int, where: str) -> None:
+    """Have this process killed there."""
+    trainers: list[Trainer] = []
+    resume = Trainer._resume
+
+    def known(self):
+        trainers.append(self)
+        return resume(self)
+
+    Trainer._resume = known
+    if where == "results":
+        run._results = die
+        return
+    holder, name = {
+        "forward": (losses, "of_batch"),
+        "before the update": (Trainer, "_check_finite"),
+        "after the update": (Trainer, "_keep"),
+        "while it is written": (saving, "save_file"),
+        "before it is renamed": (saving.files, "flush"),
+        "after it is renamed": (saving.files, "flush"),
+        "evaluation of sst": (evaluation, "predict"),
+        "evaluation of sts": (evaluation, "predict"),
+        "accumulation": (losses, "of_batch"),
+    }[where]
+    usual = getattr(holder, name)
+    setattr(holder, name, fatal(usual, lambda given: trainers[0].outcome.steps == step and is_there(where, given)))
+
+
+def is_there(where: str, given: tuple) -> bool:
+    if where == "while it is written":
+        Path(given[1]).write_bytes(b"half of a checkpoint")
+    if where == "after it is renamed":
+        return given[0].is_dir()  # the directory is flushed once the new name stands in it
+    if where.startswith("evaluation"):
+        return given[1].task.name == where[-3:]
+    return True
+
+
+def fatal(usual: Callable, when: Callable[[tuple], bool]) -> Callable:
+    def deadly(*given, **named):
+        if when(given):
+            die()
+        return usual(*given, **named)
+
+    return deadly
