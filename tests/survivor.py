@@ -62,14 +62,14 @@ def parts_of(technique: str) -> run.Parts:
     return run.Parts(chosen, 1, model, made, 16, found)
 
 
-def train(folder: Path, technique: str, death: tuple[int, str] | None = None) -> None:
-    """Train in that folder, dying where `death` says; the examples of each update go to trained.txt."""
+def train(folder: Path, technique: str, *blows: tuple[int, str, int]) -> None:
+    """Train in that folder and meet signals: (step, at what, signal). Examples of each update go to trained.txt."""
     torch.set_num_threads(1)
     write_down(folder)
     if technique not in NOT_BY_EXAMPLE:
         have_little_memory(from_step=10)
-    if death:
-        arm(*death)
+    for blow in blows:
+        arm(*blow)
     folder.mkdir(exist_ok=True)
     with open(folder / "said.txt", "a", encoding="utf-8") as said, contextlib.redirect_stderr(said):
         run.train(parts_of(technique), folder / "run", folder / "logs", checkpoints(folder))
@@ -103,12 +103,8 @@ def have_little_memory(from_step: int) -> None:
     Trainer._gradients, losses.of_batch = counted, short
 
 
-def die(*_: object) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def arm(step: int, where: str) -> None:
-    """Have this process killed there."""
+def arm(step: int, where: str, number: int = signal.SIGKILL) -> None:
+    """Have that signal sent to this process there."""
     trainers: list[Trainer] = []
     resume = Trainer._resume
 
@@ -117,10 +113,8 @@ def arm(step: int, where: str) -> None:
         return resume(self)
 
     Trainer._resume = known
-    if where == "results":
-        run._results = die
-        return
     holder, name = {
+        "results": (run, "_results"),
         "forward": (losses, "of_batch"),
         "before the update": (Trainer, "_check_finite"),
         "after the update": (Trainer, "_keep"),
@@ -132,7 +126,9 @@ def arm(step: int, where: str) -> None:
         "accumulation": (losses, "of_batch"),
     }[where]
     usual = getattr(holder, name)
-    setattr(holder, name, fatal(usual, lambda given: trainers[0].outcome.steps == step and is_there(where, given)))
+    setattr(
+        holder, name, hit(usual, number, lambda given: trainers[0].outcome.steps == step and is_there(where, given))
+    )
 
 
 def is_there(where: str, given: tuple) -> bool:
@@ -145,10 +141,14 @@ def is_there(where: str, given: tuple) -> bool:
     return True
 
 
-def fatal(usual: Callable, when: Callable[[tuple], bool]) -> Callable:
-    def deadly(*given, **named):
-        if when(given):
-            die()
+def hit(usual: Callable, number: int, when: Callable[[tuple], bool]) -> Callable:
+    """The usual, with the signal before it the first time that it is `when`."""
+    sent = []
+
+    def dangerous(*given, **named):
+        if not sent and when(given):
+            sent.append(number)
+            os.kill(os.getpid(), number)
         return usual(*given, **named)
 
-    return deadly
+    return dangerous

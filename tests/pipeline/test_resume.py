@@ -26,8 +26,8 @@ def server():
     return context
 
 
-def run(server, folder: Path, technique: str, death: tuple[int, str] | None = None) -> int | None:
-    child = server.Process(target=survivor.train, args=(folder, technique, death))
+def run(server, folder: Path, technique: str, *blows: tuple[int, str, int]) -> int | None:
+    child = server.Process(target=survivor.train, args=(folder, technique, *blows))
     child.start()
     child.join(120)
     return child.exitcode
@@ -39,18 +39,59 @@ def trained(folder: Path) -> dict[int, str]:
     return {int(line.split()[0]): line for line in lines}
 
 
+def assert_same(folder: Path, whole: Path) -> None:
+    for name in SAME:
+        assert files.sha256(folder / "run" / name) == files.sha256(whole / "run" / name), name
+    assert trained(folder) == trained(whole)
+    assert sorted(trained(whole)) == list(range(1, 17))
+    assert files.read_json(folder / "logs/run.json")["resumed"] > 0
+    assert not (folder / "checkpoints").exists()
+
+
 @pytest.mark.parametrize("technique", survivor.TECHNIQUES)
 def test_twelve_kills_change_nothing(tmp_path: Path, server, technique: str):
     assert run(server, tmp_path / "whole", technique) == 0
-    for death in survivor.DEATHS:
-        if death[1] == "accumulation" and technique in survivor.NOT_BY_EXAMPLE:
-            death = (11, "forward")
-        assert run(server, tmp_path / "killed", technique, death) == -signal.SIGKILL, death
+    for step, where in survivor.DEATHS:
+        if where == "accumulation" and technique in survivor.NOT_BY_EXAMPLE:
+            where = "forward"
+        assert run(server, tmp_path / "killed", technique, (step, where, signal.SIGKILL)) == -signal.SIGKILL, where
         assert not (tmp_path / "killed/run").exists()
     assert run(server, tmp_path / "killed", technique) == 0
-    for name in SAME:
-        assert files.sha256(tmp_path / "killed/run" / name) == files.sha256(tmp_path / "whole/run" / name), name
-    assert trained(tmp_path / "killed") == trained(tmp_path / "whole")
-    assert sorted(trained(tmp_path / "whole")) == list(range(1, 17))
-    assert files.read_json(tmp_path / "killed/logs/run.json")["resumed"] > 0
-    assert not (tmp_path / "killed/checkpoints").exists()
+    assert_same(tmp_path / "killed", tmp_path / "whole")
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_stopping_saves_and_leaves_within_a_step(tmp_path: Path, server, number: int, status: int):
+    assert run(server, tmp_path / "whole", "smart") == 0
+    stops = [
+        (3, "forward"),
+        (5, "before the update"),
+        (8, "evaluation of sts"),
+        (11, "after the update"),
+        (16, "results"),
+    ]
+    for step, where in stops:
+        assert run(server, tmp_path / "stopped", "smart", (step, where, number)) == status, where
+        assert max(trained(tmp_path / "stopped")) == step
+        assert list((tmp_path / "stopped/checkpoints").glob(f"{step:09}-*")), where
+    assert run(server, tmp_path / "stopped", "smart") == 0
+    assert_same(tmp_path / "stopped", tmp_path / "whole")
+    steps = [int(line.split()[0]) for line in (tmp_path / "stopped/trained.txt").read_text().splitlines()]
+    assert steps == list(range(1, 17))  # none was made twice
+
+
+def test_a_second_signal_while_it_saves_harms_nothing(tmp_path: Path, server):
+    assert run(server, tmp_path / "whole", "plain") == 0
+    blows = [(5, "forward", signal.SIGTERM), (5, "before it is renamed", signal.SIGINT)]
+    assert run(server, tmp_path / "stopped", "plain", *blows) == 143
+    assert run(server, tmp_path / "stopped", "plain") == 0
+    assert_same(tmp_path / "stopped", tmp_path / "whole")
+
+
+def test_what_does_not_fit_is_computed_in_parts_and_told(tmp_path: Path, server):
+    assert run(server, tmp_path, "plain") == 0
+    assert files.read_json(tmp_path / "logs/run.json")["parts"] == 2
+    assert (
+        "warning: step 10 does not fit into the memory (sts: [5, 17] tokens); from here on batches are computed in 2 "
+        "parts, which are one update"
+    ) in (tmp_path / "said.txt").read_text()

@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 
 from mtbert import files
 from mtbert.errors import TrainingError
-from mtbert.training import run
+from mtbert.training import losses, run
 from mtbert.training.loop import mean_of_tasks
 
 
@@ -111,6 +111,22 @@ def test_a_loss_that_is_not_finite_stops_before_anything_is_written(tmp_path):
     with pytest.raises(TrainingError, match=r"the loss sst of step \d is not finite.*sst: sst\d+"):
         run.train(made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path))
     assert not (tmp_path / "run").exists()
+
+
+def test_a_loss_that_is_not_finite_leaves_the_last_good_checkpoint(tmp_path, monkeypatch):
+    made, of_batch = parts(settings(run={"checkpoint_every": 1}), 1), losses.of_batch
+    calls = iter(range(1, 100))
+
+    def third_is_broken(*given):
+        found = of_batch(*given)
+        return losses.Loss(found.total * (float("inf") if next(calls) == 3 else 1.0), found.terms)
+
+    monkeypatch.setattr(losses, "of_batch", third_is_broken)
+    with pytest.raises(TrainingError, match="the gradient of step 3 is not finite, so the weights were left"):
+        run.train(made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path))
+    assert checkpoints(tmp_path).steps() == [1, 2]
+    saved = checkpoints(tmp_path).load(2)["model"]
+    assert all(torch.equal(saved[name], value) for name, value in made.model.state_dict().items())
 
 
 def test_ctrl_c_leaves_nothing_half_written(tmp_path, monkeypatch):
