@@ -1,5 +1,6 @@
 """Small models and batches that several tests share."""
 
+import dataclasses
 from collections.abc import Sequence
 
 import torch
@@ -9,15 +10,27 @@ from mtbert.adapters import ADAPTERS
 from mtbert.adapters.base import Adapter, Shape
 from mtbert.connectors import CONNECTORS
 from mtbert.data.batches import Batch
-from mtbert.encoder.bert import Encoder
+from mtbert.encoder.bert import Bert, Config, Encoder
 from mtbert.features import FEATURES
 from mtbert.heads import HEADS
 from mtbert.model import MultitaskModel
 from mtbert.tasks import TASKS
 
 
-def small_bert(width: int = 24, layers: int = 2, heads: int = 2, seed: int = 0) -> BertModel:
+def small_bert(width: int = 24, layers: int = 2, heads: int = 2, seed: int = 0) -> Bert:
     """An untrained BERT in evaluation mode, with larger weights than usual so that differences show."""
+    return ours(small_hugging_face_bert(width, layers, heads, seed))
+
+
+def ours(theirs: BertModel) -> Bert:
+    """The same BERT in this project's form."""
+    bert = Bert(Config(**{field.name: getattr(theirs.config, field.name) for field in dataclasses.fields(Config)}))
+    bert.load_state_dict(theirs.state_dict())
+    return bert.eval()
+
+
+def small_hugging_face_bert(width: int = 24, layers: int = 2, heads: int = 2, seed: int = 0) -> BertModel:
+    """The same from Hugging Face."""
     torch.manual_seed(seed)
     config = BertConfig(
         vocab_size=50,

@@ -7,7 +7,6 @@ from typing import Any
 import pydantic
 import torch
 from tokenizers import Tokenizer
-from transformers import BertModel
 
 from mtbert import files, seeding
 from mtbert.adapters import ADAPTERS
@@ -15,8 +14,8 @@ from mtbert.adapters.base import Shape
 from mtbert.connectors import CONNECTORS
 from mtbert.data import batches
 from mtbert.data.batches import Examples, Marks, Share, Stream
-from mtbert.encoder import loading
-from mtbert.encoder.bert import Encoder
+from mtbert.encoder import bert, loading
+from mtbert.encoder.bert import Bert, Encoder
 from mtbert.errors import DataError, EncoderError, SettingsError, in_words
 from mtbert.features import FEATURES
 from mtbert.gradients import GRADIENTS
@@ -50,7 +49,8 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     """The parts of one run, from the settings and what earlier stages wrote below `build`."""
     encoder = build / "encoders" / settings.model.encoder
     examples = read_examples(settings, build / "data", encoder)
-    model = build_model(settings, loading.load(encoder), seed, _vocabulary(encoder))
+    loading.check(encoder)
+    model = build_model(settings, bert.read(encoder), seed, _vocabulary(encoder))
     model.train_only([])  # nothing is trained unless a phase says so
     samplers = [_sampler(phase, examples["train"]) for phase in settings.phases]
     return Parts(
@@ -63,16 +63,14 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     )
 
 
-def build_model(
-    settings: VariantSettings, bert: BertModel, seed: int, vocabulary: Sequence[str] = ()
-) -> MultitaskModel:
+def build_model(settings: VariantSettings, weights: Bert, seed: int, vocabulary: Sequence[str] = ()) -> MultitaskModel:
     """The model with fresh adapters and heads, whose weights the seed decides."""
     torch.manual_seed(seeding.derive(seed, "weights"))
     chosen = settings.model
     mask_token = vocabulary.index("[MASK]") if "[MASK]" in vocabulary else None
-    encoder = Encoder(bert, chosen.dropout, mask_token)
+    encoder = Encoder(weights, chosen.dropout, mask_token)
     features = FEATURES.build(chosen.features, encoder.width, vocabulary)
-    shape = Shape(encoder.width, encoder.layers, bert.config.initializer_range)
+    shape = Shape(encoder.width, encoder.layers, weights.config.initializer_range)
     adapter = ADAPTERS.build(chosen.adapter, shape, settings.tasks)
     connector = CONNECTORS.build(chosen.connector, encoder.width, settings.tasks)
     heads = {task: build_head(settings, task, encoder.width) for task in settings.tasks}

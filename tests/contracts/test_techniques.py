@@ -12,6 +12,7 @@ import numpy as np
 import pydantic
 import pytest
 import torch
+from models import ours
 from torch import nn
 from transformers import BertConfig, BertModel
 
@@ -234,7 +235,7 @@ def tiny_model() -> MultitaskModel:
     connector = CONNECTORS.build({"name": "direct"}, 24, ["sst", "sts"])
     features = FEATURES.build({"name": "words"}, 24, ())
     return MultitaskModel(
-        Encoder(BertModel(config), 0.0, mask_token=4),
+        Encoder(ours(BertModel(config)), 0.0, mask_token=4),
         features,
         adapter,
         connector,

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from models import build_adapter, small_batch, small_bert
+from models import build_adapter, ours, small_batch, small_bert, small_hugging_face_bert
 from torch import nn
 
 from mtbert.encoder.bert import Encoder
@@ -19,9 +19,9 @@ def hugging_face(bert, batch):
 
 @pytest.mark.parametrize("layers", [1, 3])
 def test_without_adapter_equals_hugging_face(layers):
-    bert, batch = small_bert(layers=layers), small_batch("sst")
+    bert, batch = small_hugging_face_bert(layers=layers), small_batch("sst")
     expected = hugging_face(bert, batch)
-    encoder = Encoder(bert)
+    encoder = Encoder(ours(bert))
     hidden = outputs(encoder, build_adapter({"name": "none"}, encoder, ["sst"]), batch)
     kept = batch.mask.bool()
     torch.testing.assert_close(hidden[kept], expected.last_hidden_state[kept], atol=2e-6, rtol=0)
@@ -29,9 +29,9 @@ def test_without_adapter_equals_hugging_face(layers):
 
 
 def test_a_pal_whose_up_projection_is_zero_equals_hugging_face():
-    bert, batch = small_bert(), small_batch("sst")
+    bert, batch = small_hugging_face_bert(), small_batch("sst")
     expected = hugging_face(bert, batch).pooler_output
-    encoder = Encoder(bert)
+    encoder = Encoder(ours(bert))
     pals = build_adapter({"name": "pals", "dim": 8, "heads": 2}, encoder, ["sst"])
     different = pool("pooler", encoder, outputs(encoder, pals, batch), batch.mask)
     assert (different - expected).abs().max() > 1e-3

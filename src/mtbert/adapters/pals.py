@@ -82,7 +82,7 @@ class TaskPath(nn.Module):
             part.unflatten(-1, (self.settings.heads, -1)).transpose(1, 2)  # [rows, heads, tokens, dim / heads]
             for part in projected.chunk(3, dim=-1)
         )
-        attended = attention(query, key, value, mask, self.settings.dropout if self.training else 0.0)
+        attended = attention(query, key, value, mask, self.training, self.settings.dropout)
         widened = self.up(attended.transpose(1, 2).flatten(2))  # [rows, tokens, width]
         return F.gelu(widened) if self.settings.activation == "gelu" else widened
 

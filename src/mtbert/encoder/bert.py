@@ -1,42 +1,163 @@
-"""BERT with a slot for adapters: Hugging Face's own weights and layers, walked one by one.
+"""BERT (Devlin et al. 2019, section 3) with a slot for adapters beside each layer.
 
 A layer computes h_att = LN(h + SA(h)) and LN(h_att + FFN(h_att) + beside), where `beside` is what an adapter adds. With
-nothing beside it this is Hugging Face's BertModel.
+nothing beside it this is Hugging Face's BertModel, whose names of parts and settings it has, so that weights and
+config.json are the same files. Hugging Face's own takes three seconds to import, as long as all else of a training.
 
 Legend: rows sequences of a batch; tokens the longest of them; width the hidden size.
 """
 
+import json
 from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
 
 import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file
 from torch import Tensor, nn
-from transformers import BertModel
-from transformers.models.bert.modeling_bert import BertLayer
 
-from mtbert.encoder import attention
-from mtbert.encoder.dropout import replace_dropout
+from mtbert.encoder.attention import attention
+from mtbert.encoder.dropout import Dropout
+from mtbert.errors import EncoderError
 
 Beside = Callable[[int, Tensor, Tensor], Tensor | None]  # (layer, hidden, mask) -> what to add
 
 
-def layer_output(layer: BertLayer, hidden: Tensor, mask: Tensor, beside: Tensor | None) -> Tensor:
-    """One BERT layer with something beside it; hidden, beside and result [rows, tokens, width]."""
-    attended, _ = layer.attention(hidden, attention_mask=mask)
-    output = layer.output
-    deep = output.dropout(output.dense(layer.intermediate(attended)))
-    summed = deep + attended if beside is None else deep + attended + beside
-    return output.LayerNorm(summed)
+@dataclass(frozen=True)
+class Config:
+    """What config.json tells of a BERT, in its words."""
+
+    vocab_size: int
+    hidden_size: int
+    num_hidden_layers: int
+    num_attention_heads: int
+    intermediate_size: int
+    max_position_embeddings: int
+    type_vocab_size: int = 2
+    layer_norm_eps: float = 1e-12
+    hidden_dropout_prob: float = 0.1
+    attention_probs_dropout_prob: float = 0.1
+    initializer_range: float = 0.02
+
+
+class Embeddings(nn.Module):
+    """Words, places and types, summed and normalised."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        width = config.hidden_size
+        self.word_embeddings = nn.Embedding(config.vocab_size, width)
+        self.position_embeddings = nn.Embedding(config.max_position_embeddings, width)
+        self.token_type_embeddings = nn.Embedding(config.type_vocab_size, width)
+        self.LayerNorm = nn.LayerNorm(width, config.layer_norm_eps)
+        self.dropout = Dropout(config.hidden_dropout_prob)
+
+    def forward(self, words: Tensor, token_types: Tensor) -> Tensor:
+        """From word embeddings [rows, tokens, width] to the first layer's input of the same shape."""
+        places = self.position_embeddings.weight[: words.shape[1]]
+        return self.dropout(self.LayerNorm(words + self.token_type_embeddings(token_types) + places))
+
+
+class SelfAttention(nn.Module):
+    """Tokens attend to tokens."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        width = config.hidden_size
+        self.heads = config.num_attention_heads
+        self.query = nn.Linear(width, width)
+        self.key = nn.Linear(width, width)
+        self.value = nn.Linear(width, width)
+        self.dropout = Dropout(config.attention_probs_dropout_prob)
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Hidden and result [rows, tokens, width], mask [rows, 1, 1, tokens]."""
+        query, key, value = (
+            projection(hidden).unflatten(-1, (self.heads, -1)).transpose(1, 2)  # [rows, heads, tokens, width / heads]
+            for projection in (self.query, self.key, self.value)
+        )
+        return attention(query, key, value, mask, self.training, self.dropout.p).transpose(1, 2).flatten(2)
+
+
+class Output(nn.Module):
+    """The end of each half of a layer: a dense map, what goes round it, and normalisation."""
+
+    def __init__(self, inputs: int, config: Config) -> None:
+        super().__init__()
+        self.dense = nn.Linear(inputs, config.hidden_size)
+        self.LayerNorm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+        self.dropout = Dropout(config.hidden_dropout_prob)
+
+    def forward(self, inner: Tensor, around: Tensor, beside: Tensor | None = None) -> Tensor:
+        """Inner [rows, tokens, inputs]; the others and the result [rows, tokens, width]."""
+        summed = self.dropout(self.dense(inner)) + around
+        return self.LayerNorm(summed if beside is None else summed + beside)
+
+
+class Layer(nn.Module):
+    """Self-attention and feed-forward."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.attention = nn.Module()
+        self.attention.self = SelfAttention(config)
+        self.attention.output = Output(config.hidden_size, config)
+        self.intermediate = nn.Module()
+        self.intermediate.dense = nn.Linear(config.hidden_size, config.intermediate_size)
+        self.output = Output(config.intermediate_size, config)
+
+    def forward(self, hidden: Tensor, mask: Tensor, beside: Tensor | None) -> Tensor:
+        """One layer with something beside it; hidden, beside and result [rows, tokens, width]."""
+        attended = self.attention.output(self.attention.self(hidden, mask), hidden)  # type: ignore[operator]
+        return self.output(F.gelu(self.intermediate.dense(attended)), attended, beside)  # type: ignore[operator]
+
+
+class Bert(nn.Module):
+    """The weights of a BERT by Hugging Face's names."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config = config
+        self.embeddings = Embeddings(config)
+        self.encoder = nn.ModuleDict({"layer": nn.ModuleList(Layer(config) for _ in range(config.num_hidden_layers))})
+        self.pooler = nn.ModuleDict({"dense": nn.Linear(config.hidden_size, config.hidden_size)})
+
+
+def read(directory: Path) -> Bert:
+    """The BERT of an encoder's directory, in fp32; EncoderError where the files hold another architecture."""
+    settings = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+    expected = {"model_type": "bert", "hidden_act": "gelu"}
+    for name, value in expected.items():
+        if settings.get(name, value) != value:
+            raise EncoderError(f"{directory / 'config.json'}: {name} is {settings[name]!r}, expected {value!r}")
+    config = Config(**{field.name: settings[field.name] for field in fields(Config) if field.name in settings})
+    weights = {name: value.float() for name, value in load_file(directory / "model.safetensors").items()}
+    with torch.device("meta"):  # nothing is drawn for weights that are replaced at once
+        bert = Bert(config)
+    missing = sorted(bert.state_dict().keys() - weights.keys())
+    if missing:
+        raise EncoderError(f"{directory / 'model.safetensors'} lacks weights of BERT: {', '.join(missing)}")
+    bert.load_state_dict({name: weights[name] for name in bert.state_dict()}, assign=True)
+    return bert.requires_grad_()
 
 
 class Encoder(nn.Module):
-    """A BertModel whose layers can have something beside them."""
+    """A BERT whose layers can have something beside them.
 
-    def __init__(self, bert: BertModel, dropout: float | None = None, mask_token: int | None = None) -> None:
+    Args:
+        bert: its weights.
+        dropout: in place of its own, everywhere; None keeps them.
+        mask_token: id of [MASK], where the tokenizer has one.
+    """
+
+    def __init__(self, bert: Bert, dropout: float | None = None, mask_token: int | None = None) -> None:
         super().__init__()
-        self.mask_token = mask_token  # id of [MASK], where the tokenizer has one
+        self.mask_token = mask_token
         self.bert = bert
-        self.bert.set_attn_implementation(attention.NAME)  # takes the same boolean mask as the adapters
-        replace_dropout(bert, dropout)
+        for module in bert.modules():
+            if isinstance(module, Dropout) and dropout is not None:
+                module.p = dropout
 
     @property
     def width(self) -> int:
@@ -52,31 +173,38 @@ class Encoder(nn.Module):
         """Word embeddings alone, before positions, types and LayerNorm: [rows, tokens, width]."""
         return self.bert.embeddings.word_embeddings(input_ids)
 
+    def pooled(self, hidden: Tensor) -> Tensor:
+        """BERT's own dense layer and tanh on the first token: [rows, tokens, width] -> [rows, width]."""
+        return torch.tanh(self.bert.pooler["dense"](hidden[:, 0]))
+
     def forward(self, words: Tensor, token_types: Tensor, mask: Tensor, beside: Beside) -> Tensor:
         """Hidden states of the last layer.
 
         Shapes: words [rows, tokens, width], token_types and mask [rows, tokens], result [rows, tokens, width].
         """
-        hidden = self.bert.embeddings(inputs_embeds=words, token_type_ids=token_types)
+        hidden = self.bert.embeddings(words, token_types)
         kind = hidden.device.type
         if torch.is_autocast_enabled(kind):  # else what goes round the layers stays fp32, and is cast in each of them
             hidden = hidden.to(torch.get_autocast_dtype(kind))
         attend = mask.bool()[:, None, None, :]  # [rows, 1, 1, tokens]
-        for number, layer in enumerate(self.bert.encoder.layer):
-            hidden = layer_output(layer, hidden, attend, beside(number, hidden, attend))  # type: ignore[arg-type]
+        for number, layer in enumerate(self._layers()):
+            hidden = layer(hidden, attend, beside(number, hidden, attend))
         return hidden.float()
+
+    def _layers(self) -> list[Layer]:
+        return list(self.bert.encoder["layer"])  # type: ignore[arg-type]
 
     def parts(self) -> dict[str, list[nn.Parameter]]:
         """Its parameters by the names that `training.trainable` uses; parts may overlap."""
-        layers = list(self.bert.encoder.layer)
+        layers = self._layers()
         modules: dict[str, list[nn.Module]] = {
             "encoder": [self.bert],
             "embeddings": [self.bert.embeddings],
-            "layers": layers,
-            "attention": [layer.attention for layer in layers],  # type: ignore[misc]
-            "feed_forward": [part for layer in layers for part in (layer.intermediate, layer.output.dense)],  # type: ignore[misc,union-attr]
-            "output_norms": [layer.output.LayerNorm for layer in layers],  # type: ignore[misc,union-attr]
-            "pooler": [self.bert.pooler] if self.bert.pooler is not None else [],
+            "layers": [*layers],
+            "attention": [layer.attention for layer in layers],
+            "feed_forward": [part for layer in layers for part in (layer.intermediate, layer.output.dense)],
+            "output_norms": [layer.output.LayerNorm for layer in layers],
+            "pooler": [self.bert.pooler],
         }
         modules |= {f"layer_{number}": [layer] for number, layer in enumerate(layers, start=1)}
         return {name: [p for module in group for p in module.parameters()] for name, group in modules.items()}

@@ -30,12 +30,3 @@ class Dropout(nn.Dropout):
     def forward(self, input: Tensor) -> Tensor:
         """The same shape, some of it 0."""
         return dropout(input, self.p) if self.training and self.p else input
-
-
-def replace_dropout(module: nn.Module, chance: float | None = None) -> None:
-    """Put `Dropout` in PyTorch's place wherever that stands below `module`; with its own chance if None is given."""
-    for name, child in module.named_children():
-        if isinstance(child, nn.Dropout):
-            setattr(module, name, Dropout(child.p if chance is None else chance).train(child.training))
-        else:
-            replace_dropout(child, chance)

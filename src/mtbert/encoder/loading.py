@@ -9,18 +9,15 @@ import importlib.util
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import huggingface_hub
-import torch
-from transformers import AutoTokenizer, BertModel, BertTokenizer
-from transformers.utils import logging
+from typing import TYPE_CHECKING, Any
 
 from mtbert import files, tasks
 from mtbert.data import readers
-from mtbert.encoder import tiny
 from mtbert.encoder.sources import TINY, EncoderSettings, Source
 from mtbert.errors import DataError, EncoderError
+
+if TYPE_CHECKING:  # at run time transformers comes in where it is needed: a training does without, and starts sooner
+    from transformers import BertModel
 
 WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
@@ -38,6 +35,8 @@ def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
         EncoderError: the weights cannot be had, are not the known ones, or do not make a whole BERT.
         DataError: a corpus file that tiny's vocabulary is made of cannot be read.
     """
+    from mtbert.encoder import tiny
+
     with files.new_directory(out) as partial, quiet():
         if settings.name == TINY:
             pieces = tiny.vocabulary(_sentences(data_dir), settings.vocabulary)
@@ -53,8 +52,8 @@ def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
         write_card(partial, settings.name, origin, settings.source.note, model)
 
 
-def load(directory: Path) -> BertModel:
-    """The encoder of that directory, in fp32 on the CPU, in evaluation mode; checked against its card.
+def load(directory: Path) -> "BertModel":
+    """Hugging Face's model of that directory, in fp32 on the CPU, in evaluation mode; checked against its card.
 
     Raises:
         EncoderError: no encoder lies there, or its weights are not those that were written.
@@ -80,7 +79,7 @@ def card(directory: Path) -> dict[str, Any]:
     return content
 
 
-def write_card(directory: Path, name: str, origin: str, note: str, model: BertModel) -> None:
+def write_card(directory: Path, name: str, origin: str, note: str, model: "BertModel") -> None:
     """Write encoder.json for weights that lie in the directory already."""
     content = {
         "name": name,
@@ -95,6 +94,8 @@ def write_card(directory: Path, name: str, origin: str, note: str, model: BertMo
 
 def save_tokenizer(pieces: list[str], positions: int, directory: Path) -> None:
     """Write BERT's lower-case tokenizer over a vocabulary: its files, and vocab.txt beside them for other programs."""
+    from transformers import BertTokenizer
+
     numbered = {piece: number for number, piece in enumerate(pieces)}
     BertTokenizer(vocab=numbered, do_lower_case=True, model_max_length=positions).save_pretrained(directory)
     files.write_text(directory / "vocab.txt", "".join(f"{piece}\n" for piece in pieces))
@@ -103,6 +104,8 @@ def save_tokenizer(pieces: list[str], positions: int, directory: Path) -> None:
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
     """Without the progress bars and load reports of transformers: what matters of them is checked here."""
+    from transformers.utils import logging
+
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
@@ -148,6 +151,8 @@ def _given(directory: Path) -> Path:
 
 
 def _download(source: Source) -> Path:
+    import huggingface_hub
+
     wanted = [WEIGHTS, CONFIG, "tokenizer_config.json", "special_tokens_map.json", *TOKENIZERS]
     try:
         path = huggingface_hub.snapshot_download(source.repository, revision=source.revision, allow_patterns=wanted)
@@ -172,6 +177,8 @@ def _instead(source: Source, error: BaseException) -> str:
 
 def vocabulary(directory: Path) -> list[str]:
     """The word pieces of an encoder's tokenizer, by id."""
+    from transformers import AutoTokenizer
+
     pieces = AutoTokenizer.from_pretrained(directory, local_files_only=True).get_vocab()
     return sorted(pieces, key=pieces.__getitem__)
 
@@ -188,8 +195,11 @@ def _check(directory: Path, expected: str, what: str) -> None:
         )
 
 
-def bert(directory: Path) -> BertModel:
-    """Read a BERT; EncoderError where the files hold another architecture or not all of its weights."""
+def bert(directory: Path) -> "BertModel":
+    """Read Hugging Face's BERT; EncoderError where the files hold another architecture or not all of its weights."""
+    import torch
+    from transformers import BertModel
+
     kind = json.loads((directory / CONFIG).read_text(encoding="utf-8")).get("model_type")
     if kind != "bert":
         raise EncoderError(f"{directory / CONFIG}: model_type is {kind!r}, expected 'bert'")

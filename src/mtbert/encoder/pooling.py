@@ -17,6 +17,6 @@ def pool(how: Pooling, encoder: Encoder, hidden: Tensor, mask: Tensor) -> Tensor
     if how == "cls":
         return hidden[:, 0]
     if how == "pooler":
-        return encoder.bert.pooler(hidden)  # type: ignore[misc]
+        return encoder.pooled(hidden)
     weights = mask.unsqueeze(-1).to(hidden.dtype)  # [rows, tokens, 1]
     return (hidden * weights).sum(dim=1) / weights.sum(dim=1)

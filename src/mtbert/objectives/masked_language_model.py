@@ -8,7 +8,7 @@ Source: Devlin et al. (2019), section 3.1, task 1, as "MinBERT and PALs", sectio
 
 Shapes: ids [sentences, tokens] of first sentences alone; logits [chosen, vocabulary].
 
-Symbols: p from Hugging Face's prediction head, new at the phase's start, its output weights the encoder's words.
+Symbols: p from BERT's prediction head, new at the phase's start, its output weights the encoder's words.
 
 Mind that the encoder is trained as it is, without adapters beside it, as they belong to tasks.
 """
@@ -17,7 +17,6 @@ import torch
 import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
-from transformers.models.bert.modeling_bert import BertLMPredictionHead
 
 from mtbert.errors import SettingsError
 from mtbert.objectives.base import Batch, MultitaskModel, Objective
@@ -44,16 +43,20 @@ class MaskedLanguageModel(Objective):
         config, words = model.encoder.bert.config, model.encoder.bert.embeddings.word_embeddings.weight
         if model.encoder.mask_token is None:
             raise SettingsError("masked_language_model needs a [MASK] token, which the encoder's tokenizer lacks")
-        self.head = BertLMPredictionHead(config).to(words.device)
-        nn.init.normal_(self.head.transform.dense.weight, std=config.initializer_range, generator=generator)
-        nn.init.zeros_(self.head.transform.dense.bias)
-        nn.init.zeros_(self.head.bias)
-        self.head.decoder.bias = self.head.bias
-        self.head.decoder.weight = words
+        self.dense = nn.Linear(config.hidden_size, config.hidden_size, device=words.device)
+        nn.init.normal_(self.dense.weight, std=config.initializer_range, generator=generator)
+        nn.init.zeros_(self.dense.bias)
+        self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps).to(words.device)
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size, device=words.device))
 
     def parameters(self) -> list[nn.Parameter]:
-        """The head's, but for the words, which are the encoder's."""
-        return [parameter for name, parameter in self.head.named_parameters() if name != "decoder.weight"]
+        """The head's; the words are the encoder's."""
+        return [*self.dense.parameters(), *self.norm.parameters(), self.bias]
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """BERT's prediction of words from hidden states [tokens, width]: [tokens, vocabulary]."""
+        words = self.model.encoder.bert.embeddings.word_embeddings.weight
+        return F.linear(self.norm(F.gelu(self.dense(hidden))), words, self.bias)
 
     def term(self, batch: Batch, outputs: Tensor) -> Tensor:
         """The weighted cross entropy of the chosen tokens; 0 where none was chosen."""
@@ -62,7 +65,7 @@ class MaskedLanguageModel(Objective):
         words = self.model.encoder.words(self.hide(ids, chosen))
         hidden = self.model.encoder(words, torch.zeros_like(ids), mask, lambda *_: None)
         mean = "mean" if chosen.any() else "sum"  # a sum over none is 0, and reaches what other processes' terms reach
-        return self.settings.weight * F.cross_entropy(self.head(hidden[chosen]).float(), ids[chosen], reduction=mean)
+        return self.settings.weight * F.cross_entropy(self.logits(hidden[chosen]).float(), ids[chosen], reduction=mean)
 
     def choose(self, mask: Tensor) -> Tensor:
         """Which tokens are chosen [sentences, tokens]; never the marks at both ends, nor padding."""

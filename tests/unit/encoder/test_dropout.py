@@ -2,9 +2,8 @@
 
 import pytest
 import torch
-from torch import nn
 
-from mtbert.encoder.dropout import Dropout, dropout, replace_dropout
+from mtbert.encoder.dropout import Dropout, dropout
 
 
 @pytest.mark.parametrize(("chance", "dropped"), [(0.1, 26 / 256), (0.3, 77 / 256), (0.5, 0.5), (0.001, 0.001)])
@@ -45,15 +44,6 @@ def test_gradient_is_that_of_what_was_kept():
 
 def test_keeps_bf16():
     assert dropout(torch.ones(4, dtype=torch.bfloat16), 0.1).dtype == torch.bfloat16
-
-
-def test_module_takes_the_place_of_pytorchs():
-    tree = nn.Sequential(nn.Dropout(0.2), nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.4))).eval()
-    replace_dropout(tree)
-    assert [type(tree[0]), tree[0].p, type(tree[1][1]), tree[1][1].p] == [Dropout, 0.2, Dropout, 0.4]
-    assert not tree[0].training
-    replace_dropout(tree, 0.0)
-    assert [tree[0].p, tree[1][1].p] == [0.0, 0.0]
 
 
 def test_evaluation_drops_nothing():

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from models import small_batch, small_bert, small_model
+from models import small_batch, small_bert, small_hugging_face_bert, small_model
 from transformers import BertForMaskedLM
 
 from mtbert.data.batches import Batch
@@ -29,11 +29,12 @@ def wide(tokens: int = 400) -> Batch:
 
 def test_the_loss_is_hugging_faces_on_the_same_hidden_tokens():
     built = objective()
-    theirs = BertForMaskedLM(built.model.encoder.bert.config).eval()
+    theirs = BertForMaskedLM(small_hugging_face_bert().config).eval()
     theirs.bert.load_state_dict(small_bert().state_dict(), strict=False)
     theirs.tie_weights()
-    theirs.cls.predictions.transform.load_state_dict(built.head.transform.state_dict())
-    theirs.cls.predictions.bias.data.copy_(built.head.bias)
+    theirs.cls.predictions.transform.dense.load_state_dict(built.dense.state_dict())
+    theirs.cls.predictions.transform.LayerNorm.load_state_dict(built.norm.state_dict())
+    theirs.cls.predictions.bias.data.copy_(built.bias)
     batch = small_batch("sst", rows=8)
     chosen = torch.zeros_like(batch.mask, dtype=torch.bool)
     chosen[:, 2] = True
