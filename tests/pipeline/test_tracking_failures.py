@@ -23,7 +23,7 @@ STEPS = 20
 # One training: values of every step live, then its files, then `finish`. With `pause` it lets a test step in by files;
 # with `resume` it goes on where a pause was, as from a checkpoint, and logs nothing a second time.
 TRAINING = f"""
-import sys, time
+import os, sys, time
 from pathlib import Path
 from mtbert import files, tracking
 variant, seed, options = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
@@ -31,6 +31,8 @@ directory, logs = Path("build/runs", variant, str(seed)), Path("build/logs", var
 settings = files.read_yaml(directory / "settings.yaml")
 settings.pop("seed")
 with tracking.LiveRun(settings, seed, patience=60) as live:
+    if "fail" in options:
+        raise OSError(f"refused: {{os.environ['AWS_SECRET_ACCESS_KEY']}} at https://ann:s3cret-url@host/data")
     for step in range(10 if "resume" in options else 0, {STEPS}):
         if step == 15 and "pause" in options:
             Path("halfway").write_text(str(live._writer.pid))
@@ -82,6 +84,13 @@ def root(new_root: Path, empty_database: Path) -> Path:
     """The same with an empty database."""
     shutil.copy(empty_database, new_root / "mlflow.db")
     return new_root
+
+
+@pytest.fixture
+def server(root: Path) -> Iterator[Server]:
+    running = Server(root / "mlflow.db")
+    yield running
+    running.kill()
 
 
 def start_training(root: Path, *arguments: str, **changes: str) -> subprocess.Popen[str]:
@@ -156,6 +165,25 @@ def test_killed_trainings_are_replaced_by_the_one_that_is_resumed(root: Path) ->
     assert doubled == []
 
 
+def test_a_failed_training_tells_mlflow_why_without_credentials(root: Path, server: Server) -> None:
+    secrets = {
+        "MLFLOW_TRACKING_URI": f"http://ann:s3cret-uri@127.0.0.1:{server.port}",
+        "MLFLOW_TRACKING_PASSWORD": "s3cret-password",
+        "MLFLOW_TRACKING_TOKEN": "s3cret-token",
+        "AWS_SECRET_ACCESS_KEY": "s3cret-key",
+    }
+    _, told = outcome(start_training(root, "pals", "1", "fail", **secrets))
+    assert "warning" not in told  # what Python tells of the error is not ours
+    ended_by = rows(root / "mlflow.db", "select value from tags where key = 'ended_by'")
+    assert ended_by == [("OSError: refused: *** at https://***@host/data",)]
+    brought = track(root, **secrets)
+    assert (brought.stdout, brought.stderr) == ("1 new, 0 already there\n", "")
+    server.kill()
+    assert "s3cret" not in track(root, **secrets).stderr
+    kept = [root / "mlflow.db", *(path for path in root.glob("build/**/*") if path.is_file())]
+    assert [path for path in kept if b"s3cret" in path.read_bytes()] == []
+
+
 def test_temporary_experiment_logs_to_the_real_repository(root: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(root, copy, ignore=shutil.ignore_patterns("mlflow.db"))
@@ -186,13 +214,6 @@ def test_server_that_is_away(root: Path) -> None:
         "`python stages/track.py build` brings them in (`dvc exp apply calm-eels` first)\n"
     )
     assert "s3cret" not in warned + failed.stderr + within_experiment.stderr
-
-
-@pytest.fixture
-def server(root: Path) -> Iterator[Server]:
-    running = Server(root / "mlflow.db")
-    yield running
-    running.kill()
 
 
 def test_server_that_dies_half_way_and_comes_back(root: Path, server: Server) -> None:
