@@ -9,7 +9,7 @@ export MLFLOW_DISABLE_TELEMETRY := true
 export DO_NOT_TRACK := true
 export DVC_NO_ANALYTICS := true
 
-.PHONY: reproduce test check mlflow setup clean
+.PHONY: reproduce test check mlflow setup lock licences clean
 
 reproduce: setup  ## run the pipeline, print the result table
 	$(BIN)/dvc repro
@@ -18,11 +18,12 @@ reproduce: setup  ## run the pipeline, print the result table
 test: check  ## form, types, imports, then the tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q
 
-check: setup  ## form, types and the direction of imports
+check: setup  ## form, types, the direction of imports, known faults of the packages
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
+	$(BIN)/python .ci/audit.py requirements.lock
 
 mlflow: setup  ## compare runs in a browser: http://127.0.0.1:5000
 	MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false $(BIN)/mlflow ui --workers 1 \
@@ -38,9 +39,18 @@ $(BIN)/.ready: requirements.lock pyproject.toml
 	if [ "$$(uname)" != Linux ] || command -v nvidia-smi >/dev/null; then $(BIN)/pip install -q torch==$(TORCH); \
 	else $(BIN)/pip install -q torch==$(TORCH)+cpu 2>/dev/null || { $(BIN)/pip install -q uv \
 	  && $(BIN)/uv pip install -q --python $(BIN)/python --torch-backend cpu torch==$(TORCH); }; fi
-	$(BIN)/pip install -q -r requirements.lock
+	$(BIN)/pip install -q --no-deps --require-hashes -r requirements.lock
 	$(BIN)/pip install -q --no-deps --editable .
 	touch $@
+
+lock:  ## pin what is installed, with the digests of its files
+	{ sed -n '/^#/p' requirements.lock; $(BIN)/pip freeze --exclude torch --exclude mtbert --exclude uv \
+	  | $(BIN)/uv pip compile -q --no-deps --generate-hashes --no-annotate --no-header -; } > requirements.lock.partial
+	mv requirements.lock.partial requirements.lock
+
+licences: setup  ## list the licence of every package
+	$(BIN)/pip-licenses --from=mixed --format=csv --with-system --output-file=licences.csv \
+	  --packages torch $$(sed -n 's/==.*//p' requirements.lock)
 
 clean:  ## remove the environment and all that the pipeline can make again; mlflow.db stays
 	rm -rf .venv build .dvc/cache .dvc/tmp

@@ -3,8 +3,21 @@
 import sys
 from pathlib import Path
 
-from mtbert import errors, plan
+from mtbert import credentials, errors, plan
+
+
+def main(file: Path, out: Path) -> None:
+    """Write the plan files."""
+    params = plan.Params(file)
+    data = str(params.get("data_dir"))
+    if (shown := credentials.masked(data)) != data:  # it would stand in plan files, in dvc.lock and in the report
+        raise errors.SettingsError(
+            f"data_dir in {file} is {shown}, which holds a user and password; allowed: a path inside the repository, "
+            "or an absolute one"
+        )
+    plan.write(plan.plan(params), out)
+
 
 if __name__ == "__main__":
     with errors.shown_plainly():
-        plan.write(plan.plan(plan.Params(Path(sys.argv[1]))), Path(sys.argv[2]))
+        main(Path(sys.argv[1]), Path(sys.argv[2]))

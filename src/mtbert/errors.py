@@ -8,6 +8,8 @@ from typing import Any
 
 import pydantic
 
+from mtbert import credentials
+
 SHOW_TRACEBACKS = "MTBERT_TRACEBACK"
 
 
@@ -57,14 +59,15 @@ def _said(detail: Any) -> str:
 def shown_plainly() -> Iterator[None]:
     """End a stage script with the message alone, without a traceback, where the error is one of ours.
 
-    Exit status 1 for a fault, 130 for Ctrl-C. Set MTBERT_TRACEBACK=1 to see the traceback as well.
+    Exit status 1 for a fault, 130 for Ctrl-C. Credentials in the message are masked. Set MTBERT_TRACEBACK=1 to see the
+    traceback as well.
     """
     try:
         yield
     except MtbertError as error:
         if os.environ.get(SHOW_TRACEBACKS):
             raise
-        sys.exit(f"error: {error}")
+        sys.exit(f"error: {credentials.masked(str(error))}")
     except KeyboardInterrupt:
         print("stopped: no half-written output was left behind", file=sys.stderr)
         sys.exit(130)

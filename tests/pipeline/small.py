@@ -82,8 +82,8 @@ class Project:
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         """The same, without waiting for the end."""
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        variables = os.environ | {"PATH": path, "OMP_NUM_THREADS": "1", "DVC_NO_ANALYTICS": "true"} | environment
-        variables = {name: value for name, value in variables.items() if not name.startswith(("DVC_ROOT", "MLFLOW_"))}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("DVC_ROOT", "MLFLOW_"))}
+        variables = kept | {"PATH": path, "OMP_NUM_THREADS": "1", "DVC_NO_ANALYTICS": "true"} | environment
         return subprocess.Popen(
             [sys.executable, *arguments],
             cwd=self.root,

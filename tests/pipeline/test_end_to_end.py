@@ -26,13 +26,21 @@ CATALOG = {
         },
     },
 }
+SECRETS = {
+    "MLFLOW_TRACKING_PASSWORD": "s3cret-1",
+    "MLFLOW_TRACKING_TOKEN": "s3cret-2",
+    "AWS_ACCESS_KEY_ID": "s3cret-3",
+    "AWS_SECRET_ACCESS_KEY": "s3cret-4",
+    "AWS_SESSION_TOKEN": "s3cret-5",
+    "HF_TOKEN": "s3cret-6",
+}
 VOTE = {"vote": {"paper": "pals-for-pals", "row": "PALs ensemble", "members": ["pals", "apart"]}}
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     made = Project(tmp_path_factory.mktemp("whole") / "project", **small(CATALOG, ensembles=VOTE))
-    made.output = made.run("-m", "dvc", "repro", MTBERT_LIVE="on")  # type: ignore[attr-defined]
+    made.output = made.run("-m", "dvc", "repro", MTBERT_LIVE="on", **SECRETS)  # type: ignore[attr-defined]
     assert made.output.returncode == 0, made.output.stdout[-6000:]  # type: ignore[attr-defined]
     return made
 
@@ -101,6 +109,15 @@ def test_every_run_stands_in_mlflow_once_and_complete(project: Project):
     assert runs_in_mlflow(project.root) == [(name, "FINISHED") for name in names]
     wanted = {"sst", "qqp", "sts", "overall_raw", "overall_normalised", "loss/sst", "learning_rate", "dev/sst"}
     assert wanted <= metrics_in_mlflow(project.root, "pals-seed1")
+
+
+def test_no_credentials_of_the_environment_are_kept(project: Project):
+    root = project.root
+    places = [*root.glob("build/**/*"), *root.glob("reports/**/*"), root / "dvc.lock", root / "mlflow.db"]
+    written = [path for path in places if path.is_file()]
+    assert len(written) > 50
+    assert [path for path in written if b"s3cret" in path.read_bytes()] == []
+    assert "s3cret" not in project.output.stdout  # type: ignore[attr-defined]
 
 
 def test_a_new_clone_of_the_database_is_filled_from_the_cache(project: Project):

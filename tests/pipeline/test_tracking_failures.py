@@ -7,35 +7,35 @@ import os
 import shutil
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pipeline.tracked import REPOSITORY, Server, environment, rows, runs, track, wait_for, write_catalog
 
-from mtbert import files, tracking
-from mtbert.tracking import live
+from mtbert import files
 
-REPOSITORY = Path(__file__).parents[2]
 STEPS = 20
-# One training: values of every step live, then its files, then `finish`. Lets a test step in between by files.
+# One training: values of every step live, then its files, then `finish`. With `pause` it lets a test step in by files;
+# with `resume` it goes on where a pause was, as from a checkpoint, and logs nothing a second time.
 TRAINING = f"""
-import sys, time
+import os, sys, time
 from pathlib import Path
 from mtbert import files, tracking
-variant, seed, pause = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+variant, seed, options = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
 directory, logs = Path("build/runs", variant, str(seed)), Path("build/logs", variant, str(seed))
 settings = files.read_yaml(directory / "settings.yaml")
 settings.pop("seed")
 with tracking.LiveRun(settings, seed, patience=60) as live:
-    for step in range({STEPS}):
-        if step == 10 and pause:
-            Path("halfway").touch()
+    if "fail" in options:
+        raise OSError(f"refused: {{os.environ['AWS_SECRET_ACCESS_KEY']}} at https://ann:s3cret-url@host/data")
+    for step in range(10 if "resume" in options else 0, {STEPS}):
+        if step == 15 and "pause" in options:
+            Path("halfway").write_text(str(live._writer.pid))
             while not Path("go-on").exists():
                 time.sleep(0.02)
         live.log(step, {{"loss/sst": 1.0 / (step + 1), "learning_rate": 0.5}})
@@ -68,15 +68,6 @@ def write_run(root: Path, variant: str = "pals", seed: int = 1, dim: int = 204) 
 POINTS = 2 * STEPS + 4  # two values a step; then sst, steps, epoch and run/seconds
 
 
-@pytest.fixture(scope="session")
-def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database that `track` has created, to copy: creation takes seconds."""
-    root = tmp_path_factory.mktemp("empty")
-    write_catalog(root, [])
-    assert track(root).stdout == "0 new, 0 already there\n"
-    return root / "mlflow.db"
-
-
 @pytest.fixture
 def new_root(tmp_path: Path) -> Path:
     """A repository with one finished run of `pals` and no database."""
@@ -95,24 +86,11 @@ def root(new_root: Path, empty_database: Path) -> Path:
     return new_root
 
 
-def write_catalog(root: Path, variants: list[str], ensembles: Mapping[str, Any] | None = None) -> None:
-    about = {"paper": "pals-for-pals", "row": "Original PALs", "tasks": ["sst"]}
-    entries = {name: {**about, "selected": True} for name in variants}
-    entries["never"] = {**about, "selected": False}
-    catalog = {"profile": "sample", "seeds": [1], "variants": entries, "ensembles": ensembles or {}}
-    files.write_yaml(root / "build/plan/catalog.yaml", catalog)
-
-
-def environment(changes: Mapping[str, str]) -> dict[str, str]:
-    """Ours without what would name another place for the runs, then `changes`."""
-    away = {"MLFLOW_TRACKING_URI", "DVC_ROOT", "DVC_EXP_NAME", "DVC_STAGE", live.OFF, "PYTEST_CURRENT_TEST"}
-    kept = {name: value for name, value in os.environ.items() if name not in away}
-    return {**kept, "PYTHONPATH": str(REPOSITORY / "src"), **changes}
-
-
-def track(root: Path, **changes: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, REPOSITORY / "stages/track.py", "build"]
-    return subprocess.run(command, cwd=root, env=environment(changes), capture_output=True, text=True, check=False)
+@pytest.fixture
+def server(root: Path) -> Iterator[Server]:
+    running = Server(root / "mlflow.db")
+    yield running
+    running.kill()
 
 
 def start_training(root: Path, *arguments: str, **changes: str) -> subprocess.Popen[str]:
@@ -123,25 +101,6 @@ def start_training(root: Path, *arguments: str, **changes: str) -> subprocess.Po
 
 def outcome(process: subprocess.Popen[str]) -> tuple[str, str]:
     return process.communicate(timeout=120)
-
-
-def rows(database: Path, query: str) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=20)) as connection:
-        return connection.execute(query).fetchall()
-
-
-def runs(root: Path) -> list[tuple[str, str, int]]:
-    """Name, status and number of points of every run that is not deleted."""
-    query = """select name, status, (select count(*) from metrics where metrics.run_uuid = runs.run_uuid)
-               from runs where lifecycle_stage = 'active' order by name"""
-    return rows(root / "mlflow.db", query)
-
-
-def wait_for(condition: Any, seconds: float = 60) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "waited too long"
-        time.sleep(0.05)
 
 
 def test_trainings_at_once_on_a_database_that_does_not_exist(new_root: Path) -> None:
@@ -181,16 +140,48 @@ def test_restored_runs_appear_once_beside_those_of_other_settings(root: Path) ->
     assert rows(root / "mlflow.db", dims) == [("204",), ("276",)]
 
 
-def test_killed_training_is_marked_and_replaced(root: Path) -> None:
-    training = start_training(root, "pals", "1", "pause")
-    wait_for(lambda: (root / "halfway").exists() and runs(root) and runs(root)[0][2] == 20)
-    training.send_signal(signal.SIGKILL)
-    outcome(training)
-    wait_for(lambda: runs(root)[0][1] == "KILLED")
+def test_killed_trainings_are_replaced_by_the_one_that_is_resumed(root: Path) -> None:
+    """One killed (its writer marks it), one killed with its writer, one resumed to the end: `track` leaves that one."""
+    begun = []
+    for options, points in (("pause",), 30), (("resume", "pause"), 10):
+        training = start_training(root, "pals", "1", *options)
+        wait_for(lambda: (root / "halfway").exists())  # an empty run has no points yet
+        wait_for(lambda points=points: [run[2] for run in runs(root) if run[1] == "RUNNING"] == [points])
+        if begun:
+            os.kill(int((root / "halfway").read_text()), signal.SIGKILL)
+        training.send_signal(signal.SIGKILL)
+        outcome(training)
+        (root / "halfway").unlink()
+        begun.append(("pals-seed1", "RUNNING" if begun else "KILLED", points))
+        wait_for(lambda: runs(root) == begun)
     ended_by = rows(root / "mlflow.db", "select value from tags where key = 'ended_by'")
     assert ended_by == [("the training process was killed",)]
-    assert track(root).stdout == "1 new, 0 already there\n"
-    assert runs(root) == [("pals-seed1", "FINISHED", POINTS)]
+    assert outcome(start_training(root, "pals", "1", "resume")) == ("trained\n", "")
+    finished = ("pals-seed1", "FINISHED", POINTS)
+    assert runs(root) == [finished, *begun]
+    assert track(root).stdout == "0 new, 1 already there\n"
+    assert runs(root) == [finished]
+    doubled = rows(root / "mlflow.db", "select key, step from metrics group by run_uuid, key, step having count(*) > 1")
+    assert doubled == []
+
+
+def test_a_failed_training_tells_mlflow_why_without_credentials(root: Path, server: Server) -> None:
+    secrets = {
+        "MLFLOW_TRACKING_URI": f"http://ann:s3cret-uri@127.0.0.1:{server.port}",
+        "MLFLOW_TRACKING_PASSWORD": "s3cret-password",
+        "MLFLOW_TRACKING_TOKEN": "s3cret-token",
+        "AWS_SECRET_ACCESS_KEY": "s3cret-key",
+    }
+    _, told = outcome(start_training(root, "pals", "1", "fail", **secrets))
+    assert "warning" not in told  # what Python tells of the error is not ours
+    ended_by = rows(root / "mlflow.db", "select value from tags where key = 'ended_by'")
+    assert ended_by == [("OSError: refused: *** at https://***@host/data",)]
+    brought = track(root, **secrets)
+    assert (brought.stdout, brought.stderr) == ("1 new, 0 already there\n", "")
+    server.kill()
+    assert "s3cret" not in track(root, **secrets).stderr
+    kept = [root / "mlflow.db", *(path for path in root.glob("build/**/*") if path.is_file())]
+    assert [path for path in kept if b"s3cret" in path.read_bytes()] == []
 
 
 def test_temporary_experiment_logs_to_the_real_repository(root: Path, tmp_path: Path) -> None:
@@ -225,78 +216,16 @@ def test_server_that_is_away(root: Path) -> None:
     assert "s3cret" not in warned + failed.stderr + within_experiment.stderr
 
 
-def test_server_that_hangs(root: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    with closing(socket.create_server(("127.0.0.1", 0))) as server:  # accepts, and never answers
-        monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{server.getsockname()[1]}")
-        monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "60")
-        monkeypatch.delenv(live.OFF, raising=False)
-        run = tracking.LiveRun(settings("pals"), 1, patience=1.0)
-        server.settimeout(60)
-        with server.accept()[0]:  # the writer waits for its first answer now
-            start = time.monotonic()
-            run.log(1, {"loss/sst": 1.5})
-            logged = time.monotonic() - start
-            run.finish(root / "build/runs/pals/1", root / "build/logs/pals/1")
-            finished = time.monotonic() - start
-    assert logged < 0.1
-    assert 1.0 <= finished < 3.0
-    assert capfd.readouterr().err == (
-        "warning: MLflow took more than 1 seconds; `python stages/track.py build` brings this run in later\n"
-    )
-
-
-class Server:
-    """A real MLflow server on a database and a port of its own."""
-
-    def __init__(self, database: Path) -> None:
-        with closing(socket.socket()) as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self._database = database
-        self.start()
-
-    def start(self) -> None:
-        """Start, or start again, and wait for an answer."""
-        options = ["--backend-store-uri", f"sqlite:///{self._database}", "--workers", "1", "--port", str(self.port)]
-        quiet = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "mlflow", "server", *options],
-            cwd=self._database.parent,
-            env=environment(quiet),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        wait_for(self._answers, 120)
-
-    def _answers(self) -> bool:
-        with closing(socket.socket()) as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
-
-    def kill(self) -> None:
-        """Kill the server and its workers."""
-        if self._process.poll() is None:
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-
-
-@pytest.fixture
-def server(root: Path) -> Iterator[Server]:
-    running = Server(root / "mlflow.db")
-    yield running
-    running.kill()
-
-
 def test_server_that_dies_half_way_and_comes_back(root: Path, server: Server) -> None:
     """The training goes on; `track` replaces the half run by a whole one, over the server, once it is back."""
     place = {"MLFLOW_TRACKING_URI": f"http://ann:s3cret@127.0.0.1:{server.port}"}
     training = start_training(root, "pals", "1", "pause", **place)
-    wait_for(lambda: (root / "halfway").exists() and runs(root) and runs(root)[0][2] == 20)
+    wait_for(lambda: (root / "halfway").exists() and runs(root) and runs(root)[0][2] == 30)
     server.kill()
     (root / "go-on").touch()
     printed, warned = outcome(training)
     assert (printed, warned.count("\n")) == ("trained\n", 1)
-    assert runs(root) == [("pals-seed1", "RUNNING", 20)]
+    assert runs(root) == [("pals-seed1", "RUNNING", 30)]
     server.start()
     brought = track(root, **place)
     assert (brought.stdout, brought.stderr) == ("1 new, 0 already there\n", "")

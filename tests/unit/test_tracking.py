@@ -271,6 +271,16 @@ def test_full_pipe_never_stops_a_training(
     )
 
 
+def test_last_message_waits_for_room_in_a_full_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it, MLflow would be told that the training was killed."""
+    replace_writer(monkeypatch, ["sh", "-c", "sleep 0.5; grep finish"], tmp_path / "sent")
+    run = tracking.LiveRun(SETTINGS, 1)
+    for step in range(5000):
+        run.log(step, {"loss/sst": 1.5})
+    run.finish(Path("runs"), Path("logs"))
+    assert messages(tmp_path / "sent") == [{"finish": ["runs", "logs"]}]
+
+
 def test_writer_that_is_gone_never_stops_a_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     replace_writer(monkeypatch, ["false"], tmp_path / "sent")
     run = tracking.LiveRun(SETTINGS, 1)

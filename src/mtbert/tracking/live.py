@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import selectors
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ import mtbert
 from mtbert.tracking import place
 
 OFF = "MTBERT_LIVE"  # set to `off` to train without a live log; `track` brings the runs in afterwards
-PATIENCE = 10.0  # seconds that `finish` waits at most
+PATIENCE = 10.0  # seconds that `finish` and `fail` wait at most
 
 
 class LiveRun:
@@ -56,13 +57,11 @@ class LiveRun:
             run_directory: `build/runs/<variant>/<seed>`.
             logs_directory: `build/logs/<variant>/<seed>`.
         """
-        self._send({"finish": [str(run_directory), str(logs_directory)]})
-        self._leave()
+        self._end({"finish": [str(run_directory), str(logs_directory)]})
 
     def fail(self, reason: str, status: str = "FAILED") -> None:
         """End a run that did not come to its end; `status` is FAILED or KILLED."""
-        self._send({"fail": reason[:1000], "status": status})
-        self._leave()
+        self._end({"fail": reason[:1000], "status": status})
 
     def __enter__(self) -> Self:
         """Make sure, as a context, that the run is ended in MLflow whatever happens."""
@@ -82,20 +81,23 @@ class LiveRun:
             return
         try:
             os.write(self._writer.stdin.fileno(), f"\n{json.dumps(message, default=str)}\n".encode())
-        except BlockingIOError:
-            return  # the pipe is full; the values stand in history.csv, from which the run is completed
-        except BrokenPipeError:
-            self._leave()  # the writer has told why and gone
+        except (BlockingIOError, BrokenPipeError):
+            return  # the pipe is full, or the writer has told why and gone; history.csv has the values
 
-    def _leave(self) -> None:
-        """Close the pipe and let the writer end, by force when it takes too long."""
-        writer, self._writer = self._writer, None
+    def _end(self, message: dict[str, Any]) -> None:
+        """Send the last message, for which a full pipe is waited for, and let the writer end: by force if need be."""
+        writer, until = self._writer, time.monotonic() + self._patience
         if writer is None or writer.stdin is None:
             return
+        with selectors.DefaultSelector() as room:
+            room.register(writer.stdin, selectors.EVENT_WRITE)
+            room.select(self._patience)
+        self._send(message)
+        self._writer = None
         with contextlib.suppress(BrokenPipeError):  # nothing is buffered, so nothing can be lost in closing
             writer.stdin.close()
         try:
-            writer.wait(self._patience)
+            writer.wait(max(until - time.monotonic(), 0))
         except subprocess.TimeoutExpired:
             writer.kill()
             writer.wait()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
@@ -11,6 +12,9 @@ from mtbert import files
 from mtbert.tracking import place, record
 from mtbert.tracking.place import TrackingError
 from mtbert.tracking.record import Record
+
+if TYPE_CHECKING:
+    from mtbert.tracking.store import Store
 
 LOCK = "mlflow.db.track.lock"  # in the repository: two `track` at once would both find a run missing
 
@@ -65,19 +69,23 @@ def _names(entries: dict[str, dict[str, object]]) -> list[str]:
 
 
 def _mirror(records: Iterable[Record], uri: str) -> int:
-    """Log each record that is missing, and delete what stands in its place; returns how many were missing."""
-    from mtbert.tracking.store import Store
+    """Make MLflow hold each record; returns how many it lacked."""
+    from mtbert.tracking.store import Store, patiently
 
-    store, new = Store(uri), 0
-    for wanted in records:
-        found = store.find(wanted.card)
-        complete = [run.run_id for run in found if run.run_key == wanted.run_key]
-        if not complete:
-            contents = wanted.read()
-            run_id = store.begin(wanted.card, contents.started)
-            store.complete(run_id, wanted.run_key, contents)
-            new += 1
-        # Second copies, and what a training left that broke off: deleted last, so that no moment lacks the run.
-        for run_id in [*complete[1:], *(run.run_id for run in found if not run.run_key)]:
-            store.delete(run_id)
-    return new
+    store = patiently(partial(Store, uri))
+    return sum(patiently(partial(_bring, store, wanted)) for wanted in records)
+
+
+def _bring(store: "Store", wanted: Record) -> bool:
+    """Log a record where it is missing, and delete what stands in its place; tells whether it was missing."""
+    found = store.find(wanted.card)
+    missing = all(run.run_key != wanted.run_key for run in found)
+    if missing:
+        contents = wanted.read()
+        store.complete(store.begin(wanted.card, contents.started), wanted.run_key, contents)
+        found = store.find(wanted.card)  # anew: MLflow's client asks again after a lost answer, and so begins two runs
+    # Second copies, and what a training left that broke off: deleted last, so that no moment lacks the run.
+    complete = [run.run_id for run in found if run.run_key == wanted.run_key]
+    for run_id in [*complete[1:], *(run.run_id for run in found if not run.run_key)]:
+        store.delete(run_id)
+    return missing

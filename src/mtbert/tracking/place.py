@@ -2,16 +2,14 @@
 
 import importlib.util
 import os
-import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from mtbert import credentials
 from mtbert.errors import MtbertError
 
 URI = "MLFLOW_TRACKING_URI"
 SQLITE = "sqlite:///"
-# Variables in which MLflow takes credentials; their values never reach a message or a tag.
-SECRETS = ("MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN")
 AGAIN = "python stages/track.py build"
 
 
@@ -54,17 +52,11 @@ def shown(uri: str) -> str:
 
 
 def without_credentials(text: str, uri: str) -> str:
-    """`text` with the user and password of any address, and every secret that is set, replaced by ***."""
+    """`text` with *** for the credentials of `uri`, and for all that `credentials.masked` finds."""
     parts = urlsplit(uri)
-    secrets = [
-        parts.netloc.rpartition("@")[0],
-        parts.password,
-        parts.query,
-        *(os.environ.get(name) for name in SECRETS),
-    ]
-    for secret in filter(None, secrets):
+    for secret in filter(None, [parts.netloc.rpartition("@")[0], parts.password, parts.query]):
         text = text.replace(secret, "***").replace(unquote(secret), "***")
-    return re.sub(r"//[^/\s@]+@", "//***@", text)
+    return credentials.masked(text)
 
 
 def reason(error: BaseException, uri: str) -> str:

@@ -7,8 +7,10 @@ leaves a run without that tag, which `bring_in` replaces.
 import logging
 import os
 import shutil
-from collections.abc import Collection, Iterable
+import time
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from filelock import FileLock
 
@@ -32,6 +34,23 @@ from mlflow.exceptions import MlflowException
 # Faults are told once and by us; MLflow's and urllib3's own lines name the address with its password.
 for _name in ("mlflow", "urllib3", "alembic"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
+
+
+LOCKED = "database is locked"  # SQLite's words
+LONGEST_LOCK = 60.0  # seconds; MLflow itself gives up on a lock after 5 or 20
+Result = TypeVar("Result")
+
+
+def patiently(act: Callable[[], Result]) -> Result:
+    """What `act` returns; where another process holds SQLite's lock, it is asked again for a minute."""
+    until = time.monotonic() + LONGEST_LOCK
+    while True:
+        try:
+            return act()
+        except Exception as error:  # SQLAlchemy's or, with that one's text, MLflow's
+            if LOCKED not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.1)  # in case that the refusal came at once
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import queue
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,23 +60,23 @@ def _parsed(line: str) -> Message | None:
 
 def _follow(inbox: Inbox, uri: str) -> None:
     first = inbox.get()
-    from mtbert.tracking.store import Store  # imports MLflow, which takes seconds: the inbox fills meanwhile
+    from mtbert.tracking.store import Store, patiently  # MLflow, which takes seconds: the inbox fills meanwhile
 
-    store = Store(uri)
-    run_id = store.begin(record.card(first["settings"], first["seed"]))
+    store = patiently(partial(Store, uri))
+    run_id = patiently(partial(store.begin, record.card(first["settings"], first["seed"])))
     logged: set[Place] = set()
     while True:
         messages, last = _gather(inbox)
         points = [Point(name, m["step"], value, m["time"]) for m in messages for name, value in m["values"].items()]
-        store.log(run_id, points)
+        patiently(partial(store.log, run_id, points))
         logged.update(point.place for point in points)
         if last is not None:
             break
     if "finish" in last:
         finished = record.of_run(*map(Path, last["finish"]))
-        store.complete(run_id, finished.run_key, finished.read(), logged)
+        patiently(partial(store.complete, run_id, finished.run_key, finished.read(), logged))
     else:
-        store.end(run_id, last["status"], place.without_credentials(last["fail"], uri))
+        patiently(partial(store.end, run_id, last["status"], place.without_credentials(last["fail"], uri)))
 
 
 def _gather(inbox: Inbox) -> tuple[list[Message], Message | None]:

@@ -1,0 +1,19 @@
+"""Keeps credentials out of what people and files are told."""
+
+import os
+import re
+
+ADDRESS = re.compile(r"(\w:/{1,2})[^/\s@]+@")  # one slash where the address has gone through a Path
+SECRET = re.compile(r"(PASSWORD|TOKEN|SECRET|ACCESS_KEY|ACCESS_KEY_ID|API_KEY|CONNECTION_STRING)$")
+SHORTEST = 4  # a shorter value would be found within words that are no secret
+
+
+def masked(text: str) -> str:
+    """`text` with *** for the user and password of any address, and for the value of every variable named as a secret.
+
+    Such are MLFLOW_TRACKING_PASSWORD, HF_TOKEN and AWS_SECRET_ACCESS_KEY.
+    """
+    secrets = {value for name, value in os.environ.items() if SECRET.search(name) and len(value) >= SHORTEST}
+    for secret in sorted(secrets, key=len, reverse=True):  # one may be the beginning of another
+        text = text.replace(secret, "***")
+    return ADDRESS.sub(r"\1***@", text)
