@@ -1,0 +1,93 @@
+"""Whole steps timed alike for every trainer, and what they cost: seconds, memory, arithmetic.
+
+A step is what lies between two optimiser updates: fetching the batch, both passes, clipping, the update, bookkeeping.
+"""
+
+import contextlib
+import ctypes
+import gc
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import torch
+from accelerate.state import AcceleratorState, PartialState
+from torch.optim.optimizer import register_optimizer_step_post_hook
+
+STATUS, REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+def steps(run: Callable[[], None], device: torch.device) -> list[float]:
+    """Seconds of every step of `run` but the first."""
+    stamps: list[float] = []
+
+    def stamp(*_: Any) -> None:
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        stamps.append(time.perf_counter())
+
+    handle = register_optimizer_step_post_hook(stamp)
+    try:
+        run()
+    finally:
+        handle.remove()
+    return [after - before for before, after in itertools.pairwise(stamps)]
+
+
+def peak_memory(run: Callable[[], None], device: torch.device) -> float | None:
+    """MiB that `run` needs at most, above what was held before it; None where the system does not tell."""
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):  # glibc alone has it
+        ctypes.CDLL(None).malloc_trim(0)  # else what an earlier run has freed would be used again, and not counted
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+        before = torch.cuda.memory_allocated(device)
+        run()
+        return (torch.cuda.max_memory_allocated(device) - before) / 2**20
+    try:
+        REFS.write_text("5")  # sets the high-water mark back to what is resident now
+    except OSError:
+        run()
+        return None
+    before = _resident()
+    run()
+    return (_resident() - before) / 2**10
+
+
+def _resident() -> int:
+    """High-water mark of resident memory, in KiB."""
+    return next(int(line.split()[1]) for line in STATUS.read_text().splitlines() if line.startswith("VmHWM"))
+
+
+def matmul_peak(device: torch.device, dtype: torch.dtype) -> float:
+    """Multiplications and additions a second of a square matrix product: the median of ten."""
+    size = 8192 if device.type == "cuda" else 1536
+    matrix = torch.randn(size, size, device=device).to(dtype)
+
+    def seconds() -> float:
+        started = time.perf_counter()
+        torch.mm(matrix, matrix)
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        return time.perf_counter() - started
+
+    seconds()
+    return 2 * size**3 / median(seconds() for _ in range(10))
+
+
+class OwnState:
+    """accelerate keeps one state a process; contestants that differ in precision need one each."""
+
+    def __init__(self) -> None:
+        self._kept = {state: dict(state._shared_state) for state in (PartialState, AcceleratorState)}
+
+    @contextlib.contextmanager
+    def restored(self) -> Iterator[None]:
+        """The state as it was when this was made."""
+        for state, kept in self._kept.items():
+            state._shared_state.clear()
+            state._shared_state.update(kept)
+        yield
