@@ -4,20 +4,17 @@ A step is what lies between two optimiser updates: fetching the batch, both pass
 """
 
 import contextlib
-import ctypes
 import gc
 import itertools
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from statistics import median
 from typing import Any
 
+import memory
 import torch
 from accelerate.state import AcceleratorState, PartialState
 from torch.optim.optimizer import register_optimizer_step_post_hook
-
-STATUS, REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def steps(run: Callable[[], None], device: torch.device) -> list[float]:
@@ -39,27 +36,13 @@ def steps(run: Callable[[], None], device: torch.device) -> list[float]:
 
 def peak_memory(run: Callable[[], None], device: torch.device) -> float | None:
     """MiB that `run` needs at most, above what was held before it; None where the system does not tell."""
+    if device.type != "cuda":
+        return memory.peak(run)
     gc.collect()
-    with contextlib.suppress(OSError, AttributeError):  # glibc alone has it
-        ctypes.CDLL(None).malloc_trim(0)  # else what an earlier run has freed would be used again, and not counted
-    if device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats(device)
-        before = torch.cuda.memory_allocated(device)
-        run()
-        return (torch.cuda.max_memory_allocated(device) - before) / 2**20
-    try:
-        REFS.write_text("5")  # sets the high-water mark back to what is resident now
-    except OSError:
-        run()
-        return None
-    before = _resident()
+    torch.cuda.reset_peak_memory_stats(device)
+    before = torch.cuda.memory_allocated(device)
     run()
-    return (_resident() - before) / 2**10
-
-
-def _resident() -> int:
-    """High-water mark of resident memory, in KiB."""
-    return next(int(line.split()[1]) for line in STATUS.read_text().splitlines() if line.startswith("VmHWM"))
+    return (torch.cuda.max_memory_allocated(device) - before) / 2**20
 
 
 def matmul_peak(device: torch.device, dtype: torch.dtype) -> float:
