@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,7 @@ def test_lengths_lie_at_even_quantiles():
 
     assert corpus.quantiles([0, 2, 2], 2).tolist() == [1, 2]
     assert corpus.quantiles([0, 3, 0, 1], 4).tolist() == [1, 1, 1, 3]
+    assert corpus.quantiles([0, 1, 2], 1).tolist() == [2]
 
 
 def test_timed_batches_stand_for_their_part_by_mean_length():
@@ -90,6 +92,50 @@ def test_timed_batches_stand_for_their_part_by_mean_length():
 
     lengths = np.array([4, 5, 9, 1, 2, 3])  # one example a batch: 1 2 3 | 4 5 9, whose means are 2 and 6
     assert corpus.chosen([[0], [1], [2], [3], [4], [5]], lengths, 2) == [[4], [1]]
+
+
+def test_a_ratio_is_held_against_its_aim():
+    import steps
+
+    found = steps.ratios({"plain": 2.0, "pals": 3.0, "bert-n-pals": 36.0}, pals_aim=1.3)
+    assert found == [
+        {"step of": "bert-n-pals", "over": "pals", "ratio": 12.0, "aim": ">= 10", "met": "yes"},
+        {"step of": "pals", "over": "plain", "ratio": 1.5, "aim": "<= 1.3", "met": "no"},
+    ]
+
+
+def test_a_step_lies_between_two_updates():
+    import clock
+    import torch
+
+    weight = torch.nn.Parameter(torch.zeros(1))
+    optimiser = torch.optim.SGD([weight])
+
+    def run() -> None:
+        for seconds in (0.0, 0.05, 0.1):
+            time.sleep(seconds)
+            optimiser.step()
+
+    first, second = clock.steps(run, torch.device("cpu"))
+    assert first >= 0.05
+    assert second >= 0.1
+
+
+def test_each_contestant_keeps_its_own_precision():
+    import clock
+    from accelerate import Accelerator
+    from accelerate.state import AcceleratorState
+
+    try:
+        AcceleratorState._reset_state(reset_partial_state=True)
+        first, state = Accelerator(cpu=True, mixed_precision="bf16"), clock.OwnState()
+        AcceleratorState._reset_state(reset_partial_state=True)
+        second = Accelerator(cpu=True, mixed_precision="no")
+        assert second.mixed_precision == "no"
+        with state.restored():
+            assert first.mixed_precision == "bf16"
+    finally:
+        AcceleratorState._reset_state(reset_partial_state=True)
 
 
 def test_an_exponent_is_the_slope_of_logarithms():
