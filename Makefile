@@ -9,7 +9,7 @@ export MLFLOW_DISABLE_TELEMETRY := true
 export DO_NOT_TRACK := true
 export DVC_NO_ANALYTICS := true
 
-.PHONY: reproduce test check mlflow setup lock licences clean
+.PHONY: reproduce test check bench mlflow setup lock licences clean
 
 reproduce: setup  ## run the pipeline, print the result table
 	$(BIN)/dvc repro
@@ -24,6 +24,11 @@ check: setup  ## form, types, the direction of imports, known faults of the pack
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
 	$(BIN)/python .ci/audit.py requirements.lock
+
+bench: setup  ## speed beside others, growth, starts: benchmarks/README.md; the machine should have nothing else to do
+	$(BIN)/python benchmarks/steps.py --record benchmarks
+	$(BIN)/python benchmarks/growth.py --record benchmarks
+	$(BIN)/python benchmarks/imports.py --record benchmarks
 
 mlflow: setup  ## compare runs in a browser: http://127.0.0.1:5000
 	MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false $(BIN)/mlflow ui --workers 1 \

@@ -1,0 +1,76 @@
+"""Whole steps timed alike for every trainer, and what they cost: seconds, memory, arithmetic.
+
+A step is what lies between two optimiser updates: fetching the batch, both passes, clipping, the update, bookkeeping.
+"""
+
+import contextlib
+import gc
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from statistics import median
+from typing import Any
+
+import memory
+import torch
+from accelerate.state import AcceleratorState, PartialState
+from torch.optim.optimizer import register_optimizer_step_post_hook
+
+
+def steps(run: Callable[[], None], device: torch.device) -> list[float]:
+    """Seconds of every step of `run` but the first."""
+    stamps: list[float] = []
+
+    def stamp(*_: Any) -> None:
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        stamps.append(time.perf_counter())
+
+    handle = register_optimizer_step_post_hook(stamp)
+    try:
+        run()
+    finally:
+        handle.remove()
+    return [after - before for before, after in itertools.pairwise(stamps)]
+
+
+def peak_memory(run: Callable[[], None], device: torch.device) -> float | None:
+    """MiB that `run` needs at most, above what was held before it; None where the system does not tell."""
+    if device.type != "cuda":
+        return memory.peak(run)
+    gc.collect()
+    torch.cuda.reset_peak_memory_stats(device)
+    before = torch.cuda.memory_allocated(device)
+    run()
+    return (torch.cuda.max_memory_allocated(device) - before) / 2**20
+
+
+def matmul_peak(device: torch.device, dtype: torch.dtype) -> float:
+    """Multiplications and additions a second of a square matrix product: the median of ten."""
+    size = 8192 if device.type == "cuda" else 1536
+    matrix = torch.randn(size, size, device=device).to(dtype)
+
+    def seconds() -> float:
+        started = time.perf_counter()
+        torch.mm(matrix, matrix)
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        return time.perf_counter() - started
+
+    seconds()
+    return 2 * size**3 / median(seconds() for _ in range(10))
+
+
+class OwnState:
+    """accelerate keeps one state a process; contestants that differ in precision need one each."""
+
+    def __init__(self) -> None:
+        self._kept = {state: dict(state._shared_state) for state in (PartialState, AcceleratorState)}
+
+    @contextlib.contextmanager
+    def restored(self) -> Iterator[None]:
+        """The state as it was when this was made."""
+        for state, kept in self._kept.items():
+            state._shared_state.clear()
+            state._shared_state.update(kept)
+        yield

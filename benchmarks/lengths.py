@@ -1,0 +1,48 @@
+"""Sequence lengths of each task's training set, counted: `python benchmarks/lengths.py BUILD/data`.
+
+Writes lengths.json beside this file: {encoding: {task: [sequences of 0 tokens, of 1, ..., of 128]}}, [CLS] and [SEP]
+counted in. `cross` is one sequence an example, `bi` one a sentence. No text is kept.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from mtbert.data.tokens import crossed, single
+from mtbert.errors import DataError, shown_plainly
+from mtbert.files import write_text
+
+TASKS = ("sst", "qqp", "sts")
+LIMIT = 128  # params.yaml's model.max_tokens
+FILE = Path(__file__).with_name("lengths.json")
+
+
+def counts(table: pd.DataFrame, encoding: str) -> list[int]:
+    """How many sequences of each length the rows make; `table` has the columns tokens1 and tokens2."""
+    first, second = table["tokens1"].tolist(), table["tokens2"].dropna().tolist()
+    if encoding == "cross" and second:
+        lengths = [len(crossed(one, two, 0, 0, LIMIT)[0]) for one, two in zip(first, second, strict=True)]
+    else:
+        lengths = [len(single(tokens, 0, 0, LIMIT)[0]) for tokens in (*first, *second)]
+    return pd.Series(lengths).value_counts().reindex(range(LIMIT + 1), fill_value=0).tolist()
+
+
+def main(data: Path) -> None:
+    """Count and write; DataError where `data` is not what the stage `preprocess` writes."""
+    missing = [task for task in TASKS if not (data / task / "train.parquet").is_file()]
+    if missing:
+        raise DataError(f"{data} holds no train.parquet of {', '.join(missing)}; `dvc repro preprocess` makes them")
+    tables = {task: pd.read_parquet(data / task / "train.parquet", columns=["tokens1", "tokens2"]) for task in TASKS}
+    found = {encoding: {task: counts(tables[task], encoding) for task in TASKS} for encoding in ("cross", "bi")}
+    rows = [
+        f'  "{encoding}": {{\n' + ",\n".join(f'    "{task}": {json.dumps(row)}' for task, row in of.items()) + "\n  }"
+        for encoding, of in found.items()
+    ]
+    write_text(FILE, "{\n" + ",\n".join(rows) + "\n}\n")
+
+
+if __name__ == "__main__":
+    with shown_plainly():
+        main(Path(sys.argv[1]))

@@ -1,0 +1,29 @@
+"""The most memory that a piece of work needs, as Linux counts it."""
+
+import contextlib
+import ctypes
+import gc
+from collections.abc import Callable
+from pathlib import Path
+
+STATUS, REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+def peak(run: Callable[[], None]) -> float | None:
+    """MiB of resident memory that `run` adds at most to what was held before; None where the system does not tell."""
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):  # glibc alone has it
+        ctypes.CDLL(None).malloc_trim(0)  # else what an earlier run has freed would be used again, and not counted
+    try:
+        REFS.write_text("5")  # sets the high-water mark back to what is resident now
+    except OSError:
+        run()
+        return None
+    before = _highest()
+    run()
+    return (_highest() - before) / 2**10
+
+
+def _highest() -> int:
+    """High-water mark of resident memory, in KiB."""
+    return next(int(line.split()[1]) for line in STATUS.read_text().splitlines() if line.startswith("VmHWM"))

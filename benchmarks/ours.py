@@ -1,0 +1,155 @@
+"""The project's own training, through its own assembly and loop: the one place here that knows how to start it."""
+
+import contextlib
+import io
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import torch
+from accelerate import Accelerator
+from corpus import Corpus, Plan, vocabulary
+from transformers import BertConfig, BertModel
+
+from mtbert import assembly
+from mtbert.data.batches import Batch, Examples
+from mtbert.encoder import hardware, loading
+from mtbert.samplers.base import Group, Sampler
+from mtbert.settings import VariantSettings
+from mtbert.training.history import History
+from mtbert.training.loop import Trainer
+from mtbert.training.run import device_and_precision
+
+PALS = {"dim": 204, "heads": 12}
+SEED = 1
+
+# What each contestant does otherwise than plain fine-tuning.
+KINDS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "pals": {},
+    "smart": {"objectives": [{"name": "smart"}]},
+    "interleaved": {"sampler": {"name": "interleaved"}},
+    "pcgrad": {"sampler": {"name": "interleaved"}, "gradients": {"name": "pcgrad"}},
+}
+
+
+class Fixed(Sampler):
+    """The tasks of a plan's steps."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.rows: list[Group] = [tuple(step) for step in plan]
+
+    @property
+    def steps(self) -> int:
+        """Steps of the plan."""
+        return len(self.rows)
+
+    def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
+        """The plan's, every time."""
+        return self.rows
+
+
+class Served:
+    """One task's batches of a plan, over and over, made when they are asked for as the project's own stream does."""
+
+    def __init__(self, examples: Examples, plan: Plan, task: str) -> None:
+        self.examples = examples
+        self.picks: Iterator[list[int]] = itertools.cycle(step[task] for step in plan if task in step)
+
+    def next(self) -> Batch:
+        """The next batch."""
+        return self.examples.batch(next(self.picks))
+
+
+def write_build(build: Path, config: BertConfig, corpora: Mapping[str, Corpus]) -> None:
+    """What earlier stages leave below `build`: an untrained encoder of that shape, and the corpora's word pieces."""
+    encoder = build / "encoders" / "base"
+    torch.manual_seed(SEED)
+    bert = BertModel(config)
+    with loading.quiet():
+        bert.save_pretrained(encoder)
+        loading.save_tokenizer(vocabulary(config.vocab_size), config.max_position_embeddings, encoder)
+        loading.write_card(encoder, "benchmark", "made here", "", bert)
+    for task, corpus in corpora.items():
+        ids = [f"{task}-{number}" for number in range(len(corpus.first))]
+        table = pd.DataFrame({"id": ids, "label": [float(label) for label in corpus.labels], "tokens1": corpus.first})
+        table["tokens2"] = corpus.second
+        (build / "data" / task).mkdir(parents=True)
+        for split in ("train", "dev"):
+            table.to_parquet(build / "data" / task / f"{split}.parquet")
+
+
+def training(
+    kind: str,
+    plan: Plan,
+    build: Path,
+    size: int,
+    device: str,
+    pals: dict[str, Any],
+    encoding: Literal["cross", "bi"] = "cross",
+) -> Callable[[], None]:
+    """A function that trains the whole plan once more."""
+    tasks = sorted({task for step in plan for task in step})
+    settings = VariantSettings(
+        variant="benchmark",
+        paper=None,
+        row="",
+        profile="benchmark",
+        tasks=tasks,
+        model={
+            "pair_encoding": encoding,
+            "max_tokens": 512,
+            "features": {"name": "words"},
+            "adapter": {"name": "pals", **pals} if kind == "pals" else {"name": "none"},
+            "connector": {"name": "direct"},
+            "pooling": dict.fromkeys(tasks, "pooler"),
+            "heads": {task: {"name": "linear"} for task in tasks},
+        },  # type: ignore[arg-type]
+        phases=[
+            {
+                "tasks": tasks,
+                "sampler": {"name": "round_robin"},
+                "weighting": {"name": "equal"},
+                "gradients": {"name": "total"},
+                "schedule": {"name": "slanted_triangular"},
+                "trainable": ["encoder", "adapters", "heads"],
+                "batch_size": size,
+                "epochs": 1,
+                "steps_per_epoch": len(plan),
+                "learning_rate": 2e-5,
+                "weight_decay": 0.01,
+                "clip": 1.0,
+                **KINDS[kind],
+            }
+        ],  # type: ignore[arg-type]
+        run={"device": device, "evaluations": 0},  # type: ignore[arg-type]
+        sources={},
+    )
+    parts = assembly.assemble(settings, SEED, build)
+    place, precision = device_and_precision(settings)
+    accelerator = Accelerator(mixed_precision="bf16" if precision == "bf16" else "no", cpu=place.type == "cpu")
+    parts.model.to(accelerator.device)
+    (phase,) = parts.phases
+    phase.sampler = Fixed(plan)
+    phase.streams = {task: Served(parts.examples["train"][task], plan, task) for task in tasks}  # type: ignore[assignment]
+    history = History(settings.run.log_every, lambda *_: None)
+    trainer = Trainer(parts.model, settings.run, accelerator, history, {}, SEED)
+
+    def run() -> None:
+        with contextlib.redirect_stderr(io.StringIO()):  # its progress bar
+            trainer.run([phase], len(plan))
+
+    return run
+
+
+def device_of(setting: str) -> torch.device:
+    """The device that the project takes for `auto`, `cpu`, `cuda` or `mps`."""
+    return hardware.device(setting)
+
+
+def precision_on(device: torch.device) -> str:
+    """The precision that the project takes there."""
+    return hardware.precision("auto", device)

@@ -1,0 +1,256 @@
+"""Training steps of the project and of others, side by side in one process: `python benchmarks/steps.py`.
+
+Every pass takes each contestant in turn through its plan of steps. A step's time is the median over passes; a
+contestant's is the mean over its steps, which stand for all its batches (see corpus.py).
+"""
+
+import argparse
+import gc
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Literal
+
+import clock
+import numpy as np
+import ours
+import peers
+import plain
+import record
+import torch
+from corpus import Corpus, Plan, Rule, at_random, by_length, corpora, grouped, plan
+from lengths import TASKS
+from transformers import BertConfig
+
+from mtbert.errors import shown_plainly
+
+
+@dataclass(frozen=True)
+class Shape:
+    """An encoder's shape, and how much of it is timed where nothing else is asked for."""
+
+    layers: int
+    width: int
+    heads: int
+    feed_forward: int
+    vocabulary: int
+    steps: int
+    passes: int
+    contestants: tuple[str, ...]
+    pals_aim: float
+
+    @property
+    def pals(self) -> dict[str, Any]:
+        """The project's PALs, narrower where the whole encoder is."""
+        return ours.PALS | ({"dim": 12, "heads": 2} if self.width < ours.PALS["dim"] else {})
+
+    def arithmetic(self, lengths: Sequence[int], pals: bool) -> float:
+        """Multiplications and additions of a forward and a backward pass (twice that) over these sequences' tokens.
+
+        Matrix products of the layers alone: 2 (4 w^2 + 2 w f) a token and 4 n w for its attention; of a PAL
+        2 (2 w d + 3 d^2) and 4 n d.
+        """
+        wide, deep, narrow = self.width, self.feed_forward, self.pals["dim"]
+        token = 2 * (4 * wide**2 + 2 * wide * deep) + pals * 2 * (2 * wide * narrow + 3 * narrow**2)
+        other = 4 * (wide + pals * narrow)  # a token with each of its sequence
+        return 3 * self.layers * sum(float(n) * token + float(n) ** 2 * other for n in lengths)
+
+    def config(self) -> BertConfig:
+        """As transformers knows it; dropout is BERT's own 0.1."""
+        return BertConfig(
+            vocab_size=self.vocabulary,
+            hidden_size=self.width,
+            num_hidden_layers=self.layers,
+            num_attention_heads=self.heads,
+            intermediate_size=self.feed_forward,
+        )
+
+
+FEW = ("plain", "pals", "bert-n-pals", "trainer", "trainer-best")
+EVERY = ("plain", "pals", "smart", "interleaved", "pcgrad", "bert-n-pals", "minbert", "trainer", "trainer-best")
+SHAPES = {
+    "minilm": Shape(6, 384, 12, 1536, 30522, 3, 3, EVERY, 1.3),
+    "base": Shape(12, 768, 12, 3072, 30522, 1, 2, FEW, 1.15),
+    "tiny": Shape(2, 24, 2, 48, 200, 1, 2, EVERY, 1.3),  # for the tests
+}
+KNOWN = (*ours.KINDS, *plain.KINDS, *peers.KINDS)
+FP32 = (*plain.KINDS, "trainer")
+WITH_PALS = ("pals", *plain.KINDS)
+PEERS: dict[str, Rule] = {
+    "bert-n-pals": at_random,
+    "minbert": at_random,
+    "trainer": at_random,
+    "trainer-best": grouped,
+    "trainer-compiled": grouped,
+}
+# How many times as long a step of the first should take as one of the second: at least, and at most.
+SLOWER: dict[tuple[str, str], float | None] = {
+    ("bert-n-pals", "pals"): 10.0,
+    ("minbert", "pals"): None,
+    ("trainer", "plain"): 3.0,
+    ("trainer-best", "plain"): 1.3,
+    ("trainer-compiled", "plain"): None,
+}
+DEARER = {("smart", "plain"): 2.6, ("pcgrad", "interleaved"): 1.3}
+
+
+@dataclass
+class Contestant:
+    """Someone who trains: `run` takes it through its plan once; `seconds` has a list of its steps' times a pass."""
+
+    plan: Plan
+    run: Callable[[], None]
+    state: clock.OwnState = field(default_factory=clock.OwnState)
+    seconds: list[list[float]] = field(default_factory=list)
+    memory: float | None = None
+
+    def times(self) -> np.ndarray:
+        """Seconds of each step, the median over passes."""
+        return np.median(np.array(self.seconds), axis=0)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What all contestants of one shape share."""
+
+    shape: Shape
+    size: int
+    encoding: Literal["cross", "bi"]
+    device: torch.device
+    scratch: Path
+    corpora: dict[str, Corpus]
+
+    def enter(self, name: str, steps: int) -> Contestant:
+        """A contestant, ready to run."""
+        config, bf16 = self.shape.config(), ours.precision_on(self.device) == "bf16"
+        if name in ours.KINDS:
+            together = name in ("interleaved", "pcgrad")
+            planned = plan(self.corpora, by_length, self.size, steps, together)
+            device = self.device.type
+            return Contestant(
+                planned,
+                ours.training(name, planned, self.scratch / "build", self.size, device, self.shape.pals, self.encoding),
+            )
+        # Padded to 128 tokens all batches are alike, so one task's stand for all.
+        corpora = {"qqp": self.corpora["qqp"]} if name == "bert-n-pals" else self.corpora
+        planned = plan(corpora, PEERS[name], self.size, steps)
+        more = (name, planned, corpora, config)
+        if name in plain.KINDS:
+            run = plain.training(*more, self.shape.pals, self.device, self.scratch / "plain")
+        else:
+            run = peers.training(*more, self.device, self.scratch / "trainer", bf16)
+        return Contestant(planned, run)
+
+    def row(self, name: str, contestant: Contestant, peaks: Mapping[str, float]) -> dict[str, Any]:
+        """A contestant's line in the table."""
+        seconds, steps = contestant.times(), contestant.plan[1:]
+        tasks = {
+            f"{task} s": fmean(s for s, step in zip(seconds, steps, strict=True) if task in step)
+            for task in TASKS
+            if any(len(step) == 1 and task in step for step in steps)
+        }
+        picked = [(task, pick) for step in steps for task, picks in step.items() for pick in picks]
+        lengths = [tokens for task, pick in picked for tokens in self.corpora[task].sequences[pick]]
+        precision = "fp32" if name in FP32 else ours.precision_on(self.device)
+        done = None if name == "smart" else self.shape.arithmetic(lengths, name in WITH_PALS) / seconds.sum()
+        return {
+            "contestant": name,
+            "precision": precision,
+            "s a step": float(seconds.mean()),
+            **{f"{task} s": tasks.get(f"{task} s") for task in TASKS},
+            "examples/s": len(picked) / seconds.sum(),
+            "tokens/s": sum(lengths) / seconds.sum(),
+            "of the peak": None if done is None else f"{100 * done / peaks[precision]:.0f} %",
+            "memory MiB": contestant.memory,
+        }
+
+
+def measure(contestants: Mapping[str, Contestant], passes: int, device: torch.device) -> None:
+    """Everyone in turn, pass after pass. Memory is that of the first, which makes everyone's optimiser."""
+    for number in range(passes):
+        for name, contestant in contestants.items():
+
+            def once(contestant: Contestant = contestant) -> None:
+                contestant.seconds.append(clock.steps(contestant.run, device))
+
+            with contestant.state.restored():
+                if number:
+                    once()
+                else:
+                    contestant.memory = clock.peak_memory(once, device)
+            assert len(contestant.seconds[-1]) == len(contestant.plan) - 1, f"{name} made another number of updates"
+            print(
+                f"  pass {number + 1} of {passes}: {name:16} {fmean(contestant.seconds[-1]):8.3f} s a step", flush=True
+            )
+
+
+def ratios(seconds: Mapping[str, float], pals_aim: float) -> list[dict[str, Any]]:
+    """How many times as long one contestant's step takes as another's, beside what is aimed at."""
+    dearer = DEARER | {("pals", "plain"): pals_aim}
+    rows = []
+    for (first, second), aim in [*SLOWER.items(), *dearer.items()]:
+        if {first, second} <= seconds.keys():
+            ratio, most = seconds[first] / seconds[second], (first, second) in dearer
+            met = None if aim is None else "yes" if (ratio <= aim if most else ratio >= aim) else "no"
+            aimed = None if aim is None else f"{'<=' if most else '>='} {aim:g}"
+            rows.append({"step of": first, "over": second, "ratio": ratio, "aim": aimed, "met": met})
+    return rows
+
+
+def bench(shape: str, arguments: argparse.Namespace, scratch: Path) -> None:
+    """All contestants of one shape: measure, print, keep."""
+    chosen, device = SHAPES[shape], ours.device_of(arguments.device)
+    names = [
+        name for name in arguments.only or chosen.contestants if arguments.encoding == "cross" or name in ours.KINDS
+    ]
+    steps, passes = arguments.steps or chosen.steps, arguments.passes or chosen.passes
+    print(f"{shape}: {', '.join(names)}", flush=True)
+    made = corpora(arguments.batch, chosen.vocabulary, arguments.encoding)
+    ours.write_build(scratch / "build", chosen.config(), made)
+    entries = Bench(chosen, arguments.batch, arguments.encoding, device, scratch, made)
+    contestants = {name: entries.enter(name, steps) for name in names}
+    kinds = {"fp32": torch.float32, "bf16": torch.bfloat16}
+    before = {name: clock.matmul_peak(device, kind) for name, kind in kinds.items()}
+    measure(contestants, passes, device)
+    peaks = {name: max(before[name], clock.matmul_peak(device, kind)) for name, kind in kinds.items()}
+    rows = [entries.row(name, contestant, peaks) for name, contestant in contestants.items()]
+    compared = ratios({row["contestant"]: row["s a step"] for row in rows}, chosen.pals_aim)
+    peak = [{"precision": name, "matrix product GFLOP/s": value / 1e9} for name, value in peaks.items()]
+    print(*(f"\n{record.table(part)}" for part in (rows, compared, peak)), sep="\n", flush=True)
+    if arguments.record:
+        settings = {"batch": arguments.batch, "steps a task": steps, "passes": passes, "encoding": arguments.encoding}
+        content = {
+            "settings": settings | {"device": device.type},
+            "contestants": rows,
+            "ratios": compared,
+            "peak": peak,
+        }
+        titles = {"Steps:": rows, "Ratios:": compared, "The machine's peak:": peak}
+        record.keep(arguments.record, f"steps-{shape}", content, titles)
+
+
+def main() -> None:
+    """Read the arguments, go through the shapes."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--shape", nargs="+", choices=list(SHAPES), default=["minilm", "base"], metavar="minilm|base")
+    parser.add_argument("--steps", type=int, help="steps of each task in a pass")
+    parser.add_argument("--passes", type=int)
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument(
+        "--encoding", choices=["cross", "bi"], default="cross", help="bi: the project's own steps alone"
+    )
+    parser.add_argument("--only", nargs="+", choices=KNOWN, metavar="NAME", help=f"of {', '.join(KNOWN)}")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
+    parser.add_argument("--record", type=Path, help="keep the results in results.json and README.md of this folder")
+    arguments = parser.parse_args()
+    for shape in arguments.shape:
+        with tempfile.TemporaryDirectory() as scratch:
+            bench(shape, arguments, Path(scratch))
+        gc.collect()
+
+
+if __name__ == "__main__":
+    with shown_plainly():
+        main()

@@ -1,0 +1,163 @@
+"""The benchmarks run, on next to nothing, and keep what they found; their times are nobody's concern here."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture(autouse=True)
+def _as_scripts(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(FOLDER)
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """A folder to keep results in, whose page has a place for every table."""
+    names = ("steps-tiny", "growth", "imports")
+    (tmp_path / "README.md").write_text("".join(f"<!-- {name} -->\nold\n<!-- /{name} -->\n" for name in names))
+    return tmp_path
+
+
+def measured(script: str, kept: Path, *arguments: str) -> dict:
+    """What the script has put into results.json."""
+    command = [sys.executable, FOLDER / script, *arguments, "--record", kept]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert done.returncode == 0, done.stdout[-3000:]
+    (content,) = json.loads((kept / "results.json").read_text()).values()
+    return content
+
+
+def test_every_contestant_trains_and_is_compared(kept: Path):
+    found = measured("steps.py", kept, "--shape", "tiny", "--batch", "4", "--passes", "1", "--device", "cpu")
+    names = ["plain", "pals", "smart", "interleaved", "pcgrad", "bert-n-pals", "minbert", "trainer", "trainer-best"]
+    assert [row["contestant"] for row in found["contestants"]] == names
+    assert all(row["s a step"] > 0 for row in found["contestants"])
+    aims = {(row["step of"], row["over"]): row["aim"] for row in found["ratios"]}
+    assert aims == {
+        ("bert-n-pals", "pals"): ">= 10",
+        ("minbert", "pals"): None,
+        ("trainer", "plain"): ">= 3",
+        ("trainer-best", "plain"): ">= 1.3",
+        ("smart", "plain"): "<= 2.6",
+        ("pcgrad", "interleaved"): "<= 1.3",
+        ("pals", "plain"): "<= 1.3",
+    }
+    page = (kept / "README.md").read_text()
+    assert "| trainer-best " in page
+    assert page.count("old") == 2
+
+
+def test_growth_of_rows_tokens_and_variants(kept: Path):
+    sizes = ("--rows", "100", "200", "--tokens", "16", "--variants", "1")
+    rows = measured("growth.py", kept, "--shape", "tiny", *sizes)["rows"]
+    assert [(row["by"], row["size"]) for row in rows] == [
+        *[("rows", "100"), ("rows", "200"), ("tokens", "16")],
+        *[("variants", "1")] * 3,
+    ]
+    assert ["exponent" in row for row in rows] == [False, True, *[False] * 4]
+
+
+def test_starts_name_the_slowest_imports(kept: Path):
+    (row,) = measured("imports.py", kept, "--only", "preprocess", "--times", "1")["rows"]
+    assert "pandas" in row["slowest imports, s"]
+
+
+def test_a_stage_that_misses_nothing_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    import imports
+
+    from mtbert.errors import MtbertError
+
+    monkeypatch.setitem(imports.STAGES, "init", ("build", "init"))  # no variants: nothing is missing
+    with pytest.raises(MtbertError, match=r"stages/init\.py was to end"):
+        imports.start("init", tmp_path)
+
+
+def test_lengths_lie_at_even_quantiles():
+    import corpus
+
+    assert corpus.quantiles([0, 2, 2], 2).tolist() == [1, 2]
+    assert corpus.quantiles([0, 3, 0, 1], 4).tolist() == [1, 1, 1, 3]
+    assert corpus.quantiles([0, 1, 2], 1).tolist() == [2]
+
+
+def test_timed_batches_stand_for_their_part_by_mean_length():
+    import corpus
+    import numpy as np
+
+    lengths = np.array([4, 5, 9, 1, 2, 3])  # one example a batch: 1 2 3 | 4 5 9, whose means are 2 and 6
+    assert corpus.chosen([[0], [1], [2], [3], [4], [5]], lengths, 2) == [[4], [1]]
+
+
+def test_a_ratio_is_held_against_its_aim():
+    import steps
+
+    found = steps.ratios({"plain": 2.0, "pals": 3.0, "bert-n-pals": 36.0}, pals_aim=1.3)
+    assert found == [
+        {"step of": "bert-n-pals", "over": "pals", "ratio": 12.0, "aim": ">= 10", "met": "yes"},
+        {"step of": "pals", "over": "plain", "ratio": 1.5, "aim": "<= 1.3", "met": "no"},
+    ]
+
+
+def test_a_step_lies_between_two_updates():
+    import clock
+    import torch
+
+    weight = torch.nn.Parameter(torch.zeros(1))
+    optimiser = torch.optim.SGD([weight])
+
+    def run() -> None:
+        for seconds in (0.0, 0.05, 0.1):
+            time.sleep(seconds)
+            optimiser.step()
+
+    first, second = clock.steps(run, torch.device("cpu"))
+    assert first >= 0.05
+    assert second >= 0.1
+
+
+def test_each_contestant_keeps_its_own_precision():
+    import clock
+    from accelerate import Accelerator
+    from accelerate.state import AcceleratorState
+
+    try:
+        AcceleratorState._reset_state(reset_partial_state=True)
+        first, state = Accelerator(cpu=True, mixed_precision="bf16"), clock.OwnState()
+        AcceleratorState._reset_state(reset_partial_state=True)
+        second = Accelerator(cpu=True, mixed_precision="no")
+        assert second.mixed_precision == "no"
+        with state.restored():
+            assert first.mixed_precision == "bf16"
+    finally:
+        AcceleratorState._reset_state(reset_partial_state=True)
+
+
+def test_an_exponent_is_the_slope_of_logarithms():
+    import growth
+
+    assert growth.exponent([1, 2, 4], [3, 12, 48]) == pytest.approx(2)
+
+
+def test_a_packages_imports_are_its_own_modules_together():
+    import imports
+
+    told = "".join(
+        f"import time: {row}\n" for row in ("2000 | 9000 | numpy.linalg", "1000000 | 1 |   numpy", "5 | 5 | abc")
+    )
+    assert imports.slowest(told, 1) == "numpy 1.00"
+
+
+def test_sequences_are_counted_by_length():
+    import lengths
+    import pandas as pd
+
+    table = pd.DataFrame({"tokens1": [[7, 7], [7]], "tokens2": [[7], [7]]})
+    cross, bi = lengths.counts(table, "cross"), lengths.counts(table, "bi")
+    assert {length: count for length, count in enumerate(cross) if count} == {5: 1, 6: 1}  # [CLS] . [SEP] . [SEP]
+    assert {length: count for length, count in enumerate(bi) if count} == {3: 3, 4: 1}
