@@ -92,6 +92,32 @@ def test_reads_a_field_of_a_million_characters(tmp_path: Path) -> None:
     assert len(corpus(tmp_path, "sst", f"0\ta\t{'x' * 1_000_000}\t3\n").rows["sentence1"][0]) == 1_000_000
 
 
+def test_refuses_a_field_of_more_characters_in_either_format(tmp_path: Path) -> None:
+    long = "x" * (2**20 + 1)
+    assert reason(tmp_path, "sst", f"1\tb\t{long}\t3\n").endswith("field larger than field limit (1048576)")
+    row = f'{{"gold_label": "neutral", "sentence1": "{long}", "sentence2": "B", "pairID": "b"}}\n'
+    assert reason(tmp_path, "snli", row) == "sentence1 has 1,048,577 characters; allowed: up to 1,048,576"
+
+
+def test_stops_at_a_line_without_end(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"csv:2: the line has more than 16,777,216 bytes"):
+        corpus(tmp_path, "sst", "x" * (2**24 + 1))
+
+
+def test_a_refused_id_is_told_as_far_as_a_report_can_hold_it(tmp_path: Path) -> None:
+    good = '{"gold_label": "neutral", "sentence1": "A", "sentence2": "B", "pairID": "a"}\n'
+    half = good.replace('"a"', '"b\\ud800"')
+    long = good.replace('"a"', f'"{"c" * 61}"').replace('"A"', '""')
+    found = corpus(tmp_path, "snli", good + half + long)
+    assert [refusal.id for refusal in found.refused] == ["b\\ud800", "c" * 60 + "…"]
+
+
+@pytest.mark.parametrize("depth", range(900, 1000, 3))
+def test_refuses_lists_in_lists_of_any_depth(tmp_path: Path, depth: int) -> None:
+    told = reason(tmp_path, "snli", "[" * depth + "]" * depth + "\n")
+    assert told.startswith(("it is [[[", "it is nested too deeply", "not JSON: maximum recursion depth"))
+
+
 WORDS = st.text(st.characters(exclude_categories=["C"], include_characters='\n\r\t"'), max_size=8)
 
 
