@@ -5,11 +5,13 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from mtbert.errors import DataError
 
 PARTIAL = ".partial"  # ending of what is not finished yet; .dvcignore and .gitignore know it
 
@@ -65,8 +67,8 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read JSON."""
-    return json.loads(path.read_text(encoding="utf-8"))
+    """Read JSON; DataError where the file holds something else."""
+    return _parsed(path, json.loads, "JSON")
 
 
 def write_yaml(path: Path, value: Any) -> None:
@@ -75,8 +77,17 @@ def write_yaml(path: Path, value: Any) -> None:
 
 
 def read_yaml(path: Path) -> Any:
-    """Read YAML that this project wrote (plain values only)."""
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+    """Read YAML that this project wrote (plain values only); DataError where the file holds something else."""
+    return _parsed(path, yaml.safe_load, "plain YAML")
+
+
+def _parsed(path: Path, parse: Callable[[str], Any], form: str) -> Any:
+    try:
+        return parse(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise DataError(
+            f"{path} is not {form}: {' '.join(str(error).split())}; remove it and run the stage that makes it"
+        ) from None
 
 
 def sha256(path: Path) -> str:
