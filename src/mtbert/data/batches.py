@@ -15,7 +15,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from mtbert import seeding
+from mtbert import files, seeding
 from mtbert.data import tokens
 from mtbert.errors import DataError
 from mtbert.tasks import Task
@@ -199,7 +199,7 @@ def load(
 
     `relabelled` gives a reused corpus's labels as the task's own; examples with another label are left out.
     """
-    table = pd.read_parquet(file, columns=["id", "label", "tokens1", "tokens2"])
+    table = files.read_parquet(file, ["id", "label", "tokens1", "tokens2"])
     if relabelled is not None:
         table = (
             table.assign(label=table["label"].map(lambda label: relabelled.get(label)))
