@@ -10,7 +10,7 @@ for the same with a chance of one in 2^64, some one in 10^7 for a corpus of a mi
 import hashlib
 import re
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -54,11 +54,13 @@ class Index:
         lines, labels: of each row; NaN where there is no label.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rows: Iterable[Example] = ()) -> None:
         self.keys = {name: array("Q") for name in FORMS}
         self.sentences = array("Q")
         self.lines = array("q")
         self.labels = array("d")
+        for row in rows:
+            self.add(row)
 
     def __len__(self) -> int:
         return len(self.lines)

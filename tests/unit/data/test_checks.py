@@ -8,10 +8,7 @@ from mtbert.data.readers import Example
 
 def pairs(*rows: tuple[str, str | None, float | None]) -> Index:
     """Pairs with labels, on lines 2, 3, ..."""
-    made = Index()
-    for line, row in enumerate(rows, 2):
-        made.add(Example(f"id{line}", *row, line))
-    return made
+    return Index(Example(f"id{line}", *row, line) for line, row in enumerate(rows, 2))
 
 
 def singles(*sentences: str) -> Index:
