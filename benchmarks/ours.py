@@ -19,9 +19,11 @@ from mtbert.data.batches import Batch, Examples
 from mtbert.encoder import hardware, loading
 from mtbert.samplers.base import Group, Sampler
 from mtbert.settings import VariantSettings
+from mtbert.training.checkpoints import Checkpoints
 from mtbert.training.history import History
 from mtbert.training.loop import Trainer
 from mtbert.training.run import device_and_precision
+from mtbert.training.stopping import Stop
 
 PALS = {"dim": 204, "heads": 12}
 SEED = 1
@@ -136,11 +138,13 @@ def training(
     phase.sampler = Fixed(plan)
     phase.streams = {task: Served(parts.examples["train"][task], plan, task) for task in tasks}  # type: ignore[assignment]
     history = History(settings.run.log_every, lambda *_: None)
-    trainer = Trainer(parts.model, settings.run, accelerator, history, {}, SEED)
+    nowhere = Checkpoints(build / "checkpoints", "benchmark")
 
     def run() -> None:
+        trainer = Trainer(parts.model, settings.run, accelerator, history, {}, SEED, nowhere, Stop())
         with contextlib.redirect_stderr(io.StringIO()):  # its progress bar
             trainer.run([phase], len(plan))
+        nowhere.clear()
 
     return run
 

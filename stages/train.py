@@ -17,6 +17,7 @@ if __name__ == "__main__":
 
         variant, seed = sys.argv[1], int(sys.argv[2])
         build = Path(sys.argv[3] if len(sys.argv) > 3 else "build")
+        inputs.check(build / "init" / f"{variant}.json", build)
         settings = assembly.read_settings(build / "plan" / f"{variant}.yaml")
         parts = assembly.assemble(settings, seed, build)
         first = Share.here().rank == 0

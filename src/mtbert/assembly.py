@@ -6,13 +6,12 @@ from typing import Any
 
 import pydantic
 import torch
-from tokenizers import Tokenizer
 
 from mtbert import files, seeding
 from mtbert.adapters import ADAPTERS
 from mtbert.adapters.base import Shape
 from mtbert.connectors import CONNECTORS
-from mtbert.data import batches
+from mtbert.data import batches, tokens
 from mtbert.data.batches import Examples, Marks, Share, Stream
 from mtbert.encoder import bert, loading
 from mtbert.encoder.bert import Bert, Encoder
@@ -40,7 +39,7 @@ def read_settings(file: Path) -> VariantSettings:
     if not file.exists():
         raise SettingsError(f"{file} is missing; `dvc repro plan` makes it for the variants that params.yaml lists")
     try:
-        return VariantSettings(**files.read_yaml(file))
+        return VariantSettings.model_validate(files.read_yaml(file))
     except pydantic.ValidationError as error:
         raise SettingsError(f"{file} is not as `dvc repro plan` writes it: {in_words(error)}") from None
 
@@ -115,7 +114,7 @@ def _marks(encoder: Path) -> Marks:
 
 def _vocabulary(encoder: Path) -> list[str]:
     """Word pieces by id."""
-    ids = Tokenizer.from_file(str(encoder / "tokenizer.json")).get_vocab()
+    ids = tokens.read(encoder).get_vocab()
     return sorted(ids, key=ids.__getitem__)
 
 

@@ -10,6 +10,7 @@ import pydantic
 
 from mtbert import credentials
 
+LONGEST_SHOWN = 200  # characters of a value in a message
 SHOW_TRACEBACKS = "MTBERT_TRACEBACK"
 
 
@@ -45,13 +46,14 @@ def in_words(error: pydantic.ValidationError) -> str:
 
 def _keys(place: tuple[str | int, ...]) -> tuple[str | int, ...]:
     """Without pydantic's own names for the members of a union and for validators."""
-    return tuple(key for key in place if not str(key).startswith(("function-", "literal[", "list[")))
+    return tuple(key for key in place if not str(key).startswith(("function-", "literal[", "list[", "[key]")))
 
 
 def _said(detail: Any) -> str:
     if detail["type"] == "extra_forbidden":
         return "unknown key"
     came = "" if isinstance(detail["input"], dict) else f", came {detail['input']!r}"
+    came = came if len(came) <= LONGEST_SHOWN else came[:LONGEST_SHOWN] + "…"
     return f"{detail['msg'].removeprefix('Value error, ')}{came}"
 
 

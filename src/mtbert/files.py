@@ -5,11 +5,16 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
+
+from mtbert.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PARTIAL = ".partial"  # ending of what is not finished yet; .dvcignore and .gitignore know it
 
@@ -71,8 +76,8 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read JSON."""
-    return json.loads(path.read_text(encoding="utf-8"))
+    """Read JSON; DataError where the file holds something else."""
+    return _parsed(path, json.loads, "JSON")
 
 
 def write_yaml(path: Path, value: Any) -> None:
@@ -81,8 +86,33 @@ def write_yaml(path: Path, value: Any) -> None:
 
 
 def read_yaml(path: Path) -> Any:
-    """Read YAML that this project wrote (plain values only)."""
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+    """Read YAML that this project wrote (plain values only); DataError where the file holds something else."""
+    return _parsed(path, yaml.safe_load, "plain YAML")
+
+
+def _parsed(path: Path, parse: Callable[[str], Any], form: str) -> Any:
+    try:
+        return parse(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise DataError(
+            f"{path} is not {form}: {' '.join(str(error).split())}; remove it and run the stage that makes it"
+        ) from None
+
+
+def read_parquet(path: Path, columns: list[str] | None = None) -> "pd.DataFrame":
+    """Read a table, or these columns of it; DataError where the file is missing or holds something else."""
+    import pandas as pd  # takes half a second, and most stages read no table
+    import pyarrow as pa
+
+    try:
+        table = pd.read_parquet(path, columns=columns)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(
+            f"{path} is no whole Parquet file: {' '.join(str(error).split())}; run the stage that makes it"
+        ) from None
+    if missing := set(columns or ()) - set(table.columns):
+        raise DataError(f"{path} lacks columns: {', '.join(sorted(missing))}; run the stage that makes it")
+    return table
 
 
 def sha256(path: Path) -> str:

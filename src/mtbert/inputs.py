@@ -1,6 +1,7 @@
 """What a variant starts from, by digest: its training stage depends on this small file, not on all data and encoders.
 
-So a variant trains again where its own starting weights or its own tasks' examples have changed, and only there.
+So a variant trains again where its own starting weights or its own tasks' examples have changed, and only there. And
+what is there when it trains can be compared with what it should be.
 """
 
 import hashlib
@@ -14,15 +15,16 @@ from mtbert import files
 from mtbert.errors import DataError
 from mtbert.tasks import REUSES, SPLITS, corpus
 
-WEIGHTS = "model.safetensors"
-ENCODER_FILES = (WEIGHTS, "config.json", "tokenizer.json")
+ENCODER_FILES = ("model.safetensors", "config.json", "tokenizer.json")
 
 
 def manifest(settings: dict[str, Any], build: Path) -> dict[str, Any]:
     """The digests of one resolved variant's starting weights and examples."""
     encoder = build / "encoders" / settings["model"]["encoder"]
-    if not (encoder / WEIGHTS).exists():
-        raise DataError(f"{encoder} holds no {WEIGHTS}; `dvc repro pretrain` or `dvc repro encoder` makes it")
+    for name in ENCODER_FILES:
+        if not (encoder / name).is_file():
+            stage = _stage(_relative(encoder / name, build))
+            raise DataError(f"{encoder} holds no {name}; `dvc repro {stage}` makes it")
     examples = [build / "data" / task / f"{split}.parquet" for task in settings["tasks"] for split in SPLITS]
     reused = {corpus(entry) for phase in settings["phases"] for entry in phase["tasks"] if entry in REUSES}
     examples += [build / "data" / name / "train.parquet" for name in sorted(reused - set(settings["tasks"]))]
@@ -52,6 +54,45 @@ def identity(build: Path, variant: str, seed: int) -> str:
         "processes": os.environ.get("WORLD_SIZE", "1"),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def check(manifest: Path, build: Path) -> None:
+    """Compare what lies below `build` with a manifest that `write` wrote, so that nothing altered is trained on.
+
+    Raises:
+        DataError: the manifest is missing or damaged, or a file that it names is missing or altered.
+    """
+    for path, expected in _expected(manifest).items():
+        file = build / path
+        came = f"SHA-256 {files.sha256(file)}" if file.is_file() else "no file"
+        if came != f"SHA-256 {expected}":
+            raise DataError(
+                f"{file} is not what {manifest} was made for: expected SHA-256 {expected}, came {came}; "
+                f"`dvc repro {_stage(path)} init` makes both again"
+            )
+
+
+def _expected(manifest: Path) -> dict[str, str]:
+    """Each file of a manifest and its digest."""
+    if not manifest.is_file():
+        raise DataError(f"{manifest} is missing; `dvc repro init` makes it for the variants that params.yaml lists")
+    content = files.read_json(manifest)
+    try:
+        encoder, data = content["encoder"], dict(content["data"])
+        weights = {f"{encoder['path']}/{name}": encoder[name] for name in ENCODER_FILES}
+    except (KeyError, TypeError, ValueError):
+        weights = data = {}
+    if not (weights and data):
+        raise DataError(f"{manifest} is not as `dvc repro init` writes it, which makes it again")
+    return weights | data
+
+
+def _stage(path: str) -> str:
+    """What makes a file below the build directory."""
+    if path.startswith("data/"):
+        return "preprocess"
+    name = Path(path).parent.name
+    return "encoder" if name == "base" else f"pretrain@{name}"
 
 
 def _relative(path: Path, build: Path) -> str:

@@ -34,8 +34,8 @@ def write(file: Path, table: pd.DataFrame, task: Task) -> None:
 
 
 def read(file: Path) -> pd.DataFrame:
-    """Read a prediction file."""
-    return pd.read_parquet(file)
+    """Read a prediction file; DataError where it holds something else."""
+    return files.read_parquet(file)
 
 
 def score(table: pd.DataFrame, task: Task) -> float | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mtbert import files
+from mtbert.errors import DataError
 
 SOURCE = Path(files.__file__).parents[1]
 
@@ -162,3 +163,17 @@ def test_sha256_is_the_digest_of_the_content(tmp_path: Path):
     (tmp_path / "abc").write_bytes(b"abc")  # the standard's own example, FIPS 180-2, appendix B.1
     digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     assert files.sha256(tmp_path / "abc") == digest
+
+
+@pytest.mark.parametrize(
+    ("read", "content"),
+    [
+        (files.read_json, b"{"), (files.read_json, b"\x80\x04."), (files.read_json, b"[" * 100_000),
+        (files.read_yaml, b"{"), (files.read_yaml, b"\x80\x04."), (files.read_yaml, b"!!python/object/apply:f []"),
+        (files.read_yaml, b"[" * 2_000),
+    ],
+)  # fmt: skip
+def test_what_this_project_did_not_write_is_told_with_its_name(tmp_path: Path, read, content: bytes):
+    (tmp_path / "v").write_bytes(content)
+    with pytest.raises(DataError, match=r"v is not (JSON|plain YAML): .+; remove it and run the stage that makes it$"):
+        read(tmp_path / "v")

@@ -62,7 +62,7 @@ def test_a_change_reaches_only_those_that_it_concerns(build: Path, file: str, co
 
 def test_weights_that_are_missing_are_told_with_the_command_that_makes_them(build: Path):
     (build / "encoders/sbert/model.safetensors").unlink()
-    with pytest.raises(DataError, match=r"encoders/sbert holds no model\.safetensors; `dvc repro pretrain`"):
+    with pytest.raises(DataError, match=r"encoders/sbert holds no model\.safetensors; `dvc repro pretrain@sbert`"):
         written(build)
 
 
@@ -72,3 +72,70 @@ def test_a_manifest_names_the_corpora_that_are_reused_for_its_tasks(build: Path)
     assert list(inputs.manifest(mixed, build)["data"]) == [
         "data/sst/train.parquet", "data/sst/dev.parquet", "data/cfimdb/train.parquet",
     ]  # fmt: skip
+
+
+def test_inputs_as_the_manifest_names_them_pass(build: Path):
+    written(build)
+    inputs.check(build / "init/a.json", build)
+    inputs.check(build / "init/b.json", build)
+
+
+@pytest.mark.parametrize(
+    ("file", "stage"),
+    [
+        ("data/sts/train.parquet", "preprocess"),
+        ("encoders/sbert/model.safetensors", "pretrain@sbert"),
+        ("encoders/sbert/tokenizer.json", "pretrain@sbert"),
+    ],
+)
+@pytest.mark.parametrize("after", [b"altered", None])
+def test_an_altered_or_missing_input_is_told_with_what_makes_it_again(
+    build: Path, file: str, stage: str, after: bytes | None
+):
+    written(build)
+    before = hashlib.sha256((build / file).read_bytes()).hexdigest()
+    if after is None:
+        (build / file).unlink()
+    else:
+        (build / file).write_bytes(after)
+    came = "no file" if after is None else f"SHA-256 {hashlib.sha256(after).hexdigest()}"
+    inputs.check(build / "init/a.json", build)  # starts from other files
+    with pytest.raises(DataError) as error:
+        inputs.check(build / "init/b.json", build)
+    assert str(error.value) == (
+        f"{build / file} is not what {build / 'init/b.json'} was made for: expected SHA-256 {before}, came {came}; "
+        f"`dvc repro {stage} init` makes both again"
+    )
+
+
+def test_the_base_encoder_is_made_again_by_its_own_stage(build: Path):
+    written(build)
+    files.write_text(build / "encoders/base/config.json", "altered")
+    with pytest.raises(DataError, match=r"`dvc repro encoder init` makes both again"):
+        inputs.check(build / "init/a.json", build)
+
+
+def test_a_manifest_that_is_missing_is_told_with_what_makes_it(build: Path):
+    with pytest.raises(DataError, match=r"a\.json is missing; `dvc repro init` makes it"):
+        inputs.check(build / "init/a.json", build)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "", "\x80", "{", "[]", "5", "{}", '{"encoder": {}, "data": {}}', '{"encoder": 5, "data": {"a": "b"}}',
+        '{"encoder": {"path": "encoders/base"}, "data": {"a": "b"}}', '{"encoder": {"path": "p"}, "data": ["a"]}',
+    ],
+)  # fmt: skip
+def test_a_manifest_that_names_less_than_it_has_to_is_refused(build: Path, content: str):
+    (build / "a.json").write_bytes(content.encode("latin-1"))
+    with pytest.raises(DataError, match=r"a\.json is not (as `dvc repro init` writes it|JSON)"):
+        inputs.check(build / "a.json", build)
+
+
+def test_a_manifest_without_examples_is_refused(build: Path):
+    written(build)
+    whole = files.read_json(build / "init/a.json")
+    files.write_json(build / "init/a.json", whole | {"data": {}})
+    with pytest.raises(DataError, match="is not as `dvc repro init` writes it"):
+        inputs.check(build / "init/a.json", build)

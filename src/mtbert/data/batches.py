@@ -16,7 +16,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from mtbert import seeding
+from mtbert import files, seeding
 from mtbert.data import tokens
 from mtbert.errors import DataError
 from mtbert.tasks import Task
@@ -210,7 +210,7 @@ def load(
 
     `relabelled` gives a reused corpus's labels as the task's own; examples with another label are left out.
     """
-    table = pd.read_parquet(file, columns=["id", "label", "tokens1", "tokens2"])
+    table = files.read_parquet(file, ["id", "label", "tokens1", "tokens2"])
     if relabelled is not None:
         table = (
             table.assign(label=table["label"].map(lambda label: relabelled.get(label)))

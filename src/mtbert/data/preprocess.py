@@ -2,19 +2,24 @@
 
 `<dataset>/<split>.parquet` holds id, sentence1, sentence2, label, line, tokens1 and tokens2; `report.json` tells what
 was read, refused and found twice. The same files give the same bytes.
+
+A file is read and written in groups of rows. What grows with it is what the checks and the report need: some 150 bytes
+a row for the ids while it is read, 56 for the comparisons, and the refusals. Tokenizing takes some 200 MB for a million
+characters, which is as long as a row or a group may be.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mtbert.data import checks, readers
-from mtbert.data.readers import Corpus
+from mtbert.data.readers import Example, Refusal
 from mtbert.errors import DataError
 from mtbert.files import new_directory, write_json
 from mtbert.tasks import TASKS, Split
@@ -23,6 +28,7 @@ Tokenize = Callable[[list[str]], list[list[int]]]
 Name = tuple[str, Split]  # task and split
 PRETRAINING = ("snli", "mnli")  # sentence encoders learn from these before they see the tasks
 LAYOUT = "files named as the course and the corpora name them: cs224n/*.csv and nli/*.jsonl"
+GROUP_ROWS, GROUP_CHARACTERS = 2**14, 2**20  # a group of rows ends with the row that reaches one of them
 SCHEMA = pa.schema(
     [
         ("id", pa.string()),
@@ -51,24 +57,68 @@ def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name
     _check_place(data_dir)
     present = {name: path for name, path in _paths(data_dir).items() if path.is_file()}
     _check_required(data_dir, required - present.keys())
-    corpora = {name: readers.read(data_dir, TASKS[name[0]], name[1]) for name in present}
     with new_directory(out) as directory:
-        for (dataset, split), corpus in corpora.items():
-            (directory / dataset).mkdir(exist_ok=True)
-            pq.write_table(_table(corpus.rows, tokenize), directory / dataset / f"{split}.parquet")
-        write_json(directory / "report.json", report(corpora))
+        found = {name: _write(data_dir, name, directory, tokenize) for name in present}
+        write_json(directory / "report.json", report(found))
 
 
-def report(corpora: dict[Name, Corpus]) -> dict[str, Any]:
+@dataclass
+class Found:
+    """What the report tells of one file: its rows that were kept, as digests, and those that were refused."""
+
+    kept: checks.Index = field(default_factory=checks.Index)
+    refused: list[Refusal] = field(default_factory=list)
+
+    def noted(self, rows: Iterable[Example | Refusal]) -> Iterator[Example]:
+        """Note each row, and pass on those that are kept."""
+        for row in rows:
+            if isinstance(row, Refusal):
+                self.refused.append(row)
+            else:
+                self.kept.add(row)
+                yield row
+
+
+def _write(data_dir: Path, name: Name, directory: Path, tokenize: Tokenize) -> Found:
+    """Read one file and write its tokens."""
+    dataset, split = name
+    task, found = TASKS[dataset], Found()
+    (directory / dataset).mkdir(exist_ok=True)
+    with pq.ParquetWriter(directory / dataset / f"{split}.parquet", SCHEMA) as writer:
+        for group in _groups(found.noted(readers.stream(data_dir / task.files[split], task, split))):
+            writer.write_table(_table(group, tokenize))
+    return found
+
+
+def _groups(rows: Iterable[Example]) -> Iterator[list[Example]]:
+    group: list[Example] = []
+    characters = 0
+    for row in rows:
+        group.append(row)
+        characters += len(row.id) + len(row.sentence1) + len(row.sentence2 or "")
+        if len(group) >= GROUP_ROWS or characters >= GROUP_CHARACTERS:
+            yield group
+            group, characters = [], 0
+    if group:
+        yield group
+
+
+def _table(rows: list[Example], tokenize: Tokenize) -> pa.Table:
+    """The rows with the word pieces of each sentence, [rows] lists of ids; null where there is no sentence."""
+    columns: dict[str, Any] = dict(zip(Example._fields, zip(*rows, strict=True), strict=True))
+    for number in ("1", "2"):
+        texts = columns[f"sentence{number}"]
+        columns[f"tokens{number}"] = [None] * len(rows) if None in texts else tokenize(list(texts))
+    return pa.table(columns, SCHEMA)
+
+
+def report(found: dict[Name, Found]) -> dict[str, Any]:
     """What the files hold: rows read, kept and refused, what is there twice, and which files are missing."""
-    indexes = {name: checks.index(corpus.rows) for name, corpus in corpora.items()}
     return {
-        "files": {_label(name): _file(corpus, indexes[name]) for name, corpus in corpora.items()},
-        "missing": [str(path) for name, path in _paths(Path()).items() if name not in corpora],
-        "overlaps": _overlaps(indexes, [(a, b) for a in corpora for b in corpora if _is_leak(a, b)]),
-        "overlaps with pretraining": _overlaps(
-            indexes, [(a, b) for a in corpora for b in corpora if _is_pretraining_leak(a, b)]
-        ),
+        "files": {_label(name): _file(name, of_file) for name, of_file in found.items()},
+        "missing": [str(path) for name, path in _paths(Path()).items() if name not in found],
+        "overlaps": _overlaps(found, _is_leak),
+        "overlaps with pretraining": _overlaps(found, _is_pretraining_leak),
     }
 
 
@@ -82,33 +132,26 @@ def _is_pretraining_leak(name: Name, other: Name) -> bool:
     return name[0] not in PRETRAINING and name[1] != "train" and other[0] in PRETRAINING and other[1] == "train"
 
 
-def _overlaps(indexes: dict[Name, checks.Index], pairs: list[tuple[Name, Name]]) -> list[dict[str, Any]]:
+def _overlaps(found: dict[Name, Found], is_leak: Callable[[Name, Name], bool]) -> list[dict[str, Any]]:
     return [
-        {"of": _label(name), "with": _label(other), **checks.overlap(indexes[name], indexes[other])}
-        for name, other in pairs
+        {"of": _label(name), "with": _label(other), **checks.overlap(found[name].kept, found[other].kept)}
+        for name in found
+        for other in found
+        if is_leak(name, other)
     ]
 
 
-def _file(corpus: Corpus, index: checks.Index) -> dict[str, Any]:
+def _file(name: Name, found: Found) -> dict[str, Any]:
+    task, split = name
     return {
-        "file": corpus.task.files[corpus.split],
-        "labelled": not bool(corpus.rows["label"].isna().to_numpy().any()),
-        "read": corpus.read,
-        "kept": len(corpus.rows),
-        "refused": [refusal._asdict() for refusal in corpus.refused],
-        "duplicates": checks.duplicates(index),
-        "conflicts": checks.conflicts(corpus.rows),
+        "file": TASKS[task].files[split],
+        "labelled": not np.isnan(found.kept.labels).any(),
+        "read": len(found.kept) + len(found.refused),
+        "kept": len(found.kept),
+        "refused": [refusal._asdict() for refusal in found.refused],
+        "duplicates": checks.duplicates(found.kept),
+        "conflicts": checks.conflicts(found.kept),
     }
-
-
-def _table(rows: pd.DataFrame, tokenize: Tokenize) -> pa.Table:
-    """The rows with the word pieces of each sentence, [rows] lists of ids; null where there is no sentence."""
-    columns = {name: pa.array(rows[name], SCHEMA.field(name).type, from_pandas=True) for name in rows.columns}
-    for number in ("1", "2"):
-        texts = rows[f"sentence{number}"]
-        tokens = [None] * len(rows) if texts.isna().to_numpy().any() else tokenize(texts.tolist())
-        columns[f"tokens{number}"] = pa.array(tokens, SCHEMA.field(f"tokens{number}").type)
-    return pa.table(columns, SCHEMA)
 
 
 def _check_place(data_dir: Path) -> None:

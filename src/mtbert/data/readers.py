@@ -4,13 +4,15 @@ A fault of the whole file (missing, empty, not UTF-8, not this format, a missing
 line. A fault of a single row is a refusal: the row is left out, counted, and listed with its line and the reason.
 Nothing else is ever left out, and no text is changed.
 
-Files are read row by row. The course's files go through Python's `csv`, not pandas: pandas reads a question such as
-"NA" or "null" as a missing value, gives no line numbers, and turns one faulty label into a column of text. On the
-course's files both find the same rows. Their reviews and questions were quoted more than once when they were made, so
-quotation marks are left over in the text; these are part of the data, and stay.
+Files are read row by row, and what stays of a row is a digest of its id, some 150 bytes. The course's files go through
+Python's `csv`, not pandas: pandas reads a question such as "NA" or "null" as a missing value, gives no line numbers,
+and turns one faulty label into a column of text. On the course's files both find the same rows. Their reviews and
+questions were quoted more than once when they were made, so quotation marks are left over in the text; these are part
+of the data, and stay.
 """
 
 import csv
+import hashlib
 import itertools
 import json
 import re
@@ -27,14 +29,15 @@ from mtbert.tasks import Split, Task
 if TYPE_CHECKING:
     from _csv import Reader
 
-LONGEST_FIELD = 2**24  # characters; csv's own limit of 131,072 is less than some documents
+LONGEST_FIELD = 2**20  # characters; csv's own limit of 131,072 is less than some documents
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)  # float() also takes "nan", "inf" and "1_0"
+LONGEST_LINE = 2**24  # bytes: room for two longest fields, in any alphabet
 LONGEST_SHOWN = 60  # characters of a faulty value in a message
 NO_CONSENSUS = "-"  # gold_label of SNLI and MNLI where the annotators did not agree
 
 
 class Refusal(NamedTuple):
-    """A row that is left out: the line it starts on (from 1), its id where it has one, and the reason."""
+    """A row that is left out: the line it starts on (from 1), the start of its id where it has one, and the reason."""
 
     line: int
     id: str
@@ -102,37 +105,54 @@ def read(data_dir: Path, task: Task, split: Split) -> Corpus:
             refused.append(row)
         else:
             kept.append(row)
-    if not kept:
-        raise DataError(f"{path}: {_why_none(refused)}")
     return Corpus(task, split, path, _frame(kept), refused)
 
 
-def _why_none(refused: list[Refusal]) -> str:
-    if not refused:
-        return "it holds no rows"
-    first = refused[0]
-    return f"none of its {len(refused)} rows can be used; the first, on line {first.line}: {first.reason}"
-
-
 def stream(path: Path, task: Task, split: Split) -> Iterator[Example | Refusal]:
-    """Yield the rows of a file one by one, as examples or refusals; raises DataError as `read` does."""
+    """Yield the rows of a file one by one, as examples or refusals; raises DataError as `read` does, at the latest."""
     if not path.is_file():
         raise DataError(f"{path}: no such file")
     if not path.stat().st_size:
         raise DataError(f"{path}: it is empty")
-    table = FORMATS[task.reader](path, task, split)
-    line_of: dict[str, int] = {}
+    kept, refused, first = 0, 0, None
+    for row in _checked(FORMATS[task.reader](path, task, split), task):
+        if isinstance(row, Refusal):
+            refused, first = refused + 1, first or row
+        else:
+            kept += 1
+        yield row
+    if first and not kept:
+        raise DataError(
+            f"{path}: none of its {refused} rows can be used; the first, on line {first.line}: {first.reason}"
+        )
+    if not kept:
+        raise DataError(f"{path}: it holds no rows")
+
+
+def _checked(table: Table, task: Task) -> Iterator[Example | Refusal]:
+    line_of: dict[bytes, int] = {}
     for row in table.rows:
         if isinstance(row, Refusal):
             yield row
             continue
         faults = _faults(row, task, table.labelled)
-        if not faults and line_of.setdefault(row.id, row.line) != row.line:
-            faults = [f"its id is that of line {line_of[row.id]}"]
+        if not faults and (line := line_of.setdefault(_digest(row.id), row.line)) != row.line:
+            faults = [f"its id is that of line {line}"]
         if faults:
-            yield Refusal(row.line, row.id if isinstance(row.id, str) else "", "; ".join(faults))
+            yield Refusal(row.line, _printable(row.id), "; ".join(faults))
         else:
             yield _example(row, task, table.labelled)
+
+
+def _digest(identifier: str) -> bytes:
+    """Of 16 bytes, so that no two ids of a corpus have the same."""
+    return hashlib.blake2b(identifier.encode(), digest_size=16).digest()
+
+
+def _printable(identifier: object) -> str:
+    """The start of an id as it stands; half a surrogate pair, which no file can hold, as its number."""
+    text = identifier if isinstance(identifier, str) else ""
+    return _cut(text.encode(errors="backslashreplace").decode())
 
 
 def _example(record: Record, task: Task, labelled: bool) -> Example:
@@ -159,6 +179,8 @@ def _faults(record: Record, task: Task, labelled: bool) -> list[str]:
 def _fault_of_text(name: str, text: object) -> str | None:
     if not isinstance(text, str):
         return f"{name} is {_shown(text)}; allowed: text"
+    if len(text) > LONGEST_FIELD:
+        return f"{name} has {len(text):,} characters; allowed: up to {LONGEST_FIELD:,}"
     if not any(character.isprintable() and not character.isspace() for character in text):
         return f"{name} is empty"
     try:
@@ -190,7 +212,10 @@ def _allowed(task: Task) -> str:
 
 
 def _shown(value: object) -> str:
-    text = "missing" if value is None else repr(value)
+    return "missing" if value is None else _cut(repr(value))
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
 
 
@@ -270,7 +295,11 @@ def _has_labels(path: Path, columns: list[str], identifier: str, task: Task, spl
 def _lines(path: Path) -> Iterator[str]:
     """The lines of a UTF-8 file with their line ends, without a byte order mark; decoded singly, to name the line."""
     with path.open("rb") as handle:
-        for number, line in enumerate(handle, 1):
+        for number, line in enumerate(iter(lambda: handle.readline(LONGEST_LINE + 1), b""), 1):
+            if len(line) > LONGEST_LINE:
+                raise DataError(
+                    f"{path}:{number}: the line has more than {LONGEST_LINE:,} bytes; that is no corpus file"
+                )
             try:
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:

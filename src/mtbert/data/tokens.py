@@ -5,18 +5,17 @@ A sentence's word pieces do not depend on what stands beside it, so cross and bi
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mtbert.errors import EncoderError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 
 def wordpieces(encoder: Path) -> Callable[[list[str]], list[list[int]]]:
     """A function from sentences to word-piece ids, without special tokens, by the tokenizer in an encoder's folder."""
-    from tokenizers import Tokenizer
-
-    file = encoder / "tokenizer.json"
-    if not file.exists():
-        raise EncoderError(f"{encoder} holds no tokenizer.json; `dvc repro encoder` makes it")
-    tokenizer = Tokenizer.from_file(str(file))
+    tokenizer = read(encoder)
     tokenizer.no_padding()
     tokenizer.no_truncation()
 
@@ -24,6 +23,19 @@ def wordpieces(encoder: Path) -> Callable[[list[str]], list[list[int]]]:
         return [encoding.ids for encoding in tokenizer.encode_batch_fast(sentences, add_special_tokens=False)]
 
     return encode
+
+
+def read(encoder: Path) -> "Tokenizer":
+    """The tokenizer in an encoder's folder; EncoderError where there is none."""
+    from tokenizers import Tokenizer
+
+    file = encoder / "tokenizer.json"
+    if not file.exists():
+        raise EncoderError(f"{encoder} holds no tokenizer.json; `dvc repro encoder` makes it")
+    try:
+        return Tokenizer.from_file(str(file))
+    except Exception as error:  # the library raises nothing more special
+        raise EncoderError(f"{file} is no tokenizer: {error}; `dvc repro encoder` makes it again") from None
 
 
 def truncated(first: int, second: int, room: int) -> tuple[int, int]:

@@ -6,10 +6,11 @@ encoder.json, its card: name, source, sha256 (of model.safetensors), note, layer
 
 import contextlib
 import importlib.util
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from safetensors import SafetensorError, safe_open
 
 from mtbert import files, tasks
 from mtbert.data import readers
@@ -74,7 +75,7 @@ def card(directory: Path) -> dict[str, Any]:
     if not path.is_file():
         raise EncoderError(f"{path} is missing: no encoder was written there; run the stage that makes it")
     content = files.read_json(path)
-    if "sha256" not in content:
+    if not isinstance(content, dict) or "sha256" not in content:
         raise EncoderError(f"{directory} holds no encoder: when it was made, no selected variant needed one")
     return content
 
@@ -193,6 +194,11 @@ def _check(directory: Path, expected: str, what: str) -> None:
             f"{what}: {WEIGHTS} is not the expected file. Its SHA-256 is {found}, expected {expected}. "
             f"It was altered or cut off: delete it and fetch it again"
         )
+    try:
+        with safe_open(path, "pt"):
+            pass  # its header is checked
+    except SafetensorError as error:
+        raise EncoderError(f"{what}: {WEIGHTS} is no safetensors file: {error}") from None
 
 
 def bert(directory: Path) -> "BertModel":
@@ -200,7 +206,8 @@ def bert(directory: Path) -> "BertModel":
     import torch
     from transformers import BertModel
 
-    kind = json.loads((directory / CONFIG).read_text(encoding="utf-8")).get("model_type")
+    config = files.read_json(directory / CONFIG)
+    kind = config.get("model_type") if isinstance(config, dict) else None
     if kind != "bert":
         raise EncoderError(f"{directory / CONFIG}: model_type is {kind!r}, expected 'bert'")
     loaded: Any = BertModel.from_pretrained(

@@ -76,7 +76,7 @@ def sentences(data: Path, split: str, tokenizer: PreTrainedTokenizerBase, settin
     for path in paths:
         if not path.is_file():
             raise DataError(f"{path} is missing: the corpus is not in data_dir, or was not preprocessed")
-    pieces = pd.concat([pd.read_parquet(path, columns=["tokens1"])["tokens1"] for path in paths], ignore_index=True)
+    pieces = pd.concat([files.read_parquet(path, ["tokens1"])["tokens1"] for path in paths], ignore_index=True)
     order = seeding.stream(settings.seed, "mlm", split).permutation(len(pieces))[: settings.max_sentences]
     start, end = (int(str(token)) for token in (tokenizer.cls_token_id, tokenizer.sep_token_id))
     rows = pieces.iloc[order].tolist()

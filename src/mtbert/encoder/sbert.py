@@ -80,7 +80,7 @@ def _entailed(path: Path) -> pd.DataFrame:
 def _rows(path: Path) -> pd.DataFrame:
     if not path.is_file():
         raise DataError(f"{path} is missing: the corpus is not in data_dir, or was not preprocessed")
-    return pd.read_parquet(path, columns=["sentence1", "sentence2", "label"])
+    return files.read_parquet(path, ["sentence1", "sentence2", "label"])
 
 
 def sentence_model(directory: Path, settings: SbertSettings) -> SentenceTransformer:

@@ -9,13 +9,15 @@ from typing import Any
 
 from mtbert import files
 from mtbert.errors import SettingsError
-from mtbert.plan import check, resolve
+from mtbert.plan import check, resolve, shape
 from mtbert.plan.documents import documents
 from mtbert.plan.params import Params
 
 
 def plan(params: Params) -> dict[str, Any]:
     """Resolve and check everything: file name to content. SettingsError with all faults."""
+    if wrong := shape.wrong(params):
+        raise SettingsError(params.told(wrong))
     wrong = check.everything(params)
     variants: dict[str, dict[str, Any]] = {}
     for name in params.get("catalog") or {}:

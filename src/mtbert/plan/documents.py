@@ -41,7 +41,7 @@ def _pretraining(params: Params, name: str, selected: list[dict[str, Any]]) -> d
         return {"needed": False}
     run = merged(params, "run")
     where = {key: run[key] for key in ("device", "precision") if key in run}  # the machine is one and the same
-    settings = PRETRAININGS[name](**{**where, **merged(params, "pretrain")[name]})
+    settings = PRETRAININGS[name](**{**where, **(merged(params, "pretrain").get(name) or {})})
     return {"needed": True, **settings.model_dump(mode="json")}
 
 

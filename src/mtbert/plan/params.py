@@ -1,4 +1,7 @@
-"""params.yaml as it was read: its values, the line of each, and faults told by line."""
+"""params.yaml as it was read: its values, the line of each, and faults told by line.
+
+What would take long to read, or means more than values, is refused before it is read.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,9 +10,15 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
+from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, NodeEvent
+from ruamel.yaml.scalarbool import ScalarBoolean
 
 from mtbert.errors import SettingsError
 
+LARGEST = 2**17  # bytes of a file, seven times the project's own
+MOST = 10_000  # values, with those that aliases stand for
+DEEPEST = 30  # levels
+LONGEST_SHOWN = 60  # characters of a key in a message
 Place = tuple[str | int, ...]  # the keys that lead to a value
 
 
@@ -27,10 +36,12 @@ class Params:
     def __init__(self, file: Path) -> None:
         self.file = file
         try:
-            self.tree = YAML(typ="rt").load(file.read_text(encoding="utf-8"))
+            text = _text(file)
+            _look_through(text, file)
+            self.tree = YAML(typ="rt").load(text)
         except FileNotFoundError:
             raise SettingsError(f"{file} is missing; stage scripts run at the repository's root") from None
-        except (YAMLError, UnicodeDecodeError) as error:
+        except (YAMLError, ValueError, OSError) as error:  # ValueError: not UTF-8, or a number of thousands of digits
             raise SettingsError(f"{file} is not readable YAML: {error}") from None
         if not isinstance(self.tree, dict):
             raise SettingsError(f"{file} has to hold sections, but holds {type(self.tree).__name__}")
@@ -55,9 +66,55 @@ class Params:
 
     def told(self, faults: Iterable[Fault]) -> str:
         """All faults in one message, by line."""
-        lines = sorted({(self.line(f.place), ".".join(map(str, f.place)), f.message) for f in faults})
+        lines = sorted({(self.line(f.place), ".".join(map(_shown, f.place)), f.message) for f in faults})
         shown = "\n".join(f"  {self.file}:{line}: {place}: {message}" for line, place, message in lines)
         return f"{len(lines)} fault{'s' if len(lines) > 1 else ''} in the settings; nothing was trained\n{shown}"
+
+
+def _text(file: Path) -> str:
+    with file.open("rb") as handle:
+        content = handle.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise SettingsError(f"{file} has more than {LARGEST:,} bytes, which is no settings file")
+    return content.decode("utf-8")
+
+
+def _look_through(text: str, file: Path) -> None:
+    """Raise SettingsError for tags, and for more levels or values than settings have, aliases followed."""
+    count = 0
+    begun: list[tuple[str | None, int]] = []  # of each mapping or list around: its anchor, and values before it
+    below: dict[str | None, int] = {}  # values that each anchor's aliases stand for
+    for event in YAML(typ="rt").parse(text):
+        if isinstance(event, CollectionEndEvent):
+            anchor, before = begun.pop()
+            below[anchor] = count - before
+            continue
+        if not isinstance(event, NodeEvent):
+            continue
+        line = f"{file}:{event.start_mark.line + 1}"
+        if isinstance(event, AliasEvent):
+            if any(anchor == event.anchor for anchor, _ in begun):
+                raise SettingsError(f"{line}: *{event.anchor} stands within the value that it stands for")
+            count += below.get(event.anchor, 0)
+        elif event.anchor and event.anchor in below:
+            raise SettingsError(f"{line}: &{event.anchor} is there twice")
+        elif tag := getattr(event, "tag", None):
+            raise SettingsError(f"{line}: tag {tag}; allowed: values without tags")
+        elif isinstance(event, CollectionStartEvent):
+            begun.append((event.anchor, count))
+        else:
+            below[event.anchor] = 1
+        count += 1
+        if len(begun) > DEEPEST:
+            raise SettingsError(f"{line}: more than {DEEPEST} levels, which no settings have")
+        if count > MOST:
+            raise SettingsError(f"{line}: more than {MOST:,} values with those of aliases, which no settings have")
+
+
+def _shown(key: str | int) -> str:
+    text = str(key)
+    text = text if text.isprintable() and text else repr(text)
+    return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
 
 
 def _plain(node: Any) -> Any:
@@ -66,6 +123,8 @@ def _plain(node: Any) -> Any:
         return {str(key): _plain(value) for key, value in node.items()}
     if isinstance(node, list):
         return [_plain(value) for value in node]
+    if isinstance(node, ScalarBoolean):  # of a truth value with an anchor; it is an int, but no bool
+        return bool(node)
     for kind in (bool, int, float, str):  # bool first: it is an int too
         if isinstance(node, kind):
             return kind(node)

@@ -118,7 +118,7 @@ class _Resolver:
             FEATURES.kind: lambda name: model.update(features=name),
             ADAPTERS.kind: lambda name: model.update(adapter=name),
             CONNECTORS.kind: lambda name: model.update(connector=name),
-            OBJECTIVES.kind: lambda name: training.update(objectives=[*training.get("objectives", []), name]),
+            OBJECTIVES.kind: lambda name: training.update(objectives=[*(training.get("objectives") or []), name]),
             SAMPLERS.kind: lambda name: training.update(sampler=name),
             WEIGHTINGS.kind: lambda name: training.update(weighting=name),
             GRADIENTS.kind: lambda name: training.update(gradients=name),
@@ -159,13 +159,14 @@ class _Resolver:
         return resolved
 
     def _build_heads(self, model: dict[str, Any]) -> None:
-        """A head says itself what it cannot serve; a narrow one is built to ask it."""
+        """A head says itself what it cannot serve; a narrow one without weights is built to ask it."""
         for task, head in model["heads"].items():
             if task not in TASKS:
                 continue
             embeddings = 2 if TASKS[task].is_pair and model.get("pair_encoding") == "bi" else 1
             try:
-                HEADS.build(head, TASKS[task], 2, embeddings)
+                with torch.device("meta"):
+                    HEADS.build(head, TASKS[task], 2, embeddings)
             except SettingsError as error:
                 self._fault(("model", "heads", task), str(error))
 

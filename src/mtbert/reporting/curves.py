@@ -53,5 +53,8 @@ def _task_losses(entry: Entry, build: Path, seed: int) -> pd.DataFrame:
     file = entry.directory(build, seed) / "history.csv"
     if not file.is_file():
         raise DataError(f"{file} is missing; `{entry.remake(seed)}` makes it")
-    history = pd.read_csv(file)
+    try:
+        history = pd.read_csv(file, usecols=["step", "name", "value"])
+    except ValueError as error:  # not UTF-8, no table, or without one of the columns
+        raise DataError(f"{file} is damaged: {error}; `{entry.remake(seed)}` makes it again") from None
     return history.loc[history["name"].isin([f"loss/{task}" for task in entry.tasks])]

@@ -14,10 +14,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from safetensors import SafetensorError
 from safetensors.numpy import load_file
 from sklearn.manifold import TSNE
 
-from mtbert import predictions
+from mtbert import files, predictions
+from mtbert.errors import DataError
 from mtbert.reporting import curves
 from mtbert.reporting.catalog import Catalog, Entry
 from mtbert.reporting.published import TITLES
@@ -108,7 +110,7 @@ def shares(build: Path, task: str) -> pd.DataFrame:
     """Share of each label (rows) in train and dev (columns); empty where the corpus is not there."""
     sets = {split: build / "data" / task / f"{split}.parquet" for split in ("train", "dev")}
     columns = {
-        split: pd.read_parquet(file, columns=["label"])["label"].astype(int).value_counts(normalize=True)
+        split: files.read_parquet(file, ["label"])["label"].astype(int).value_counts(normalize=True)
         for split, file in sets.items()
         if file.is_file()
     }
@@ -152,14 +154,17 @@ def pairs(build: Path, entries: Sequence[Entry], seed: int, task: str, paper: st
 def embeddings(build: Path, entry: Entry, seed: int, task: str) -> np.ndarray | None:
     """[sentences, rows, width] of a task's first dev rows; None where the run has left none."""
     file = entry.directory(build, seed) / "embeddings.safetensors"
-    found = load_file(file).get(task) if file.is_file() else None
+    try:
+        found = load_file(file).get(task) if file.is_file() else None
+    except SafetensorError as error:
+        raise DataError(f"{file} is damaged: {error}; `{entry.remake(seed)}` makes it again") from None
     return None if found is None else found.astype(np.float32)
 
 
 def truth(build: Path, entry: Entry, seed: int, task: str, rows: int) -> np.ndarray:
     """Labels [rows] of a task's first dev rows."""
     file = predictions.path(entry.directory(build, seed), task, "dev")
-    return pd.read_parquet(file, columns=["label"])["label"].to_numpy()[:rows]
+    return files.read_parquet(file, ["label"])["label"].to_numpy()[:rows]
 
 
 def kind_of(labels: np.ndarray, task: str) -> np.ndarray:

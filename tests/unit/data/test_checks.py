@@ -1,23 +1,19 @@
 """Checks: what counts as the same, and what is counted."""
 
-import pandas as pd
 import pytest
 
-from mtbert.data.checks import bare, conflicts, duplicates, folded, index, overlap
+from mtbert.data.checks import Index, bare, conflicts, duplicates, folded, overlap
+from mtbert.data.readers import Example
 
 
-def pairs(*rows: tuple[str, str, float | None]) -> pd.DataFrame:
+def pairs(*rows: tuple[str, str | None, float | None]) -> Index:
     """Pairs with labels, on lines 2, 3, ..."""
-    return pd.DataFrame(
-        [(f"id{line}", *row, line) for line, row in enumerate(rows, 2)],
-        columns=["id", "sentence1", "sentence2", "label", "line"],
-    ).astype({"sentence1": "string", "sentence2": "string", "label": "float64"})
+    return Index(Example(f"id{line}", *row, line) for line, row in enumerate(rows, 2))
 
 
-def singles(*sentences: str) -> pd.DataFrame:
+def singles(*sentences: str) -> Index:
     """Sentences of a one-sentence task, with class 0."""
-    frame = pairs(*((sentence, "", 0.0) for sentence in sentences))
-    return frame.assign(sentence2=pd.array([None] * len(frame), dtype="string"))
+    return pairs(*((sentence, None, 0.0) for sentence in sentences))
 
 
 def test_folding_drops_case_and_spacing_and_bareness_also_punctuation() -> None:
@@ -27,11 +23,11 @@ def test_folding_drops_case_and_spacing_and_bareness_also_punctuation() -> None:
 
 def test_duplicates_are_rows_that_an_earlier_row_equals_in_either_order() -> None:
     rows = pairs(("A", "B", 1.0), ("B", "A", 1.0), ("a", "b ", 1.0), ("a!", "b", 1.0), ("A", "C", 1.0))
-    assert duplicates(index(rows)) == {"exact": 1, "folded": 2, "bare": 3}
+    assert duplicates(rows) == {"exact": 1, "folded": 2, "bare": 3}
 
 
 def test_duplicates_of_one_sentence_rows() -> None:
-    assert duplicates(index(singles("A", "a", "B"))) == {"exact": 0, "folded": 1, "bare": 1}
+    assert duplicates(singles("A", "a", "B")) == {"exact": 0, "folded": 1, "bare": 1}
 
 
 def test_conflicts_are_the_same_sentences_with_different_labels() -> None:
@@ -56,9 +52,9 @@ def test_rows_without_labels_have_no_conflicts() -> None:
 )
 def test_overlap_of_one_dev_pair_with_train(row: tuple[str, str, float], expected: dict[str, int]) -> None:
     train = pairs(("A dog .", "A cat .", 0.0), ("A hen .", "A cock .", 0.0))
-    assert overlap(index(pairs(row)), index(train)) == {"rows": 1, **expected}
+    assert overlap(pairs(row), train) == {"rows": 1, **expected}
 
 
 def test_a_single_sentence_can_share_with_a_pair_but_never_equal_it() -> None:
-    found = overlap(index(singles("A dog .")), index(pairs(("A dog .", "A cat .", 0.0))))
+    found = overlap(singles("A dog ."), pairs(("A dog .", "A cat .", 0.0)))
     assert found == {"rows": 1, "exact": 0, "folded": 0, "bare": 0, "sharing": 1}

@@ -1,14 +1,18 @@
 """Readers: what is read, what is refused with which reason, and which faults stop everything."""
 
+import contextlib
 import csv
 import io
+import json
+from collections import Counter
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtbert.data.readers import Corpus, Refusal, read, stream
+from mtbert.data.readers import Corpus, Example, Refusal, read, stream
 from mtbert.errors import DataError
 from mtbert.tasks import TASKS, Split
 
@@ -90,6 +94,35 @@ def test_reads_json_lines(tmp_path: Path) -> None:
 
 def test_reads_a_field_of_a_million_characters(tmp_path: Path) -> None:
     assert len(corpus(tmp_path, "sst", f"0\ta\t{'x' * 1_000_000}\t3\n").rows["sentence1"][0]) == 1_000_000
+
+
+def test_refuses_a_field_of_more_characters_in_either_format(tmp_path: Path) -> None:
+    long = "x" * (2**20 + 1)
+    assert reason(tmp_path, "sst", f"1\tb\t{long}\t3\n").endswith("field larger than field limit (1048576)")
+    row = f'{{"gold_label": "neutral", "sentence1": "{long}", "sentence2": "B", "pairID": "b"}}\n'
+    assert reason(tmp_path, "snli", row) == "sentence1 has 1,048,577 characters; allowed: up to 1,048,576"
+
+
+def test_stops_at_a_line_without_end(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"csv:2: the line has more than 16,777,216 bytes"):
+        corpus(tmp_path, "sst", "x" * (2**24 + 1))
+
+
+def test_a_refused_id_is_told_as_far_as_a_report_can_hold_it(tmp_path: Path) -> None:
+    good = '{"gold_label": "neutral", "sentence1": "A", "sentence2": "B", "pairID": "a"}\n'
+    half = good.replace('"a"', '"b\\ud800"')
+    long = good.replace('"a"', f'"{"c" * 61}"').replace('"A"', '""')
+    found = corpus(tmp_path, "snli", good + half + long)
+    assert [refusal.id for refusal in found.refused] == ["b\\ud800", "c" * 60 + "…"]
+
+
+def test_refuses_lists_in_lists_of_any_depth(tmp_path: Path) -> None:
+    good = '{"gold_label": "neutral", "sentence1": "A", "sentence2": "B", "pairID": "a"}\n'
+    deep = ["[" * depth + "]" * depth for depth in range(700, 1001)]
+    rows = [f"{lists}\n" + good.replace('"A"', lists) for lists in deep]
+    told = {refusal.reason for refusal in corpus(tmp_path, "snli", good + "".join(rows)).refused}
+    depth = "not JSON: maximum recursion depth exceeded"
+    assert {reason.split("[")[0].split(" while")[0] for reason in told} == {"it is ", "sentence1 is ", depth}
 
 
 WORDS = st.text(st.characters(exclude_categories=["C"], include_characters='\n\r\t"'), max_size=8)
@@ -200,3 +233,109 @@ def test_streams_rows_before_it_has_read_the_whole_file(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_bytes(b"\tid\tsentence\tsentiment\n0\ta\tFine .\t3\n" + b"\xff")
     assert next(stream(path, TASKS["sst"], "train")).id == "a"
+
+
+SAMPLE = Path(__file__).parents[3] / "data/sample"
+ANY_TEXT = st.text(max_size=12)  # of all characters but halves of surrogate pairs, which UTF-8 has none for
+
+
+def place(directory: Path, kind: str, content: bytes) -> Path:
+    path = directory / {"course": "rows.csv", "nli": "rows.jsonl"}[kind]
+    path.write_bytes(content)
+    return path
+
+
+@given(ANY_TEXT, ANY_TEXT, ANY_TEXT, st.sampled_from(["course", "nli"]))
+def test_any_text_in_any_field_is_read_back_or_refused_for_being_empty(
+    tmp_path_factory: pytest.TempPathFactory, identifier: str, first: str, second: str, kind: str
+) -> None:
+    buffer = io.StringIO(newline="")
+    if kind == "course":
+        writer = csv.writer(buffer, delimiter="\t", quoting=csv.QUOTE_ALL)
+        writer.writerows([["id", "sentence1", "sentence2", "is_duplicate"], [identifier, first, second, "1"]])
+        task = TASKS["qqp"]
+    else:
+        row = {"pairID": identifier, "sentence1": first, "sentence2": second, "gold_label": "neutral"}
+        buffer.write(json.dumps(row, ensure_ascii=len(first) % 2 == 0) + "\n")
+        task = TASKS["snli"]
+    path = place(tmp_path_factory.getbasetemp(), kind, buffer.getvalue().encode())
+    faults = [f"{name} is empty" for name, text in (("sentence1", first), ("sentence2", second)) if not visible(text)]
+    faults += [] if visible(identifier) else ["its id is empty"]
+    if faults:
+        with pytest.raises(DataError) as error:
+            list(stream(path, task, "train"))
+        assert str(error.value).endswith("; ".join(faults))
+    else:
+        assert list(stream(path, task, "train")) == [Example(identifier, first, second, 1.0, 1 + (kind == "course"))]
+
+
+def visible(text: str) -> bool:
+    return any(character.isprintable() and not character.isspace() for character in text)
+
+
+PIECES = [
+    b"\tid\tsentence1\tsentence2\tis_duplicate\n",
+    b"0\ta\tWho ?\tWhy ?\t1\n", b'1\tb\t"x\n""y"\tz\t0\n', b"\t", b"\n", b"\r",
+    b'"', b'""', b"\0", b"\xef\xbb\xbf", b"\xff", b"a", b"1", b"{", b"}", b"[", b"]", b'"sentence1": ', b"\\ud800",
+    b'{"gold_label": "neutral", "sentence1": "A", "sentence2": "B", "pairID": "a"}\n', b"1e999", b"9" * 5000, b"NaN",
+]  # fmt: skip
+
+
+@given(st.binary(max_size=40) | st.lists(st.sampled_from(PIECES) | st.binary(max_size=3), max_size=12).map(b"".join))
+def test_any_bytes_are_read_or_are_a_data_error(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    for kind, task in (("course", "qqp"), ("nli", "snli")):
+        with contextlib.suppress(DataError):
+            accounted(place(tmp_path_factory.getbasetemp(), kind, content), task)
+
+
+def accounted(path: Path, task: str) -> None:
+    """Every line that is not empty belongs to exactly one row, kept or refused."""
+    found = list(stream(path, TASKS[task], "train"))
+    lines = path.read_bytes().decode("utf-8-sig").split("\n")
+    lines = [f"{line}\n" for line in lines[:-1]] + lines[-1:]
+    starts = [row.line for row in found]
+    if task == "snli":
+        assert starts == [number for number, line in enumerate(lines, 1) if line.strip()]
+        return
+    for start, end in zip(starts, [*starts[1:], len(lines) + 1], strict=True):
+        reader = csv.reader(lines[start - 1 : end - 1], delimiter="\t", strict=True)
+        try:
+            assert len([fields for fields in reader if fields]) == 1
+        except csv.Error:  # the row is the line that cannot be read; only empty ones may follow
+            assert not any(line.strip("\r\n") for line in lines[start : end - 1])
+    header = csv.reader(lines, delimiter="\t")
+    next(header)
+    assert not any(line.strip("\r\n") for line in lines[header.line_num : starts[0] - 1])
+
+
+def mutated(content: bytes, random: Random) -> bytes:
+    """A few bits flipped, bytes put in, or the end cut off."""
+    changed = bytearray(content)
+    for _ in range(random.randint(1, 5)):
+        at = random.randrange(len(changed))
+        match random.choice(["flip", "cut", "put", "put", "swap"]):
+            case "flip":
+                changed[at] ^= 1 << random.randrange(8)
+            case "cut":
+                del changed[max(at, len(changed) // 2) :]
+            case "swap":
+                changed[at : at + 1] = random.choice([b"\t", b"\n", b" "])
+            case "put":
+                changed[at:at] = random.choice(
+                    [b'"', b'""', b"\0", b"\r", b"\r\n", b"\xef\xbb\xbf", b"\t", b"\\", b"{"]
+                )
+    return bytes(changed)
+
+
+def test_altered_files_are_refused_or_every_row_of_theirs_is_accounted_for(tmp_path: Path) -> None:
+    random, outcomes = Random(20), Counter[str]()
+    for task in ("sst", "qqp", "sts", "cfimdb", "snli"):
+        content = b"".join((SAMPLE / TASKS[task].files["train"]).read_bytes().splitlines(keepends=True)[:60])
+        for _ in range(80):
+            path = place(tmp_path, TASKS[task].reader, mutated(content, random))
+            try:
+                accounted(path, task)
+                outcomes["read"] += 1
+            except DataError:
+                outcomes["refused"] += 1
+    assert min(outcomes["read"], outcomes["refused"]) > 30

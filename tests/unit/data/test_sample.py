@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mtbert.data.checks import index, overlap
-from mtbert.data.readers import read
+from mtbert.data.checks import Index, overlap
+from mtbert.data.readers import read, stream
 from mtbert.data.sample import write
 from mtbert.tasks import TASKS
 
@@ -46,5 +46,6 @@ def test_similarity_spans_the_scale() -> None:
 
 @pytest.mark.parametrize("task", ["sst", "qqp", "sts", "cfimdb", "snli", "mnli"])
 def test_dev_repeats_three_rows_of_train_and_no_more(task: str) -> None:
-    dev, train = (index(read(SAMPLE, TASKS[task], split).rows) for split in ("dev", "train"))
+    paths = {split: SAMPLE / TASKS[task].files[split] for split in ("dev", "train")}
+    dev, train = (Index(stream(path, TASKS[task], split)) for split, path in paths.items())
     assert overlap(dev, train)["exact"] == 3

@@ -1,0 +1,136 @@
+"""What params.yaml has to look like before anything is resolved: plain values, names, sections that are mappings."""
+
+import math
+from collections.abc import Iterator
+from datetime import date
+from typing import Annotated, Any
+
+import pydantic
+from pydantic import ConfigDict, Field
+
+from mtbert.encoder.sources import PRETRAININGS
+from mtbert.errors import faults
+from mtbert.plan.params import Fault, Params, Place
+from mtbert.plan.resolve import COMMON
+from mtbert.plan.techniques import NAMES
+from mtbert.settings import Name, Section
+
+SECTIONS = (*COMMON, "encoder", "pretrain", *NAMES)
+LARGEST = 2**31 - 1  # for whole numbers: sizes, counts and seeds
+OWN_FILES = ("catalog", "encoder", "needs", *(f"pretrain-{name}" for name in PRETRAININGS))  # beside variants
+LAYERED = ("presets", "profiles", "catalog")  # whose entries are laid over the sections
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+class _Open(Section):
+    """Of which only some keys are looked at here; what resolves the others types them."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class _Model(_Open):
+    heads: dict[str, Any] | None = None
+    pooling: dict[str, Any] | None = None
+
+
+class _Training(_Open):
+    tasks: list[str] | None = None
+    objectives: list[str] | None = None
+    trainable: list[str] | None = None
+
+
+class _Layer(_Open):
+    """Sections, as a preset, a profile, a variant and params.yaml itself give them."""
+
+    model: _Model | None = None
+    training: _Training | None = None
+
+
+class _Entry(_Layer):
+    paper: Name | None = None
+    row: str = ""
+    preset: str | None = None
+    uses: list[str] | None = None
+    tasks: list[str] | None = None
+    phases: list[_Training] = []
+
+
+class _Ensemble(Section):
+    paper: Name | None
+    row: str
+    members: list[Name] = Field(min_length=1)
+
+
+class _Document(_Layer):
+    profile: Name
+    data_dir: Text
+    launch: Text
+    seeds: list[Annotated[int, Field(ge=0)]]
+    variants: list[Name]
+    presets: dict[Name, _Layer | None] | None = None
+    profiles: dict[Name, _Layer | None]
+    catalog: dict[Name, _Entry]
+    ensembles: dict[Name, _Ensemble] | None = None
+
+
+def wrong(params: Params) -> list[Fault]:
+    """What keeps the settings from being resolved at all; values first, then names and sections."""
+    return [*_values(params.tree, ())] or _document(params) or [*_sections(params), *_own_files(params)]
+
+
+def _document(params: Params) -> list[Fault]:
+    try:
+        _Document(**params.values)
+    except pydantic.ValidationError as error:
+        return [Fault(place, said) for place, said in faults(error)]
+    return []
+
+
+def _sections(params: Params) -> Iterator[Fault]:
+    layers: list[Place] = [()]
+    layers += [(collection, name) for collection in LAYERED for name in params.get(collection) or {}]
+    for layer in layers:
+        for place in [(*layer, name) for name in SECTIONS]:
+            if not isinstance(section := params.get(*place), dict | None):
+                yield Fault(place, f"a section is a mapping, came {section!r}")
+        pretrain = params.get(*layer, "pretrain")
+        for name, section in pretrain.items() if isinstance(pretrain, dict) else ():
+            if name not in PRETRAININGS:
+                yield Fault((*layer, "pretrain", name), f"unknown pretraining; known: {', '.join(PRETRAININGS)}")
+            elif not isinstance(section, dict | None):
+                yield Fault((*layer, "pretrain", name), f"a section is a mapping, came {section!r}")
+
+
+def _own_files(params: Params) -> Iterator[Fault]:
+    for name in params.get("catalog"):
+        if name in OWN_FILES:
+            yield Fault(("catalog", name), f"a file of the plan has that name; it has {', '.join(OWN_FILES)}")
+
+
+def _values(node: Any, place: Place) -> Iterator[Fault]:
+    """Whatever is no text, finite number, truth value, null, list or mapping with text for keys."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if isinstance(key, str):
+                yield from _text(key, (*place, key))
+                yield from _values(value, (*place, key))
+            else:
+                yield Fault(place, f"key {key!r}; allowed: text, which quotation marks make of anything")
+    elif isinstance(node, list):
+        for number, value in enumerate(node):
+            yield from _values(value, (*place, number))
+    elif isinstance(node, str):
+        yield from _text(node, place)
+    elif isinstance(node, float) and not math.isfinite(node):
+        yield Fault(place, f"{node} is no finite number")
+    elif isinstance(node, int) and abs(node) > LARGEST:
+        yield Fault(place, f"a whole number beyond {LARGEST:,}, the largest allowed")
+    elif isinstance(node, date):
+        yield Fault(place, f"{node} is a date; quotation marks make it text")
+
+
+def _text(text: str, place: Place) -> Iterator[Fault]:
+    odd = next((character for character in text if not character.isprintable() and character not in "\n\t"), None)
+    if odd is not None and (odd < " " or "\x7f" <= odd < "\xa0" or "\ud800" <= odd <= "\udfff"):
+        yield Fault(place, f"it holds {odd!r}, which is no character of a text")

@@ -1,0 +1,244 @@
+"""Nothing that is loaded is a pickle: a canary lies in each place, and never sings; what lies there is refused."""
+
+import ast
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+from mtbert import assembly, errors, files, inputs, predictions, tracking
+from mtbert.data import batches, tokens
+from mtbert.data.batches import Marks
+from mtbert.encoder import loading, mlm, sbert
+from mtbert.encoder.sources import EncoderSettings, MlmSettings, SbertSettings
+from mtbert.reporting import curves, page, pictures, results
+from mtbert.reporting.catalog import Entry
+from mtbert.tasks import TASKS
+
+ROOT = Path(__file__).parents[2]
+TINY = EncoderSettings(width=12, layers=1, heads=2, feed_forward=24, vocabulary=1000, positions=16)
+ENTRY = Entry("pals", "paper", "row", ("sst",), True)
+
+
+class Canary:
+    """Creates a file when it is loaded from a pickle."""
+
+    def __init__(self, song: Path) -> None:
+        self.song = song
+
+    def __reduce__(self) -> tuple[Callable[..., None], tuple[Path]]:
+        return Path.touch, (self.song,)
+
+
+@pytest.fixture
+def song(tmp_path: Path) -> Path:
+    return tmp_path / "song"
+
+
+@pytest.fixture
+def canary(song: Path) -> bytes:
+    """A pickle whose loading leaves a trace, as these lines show."""
+    pickled = pickle.dumps(Canary(song))
+    pickle.loads(pickled)  # noqa: S301
+    song.unlink()
+    return pickled
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Path:
+    """A build directory with a very small encoder."""
+    rows = '\tid\tsentence\tsentiment\n0\ta\t"A good film"\t4\n'
+    files.write_text(tmp_path / "corpora/cs224n/ids-sst-train.csv", rows)
+    loading.fetch(TINY, tmp_path / "corpora", tmp_path / "build/encoders/base")
+    return tmp_path / "build"
+
+
+def put(file: Path, content: bytes) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content)
+
+
+def refused(song: Path, load: Callable[[], object]) -> str:
+    """Why it is refused; nothing was unpickled."""
+    with pytest.raises((errors.MtbertError, tracking.TrackingError)) as error:
+        load()
+    assert not song.exists()
+    return str(error.value)
+
+
+LOADS: dict[str, Callable[[Path, Path], object]] = {
+    "encoders/base/config.json": lambda file, _: loading.load(file.parent),
+    "encoders/base/encoder.json": lambda file, _: loading.load(file.parent),
+    "encoders/base/tokenizer.json": lambda file, _: tokens.wordpieces(file.parent),
+    "plan/pals.yaml": lambda file, _: assembly.read_settings(file),
+    "plan/pretrain-mlm.yaml": lambda _, build: page.pretraining(build, "mlm"),
+    "init/pals.json": lambda file, build: inputs.check(file, build),
+    "data/report.json": lambda file, _: page.data(file),
+    "data/sst/train.parquet": lambda file, _: batches.load(file, TASKS["sst"], "cross", Marks(1, 2, 0), 16),
+    "data/sst/dev.parquet": lambda _, build: pictures.shares(build, "sst"),
+    "data/snli/train.parquet": lambda _, build: sbert.pretrain(SbertSettings(corpora=["snli"], device="cpu"), build),
+    "runs/pals/1/predictions/sst-dev.parquet": lambda file, _: predictions.read(file),
+    "runs/pals/1/predictions/sst-dev.parquet ": lambda _, build: pictures.truth(build, ENTRY, 1, "sst", 1),
+    "runs/pals/1/embeddings.safetensors": lambda _, build: pictures.embeddings(build, ENTRY, 1, "sst"),
+    "runs/pals/1/history.csv": lambda _, build: curves.task_loss(build, ENTRY, [1], "sst"),
+    "runs/pals/1/metrics.json": lambda _, build: results.read_metrics(ENTRY, build, 1),
+}
+
+
+@pytest.mark.parametrize("name", LOADS)
+def test_a_pickle_in_the_place_of_a_file_is_refused(build: Path, canary: bytes, song: Path, name: str) -> None:
+    file = build / name.strip()
+    put(file, canary)
+    assert file.name in refused(song, lambda: LOADS[name](file, build))
+
+
+def pickled_weights(song: Path, file: Path) -> None:
+    """What torch.load would unpickle."""
+    torch.save({"embeddings": Canary(song)}, song.with_name("pickled"))
+    torch.load(song.with_name("pickled"), weights_only=False)
+    song.unlink()
+    song.with_name("pickled").rename(file)
+
+
+def pretrainings(build: Path) -> list[Callable[[], object]]:
+    rows = pa.table({"sentence1": ["a", "b"], "sentence2": ["c", "d"], "label": [2.0, 2.0], "tokens1": [[1], [2]]})
+    for name in ("snli/train", "sst/train", "sst/dev"):
+        put(build / f"data/{name}.parquet", b"")
+        pq.write_table(rows, build / f"data/{name}.parquet")
+    return [
+        lambda: sbert.pretrain(SbertSettings(corpora=["snli"], device="cpu"), build),
+        lambda: mlm.pretrain(MlmSettings(corpora=["sst"], device="cpu"), build),
+    ]
+
+
+def test_pickled_weights_in_the_place_of_the_encoders_are_refused(build: Path, song: Path) -> None:
+    encoder = build / "encoders/base"
+    (encoder / "model.safetensors").unlink()
+    pickled_weights(song, encoder / "pytorch_model.bin")
+    for load in (lambda: loading.load(encoder), *pretrainings(build)):
+        assert "model.safetensors is missing" in refused(song, load)
+
+
+def test_pickled_weights_beside_the_encoders_are_not_looked_at(build: Path, song: Path) -> None:
+    encoder = build / "encoders/base"
+    pickled_weights(song, encoder / "pytorch_model.bin")
+    loading.load(encoder)
+    sbert.sentence_model(encoder, SbertSettings(device="cpu"))
+    assert not song.exists()
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_pickled_weights_under_the_name_of_the_encoders_are_refused(build: Path, song: Path, known: bool) -> None:
+    encoder = build / "encoders/base"
+    pickled_weights(song, encoder / "model.safetensors")
+    if known:  # even where their digest is the one that the card names
+        card = files.read_json(encoder / "encoder.json")
+        files.write_json(encoder / "encoder.json", card | {"sha256": files.sha256(encoder / "model.safetensors")})
+    expected = "model.safetensors is no safetensors file" if known else "model.safetensors is not the expected file"
+    for load in (lambda: loading.load(encoder), *pretrainings(build)):
+        assert expected in refused(song, load)
+
+
+def test_code_that_an_encoders_directory_brings_is_not_run(build: Path, song: Path) -> None:
+    encoder = build / "encoders/base"
+    put(encoder / "own.py", f"import pathlib\npathlib.Path({str(song)!r}).touch()\n".encode())
+    own = {"AutoConfig": "own.Config", "AutoModel": "own.Model", "AutoTokenizer": ["own.Tokenizer", "own.Tokenizer"]}
+    for name in ("config.json", "tokenizer_config.json"):
+        files.write_json(encoder / name, files.read_json(encoder / name) | {"auto_map": own})
+    loading.load(encoder)
+    loading.vocabulary(encoder)
+    sbert.sentence_model(encoder, SbertSettings(device="cpu"))
+    assert not song.exists()
+
+
+@pytest.mark.parametrize("name", ["arrow.py_extension_type", "pickle"])
+def test_a_pickle_within_a_parquet_file_is_not_loaded(tmp_path: Path, canary: bytes, song: Path, name: str) -> None:
+    # What older versions of pyarrow unpickled: the type of a column, CVE-2023-47248.
+    metadata = {b"ARROW:extension:name": name.encode(), b"ARROW:extension:metadata": canary}
+    field = pa.field("id", pa.string(), metadata=metadata)
+    label, ids = pa.field("label", pa.float64()), pa.field("tokens1", pa.list_(pa.int32()))
+    schema = pa.schema([field, label, ids, pa.field("tokens2", pa.list_(pa.int32()))])
+    table = pa.table([["a"], [1.0], [[1]], [None]], schema=schema)
+    pq.write_table(table, tmp_path / "t.parquet")
+    examples = batches.load(tmp_path / "t.parquet", TASKS["sst"], "cross", Marks(1, 2, 0), 16)
+    assert examples.ids == ("a",)
+    assert not song.exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "!!python/object/apply:pathlib.Path.touch [!!python/object/apply:pathlib.Path [{song}]]",
+        "model: !!python/object/apply:pathlib.Path.touch [!!python/object/apply:pathlib.Path [{song}]]",
+        "a: !!python/object/new:pathlib.Path [{song}]",
+    ],
+)
+def test_a_plan_file_with_python_tags_is_refused(tmp_path: Path, song: Path, text: str) -> None:
+    put(tmp_path / "pals.yaml", text.format(song=song).encode())
+    message = refused(song, lambda: assembly.read_settings(tmp_path / "pals.yaml"))
+    assert "pals.yaml is not plain YAML: could not determine a constructor for the tag" in message
+
+
+@pytest.mark.parametrize("text", ["", "5", "- a", "variant: 5"])
+def test_a_plan_file_that_holds_something_else_is_refused(tmp_path: Path, song: Path, text: str) -> None:
+    put(tmp_path / "pals.yaml", text.encode())
+    message = refused(song, lambda: assembly.read_settings(tmp_path / "pals.yaml"))
+    assert "pals.yaml is not as `dvc repro plan` writes it" in message
+
+
+MODULES = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "jsonpickle"}
+CALLS = {
+    "torch.load", "torch.jit.load", "np.load", "numpy.load", "pd.read_pickle", "pandas.read_pickle", "pd.read_hdf",
+    "yaml.load", "yaml.load_all", "yaml.full_load", "yaml.unsafe_load", "yaml.full_load_all", "yaml.unsafe_load_all",
+    "eval", "exec",
+}  # fmt: skip
+TRUSTING = {
+    "allow_pickle=True", "trust_remote_code=True", "weights_only=False", "use_safetensors=False", "shell=True",
+    "typ='unsafe'",
+}  # fmt: skip
+
+
+def named(node: ast.AST) -> list[str]:
+    """The modules, functions and settings that an import or a call names."""
+    if isinstance(node, ast.Import):
+        return [alias.name.split(".")[0] for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [str(node.module).split(".")[0], *(f"{node.module}.{alias.name}" for alias in node.names)]
+    if isinstance(node, ast.Call):
+        return [ast.unparse(node.func), *(ast.unparse(keyword) for keyword in node.keywords)]
+    return []
+
+
+def unsafe(code: str) -> list[str]:
+    """What in it could run code that comes with data, by line."""
+    nodes = ((getattr(node, "lineno", 0), name) for node in ast.walk(ast.parse(code)) for name in named(node))
+    return [f"{line}: {name}" for line, name in nodes if name in MODULES | CALLS | TRUSTING]
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("import pickle", ["1: pickle"]),
+        ("from joblib import load", ["1: joblib"]),
+        ("from torch import load", ["1: torch.load"]),
+        ("import torch\ntorch.load(file)", ["2: torch.load"]),
+        ("np.load(file, allow_pickle=True)", ["1: np.load", "1: allow_pickle=True"]),
+        ("yaml.load(text, Loader=yaml.UnsafeLoader)", ["1: yaml.load"]),
+        ("YAML(typ='unsafe')", ["1: typ='unsafe'"]),
+        ("Model.from_pretrained(a, trust_remote_code=True)", ["1: trust_remote_code=True"]),
+        ("yaml.safe_load(text); np.save(file); torch.tensor([1])", []),
+    ],
+)
+def test_what_could_run_code_is_found(code: str, expected: list[str]) -> None:
+    assert unsafe(code) == expected
+
+
+def test_no_code_here_loads_what_could_run_code() -> None:
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "stages").glob("*.py")]
+    found = {source: unsafe(source.read_text(encoding="utf-8")) for source in sources}
+    assert len(found) > 90
+    assert {source.name: lines for source, lines in found.items() if lines} == {}
