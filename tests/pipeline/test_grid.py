@@ -58,6 +58,14 @@ for out in map(Path, outs):
 """
 
 
+# As a shell starts what is to run in the background: deaf to Ctrl-C, and so are its children by inheritance.
+IN_BACKGROUND = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+runpy.run_module("mtbert.grid", run_name="__main__")
+"""
+
+
 class Stubs(Project):
     """A project of three variants."""
 
@@ -78,7 +86,7 @@ class Stubs(Project):
     def start_grid(self, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
         """The grid while it runs; stopped where the block fails."""
         variables = {"PYTHONPATH": "src", "CUDA_VISIBLE_DEVICES": ""} | environment
-        with self.start("-m", "mtbert.grid", *arguments, **variables) as process:
+        with self.start("-c", IN_BACKGROUND, *arguments, **variables) as process:
             try:
                 yield process
             finally:
