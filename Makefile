@@ -9,10 +9,14 @@ export MLFLOW_DISABLE_TELEMETRY := true
 export DO_NOT_TRACK := true
 export DVC_NO_ANALYTICS := true
 
-.PHONY: reproduce test check bench mlflow setup lock licences clean
+.PHONY: reproduce grid test check bench mlflow setup lock licences clean
 
 reproduce: setup  ## run the pipeline, print the result table
 	$(BIN)/dvc repro
+	@$(BIN)/python -m mtbert.reporting build
+
+grid: setup  ## the same, JOBS trainings side by side; VARIANTS=all for the whole catalog
+	$(BIN)/python -m mtbert.grid --jobs $(JOBS) $(if $(VARIANTS),--variants "$(VARIANTS)")
 	@$(BIN)/python -m mtbert.reporting build
 
 test: check  ## form, types, imports, then the tests

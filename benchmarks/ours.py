@@ -116,7 +116,7 @@ def training(
                 "sampler": {"name": "round_robin"},
                 "weighting": {"name": "equal"},
                 "gradients": {"name": "total"},
-                "schedule": {"name": "slanted_triangular"},
+                "schedule": {"name": "constant"},
                 "trainable": ["encoder", "adapters", "heads"],
                 "batch_size": size,
                 "epochs": 1,
@@ -127,7 +127,7 @@ def training(
                 **KINDS[kind],
             }
         ],  # type: ignore[arg-type]
-        run={"device": device, "evaluations": 0},  # type: ignore[arg-type]
+        run={"device": device, "evaluations": 0, "checkpoint_every": 0},  # type: ignore[arg-type]
         sources={},
     )
     parts = assembly.assemble(settings, SEED, build)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from mtbert import assembly, tracking
 from mtbert.training import run
+from mtbert.training.checkpoints import Checkpoints
 
 PERIOD = 5.0  # seconds
 SETTLE = 2.0  # of each period, not counted: what was logged before is on its way to MLflow for a second yet
@@ -55,13 +56,14 @@ def main(build: Path) -> None:
     """Train until the time is over; print what a step took with and without."""
     settings = assembly.read_settings(build / "plan/pals.yaml")
     phases = [phase.model_copy(update={"steps_per_epoch": 100_000}) for phase in settings.phases[:1]]
-    logging = settings.run.model_copy(update={"log_every": 1, "evaluations": 0})
+    logging = settings.run.model_copy(update={"log_every": 1, "evaluations": 0, "checkpoint_every": 0})
     parts = assembly.assemble(settings.model_copy(update={"phases": phases, "run": logging}), 1, build)
     run.LiveRun = Alternating  # type: ignore[misc]
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"MLFLOW_TRACKING_URI": f"sqlite:///{folder}/mlflow.db", "DVC_ROOT": folder}
         try:
-            run.train(parts, Path(folder) / "run", Path(folder) / "logs")
+            nowhere = Checkpoints(Path(folder) / "checkpoints", "benchmark")
+            run.train(parts, Path(folder) / "run", Path(folder) / "logs", nowhere)
         except EnoughError:
             print()
     for name in CLOCKS:

@@ -7,7 +7,6 @@ config.json are the same files. Hugging Face's own takes three seconds to import
 Legend: rows sequences of a batch; tokens the longest of them; width the hidden size.
 """
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -17,6 +16,7 @@ import torch.nn.functional as F
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from mtbert import files
 from mtbert.encoder.attention import attention
 from mtbert.encoder.dropout import Dropout
 from mtbert.errors import EncoderError
@@ -126,7 +126,7 @@ class Bert(nn.Module):
 
 def read(directory: Path) -> Bert:
     """The BERT of an encoder's directory, in fp32; EncoderError where the files hold another architecture."""
-    settings = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+    settings = files.read_json(directory / "config.json")
     expected = {"model_type": "bert", "hidden_act": "gelu"}
     for name, value in expected.items():
         if settings.get(name, value) != value:
