@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from runs import parts, settings
+from runs import checkpoints, parts, settings
 
 from mtbert.tracking import LiveRun
 from mtbert.training import run
@@ -21,7 +21,7 @@ def train(root: Path, name: str, seed: int = 1) -> Path:
     """Train below `root`; the run's directory."""
     chosen = settings(run={"log_every": 1}).model_copy(update={"variant": name, "profile": "sample"})
     directory = root / "build/runs" / name / str(seed)
-    run.train(parts(chosen, seed), directory, root / "build/logs" / name / str(seed))
+    run.train(parts(chosen, seed), directory, root / "build/logs" / name / str(seed), checkpoints(directory.parent))
     return directory
 
 

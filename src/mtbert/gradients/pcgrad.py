@@ -34,21 +34,12 @@ class PcGrad(GradientRule):
     ) -> None:
         """Gradients of each task, projected over the shared parameters, summed."""
         of = [gradients(loss, parameters, backward) for loss in losses.values()]
-        reached = [[g for g in column if g is not None] for column in zip(*of, strict=True)]
-        shared = [number for number, column in enumerate(reached) if len(column) > 1]
-        summed: Gradients = [torch.stack(column).sum(dim=0) if column else None for column in reached]
-        if shared:
-            for number, part in zip(shared, self._surgery(of, parameters, shared), strict=True):
-                summed[number] = part
-        for parameter, gradient in zip(parameters, summed, strict=True):
-            parameter.grad = gradient
-
-    def _surgery(self, of: list[Gradients], parameters: Sequence[nn.Parameter], shared: list[int]) -> list[Tensor]:
-        """The sum of the projected gradients, by shared parameter."""
-        vectors = torch.stack([flat(gradients, parameters, shared) for gradients in of])  # [tasks, weights]
-        summed = project(vectors, self.generator).sum(dim=0)
-        parts = summed.split([parameters[number].numel() for number in shared])
-        return [part.view_as(parameters[number]) for part, number in zip(parts, shared, strict=True)]
+        reached = [sum(g is not None for g in column) for column in zip(*of, strict=True)]
+        shared = [number for number, count in enumerate(reached) if count > 1]
+        left = coefficients(products(of, shared), self.generator).sum(dim=0).tolist()
+        for number, parameter in enumerate(parameters):
+            weights = left if reached[number] > 1 else [1.0] * len(of)
+            parameter.grad = weighted([gradient[number] for gradient in of], weights)
 
 
 def gradients(loss: Tensor, parameters: Sequence[nn.Parameter], backward: Callable[[Tensor], None]) -> Gradients:
@@ -59,18 +50,37 @@ def gradients(loss: Tensor, parameters: Sequence[nn.Parameter], backward: Callab
     return [parameter.grad for parameter in parameters]
 
 
-def flat(gradients: Gradients, parameters: Sequence[nn.Parameter], shared: list[int]) -> Tensor:
-    """One task's gradient over the shared parameters as a vector; 0 where it reaches none."""
-    parts = [(gradients[number], parameters[number]) for number in shared]
-    return torch.cat([(torch.zeros_like(p) if g is None else g).flatten() for g, p in parts])
+def products(of: Sequence[Gradients], shared: Sequence[int]) -> Tensor:
+    """g_i . g_j over the shared parameters, for all tasks: [tasks, tasks] in fp64, on the CPU."""
+    found = torch.zeros(len(of), len(of), dtype=torch.float64)
+    for i, first in enumerate(of):
+        for j, second in enumerate(of[: i + 1]):
+            pairs = [(first[number], second[number]) for number in shared]
+            parts = [torch.dot(a.flatten(), b.flatten()) for a, b in pairs if a is not None and b is not None]
+            if parts:
+                found[i, j] = found[j, i] = torch.stack(parts).double().sum()
+    return found
 
 
-def project(vectors: Tensor, generator: torch.Generator) -> Tensor:
-    """Each task's vector [tasks, weights] with its conflicts taken out, the others in random order."""
-    projected = vectors.clone()
-    for i, vector in enumerate(projected):
-        for j in torch.randperm(len(vectors), generator=generator).tolist():
-            conflict = vector @ vectors[j]
+def coefficients(products: Tensor, generator: torch.Generator) -> Tensor:
+    """The c of g_i' = sum_j c_ij g_j, [tasks, tasks].
+
+    Every g_i' is a sum of the gradients, so that the algorithm needs no more of them than their products: with
+    (g_i' . g_j) = sum_k c_ik (g_k . g_j) it works on T numbers a task in place of millions.
+    """
+    found = torch.eye(len(products), dtype=products.dtype)
+    for i in range(len(products)):
+        for j in torch.randperm(len(products), generator=generator).tolist():
+            conflict = found[i] @ products[:, j]
             if j != i and conflict < 0:
-                vector -= conflict / vectors[j].square().sum() * vectors[j]
-    return projected
+                found[i, j] -= conflict / products[j, j]
+    return found
+
+
+def weighted(column: Sequence[Tensor | None], weights: Sequence[float]) -> Tensor | None:
+    """The weighted sum of what tasks have for one parameter, in the place of the first; None where none has."""
+    total: Tensor | None = None
+    for gradient, weight in zip(column, weights, strict=True):
+        if gradient is not None:
+            total = gradient.mul_(weight) if total is None else total.add_(gradient, alpha=weight)
+    return total

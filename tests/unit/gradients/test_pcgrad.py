@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from mtbert.gradients import GRADIENTS
-from mtbert.gradients.pcgrad import project
+from mtbert.gradients.pcgrad import coefficients
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -15,6 +15,10 @@ def generator(seed: int = 0) -> torch.Generator:
 
 def vectors(*rows: list[float]) -> torch.Tensor:
     return torch.tensor(rows)
+
+
+def project(gradients: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    return coefficients(gradients @ gradients.T, generator) @ gradients
 
 
 def test_two_tasks_in_conflict():
