@@ -157,7 +157,9 @@ def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
 def test_aliases_and_merges_of_ordinary_size_are_read(tmp_path: Path) -> None:
     (tmp_path / "params.yaml").write_text("a: &a {x: &on true, y: [1, 2]}\nb: {<<: *a, x: *on}\nc: [*a, *a]\n")
     a = {"x": True, "y": [1, 2]}
-    assert plan.Params(tmp_path / "params.yaml").values == {"a": a, "b": a, "c": [a, a]}
+    values = plan.Params(tmp_path / "params.yaml").values
+    assert values == {"a": a, "b": a, "c": [a, a]}
+    assert values["a"]["x"] is True  # and not 1, which equals it
 
 
 @pytest.mark.parametrize(
