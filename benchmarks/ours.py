@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import memory
 import numpy as np
 import pandas as pd
 import torch
@@ -142,7 +143,7 @@ def training(
 
     def run() -> None:
         trainer = Trainer(parts.model, settings.run, accelerator, history, {}, SEED, nowhere, Stop())
-        with contextlib.redirect_stderr(io.StringIO()):  # its progress bar
+        with memory.kept(), contextlib.redirect_stderr(io.StringIO()):  # its progress bar
             trainer.run([phase], len(plan))
         nowhere.clear()
 

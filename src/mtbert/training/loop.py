@@ -144,7 +144,7 @@ class Trainer:
     def _update(self, phase: Phase, batches: Mapping[str, Batch]) -> None:
         """One update of the weights; nothing moves where a number is not finite."""
         found = self._gradients(phase, batches)
-        norm = torch.nn.utils.clip_grad_norm_(phase.parameters, phase.settings.clip or math.inf)
+        norm = torch.nn.utils.get_total_norm([p.grad for p in phase.parameters if p.grad is not None])
         terms = {
             name: value * batches[task].weight for task, loss in found.items() for name, value in loss.terms.items()
         }
@@ -152,6 +152,8 @@ class Trainer:
         *values, length = processes.means(self.accelerator, [*terms.values(), *totals, norm])
         numbers = dict(zip(terms, values, strict=False))
         self._check_finite(numbers, length, batches)
+        if phase.settings.clip and length > phase.settings.clip:
+            torch.nn.utils.clip_grads_with_norm_(phase.parameters, phase.settings.clip, norm)
         phase.optimiser.step()
         phase.optimiser.zero_grad()
         for objective in phase.objectives.values():

@@ -58,6 +58,7 @@ def train(parts: Parts, run_directory: Path, logs_directory: Path, checkpoints: 
     main = Share.here().rank == 0  # of several processes, the one that writes
     live_run = LiveRun(parts.settings.model_dump(), parts.seed, silent=not main)
     with Stop() as stop, live_run as live:  # the latter also ends a run that fails there
+        hardware.keep_memory()
         device, precision = device_and_precision(parts.settings)
         accelerator = Accelerator(mixed_precision="bf16" if precision == "bf16" else "no", cpu=device.type == "cpu")
         parts.model.to(accelerator.device)

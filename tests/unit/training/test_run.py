@@ -113,6 +113,24 @@ def test_a_loss_that_is_not_finite_stops_before_anything_is_written(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize("clip", [0.01, 1e6, None])
+def test_gradients_are_cut_to_the_norm_that_is_set(tmp_path, monkeypatch, clip):
+    lengths, update = [], torch.optim.AdamW.step
+
+    def watched(optimiser, *given):
+        gradients = [p.grad for group in optimiser.param_groups for p in group["params"] if p.grad is not None]
+        lengths.append(torch.cat([gradient.flatten() for gradient in gradients]).norm().item())
+        return update(optimiser, *given)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", watched)
+    train(tmp_path, phase={"clip": clip})
+    assert len(lengths) == 6
+    if clip == 0.01:
+        assert lengths == pytest.approx([0.01] * 6, rel=1e-3)
+    else:
+        assert min(lengths) > 0.01
+
+
 def test_a_loss_that_is_not_finite_leaves_the_last_good_checkpoint(tmp_path, monkeypatch):
     made, of_batch = parts(settings(run={"checkpoint_every": 1}), 1), losses.of_batch
     calls = iter(range(1, 100))
