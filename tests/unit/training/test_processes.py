@@ -57,6 +57,18 @@ def test_two_processes_at_half_the_batch_are_one_at_the_full_batch(tmp_path: Pat
         pd.testing.assert_frame_equal(*frames, atol=1e-4, rtol=0)
 
 
+def test_several_processes_go_on_where_they_were_when_one_was_killed(tmp_path: Path):
+    phase = {"dropout": 0.1, "steps_per_epoch": 4, "objectives": [{"name": "simcse"}]}
+    run(2, tmp_path / "whole", **phase)
+    killed = subprocess.run([*command(2, tmp_path / "killed", phase), "7"], env=environment(), capture_output=True)
+    assert killed.returncode != 0
+    assert not (tmp_path / "killed/run").exists()
+    run(2, tmp_path / "killed", **phase)
+    for name in ("history.csv", "model.safetensors", "metrics.json"):
+        assert (tmp_path / "killed/run" / name).read_bytes() == (tmp_path / "whole/run" / name).read_bytes(), name
+    assert json.loads((tmp_path / "killed/logs/run.json").read_text())["resumed"] == 1
+
+
 def test_an_objectives_own_weights_start_alike_on_every_process_and_its_noise_does_not(monkeypatch: pytest.MonkeyPatch):
     built = []
     for rank in ("0", "1"):
