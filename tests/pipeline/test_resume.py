@@ -74,6 +74,7 @@ def test_stopping_saves_and_leaves_within_a_step(tmp_path: Path, server, number:
         assert run(server, tmp_path / "stopped", "smart", (step, where, number)) == status, where
         assert max(trained(tmp_path / "stopped")) == step
         assert list((tmp_path / "stopped/checkpoints").glob(f"{step:09}-*")), where
+    assert (tmp_path / "stopped/said.txt").read_text().count("stopped; the same command goes on from here") == 5
     assert run(server, tmp_path / "stopped", "smart") == 0
     assert_same(tmp_path / "stopped", tmp_path / "whole")
     steps = [int(line.split()[0]) for line in (tmp_path / "stopped/trained.txt").read_text().splitlines()]

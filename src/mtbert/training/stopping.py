@@ -2,6 +2,7 @@
 
 import contextlib
 import signal
+import sys
 from collections.abc import Iterator
 from types import FrameType, TracebackType
 from typing import Any, Self
@@ -36,7 +37,9 @@ class Stop:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Give them back."""
+        """Give them back, and tell what becomes of a training that was stopped."""
+        if kind is Stopped:
+            print("\nstopped; the same command goes on from here", file=sys.stderr)
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
