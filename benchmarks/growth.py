@@ -161,6 +161,10 @@ def training(sizes: Sequence[int], shape: str, scratch: Path) -> list[dict[str, 
 # --- the pipeline -----------------------------------------------------------------------------------------------------
 
 
+EMPTY = "the same with as many empty stages"
+STAGES_BESIDE = 9  # plan, encoder, preprocess, pretrain twice, init, ensemble, report, track
+
+
 def write_project(root: Path, count: int) -> None:
     """A copy of the pipeline whose catalog is `count` variants of one task."""
     for name in ("dvc.yaml", ".dvcignore", ".dvc/config"):
@@ -239,9 +243,24 @@ def settle(root: Path, count: int) -> None:
     command(root, "-m", "dvc", "commit", "--force")
 
 
+def write_empty(root: Path, count: int) -> None:
+    """As many stages as the project has with `count` variants, of one small file each, done already."""
+    stages = {}
+    for number in range(count + STAGES_BESIDE):
+        files.write_text(root / f"out-{number}", f"{number}\n")
+        stages[f"s{number}"] = {"cmd": f"echo {number} > out-{number}", "deps": ["dep"], "outs": [f"out-{number}"]}
+    files.write_text(root / "dep", "dep\n")
+    files.write_yaml(root / "dvc.yaml", {"stages": stages})
+    for name in (".dvcignore", ".dvc/config"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(REPOSITORY / name, root / name)
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+    command(root, "-m", "dvc", "commit", "--force")
+
+
 def pipeline(sizes: Sequence[int], scratch: Path) -> list[dict[str, Any]]:
     """The plan, the report, and `dvc repro` with nothing to do, by the number of variants."""
-    costs: dict[str, list[Cost]] = {"plan": [], "report": [], "dvc repro, nothing to do": []}
+    costs: dict[str, list[Cost]] = {"plan": [], "report": [], "dvc repro, nothing to do": [], EMPTY: []}
     for count in sizes:
         root = scratch / f"project-{count}"
         write_project(root, count)
@@ -250,6 +269,8 @@ def pipeline(sizes: Sequence[int], scratch: Path) -> list[dict[str, Any]]:
         costs["report"].append(alone(partial(report, root), "mtbert.reporting.report"))
         settle(root, count)
         costs["dvc repro, nothing to do"].append((alone(partial(nothing_to_do, root))[0], None))
+        write_empty(scratch / f"empty-{count}", count)
+        costs[EMPTY].append((alone(partial(nothing_to_do, scratch / f"empty-{count}"))[0], None))
         print(f"  {count} variants: " + ", ".join(f"{what} {cost[-1][0]:.2f} s" for what, cost in costs.items()))
         shutil.rmtree(root)
     return [row for what, cost in costs.items() for row in rows_of(what, "variants", sizes, cost)]
