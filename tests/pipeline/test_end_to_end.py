@@ -1,6 +1,7 @@
 """From raw text to tables, submission files and MLflow, as `dvc repro` does it, on a very small setting."""
 
 import json
+import shutil
 import signal
 import sqlite3
 from contextlib import closing
@@ -137,10 +138,11 @@ def test_a_stage_script_runs_without_dvc_and_gives_the_same_weights(project: Pro
     assert weights.read_bytes() == before
 
 
-def test_ctrl_c_stops_at_once_and_leaves_nothing_half_written(project: Project):
+def test_ctrl_c_stops_at_once_and_leaves_a_checkpoint_alone(project: Project):
     plan = yaml.safe_load((project.root / "build/plan/bert-sst.yaml").read_text())
     plan["variant"], plan["phases"][0]["steps_per_epoch"] = "long", 1_000_000
     (project.root / "build/plan/long.yaml").write_text(yaml.safe_dump(plan))
+    shutil.copy(project.root / "build/init/bert-sst.json", project.root / "build/init/long.json")
     before = sorted(project.root.glob("build/*/*"))
     with project.start("stages/train.py", "long", "1", PYTHONPATH="src", MTBERT_LIVE="off") as training:
         assert training.stdout is not None
@@ -149,8 +151,9 @@ def test_ctrl_c_stops_at_once_and_leaves_nothing_half_written(project: Project):
         training.send_signal(signal.SIGINT)
         rest, _ = training.communicate(timeout=60)
     assert training.returncode == 130, rest
-    assert "stopped: no half-written output was left behind" in rest
-    assert sorted(project.root.glob("build/*/*")) == before
+    assert "stopped; the same command goes on from here" in rest
+    assert len(list(project.root.glob("build/checkpoints/long/1/0/*.safetensors"))) == 1
+    assert sorted(project.root.glob("build/*/*")) == sorted([*before, project.root / "build/checkpoints/long"])
 
 
 def test_a_missing_run_is_told_with_the_command_that_makes_it(project: Project):

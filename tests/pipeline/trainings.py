@@ -21,7 +21,9 @@ def train(root: Path, name: str, seed: int = 1) -> Path:
     """Train below `root`; the run's directory."""
     chosen = settings(run={"log_every": 1}).model_copy(update={"variant": name, "profile": "sample"})
     directory = root / "build/runs" / name / str(seed)
-    run.train(parts(chosen, seed), directory, root / "build/logs" / name / str(seed), checkpoints(directory.parent))
+    run.train(
+        parts(chosen, seed), directory, root / "build/logs" / name / str(seed), checkpoints(root / name / str(seed))
+    )
     return directory
 
 
