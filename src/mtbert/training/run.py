@@ -83,6 +83,7 @@ def train(parts: Parts, run_directory: Path, logs_directory: Path, checkpoints: 
                 history.write_speed(directory / "speed.csv")
                 took = time.perf_counter() - clock
                 files.write_json(directory / "run.json", _log(outcome, started, took, str(device), precision))
+        accelerator.wait_for_everyone()  # none is given up before the run is written
         checkpoints.clear()
         accelerator.end_training()
         live.finish(run_directory, logs_directory)
