@@ -12,8 +12,7 @@ def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, training:
 
     `mask` is true where a token is, and broadcasts to [rows, heads, tokens, tokens]; `chance` is of dropout.
 
-    Written out where a CPU trains: PyTorch's fused kernel has a slow backward pass there, a sixth of a whole step at
-    the size of PALs.
+    Written out where a CPU trains: PyTorch's fused kernel has a slow backward pass there, worst where heads are narrow.
     """
     if query.device.type != "cpu" or not training:
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=chance if training else 0.0)
