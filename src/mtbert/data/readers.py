@@ -4,7 +4,7 @@ A fault of the whole file (missing, empty, not UTF-8, not this format, a missing
 line. A fault of a single row is a refusal: the row is left out, counted, and listed with its line and the reason.
 Nothing else is ever left out, and no text is changed.
 
-Files are read row by row, and what stays of a row is a digest of its id, some 150 bytes. The course's files go through
+Files are read row by row, and what stays of a row is a digest of its id. The course's files go through
 Python's `csv`, not pandas: pandas reads a question such as "NA" or "null" as a missing value, gives no line numbers,
 and turns one faulty label into a column of text. On the course's files both find the same rows. Their reviews and
 questions were quoted more than once when they were made, so quotation marks are left over in the text; these are part

@@ -5,6 +5,7 @@ it, and is then the same as one that was never interrupted.
 """
 
 import math
+import signal
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -248,7 +249,7 @@ class Trainer:
         if asked or (every and self.outcome.steps % every == 0):
             self._save(phase)
         if asked:
-            raise Stopped(self.stop.asked or 15)
+            raise Stopped(self.stop.asked or signal.SIGTERM)  # none here: it was another process that was asked
 
     def _save(self, phase: Phase | None) -> None:
         """Write all that it takes to go on from here; without a phase where all have ended."""
