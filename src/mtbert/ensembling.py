@@ -34,13 +34,13 @@ def vote(tables: Mapping[str, pd.DataFrame], task: Task) -> pd.DataFrame:
     aligned = _align(tables, task)
     first, columns = aligned[0], predictions.probability_columns(task)
     cast = np.stack([table["prediction"].to_numpy(dtype=float) for table in aligned])  # [members, rows]
-    result = first[["label"]].copy()
+    result, scored = first[["label"]].copy(), first["scored"]
     if not columns:
-        return result.assign(prediction=cast.mean(axis=0)).reset_index()
+        return result.assign(prediction=cast.mean(axis=0), scored=scored).reset_index()
     probabilities = np.stack([table[columns].to_numpy(dtype=float) for table in aligned])  # [members, rows, classes]
     result["prediction"] = majority(cast.astype(int), probabilities).astype(float)
     result[columns] = probabilities.mean(axis=0)
-    return result.reset_index()
+    return result.assign(scored=scored).reset_index()
 
 
 def majority(votes: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
@@ -72,6 +72,11 @@ def _align(tables: Mapping[str, pd.DataFrame], task: Task) -> list[pd.DataFrame]
     for member, table in zip(indexed, aligned, strict=True):
         if not np.array_equal(table["label"].to_numpy(float), reference["label"].to_numpy(float), equal_nan=True):
             raise DataError(f"{first} and {member} hold different labels for {task.name}. Train both on the same data.")
+        if not np.array_equal(table["scored"], reference["scored"]):
+            raise DataError(
+                f"of {task.name}, other rows count in the scores of {first} than of {member}, so that a vote would be "
+                "scored on rows that chose an epoch. Train both with the same run.selection."
+            )
     return aligned
 
 

@@ -1,7 +1,8 @@
-"""What a variant starts from, by digest: its training stage depends on this small file, not on all data and encoders.
+"""What a variant starts from, by digest: its training stage depends on this small file, not on all that it names.
 
-So a variant trains again where its own starting weights or its own tasks' examples have changed, and only there. And
-what is there when it trains can be compared with what it should be.
+So a variant trains again where its own starting weights, its own tasks' examples or the code that all variants share
+have changed, and only there; DVC looks at three files a training, not at thirty. And what is there when it trains can
+be compared with what it should be.
 """
 
 import hashlib
@@ -15,6 +16,15 @@ from mtbert import files
 from mtbert.errors import DataError
 from mtbert.tasks import REUSES, SPLITS, corpus
 
+# Below this package: the code that every training goes through. Techniques come in through the plan file.
+SHARED = (
+    "assembly.py", "training", "objectives/base.py", "samplers/base.py", "weightings/base.py", "gradients/base.py",
+    "model.py", "features/base.py", "features/tagged.txt", "adapters/base.py", "connectors/base.py", "heads/base.py",
+    "encoder/attention.py", "encoder/bert.py", "encoder/dropout.py", "encoder/pooling.py", "encoder/loading.py",
+    "encoder/hardware.py", "data/batches.py", "data/tokens.py", "metrics.py", "predictions.py", "tasks.py",
+    "settings.py", "seeding.py",
+)  # fmt: skip
+PACKAGE = Path(__file__).parent
 ENCODER_FILES = ("model.safetensors", "config.json", "tokenizer.json")
 
 
@@ -25,13 +35,22 @@ def manifest(settings: dict[str, Any], build: Path) -> dict[str, Any]:
         if not (encoder / name).is_file():
             stage = _stage(_relative(encoder / name, build))
             raise DataError(f"{encoder} holds no {name}; `dvc repro {stage}` makes it")
-    examples = [build / "data" / task / f"{split}.parquet" for task in settings["tasks"] for split in SPLITS]
+    parts = (*SPLITS, "dev-rows")
+    examples = [build / "data" / task / f"{part}.parquet" for task in settings["tasks"] for part in parts]
     reused = {corpus(entry) for phase in settings["phases"] for entry in phase["tasks"] if entry in REUSES}
     examples += [build / "data" / name / "train.parquet" for name in sorted(reused - set(settings["tasks"]))]
     return {
         "encoder": {"path": _relative(encoder, build)} | {name: files.sha256(encoder / name) for name in ENCODER_FILES},
         "data": {_relative(file, build): files.sha256(file) for file in examples if file.exists()},
+        "code": code(),
     }
+
+
+def code() -> str:
+    """One digest of the shared code."""
+    found = [file for name in SHARED for file in sorted([PACKAGE / name, *(PACKAGE / name).rglob("*.py")])]
+    digests = {_relative(file, PACKAGE): files.sha256(file) for file in found if file.is_file()}
+    return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
 
 
 def write(plan: Path, build: Path, out: Path) -> None:
@@ -44,12 +63,11 @@ def write(plan: Path, build: Path, out: Path) -> None:
 
 def identity(build: Path, variant: str, seed: int) -> str:
     """A digest of all that a run's result depends on: settings, data, starting weights, code, PyTorch, processes."""
-    package = Path(__file__).parent
     parts = {
         "plan": files.sha256(build / "plan" / f"{variant}.yaml"),
         "init": files.sha256(build / "init" / f"{variant}.json"),
         "seed": seed,
-        "code": {_relative(file, package): files.sha256(file) for file in sorted(package.rglob("*.py"))},
+        "code": {_relative(file, PACKAGE): files.sha256(file) for file in sorted(PACKAGE.rglob("*.py"))},
         "torch": metadata.version("torch"),
         "processes": os.environ.get("WORLD_SIZE", "1"),
     }

@@ -1,7 +1,8 @@
 """Prediction files: what a model said of every row, from which every score in a table is computed.
 
-Columns: id (string), label (float, null if withheld), prediction (float: the class, or the score), and for class tasks
-probability_0, probability_1, ... with the probability of each class.
+Columns: id (string), label (float, null if withheld), prediction (float: the class, or the score), for class tasks
+probability_0, probability_1, ... with the probability of each class, and scored (bool): whether the row counts in a
+score. Those on which the epoch was chosen do not.
 """
 
 from pathlib import Path
@@ -26,7 +27,7 @@ def path(directory: Path, task: str, split: Split) -> Path:
 
 def write(file: Path, table: pd.DataFrame, task: Task) -> None:
     """Write a prediction file; DataError where a column is missing."""
-    expected = ["id", "label", "prediction", *probability_columns(task)]
+    expected = ["id", "label", "prediction", *probability_columns(task), "scored"]
     if list(table.columns) != expected:
         raise DataError(f"{file}: prediction columns are {list(table.columns)}, expected {expected}")
     with files.new_file(file) as partial:
@@ -39,7 +40,8 @@ def read(file: Path) -> pd.DataFrame:
 
 
 def score(table: pd.DataFrame, task: Task) -> float | None:
-    """The task's metric over the whole table; None where the labels are withheld, DataError where only some are."""
+    """The task's metric over all rows that count; None where the labels are withheld, DataError where only some are."""
+    table = table.loc[table["scored"]]
     missing = int(table["label"].isna().to_numpy().sum())
     if missing == len(table):
         return None

@@ -59,10 +59,13 @@ class RunSettings(Section):
     Attributes:
         device: `auto` takes CUDA, else Apple's, else the CPU.
         precision: `auto` takes bf16 where the hardware has it, else fp32.
-        keep: which epoch is kept and scored: the `last`, or the `best` on dev by the mean of the tasks' scores.
+        keep: which epoch is kept and scored: the `last`, or the `best` of the last phase by the mean of the tasks'
+            scores on what `selection` says.
+        selection: `half` chooses the epoch on one half of dev and scores the other; `whole` does both on all of dev, as
+            the papers do, whose scores are then a little too good where `keep` is `best`.
         evaluations: dev scores during training, after every this many epochs; 0 for none.
         evaluation_rows: dev rows of each task that these scores use (the first ones); null for all. The final scores
-            always use all.
+            use all that count.
         train_rows: training rows of each task, the first ones, that are scored at the end beside dev; 0 for none.
         log_every: steps between two entries of the history.
         checkpoint_every: steps between two checkpoints, from which a training that was killed goes on; 0 for none but
@@ -71,7 +74,8 @@ class RunSettings(Section):
 
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
-    keep: Literal["last", "best"] = "last"
+    keep: Literal["last", "best"] = "best"
+    selection: Literal["half", "whole"] = "half"
     evaluations: int = Field(default=1, ge=0)
     evaluation_rows: int | None = Field(default=None, ge=1)
     train_rows: int = Field(default=0, ge=0)

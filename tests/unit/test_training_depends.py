@@ -1,10 +1,12 @@
-"""What a training imports is what DVC trains it again for: listed in dvc.yaml, or a technique, known by its digest."""
+"""What a training imports is what DVC trains it again for: shared, and known to `init`, or a technique by digest."""
 
 import subprocess
 import sys
 from pathlib import Path
 
 import yaml
+
+from mtbert import inputs
 
 ROOT = Path(__file__).parents[2]
 TECHNIQUES = ("adapters", "connectors", "features", "gradients", "heads", "objectives", "samplers", "weightings")
@@ -24,13 +26,19 @@ def test_every_file_that_a_training_imports_is_a_dependency():
     done = subprocess.run([sys.executable, "-c", IMPORTED], cwd=ROOT, check=True, capture_output=True, text=True)
     package = ROOT / "src/mtbert"
     imported = {Path(file).resolve().relative_to(package.resolve()).as_posix() for file in done.stdout.split()}
-    listed = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["train"]["deps"]
-    known = tuple(name.removeprefix("src/mtbert/") for name in listed)
     left = {
         name
         for name in imported
         if not name.endswith("__init__.py")
-        and not any(name == entry or name.startswith(f"{entry}/") for entry in known)
+        and not any(name == entry or name.startswith(f"{entry}/") for entry in inputs.SHARED)
         and name.partition("/")[0] not in TECHNIQUES
     }
     assert left == NO_RESULT_DEPENDS_ON
+
+
+def test_dvc_watches_all_that_is_shared():
+    listed = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["init"]["deps"]
+    assert {name.removeprefix("src/mtbert/") for name in listed if name.startswith("src/mtbert/")} == {
+        "inputs.py",
+        *inputs.SHARED,
+    }

@@ -4,6 +4,7 @@ Legend: batch examples of a step; rows sequences (as many as examples, or twice 
 first sentences, then all second ones); tokens the longest sequence of the batch.
 """
 
+import copy
 import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -89,7 +90,12 @@ class Marks:
 
 
 class Examples:
-    """The examples of one task and split, as sequences of token ids."""
+    """The examples of one task and split, as sequences of token ids.
+
+    Attributes:
+        chooses, scored: bool, by which examples an epoch is chosen, and which count in a score: all by both, unless
+            `choose_on` says otherwise.
+    """
 
     def __init__(
         self, table: pd.DataFrame, task: Task, encoding: Literal["cross", "bi"], marks: Marks, limit: int
@@ -100,6 +106,27 @@ class Examples:
         self.marks = marks
         self.rows = _sequences(table, task, encoding, marks, limit)
         self.lengths = np.array([max(len(ids) for ids, _ in row) for row in self.rows])
+        self.chooses = self.scored = np.ones(len(table), dtype=bool)
+
+    def choose_on(self, chooses: np.ndarray) -> None:
+        """Choose epochs by these examples, bool, and have the others alone count in scores; DataError for no half."""
+        if chooses.all() or not chooses.any():
+            raise DataError(
+                f"dev of {self.task.name} cannot be halved: its {len(self)} rows share sentences, or are too few; "
+                "run.selection in params.yaml is half; allowed: whole"
+            )
+        self.chooses, self.scored = chooses, ~chooses
+
+    def choosing(self) -> "Examples":
+        """Those by which an epoch is chosen, which are all that count in a score of theirs."""
+        return self._part(np.flatnonzero(self.chooses))
+
+    def _part(self, picks: np.ndarray) -> "Examples":
+        part = copy.copy(self)
+        part.ids, part.rows = tuple(self.ids[pick] for pick in picks), [self.rows[pick] for pick in picks]
+        part.labels, part.lengths = self.labels[picks], self.lengths[picks]
+        part.chooses = part.scored = np.ones(len(picks), dtype=bool)
+        return part
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -196,6 +223,14 @@ def batches_by_length(lengths: np.ndarray, size: int, generator: np.random.Gener
         pool = pool[np.argsort(lengths[pool], kind="stable")]
         batches += [pool[at : at + size].tolist() for at in range(0, len(pool), size)]
     return [batches[position] for position in generator.permutation(len(batches))]
+
+
+def halve(examples: Examples, file: Path) -> None:
+    """Have an epoch chosen on the half that a file of `preprocess` names; DataError where it is of other rows."""
+    table = files.read_parquet(file, ["id", "chooses"])
+    if tuple(table["id"]) != examples.ids:
+        raise DataError(f"{file} is not of {examples.task.name}'s dev set; `dvc repro preprocess` makes both")
+    examples.choose_on(table["chooses"].to_numpy(dtype=bool))
 
 
 def load(

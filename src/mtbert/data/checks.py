@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from mtbert.data.readers import Example
 
@@ -94,8 +96,52 @@ def overlap(rows: Index, others: Index) -> dict[str, int]:
     sentence occurs anywhere there, case and spacing folded.
     """
     counts = {name: int(np.isin(rows.keys[name], others.keys[name]).sum()) for name in FORMS}
-    sharing = int(np.isin(rows.matrix(), others.sentences).any(axis=1).sum())
-    return {"rows": len(rows), **counts, "sharing": sharing}
+    return {"rows": len(rows), **counts, "sharing": int(sharing(rows, others).sum())}
+
+
+def sharing(rows: Index, others: Index) -> np.ndarray:
+    """Which rows, bool [rows], have a sentence that occurs anywhere in `others`, case and spacing folded."""
+    return np.asarray(np.isin(rows.matrix(), others.sentences).any(axis=1))
+
+
+def closest(rows: Index, *others: Index) -> np.ndarray:
+    """The strictest form in which each row is in any of `others`: exact, folded, bare, or empty for none; [rows]."""
+    found = np.full(len(rows), "", dtype=object)
+    for name in reversed(FORMS):
+        for other in others:
+            found[np.isin(rows.keys[name], other.keys[name])] = name
+    return found
+
+
+def clusters(rows: Index) -> np.ndarray:
+    """Numbers, int64 [rows], alike for rows that share a sentence, directly or over others (case and spacing folded).
+
+    Rows of one cluster are no independent witnesses; those of different clusters have no sentence in common.
+    """
+    if not len(rows):
+        return np.zeros(0, dtype=np.int64)
+    matrix = rows.matrix()
+    _, sentence = np.unique(matrix, return_inverse=True)
+    row = np.repeat(np.arange(len(rows)), matrix.shape[1])
+    size = len(rows) + sentence.max() + 1
+    graph = coo_array((np.ones(matrix.size, dtype=bool), (row, len(rows) + sentence.ravel())), shape=(size, size))
+    _, number = connected_components(graph, directed=False)
+    return number[: len(rows)].astype(np.int64)
+
+
+def halves(cluster: np.ndarray) -> np.ndarray:
+    """Whole clusters [rows] to two halves of rows, as even as can be: bool [rows], the same for the same clusters.
+
+    In random order, so that no pattern of the file decides; large clusters first, each to the smaller half.
+    """
+    sizes = np.bincount(cluster)
+    order = np.random.default_rng(0).permutation(len(sizes))
+    order = order[np.argsort(-sizes[order], kind="stable")]
+    first, lead = np.zeros(len(sizes), dtype=bool), 0  # by how many rows the first half leads
+    for number in order:
+        first[number] = lead <= 0
+        lead += int(sizes[number]) if first[number] else -int(sizes[number])
+    return first[cluster]
 
 
 def conflicts(rows: Index) -> list[dict[str, Any]]:

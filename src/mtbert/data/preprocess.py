@@ -1,7 +1,10 @@
 """Corpus files to tokens and a report: what the `preprocess` stage does.
 
-`<dataset>/<split>.parquet` holds id, sentence1, sentence2, label, line, tokens1 and tokens2; `report.json` tells what
-was read, refused and found twice. The same files give the same bytes.
+`<dataset>/<split>.parquet` holds id, sentence1, sentence2, label, line, tokens1 and tokens2. Beside those of dev and
+test, `<split>-rows.parquet` tells of each row what a score has to know: id, `cluster` (rows that share a sentence),
+`chooses` (the half on which epochs are chosen), `in_train` and `in_pretraining` (the strictest form in which its
+sentences are there: exact, folded, bare, or empty for none) and `shares` (a sentence with train). `report.json` tells
+what was read, refused and found twice. The same files give the same bytes.
 
 A file is read and written in groups of rows. What grows with it is what the checks and the report need: some 220 bytes
 a row (measured on a million), and the refusals. Tokenizing takes some 200 MB for a million
@@ -15,13 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mtbert.data import checks, readers
 from mtbert.data.readers import Example, Refusal
 from mtbert.errors import DataError
-from mtbert.files import new_directory, write_json
+from mtbert.files import new_directory, new_file, read_parquet, write_json
 from mtbert.tasks import TASKS, Split
 
 Tokenize = Callable[[list[str]], list[list[int]]]
@@ -59,6 +63,11 @@ def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name
     _check_required(data_dir, required - present.keys())
     with new_directory(out) as directory:
         found = {name: _write(data_dir, name, directory, tokenize) for name in present}
+        for task, split in found:
+            if split != "train" and task not in PRETRAINING:
+                ids = read_parquet(directory / task / f"{split}.parquet", ["id"])
+                with new_file(directory / task / f"{split}-rows.parquet") as partial:
+                    about_rows((task, split), found, ids).to_parquet(partial, index=False)
         write_json(directory / "report.json", report(found))
 
 
@@ -110,6 +119,21 @@ def _table(rows: list[Example], tokenize: Tokenize) -> pa.Table:
         texts = columns[f"sentence{number}"]
         columns[f"tokens{number}"] = [None] * len(rows) if None in texts else tokenize(list(texts))
     return pa.table(columns, SCHEMA)
+
+
+def about_rows(name: Name, found: dict[Name, Found], ids: pd.DataFrame) -> pd.DataFrame:
+    """What a score has to know of each row of dev or test: see the top of this file."""
+    rows, nothing = found[name].kept, Found()
+    train = found.get((name[0], "train"), nothing).kept
+    seen = [found[corpus, "train"].kept for corpus in PRETRAINING if (corpus, "train") in found]
+    cluster = checks.clusters(rows)
+    return ids.assign(
+        cluster=cluster,
+        chooses=checks.halves(cluster),
+        in_train=checks.closest(rows, train),
+        in_pretraining=checks.closest(rows, *seen),
+        shares=checks.sharing(rows, train),
+    )
 
 
 def report(found: dict[Name, Found]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """A model's predictions on a whole split, and its scores."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import accelerate.utils
@@ -10,6 +10,7 @@ import torch
 
 from mtbert import metrics, predictions
 from mtbert.data.batches import Examples, Share
+from mtbert.errors import DataError
 from mtbert.model import MultitaskModel
 
 BATCH = 128  # without gradients there is room for more than in training
@@ -57,12 +58,12 @@ def _table(model: MultitaskModel, examples: Examples, outputs: torch.Tensor) -> 
     task, count, head = examples.task, len(outputs), model.head(examples.task.name)
     table = pd.DataFrame({"id": examples.ids[:count], "label": examples.labels[:count]})
     if task.kind == "score":
-        return table.assign(prediction=head.scores(outputs).double().numpy())
-    probabilities = head.log_probabilities(outputs).exp().double().numpy()
-    table["prediction"] = probabilities.argmax(axis=1).astype(float)
-    for label, column in enumerate(predictions.probability_columns(task)):
-        table[column] = probabilities[:, label]
-    return table
+        table["prediction"] = head.scores(outputs).double().numpy()
+    else:
+        probabilities = head.log_probabilities(outputs).exp().double().numpy()
+        table["prediction"] = probabilities.argmax(axis=1).astype(float)
+        table[predictions.probability_columns(task)] = probabilities
+    return table.assign(scored=examples.scored[:count])
 
 
 def scores(tables: Mapping[str, pd.DataFrame], examples: Mapping[str, Examples]) -> dict[str, float]:
@@ -72,6 +73,11 @@ def scores(tables: Mapping[str, pd.DataFrame], examples: Mapping[str, Examples])
     return known | metrics.overall(known)
 
 
-def mean_score(values: Mapping[str, float], tasks: Iterable[str]) -> float:
-    """What "best" goes by: the mean of the tasks' own scores."""
+def mean_score(values: Mapping[str, float], tasks: Collection[str]) -> float:
+    """What "best" goes by: the mean of the tasks' own scores; DataError where one has none."""
+    if unlabelled := [task for task in tasks if task not in values]:
+        raise DataError(
+            f"dev of {', '.join(unlabelled)} has no labels by which to choose an epoch; run.keep in params.yaml is "
+            "best; allowed: last"
+        )
     return float(np.mean([values[task] for task in tasks]))

@@ -110,7 +110,9 @@ class Trainer:
 
     def _phase(self, phase: Phase, state: dict[str, Any] | None, progress: tqdm) -> None:
         """Run a phase, from its start or from a checkpoint's state."""
-        if state is not None:
+        if state is None:  # what an earlier phase did best is not what this variant is
+            self.outcome.score, self.outcome.state = -math.inf, {}
+        else:
             phase.load_state_dict(state["phase"])
             set_random_state(state["random"], self.accelerator.device)
         self.model.train()
@@ -222,7 +224,7 @@ class Trainer:
         )
 
     def _evaluate(self, phase: Phase) -> None:
-        """Score dev after every `evaluations` epochs, and remember the weights where they are the best so far."""
+        """Score dev after every `evaluations` epochs, and remember the weights that are the phase's best so far."""
         settings = self.settings
         if not settings.evaluations or self.epochs % settings.evaluations:
             return
@@ -237,8 +239,7 @@ class Trainer:
         scores = evaluation.scores(tables, self.dev)
         self.history.add(phase.number, self.outcome.steps, {f"dev/{name}": value for name, value in scores.items()})
         self.history.pause()
-        mean = evaluation.mean_score(scores, self.dev)
-        if settings.keep == "best" and mean > self.outcome.score:
+        if settings.keep == "best" and (mean := evaluation.mean_score(scores, self.dev)) > self.outcome.score:
             self.outcome.score, self.outcome.epoch = mean, self.epochs
             self.outcome.state = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
 

@@ -68,7 +68,7 @@ def train(parts: Parts, run_directory: Path, logs_directory: Path, checkpoints: 
             parts.settings.run,
             accelerator,
             history,
-            parts.examples.get("dev", {}),
+            {task: examples.choosing() for task, examples in parts.examples.get("dev", {}).items()},
             parts.seed,
             checkpoints,
             stop,
