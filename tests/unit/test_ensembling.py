@@ -19,13 +19,12 @@ def classes(rows: dict[str, tuple[int, list[float]]], labels: list[float] | None
     table["prediction"] = [float(prediction) for prediction, _ in rows.values()]
     for label in range(3):
         table[f"probability_{label}"] = [probabilities[label] for _, probabilities in rows.values()]
-    return table
+    return table.assign(scored=True)
 
 
 def scores(values: dict[str, float], labels: list[float] | None = None) -> pd.DataFrame:
-    return pd.DataFrame(
-        {"id": list(values), "label": labels or [0.0] * len(values), "prediction": list(values.values())}
-    )
+    table = pd.DataFrame({"id": list(values), "label": labels or [0.0] * len(values)})
+    return table.assign(prediction=list(values.values()), scored=True)
 
 
 def test_most_votes_win_even_against_more_probability() -> None:
@@ -35,7 +34,15 @@ def test_most_votes_win_even_against_more_probability() -> None:
         "c": classes({"x": (2, [0.0, 0.0, 1.0])}),
     }
     voted = ensembling.vote(tables, THREE)
-    assert list(voted.columns) == ["id", "label", "prediction", "probability_0", "probability_1", "probability_2"]
+    assert list(voted.columns) == [
+        "id",
+        "label",
+        "prediction",
+        "probability_0",
+        "probability_1",
+        "probability_2",
+        "scored",
+    ]
     assert voted["prediction"].tolist() == [1.0]
     assert voted.loc[0, ["probability_0", "probability_1", "probability_2"]].tolist() == pytest.approx(
         [0.4 / 3, 1.0 / 3, 1.6 / 3]
@@ -51,7 +58,16 @@ def test_a_tie_goes_to_the_tied_class_with_more_summed_probability() -> None:
 def test_scores_are_averaged_and_rows_are_aligned_by_id() -> None:
     tables = {"a": scores({"x": 1.0, "y": 4.0}, [0.5, 5.0]), "b": scores({"y": 3.0, "x": 2.0}, [5.0, 0.5])}
     voted = ensembling.vote(tables, STS)
-    assert voted.to_dict("list") == {"id": ["x", "y"], "label": [0.5, 5.0], "prediction": [1.5, 3.5]}
+    assert voted.drop(columns="scored").to_dict("list") == {
+        "id": ["x", "y"],
+        "label": [0.5, 5.0],
+        "prediction": [1.5, 3.5],
+    }
+
+
+def test_what_counts_for_the_members_counts_for_the_vote() -> None:
+    tables = {name: scores({"x": 1.0, "y": 4.0}).assign(scored=[False, True]) for name in ("a", "b")}
+    assert ensembling.vote(tables, STS)["scored"].tolist() == [False, True]
 
 
 def test_withheld_labels_stay_withheld() -> None:
@@ -75,6 +91,11 @@ def test_withheld_labels_stay_withheld() -> None:
             "pals and smart-pals hold different labels for sts. Train both on the same data.",
         ),
         (
+            {"pals": scores({"x": 1.0}), "smart-pals": scores({"x": 1.0}).assign(scored=False)},
+            "of sts, other rows count in the scores of pals than of smart-pals, so that a vote would be scored on rows "
+            "that chose an epoch. Train both with the same run.selection.",
+        ),
+        (
             {"pals": pd.concat([scores({"x": 1.0}), scores({"x": 2.0})])},
             "pals: an id stands twice among its predictions for sts; cannot vote",
         ),
@@ -96,6 +117,7 @@ def test_an_ensemble_is_written_with_its_scores(tmp_path: Path) -> None:
     write_member(tmp_path, "a", {"x": 1.0, "y": 2.0, "z": 4.0})
     write_member(tmp_path, "b", {"x": 1.0, "y": 2.0, "z": 2.0})
     sst = classes({"x": (1, [0.2, 0.5, 0.3])}).assign(probability_3=0.0, probability_4=0.0)
+    sst = sst[["id", "label", "prediction", *predictions.probability_columns(TASKS["sst"]), "scored"]]
     predictions.write(predictions.path(tmp_path / "a" / "7", "sst", "dev"), sst, TASKS["sst"])  # only one member
     out = tmp_path / "vote" / "7"
     assert ensembling.ensemble("vote", ["a", "b"], 7, tmp_path, out) == {"dev": {"sts": pytest.approx(1.0)}, "test": {}}

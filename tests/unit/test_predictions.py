@@ -21,6 +21,7 @@ def qqp(labels: list[float | None]) -> pd.DataFrame:
             "prediction": [1.0, 0.0, 1.0],
             "probability_0": [0.1, 0.8, 0.4],
             "probability_1": [0.9, 0.2, 0.6],
+            "scored": [True, True, True],
         }
     )
 
@@ -49,12 +50,13 @@ def test_what_is_written_is_read_again(tmp_path: Path):
     [
         qqp([1, 0, 0]).drop(columns="probability_1"),
         qqp([1, 0, 0]).assign(logit=0.0),
-        qqp([1, 0, 0])[["id", "prediction", "label", "probability_0", "probability_1"]],
+        qqp([1, 0, 0])[["id", "prediction", "label", "probability_0", "probability_1", "scored"]],
     ],
     ids=["missing", "unknown", "other order"],
 )
 def test_other_columns_are_refused_and_nothing_is_written(tmp_path: Path, table: pd.DataFrame):
-    with pytest.raises(DataError, match=r"expected \['id', 'label', 'prediction', 'probability_0', 'probability_1'\]"):
+    expected = r"expected \['id', 'label', 'prediction', 'probability_0', 'probability_1', 'scored'\]"
+    with pytest.raises(DataError, match=expected):
         predictions.write(tmp_path / "qqp-dev.parquet", table, QQP)
     assert list(tmp_path.iterdir()) == []
 
@@ -62,7 +64,12 @@ def test_other_columns_are_refused_and_nothing_is_written(tmp_path: Path, table:
 def test_a_score_is_the_tasks_metric():
     assert predictions.score(qqp([1, 0, 0]), QQP) == pytest.approx(2 / 3)
     scores = pd.DataFrame({"id": ["a", "b", "c"], "label": [1.0, 2.0, 3.0], "prediction": [0.0, 0.0, 2.0]})
-    assert predictions.score(scores, STS) == pytest.approx(0.8660254)
+    assert predictions.score(scores.assign(scored=True), STS) == pytest.approx(0.8660254)
+
+
+def test_rows_that_do_not_count_are_left_out():
+    assert predictions.score(qqp([1, 0, 0]).assign(scored=[True, True, False]), QQP) == 1.0
+    assert predictions.score(qqp([None, 0, 0]).assign(scored=[False, True, True]), QQP) == 0.5
 
 
 def test_withheld_labels_have_no_score(tmp_path: Path):

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 import torch
 
-from mtbert.data.batches import Batch, Examples, Marks, Stream, batches_by_length, load
+from mtbert.data.batches import Batch, Examples, Marks, Stream, batches_by_length, halve, load
+from mtbert.errors import DataError
 from mtbert.tasks import REUSES, TASKS
 
 MARKS = Marks(start=101, end=102, padding=0)
@@ -207,3 +208,34 @@ def test_film_reviews_serve_sentiment_with_their_labels_times_four(tmp_path: Pat
     reuse = REUSES["cfimdb_as_sst"]
     examples = load(tmp_path / "train.parquet", TASKS[reuse.serves], "bi", MARKS, 16, reuse.labels)
     assert examples.batch([0, 1, 2]).labels.tolist() == [4.0, 0.0, 4.0]
+
+
+def rows_file(folder: Path, ids: list[str], chooses: list[bool]) -> Path:
+    pd.DataFrame({"id": ids, "chooses": chooses}).to_parquet(folder / "dev-rows.parquet")
+    return folder / "dev-rows.parquet"
+
+
+def test_all_examples_choose_and_are_scored_unless_halved():
+    examples = pairs("cross")
+    assert examples.chooses.tolist() == examples.scored.tolist() == [True, True, True]
+    assert examples.choosing().ids == ("a", "b", "c")
+
+
+def test_one_half_chooses_the_epoch_and_the_other_is_scored(tmp_path: Path):
+    examples = pairs("bi")
+    halve(examples, rows_file(tmp_path, ["a", "b", "c"], [False, True, False]))
+    assert examples.scored.tolist() == [True, False, True]
+    choosing = examples.choosing()
+    assert (choosing.ids, choosing.labels.tolist(), choosing.scored.tolist()) == (("b",), [0.0], [True])
+    assert choosing.batch([0]).input_ids.tolist() == examples.batch([1]).input_ids.tolist()
+
+
+def test_halves_of_other_rows_are_refused(tmp_path: Path):
+    with pytest.raises(DataError, match="is not of qqp's dev set; `dvc repro preprocess` makes both"):
+        halve(pairs("cross"), rows_file(tmp_path, ["a", "c", "b"], [False, True, False]))
+
+
+@pytest.mark.parametrize("chooses", [[True] * 3, [False] * 3])
+def test_a_set_that_has_no_halves_is_refused(chooses: list[bool]):
+    with pytest.raises(DataError, match=r"dev of qqp cannot be halved: its 3 rows .* allowed: whole"):
+        pairs("cross").choose_on(np.array(chooses))

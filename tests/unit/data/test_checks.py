@@ -1,8 +1,9 @@
 """Checks: what counts as the same, and what is counted."""
 
+import numpy as np
 import pytest
 
-from mtbert.data.checks import Index, bare, conflicts, duplicates, folded, overlap
+from mtbert.data.checks import Index, bare, closest, clusters, conflicts, duplicates, folded, halves, overlap
 from mtbert.data.readers import Example
 
 
@@ -58,3 +59,30 @@ def test_overlap_of_one_dev_pair_with_train(row: tuple[str, str, float], expecte
 def test_a_single_sentence_can_share_with_a_pair_but_never_equal_it() -> None:
     found = overlap(singles("A dog ."), pairs(("A dog .", "A cat .", 0.0)))
     assert found == {"rows": 1, "exact": 0, "folded": 0, "bare": 0, "sharing": 1}
+
+
+def test_the_strictest_form_in_which_a_row_is_anywhere() -> None:
+    rows = singles("A dog .", "a DOG .", "A dog", "An ox .")
+    assert closest(rows, singles("A dog .")).tolist() == ["exact", "folded", "bare", ""]
+    assert closest(rows, singles("a dog"), singles("An ox .")).tolist() == ["bare", "bare", "folded", "exact"]
+    assert closest(rows).tolist() == ["", "", "", ""]
+
+
+def test_rows_that_share_a_sentence_directly_or_over_others_are_one_cluster() -> None:
+    number = clusters(pairs(("A", "B", 1.0), ("C", "D", 1.0), ("b", "E", 1.0), ("E", "F", 1.0), ("G", "G", 1.0)))
+    assert number[0] == number[2] == number[3]
+    assert len(set(number.tolist())) == 3
+    assert clusters(Index()).tolist() == []
+
+
+def test_halves_are_of_whole_clusters_and_even() -> None:
+    cluster = np.array([0, 0, 0, 1, 2, 3, 3])
+    first = halves(cluster)
+    assert len({bool(half) for half in first[:3]}) == 1 == len({bool(half) for half in first[5:]})
+    assert sorted([int(first.sum()), int((~first).sum())]) == [3, 4]
+
+
+def test_no_pattern_of_the_file_decides_on_the_halves() -> None:
+    first = halves(np.arange(1000))
+    assert first.sum() == 500
+    assert 200 < first[::2].sum() < 300  # every other row, as where labels take turns

@@ -55,6 +55,24 @@ def test_writes_sentences_with_their_tokens(data_dir: Path, tmp_path: Path) -> N
     ]
 
 
+def test_dev_and_test_rows_tell_what_a_score_has_to_know(data_dir: Path, tmp_path: Path) -> None:
+    (data_dir / "cs224n/sts-train.csv").write_text(
+        "\tid\tsentence1\tsentence2\tsimilarity\n0\tt\tTWO two .\tFour .\t1.0\n"
+    )
+    (data_dir / "cs224n/sts-dev.csv").write_text(
+        STS + "1\tf\tother\tONE .\t1.0\n2\tg\tFive .\tSix .\t3.0\n3\th\tfour .\tTwo two .\t3.0\n"
+    )
+    preprocess(data_dir, tmp_path / "out", tokenize, set())
+    rows = pq.read_table(tmp_path / "out/sts/dev-rows.parquet").to_pandas()
+    assert rows["id"].tolist() == ["d", "f", "g", "h"]
+    assert rows["cluster"].tolist() == [0, 0, 1, 0]
+    assert rows["chooses"].tolist() in ([True, True, False, True], [False, False, True, False])
+    assert rows["in_train"].tolist() == ["", "", "", "folded"]
+    assert rows["in_pretraining"].tolist() == ["", "bare", "", ""]
+    assert rows["shares"].tolist() == [True, False, False, True]
+    assert not (tmp_path / "out/sts/train-rows.parquet").exists()
+
+
 def test_reports_what_was_read_refused_and_found_twice(data_dir: Path, tmp_path: Path) -> None:
     preprocess(data_dir, tmp_path / "out", tokenize, set())
     report = json.loads((tmp_path / "out/report.json").read_text())

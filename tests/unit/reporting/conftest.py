@@ -39,6 +39,7 @@ def predict(directory: Path, task: str, split: str, withheld: bool) -> None:
     table = table.assign(label=float("nan")) if withheld else table
     for column in predictions.probability_columns(TASKS[task]):
         table[column] = 1 / TASKS[task].classes
+    table["scored"] = True
     predictions.write(predictions.path(directory, task, split), table, TASKS[task])  # pyright: ignore
 
 

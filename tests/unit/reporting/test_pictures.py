@@ -26,6 +26,7 @@ def build(tmp_path: Path) -> Path:
         table = pd.DataFrame({"id": list("abcd"), "label": values, "prediction": values})
         for column in predictions.probability_columns(TASKS[task]):
             table[column] = 0.2
+        table["scored"] = True
         predictions.write(predictions.path(run, task, "dev"), table, TASKS[task])
     kept = {"sst": random.normal(size=(1, 4, 6)), "sts": random.normal(size=(2, 4, 6))}
     save_file({task: value.astype(np.float16) for task, value in kept.items()}, run / "embeddings.safetensors")

@@ -1,5 +1,6 @@
 """A whole run on a few examples: what it leaves behind, and that a seed decides all of it."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -13,8 +14,8 @@ from accelerate.state import AcceleratorState
 from runs import checkpoints, parts, settings
 from safetensors.torch import load_file
 
-from mtbert import files
-from mtbert.errors import TrainingError
+from mtbert import assembly, files
+from mtbert.errors import DataError, TrainingError
 from mtbert.training import losses, run
 from mtbert.training.loop import mean_of_tasks
 
@@ -32,7 +33,7 @@ def train(folder: Path, seed: int = 1, **changes) -> dict:
 
 
 def test_what_a_run_leaves_behind(tmp_path):
-    metrics = train(tmp_path)
+    metrics = train(tmp_path, run={"keep": "last"})
     found = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file())
     assert found == [
         "logs/run.json",
@@ -102,6 +103,35 @@ def test_the_best_epochs_weights_are_those_of_that_epoch(tmp_path, monkeypatch):
     train(tmp_path / "best", run={"keep": "best"})
     short, best = (load_file(tmp_path / f / "run/model.safetensors") for f in ("short", "best"))
     assert all(torch.equal(short[name], best[name]) for name in short)
+
+
+def test_the_best_epoch_is_one_of_the_last_phase(tmp_path, monkeypatch):
+    made = parts(settings(), 1)
+    two = made.settings.model_copy(update={"phases": made.settings.phases * 2})
+    phases = assembly._phases(two, 1, made.model, made.examples["train"])
+    means = iter([0.9, 0.8, 0.2, 0.3])
+    monkeypatch.setattr(run.evaluation, "mean_score", lambda *_: next(means))
+    made = dataclasses.replace(made, settings=two, phases=phases, steps=12)
+    assert run.train(made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path))["epoch"] == 4
+
+
+def test_an_epoch_is_chosen_by_the_half_that_is_not_scored(tmp_path):
+    made = parts(settings(phase={"epochs": 1}), 1)
+    half = np.array([True, False, True, False, True, False, True])
+    for examples in made.examples["dev"].values():
+        examples.choose_on(half)
+    metrics = run.train(made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path))
+    table = pd.read_parquet(tmp_path / "run/predictions/sst-dev.parquet")
+    assert table["scored"].tolist() == (~half).tolist()
+    right = table["label"] == table["prediction"]
+    history = pd.read_csv(tmp_path / "run/history.csv").set_index("name")["value"]
+    assert metrics["dev"]["sst"] == right[~half].mean()
+    assert history["dev/sst"] == right[half].mean()
+
+
+def test_dev_without_labels_chooses_no_epoch():
+    with pytest.raises(DataError, match=r"dev of sts has no labels .* run.keep in params.yaml is best; allowed: last"):
+        run.evaluation.mean_score({"sst": 0.5}, ["sst", "sts"])
 
 
 def test_a_loss_that_is_not_finite_stops_before_anything_is_written(tmp_path):
