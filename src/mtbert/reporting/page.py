@@ -49,12 +49,17 @@ def shown(made: Sequence[Picture]) -> str:
 
 
 def again(catalog: Catalog) -> str:
+    """How to make this report again."""
+    return f"To make it again:\n\n```\n{command(catalog)}\n```"
+
+
+def command(catalog: Catalog) -> str:
     """The command that makes this report again."""
     own = f" -S data_dir={catalog.data}" if catalog.data else ""
     chosen = [entry.name for entry in catalog.selected if not entry.members]
     settings = f"profile={catalog.profile}{own} -S 'variants=[{','.join(chosen)}]'"
     seeds = ",".join(map(str, catalog.seeds))
-    return f"To make it again:\n\n```\ndvc exp run -S {settings} -S 'seeds=[{seeds}]'\n```"
+    return f"dvc exp run -S {settings} -S 'seeds=[{seeds}]'"
 
 
 def ran(runs: list[dict[str, Any]]) -> str:

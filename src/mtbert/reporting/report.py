@@ -5,8 +5,22 @@ from pathlib import Path
 import pandas as pd
 
 from mtbert import files
+from mtbert.reporting import (
+    analysis,
+    curves,
+    markdown,
+    page,
+    pictures,
+    published,
+    results,
+    sentences,
+    site,
+    submissions,
+    tables,
+    terminal,
+)
 from mtbert.reporting import catalog as catalogs
-from mtbert.reporting import curves, markdown, page, pictures, published, results, submissions, tables, terminal
+from mtbert.reporting.claims import Verdict
 
 
 def write(build: Path, directory: Path, submitted: Path) -> str:
@@ -24,7 +38,9 @@ def write(build: Path, directory: Path, submitted: Path) -> str:
         SettingsError: no catalog. DataError: a result is missing; the message names the command that makes it.
     """
     plan = catalogs.read(build / "plan" / "catalog.yaml")
-    found = tables.compare(published.load(), plan, results.scores(build, plan), results.weights(build, plan))
+    scores, weights = results.scores(build, plan), results.weights(build, plan)
+    found = tables.compare(published.load(), plan, scores, weights)
+    verdicts: list[Verdict] = []
     submissions.write(build, plan, submitted)
     with files.new_directory(directory) as partial:
         _write_tables(partial / "tables", plan, found)
@@ -33,8 +49,14 @@ def write(build: Path, directory: Path, submitted: Path) -> str:
         results.wide(build, plan).to_csv(partial / "results.csv", index=False, lineterminator="\n", float_format="%.6f")
         curves.losses(build, plan).to_csv(partial / "curves.csv", index=False, lineterminator="\n")
         files.write_json(partial / "summary.json", results.summary(build, plan))
-        made = pictures.write(build, plan, partial / "pictures")
+        shown = analysis.of(build, plan, scores, weights, runs)
+        made = pictures.write(build, plan, shown, partial / "pictures")
         files.write_text(partial / "README.md", page.render(build, plan, found, runs, made))
+        for file, with_sentences in (
+            (partial / "index.html", sentences.may_be_committed(plan)),
+            (build / "report" / "index.html", True),
+        ):
+            files.write_text(file, site.render(build, plan, found, verdicts, runs, shown, with_sentences))
     return in_short(found, plan, directory)
 
 
