@@ -64,8 +64,9 @@ def _read(build: Path, entry: Entry, seeds: Sequence[int], task: Task) -> Answer
     if not tables or tables[0].empty:
         return None
     columns = predictions.probability_columns(task) or ["prediction"]
-    values = _means([table[columns] for table in tables])
     counts = sum(confusion(table["label"], table["prediction"], task) for table in tables)
+    tables = [table.loc[~table.index.duplicated()] for table in tables]  # an id of a file of one's own may come twice
+    values = _means([table[columns] for table in tables])
     return Answers(tables[0]["label"].reindex(values.index), values, np.asarray(counts), len(tables))
 
 

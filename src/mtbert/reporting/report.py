@@ -51,7 +51,7 @@ def write(build: Path, directory: Path, submitted: Path) -> str:
         files.write_json(partial / "summary.json", results.summary(build, plan))
         shown = analysis.of(build, plan, scores, weights, runs)
         made = pictures.write(build, plan, shown, partial / "pictures")
-        files.write_text(partial / "README.md", page.render(build, plan, found, runs, made))
+        files.write_text(partial / "README.md", page.render(build, plan, found, runs, made, shown.answers))
         for file, with_sentences in (
             (partial / "index.html", sentences.may_be_committed(plan)),
             (build / "report" / "index.html", True),

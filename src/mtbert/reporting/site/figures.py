@@ -28,6 +28,7 @@ LABELS = {  # what the classes of a task mean
     "qqp": ("no paraphrase", "paraphrase"),
     "cfimdb": ("negative", "positive"),
 }
+SCORES = {**HEADINGS, "overall_raw": "overall", "overall_normalised": "overall, normalised"}
 Figure = dict[str, Any]
 
 
@@ -97,6 +98,7 @@ def _against(
         traces.append(
             {
                 "type": "scatter",
+                "cliponaxis": False,
                 "mode": "markers+text" if len(shown) <= NAMED else "markers",
                 "name": titles.get(paper, "one's own"),
                 "x": rounded([places[cost.name] for cost in mine], 4),
@@ -110,7 +112,7 @@ def _against(
                 "meta": {"colour": f"c{at % COLOURS}"},
             }
         )
-    y = titled(f"{HEADINGS[metric]} on dev")
+    y = titled(f"{SCORES[metric]} on dev")
     return {"data": traces, "layout": {"xaxis": titled(title), "yaxis": y, "showlegend": len(papers) > 1}}
 
 

@@ -105,9 +105,10 @@ function hoverText(task, row, sentence) {
 // --- figures ------------------------------------------------------------------------------------------------------------
 
 /* A trace in the mode's colours, and with the sentences of its points. */
-function painted(trace, task) {
+function painted(trace, task, narrow) {
   const { colour: name, rows, apart } = trace.meta, paint = colour(name);
   const made = { ...trace, line: { ...trace.line, color: paint }, marker: { ...trace.marker, color: paint } };
+  if (trace.mode?.includes("text") && narrow) made.mode = "markers";  // names would be cut off
   if (trace.mode?.includes("text")) made.textfont = { color: colour("muted"), size: 11 };
   if (rows) made.text = rows.map((row, at) => hoverText(task, row, apart ? (at < rows.length / 2 ? 0 : 1) : null));
   if (trace.type === "bar") delete made.line;
@@ -149,7 +150,7 @@ class Canvas {
 
   draw() {
     if (!this.near || !this.figure) return;
-    const traces = this.figure.data.map(trace => painted(trace, this.task));
+    const traces = this.figure.data.map(trace => painted(trace, this.task, this.place.clientWidth < 500));
     if (this.place.closest("#losses")) for (const trace of traces) trace.visible = !hidden.has(trace.name);
     const layout = layoutOf(this.figure, this.place.clientWidth);
     if (this.place.closest("#losses")) layout.showlegend = false;
@@ -209,7 +210,7 @@ function confusion(counts, [task]) {
       const share = all ? count / all : 0;
       const cell = element("td", { className: label === predicted ? "right" : "" },
         `${(100 * share).toFixed(0)} % `, element("small", { textContent: `(${count.toLocaleString("en")})` }));
-      cell.style.setProperty("--share", (0.75 * share).toFixed(3));
+      cell.style.setProperty("--share", (0.5 * share).toFixed(3));
       return cell;
     });
     return element("tr", {}, element("th", { scope: "row", textContent: labelOf(task, label) }), ...cells);
@@ -228,10 +229,12 @@ function missed(misses, [task]) {
     const shown = value => classes ? element("td", { textContent: labelOf(task, value) }) : number(value);
     const last = texts.length ? element("td", { className: "texts" }, ...texts)
       : element("td", { className: "id", textContent: miss.id });
-    return element("tr", {}, shown(miss.label), shown(miss.prediction), number(miss.size), last);
+    const cells = [shown(miss.label), shown(miss.prediction), number(miss.size), last];
+    cells.forEach((cell, at) => { cell.dataset.title = titles[at]; });
+    return element("tr", {}, ...cells);
   });
   if (!rows.length) return element("p", { className: "note", textContent: "No row was missed." });
-  return element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows));
+  return element("table", { className: "missed" }, element("thead", {}, head), element("tbody", {}, ...rows));
 }
 
 // --- start --------------------------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """The page: what it shows, put together for its template."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import plotly.offline
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -13,8 +14,8 @@ from mtbert.metrics import MAIN_TASKS
 from mtbert.reporting import markdown, mistakes, page, sentences
 from mtbert.reporting.analysis import Analysis
 from mtbert.reporting.catalog import Catalog
-from mtbert.reporting.claims import Verdict
-from mtbert.reporting.markdown import HEADINGS, number
+from mtbert.reporting.claims import Answer, Verdict
+from mtbert.reporting.markdown import number
 from mtbert.reporting.mistakes import Answers
 from mtbert.reporting.published import TITLES
 from mtbert.reporting.site import figures
@@ -23,11 +24,21 @@ from mtbert.tasks import TASKS
 
 LEADERS = 10  # rows of the summary's table
 ALL = "all variants"  # their answers together
-BADGES = {  # colour and sign of a verdict
-    "holds": ("yes", "\N{CHECK MARK}"),
-    "does not hold": ("no", "\N{BALLOT X}"),
-    "cannot be told from these runs": ("open", "?"),
-    "not run": ("none", "\N{EN DASH}"),
+
+
+class Badge(NamedTuple):
+    """How a verdict is shown: by colour, sign and text, so that none is needed alone."""
+
+    colour: str
+    sign: str
+    text: str
+
+
+BADGES: dict[Answer, Badge] = {
+    "holds": Badge("yes", "\N{CHECK MARK}", "holds"),
+    "does not hold": Badge("no", "\N{BALLOT X}", "does not hold"),
+    "cannot be told from these runs": Badge("open", "?", "cannot be told"),
+    "not run": Badge("none", "\N{EN DASH}", "not run"),
 }
 NAMES = {
     "weights": "weights to store",
@@ -35,10 +46,8 @@ NAMES = {
     "time": "training time",
     "2": "two dimensions",
     "3": "three dimensions",
-    **HEADINGS,
     **{name: task.title for name, task in TASKS.items()},
-    "overall_raw": "overall",
-    "overall_normalised": "overall, normalised",
+    **figures.SCORES,
 }
 _markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
 
@@ -118,10 +127,10 @@ def _list(tasks: dict[str, int]) -> str:
     return ", ".join(f"{count:,} {TASKS[task].title}" for task, count in tasks.items())
 
 
-def findings(verdicts: Sequence[Verdict]) -> list[tuple[str, str, str, int]]:
-    """Answer, its colour and sign, and how many claims got it."""
-    counts = {answer: sum(verdict.answer == answer for verdict in verdicts) for answer in BADGES}
-    return [(answer, *BADGES[answer], count) for answer, count in counts.items()] if verdicts else []
+def findings(verdicts: Sequence[Verdict]) -> list[tuple[Badge, int]]:
+    """How many claims got each verdict; empty where none was judged."""
+    counts = Counter(verdict.answer for verdict in verdicts)
+    return [(badge, counts[answer]) for answer, badge in BADGES.items()] if verdicts else []
 
 
 def limits(catalog: Catalog, shown: Analysis) -> list[str]:
@@ -181,7 +190,6 @@ def leaders(catalog: Catalog, shown: Analysis) -> list[dict[str, Any]]:
 
 def verdict_of(verdict: Verdict) -> dict[str, Any]:
     """A claim, its verdict, and each comparison with its numbers."""
-    colour, sign = BADGES[verdict.answer]
     parts = [
         {
             "what": f"{' + '.join(part.ours)} against {' + '.join(part.other)}",
@@ -190,7 +198,6 @@ def verdict_of(verdict: Verdict) -> dict[str, Any]:
             "published": part.published,
             "matters": part.matters,
             "confounded": part.confounded,
-            "answer": answer,
             "badge": BADGES[answer],
             "found": comparison,
         }
@@ -200,9 +207,7 @@ def verdict_of(verdict: Verdict) -> dict[str, Any]:
         "name": verdict.claim.name,
         "paper": TITLES.get(verdict.claim.paper, verdict.claim.paper),
         "statement": verdict.claim.statement,
-        "answer": verdict.answer,
-        "colour": colour,
-        "sign": sign,
+        "badge": BADGES[verdict.answer],
         "why": verdict.why,
         "parts": parts,
     }
