@@ -54,19 +54,25 @@ def of_tasks(build: Path, entry: Entry, seeds: Sequence[int]) -> dict[str, pd.Se
     """Each task's training loss, averaged within bins of equally many steps and over seeds, by the bins' last steps."""
     histories = [_task_losses(entry, build, seed) for seed in seeds]
     width = math.ceil(max((max(history["step"], default=1) for history in histories), default=1) / POINTS)
+    every = [binned_by_task(history, width) for history in histories]
     found = {}
     for task in entry.tasks:
-        losses = [binned(history.loc[history["name"] == f"loss/{task}"], width) for history in histories]
-        if any(map(len, losses)):
+        losses = [bins[name].dropna() for bins in every if (name := f"loss/{task}") in bins]
+        if losses:
             found[task] = pd.concat(losses, axis=1).mean(axis=1).sort_index()
     return found
 
 
 def binned(history: pd.DataFrame, width: int) -> pd.Series:
     """Mean loss over tasks by the last step of each bin of `width` steps; history has columns step, name, value."""
+    return binned_by_task(history, width).mean(axis=1)
+
+
+def binned_by_task(history: pd.DataFrame, width: int) -> pd.DataFrame:
+    """The same before the mean: a column for each name, a bin without a value between its neighbours."""
     bins = history.assign(step=(history["step"] + width - 1) // width * width)
-    by_task = bins.pivot_table(index="step", columns="name", values="value").interpolate(limit_area="inside")
-    return by_task.mean(axis=1)
+    means = pd.Series(bins.groupby(["step", "name"])["value"].mean()).unstack()
+    return pd.DataFrame(means).interpolate(limit_area="inside")
 
 
 def _task_losses(entry: Entry, build: Path, seed: int) -> pd.DataFrame:

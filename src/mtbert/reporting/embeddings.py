@@ -74,7 +74,7 @@ def cloud(build: Path, entry: Entry, seed: int, task: str) -> Cloud | None:
     shown = found[:, : POINTS // len(found)]
     sentences, rows, width = shown.shape
     points = shown.reshape(-1, width)
-    flat, solid = (tsne.project(points, n).reshape(sentences, rows, n) for n in (2, 3))
+    flat, solid = (places.reshape(sentences, rows, -1) for places in tsne.project(points, (2, 3)))
     known = files.read_parquet(predictions.path(entry.directory(build, seed), task, "dev"), ["id", "label"])
     return Cloud(known["id"].tolist()[:rows], known["label"].to_numpy()[:rows], flat, solid)
 

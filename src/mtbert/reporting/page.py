@@ -33,7 +33,7 @@ def render(
     made: Sequence[Picture] = (),
     answers: Mapping[str, Mapping[str, Answers]] | None = None,
 ) -> str:
-    """The page in Markdown; `runs` is from `results.runs`, `made` from `pictures.write`, `answers` from an `Analysis`."""
+    """The page in Markdown; `runs` is from `results.runs`, `made` from `pictures.write`, `answers` of an analysis."""
     sections = [
         f"# Results: profile `{catalog.profile}`",
         f"{again(catalog)}\n\n{FILES}",

@@ -26,6 +26,7 @@ from mtbert.reporting.published import TITLES
 from mtbert.tasks import TASKS
 
 COLUMNS = 3
+SIDE = 3.2  # inches of a panel
 COLOURS = ("tab:blue", "tab:orange")
 STEPS_OFF = ("#2b6a99", "#a7c6dd", "#f6d9a8", "#e8965a", "#b2402a")  # right, then farther and farther off
 Loss = dict[str, pd.Series]
@@ -126,7 +127,7 @@ def confusions(found: dict[str, dict[str, Answers]], paper: str, title: str) -> 
     for task, several in found.items():
         panels = {name: said.confusion for name, said in several.items() if len(said.confusion)}
         if panels:
-            figure = grid(panels, _shares_of_labels)
+            figure = grid(panels, _shares_of_labels, ticks=False)
             shown = f"{title}: {TASKS[task].title} dev labels (rows) and predictions (columns), share of the label"
             yield Picture(f"{paper}-confusion-{task}", shown, figure)
 
@@ -134,8 +135,6 @@ def confusions(found: dict[str, dict[str, Answers]], paper: str, title: str) -> 
 def _shares_of_labels(axes: Axes, counts: np.ndarray) -> None:
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    axes.set_xticks(range(len(counts)))
-    axes.set_yticks(range(len(counts)))
     for (row, column), share in np.ndenumerate(shares):
         colour = "white" if share > 0.5 else "black"
         axes.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize="x-small", color=colour)
@@ -218,7 +217,6 @@ def _lines(axes: Axes, shown: tuple[Cloud, np.ndarray]) -> None:
         first, second = cloud.solid[:, np.flatnonzero(kinds == kind)[:PAIRS]]
         axes.add_collection(Line3DCollection(list(np.stack([first, second], axis=1)), colors=colour, linewidths=0.8))
         axes.scatter(*np.concatenate([first, second]).T, color=colour, s=3)
-    axes.tick_params("z", labelright=False)  # type: ignore[arg-type]
 
 
 # --- drawing ----------------------------------------------------------------------------------------------------------
@@ -234,12 +232,14 @@ def grid(
     panels: dict[str, Shown], draw: Callable[[Axes, Shown], None], ticks: bool = True, projection: str = ""
 ) -> Figure:
     """One panel a variant, COLUMNS beside one another."""
-    rows = -(-len(panels) // COLUMNS)
-    figure = Figure(figsize=(3.2 * min(COLUMNS, len(panels)), 3.2 * rows), layout="constrained")
+    rows, columns = -(-len(panels) // COLUMNS), min(COLUMNS, len(panels))
+    figure = Figure(figsize=(SIDE * columns, SIDE * rows))  # not constrained: that draws every panel several times
+    edge = 0.3 / SIDE
+    figure.subplots_adjust(edge / columns, edge / rows, 1 - edge / columns, 1 - edge / rows, 2 * edge, 2 * edge)
     for number, (name, shown) in enumerate(panels.items(), start=1):
-        axes = figure.add_subplot(rows, min(COLUMNS, len(panels)), number, projection=projection or None)
+        axes = figure.add_subplot(rows, columns, number, projection=projection or None)
+        if not ticks:
+            axes.set(xticks=[], yticks=[], **({"zticks": []} if projection else {}))
         draw(axes, shown)
         axes.set_title(name, fontsize="small")
-        if not ticks:
-            axes.tick_params(labelbottom=False, labelleft=False, length=0)
     return figure
