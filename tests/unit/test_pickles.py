@@ -21,7 +21,7 @@ from mtbert.tasks import TASKS
 
 ROOT = Path(__file__).parents[2]
 TINY = EncoderSettings(width=12, layers=1, heads=2, feed_forward=24, vocabulary=1000, positions=16)
-ENTRY = Entry("pals", "paper", "row", ("sst",), True)
+ENTRY = Entry("pals", "paper", "row", ("sst",), True, seeds=(1,))
 
 
 class Canary:
@@ -82,9 +82,9 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "data/sst/dev.parquet": lambda _, build: pictures.shares(build, "sst"),
     "data/snli/train.parquet": lambda _, build: sbert.pretrain(SbertSettings(corpora=["snli"], device="cpu"), build),
     "runs/pals/1/predictions/sst-dev.parquet": lambda file, _: predictions.read(file),
-    "runs/pals/1/predictions/sst-dev.parquet ": lambda _, build: pictures.truth(build, ENTRY, 1, "sst", 1),
-    "runs/pals/1/embeddings.safetensors": lambda _, build: pictures.embeddings(build, ENTRY, 1, "sst"),
-    "runs/pals/1/history.csv": lambda _, build: curves.task_loss(build, ENTRY, [1], "sst"),
+    "runs/pals/1/predictions/sst-dev.parquet ": lambda _, build: pictures.truth(build, ENTRY, "sst", 1),
+    "runs/pals/1/embeddings.safetensors": lambda _, build: pictures.embeddings(build, ENTRY, "sst"),
+    "runs/pals/1/history.csv": lambda _, build: curves.task_loss(build, ENTRY, "sst"),
     "runs/pals/1/metrics.json": lambda _, build: results.read_metrics(ENTRY, build, 1),
 }
 

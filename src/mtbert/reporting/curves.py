@@ -1,7 +1,6 @@
 """Training loss against steps, one column per variant, small enough for `dvc plots`."""
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -26,17 +25,17 @@ def losses(build: Path, catalog: Catalog) -> pd.DataFrame:
         DataError: a history is missing; the message names the command that makes it.
     """
     selected = [entry for entry in catalog.selected if not entry.members]
-    histories = {(e.name, seed): _task_losses(e, build, seed) for e in selected for seed in catalog.seeds}
+    histories = {(e.name, seed): _task_losses(e, build, seed) for e in selected for seed in e.seeds}
     longest = max((max(history["step"], default=1) for history in histories.values()), default=1)
     width = math.ceil(longest / POINTS)
     runs = {key: binned(history, width) for key, history in histories.items()}
-    columns = {e.name: pd.concat([runs[e.name, s] for s in catalog.seeds], axis=1).mean(axis=1) for e in selected}
+    columns = {e.name: pd.concat([runs[e.name, s] for s in e.seeds], axis=1).mean(axis=1) for e in selected}
     return pd.DataFrame(columns).sort_index().round(5).rename_axis("step").reset_index()
 
 
-def task_loss(build: Path, entry: Entry, seeds: Sequence[int], task: str) -> pd.Series:
+def task_loss(build: Path, entry: Entry, task: str) -> pd.Series:
     """One task's training loss, averaged within bins of equally many steps and over seeds, by the bins' last steps."""
-    found = [_task_losses(entry, build, seed) for seed in seeds]
+    found = [_task_losses(entry, build, seed) for seed in entry.seeds]
     width = math.ceil(max((max(history["step"], default=1) for history in found), default=1) / POINTS)
     of_task = [binned(history.loc[history["name"] == f"loss/{task}"], width) for history in found]
     return pd.concat(of_task, axis=1).mean(axis=1).sort_index()

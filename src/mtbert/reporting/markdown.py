@@ -12,7 +12,12 @@ from mtbert.tasks import TASKS
 HEADINGS = {metric: TASKS[metric].title if metric in TASKS else metric for metric in METRICS}
 DASH, MINUS, TIMES = "\N{EN DASH}", "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 STORED = f"{TIMES} BERT"
-KEPT = {"last": "the last", "best": "the best on dev, so our dev scores are a little too good"}
+KEPT = {  # by run.keep and run.selection
+    ("last", "whole"): "the last; dev scores are of the whole set, on which nothing was chosen",
+    ("last", "half"): "the last; dev scores are of one half of the set",
+    ("best", "half"): "the best on one half of dev; dev scores are of the other half",
+    ("best", "whole"): "the best on dev, as the papers have it, so our dev scores are a little too good",
+}
 SCALES = (
     "`overall_raw` = (SST-5 + QQP + r) / 3, `overall_normalised` = (SST-5 + QQP + (r + 1) / 2) / 3; SST-5 and QQP are "
     "accuracies, r is Pearson's correlation on STS-B."
@@ -41,7 +46,7 @@ def about(table: Table, catalog: Catalog) -> list[str]:
     lines = [f"Ours: profile `{catalog.profile}`{data}, encoder `{catalog.encoder}`.{paper}"]
     lines += [f"Encoder `{catalog.encoder}`: {catalog.encoder_note.rstrip('.')}."] if catalog.encoder_note else []
     lines += [
-        f"Epoch kept: {KEPT.get(catalog.keep, catalog.keep)}. Seeds: {seeds} ({spread}).",
+        f"Epoch kept: {KEPT[catalog.keep, catalog.selection]}. Seeds: {seeds} ({spread}).",
         SCALES + _printed(table) + _fewer(table),
     ]
     return [

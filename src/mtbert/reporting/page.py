@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from mtbert import files
-from mtbert.reporting import markdown
+from mtbert.reporting import leakage, markdown
 from mtbert.reporting.catalog import Catalog
 from mtbert.reporting.pictures import Picture
 from mtbert.reporting.tables import Table
@@ -22,9 +22,14 @@ CORPORA = [f"{task}/{split}" for task in TASKS for split in SPLITS]
 
 
 def render(
-    build: Path, catalog: Catalog, tables: list[Table], runs: list[dict[str, Any]], made: Sequence[Picture] = ()
+    build: Path,
+    catalog: Catalog,
+    tables: list[Table],
+    runs: list[dict[str, Any]],
+    made: Sequence[Picture],
+    seen: pd.DataFrame,
 ) -> str:
-    """The page in Markdown. `runs` comes from `results.runs`, `made` from `pictures.write`."""
+    """The page in Markdown; `runs`, `made` and `seen` come from `results.runs`, `pictures.write`, `leakage.scores`."""
     sections = [
         f"# Results: profile `{catalog.profile}`",
         f"{again(catalog)}\n\n{FILES}",
@@ -33,7 +38,9 @@ def render(
             for table in tables
         ),
         shown(made),
+        leakage.render(seen),
         ran(runs),
+        missing(catalog),
         *(pretraining(build, name) for name in PRETRAININGS),
         data(build / "data" / "report.json"),
     ]
@@ -78,6 +85,14 @@ def ran(runs: list[dict[str, Any]]) -> str:
     table = pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=sides)
     total = f"All trainings together: {duration(sum(run['seconds'] for run in logged))}."
     return f"## What ran where\n\n{table}\n\n{total}\n\n{markdown.bullets(machines(logged))}"
+
+
+def missing(catalog: Catalog) -> str:
+    """What was asked for and is not there, with the commands that make it; empty where all is there."""
+    if not catalog.missing:
+        return ""
+    commands = markdown.bullets([f"`{command}`" for command in catalog.missing])
+    return f"## Not run yet\n\nThese were asked for; the tables do without them.\n\n{commands}"
 
 
 def machines(logged: list[dict[str, Any]]) -> list[str]:

@@ -59,24 +59,23 @@ def write(build: Path, catalog: Catalog, directory: Path) -> list[Picture]:
 def drawn(build: Path, catalog: Catalog) -> Iterator[Picture]:
     """Losses by paper and task, labels, sentiment in two dimensions, pairs in three."""
     variants = [entry for entry in catalog.selected if not entry.members]
-    seed = catalog.seeds[0]
     for paper in dict.fromkeys(entry.paper for entry in variants):
         of_paper = [entry for entry in variants if entry.paper == paper]
         title = TITLES.get(paper, "Variants of one's own")
-        yield from losses(build, of_paper, catalog.seeds, paper, title)
-        yield from sentiment(build, of_paper, seed, paper, title)
+        yield from losses(build, of_paper, paper, title)
+        yield from sentiment(build, of_paper, paper, title)
         for task in KINDS:
-            yield from pairs(build, of_paper, seed, task, paper, title)
+            yield from pairs(build, of_paper, task, paper, title)
     yield from labels(build, ("sst", "cfimdb"))
 
 
 # --- training loss ----------------------------------------------------------------------------------------------------
 
 
-def losses(build: Path, entries: Sequence[Entry], seeds: Sequence[int], paper: str, title: str) -> Iterator[Picture]:
+def losses(build: Path, entries: Sequence[Entry], paper: str, title: str) -> Iterator[Picture]:
     """One picture a task: the training loss of every variant that trains it, a mean over seeds."""
     for task in dict.fromkeys(task for entry in entries for task in entry.tasks):
-        shown = {entry.name: curves.task_loss(build, entry, seeds, task) for entry in entries if task in entry.tasks}
+        shown = {entry.name: curves.task_loss(build, entry, task) for entry in entries if task in entry.tasks}
         figure, axes = canvas(8, 4.5)
         for name, loss in shown.items():
             axes.plot(loss.index, loss.to_numpy(), label=name, linewidth=1.2)
@@ -120,12 +119,12 @@ def shares(build: Path, task: str) -> pd.DataFrame:
 # --- embeddings -------------------------------------------------------------------------------------------------------
 
 
-def sentiment(build: Path, entries: Sequence[Entry], seed: int, paper: str, title: str) -> Iterator[Picture]:
+def sentiment(build: Path, entries: Sequence[Entry], paper: str, title: str) -> Iterator[Picture]:
     """SST dev in two dimensions, a panel a variant, coloured by label."""
     panels = []
     for entry in entries:
-        if (found := embeddings(build, entry, seed, "sst")) is not None:
-            panels.append((entry.name, tsne(found[0], 2), truth(build, entry, seed, "sst", found.shape[1])))
+        if (found := embeddings(build, entry, "sst")) is not None:
+            panels.append((entry.name, tsne(found[0], 2), truth(build, entry, "sst", found.shape[1])))
     if panels:
         figure = grid(panels, _cloud)
         yield Picture(
@@ -135,13 +134,13 @@ def sentiment(build: Path, entries: Sequence[Entry], seed: int, paper: str, titl
         )
 
 
-def pairs(build: Path, entries: Sequence[Entry], seed: int, task: str, paper: str, title: str) -> Iterator[Picture]:
+def pairs(build: Path, entries: Sequence[Entry], task: str, paper: str, title: str) -> Iterator[Picture]:
     """Pairs that are encoded apart in three dimensions, a panel a variant, a line between the two sentences."""
     panels = []
     for entry in entries:
-        found = embeddings(build, entry, seed, task)
+        found = embeddings(build, entry, task)
         if found is not None and len(found) == 2:
-            kinds = kind_of(truth(build, entry, seed, task, found.shape[1]), task)
+            kinds = kind_of(truth(build, entry, task, found.shape[1]), task)
             shown = np.concatenate([np.flatnonzero(kinds == kind)[:PAIRS] for kind in range(len(KINDS[task]))])
             points = tsne(found[:, shown].reshape(-1, found.shape[-1]), 3).reshape(2, len(shown), 3)
             panels.append((entry.name, points, kinds[shown]))
@@ -151,8 +150,9 @@ def pairs(build: Path, entries: Sequence[Entry], seed: int, task: str, paper: st
         yield Picture(f"{paper}-pairs-{task}", f"{title}: {TASKS[task].title} dev pairs by t-SNE, {names}", figure)
 
 
-def embeddings(build: Path, entry: Entry, seed: int, task: str) -> np.ndarray | None:
-    """[sentences, rows, width] of a task's first dev rows; None where the run has left none."""
+def embeddings(build: Path, entry: Entry, task: str) -> np.ndarray | None:
+    """[sentences, rows, width] of a task's first dev rows by the first seed; None where the run has left none."""
+    seed = entry.seeds[0]
     file = entry.directory(build, seed) / "embeddings.safetensors"
     try:
         found = load_file(file).get(task) if file.is_file() else None
@@ -161,9 +161,9 @@ def embeddings(build: Path, entry: Entry, seed: int, task: str) -> np.ndarray | 
     return None if found is None else found.astype(np.float32)
 
 
-def truth(build: Path, entry: Entry, seed: int, task: str, rows: int) -> np.ndarray:
+def truth(build: Path, entry: Entry, task: str, rows: int) -> np.ndarray:
     """Labels [rows] of a task's first dev rows."""
-    file = predictions.path(entry.directory(build, seed), task, "dev")
+    file = predictions.path(entry.directory(build, entry.seeds[0]), task, "dev")
     return files.read_parquet(file, ["label"])["label"].to_numpy()[:rows]
 
 

@@ -6,7 +6,18 @@ import pandas as pd
 
 from mtbert import files
 from mtbert.reporting import catalog as catalogs
-from mtbert.reporting import curves, markdown, page, pictures, published, results, submissions, tables, terminal
+from mtbert.reporting import (
+    curves,
+    leakage,
+    markdown,
+    page,
+    pictures,
+    published,
+    results,
+    submissions,
+    tables,
+    terminal,
+)
 
 
 def write(build: Path, directory: Path, submitted: Path) -> str:
@@ -23,7 +34,7 @@ def write(build: Path, directory: Path, submitted: Path) -> str:
     Raises:
         SettingsError: no catalog. DataError: a result is missing; the message names the command that makes it.
     """
-    plan = catalogs.read(build / "plan" / "catalog.yaml")
+    plan = catalogs.there(catalogs.read(build / "plan" / "catalog.yaml"), build)
     found = tables.compare(published.load(), plan, results.scores(build, plan), results.weights(build, plan))
     submissions.write(build, plan, submitted)
     with files.new_directory(directory) as partial:
@@ -34,7 +45,9 @@ def write(build: Path, directory: Path, submitted: Path) -> str:
         curves.losses(build, plan).to_csv(partial / "curves.csv", index=False, lineterminator="\n")
         files.write_json(partial / "summary.json", results.summary(build, plan))
         made = pictures.write(build, plan, partial / "pictures")
-        files.write_text(partial / "README.md", page.render(build, plan, found, runs, made))
+        seen = leakage.scores(build, plan)
+        seen.to_csv(partial / "leakage.csv", index=False, lineterminator="\n", float_format="%.6f")
+        files.write_text(partial / "README.md", page.render(build, plan, found, runs, made, seen))
     return in_short(found, plan, directory)
 
 

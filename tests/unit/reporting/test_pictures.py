@@ -12,7 +12,7 @@ from mtbert.reporting import pictures
 from mtbert.reporting.catalog import Catalog, Entry
 from mtbert.tasks import TASKS
 
-MINE = Entry("mine", "own", "mine", ("sst", "sts"), True)
+MINE = Entry("mine", "own", "mine", ("sst", "sts"), True, seeds=(1,))
 HISTORY = "phase,step,name,value\n1,1,loss/sst,1.5\n1,2,loss/sst,1.25\n1,1,loss/sts,4.0\n1,2,loss/sts,3.0\n"
 
 
@@ -37,7 +37,7 @@ def build(tmp_path: Path) -> Path:
 
 
 def test_every_picture_is_written_once_and_named(build: Path, tmp_path: Path):
-    plan = Catalog("sample", (1,), "last", "tiny", "", "", (MINE,))
+    plan = Catalog("sample", (1,), "last", "whole", "tiny", "", "", (MINE,))
     made = pictures.write(build, plan, tmp_path / "pictures")
     names = ["own-loss-sst", "own-loss-sts", "own-sentiment", "own-pairs-sts", "labels"]
     assert [picture.name for picture in made] == names
@@ -46,7 +46,7 @@ def test_every_picture_is_written_once_and_named(build: Path, tmp_path: Path):
 
 
 def test_the_loss_of_a_task_is_a_line_for_each_variant(build: Path):
-    sst, _ = pictures.losses(build, [MINE], [1], "own", "Mine")
+    sst, _ = pictures.losses(build, [MINE], "own", "Mine")
     (line,) = sst.figure.axes[0].lines
     assert (line.get_label(), line.get_xydata().tolist()) == ("mine", [[1.0, 1.5], [2.0, 1.25]])
 
@@ -58,7 +58,7 @@ def test_labels_are_shares_of_each_set(build: Path):
 
 def test_pairs_alike_and_pairs_unlike_and_none_between(build: Path):
     assert pictures.kind_of(np.array([5.0, 0.5, 2.5, 4.0]), "sts").tolist() == [0, 1, -1, 0]
-    (picture,) = pictures.pairs(build, [MINE], 1, "sts", "own", "Mine")
+    (picture,) = pictures.pairs(build, [MINE], "sts", "own", "Mine")
     colours = [line.get_color() for line in picture.figure.axes[0].lines]
     assert colours == ["tab:blue", "tab:blue", "tab:orange"]
 
@@ -66,7 +66,7 @@ def test_pairs_alike_and_pairs_unlike_and_none_between(build: Path):
 def test_sentences_in_one_sequence_make_no_picture_of_pairs(build: Path):
     file = build / "runs/mine/1/embeddings.safetensors"
     save_file({"sts": np.zeros((1, 4, 6), dtype=np.float16)}, file)
-    assert list(pictures.pairs(build, [MINE], 1, "sts", "own", "Mine")) == []
+    assert list(pictures.pairs(build, [MINE], "sts", "own", "Mine")) == []
 
 
 def test_the_same_embeddings_give_the_same_picture():
@@ -77,4 +77,4 @@ def test_the_same_embeddings_give_the_same_picture():
 
 def test_a_run_without_embeddings_is_left_out(build: Path):
     (build / "runs/mine/1/embeddings.safetensors").unlink()
-    assert list(pictures.sentiment(build, [MINE], 1, "own", "Mine")) == []
+    assert list(pictures.sentiment(build, [MINE], "own", "Mine")) == []

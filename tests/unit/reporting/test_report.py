@@ -1,5 +1,6 @@
 """The whole report from a synthetic build directory."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -91,15 +92,23 @@ def test_the_same_build_gives_the_same_bytes(make_build: Make) -> None:
     assert contents(out) == before
 
 
-def test_a_missing_run_is_named_with_the_command_that_makes_it(make_build: Make) -> None:
+def test_a_missing_run_is_named_with_the_command_that_makes_it_and_the_rest_is_shown(make_build: Make) -> None:
     build = make_build(seeds=(1, 2))
-    missing = build / "runs" / "bert-sst" / "2" / "metrics.json"
-    missing.unlink()
-    with pytest.raises(DataError) as error:
+    (build / "runs" / "bert-sst" / "2" / "metrics.json").unlink()
+    (build / "ensembles" / "vote" / "1" / "metrics.json").unlink()
+    out, _ = write(build)
+    readme = (out / "README.md").read_text()
+    assert "- `dvc repro train@bert-sst-2`\n- `dvc repro ensemble`\n" in readme
+    runs = pd.read_csv(out / "results.csv").groupby("variant")["seed"].agg(list).to_dict()
+    assert runs == {"bert-qqp": [1, 2], "bert-sst": [1], "bert-sts": [1, 2], "pals": [1, 2], "vote": [2]}
+
+
+def test_nothing_that_ran_is_no_report(make_build: Make) -> None:
+    build = make_build()
+    shutil.rmtree(build / "runs")
+    shutil.rmtree(build / "ensembles")
+    with pytest.raises(DataError, match=r"no results below .*; `dvc repro` makes those that params.yaml asks for"):
         write(build)
-    assert str(error.value) == (
-        f"no results of bert-sst with seed 2: {missing} is missing; `dvc repro train@bert-sst-2` makes it"
-    )
 
 
 def test_leftovers_of_unlisted_variants_and_seeds_do_not_count(make_build: Make) -> None:
