@@ -5,6 +5,7 @@ either order); `shared`, those too of which any one sentence occurs in train; `p
 training row of SNLI or MNLI, from which sentence encoders learn.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -53,17 +54,17 @@ def _of_task(build: Path, catalog: Catalog, task: str, leaked: pd.DataFrame) -> 
         for entry in catalog.selected
         if task in entry.tasks
         for name in WITHOUT
-        if (found := _of_entry(build, entry, task, leaked[name])) is not None
+        if (found := _of_entry(build, entry, task, leaked[name].to_dict())) is not None
     ]
 
 
-def _of_entry(build: Path, entry: Entry, task: str, leaked: pd.Series) -> list[float] | None:
+def _of_entry(build: Path, entry: Entry, task: str, leaked: Mapping[str, bool]) -> list[float] | None:
     """Rows, rows left out, score, score without and their difference, means over seeds; None for none left out."""
     score, pairs = metrics.SCORES[TASKS[task].metric], []
     for seed in entry.seeds:
         table = predictions.read(predictions.path(entry.directory(build, seed), task, "dev"))
         table = table.loc[table["scored"]]
-        out = leaked.reindex(table["id"], fill_value=False).to_numpy()
+        out = np.array([leaked.get(row, False) for row in table["id"]])
         if not out.any() or out.all():
             return None
         label, guess = table["label"].to_numpy(), table["prediction"].to_numpy()
@@ -77,20 +78,20 @@ def render(table: pd.DataFrame) -> str:
     if table.empty:
         return ""
     lines = []
-    for (task, without), group in table.groupby(["task", "without"], sort=False):
-        most = group.loc[group["change"].abs().idxmax()]
+    for task, without in dict.fromkeys(zip(table["task"], table["without"], strict=True)):
+        group = table.loc[(table["task"] == task) & (table["without"] == without)]
+        most = group.iloc[group["change"].abs().argmax()]
         lines.append(
             {
-                "task": TASKS[str(task)].title,
-                "without": WITHOUT[str(without)],
+                "task": TASKS[task].title,
+                "without": WITHOUT[without],
                 "rows": f"{most['left_out']:,} of {most['rows']:,}",
-                "mean change": markdown.number(group["change"].mean(), "+"),
-                "largest": f"{markdown.number(most['change'], '+')} ({most['variant']})",
+                "mean change": markdown.number(float(group["change"].mean()), "+"),
+                "largest": f"{markdown.number(float(most['change']), '+')} ({most['variant']})",
             }
         )
-    grid = pd.DataFrame(lines).to_markdown(
-        index=False, disable_numparse=True, colalign=("left", "left", *["right"] * 3)
-    )
+    sides = ("left", "left", *["right"] * 3)
+    grid = pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=sides)
     return (
         "## Leakage\n\nDev scores without the rows that a model may have seen before, against those in the tables, over "
         f"all variants. Each variant: [leakage.csv](leakage.csv).\n\n{grid}"

@@ -8,6 +8,7 @@ import pytest
 from mtbert import predictions
 from mtbert.reporting import leakage
 from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.markdown import MINUS
 from mtbert.tasks import TASKS
 
 QQP = TASKS["qqp"]
@@ -63,7 +64,7 @@ def test_in_short_the_mean_and_the_largest_change(build: Path):
         [cell.strip() for cell in line.strip("|").split("|")] for line in said.splitlines() if line.startswith("|")
     ]
     assert lines[2:] == [
-        ["Quora pairs", "rows that are in train", "1 of 4", "−0.083", "−0.083 (mine)"],
-        ["Quora pairs", "rows that share a sentence with train", "2 of 4", "−0.250", "−0.250 (mine)"],
-        ["Quora pairs", "rows that are in SNLI or MNLI", "1 of 4", "+0.250", "+0.250 (mine)"],
+        ["QQP", "rows that are in train", "1 of 4", f"{MINUS}0.083", f"{MINUS}0.083 (mine)"],
+        ["QQP", "rows that share a sentence with train", "2 of 4", f"{MINUS}0.250", f"{MINUS}0.250 (mine)"],
+        ["QQP", "rows that are in SNLI or MNLI", "1 of 4", "+0.250", "+0.250 (mine)"],
     ]
