@@ -92,7 +92,5 @@ def render(table: pd.DataFrame) -> str:
         )
     sides = ("left", "left", *["right"] * 3)
     grid = pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=sides)
-    return (
-        "## Leakage\n\nDev scores without the rows that a model may have seen before, against those in the tables, over "
-        f"all variants. Each variant: [leakage.csv](leakage.csv).\n\n{grid}"
-    )
+    said = "Dev scores without the rows that a model may have seen before, less those in the tables, over all variants."
+    return f"## Leakage\n\n{said} Each variant: [leakage.csv](leakage.csv).\n\n{grid}"

@@ -26,7 +26,8 @@ def contents(directory: Path) -> dict[str, bytes]:
 def test_what_is_written(make_build: Make) -> None:
     out, shown = write(make_build())
     assert sorted(contents(out)) == [
-        "README.md", "curves.csv", "leakage.csv", *(f"pictures/pals-for-pals-loss-{task}.png" for task in ("qqp", "sst", "sts")),
+        "README.md", "curves.csv", "leakage.csv",
+        *(f"pictures/pals-for-pals-loss-{task}.png" for task in ("qqp", "sst", "sts")),
         "results.csv", "runs.csv", "summary.json",
         "tables/pals-for-pals-table-1.csv", "tables/pals-for-pals-table-1.md",
         "tables/pals-for-pals-table-2.csv", "tables/pals-for-pals-table-2.md",
