@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from mtbert import files, metrics, predictions
-from mtbert.errors import DataError, SettingsError
+from mtbert.errors import DataError
 from mtbert.tasks import TASKS, Split, Task
 
 VOTED_SPLITS: tuple[Split, ...] = ("dev", "test")
@@ -89,9 +89,7 @@ def vote_all(catalog: Path, runs: Path, directory: Path) -> list[str]:
     Raises:
         SettingsError: there is no catalog. DataError: as `ensemble`.
     """
-    if not catalog.is_file():
-        raise SettingsError(f"{catalog} is missing; `dvc repro plan` makes it")
-    plan, said = files.read_yaml(catalog), []
+    plan, said = files.read_plan(catalog, "ensembles", "seeds"), []
     with files.new_directory(directory) as partial:
         for name, entry in plan["ensembles"].items():
             for seed in plan["seeds"] if entry["selected"] else []:

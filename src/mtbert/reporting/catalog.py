@@ -85,9 +85,7 @@ class Catalog:
 
 def read(file: Path) -> Catalog:
     """Read build/plan/catalog.yaml; SettingsError where it is missing or lacks a key."""
-    if not file.is_file():
-        raise SettingsError(f"{file} is missing; `dvc repro plan` makes it")
-    content = files.read_yaml(file)
+    content = files.read_plan(file, "variants")
     try:
         return _typed(content)
     except KeyError as error:
