@@ -11,6 +11,9 @@ from mtbert import errors
 
 if __name__ == "__main__":
     with errors.shown_plainly():
+        if len(sys.argv) not in (3, 4) or not sys.argv[2].isdecimal():
+            came = " ".join(sys.argv[1:]) or "nothing"
+            raise errors.SettingsError(f"came {came}; allowed: VARIANT SEED [BUILD], such as pals 1")
         from mtbert import assembly, inputs
         from mtbert.data.batches import Share
         from mtbert.training import run

@@ -52,3 +52,12 @@ def test_a_variant_that_was_not_planned_is_told_with_what_plans_it(monkeypatch: 
     files.write_yaml(tmp_path / f"{PLAN}/catalog.yaml", {"variants": {"pals": {"selected": True}}})
     message = told(monkeypatch, tmp_path, "init", "build", "build/init")
     assert message == f"error: {PLAN}/pals.yaml is missing; `dvc repro plan` makes it for what params.yaml lists"
+
+
+@pytest.mark.parametrize("arguments", [[], ["pals"], ["pals", "one"], ["pals", "-1"], ["pals", "1", "build", "more"]])
+def test_a_training_without_its_variant_and_seed_says_what_it_takes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str]
+):
+    came = " ".join(arguments) or "nothing"
+    message = f"error: came {came}; allowed: VARIANT SEED [BUILD], such as pals 1"
+    assert told(monkeypatch, tmp_path, "train", *arguments) == message
