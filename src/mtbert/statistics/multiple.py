@@ -1,0 +1,10 @@
+"""Several comparisons made at once."""
+
+from collections.abc import Sequence
+
+from statsmodels.stats.multitest import multipletests
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's (1979) step-down correction: the chance of one wrong rejection or more among all stays below the level."""
+    return multipletests(p_values, method="holm")[1].tolist() if len(p_values) else []
