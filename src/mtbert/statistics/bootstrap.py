@@ -52,7 +52,8 @@ def resamples(
     found, of_row = np.unique(clusters, return_inverse=True)
     count = min(len(found), units)
     of_cluster = generator.permutation(len(found)) % count
-    weights = generator.multinomial(count, np.full(count, 1 / count), size=draws)
+    drawn = generator.integers(count, size=(draws, count)) + count * np.arange(draws)[:, None]
+    weights = np.bincount(drawn.ravel(), minlength=draws * count).reshape(draws, count)
     return Resamples(weights.astype(np.float32), of_cluster[of_row])
 
 

@@ -1,5 +1,7 @@
 """Two models on the same rows: exact McNemar."""
 
+from typing import Any
+
 import numpy as np
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar as _mcnemar
@@ -18,7 +20,8 @@ def mcnemar(ours: np.ndarray, other: np.ndarray) -> float:
     """
     ours, other = np.asarray(ours, dtype=bool), np.asarray(other, dtype=bool)
     table = [[int(np.sum(a & b)) for b in (other, ~other)] for a in (ours, ~ours)]
-    return float(_mcnemar(table, exact=True).pvalue)
+    found: Any = _mcnemar(table, exact=True)
+    return float(found.pvalue)
 
 
 def mcnemar_level(discordant: int) -> float:

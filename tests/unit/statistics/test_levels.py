@@ -77,7 +77,7 @@ def test_the_overall_score_keeps_its_level_too() -> None:
 @pytest.mark.parametrize("clusters", [EACH, IN_PAIRS], ids=["rows", "pairs"])
 def test_the_paired_bootstrap_keeps_its_level(clusters: np.ndarray) -> None:
     random = np.random.default_rng(4)
-    drawn = bootstrap.resamples(clusters, random, DRAWS)
+    drawn = bootstrap.resamples(clusters, random, draws=4_000)
     easy, gold = ease(random, 1, clusters=clusters), random.normal(size=(ROWS, RUNS))
     for _, draws in (accuracy(easy, drawn), pearson(easy, gold, drawn)):
         assert TIMID <= rejected(bootstrap.p_value(draws)) <= BOLD

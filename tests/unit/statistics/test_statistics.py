@@ -80,7 +80,7 @@ def test_ten_thousand_resamples_of_twenty_thousand_rows_take_about_a_second() ->
     correct = random().random((20_000, 2)) < 0.8
     began = time.process_time()
     bootstrap.accuracies(correct, bootstrap.resamples(np.arange(20_000), random(), draws=10_000))
-    assert time.process_time() - began < 3  # 0.85 s, measured; the machine may be slower or busy
+    assert time.process_time() - began < 3  # 0.2 s, measured; the machine may be slower or busy
 
 
 def test_where_examples_do_not_matter_the_hierarchical_bootstrap_is_the_t_test() -> None:
