@@ -1,9 +1,11 @@
 """One row of a table against another: difference, interval, and the p of every test that applies."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from mtbert import seeding
 from mtbert.reporting.claims import Comparison
@@ -37,6 +39,29 @@ def compare(evidence: Evidence, ours: Sequence[str], other: Sequence[str], metri
         tuple(ours), tuple(other), metric, float(differences.mean()), float(low), float(high), p, p, len(shared),
         evidence.examples(metric), detectable, tests,
     )  # fmt: skip
+
+
+def compare_rows(
+    evidence: Evidence, ours: Sequence[str], other: Sequence[str], metrics: Sequence[str]
+) -> Comparison | None:
+    """The same on the first of these metrics that both sides have."""
+    tried = (compare(evidence, ours, other, metric) for metric in metrics)
+    return next((found for found in tried if found is not None), None)
+
+
+def line(found: Comparison | None) -> dict[str, Any]:
+    """A comparison as a line of a CSV file: its values, and each test with its p; empty for none."""
+    if found is None:
+        return {}
+    sides = {"ours": " ".join(found.ours), "other": " ".join(found.other)}
+    return {**vars(found), **sides, "tests": "; ".join(f"{test}: {p:.4g}" for test, p in found.tests.items())}
+
+
+def frame(found: Mapping[tuple[str, str], Comparison]) -> pd.DataFrame:
+    """One line a comparison of a row with its table's baseline, by table and row; each test's p is a column."""
+    lines = [{"table": table, "row": row, **line(one), **one.tests} for (table, row), one in found.items()]
+    columns = ["table", "row", *Comparison.__dataclass_fields__]
+    return pd.DataFrame(lines, columns=None if lines else columns).drop(columns="tests")
 
 
 def corrected(found: Sequence[Comparison]) -> list[Comparison]:

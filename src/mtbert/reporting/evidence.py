@@ -56,7 +56,7 @@ class Evidence:
         self.on_train = {
             (entry.name, seed): score
             for entry in catalog.selected
-            for seed in catalog.seeds
+            for seed in entry.seeds
             if (score := _on_train(entry.directory(build, seed))) is not None
         }
 
@@ -120,7 +120,7 @@ def _task(build: Path, catalog: Catalog, task: str) -> TaskScores | None:
     tables = {
         (entry.name, seed): files.read_parquet(file, USED)
         for entry in catalog.selected
-        for seed in catalog.seeds
+        for seed in entry.seeds
         if task in entry.tasks and (file := _predictions(build, entry, seed, task)).is_file()
     }
     tables = {run: table for run, table in tables.items() if not np.isnan(table["label"].to_numpy(float)).all()}

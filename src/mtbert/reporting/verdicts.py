@@ -18,6 +18,7 @@ HOLDS: Answer = "holds"
 FAILS: Answer = "does not hold"
 OPEN: Answer = "cannot be told from these runs"
 NOT_RUN: Answer = "not run"
+NAMED = 4  # variants in a sentence
 Key = tuple[tuple[str, ...], tuple[str, ...], str]
 
 
@@ -69,37 +70,50 @@ def _why(
     evidence: Evidence,
 ) -> str:  # fmt: skip
     """A sentence or a few, for people."""
-    counts = {said: sum(answers[at] == said for at in deciding) for said in (HOLDS, FAILS, OPEN)}
-    number = len(deciding)
-    said = []
+    return " ".join(
+        [
+            *_counted(overall, [answers[at] for at in deciding]),
+            *(_doubts([found[at] for at in deciding if answers[at] == OPEN]) if overall == OPEN else []),
+            *_missing(evidence, [part for part, said in zip(claim.parts, answers, strict=True) if said == NOT_RUN]),
+            *_besides(
+                [part for part, one in zip(claim.parts, found, strict=True) if part.confounded and one is not None]
+            ),
+        ]
+    )
+
+
+def _counted(overall: Answer, said: list[Answer]) -> list[str]:
+    number = len(said)
     if overall == HOLDS:
-        said.append("Its comparison holds." if number == 1 else f"All {number} comparisons hold.")
+        return ["Its comparison holds." if number == 1 else f"All {number} comparisons hold."]
     if overall == FAILS:
-        said.append("Its comparison does not hold." if number == 1 else f"{counts[FAILS]} of {number} do not hold.")
-    if overall == OPEN and number > 1:
-        said.append(f"{counts[HOLDS]} of {number} comparisons hold, none is refuted.")
-    open_ones = [found[at] for at in deciding if answers[at] == OPEN]
-    if overall == OPEN and any(one is not None and one.seeds == 1 for one in open_ones):
-        said.append("One seed each: the noise of training is not seen.")
-    wide = [one.detectable for one in open_ones if one is not None and one.seeds > 1]
-    if overall == OPEN and wide:
-        said.append(f"These runs would have found a difference of {max(wide):.3f}.")
-    missing = _missing(claim, [at for at in deciding if answers[at] == NOT_RUN], evidence)
-    if missing and overall in (OPEN, NOT_RUN):
-        said.append(f"Not run: {', '.join(missing)}.")
-    confounded = [part for part in claim.parts if part.confounded]
-    if confounded:
-        also = ", ".join(dict.fromkeys(name for part in confounded for name in part.confounded.split(", ")))
-        said.append(f"Not counted, as the two differ in {also} besides: {len(confounded)}.")
-    return " ".join(said)
+        return ["Its comparison does not hold." if number == 1 else f"{said.count(FAILS)} of {number} do not hold."]
+    return (
+        [f"{said.count(HOLDS)} of {number} comparisons hold, none is refuted."]
+        if overall == OPEN and number > 1
+        else []
+    )
 
 
-def _missing(claim: Claim, parts: list[int], evidence: Evidence) -> list[str]:
-    """The variants of these parts that have no scores; those that have, but no seed together, as pairs."""
+def _doubts(found: list[Comparison | None]) -> list[str]:
+    """Why what was run does not tell."""
+    run = [one for one in found if one is not None]
+    wide = [one.detectable for one in run if one.seeds > 1]
+    single = ["One seed each: the noise of training is not seen."] if len(wide) < len(run) else []
+    return single + ([f"These runs would have found a difference of {max(wide):.3f}."] if wide else [])
+
+
+def _missing(evidence: Evidence, parts: list[Part]) -> list[str]:
+    """The variants of parts that were not run; where both sides were, that they share no seed."""
     names: list[str] = []
-    for part in (claim.parts[at] for at in parts):
-        for side in (part.ours, part.other):
-            names += side if not evidence.seeds(side, part.metric) else []
-        if all(evidence.seeds(side, part.metric) for side in (part.ours, part.other)):
-            names.append(f"{' '.join(part.ours)} and {' '.join(part.other)} with the same seed")
-    return list(dict.fromkeys(names))
+    for part in parts:
+        absent = [name for side in (part.ours, part.other) if not evidence.seeds(side, part.metric) for name in side]
+        names += absent or [f"{' '.join(part.ours)} and {' '.join(part.other)} with the same seed"]
+    names = list(dict.fromkeys(names))
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return [f"Not run: {', '.join(names[:NAMED])}{more}."] if names else []
+
+
+def _besides(parts: list[Part]) -> list[str]:
+    names = ", ".join(dict.fromkeys(name for part in parts for name in part.confounded.split(", ")))
+    return [f"Shown but not counted, as they differ in {names} besides: {len(parts)}."] if parts else []
