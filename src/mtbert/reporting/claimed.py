@@ -11,7 +11,7 @@ from mtbert.reporting.published import TITLES
 
 HEADINGS = {**markdown.HEADINGS, OVERFITTING: "overfitting (train - dev)"}
 ABOUT = (
-    "Each claim as comparisons of variants. *Ours* is the mean difference over seeds with its 95 % interval, p is of no "
+    "Each claim as comparisons of variants. *Ours* is the mean difference over seeds with its 95 % interval, p of no "
     "difference, corrected by Holm over the paper's claims. *Higher* and *lower* hold where the interval lies on that "
     "side of 0 and p < 0.05, and do not where the interval excludes every difference that matters; *close* holds where "
     "the interval lies within what matters. Parts in brackets differ in more than the claim says and do not count. "

@@ -113,7 +113,7 @@ def _lines(name: str, row: Row, table: Table) -> list[dict[str, str]]:
 def _p(row: Row, table: Table) -> str:
     """The corrected p, with its metric where that is no overall."""
     if row.against is None:
-        return "baseline" if row.variants == table.baseline else DASH
+        return "baseline" if set(row.variants) == set(table.baseline) else DASH
     metric = row.against.metric
     return p_value(row.against.corrected) + ("" if metric in OVERALLS else f" ({HEADINGS[metric]})")
 

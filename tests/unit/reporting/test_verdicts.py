@@ -12,7 +12,7 @@ from scipy import stats
 
 from mtbert import files, predictions
 from mtbert.errors import DataError
-from mtbert.reporting import claimed, comparisons, published, results, tables, verdicts
+from mtbert.reporting import claimed, comparisons, markdown, published, results, tables, verdicts
 from mtbert.reporting.catalog import Catalog, Entry
 from mtbert.reporting.claims import Claim, Claims, Comparison, Part
 from mtbert.reporting.evidence import Evidence
@@ -79,6 +79,15 @@ def test_several_seeds_are_compared_over_seeds(tmp_path: Path) -> None:
     assert sorted(found.tests)[:3] == ["McNemar, seed 1", "McNemar, seed 2", "McNemar, seed 3"]
 
 
+def test_each_seed_has_its_own_tests(tmp_path: Path) -> None:
+    found = comparisons.compare(evidence(tmp_path, {"a": [202, 230], "b": [200, 200]}), ["a"], ["b"], "sst")
+    assert found is not None
+    assert (found.tests["McNemar, seed 1"], found.tests["McNemar, seed 2"]) == (0.5, pytest.approx(2 / 2**30))
+    # the two rows that differ are in no resample in one of e^2
+    assert found.tests["bootstrap, seed 1"] == pytest.approx(np.exp(-2), abs=0.01)
+    assert found.tests["bootstrap, seed 2"] < 0.001
+
+
 def test_the_same_runs_give_the_same_numbers(tmp_path: Path) -> None:
     right = {"a": [210, 230, 220], "b": [200, 202, 198]}
     one, two = (comparisons.compare(evidence(tmp_path, right), ["a"], ["b"], "sst") for _ in range(2))
@@ -109,11 +118,10 @@ def test_predictions_of_other_rows_are_refused(tmp_path: Path) -> None:
 
 
 def test_overall_scores_are_means_of_tasks_and_overfitting_is_train_less_dev(tmp_path: Path) -> None:
-    random = np.random.default_rng(1)
-    gold = random.random(ROWS)
+    gold = np.arange(ROWS) / ROWS
     for name, extra in (("a", 0), ("b", 40)):
         write(tmp_path, name, 1, {"sst": 200 + extra, "qqp": 300})
-        table = pd.DataFrame({"id": [f"r{n}" for n in range(ROWS)], "label": gold, "prediction": gold, "scored": True})
+        table = pd.DataFrame({"id": [f"r{n}" for n in range(ROWS)], "label": gold, "prediction": -gold, "scored": True})
         place = tmp_path / "runs" / name / "1"
         predictions.write(predictions.path(place, "sts", "dev"), table, TASKS["sts"])
         files.write_json(place / "metrics.json", {"train": {"overall_normalised": 0.9 + extra / 1000}})
@@ -123,8 +131,8 @@ def test_overall_scores_are_means_of_tasks_and_overfitting_is_train_less_dev(tmp
         for metric in ("sts", "overall_raw", "overall_normalised", "overfitting")
     }
     assert values == {
-        "sts": [pytest.approx(1)], "overall_raw": [pytest.approx(0.75)], "overall_normalised": [pytest.approx(0.75)],
-        "overfitting": [pytest.approx(0.15)],
+        "sts": [pytest.approx(-1)], "overall_raw": [pytest.approx(0.25 / 3)],
+        "overall_normalised": [pytest.approx(1.25 / 3)], "overfitting": [pytest.approx(0.9 - 1.25 / 3)],
     }  # fmt: skip
     found = comparisons.compare(runs, ["b"], ["a"], "overfitting")
     assert found is not None
@@ -232,5 +240,7 @@ def test_rows_are_tested_against_their_tables_baseline(tmp_path: Path) -> None:
     assert shown == [(3, 0.0), None, (3, 1.0)]
     assert list(tables.compared([table])) == [("slapbert-table-2", "a"), ("slapbert-table-2", "c")]
     assert list(comparisons.frame(tables.compared([table]))["sign flip"]) == [0.25, 1.0]
+    column = [line.split("|")[-2].strip() for line in markdown.grid(table).splitlines()[2:]]
+    assert [cell for cell in column if cell] == ["< 0.001 (SST-5)", "baseline", "1.000 (SST-5)"]
     (plain,) = tables.against(made, runs, {})
     assert (plain.baseline, plain.rows) == ((), made[0].rows)

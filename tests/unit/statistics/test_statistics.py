@@ -105,6 +105,7 @@ def test_what_examples_change_for_single_seeds_counts_once() -> None:
     found = seeds.hierarchical(differences, draws, random())
     assert found.of_seeds == pytest.approx(0.01**2 / 3)
     assert found.of_examples == pytest.approx(0, abs=2e-6)
+    assert found.high == pytest.approx(float(stats.t.isf(0.025, 2)) * 0.01 / np.sqrt(3), rel=0.02)
 
 
 def test_detectable() -> None:
