@@ -7,8 +7,9 @@ from typing import Any
 import pandas as pd
 
 from mtbert import files
-from mtbert.reporting import leakage, markdown
+from mtbert.reporting import claimed, leakage, markdown
 from mtbert.reporting.catalog import Catalog
+from mtbert.reporting.claims import Verdict
 from mtbert.reporting.pictures import Picture
 from mtbert.reporting.tables import Table
 from mtbert.tasks import SPLITS, TASKS
@@ -28,11 +29,18 @@ def render(
     runs: list[dict[str, Any]],
     made: Sequence[Picture],
     seen: pd.DataFrame,
+    judged: Sequence[Verdict],
 ) -> str:
-    """The page in Markdown; `runs`, `made` and `seen` come from `results.runs`, `pictures.write`, `leakage.scores`."""
+    """The page in Markdown.
+
+    Args:
+        build, catalog, tables: what is reported.
+        runs, made, seen, judged: from `results.runs`, `pictures.write`, `leakage.scores` and `verdicts.judge`.
+    """
     sections = [
         f"# Results: profile `{catalog.profile}`",
         f"{again(catalog)}\n\n{FILES}",
+        claimed.render(judged),
         *(
             f"{markdown.render(table, catalog)}\nAs numbers: [{table.name}.csv](tables/{table.name}.csv)."
             for table in tables

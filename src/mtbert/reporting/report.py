@@ -7,6 +7,9 @@ import pandas as pd
 from mtbert import files
 from mtbert.reporting import catalog as catalogs
 from mtbert.reporting import (
+    claimed,
+    claims,
+    comparisons,
     curves,
     leakage,
     markdown,
@@ -17,7 +20,9 @@ from mtbert.reporting import (
     submissions,
     tables,
     terminal,
+    verdicts,
 )
+from mtbert.reporting.evidence import Evidence
 
 
 def write(build: Path, directory: Path, submitted: Path) -> str:
@@ -36,9 +41,14 @@ def write(build: Path, directory: Path, submitted: Path) -> str:
     """
     plan = catalogs.there(catalogs.read(build / "plan" / "catalog.yaml"), build)
     found = tables.compare(published.load(), plan, results.scores(build, plan), results.weights(build, plan))
+    evidence, every = Evidence(build, plan), claims.load()
+    found = tables.against(found, evidence, every.baselines)
+    judged = verdicts.judge(evidence, every.claims)
     submissions.write(build, plan, submitted)
     with files.new_directory(directory) as partial:
         _write_tables(partial / "tables", plan, found)
+        _write_numbers(partial / "claims.csv", claimed.frame(judged))
+        _write_numbers(partial / "comparisons.csv", comparisons.frame(tables.compared(found)))
         runs = results.runs(build, plan)
         pd.DataFrame(runs).to_csv(partial / "runs.csv", index=False, lineterminator="\n")
         results.wide(build, plan).to_csv(partial / "results.csv", index=False, lineterminator="\n", float_format="%.6f")
@@ -47,7 +57,7 @@ def write(build: Path, directory: Path, submitted: Path) -> str:
         made = pictures.write(build, plan, partial / "pictures")
         seen = leakage.scores(build, plan)
         seen.to_csv(partial / "leakage.csv", index=False, lineterminator="\n", float_format="%.6f")
-        files.write_text(partial / "README.md", page.render(build, plan, found, runs, made, seen))
+        files.write_text(partial / "README.md", page.render(build, plan, found, runs, made, seen, judged))
     return in_short(found, plan, directory)
 
 
@@ -55,7 +65,11 @@ def _write_tables(directory: Path, plan: catalogs.Catalog, found: list[tables.Ta
     directory.mkdir()
     for table in found:
         files.write_text(directory / f"{table.name}.md", markdown.render(table, plan))
-        table.tidy().to_csv(directory / f"{table.name}.csv", index=False, lineterminator="\n", float_format="%.6g")
+        _write_numbers(directory / f"{table.name}.csv", table.tidy())
+
+
+def _write_numbers(file: Path, table: pd.DataFrame) -> None:
+    table.to_csv(file, index=False, lineterminator="\n", float_format="%.6g")
 
 
 def in_short(found: list[tables.Table], plan: catalogs.Catalog, directory: Path) -> str:

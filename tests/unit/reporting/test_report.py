@@ -26,7 +26,7 @@ def contents(directory: Path) -> dict[str, bytes]:
 def test_what_is_written(make_build: Make) -> None:
     out, shown = write(make_build())
     assert sorted(contents(out)) == [
-        "README.md", "curves.csv", "leakage.csv",
+        "README.md", "claims.csv", "comparisons.csv", "curves.csv", "leakage.csv",
         *(f"pictures/pals-for-pals-loss-{task}.png" for task in ("qqp", "sst", "sts")),
         "results.csv", "runs.csv", "summary.json",
         "tables/pals-for-pals-table-1.csv", "tables/pals-for-pals-table-1.md",
@@ -61,9 +61,9 @@ def test_tidy_csv_of_a_table(make_build: Make) -> None:
     table = pd.read_csv(out / "tables" / "pals-for-pals-table-1.csv")
     assert len(table) == 7 * 5
     assert table.query("row == 'Original PALs' and metric == 'sst'").to_csv(index=False) == (
-        "paper,table,row,split,metric,published,ours,difference,std,seeds,status,variants,encoder,added,trained,"
+        "paper,table,row,split,metric,published,ours,difference,std,low,high,seeds,status,variants,encoder,added,trained,"
         "times_bert,printed_scale,note\n"
-        "pals-for-pals,1,Original PALs,dev,sst,0.509,0.4,-0.109,,1,run,pals,1000000.0,250000.0,1250000.0,1.25,raw,\n"
+        "pals-for-pals,1,Original PALs,dev,sst,0.509,0.4,-0.109,,,,1,run,pals,1000000.0,250000.0,1250000.0,1.25,raw,\n"
     )
 
 
