@@ -20,6 +20,7 @@ class Entry:
         paper, row: the published row it answers to; `own` and its name where it answers to none.
         also: further rows of the paper that the same model answers to, such as its test scores' in another table.
         seeds: those that were asked for or, of what `there` gives, those whose results are there.
+        kept: `run.keep` and `run.selection` that the first of them was trained with; known to what `there` gives.
         tasks: tasks it is trained on; of an ensemble, those that all members share.
         selected: whether it was asked for.
         members: names of the variants that vote; empty for a variant.
@@ -33,6 +34,7 @@ class Entry:
     members: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
+    kept: tuple[str, str] | None = None
 
     def answers(self, paper: str, row: str) -> bool:
         """Whether that published row is one of its own."""
@@ -100,11 +102,18 @@ def there(catalog: Catalog, build: Path) -> Catalog:
     entries, missing = [], []
     for entry in catalog.entries:
         found = {seed: (entry.directory(build, seed) / "metrics.json").is_file() for seed in entry.seeds}
-        entries.append(replace(entry, selected=any(found.values()), seeds=tuple(seed for seed in found if found[seed])))
+        seeds = tuple(seed for seed in found if found[seed])
+        entries.append(replace(entry, selected=bool(seeds), seeds=seeds, kept=_kept(entry, build, seeds)))
         missing += [entry.remake(seed) for seed, is_there in found.items() if not is_there]
     if not any(entry.selected for entry in entries):
         raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
     return replace(catalog, entries=tuple(entries), missing=tuple(dict.fromkeys(missing)))
+
+
+def _kept(entry: Entry, build: Path, seeds: tuple[int, ...]) -> tuple[str, str] | None:
+    files_of = [entry.directory(build, seed) / "settings.yaml" for seed in seeds[:1]]
+    run = [files.read_yaml(file)["run"] for file in files_of if file.is_file()]
+    return (run[0]["keep"], run[0]["selection"]) if run else None
 
 
 def _typed(content: dict[str, Any]) -> Catalog:

@@ -152,7 +152,15 @@ def p_value(value: float) -> str:
 def footnotes(table: Table, catalog: Catalog) -> list[str]:
     """Notes on the paper's rows, and where to find the predictions of what the course scores itself."""
     notes = [f"{row.label}, paper: {row.note}." for row in table.rows if row.note]
-    return notes + _withheld(table, catalog)
+    return notes + _otherwise(table, catalog) + _withheld(table, catalog)
+
+
+def _otherwise(table: Table, catalog: Catalog) -> list[str]:
+    """Rows that were trained with another `run.keep` or `run.selection` than what stands above the table."""
+    kept = {entry.name: entry.kept for entry in catalog.selected}
+    ways = {way: [row.label for row in table.rows if way in map(kept.get, row.variants)] for way in KEPT}
+    usual = (catalog.keep, catalog.selection)
+    return [f"{', '.join(rows)}, ours: epoch kept: {KEPT[way]}." for way, rows in ways.items() if rows and way != usual]
 
 
 def _withheld(table: Table, catalog: Catalog) -> list[str]:

@@ -2,6 +2,8 @@
 
 # ruff: noqa: RUF001 (tables hold dashes, minus and multiplication signs)
 
+import dataclasses
+
 import pytest
 
 from mtbert.reporting import markdown, tables, terminal
@@ -148,6 +150,15 @@ def test_markdown_of_a_table() -> None:
         "|              not run |         – |       – |        – |       – |\n"
         "\n"
         "- PALs, paper: a note.\n"
+    )
+
+
+def test_rows_that_kept_another_epoch_than_the_rest_say_so() -> None:
+    other = dataclasses.replace(entry("a"), kept=("best", "half"))
+    plan = catalog(other, entry("b", "Second row"))
+    (table,) = compare(plan, [score(other, "sst", 0.5)])
+    assert markdown.footnotes(table, plan)[-1] == (
+        "PALs, ours: epoch kept: the best on one half of dev; dev scores are of the other half."
     )
 
 
