@@ -6,11 +6,12 @@ from pathlib import Path
 from mtbert import errors, files
 from mtbert.encoder import loading
 from mtbert.encoder.sources import EncoderSettings
+from mtbert.settings import checked
 
 
 def main(plan: Path, data_dir: Path, out: Path) -> None:
     """Read the settings, write the encoder's directory."""
-    loading.fetch(EncoderSettings(**files.read_yaml(plan)), data_dir, out)
+    loading.fetch(checked(EncoderSettings, files.read_plan(plan), plan), data_dir, out)
 
 
 if __name__ == "__main__":

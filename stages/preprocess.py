@@ -9,12 +9,14 @@ from pathlib import Path
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
 from mtbert.errors import shown_plainly
-from mtbert.files import read_yaml
+from mtbert.files import read_plan
+from mtbert.settings import checked
+from mtbert.tasks import Split
 
 
 def main(data_dir: str, encoder_dir: str, out: str, needs: str) -> None:
     """Read, check and tokenize every corpus file below `data_dir` into `out`."""
-    required = {(task, split) for task, split in read_yaml(Path(needs))}
+    required = checked(set[tuple[str, Split]], read_plan(Path(needs)), Path(needs))
     preprocess(Path(data_dir), Path(out), wordpieces(Path(encoder_dir)), required)
 
 

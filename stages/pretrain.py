@@ -7,20 +7,22 @@ from pathlib import Path
 
 from mtbert import errors, files
 from mtbert.encoder.sources import PRETRAININGS
+from mtbert.settings import checked
 
 
 def main(kind: str, plan: Path, build: Path) -> None:
     """Write build/encoders/KIND; just a card that says so where no selected variant starts from it."""
     if kind not in PRETRAININGS:
         raise errors.SettingsError(f"unknown pretraining {kind!r}; known: {', '.join(PRETRAININGS)}")
-    settings = files.read_yaml(plan)
-    if not settings.pop("needed", True):
+    content = files.read_plan(plan, "needed")
+    if not content.pop("needed"):
         with files.new_directory(build / "encoders" / kind) as partial:
             files.write_json(partial / "encoder.json", {"needed": False})
         return
+    settings = checked(PRETRAININGS[kind], content, plan)
     # Everything lies here already: keep the libraries from asking the model hub. They read this when imported.
     os.environ["HF_HUB_OFFLINE"] = "1"
-    importlib.import_module(f"mtbert.encoder.{kind}").pretrain(PRETRAININGS[kind](**settings), build)
+    importlib.import_module(f"mtbert.encoder.{kind}").pretrain(settings, build)
 
 
 if __name__ == "__main__":

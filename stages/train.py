@@ -3,6 +3,7 @@
 Usage: train.py VARIANT SEED [BUILD]
 """
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from mtbert import errors
 
 if __name__ == "__main__":
     with errors.shown_plainly():
+        if len(sys.argv) not in (3, 4) or not sys.argv[2].isdecimal():
+            came = " ".join(sys.argv[1:]) or "nothing"
+            raise errors.SettingsError(f"came {came}; allowed: VARIANT SEED [BUILD], such as pals 1")
         from mtbert import assembly, inputs
         from mtbert.data.batches import Share
         from mtbert.training import run
@@ -24,8 +28,9 @@ if __name__ == "__main__":
         if first:
             print(f"{variant}, seed {seed}: {parts.steps} steps on {', '.join(settings.tasks)}")
         place = Path(variant, str(seed))
-        own = build / "checkpoints" / place / str(Share.here().rank)  # each process keeps its own
-        checkpoints = Checkpoints(own, inputs.identity(build, variant, seed))
-        metrics = run.train(parts, build / "runs" / place, build / "logs" / place, checkpoints)
+        saved = build / "checkpoints" / place
+        own = Checkpoints(saved / str(Share.here().rank), inputs.identity(build, variant, seed))  # of each process
+        metrics = run.train(parts, build / "runs" / place, build / "logs" / place, own)
+        shutil.rmtree(saved, ignore_errors=True)  # of processes that another launch had, too
         if first:
             print("dev: " + ", ".join(f"{name} {score:.3f}" for name, score in metrics["dev"].items()))

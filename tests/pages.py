@@ -9,7 +9,7 @@ import pandas as pd
 from safetensors.numpy import save_file
 
 from mtbert import files, metrics, predictions
-from mtbert.reporting import analysis, catalog, published, results, site, tables
+from mtbert.reporting import analysis, catalog, leakage, published, results, site, tables
 from mtbert.reporting.claims import Answer, Claim, Comparison, Part, Verdict
 from mtbert.tasks import TASKS, Task
 
@@ -31,7 +31,7 @@ def write(build: Path, data_dir: str = "data/sample", seeds: Sequence[int] = (1,
     }
     variants["frozen-bert"] = variants["pals"] | {"row": "Frozen BERT", "selected": False}
     vote = {"paper": PAPER, "row": "PALs ensemble", "members": ["pals", "sbert-pals"], "selected": True}
-    about = {"profile": "sample", "seeds": list(seeds), "keep": "last", "data_dir": data_dir}
+    about = {"profile": "sample", "seeds": list(seeds), "keep": "last", "selection": "whole", "data_dir": data_dir}
     encoder = {"name": "tiny", "note": "An untrained encoder."}
     plan = about | {"encoder": encoder, "variants": variants, "ensembles": {"vote": vote}}
     files.write_yaml(build / "plan/catalog.yaml", plan)
@@ -114,8 +114,8 @@ VERDICTS = [
 
 def page(build: Path, with_sentences: bool = True, verdicts: Sequence[Verdict] = VERDICTS) -> str:
     """The page of a build directory."""
-    plan = catalog.read(build / "plan/catalog.yaml")
+    plan = catalog.there(catalog.read(build / "plan/catalog.yaml"), build)
     scores, weights, runs = results.scores(build, plan), results.weights(build, plan), results.runs(build, plan)
     found = tables.compare(published.load(), plan, scores, weights)
     shown = analysis.of(build, plan, scores, weights, runs)
-    return site.render(build, plan, found, verdicts, runs, shown, with_sentences)
+    return site.render(build, plan, found, verdicts, runs, leakage.scores(build, plan), shown, with_sentences)

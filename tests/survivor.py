@@ -13,20 +13,23 @@ from runs import TASKS_HERE, checkpoints, examples, settings
 from mtbert import assembly
 from mtbert.training import checkpoints as saving
 from mtbert.training import evaluation, losses, run
-from mtbert.training.loop import Trainer
+from mtbert.training.loop import Trainer, mean_of_tasks
 
 FULL = {"name": "interleaved"}
+THREE = [*TASKS_HERE, "cfimdb_as_sst"]  # of two, the order in which gradients are projected does not matter
+PLATEAU = {"name": "reduce_on_plateau", "patience": 0, "threshold": 0.9}  # lowers the rate from the third epoch on
+FALLING = {"epochs": 4, "steps_per_epoch": 4, "schedule": PLATEAU}
 SMART = {"name": "smart", "noise": 1e-2, "step_size": 1e-1, "radius": 1e-1}
-# Every technique with a state of its own; each phase is 2 epochs of 8 steps.
+# Every technique with a state of its own; each phase is 2 epochs of 8 steps unless it says otherwise.
 TECHNIQUES: dict[str, list[dict]] = {
     "plain": [{}],
     "annealed, best epoch": [{"sampler": {"name": "annealed"}, "schedule": {"name": "slanted_triangular"}}],
     "smart": [{"objectives": [SMART]}],
     "simcse": [{"objectives": [{"name": "simcse"}]}],
     "simcse with a linear layer": [{"objectives": [{"name": "simcse_linear"}]}],
-    "pcgrad": [{"sampler": FULL, "gradients": {"name": "pcgrad"}}],
+    "pcgrad": [{"tasks": THREE, "sampler": FULL, "gradients": {"name": "pcgrad"}}],
     "dynamic loss": [{"sampler": FULL, "weighting": {"name": "dynamic"}}],
-    "frozen": [{"trainable": ["adapters", "heads"], "frozen": ["layer_1"], "schedule": {"name": "reduce_on_plateau"}}],
+    "frozen, falling rate": [{"trainable": ["adapters", "heads"], "frozen": ["layer_1"], **FALLING}],
     "masked language model": [{"objectives": [{"name": "masked_language_model"}], "supervised": False}],
     "several phases": [{"epochs": 1}, {"epochs": 1, "objectives": [SMART], "schedule": {"name": "reduce_on_plateau"}}],
 }
@@ -58,12 +61,13 @@ def parts_of(technique: str) -> run.Parts:
         chosen = chosen.model_copy(update={"model": chosen.model.model_copy(update={"adapter": {"name": "none"}})})
     model = assembly.build_model(chosen, small_bert(), 1, ["[MASK]"])
     found = {split: {t: examples(t, count) for t in TASKS_HERE} for split, count in (("train", 12), ("dev", 7))}
+    found["train"]["cfimdb_as_sst"] = examples("sst", 11)
     made = assembly._phases(chosen, 1, model, found["train"])
     return run.Parts(chosen, 1, model, made, 16, found)
 
 
 def train(folder: Path, technique: str, *blows: tuple[int, str, int]) -> None:
-    """Train in that folder and meet signals: (step, at what, signal). Examples of each update go to trained.txt."""
+    """Train in that folder and meet signals: (step, at what, signal). Each update goes to trained.txt."""
     torch.set_num_threads(1)
     write_down(folder)
     if technique not in NOT_BY_EXAMPLE:
@@ -81,7 +85,8 @@ def write_down(folder: Path) -> None:
     def written(self, phase, batches):
         update(self, phase, batches)
         with open(folder / "trained.txt", "a", encoding="utf-8") as file:
-            file.write(f"{self.outcome.steps} {' '.join(i for b in batches.values() for i in b.ids)}\n")
+            mean = mean_of_tasks(self.place.losses)  # of the epoch so far, which the schedule goes by
+            file.write(f"{self.outcome.steps} {mean} {' '.join(i for b in batches.values() for i in b.ids)}\n")
 
     Trainer._update = written
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pydantic
 import torch
 
 from mtbert import files, seeding
@@ -15,7 +14,7 @@ from mtbert.data import batches, tokens
 from mtbert.data.batches import Examples, Marks, Share, Stream
 from mtbert.encoder import bert, loading
 from mtbert.encoder.bert import Bert, Encoder
-from mtbert.errors import DataError, EncoderError, SettingsError, in_words
+from mtbert.errors import DataError, EncoderError
 from mtbert.features import FEATURES
 from mtbert.gradients import GRADIENTS
 from mtbert.heads import HEADS
@@ -25,7 +24,7 @@ from mtbert.objectives import OBJECTIVES
 from mtbert.objectives.base import generator_like
 from mtbert.samplers import SAMPLERS
 from mtbert.samplers.base import Plan, Sampler
-from mtbert.settings import PhaseSettings, VariantSettings
+from mtbert.settings import PhaseSettings, VariantSettings, checked
 from mtbert.tasks import REUSES, SPLITS, TASKS, Split
 from mtbert.training import processes
 from mtbert.training.phases import Phase
@@ -36,12 +35,7 @@ from mtbert.weightings import WEIGHTINGS
 
 def read_settings(file: Path) -> VariantSettings:
     """A plan file, checked; SettingsError where it is not there or not what `plan` writes."""
-    if not file.exists():
-        raise SettingsError(f"{file} is missing; `dvc repro plan` makes it for the variants that params.yaml lists")
-    try:
-        return VariantSettings.model_validate(files.read_yaml(file))
-    except pydantic.ValidationError as error:
-        raise SettingsError(f"{file} is not as `dvc repro plan` writes it: {in_words(error)}") from None
+    return checked(VariantSettings, files.read_plan(file), file)
 
 
 def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:

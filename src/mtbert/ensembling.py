@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from mtbert import files, metrics, predictions
-from mtbert.errors import DataError, SettingsError
+from mtbert.errors import DataError
 from mtbert.tasks import TASKS, Split, Task
 
 VOTED_SPLITS: tuple[Split, ...] = ("dev", "test")
@@ -84,17 +84,20 @@ def vote_all(catalog: Path, runs: Path, directory: Path) -> list[str]:
     """Vote for every selected ensemble and seed of build/plan/catalog.yaml; write `directory` anew.
 
     Returns:
-        One line on each for the terminal: its dev scores.
+        One line on each for the terminal: its dev scores, or that a member has not run.
 
     Raises:
         SettingsError: there is no catalog. DataError: as `ensemble`.
     """
-    if not catalog.is_file():
-        raise SettingsError(f"{catalog} is missing; `dvc repro plan` makes it")
-    plan, said = files.read_yaml(catalog), []
+    plan, said = files.read_plan(catalog, "ensembles", "seeds"), []
     with files.new_directory(directory) as partial:
         for name, entry in plan["ensembles"].items():
             for seed in plan["seeds"] if entry["selected"] else []:
+                absent = [member for member in entry["members"] if not (runs / member / str(seed)).is_dir()]
+                if absent:
+                    commands = ", ".join(f"`dvc repro train@{member}-{seed}`" for member in absent)
+                    said.append(f"{name}, seed {seed}: not voted; what is missing is made by {commands}")
+                    continue
                 scores = ensemble(name, entry["members"], seed, runs, partial / name / str(seed))
                 dev = ", ".join(f"{metric} {value:.3f}" for metric, value in scores["dev"].items())
                 said.append(f"{name}, seed {seed}: dev {dev}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from mtbert.errors import DataError
+from mtbert.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +76,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read JSON; DataError where the file holds something else."""
+    """Read JSON; DataError where the file is missing or holds something else."""
     return _parsed(path, json.loads, "JSON")
 
 
@@ -86,13 +86,25 @@ def write_yaml(path: Path, value: Any) -> None:
 
 
 def read_yaml(path: Path) -> Any:
-    """Read YAML that this project wrote (plain values only); DataError where the file holds something else."""
+    """Read YAML that this project wrote, plain values; DataError where the file is missing or holds something else."""
     return _parsed(path, yaml.safe_load, "plain YAML")
+
+
+def read_plan(path: Path, *keys: str) -> Any:
+    """Read a file of the plan; SettingsError where it is missing or, with keys, no mapping that has at least those."""
+    if not path.is_file():
+        raise SettingsError(f"{path} is missing; `dvc repro plan` makes it for what params.yaml lists")
+    content = read_yaml(path)
+    if keys and not (isinstance(content, dict) and content.keys() >= set(keys)):
+        raise SettingsError(f"{path} is not as `dvc repro plan` writes it, which makes it again")
+    return content
 
 
 def _parsed(path: Path, parse: Callable[[str], Any], form: str) -> Any:
     try:
         return parse(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(f"{path} is missing; run the stage that makes it") from None
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise DataError(
             f"{path} is not {form}: {' '.join(str(error).split())}; remove it and run the stage that makes it"

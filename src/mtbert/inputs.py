@@ -55,10 +55,11 @@ def code() -> str:
 
 def write(plan: Path, build: Path, out: Path) -> None:
     """One manifest a selected variant, in a new directory."""
-    variants = files.read_yaml(plan / "catalog.yaml")["variants"]
+    variants = files.read_plan(plan / "catalog.yaml", "variants")["variants"]
     with files.new_directory(out) as directory:
         for name in (name for name, variant in variants.items() if variant["selected"]):
-            files.write_json(directory / f"{name}.json", manifest(files.read_yaml(plan / f"{name}.yaml"), build))
+            settings = files.read_plan(plan / f"{name}.yaml", "model", "tasks", "phases")
+            files.write_json(directory / f"{name}.json", manifest(settings, build))
 
 
 def identity(build: Path, variant: str, seed: int) -> str:

@@ -4,12 +4,15 @@ A technique's own section is typed in the technique's file. Every section refuse
 """
 
 import re
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
+from mtbert.errors import SettingsError, in_words
 from mtbert.tasks import REUSES, TASKS
 
+Kind = TypeVar("Kind")
 Choice = dict[str, Any]  # {"name": technique, option: value, ...}; the technique's own settings type checks the options
 
 
@@ -179,3 +182,11 @@ class VariantSettings(Section):
     phases: list[PhaseSettings]
     run: RunSettings
     sources: dict[str, str]
+
+
+def checked(kind: type[Kind], values: Any, file: Path) -> Kind:
+    """What a plan file holds, as that kind; SettingsError where it is something else."""
+    try:
+        return TypeAdapter(kind).validate_python(values)
+    except ValidationError as error:
+        raise SettingsError(f"{file} is not as `dvc repro plan` writes it: {in_words(error)}") from None

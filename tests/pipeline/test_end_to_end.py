@@ -133,9 +133,13 @@ def test_a_new_clone_of_the_database_is_filled_from_the_cache(project: Project):
 def test_a_stage_script_runs_without_dvc_and_gives_the_same_weights(project: Project):
     weights = project.root / "build/runs/bert-sst/1/model.safetensors"
     before = weights.read_bytes()
+    left = project.root / "build/checkpoints/bert-sst/1/3/000000002-0.safetensors"  # by a fourth process, before
+    left.parent.mkdir(parents=True)
+    left.touch()
     done = project.run("stages/train.py", "bert-sst", "1", PYTHONPATH="src", MTBERT_LIVE="off")
     assert done.returncode == 0, done.stdout
     assert weights.read_bytes() == before
+    assert not (project.root / "build/checkpoints/bert-sst/1").exists()
 
 
 def test_ctrl_c_stops_at_once_and_leaves_a_checkpoint_alone(project: Project):

@@ -34,7 +34,7 @@ def run(server, folder: Path, technique: str, *blows: tuple[int, str, int]) -> i
 
 
 def trained(folder: Path) -> dict[int, str]:
-    """The examples of each update, by step; of a step that was made again, the last time."""
+    """The mean loss and the examples of each update, by step; of a step that was made again, the last time."""
     lines = (folder / "trained.txt").read_text().splitlines()
     return {int(line.split()[0]): line for line in lines}
 

@@ -177,3 +177,9 @@ def test_what_this_project_did_not_write_is_told_with_its_name(tmp_path: Path, r
     (tmp_path / "v").write_bytes(content)
     with pytest.raises(DataError, match=r"v is not (JSON|plain YAML): .+; remove it and run the stage that makes it$"):
         read(tmp_path / "v")
+
+
+@pytest.mark.parametrize("read", [files.read_json, files.read_yaml])
+def test_what_is_missing_is_told_with_its_name(tmp_path: Path, read):
+    with pytest.raises(DataError, match=r"v is missing; run the stage that makes it$"):
+        read(tmp_path / "v")

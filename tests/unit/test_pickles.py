@@ -21,8 +21,8 @@ from mtbert.tasks import TASKS
 
 ROOT = Path(__file__).parents[2]
 TINY = EncoderSettings(width=12, layers=1, heads=2, feed_forward=24, vocabulary=1000, positions=16)
-ENTRY = Entry("pals", "paper", "row", ("sst",), True)
-PLAN = Catalog("sample", (1,), "last", "tiny", "", "", (ENTRY,))
+ENTRY = Entry("pals", "paper", "row", ("sst",), True, seeds=(1,))
+PLAN = Catalog("sample", (1,), "last", "whole", "tiny", "", "", (ENTRY,))
 
 
 class Canary:
@@ -84,8 +84,8 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "data/snli/train.parquet": lambda _, build: sbert.pretrain(SbertSettings(corpora=["snli"], device="cpu"), build),
     "runs/pals/1/predictions/sst-dev.parquet": lambda file, _: predictions.read(file),
     "runs/pals/1/predictions/sst-dev.parquet ": lambda _, build: mistakes.answers(build, PLAN),
-    "runs/pals/1/embeddings.safetensors": lambda _, build: embeddings.load(build, ENTRY, 1, "sst"),
-    "runs/pals/1/history.csv": lambda _, build: curves.of_tasks(build, ENTRY, [1]),
+    "runs/pals/1/embeddings.safetensors": lambda _, build: embeddings.load(build, ENTRY, "sst"),
+    "runs/pals/1/history.csv": lambda _, build: curves.of_tasks(build, ENTRY),
     "runs/pals/1/metrics.json": lambda _, build: results.read_metrics(ENTRY, build, 1),
 }
 

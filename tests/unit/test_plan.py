@@ -208,7 +208,27 @@ def test_several_phases_each_start_from_the_training_section(tmp_path):
         (("catalog.pals.tasks", ["sst", "sstt"]), "unknown task 'sstt'; known: sst, qqp, sts"),
         (("catalog.pals.model", {"heads": {"sts": "squared_cosine"}}), "needs a task of pairs with a yes-or-no label"),
         (("variants", ["palz"]), "variants.0: 'palz' is not in the catalog; there are: bert-sst"),
-        (("variants", ["pals", "pals"]), "variants.1: 'pals' is listed twice"),
+        (("variants", ["pals", "pals"]), "variants.1: 'pals' is listed twice; allowed: each once"),
+        (("seeds", [1, 2, 1]), "seeds.2: 1 is listed twice; allowed: each once"),
+        (("ensembles.pals-ensemble.members", ["pals", "pals"]), "pals-ensemble.members.1: 'pals' is listed twice"),
+        (("catalog.pals.tasks", ["sst", "sst"]), "catalog.pals.tasks.1: 'sst' is listed twice; allowed: each once"),
+        (("catalog.pals.phases", [{}, {"tasks": ["sst", "sst"]}]), "catalog.pals.phases.1.tasks.1: 'sst' is listed"),
+        (("training.tasks", ["sst", "qqp", "sst"]), "training.tasks.2: 'sst' is listed twice"),
+        (("training.trainable", ["heads", "heads"]), "training.trainable.1: 'heads' is listed twice"),
+        (("presets.slapbert.training", {"frozen": ["layer_1"] * 2}), "slapbert.training.frozen.1: 'layer_1' is listed"),
+        (("profiles.paper.training", {"objectives": ["smart", "smart"]}), "training.objectives.1: 'smart' is listed"),
+        (("pretrain.sbert.corpora", ["snli", "snli"]), "pretrain.sbert.corpora.1: 'snli' is listed twice"),
+        (("relational.tasks", ["qqp", "qqp"]), "relational.tasks.1: 'qqp' is listed twice"),
+        (("catalog.pals.uses", ["smart", "smart"]), "catalog.pals.uses.1: 'smart' is listed twice"),
+        (("training.objectives", ["smart"]), "catalog.smart-pals.uses.1: 'smart' is in training.objectives already"),
+        (
+            ("catalog.pals.uses", ["annealed", "round_robin"]),
+            "catalog.pals.uses.1: 'round_robin' would take the place of 'annealed'; allowed: one sampler",
+        ),
+        (
+            ("catalog.pals.uses", ["sbert", "mlm"]),
+            "catalog.pals.uses.1: 'mlm' would take the place of 'sbert'; allowed: one pretraining",
+        ),
         (("variants", []), "variants: needs one entry at least"),
         (("seeds", ["one"]), "seeds.0: Input should be a valid integer, came 'one'"),
         (("run", {"keep": "best", "evaluations": 0}), "keep is best, which needs dev scores to go by"),
@@ -264,3 +284,7 @@ def test_equal_settings_are_equal_bytes(tmp_path):
         plan.write(plan.plan(plan.Params(PARAMS)), tmp_path / folder)
     for file in (tmp_path / "a").iterdir():
         assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes()
+
+
+def test_equal_numbers_in_a_list_of_numbers_are_no_fault(tmp_path):
+    assert planned(tmp_path, ("training.betas", [0.9, 0.9]))["pals"]["phases"][0]["betas"] == [0.9, 0.9]

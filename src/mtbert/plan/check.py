@@ -52,10 +52,8 @@ def _selection(params: Params) -> list[Fault]:
     catalog = params.get("catalog")
     found = []
     for key in ("variants", "seeds"):
-        chosen = params.get(key)
-        if not chosen:
+        if not params.get(key):
             found.append(Fault((key,), "needs one entry at least"))
-        found += [Fault((key, n), f"{v!r} is listed twice") for n, v in enumerate(chosen) if v in chosen[:n]]
     there = f"is not in the catalog; there are: {', '.join(catalog)}"
     for number, name in enumerate(params.get("variants")):
         if name not in catalog:

@@ -5,6 +5,7 @@ from typing import Any
 from mtbert.encoder.sources import PRETRAININGS, SOURCES, EncoderSettings
 from mtbert.plan.params import Params
 from mtbert.plan.resolve import merged
+from mtbert.settings import RunSettings
 from mtbert.tasks import corpus
 
 
@@ -21,7 +22,8 @@ def documents(params: Params, variants: dict[str, dict[str, Any]]) -> dict[str, 
         "profile": params.get("profile"),
         "data_dir": params.get("data_dir"),
         "seeds": params.get("seeds"),
-        "keep": merged(params, "run").get("keep", "last"),
+        "keep": RunSettings(**merged(params, "run")).keep,
+        "selection": RunSettings(**merged(params, "run")).selection,
         "encoder": {"name": encoder.name, "note": SOURCES[encoder.name].note},
         "variants": {
             name: {**{key: variant[key] for key in ("paper", "row", "also", "tasks")}, "selected": name in selected}

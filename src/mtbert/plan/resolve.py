@@ -123,17 +123,25 @@ class _Resolver:
             WEIGHTINGS.kind: lambda name: training.update(weighting=name),
             GRADIENTS.kind: lambda name: training.update(gradients=name),
             SCHEDULES.kind: lambda name: training.update(schedule=name),
+            "pretraining": lambda name: model.update(encoder=name),
         }
+        chosen: dict[str, str] = {}  # of each kind of which a variant has one
         for number, name in enumerate(self.entry.get("uses") or []):
-            kind = next((registry.kind for registry in REGISTRIES if name in registry and registry.kind in put), None)
-            if name in PRETRAININGS:
-                model["encoder"] = name
-            elif kind:
-                put[kind](name)
-            else:
+            place = ("catalog", self.name, "uses", number)
+            kinds = (registry.kind for registry in REGISTRIES if name in registry and registry.kind in put)
+            kind = "pretraining" if name in PRETRAININGS else next(kinds, None)
+            if kind is None:
                 usable = [n for registry in REGISTRIES if registry.kind in put for n in registry]
-                self._fault(("catalog", self.name, "uses", number), f"unknown technique {name!r}; "
-                            f"known: {', '.join([*usable, *PRETRAININGS])}")  # fmt: skip
+                known = ", ".join([*usable, *PRETRAININGS])
+                self._fault(place, f"unknown technique {name!r}; known: {known}")
+            elif kind in chosen:
+                self._fault(place, f"{name!r} would take the place of {chosen[kind]!r}; allowed: one {kind}")
+            elif name in (training.get("objectives") or []):
+                self._fault(place, f"{name!r} is in training.objectives already; allowed: each once")
+            else:
+                put[kind](name)
+                if kind != OBJECTIVES.kind:
+                    chosen[kind] = name
 
     def _model(self, model: dict[str, Any], tasks: list[str]) -> dict[str, Any]:
         heads = {t: h for t, h in (model.get("heads") or {}).items() if t in tasks}

@@ -18,6 +18,9 @@ from mtbert.settings import Name, Section
 SECTIONS = (*COMMON, "encoder", "pretrain", *NAMES)
 LARGEST = 2**31 - 1  # for whole numbers: sizes, counts and seeds
 OWN_FILES = ("catalog", "encoder", "needs", *(f"pretrain-{name}" for name in PRETRAININGS))  # beside variants
+EACH_ONCE = (  # lists, wherever they stand, in which a second time is an oversight
+    "variants", "seeds", "members", "also", "uses", "tasks", "objectives", "trainable", "frozen", "corpora",
+)  # fmt: skip
 LAYERED = ("presets", "profiles", "catalog")  # whose entries are laid over the sections
 
 Text = Annotated[str, Field(min_length=1)]
@@ -76,7 +79,11 @@ class _Document(_Layer):
 
 def wrong(params: Params) -> list[Fault]:
     """What keeps the settings from being resolved at all; values first, then names and sections."""
-    return [*_values(params.tree, ())] or _document(params) or [*_sections(params), *_own_files(params)]
+    return (
+        [*_values(params.tree, ())]
+        or _document(params)
+        or [*_sections(params), *_own_files(params), *_twice(params.values)]
+    )
 
 
 def _document(params: Params) -> list[Fault]:
@@ -106,6 +113,17 @@ def _own_files(params: Params) -> Iterator[Fault]:
     for name in params.get("catalog"):
         if name in OWN_FILES:
             yield Fault(("catalog", name), f"a file of the plan has that name; it has {', '.join(OWN_FILES)}")
+
+
+def _twice(node: Any, place: Place = ()) -> Iterator[Fault]:
+    """What stands in a list a second time that may stand there once."""
+    seen: set[str] = set()
+    for key, value in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        if place and place[-1] in EACH_ONCE and isinstance(node, list):
+            if repr(value) in seen:
+                yield Fault((*place, key), f"{value!r} is listed twice; allowed: each once")
+            seen.add(repr(value))
+        yield from _twice(value, (*place, key))
 
 
 def _values(node: Any, place: Place) -> Iterator[Fault]:

@@ -9,6 +9,6 @@ from mtbert.reporting import catalog, published, report, results, tables
 if __name__ == "__main__":
     with errors.shown_plainly():
         build = Path(sys.argv[1])
-        plan = catalog.read(build / "plan" / "catalog.yaml")
+        plan = catalog.there(catalog.read(build / "plan" / "catalog.yaml"), build)
         found = tables.compare(published.load(), plan, results.scores(build, plan), results.weights(build, plan))
         print(report.in_short(found, plan, Path("reports") / plan.profile))

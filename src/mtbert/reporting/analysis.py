@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from mtbert.reporting import costs, curves, embeddings, mistakes, presence
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting import costs, curves, embeddings, mistakes
+from mtbert.reporting.catalog import Catalog
 from mtbert.reporting.costs import Cost
 from mtbert.reporting.embeddings import Cloud
 from mtbert.reporting.mistakes import Answers
@@ -24,14 +24,12 @@ class Analysis:
         clouds: embeddings by task and variant, of the first seed.
         answers: what was said of dev rows, by task and variant or ensemble.
         costs: weights, time and scores of each variant and ensemble.
-        missing: runs that were asked for and are not there, with their seed.
     """
 
     losses: dict[str, dict[str, pd.Series]]
     clouds: dict[str, dict[str, Cloud]]
     answers: dict[str, dict[str, Answers]]
     costs: list[Cost]
-    missing: list[tuple[Entry, int]]
 
 
 def of(
@@ -47,5 +45,4 @@ def of(
         embeddings.clouds(build, catalog),
         mistakes.answers(build, catalog),
         costs.of(catalog, scores, weights, runs),
-        presence.missing(build, catalog),
     )

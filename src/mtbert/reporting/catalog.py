@@ -1,11 +1,11 @@
 """What the report needs to know of params.yaml: build/plan/catalog.yaml, typed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mtbert import files
-from mtbert.errors import SettingsError
+from mtbert.errors import DataError, SettingsError
 from mtbert.metrics import MAIN_TASKS
 
 OWN = "own"  # stands for the paper of a variant that answers to none
@@ -19,6 +19,8 @@ class Entry:
         name: as in params.yaml.
         paper, row: the published row it answers to; `own` and its name where it answers to none.
         also: further rows of the paper that the same model answers to, such as its test scores' in another table.
+        seeds: those that were asked for or, of what `there` gives, those whose results are there.
+        kept: `run.keep` and `run.selection` that the first of them was trained with; known to what `there` gives.
         tasks: tasks it is trained on; of an ensemble, those that all members share.
         selected: whether it was asked for.
         members: names of the variants that vote; empty for a variant.
@@ -31,6 +33,8 @@ class Entry:
     selected: bool
     members: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
+    kept: tuple[str, str] | None = None
 
     def answers(self, paper: str, row: str) -> bool:
         """Whether that published row is one of its own."""
@@ -58,18 +62,22 @@ class Catalog:
         profile: how big the runs are.
         seeds: one run per variant and seed.
         keep: which epoch is kept and scored, `last` or `best`.
+        selection: on what it is chosen: on one `half` of dev, of which the other is scored, or on the `whole`.
         encoder, encoder_note: name of the starting weights, and what a reader must know of them.
         data: which sentences; empty where the plan does not say.
         entries: variants, then ensembles, in the order of the file.
+        missing: commands that make results that were asked for and are not there; known to what `there` gives.
     """
 
     profile: str
     seeds: tuple[int, ...]
     keep: str
+    selection: str
     encoder: str
     encoder_note: str
     data: str
     entries: tuple[Entry, ...]
+    missing: tuple[str, ...] = ()
 
     @property
     def selected(self) -> list[Entry]:
@@ -79,25 +87,47 @@ class Catalog:
 
 def read(file: Path) -> Catalog:
     """Read build/plan/catalog.yaml; SettingsError where it is missing or lacks a key."""
-    if not file.is_file():
-        raise SettingsError(f"{file} is missing; `dvc repro plan` makes it")
-    content = files.read_yaml(file)
+    content = files.read_plan(file, "variants")
     try:
         return _typed(content)
     except KeyError as error:
         raise SettingsError(f"{file} lacks {error}; `dvc repro plan` makes it anew") from error
 
 
+def there(catalog: Catalog, build: Path) -> Catalog:
+    """The catalog with only what has run: each entry's seeds, and what is missing by the command that makes it.
+
+    Raises: DataError where nothing that was asked for has run.
+    """
+    entries, missing = [], []
+    for entry in catalog.entries:
+        found = {seed: (entry.directory(build, seed) / "metrics.json").is_file() for seed in entry.seeds}
+        seeds = tuple(seed for seed in found if found[seed])
+        entries.append(replace(entry, selected=bool(seeds), seeds=seeds, kept=_kept(entry, build, seeds)))
+        missing += [entry.remake(seed) for seed, is_there in found.items() if not is_there]
+    if not any(entry.selected for entry in entries):
+        raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
+    return replace(catalog, entries=tuple(entries), missing=tuple(dict.fromkeys(missing)))
+
+
+def _kept(entry: Entry, build: Path, seeds: tuple[int, ...]) -> tuple[str, str] | None:
+    files_of = [entry.directory(build, seed) / "settings.yaml" for seed in seeds[:1]]
+    run = [files.read_yaml(file)["run"] for file in files_of if file.is_file()]
+    return (run[0]["keep"], run[0]["selection"]) if run else None
+
+
 def _typed(content: dict[str, Any]) -> Catalog:
-    variants = {name: _entry(name, row, tuple(row["tasks"])) for name, row in content["variants"].items()}
+    seeds = tuple(content["seeds"])
+    variants = {name: _entry(name, row, tuple(row["tasks"]), seeds) for name, row in content["variants"].items()}
     ensembles = [
-        _entry(name, row, _shared([variants[member] for member in row["members"]]))
+        _entry(name, row, _shared([variants[member] for member in row["members"]]), seeds)
         for name, row in (content.get("ensembles") or {}).items()
     ]
     return Catalog(
         profile=content["profile"],
-        seeds=tuple(content["seeds"]),
+        seeds=seeds,
         keep=content["keep"],
+        selection=content["selection"],
         encoder=content["encoder"]["name"],
         encoder_note=content["encoder"].get("note") or "",
         data=_shown(content.get("data_dir") or ""),
@@ -105,10 +135,10 @@ def _typed(content: dict[str, Any]) -> Catalog:
     )
 
 
-def _entry(name: str, row: dict[str, Any], tasks: tuple[str, ...]) -> Entry:
+def _entry(name: str, row: dict[str, Any], tasks: tuple[str, ...], seeds: tuple[int, ...]) -> Entry:
     paper, label = row.get("paper") or OWN, row.get("row") or name
     members, also = (tuple(row.get(key) or ()) for key in ("members", "also"))
-    return Entry(name, paper, label, tasks, row["selected"], members, also)
+    return Entry(name, paper, label, tasks, row["selected"], members, also, seeds if row["selected"] else ())
 
 
 def _shared(members: list[Entry]) -> tuple[str, ...]:

@@ -1,8 +1,20 @@
-"""What the five papers claim, and what our runs say of it."""
+"""What the five papers claim, read from claims.yaml beside this file, and what our runs say of it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
+import pydantic
+
+from mtbert import files
+from mtbert.errors import DataError, in_words
+from mtbert.reporting.published import METRICS, TITLES
+from mtbert.settings import Section
+
+FILE = Path(__file__).with_name("claims.yaml")
+OVERFITTING = "overfitting"  # overall_normalised on training rows less that on dev
+Expected = Literal["higher", "lower", "close"]
 Answer = Literal["holds", "does not hold", "cannot be told from these runs", "not run"]
 
 
@@ -12,9 +24,10 @@ class Comparison:
 
     Attributes:
         ours, other: the variants of each side; several where single-task models make one row.
-        metric: of `published.METRICS`.
+        metric: of `published.METRICS`, or `overfitting`.
         difference: mean over seeds of ours - other; low and high: its 95 % interval.
-        p: of no difference; corrected: the same by Holm over all comparisons made beside it.
+        p: of no difference; corrected: the same by Holm over all comparisons made beside it. Of several seeds it is
+            that of the hierarchical bootstrap; of one seed McNemar's or the cluster bootstrap's, which see no seeds.
         seeds, examples: how many both sides share; examples are those scored, of all the metric's tasks.
         detectable: the smallest difference that these runs would have found in four of five repetitions.
         tests: p of every single test by its name, such as `McNemar` or `sign flip`.
@@ -40,20 +53,22 @@ class Part:
 
     Attributes:
         ours, other: names of the variants (or an ensemble) of each side.
-        metric: of `published.METRICS`.
+        metric: of `published.METRICS`, or `overfitting`.
         expects: `higher`: ours is better by more than nothing; `lower`; or `close`: apart by less than what matters.
         published: the difference that the paper prints; None where it prints none.
         matters: the smallest difference that matters.
         confounded: in what else the two differ; empty where in nothing.
+        differs: the settings in which they differ because the claim says so.
     """
 
     ours: tuple[str, ...]
     other: tuple[str, ...]
     metric: str
-    expects: Literal["higher", "lower", "close"]
+    expects: Expected
     published: float | None
     matters: float
     confounded: str = ""
+    differs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,3 +90,78 @@ class Verdict:
     why: str
     answers: tuple[Answer, ...]
     comparisons: tuple[Comparison | None, ...]
+
+
+@dataclass(frozen=True)
+class Claims:
+    """All claims in the papers' order, and by table name the variants of the row that its others are tested against."""
+
+    claims: tuple[Claim, ...]
+    baselines: dict[str, tuple[str, ...]]
+
+
+def _known(names: Iterable[str]) -> pydantic.AfterValidator:
+    def check(name: str) -> str:
+        if name not in names:
+            raise ValueError(f"unknown name; known: {', '.join(names)}")
+        return name
+
+    return pydantic.AfterValidator(check)
+
+
+Metric = Annotated[str, _known((*METRICS, OVERFITTING))]
+Paper = Annotated[str, _known(TITLES)]
+
+
+class _Part(Section):
+    ours: str
+    other: str
+    metric: Metric
+    expects: Expected
+    matters: float
+    published: float | None = None
+    differs: list[str] = []
+    confounded: list[str] = []
+
+
+class _Claim(Section):
+    paper: Paper
+    statement: str
+    parts: list[_Part]
+
+
+class _File(Section):
+    matters: dict[Metric, float]
+    baselines: dict[str, str]
+    claims: dict[str, _Claim]
+
+
+def load(file: Path = FILE) -> Claims:
+    """Read and check the claims; DataError where a key is missing, unknown or of the wrong kind, with every fault."""
+    content = files.read_yaml(file)
+    try:
+        read = _File(**_with_defaults(content))
+    except pydantic.ValidationError as error:
+        raise DataError(f"{file}: {in_words(error)}") from None
+    except (AttributeError, KeyError, TypeError) as error:
+        raise DataError(f"{file} has to hold matters, baselines, and claims with parts: {error!r}") from None
+    claims = [Claim(n, c.paper, c.statement, tuple(map(_part, c.parts))) for n, c in read.claims.items()]
+    return Claims(tuple(claims), {table: tuple(names.split()) for table, names in read.baselines.items()})
+
+
+def _with_defaults(content: Any) -> dict[str, Any]:
+    """Each part with its claim's values where it has none of its own, and what matters of its metric."""
+    shared = _Part.model_fields.keys()
+    claims: dict[str, Any] = {}
+    for name, claim in content["claims"].items():
+        own = {key: claim[key] for key in claim.keys() & shared}
+        parts = [own | part for part in claim["parts"]]
+        parts = [{"matters": content["matters"].get(part.get("metric"))} | part for part in parts]
+        claims[name] = {key: claim[key] for key in claim.keys() - shared} | {"parts": parts}
+    return {**content, "claims": claims}
+
+
+def _part(part: _Part) -> Part:
+    sides = tuple(part.ours.split()), tuple(part.other.split())
+    also = ", ".join(part.confounded)
+    return Part(*sides, part.metric, part.expects, part.published, part.matters, also, tuple(part.differs))

@@ -1,13 +1,11 @@
 """Training loss against steps, one column per variant, small enough for `dvc plots`."""
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from mtbert.errors import DataError
-from mtbert.reporting import presence
 from mtbert.reporting.catalog import Catalog, Entry
 from mtbert.tasks import TASKS
 
@@ -28,16 +26,11 @@ def losses(build: Path, catalog: Catalog) -> pd.DataFrame:
         DataError: a history is missing; the message names the command that makes it.
     """
     selected = [entry for entry in catalog.selected if not entry.members]
-    seeds = {e.name: presence.seeds(build, catalog, e) for e in selected}
-    histories = {(e.name, seed): _task_losses(e, build, seed) for e in selected for seed in seeds[e.name]}
+    histories = {(e.name, seed): _task_losses(e, build, seed) for e in selected for seed in e.seeds}
     longest = max((max(history["step"], default=1) for history in histories.values()), default=1)
     width = math.ceil(longest / POINTS)
     runs = {key: binned(history, width) for key, history in histories.items()}
-    none = pd.Series(dtype=float)  # of a variant that has no run yet
-    columns = {
-        name: pd.concat([runs[name, seed] for seed in those] or [none], axis=1).mean(axis=1)
-        for name, those in seeds.items()
-    }
+    columns = {e.name: pd.concat([runs[e.name, s] for s in e.seeds], axis=1).mean(axis=1) for e in selected}
     return pd.DataFrame(columns).sort_index().round(5).rename_axis("step").reset_index()
 
 
@@ -45,14 +38,14 @@ def by_task(build: Path, catalog: Catalog) -> dict[str, dict[str, pd.Series]]:
     """Each task's training loss by task and variant, a mean over the seeds there are."""
     found: dict[str, dict[str, pd.Series]] = {}
     for entry in (entry for entry in catalog.selected if not entry.members):
-        for task, loss in of_tasks(build, entry, presence.seeds(build, catalog, entry)).items():
+        for task, loss in of_tasks(build, entry).items():
             found.setdefault(task, {})[entry.name] = loss
     return {task: found[task] for task in TASKS if task in found}
 
 
-def of_tasks(build: Path, entry: Entry, seeds: Sequence[int]) -> dict[str, pd.Series]:
+def of_tasks(build: Path, entry: Entry) -> dict[str, pd.Series]:
     """Each task's training loss, averaged within bins of equally many steps and over seeds, by the bins' last steps."""
-    histories = [_task_losses(entry, build, seed) for seed in seeds]
+    histories = [_task_losses(entry, build, seed) for seed in entry.seeds]
     width = math.ceil(max((max(history["step"], default=1) for history in histories), default=1) / POINTS)
     every = [binned_by_task(history, width) for history in histories]
     found = {}

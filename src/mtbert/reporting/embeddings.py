@@ -16,7 +16,7 @@ from safetensors.numpy import load_file
 from mtbert import files, predictions
 from mtbert.errors import DataError
 from mtbert.metrics import MAIN_TASKS
-from mtbert.reporting import presence, tsne
+from mtbert.reporting import tsne
 from mtbert.reporting.catalog import Catalog, Entry
 
 POINTS = 200  # of one variant and task at most: more hide one another, and the time grows with their square
@@ -48,39 +48,34 @@ class Cloud:
 
 
 def clouds(build: Path, catalog: Catalog) -> dict[str, dict[str, Cloud]]:
-    """By task and variant, of the first seed that is there; without the runs that have left no embeddings."""
-    wanted = [
-        (task, entry, seed)
-        for entry in catalog.selected
-        if not entry.members
-        for seed in presence.seeds(build, catalog, entry)[:1]
-        for task in MAIN_TASKS
-        if task in entry.tasks
-    ]
+    """By task and variant, of its first seed; without the runs that have left no embeddings."""
+    variants = [entry for entry in catalog.selected if not entry.members]
+    wanted = [(task, entry) for entry in variants for task in MAIN_TASKS if task in entry.tasks]
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # numpy lets others run while it computes
-        made = list(pool.map(lambda one: cloud(build, one[1], one[2], one[0]), wanted))
+        made = list(pool.map(lambda one: cloud(build, one[1], one[0]), wanted))
     found: dict[str, dict[str, Cloud]] = {}
-    for (task, entry, _), one in zip(wanted, made, strict=True):
+    for (task, entry), one in zip(wanted, made, strict=True):
         if one is not None:
             found.setdefault(task, {})[entry.name] = one
     return found
 
 
-def cloud(build: Path, entry: Entry, seed: int, task: str) -> Cloud | None:
-    """One task of one run; None where the run has left no embeddings of it."""
-    found = load(build, entry, seed, task)
+def cloud(build: Path, entry: Entry, task: str) -> Cloud | None:
+    """One task of a variant's first seed; None where the run has left no embeddings of it."""
+    found = load(build, entry, task)
     if found is None or found.shape[1] < 4:  # t-SNE needs a few neighbours
         return None
     shown = found[:, : POINTS // len(found)]
     sentences, rows, width = shown.shape
     points = shown.reshape(-1, width)
     flat, solid = (places.reshape(sentences, rows, -1) for places in tsne.project(points, (2, 3)))
-    known = files.read_parquet(predictions.path(entry.directory(build, seed), task, "dev"), ["id", "label"])
+    known = files.read_parquet(predictions.path(entry.directory(build, entry.seeds[0]), task, "dev"), ["id", "label"])
     return Cloud(known["id"].tolist()[:rows], known["label"].to_numpy()[:rows], flat, solid)
 
 
-def load(build: Path, entry: Entry, seed: int, task: str) -> np.ndarray | None:
-    """[sentences, rows, width] of a task's first dev rows; None where the run has left none."""
+def load(build: Path, entry: Entry, task: str) -> np.ndarray | None:
+    """[sentences, rows, width] of a task's first dev rows by the first seed; None where the run has left none."""
+    seed = entry.seeds[0]
     file = entry.directory(build, seed) / "embeddings.safetensors"
     try:
         found = load_file(file).get(task) if file.is_file() else None

@@ -5,14 +5,20 @@ import pandas as pd
 from mtbert.metrics import MAIN_TASKS
 from mtbert.reporting import submissions
 from mtbert.reporting.catalog import Catalog
-from mtbert.reporting.published import METRICS, TITLES
+from mtbert.reporting.published import METRICS, OVERALLS, TITLES
 from mtbert.reporting.tables import NO_PART, RUN, WITHHELD, Cell, Row, Table
 from mtbert.tasks import TASKS
 
 HEADINGS = {metric: TASKS[metric].title if metric in TASKS else metric for metric in METRICS}
 DASH, MINUS, TIMES = "\N{EN DASH}", "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 STORED = f"{TIMES} BERT"
-KEPT = {"last": "the last", "best": "the best on dev, so our dev scores are a little too good"}
+KEPT = {  # by run.keep and run.selection
+    ("last", "whole"): "the last; dev scores are of the whole set, on which nothing was chosen",
+    ("last", "half"): "the last; dev scores are of one half of the set",
+    ("best", "half"): "the best on one half of dev; dev scores are of the other half",
+    ("best", "whole"): "the best on dev, as the papers have it, so our dev scores are a little too good",
+}
+SPREAD = "ours is their mean, ± their sample standard deviation; 95 % is the mean's interval over seeds, Student's t"
 SCALES = (
     "`overall_raw` = (SST-5 + QQP + r) / 3, `overall_normalised` = (SST-5 + QQP + (r + 1) / 2) / 3; SST-5 and QQP are "
     "accuracies, r is Pearson's correlation on STS-B."
@@ -37,13 +43,14 @@ def about(table: Table, catalog: Catalog) -> list[str]:
     data = f", data `{catalog.data}`" if catalog.data else ""
     paper = " Paper: bert-base-uncased." if table.paper in TITLES else ""
     seeds = ", ".join(map(str, catalog.seeds))
-    spread = "ours is their mean, ± their sample standard deviation" if len(catalog.seeds) > 1 else "one run each"
+    spread = SPREAD if len(catalog.seeds) > 1 else "one run each"
     lines = [f"Ours: profile `{catalog.profile}`{data}, encoder `{catalog.encoder}`.{paper}"]
     lines += [f"Encoder `{catalog.encoder}`: {catalog.encoder_note.rstrip('.')}."] if catalog.encoder_note else []
     lines += [
-        f"Epoch kept: {KEPT.get(catalog.keep, catalog.keep)}. Seeds: {seeds} ({spread}).",
+        f"Epoch kept: {KEPT[catalog.keep, catalog.selection]}. Seeds: {seeds} ({spread}).",
         SCALES + _printed(table) + _fewer(table),
     ]
+    lines += [_tested(table)] if table.baseline else []
     return [
         *lines,
         f"Weights in millions; {STORED} is what a row's models store, over one encoder: (encoder + added) / encoder.",
@@ -68,9 +75,16 @@ def _fewer(table: Table) -> str:
     return ""
 
 
+def _tested(table: Table) -> str:
+    """What the column of p values says."""
+    several = any(row.against is not None and row.against.seeds > 1 for row in table.rows)
+    by = "hierarchical bootstrap" if several else "of the examples alone: one seed tells nothing of training noise"
+    return f"p: of no difference from `{' '.join(table.baseline)}`, corrected by Holm over the table ({by})."
+
+
 def grid(table: Table) -> str:
     """The numbers."""
-    lines = [line for row in table.rows for line in _lines(label(table, row), row, table.metrics)]
+    lines = [line for row in table.rows for line in _lines(label(table, row), row, table)]
     sides = ("left", "left", *["right"] * (len(lines[0]) - 2))
     return pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=sides)
 
@@ -80,18 +94,28 @@ def label(table: Table, row: Row) -> str:
     return f"{row.label} ({row.split})" if len(table.splits) > 1 else row.label
 
 
-def _lines(name: str, row: Row, metrics: list[str]) -> list[dict[str, str]]:
-    """Paper, ours and difference of one row; no difference where there is none."""
-    size = _size(row)
-    blank = dict.fromkeys(size, "")
-    cells = {metric: row.cells[metric] for metric in metrics}
-    paper = {HEADINGS[metric]: number(cell.published) for metric, cell in cells.items()}
-    ours = {HEADINGS[metric]: mine(cell) for metric, cell in cells.items()}
-    lines = [{"row": name, " ": "paper", **paper, **blank}, {"row": "", " ": "ours", **ours, **size}]
-    if any(cell.difference is not None for cell in row.cells.values()):
-        difference = {HEADINGS[metric]: number(cell.difference, "+") for metric, cell in cells.items()}
-        lines.append({"row": "", " ": "difference", **difference, **blank})
-    return lines
+def _lines(name: str, row: Row, table: Table) -> list[dict[str, str]]:
+    """Paper, ours, its interval and the difference of one row; without those that it has none of."""
+    size = _size(row) | ({"p": p_of(row, table)} if table.baseline else {})
+    cells = {HEADINGS[metric]: row.cells[metric] for metric in table.metrics}
+    paper = {heading: number(cell.published) for heading, cell in cells.items()}
+    ours = {heading: mine(cell) for heading, cell in cells.items()}
+    lines = [{"row": name, " ": "paper", **paper}, {"row": "", " ": "ours", **ours, **size}]
+    if any(cell.low is not None for cell in cells.values()):
+        lines.append(
+            {"row": "", " ": "95 %"} | {heading: interval(cell.low, cell.high) for heading, cell in cells.items()}
+        )
+    if any(cell.difference is not None for cell in cells.values()):
+        lines.append({"row": "", " ": "difference"} | {h: number(cell.difference, "+") for h, cell in cells.items()})
+    return [{**dict.fromkeys(lines[1], ""), **line} for line in lines]
+
+
+def p_of(row: Row, table: Table) -> str:
+    """The corrected p, with its metric where that is no overall."""
+    if row.against is None:
+        return "baseline" if set(row.variants) == set(table.baseline) else DASH
+    metric = row.against.metric
+    return p_value(row.against.corrected) + ("" if metric in OVERALLS else f" ({HEADINGS[metric]})")
 
 
 def _size(row: Row) -> dict[str, str]:
@@ -115,10 +139,28 @@ def number(value: float | None, sign: str = "") -> str:
     return DASH if value is None else f"{value:{sign}.3f}".replace("-", MINUS)
 
 
+def interval(low: float | None, high: float | None, sign: str = "") -> str:
+    """Such as `[0.483, 0.521]`; a dash without."""
+    return DASH if low is None else f"[{number(low, sign)}, {number(high, sign)}]"
+
+
+def p_value(value: float) -> str:
+    """Three decimals, or that it is below the smallest."""
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
 def footnotes(table: Table, catalog: Catalog) -> list[str]:
     """Notes on the paper's rows, and where to find the predictions of what the course scores itself."""
     notes = [f"{row.label}, paper: {row.note}." for row in table.rows if row.note]
-    return notes + _withheld(table, catalog)
+    return notes + _otherwise(table, catalog) + _withheld(table, catalog)
+
+
+def _otherwise(table: Table, catalog: Catalog) -> list[str]:
+    """Rows that were trained with another `run.keep` or `run.selection` than what stands above the table."""
+    kept = {entry.name: entry.kept for entry in catalog.selected}
+    ways = {way: [row.label for row in table.rows if way in map(kept.get, row.variants)] for way in KEPT}
+    usual = (catalog.keep, catalog.selection)
+    return [f"{', '.join(rows)}, ours: epoch kept: {KEPT[way]}." for way, rows in ways.items() if rows and way != usual]
 
 
 def _withheld(table: Table, catalog: Catalog) -> list[str]:

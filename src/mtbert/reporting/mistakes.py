@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from mtbert import predictions
-from mtbert.reporting import presence
 from mtbert.reporting.catalog import Catalog, Entry
 from mtbert.tasks import TASKS, Task
 
@@ -50,15 +49,14 @@ def answers(build: Path, catalog: Catalog) -> dict[str, dict[str, Answers]]:
     """By task and variant or ensemble, what is there."""
     found: dict[str, dict[str, Answers]] = {}
     for entry in catalog.selected:
-        seeds = presence.seeds(build, catalog, entry)
         for task in entry.tasks:
-            if (read := _read(build, entry, seeds, TASKS[task])) is not None:
+            if (read := _read(build, entry, TASKS[task])) is not None:
                 found.setdefault(task, {})[entry.name] = read
     return {task: found[task] for task in TASKS if task in found}
 
 
-def _read(build: Path, entry: Entry, seeds: Sequence[int], task: Task) -> Answers | None:
-    paths = [predictions.path(entry.directory(build, seed), task.name, "dev") for seed in seeds]
+def _read(build: Path, entry: Entry, task: Task) -> Answers | None:
+    paths = [predictions.path(entry.directory(build, seed), task.name, "dev") for seed in entry.seeds]
     tables = [predictions.read(file) for file in paths if file.is_file()]
     tables = [table.loc[table["scored"] & table["label"].notna()].set_index("id") for table in tables]
     if not tables or tables[0].empty:

@@ -8,8 +8,9 @@ from typing import Any
 import pandas as pd
 
 from mtbert import files
-from mtbert.reporting import markdown, mistakes, sentences
+from mtbert.reporting import claimed, leakage, markdown, mistakes, sentences
 from mtbert.reporting.catalog import Catalog
+from mtbert.reporting.claims import Verdict
 from mtbert.reporting.mistakes import Answers
 from mtbert.reporting.pictures import Picture
 from mtbert.reporting.tables import Table
@@ -30,20 +31,31 @@ def render(
     catalog: Catalog,
     tables: list[Table],
     runs: list[dict[str, Any]],
-    made: Sequence[Picture] = (),
-    answers: Mapping[str, Mapping[str, Answers]] | None = None,
+    made: Sequence[Picture],
+    seen: pd.DataFrame,
+    judged: Sequence[Verdict],
+    answers: Mapping[str, Mapping[str, Answers]],
 ) -> str:
-    """The page in Markdown; `runs` is from `results.runs`, `made` from `pictures.write`, `answers` of an analysis."""
+    """The page in Markdown.
+
+    Args:
+        build, catalog, tables: what is reported.
+        runs, made, seen, judged: from `results.runs`, `pictures.write`, `leakage.scores` and `verdicts.judge`.
+        answers: from `mistakes.answers`.
+    """
     sections = [
         f"# Results: profile `{catalog.profile}`",
         f"{again(catalog)}\n\n{FILES}",
+        claimed.render(judged),
         *(
             f"{markdown.render(table, catalog)}\nAs numbers: [{table.name}.csv](tables/{table.name}.csv)."
             for table in tables
         ),
         shown(made),
-        misses(build, catalog, answers or {}),
+        misses(build, catalog, answers),
+        leakage.render(seen),
         ran(runs),
+        missing(catalog),
         *(pretraining(build, name) for name in PRETRAININGS),
         data(build / "data" / "report.json"),
     ]
@@ -125,6 +137,14 @@ def ran(runs: list[dict[str, Any]]) -> str:
     table = pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=sides)
     total = f"All trainings together: {duration(sum(run['seconds'] for run in logged))}."
     return f"## What ran where\n\n{table}\n\n{total}\n\n{markdown.bullets(machines(logged))}"
+
+
+def missing(catalog: Catalog) -> str:
+    """What was asked for and is not there, with the commands that make it; empty where all is there."""
+    if not catalog.missing:
+        return ""
+    commands = markdown.bullets([f"`{command}`" for command in catalog.missing])
+    return f"## Not run yet\n\nThese were asked for; the tables do without them.\n\n{commands}"
 
 
 def machines(logged: list[dict[str, Any]]) -> list[str]:

@@ -7,7 +7,11 @@ import pandas as pd
 from mtbert import files
 from mtbert.reporting import (
     analysis,
+    claimed,
+    claims,
+    comparisons,
     curves,
+    leakage,
     markdown,
     page,
     pictures,
@@ -18,9 +22,10 @@ from mtbert.reporting import (
     submissions,
     tables,
     terminal,
+    verdicts,
 )
 from mtbert.reporting import catalog as catalogs
-from mtbert.reporting.claims import Verdict
+from mtbert.reporting.evidence import Evidence
 
 
 def write(build: Path, directory: Path, submitted: Path) -> str:
@@ -37,13 +42,17 @@ def write(build: Path, directory: Path, submitted: Path) -> str:
     Raises:
         SettingsError: no catalog. DataError: a result is missing; the message names the command that makes it.
     """
-    plan = catalogs.read(build / "plan" / "catalog.yaml")
+    plan = catalogs.there(catalogs.read(build / "plan" / "catalog.yaml"), build)
     scores, weights = results.scores(build, plan), results.weights(build, plan)
     found = tables.compare(published.load(), plan, scores, weights)
-    verdicts: list[Verdict] = []
+    evidence, every = Evidence(build, plan), claims.load()
+    found = tables.against(found, evidence, every.baselines)
+    judged = verdicts.judge(evidence, every.claims)
     submissions.write(build, plan, submitted)
     with files.new_directory(directory) as partial:
         _write_tables(partial / "tables", plan, found)
+        _write_numbers(partial / "claims.csv", claimed.frame(judged))
+        _write_numbers(partial / "comparisons.csv", comparisons.frame(tables.compared(found)))
         runs = results.runs(build, plan)
         pd.DataFrame(runs).to_csv(partial / "runs.csv", index=False, lineterminator="\n")
         results.wide(build, plan).to_csv(partial / "results.csv", index=False, lineterminator="\n", float_format="%.6f")
@@ -51,12 +60,16 @@ def write(build: Path, directory: Path, submitted: Path) -> str:
         files.write_json(partial / "summary.json", results.summary(build, plan))
         shown = analysis.of(build, plan, scores, weights, runs)
         made = pictures.write(build, plan, shown, partial / "pictures")
-        files.write_text(partial / "README.md", page.render(build, plan, found, runs, made, shown.answers))
+        seen = leakage.scores(build, plan)
+        seen.to_csv(partial / "leakage.csv", index=False, lineterminator="\n", float_format="%.6f")
+        files.write_text(
+            partial / "README.md", page.render(build, plan, found, runs, made, seen, judged, shown.answers)
+        )
         for file, with_sentences in (
             (partial / "index.html", sentences.may_be_committed(plan)),
             (build / "report" / "index.html", True),
         ):
-            files.write_text(file, site.render(build, plan, found, verdicts, runs, shown, with_sentences))
+            files.write_text(file, site.render(build, plan, found, judged, runs, seen, shown, with_sentences))
     return in_short(found, plan, directory)
 
 
@@ -64,7 +77,11 @@ def _write_tables(directory: Path, plan: catalogs.Catalog, found: list[tables.Ta
     directory.mkdir()
     for table in found:
         files.write_text(directory / f"{table.name}.md", markdown.render(table, plan))
-        table.tidy().to_csv(directory / f"{table.name}.csv", index=False, lineterminator="\n", float_format="%.6g")
+        _write_numbers(directory / f"{table.name}.csv", table.tidy())
+
+
+def _write_numbers(file: Path, table: pd.DataFrame) -> None:
+    table.to_csv(file, index=False, lineterminator="\n", float_format="%.6g")
 
 
 def in_short(found: list[tables.Table], plan: catalogs.Catalog, directory: Path) -> str:

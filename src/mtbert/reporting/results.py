@@ -60,7 +60,7 @@ def scores(build: Path, catalog: Catalog) -> list[Score]:
     return [
         Score(entry.name, entry.kind, entry.paper, entry.row, seed, split, metric, value)
         for entry in catalog.selected
-        for seed in catalog.seeds
+        for seed in entry.seeds
         for split in SCORED_SPLITS
         for metric, value in _split_scores(entry, build, seed, split).items()
     ]
@@ -80,7 +80,7 @@ def _split_scores(entry: Entry, build: Path, seed: int, split: Split) -> dict[st
 
 def weights(build: Path, catalog: Catalog) -> dict[str, Weights]:
     """Numbers of weights of every selected variant, and of every selected ensemble, which holds all its members."""
-    of = {e.name: _weights(e, build, catalog.seeds[0]) for e in catalog.selected if not e.members}
+    of = {e.name: _weights(e, build, e.seeds[0]) for e in catalog.selected if not e.members}
     return {e.name: together([of[name] for name in e.members or (e.name,)]) for e in catalog.selected}
 
 
@@ -108,7 +108,7 @@ def wide(build: Path, catalog: Catalog) -> pd.DataFrame:
     counts = weights(build, catalog)
     rows = []
     for entry in catalog.selected:
-        for seed in catalog.seeds:
+        for seed in entry.seeds:
             about = {"variant": entry.name, "kind": entry.kind, "paper": entry.paper, "row": entry.row, "seed": seed}
             content, mine = read_metrics(entry, build, seed), values.get((entry.name, seed), {})
             length = {name: content.get(name) for name in ("steps", "epoch")}
@@ -136,7 +136,7 @@ def runs(build: Path, catalog: Catalog) -> list[dict[str, Any]]:
     """
     logged = []
     for entry in (entry for entry in catalog.selected if not entry.members):
-        for seed in catalog.seeds:
+        for seed in entry.seeds:
             file = build / "logs" / entry.name / str(seed) / "run.json"
             run = files.read_json(file) if file.is_file() else {}
             versions = {f"{name} version": version for name, version in run.get("versions", {}).items()}

@@ -33,7 +33,8 @@ def text(table: pd.DataFrame, task: Task) -> str:
 def write(build: Path, catalog: Catalog, directory: Path) -> None:
     """Write `directory` anew: <variant or ensemble>/<seed>/<file> for every predicted task of the course."""
     with files.new_directory(directory) as partial:
-        for entry, seed in itertools.product(catalog.selected, catalog.seeds):
+        runs = [(entry, seed) for entry in catalog.selected for seed in entry.seeds]
+        for entry, seed in runs:
             submitted = [TASKS[name] for name in entry.tasks if TASKS[name].submission]
             for task, split in itertools.product(submitted, SUBMITTED_SPLITS):
                 source = predictions.path(entry.directory(build, seed), task.name, split)

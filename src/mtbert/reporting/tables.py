@@ -1,9 +1,9 @@
 """Ours beside the papers': one table per published table of every paper that the catalog has a variant of."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any
 
 import pandas as pd
@@ -11,8 +11,12 @@ import pandas as pd
 from mtbert import metrics
 from mtbert.metrics import MAIN_TASKS
 from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.claims import Comparison
+from mtbert.reporting.comparisons import compare_rows, corrected
+from mtbert.reporting.evidence import Evidence
 from mtbert.reporting.published import METRICS, OVERALLS, SCORED, PublishedRow
 from mtbert.reporting.results import Score, Weights, together
+from mtbert.statistics import intervals
 
 RUN, NOT_RUN, WITHHELD, NOT_SCORED, NO_PART = "run", "not run", "withheld", "not scored", ""
 OWN_TABLE = "variants"  # stands for the table number of variants that answer to no published paper
@@ -29,6 +33,7 @@ class Cell:
         seeds: how many seeds ours is the mean of.
         status: `run`; `not run`; `withheld`: predicted, but the labels are not public; `not scored`: not predicted;
             or empty: no part of this row.
+        low, high: 95 % interval of the mean over seeds (Student's t); None with fewer than two.
     """
 
     published: float | None
@@ -36,6 +41,8 @@ class Cell:
     spread: float | None
     seeds: int
     status: str
+    low: float | None = None
+    high: float | None = None
 
     @property
     def difference(self) -> float | None:
@@ -54,6 +61,7 @@ class Row:
         variants: names of the selected variants that it joins.
         weights: theirs together; None without variants.
         scale, note: of the published row.
+        against: its comparison with the table's baseline on dev; None for the baseline itself, and where there is none.
     """
 
     label: str
@@ -63,15 +71,20 @@ class Row:
     weights: Weights | None
     scale: str
     note: str
+    against: Comparison | None = None
 
 
 @dataclass(frozen=True)
 class Table:
-    """One table: number as in the paper, `text` for its text, `variants` where there is no such paper."""
+    """One table: number as in the paper, `text` for its text, `variants` where there is no such paper.
+
+    baseline: the variants of the row that its others are tested against; empty for none.
+    """
 
     paper: str
     number: str
     rows: tuple[Row, ...]
+    baseline: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -97,6 +110,7 @@ class Table:
     def _line(self, row: Row, metric: str, cell: Cell) -> dict[str, Any]:
         where = {"paper": self.paper, "table": self.number, "row": row.label, "split": row.split, "metric": metric}
         numbers = {"published": cell.published, "ours": cell.ours, "difference": cell.difference, "std": cell.spread}
+        numbers |= {"low": cell.low, "high": cell.high}
         size = vars(row.weights) if row.weights else dict.fromkeys(Weights.__dataclass_fields__)
         about = {"seeds": cell.seeds, "status": cell.status, "variants": " ".join(row.variants)}
         return where | numbers | about | size | {"printed_scale": row.scale, "note": row.note}
@@ -129,6 +143,36 @@ def compare(
         every = [line for row in (*rows, *more) for line in _rows(row, catalog, scores, weights)]
         tables.append(Table(paper, number, tuple(every)))
     return tables
+
+
+def against(tables: Sequence[Table], evidence: Evidence, baselines: Mapping[str, tuple[str, ...]]) -> list[Table]:
+    """The tables with every row compared on dev with its table's baseline, corrected by Holm over the table.
+
+    Args:
+        tables: from `compare`.
+        evidence: of the same runs.
+        baselines: by table name, as in `claims.Claims`.
+
+    Returns:
+        What is compared is the overall that the paper prints, or the first metric that both rows have.
+    """
+    return [_against(table, evidence, baselines.get(table.name, ())) for table in tables]
+
+
+def _against(table: Table, evidence: Evidence, baseline: tuple[str, ...]) -> Table:
+    printed = next((row.scale for row in table.rows if row.scale), "raw")
+    rows = [row for row in table.rows if baseline and row.split == "dev" and set(row.variants) - set(baseline)]
+    tried = ((row, compare_rows(evidence, row.variants, baseline, (f"overall_{printed}", *SCORED))) for row in rows)
+    made = [(row, found) for row, found in tried if found is not None]
+    found = dict(zip((id(row) for row, _ in made), corrected([one for _, one in made]), strict=True))
+    compared = tuple(replace(row, against=found.get(id(row))) for row in table.rows)
+    return replace(table, rows=compared, baseline=baseline if found else ())
+
+
+def compared(tables: Sequence[Table]) -> dict[tuple[str, str], Comparison]:
+    """Every comparison of a row with its table's baseline, by table name and row."""
+    rows = ((table, row) for table in tables for row in table.rows)
+    return {(table.name, row.label): row.against for table, row in rows if row.against is not None}
 
 
 def join(entries: Sequence[Entry]) -> list[list[Entry]]:
@@ -202,8 +246,11 @@ def _by_metric(scores: Sequence[Score], averaged: Sequence[str]) -> dict[str, li
 
 def _cell(metric: str, published: float | None, group: list[Entry], values: list[float | None]) -> Cell:
     known = [value for value in values if value is not None]
-    ours, spread = fmean(known) if known else None, stdev(known) if len(known) > 1 else None
-    return Cell(published, ours, spread, len(known), _status(metric, published, group, values))
+    status = _status(metric, published, group, values)
+    if not known:
+        return Cell(published, None, None, 0, status)
+    found = intervals.over_seeds(known)
+    return Cell(published, found.mean, found.std, len(known), status, found.low, found.high)
 
 
 def _status(metric: str, published: float | None, group: list[Entry], values: list[float | None]) -> str:
@@ -228,4 +275,4 @@ def _overall_cell(cells: dict[str, Cell], metric: str, has_models: bool, average
         status = NO_PART if cell.published is None else NOT_RUN
     else:
         status = next((reason for reason in (NO_PART, NOT_RUN, NOT_SCORED, WITHHELD) if reason in parts), RUN)
-    return Cell(cell.published, cell.ours, cell.spread, cell.seeds, status)
+    return replace(cell, status=status)

@@ -54,7 +54,7 @@ def bring_in(build: Path) -> Summary:
 
 def _selected(build: Path) -> dict[Path, Callable[[], Record]]:
     """Directory of every selected run and ensemble, and how it is read."""
-    catalog = files.read_yaml(build / "plan" / "catalog.yaml")
+    catalog = files.read_plan(build / "plan" / "catalog.yaml", "seeds", "variants")
     found: dict[Path, Callable[[], Record]] = {}
     for seed in map(str, catalog["seeds"]):
         for name in _names(catalog["variants"]):

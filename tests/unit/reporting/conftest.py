@@ -24,6 +24,7 @@ def catalog(seeds: list[int], pals_selected: bool = True) -> dict:
         "profile": "sample",
         "seeds": seeds,
         "keep": "last",
+        "selection": "whole",
         "encoder": {"name": "tiny", "note": "untrained"},
         "variants": single
         | {"pals": every | {"row": "Original PALs", "selected": pals_selected}}

@@ -12,8 +12,8 @@ from mtbert.reporting.catalog import Catalog, Entry
 from mtbert.reporting.mistakes import Answers, Miss
 from mtbert.tasks import TASKS
 
-MINE = Entry("mine", "own", "mine", ("qqp", "sts"), True)
-PLAN = Catalog("sample", (1, 2, 3), "last", "tiny", "", "", (MINE,))
+MINE = Entry("mine", "own", "mine", ("qqp", "sts"), True, seeds=(1, 2))
+PLAN = Catalog("sample", (1, 2), "last", "whole", "tiny", "", "", (MINE,))
 
 
 def write(build: Path, seed: int, paraphrase: list[float], scores: list[float]) -> None:
@@ -30,7 +30,7 @@ def write(build: Path, seed: int, paraphrase: list[float], scores: list[float]) 
 
 @pytest.fixture
 def said(tmp_path: Path) -> dict[str, dict[str, Answers]]:
-    """Two seeds; the third was not run."""
+    """Two seeds."""
     write(tmp_path, 1, [0.9, 0.8, 0.25, 1.0], [4.0, 1.0, 2.5, 5.0])
     write(tmp_path, 2, [0.7, 0.4, 0.25, 1.0], [2.0, 1.0, 2.5, 5.0])
     return mistakes.answers(tmp_path, PLAN)

@@ -113,6 +113,6 @@ def test_worst_misses_hold_sentences_where_these_are_ours(tmp_path: Path, data_d
     rows.to_parquet(tmp_path / "data/sts/dev.parquet")
     labels, none = pd.Series([5.0], ["a"]), np.zeros((0, 0), dtype=int)
     said = [Answers(labels, pd.DataFrame({"prediction": [score]}, ["a"]), none, 1) for score in (1.0, 3.0)]
-    plan = catalog.Catalog("sample", (1,), "last", "tiny", "", data_dir, ())
+    plan = catalog.Catalog("sample", (1,), "last", "whole", "tiny", "", data_dir, ())
     assert page.misses(tmp_path, plan, {"sts": dict(enumerate(said))}).splitlines()[-1] == row  # pyright: ignore
     assert page.misses(tmp_path, plan, {}) == ""

@@ -13,8 +13,8 @@ from mtbert.reporting.catalog import Catalog, Entry
 from mtbert.reporting.costs import Cost
 from mtbert.tasks import TASKS
 
-MINE = Entry("mine", "own", "mine", ("sst", "sts"), True)
-PLAN = Catalog("sample", (1,), "last", "tiny", "", "", (MINE,))
+MINE = Entry("mine", "own", "mine", ("sst", "sts"), True, seeds=(1,))
+PLAN = Catalog("sample", (1,), "last", "whole", "tiny", "", "", (MINE,))
 HISTORY = "phase,step,name,value\n1,1,loss/sst,1.5\n1,2,loss/sst,1.25\n1,1,loss/sts,4.0\n1,2,loss/sts,3.0\n"
 
 

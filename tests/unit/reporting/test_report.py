@@ -1,5 +1,6 @@
 """The whole report from a synthetic build directory."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,7 +29,8 @@ def test_what_is_written(make_build: Make) -> None:
     pictures = ["costs", "distances", *(f"{paper}-confusion-{task}" for task in ("qqp", "sst"))]
     pictures += [f"{paper}-loss-{task}" for task in ("qqp", "sst", "sts")]
     assert sorted(contents(out)) == [
-        "README.md", "curves.csv", "index.html", *(f"pictures/{name}.png" for name in pictures),
+        "README.md", "claims.csv", "comparisons.csv", "curves.csv", "index.html", "leakage.csv",
+        *(f"pictures/{name}.png" for name in pictures),
         "results.csv", "runs.csv", "summary.json",
         "tables/pals-for-pals-table-1.csv", "tables/pals-for-pals-table-1.md",
         "tables/pals-for-pals-table-2.csv", "tables/pals-for-pals-table-2.md",
@@ -62,9 +64,9 @@ def test_tidy_csv_of_a_table(make_build: Make) -> None:
     table = pd.read_csv(out / "tables" / "pals-for-pals-table-1.csv")
     assert len(table) == 7 * 5
     assert table.query("row == 'Original PALs' and metric == 'sst'").to_csv(index=False) == (
-        "paper,table,row,split,metric,published,ours,difference,std,seeds,status,variants,encoder,added,trained,"
+        "paper,table,row,split,metric,published,ours,difference,std,low,high,seeds,status,variants,encoder,added,trained,"
         "times_bert,printed_scale,note\n"
-        "pals-for-pals,1,Original PALs,dev,sst,0.509,0.4,-0.109,,1,run,pals,1000000.0,250000.0,1250000.0,1.25,raw,\n"
+        "pals-for-pals,1,Original PALs,dev,sst,0.509,0.4,-0.109,,,,1,run,pals,1000000.0,250000.0,1250000.0,1.25,raw,\n"
     )
 
 
@@ -94,15 +96,23 @@ def test_the_same_build_gives_the_same_bytes(make_build: Make) -> None:
     assert contents(out) == before
 
 
-def test_a_missing_run_is_named_with_the_command_that_makes_it(make_build: Make) -> None:
+def test_a_missing_run_is_named_with_the_command_that_makes_it_and_the_rest_is_shown(make_build: Make) -> None:
     build = make_build(seeds=(1, 2))
-    missing = build / "runs" / "bert-sst" / "2" / "metrics.json"
-    missing.unlink()
-    with pytest.raises(DataError) as error:
+    (build / "runs" / "bert-sst" / "2" / "metrics.json").unlink()
+    (build / "ensembles" / "vote" / "1" / "metrics.json").unlink()
+    out, _ = write(build)
+    readme = (out / "README.md").read_text()
+    assert "- `dvc repro train@bert-sst-2`\n- `dvc repro ensemble`\n" in readme
+    runs = pd.read_csv(out / "results.csv").groupby("variant")["seed"].agg(list).to_dict()
+    assert runs == {"bert-qqp": [1, 2], "bert-sst": [1], "bert-sts": [1, 2], "pals": [1, 2], "vote": [2]}
+
+
+def test_nothing_that_ran_is_no_report(make_build: Make) -> None:
+    build = make_build()
+    shutil.rmtree(build / "runs")
+    shutil.rmtree(build / "ensembles")
+    with pytest.raises(DataError, match=r"no results below .*; `dvc repro` makes those that params.yaml asks for"):
         write(build)
-    assert str(error.value) == (
-        f"no results of bert-sst with seed 2: {missing} is missing; `dvc repro train@bert-sst-2` makes it"
-    )
 
 
 def test_leftovers_of_unlisted_variants_and_seeds_do_not_count(make_build: Make) -> None:

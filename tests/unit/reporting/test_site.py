@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ import plotly.graph_objects as go
 import pytest
 from pages import HOSTILE, VERDICTS, page, write
 
-from mtbert import files
 from mtbert.reporting import analysis, catalog, report
 from mtbert.reporting.embeddings import Cloud
 from mtbert.reporting.mistakes import Answers
@@ -103,24 +103,27 @@ def test_one_seed_is_said_to_tell_nothing_of_noise(tmp_path: Path, html: str) ->
     assert "cannot be concluded from this report" in page(write(tmp_path / "build", seeds=(1,)))
 
 
-def test_runs_that_are_missing_are_named_with_their_commands(tmp_path: Path) -> None:
+def test_runs_that_are_missing_are_named_by_the_command_that_makes_them(tmp_path: Path) -> None:
     build = write(tmp_path / "build")
-    plan = catalog.read(build / "plan/catalog.yaml")
     (build / "runs/pals/2").rename(tmp_path / "away")
-    shown = analysis.of(build, plan, [], {}, [])
-    assert [(entry.name, seed) for entry, seed in shown.missing] == [("pals", 2)]
-    assert shown.answers["sst"]["pals"].seeds == 1
-    assert shown.losses["sst"]["pals"].to_dict() == {1: 2.0, 2: 1.0, 4: 0.5}
-    text = site.render(build, plan, [], [], [], shown, with_sentences=False)
-    assert "pals, seed 2: <code>dvc repro train@pals-2</code>" in text
+    html = page(build)
+    assert "<li><code>dvc repro train@pals-2</code></li>" in html
+    assert "Some runs are missing" in html
+    assert np.sum(content(html)["confusions"]["sst"]["pals"]) == 23
+    assert np.sum(content(html)["confusions"]["sst"]["sbert-pals"]) == 2 * 23
 
 
-def test_a_build_without_runs_logs_or_data_says_so(tmp_path: Path) -> None:
-    build = tmp_path / "build"
-    files.write_yaml(build / "plan/catalog.yaml", files.read_yaml(write(tmp_path / "full") / "plan/catalog.yaml"))
-    plan = catalog.read(build / "plan/catalog.yaml")
-    html = site.render(build, plan, [], [], [], analysis.of(build, plan, [], {}, []), with_sentences=True)
-    for words in ("No run has left losses", "No run has scores", "not checked", "No run has left a log", "8 runs are"):
+def test_where_nothing_is_known_the_page_says_so(tmp_path: Path) -> None:
+    plan = replace(catalog.read(write(tmp_path / "build") / "plan/catalog.yaml"), entries=())
+    nothing = analysis.Analysis({}, {}, {}, [])
+    html = site.render(tmp_path / "none", plan, [], [], [], pd.DataFrame(), nothing, with_sentences=True)
+    for words in (
+        "No run has left losses",
+        "No run has scores",
+        "not checked",
+        "No run has left a log",
+        "No claim was",
+    ):
         assert words in html
 
 

@@ -2,6 +2,8 @@
 
 # ruff: noqa: RUF001 (tables hold dashes, minus and multiplication signs)
 
+import dataclasses
+
 import pytest
 
 from mtbert.reporting import markdown, tables, terminal
@@ -23,11 +25,11 @@ PUBLISHED = [
 def entry(
     name: str, row: str = "PALs", tasks: tuple[str, ...] = ALL, paper: str = PAPER, selected: bool = True
 ) -> Entry:
-    return Entry(name, paper, row, tasks, selected)
+    return Entry(name, paper, row, tasks, selected, seeds=(1,) if selected else ())
 
 
 def catalog(*entries: Entry, seeds: tuple[int, ...] = (1,)) -> Catalog:
-    return Catalog("sample", seeds, "last", "tiny", "untrained", "data/sample", entries)
+    return Catalog("sample", seeds, "last", "whole", "tiny", "untrained", "data/sample", entries)
 
 
 def score(of: Entry, metric: str, value: float | None, seed: int = 1, split: str = "dev") -> Score:
@@ -122,28 +124,41 @@ def test_markdown_of_a_table() -> None:
         "\n"
         "- Ours: profile `sample`, data `data/sample`, encoder `tiny`. Paper: bert-base-uncased.\n"
         "- Encoder `tiny`: untrained.\n"
-        "- Epoch kept: the last. Seeds: 1, 2 (ours is their mean, ± their sample standard deviation).\n"
+        "- Epoch kept: the last; dev scores are of the whole set, on which nothing was chosen. "
+        "Seeds: 1, 2 (ours is their mean, ± their sample standard deviation; 95 % is the mean's interval over seeds, "
+        "Student's t).\n"
         "- `overall_raw` = (SST-5 + QQP + r) / 3, `overall_normalised` = (SST-5 + QQP + (r + 1) / 2) / 3; SST-5 and "
         "QQP are accuracies, r is Pearson's correlation on STS-B. The paper prints `overall_raw`; we computed its "
         "`overall_normalised` from its parts.\n"
         "- Weights in millions; × BERT is what a row's models store, over one encoder: (encoder + added) / encoder.\n"
         "\n"
-        "| row    |            |         SST-5 |           QQP |         STS-B |   overall_raw |   overall_normalised"
-        " |   trained |   added |   × BERT |   seeds |\n"
-        "|:-------|:-----------|--------------:|--------------:|--------------:|--------------:|---------------------:"
-        "|----------:|--------:|---------:|--------:|\n"
-        "| PALs   | paper      |         0.500 |         0.900 |         0.800 |         0.733 |                0.767"
-        " |           |         |          |         |\n"
-        "|        | ours       | 0.490 ± 0.014 | 0.920 ± 0.000 | 0.800 ± 0.000 | 0.737 ± 0.005 |        0.770 ± 0.005"
-        " |     21.00 |    1.00 |     1.05 |       2 |\n"
-        "|        | difference |        −0.010 |        +0.020 |        +0.000 |        +0.004 |               +0.003"
-        " |           |         |          |         |\n"
-        "| Frozen | paper      |             – |             – |             – |             – |                    –"
-        " |           |         |          |         |\n"
-        "|        | ours       |       not run |       not run |       not run |       not run |              not run"
-        " |         – |       – |        – |       – |\n"
+        "| row    |            |          SST-5 |            QQP |          STS-B |    overall_raw "
+        "|   overall_normalised |   trained |   added |   × BERT |   seeds |\n"
+        "|:-------|:-----------|---------------:|---------------:|---------------:|---------------:"
+        "|---------------------:|----------:|--------:|---------:|--------:|\n"
+        "| PALs   | paper      |          0.500 |          0.900 |          0.800 |          0.733 "
+        "|                0.767 |           |         |          |         |\n"
+        "|        | ours       |  0.490 ± 0.014 |  0.920 ± 0.000 |  0.800 ± 0.000 |  0.737 ± 0.005 "
+        "|        0.770 ± 0.005 |     21.00 |    1.00 |     1.05 |       2 |\n"
+        "|        | 95 %       | [0.363, 0.617] | [0.920, 0.920] | [0.800, 0.800] | [0.694, 0.779] "
+        "|       [0.728, 0.812] |           |         |          |         |\n"
+        "|        | difference |         −0.010 |         +0.020 |         +0.000 |         +0.004 "
+        "|               +0.003 |           |         |          |         |\n"
+        "| Frozen | paper      |              – |              – |              – |              – "
+        "|                    – |           |         |          |         |\n"
+        "|        | ours       |        not run |        not run |        not run |        not run "
+        "|              not run |         – |       – |        – |       – |\n"
         "\n"
         "- PALs, paper: a note.\n"
+    )
+
+
+def test_rows_that_kept_another_epoch_than_the_rest_say_so() -> None:
+    other = dataclasses.replace(entry("a"), kept=("best", "half"))
+    plan = catalog(other, entry("b", "Second row"))
+    (table,) = compare(plan, [score(other, "sst", 0.5)])
+    assert markdown.footnotes(table, plan)[-1] == (
+        "PALs, ours: epoch kept: the best on one half of dev; dev scores are of the other half."
     )
 
 

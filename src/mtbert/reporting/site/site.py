@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas as pd
 import plotly.offline
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from mtbert.metrics import MAIN_TASKS
-from mtbert.reporting import markdown, mistakes, page, sentences
+from mtbert.reporting import claims, leakage, markdown, mistakes, page, sentences
 from mtbert.reporting.analysis import Analysis
 from mtbert.reporting.catalog import Catalog
 from mtbert.reporting.claims import Answer, Verdict
@@ -48,6 +49,7 @@ NAMES = {
     "3": "three dimensions",
     **{name: task.title for name, task in TASKS.items()},
     **figures.SCORES,
+    claims.OVERFITTING: "overfitting (train less dev)",
 }
 _markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
 
@@ -58,6 +60,7 @@ def render(
     tables: Sequence[Table],
     verdicts: Sequence[Verdict],
     runs: Sequence[dict[str, Any]],
+    seen: pd.DataFrame,
     shown: Analysis,
     with_sentences: bool,
 ) -> str:
@@ -66,8 +69,7 @@ def render(
     Args:
         build: the build directory, for sentences and what the data checks found.
         catalog, tables, verdicts: what was asked for and what came of it.
-        runs: from `results.runs`.
-        shown: from `analysis.of`.
+        runs, seen, shown: from `results.runs`, `leakage.scores` and `analysis.of`.
         with_sentences: whether the corpora's sentences stand in the page; else the rows' ids do.
     """
     folder = PackageLoader("mtbert.reporting.site", ".")
@@ -76,20 +78,22 @@ def render(
     )
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":"), "ensure_ascii": False}
     environment.filters |= {"markdown": lambda text: Markup(_markdown.render(text)), "number": number}
+    environment.filters |= {"p_value": markdown.p_value}
     environment.filters |= {"phrase": lambda text: Markup(_markdown.renderInline(text))}
     return environment.get_template("page.html").render(
         catalog=catalog,
         facts=facts(catalog, runs, shown),
         findings=findings(verdicts),
-        limits=limits(catalog, shown),
+        limits=limits(catalog),
         leaders=leaders(catalog, shown),
-        missing=[(entry.name, seed, entry.remake(seed)) for entry, seed in shown.missing],
+        missing=catalog.missing,
         verdicts=[verdict_of(verdict) for verdict in verdicts],
         tables=[table_of(table, catalog) for table in tables],
         shown=shown,
         with_sentences=with_sentences,
         data=data(build, shown, with_sentences),
         found=page.data(build / "data" / "report.json"),
+        leaked=_below(leakage.render(seen)),
         pretrainings=[_below(page.pretraining(build, name)) for name in page.PRETRAININGS],
         ran=_below(page.ran(list(runs))),
         again=page.command(catalog),
@@ -133,7 +137,7 @@ def findings(verdicts: Sequence[Verdict]) -> list[tuple[Badge, int]]:
     return [(badge, counts[answer]) for answer, badge in BADGES.items()] if verdicts else []
 
 
-def limits(catalog: Catalog, shown: Analysis) -> list[str]:
+def limits(catalog: Catalog) -> list[str]:
     """What can be concluded, and what not, in Markdown."""
     found = []
     if len(catalog.seeds) == 1:
@@ -159,10 +163,9 @@ def limits(catalog: Catalog, shown: Analysis) -> list[str]:
         )
     elif note:
         found.append(f"**`{catalog.encoder}`.**{note}")
-    if catalog.keep == "best":
-        found.append("**Epochs are chosen on dev.** The epoch that is kept is the best on dev.")
-    if shown.missing:
-        found.append(f"**Not complete.** {len(shown.missing)} runs are missing; means are of those that are there.")
+    found.append(f"**Which epoch.** Kept is {markdown.KEPT[catalog.keep, catalog.selection]}.")
+    if catalog.missing:
+        found.append("**Not complete.** Some runs are missing; means and intervals are of those that are there.")
     return found
 
 
@@ -193,7 +196,7 @@ def verdict_of(verdict: Verdict) -> dict[str, Any]:
     parts = [
         {
             "what": f"{' + '.join(part.ours)} against {' + '.join(part.other)}",
-            "metric": NAMES.get(part.metric, part.metric),
+            "metric": NAMES[part.metric],
             "expects": part.expects,
             "published": part.published,
             "matters": part.matters,
@@ -221,15 +224,18 @@ def table_of(table: Table, catalog: Catalog) -> dict[str, Any]:
         "about": markdown.about(table, catalog),
         "footnotes": markdown.footnotes(table, catalog),
         "metrics": [NAMES[metric] for metric in table.metrics],
-        "rows": [_row(markdown.label(table, row), row, table.metrics) for row in table.rows],
+        "rows": [_row(row, table) for row in table.rows],
         "run": any(row.variants for row in table.rows),
+        "baseline": " ".join(table.baseline),
     }
 
 
-def _row(label: str, row: Row, metrics: Sequence[str]) -> dict[str, Any]:
-    cells = [_cell(row.cells[metric]) for metric in metrics]
+def _row(row: Row, table: Table) -> dict[str, Any]:
+    cells = [_cell(row.cells[metric]) for metric in table.metrics]
     return {
-        "label": label,
+        "label": markdown.label(table, row),
+        "p": markdown.p_of(row, table) if table.baseline and row.variants else "",
+        "p_value": row.against.corrected if row.against else "",
         "variants": ", ".join(row.variants),
         "run": bool(row.variants),
         "cells": cells,
@@ -239,13 +245,12 @@ def _row(label: str, row: Row, metrics: Sequence[str]) -> dict[str, Any]:
 
 
 def _cell(cell: Cell) -> dict[str, Any]:
-    low, high = getattr(cell, "low", None), getattr(cell, "high", None)
     return {
         "published": cell.published,
         "ours": cell.ours if cell.status == RUN else None,
         "instead": "" if cell.status == RUN else markdown.mine(cell),
         "spread": cell.spread,
-        "interval": None if low is None or high is None else (low, high),
+        "interval": None if cell.low is None else markdown.interval(cell.low, cell.high),
         "difference": cell.difference,
     }
 

@@ -1,0 +1,169 @@
+"""Dev scores of every run with their resamples, so that any two rows can be compared on the same examples.
+
+Only rows that count are used (`scored` in the prediction files), and rows that share a sentence are drawn together
+(`cluster` in build/data/<task>/dev-rows.parquet; where there is no such file every row is drawn alone).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from mtbert import files, metrics, predictions, seeding
+from mtbert.errors import DataError
+from mtbert.metrics import MAIN_TASKS
+from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.claims import OVERFITTING
+from mtbert.reporting.published import OVERALLS, SCORED
+from mtbert.statistics import bootstrap
+from mtbert.tasks import TASKS
+
+SEED = 0  # of the resamples, so that the same runs give the same report
+Run = tuple[str, int]  # variant or ensemble, and seed
+USED = ["label", "prediction", "scored"]
+
+
+@dataclass(frozen=True)
+class TaskScores:
+    """One task's dev scores, a column a run.
+
+    Attributes:
+        column: of each run.
+        scores: runs.
+        draws: on resampled examples, draws x runs.
+        right: whether each row is right, rows x runs; None for a score.
+        rows: how many rows count.
+        alone: whether no two of them share a sentence.
+    """
+
+    column: dict[Run, int]
+    scores: np.ndarray
+    draws: np.ndarray
+    right: np.ndarray | None
+    rows: int
+    alone: bool
+
+
+class Evidence:
+    """What all runs of a build directory scored on dev, and would have on other examples."""
+
+    def __init__(self, build: Path, catalog: Catalog) -> None:
+        """Read every selected run that is there; DataError where predictions do not fit together."""
+        self.entries = {entry.name: entry for entry in catalog.selected}
+        self.tasks = {task: found for task in SCORED if (found := _task(build, catalog, task)) is not None}
+        self.on_train = {
+            (entry.name, seed): score
+            for entry in catalog.selected
+            for seed in entry.seeds
+            if (score := _on_train(entry.directory(build, seed))) is not None
+        }
+
+    def seeds(self, variants: Sequence[str], metric: str) -> set[int]:
+        """The seeds of which a row of these variants has a score."""
+        found = [
+            {seed for name, seed in self.tasks[task].column if name == of} for task, of in self._of(variants, metric)
+        ]
+        if metric == OVERFITTING:
+            found += [{seed for name, seed in self.on_train if name == variant} for variant in variants]
+        return set.intersection(*found) if found else set()
+
+    def scores(self, variants: Sequence[str], metric: str, seeds: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """A row's scores by seed, and draws x seeds; the variants together have every task of the metric."""
+        parts = []
+        for task, name in self._of(variants, metric):
+            found = self.tasks[task]
+            at = [found.column[name, seed] for seed in seeds]
+            parts.append((found.scores[at], found.draws[:, at]))
+        observed, draws = (sum(part[side] for part in parts) / len(parts) for side in (0, 1))
+        if metric in ("overall_normalised", OVERFITTING):  # r counts as (r + 1) / 2
+            (r, drawn_r), share = parts[MAIN_TASKS.index("sts")], len(parts)
+            observed, draws = observed + ((1 - r) / 2) / share, draws + ((1 - drawn_r) / 2) / share
+        if metric == OVERFITTING:
+            on_train = np.array([self.on_train[variants[0], seed] for seed in seeds])
+            observed, draws = on_train - observed, on_train - draws
+        return np.asarray(observed), np.asarray(draws)
+
+    def examples(self, metric: str) -> int:
+        """How many dev rows count, of all tasks of the metric."""
+        return sum(self.tasks[task].rows for task in tasks_of(metric))
+
+    def right(self, variants: Sequence[str], task: str, seed: int) -> np.ndarray | None:
+        """Whether each row is right; None for a score."""
+        found, ((_, name),) = self.tasks[task], self._of(variants, task)
+        return None if found.right is None else found.right[:, found.column[name, seed]]
+
+    def _of(self, variants: Sequence[str], metric: str) -> list[tuple[str, str]]:
+        """Each task of the metric with the first of the variants that was scored on it; empty where one has none."""
+        found = []
+        for task in tasks_of(metric):
+            runs = self.tasks[task].column if task in self.tasks else {}
+            named = [variant for variant in variants if any(name == variant for name, _ in runs)]
+            found += [(task, named[0])] if named else []
+        return found if len(found) == len(tasks_of(metric)) else []
+
+
+def tasks_of(metric: str) -> tuple[str, ...]:
+    """The tasks that a metric is made of."""
+    return MAIN_TASKS if metric in (*OVERALLS, OVERFITTING) else (metric,)
+
+
+def _on_train(directory: Path) -> float | None:
+    """overall_normalised on the training rows that were scored; None without."""
+    file = directory / "metrics.json"
+    return files.read_json(file).get("train", {}).get("overall_normalised") if file.is_file() else None
+
+
+def _task(build: Path, catalog: Catalog, task: str) -> TaskScores | None:
+    """None where there are no predictions, or the labels are withheld."""
+    tables = {
+        (entry.name, seed): files.read_parquet(file, USED)
+        for entry in catalog.selected
+        for seed in entry.seeds
+        if task in entry.tasks and (file := _predictions(build, entry, seed, task)).is_file()
+    }
+    tables = {run: table for run, table in tables.items() if not np.isnan(table["label"].to_numpy(float)).all()}
+    if not tables:
+        return None
+    first = _same_rows(tables, task)
+    counts = first["scored"].to_numpy(dtype=bool)
+    clusters = _clusters(build / "data" / task / "dev-rows.parquet", len(first))[counts]
+    labels = first["label"].to_numpy(dtype=float)[counts]
+    said = np.column_stack([table["prediction"].to_numpy(dtype=float)[counts] for table in tables.values()])
+    drawn = bootstrap.resamples(clusters, seeding.stream(SEED, "bootstrap", task))
+    right = said == labels[:, None] if TASKS[task].metric == "accuracy" else None
+    draws = bootstrap.pearsons(labels, said, drawn) if right is None else bootstrap.accuracies(right, drawn)
+    scores = np.array([metrics.SCORES[TASKS[task].metric](labels, column) for column in said.T])
+    alone = len(np.unique(clusters)) == len(clusters)
+    return TaskScores({run: at for at, run in enumerate(tables)}, scores, draws, right, len(labels), alone)
+
+
+def _predictions(build: Path, entry: Entry, seed: int, task: str) -> Path:
+    return predictions.path(entry.directory(build, seed), task, "dev")
+
+
+def _same_rows(tables: Mapping[Run, pd.DataFrame], task: str) -> pd.DataFrame:
+    """Any of the tables, all of which hold the same rows in the same order, as their labels tell."""
+    (first, reference), *others = tables.items()
+    for run, table in others:
+        for column in ("label", "scored"):
+            if not np.array_equal(table[column].to_numpy(float), reference[column].to_numpy(float), equal_nan=True):
+                one, two = (f"{name}, seed {seed}" for name, seed in (first, run))
+                raise DataError(
+                    f"dev predictions of {task} by {one} and by {two} differ in column {column}, so they cannot be "
+                    "compared; train both on the same data and with the same run.selection (`dvc repro`)"
+                )
+    return reference
+
+
+def _clusters(file: Path, rows: int) -> np.ndarray:
+    """Each row's cluster; each row its own where there is no such file."""
+    if not file.is_file():
+        return np.arange(rows)
+    clusters = files.read_parquet(file, ["cluster"])["cluster"].to_numpy()
+    if len(clusters) != rows:
+        raise DataError(
+            f"{file} holds {len(clusters)} rows, the predictions {rows}; `dvc repro` makes both from the same data"
+        )
+    return clusters

@@ -1,0 +1,30 @@
+"""A score over seeds: mean, standard deviation and the 95 % interval of the mean."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from scipy import stats
+
+LEVEL = 0.05  # of every test; intervals hold 1 - LEVEL
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A mean over seeds; std (sample), low and high are None where one seed tells nothing of them."""
+
+    mean: float
+    std: float | None
+    low: float | None
+    high: float | None
+
+
+def over_seeds(values: Sequence[float]) -> Summary:
+    """Mean, sample standard deviation and Student's interval, mean ± t(n - 1) std / sqrt(n), of one value a seed."""
+    mean = fmean(values)
+    if len(values) < 2:
+        return Summary(mean, None, None, None)
+    std = stdev(values)
+    half = float(stats.t.isf(LEVEL / 2, len(values) - 1)) * std / math.sqrt(len(values))
+    return Summary(mean, std, mean - half, mean + half)

@@ -1,0 +1,70 @@
+"""Scores with and without the rows that a model may have seen before."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mtbert import predictions
+from mtbert.reporting import leakage
+from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.markdown import MINUS
+from mtbert.tasks import TASKS
+
+QQP = TASKS["qqp"]
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Path:
+    """Five dev pairs, of which the last chose the epoch: a is in train, b shares a sentence, c is in SNLI."""
+    rows = {"id": list("abcde"), "in_train": ["bare", "", "", "", "exact"], "in_pretraining": ["", "", "exact", "", ""]}
+    (tmp_path / "data/qqp").mkdir(parents=True)
+    pd.DataFrame(rows | {"shares": [False, True, False, False, True]}).to_parquet(
+        tmp_path / "data/qqp/dev-rows.parquet"
+    )
+    for seed, said in ((1, [1.0, 1.0, 0.0, 1.0, 1.0]), (2, [1.0, 0.0, 0.0, 1.0, 1.0])):
+        table = pd.DataFrame({"id": list("abcde"), "label": 1.0, "prediction": said, "probability_0": 0.5})
+        table = table.assign(probability_1=0.5, scored=[True] * 4 + [False])
+        predictions.write(predictions.path(tmp_path / f"runs/mine/{seed}", "qqp", "dev"), table, QQP)
+    return tmp_path
+
+
+def plan(*seeds: int) -> Catalog:
+    entry = Entry("mine", "own", "mine", ("qqp",), True, seeds=seeds)
+    return Catalog("sample", seeds, "best", "half", "tiny", "", "", (entry,))
+
+
+def test_scores_of_the_rows_that_count_with_and_without_those_seen_before(build: Path):
+    found = leakage.scores(build, plan(1))
+    assert found.drop(columns="change").to_numpy().tolist() == [
+        ["mine", "qqp", "duplicates", 4, 1, 0.75, 2 / 3],
+        ["mine", "qqp", "shared", 4, 2, 0.75, 0.5],
+        ["mine", "qqp", "pretraining", 4, 1, 0.75, 1.0],
+    ]
+    assert found["change"].tolist() == pytest.approx([-1 / 12, -0.25, 0.25])
+
+
+def test_means_over_seeds(build: Path):
+    found = leakage.scores(build, plan(1, 2)).set_index("without")
+    assert found.loc["shared", "score"] == pytest.approx((0.75 + 0.5) / 2)
+    assert found.loc["shared", "score_without"] == 0.5
+
+
+def test_nothing_left_out_is_no_line(build: Path):
+    table = pd.read_parquet(build / "data/qqp/dev-rows.parquet").assign(in_train="", shares=False, in_pretraining="")
+    table.to_parquet(build / "data/qqp/dev-rows.parquet")
+    found = leakage.scores(build, plan(1))
+    assert found.empty
+    assert leakage.render(found) == ""
+
+
+def test_in_short_the_mean_and_the_largest_change(build: Path):
+    said = leakage.render(leakage.scores(build, plan(1)))
+    lines = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in said.splitlines() if line.startswith("|")
+    ]
+    assert lines[2:] == [
+        ["QQP", "rows that are in train", "1 of 4", f"{MINUS}0.083", f"{MINUS}0.083 (mine)"],
+        ["QQP", "rows that share a sentence with train", "2 of 4", f"{MINUS}0.250", f"{MINUS}0.250 (mine)"],
+        ["QQP", "rows that are in SNLI or MNLI", "1 of 4", "+0.250", "+0.250 (mine)"],
+    ]

@@ -1,0 +1,121 @@
+"""Every function of the package on input small enough to check by hand, or against published examples."""
+
+import time
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from mtbert.statistics import bootstrap, intervals, multiple, paired, seeds
+
+
+def random() -> np.random.Generator:
+    return np.random.default_rng(1)
+
+
+def test_interval_over_seeds() -> None:
+    # t(2) = 4.30265, so 0.1 x 4.30265 / sqrt(3) either side
+    found = intervals.over_seeds([0.4, 0.5, 0.6])
+    assert vars(found) == pytest.approx({"mean": 0.5, "std": 0.1, "low": 0.251586, "high": 0.748414}, abs=1e-6)
+
+
+def test_one_seed_has_no_interval() -> None:
+    assert intervals.over_seeds([0.4]) == intervals.Summary(0.4, None, None, None)
+
+
+def right(both: int, ours: int, other: int, none: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows that both sides, one or none have right."""
+    return np.repeat([1, 1, 0, 0], [both, ours, other, none]), np.repeat([1, 0, 1, 0], [both, ours, other, none])
+
+
+def test_mcnemar() -> None:
+    assert paired.mcnemar(*right(5, 1, 7, 3)) == pytest.approx(2 * (1 + 8) / 2**8)
+    assert paired.mcnemar(*right(101, 121, 59, 33)) == pytest.approx(4.434e-06, rel=1e-3)  # statsmodels' example
+    assert paired.mcnemar(*right(794, 86, 150, 570)) == pytest.approx(3.716e-05, rel=1e-3)  # Agresti's, as in R
+    assert paired.mcnemar(*right(5, 0, 0, 3)) == 1
+
+
+def test_the_exact_level_of_mcnemar() -> None:
+    assert paired.mcnemar_level(5) == 0  # 2 / 32 at best
+    assert paired.mcnemar_level(6) == pytest.approx(2 / 64)
+
+
+def test_holm() -> None:
+    assert multiple.holm([0.01, 0.04, 0.03, 0.02]) == pytest.approx([0.04, 0.06, 0.06, 0.06])  # as R's p.adjust
+    assert multiple.holm([]) == []
+
+
+def test_whole_clusters_are_drawn_as_many_as_there_are() -> None:
+    drawn = bootstrap.resamples(np.array([7, 3, 7, 5]), random(), draws=50)
+    assert drawn.units[0] == drawn.units[2]
+    assert len({drawn.units[0], drawn.units[1], drawn.units[3]}) == 3
+    assert drawn.weights.sum(axis=1).tolist() == [3] * 50
+
+
+def test_scores_of_each_draw_are_those_of_the_rows_that_were_drawn() -> None:
+    labels, said = np.array([0.0, 1.0, 2.0, 4.0]), np.array([0.5, 0.9, 3.0, 3.0])
+    weights = np.array([[1, 1, 1], [2, 0, 1], [0, 3, 0]], dtype=np.float32)
+    drawn = bootstrap.Resamples(weights, np.array([0, 1, 0, 2]))
+    rows = [[0, 1, 2, 3], [0, 2, 0, 2, 3], [1, 1, 1]]
+    correct = np.array([True, False, True, True])
+    assert bootstrap.accuracies(correct[:, None], drawn)[:, 0].tolist() == pytest.approx([3 / 4, 1, 0])
+    expected = [stats.pearsonr(labels[i], said[i]).statistic for i in rows[:2]]
+    assert bootstrap.pearsons(labels, said, drawn)[:, 0].tolist() == pytest.approx([*expected, 0], abs=1e-6)
+
+
+def test_the_bootstrap_of_a_proportion_is_binomial() -> None:
+    correct = np.repeat([True, False], [30, 70])[:, None]
+    found = bootstrap.accuracies(correct, bootstrap.resamples(np.arange(100), random()))
+    assert found.mean() == pytest.approx(0.3, abs=1e-3)
+    assert found.std() == pytest.approx(np.sqrt(0.3 * 0.7 / 100), rel=0.03)
+
+
+def test_p_is_twice_the_smaller_side_with_ties_halved_and_never_0() -> None:
+    draws = np.array([[-1, 1], [0, 1], [1, 1], [2, 1]])
+    assert bootstrap.p_value(draws).tolist() == pytest.approx([1, 2 / 5])
+    assert bootstrap.p_value(np.zeros((9, 1))).tolist() == [1]
+
+
+def test_ten_thousand_resamples_of_twenty_thousand_rows_take_about_a_second() -> None:
+    correct = random().random((20_000, 2)) < 0.8
+    began = time.process_time()
+    bootstrap.accuracies(correct, bootstrap.resamples(np.arange(20_000), random(), draws=10_000))
+    assert time.process_time() - began < 3  # 0.2 s, measured; the machine may be slower or busy
+
+
+def test_where_examples_do_not_matter_the_hierarchical_bootstrap_is_the_t_test() -> None:
+    differences = np.array([0.01, 0.03, 0.02, 0.05])
+    found = seeds.hierarchical(differences, np.tile(differences, (10_000, 1)), random())
+    test = stats.ttest_1samp(differences, 0)
+    low, high = test.confidence_interval()
+    assert (found.low, found.high) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
+    assert found.p == pytest.approx(test.pvalue, abs=3e-4)
+
+
+def test_where_seeds_do_not_matter_it_is_the_bootstrap_of_the_examples() -> None:
+    draws = np.repeat(random().normal(0.02, 0.01, size=(10_000, 1)), 3, axis=1)
+    found = seeds.hierarchical(np.full(3, 0.02), draws, random())
+    assert (found.low, found.high) == (pytest.approx(0.0004, abs=5e-4), pytest.approx(0.0396, abs=5e-4))
+    assert found.of_seeds == 0
+
+
+def test_what_examples_change_for_single_seeds_counts_once() -> None:
+    differences = np.array([-0.01, 0.01, 0.0])
+    draws = differences + random().normal(scale=0.01, size=(10_000, 3))  # independent: nothing is shared
+    found = seeds.hierarchical(differences, draws, random())
+    assert found.of_seeds == pytest.approx(0.01**2 / 3)
+    assert found.of_examples == pytest.approx(0, abs=2e-6)
+    assert found.high == pytest.approx(float(stats.t.isf(0.025, 2)) * 0.01 / np.sqrt(3), rel=0.02)
+
+
+def test_detectable() -> None:
+    assert seeds.detectable(1.96, 1) == pytest.approx(1.96 + 0.8416, rel=1e-3)  # normal: z(0.975) + z(0.8)
+    shift = seeds.detectable(float(stats.t.isf(0.025, 5)) * 0.1, 0.1) / 0.1
+    assert stats.nct.sf(stats.t.isf(0.025, 5), 5, shift) == pytest.approx(0.8, abs=1e-3)
+    assert seeds.detectable(0, 0) == 0
+
+
+def test_sign_flip() -> None:
+    assert seeds.sign_flip(np.array([1.0, 2, 3, 4, 5, 6])) == seeds.sign_flip_floor(6) == 2 / 64
+    # of the 8 sums of ±1 ±2 ±4, those as far from 0 as 1 + 2 - 4 = -1: all; as 1 - 2 + 4 = 3: six
+    assert seeds.sign_flip(np.array([[1.0, 2, -4], [1.0, -2, 4]])).tolist() == [1, 6 / 8]

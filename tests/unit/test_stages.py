@@ -1,0 +1,63 @@
+"""Each stage's script, given a plan that is missing or damaged: one line that says what makes it, and no traceback."""
+
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+from mtbert import files
+
+STAGES = Path(__file__).parents[2] / "stages"
+PLAN = "build/plan"
+COMMANDS = [  # the file of the plan that each misses, and its script's arguments
+    ("catalog", "init", "build", "build/init"),
+    ("catalog", "track", "build"),
+    ("catalog", "ensemble", f"{PLAN}/catalog.yaml", "build/runs", "build/ensembles"),
+    ("catalog", "report", "build", "reports", "build/submissions"),
+    ("encoder", "encoder", f"{PLAN}/encoder.yaml", "data", "build/encoders/base"),
+    ("needs", "preprocess", "data", "build/encoders/base", "build/data", f"{PLAN}/needs.yaml"),
+    ("pretrain-sbert", "pretrain", "sbert", f"{PLAN}/pretrain-sbert.yaml", "build"),
+]
+
+
+def told(monkeypatch: pytest.MonkeyPatch, place: Path, stage: str, *arguments: str) -> str:
+    """How a stage's script, started in that folder, ends."""
+    monkeypatch.chdir(place)
+    monkeypatch.setattr(sys, "argv", [stage, *arguments])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(STAGES / f"{stage}.py"), run_name="__main__")
+    return str(ended.value.code)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_missing_plan_is_told_with_what_makes_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: tuple[str, ...]
+):
+    message = told(monkeypatch, tmp_path, *command[1:])
+    assert message.startswith(f"error: {PLAN}/{command[0]}.yaml is missing; `dvc repro plan` makes it")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", ["", "5", "[5]", "{pals: 5}"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_damaged_plan_is_told_with_what_makes_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: tuple[str, ...], content: str
+):
+    files.write_text(tmp_path / f"{PLAN}/{command[0]}.yaml", content)
+    assert f"{PLAN}/{command[0]}.yaml is not as `dvc repro plan` writes it" in told(monkeypatch, tmp_path, *command[1:])
+
+
+def test_a_variant_that_was_not_planned_is_told_with_what_plans_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    files.write_yaml(tmp_path / f"{PLAN}/catalog.yaml", {"variants": {"pals": {"selected": True}}})
+    message = told(monkeypatch, tmp_path, "init", "build", "build/init")
+    assert message == f"error: {PLAN}/pals.yaml is missing; `dvc repro plan` makes it for what params.yaml lists"
+
+
+@pytest.mark.parametrize("arguments", [[], ["pals"], ["pals", "one"], ["pals", "-1"], ["pals", "1", "build", "more"]])
+def test_a_training_without_its_variant_and_seed_says_what_it_takes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str]
+):
+    came = " ".join(arguments) or "nothing"
+    message = f"error: came {came}; allowed: VARIANT SEED [BUILD], such as pals 1"
+    assert told(monkeypatch, tmp_path, "train", *arguments) == message
