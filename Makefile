@@ -9,7 +9,7 @@ export MLFLOW_DISABLE_TELEMETRY := true
 export DO_NOT_TRACK := true
 export DVC_NO_ANALYTICS := true
 
-.PHONY: reproduce grid test check bench mlflow setup lock licences clean
+.PHONY: reproduce grid report browser test check bench mlflow setup lock licences clean
 
 reproduce: setup  ## run the pipeline, print the result table
 	$(BIN)/dvc repro
@@ -19,7 +19,17 @@ grid: setup  ## the same, JOBS trainings side by side; VARIANTS=all for the whol
 	$(BIN)/python -m mtbert.grid --jobs $(JOBS) $(if $(VARIANTS),--variants "$(VARIANTS)")
 	@$(BIN)/python -m mtbert.reporting build
 
-test: check  ## form, types, imports, then the tests
+report: setup  ## the report from the runs that are in build, nothing trained
+	$(BIN)/python stages/report.py build reports/$$(sed -n 's/^profile: //p' build/plan/catalog.yaml) build/submissions
+
+browser:  ## what the tests of the page need: Chromium and its driver, from Debian's packages where these can be had
+	@command -v chromium chromium-browser google-chrome >/dev/null && command -v chromedriver >/dev/null \
+	|| { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] \
+	  && apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium chromium-driver; } \
+	|| echo "Chromium or its driver is not installed, and the tests of the page need both; on Debian and Ubuntu:" \
+	  "sudo apt-get install chromium chromium-driver"
+
+test: check browser  ## form, types, imports, then the tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q
 
 check: setup  ## form, types, the direction of imports, known faults of the packages

@@ -27,7 +27,8 @@ def main() -> None:
             print(f"warning: {error}{first}", file=sys.stderr)
             return
         untrained = f", {done.untrained} not trained yet" if done.untrained else ""
-        print(f"{done.new} new, {done.present} already there{untrained}")
+        report = "; the report's figures, too" if done.report else ""
+        print(f"{done.new} new, {done.present} already there{untrained}{report}")
 
 
 if __name__ == "__main__":

@@ -106,7 +106,7 @@ def test_dvc_shows_metrics_params_and_plots(project: Project):
 
 
 def test_every_run_stands_in_mlflow_once_and_complete(project: Project):
-    names = ["apart-seed1", "bert-sst-seed1", "pals-seed1", "vote-seed1"]
+    names = ["apart-seed1", "bert-sst-seed1", "pals-seed1", "report", "vote-seed1"]
     assert runs_in_mlflow(project.root) == [(name, "FINISHED") for name in names]
     wanted = {"sst", "qqp", "sts", "overall_raw", "overall_normalised", "loss/sst", "learning_rate", "dev/sst"}
     assert wanted <= metrics_in_mlflow(project.root, "pals-seed1")

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from pipeline.tracked import REPOSITORY, Server, environment, rows, runs, track, wait_for, write_catalog
@@ -182,6 +183,23 @@ def test_a_failed_training_tells_mlflow_why_without_credentials(root: Path, serv
     assert "s3cret" not in track(root, **secrets).stderr
     kept = [root / "mlflow.db", *(path for path in root.glob("build/**/*") if path.is_file())]
     assert [path for path in kept if b"s3cret" in path.read_bytes()] == []
+
+
+def test_the_last_report_is_kept_once_with_its_page_and_pictures(root: Path) -> None:
+    write_catalog(root, [])
+    report = root / "reports/sample"
+    for page in ("first", "second"):
+        files.write_text(report / "index.html", page)
+        files.write_text(report / "pictures/costs.png", "a picture")
+        assert track(root).stdout == "0 new, 0 already there; the report's figures, too\n"
+        assert track(root).stdout == "0 new, 0 already there\n"
+        assert runs(root) == [("report", "FINISHED", 0)]
+        query = "select artifact_uri from runs where lifecycle_stage = 'active'"
+        ((place,),) = rows(root / "mlflow.db", query)
+        kept = Path(unquote(place.removeprefix("file://")))
+        assert {str(file.relative_to(kept)): file.read_text() for file in kept.rglob("*") if file.is_file()} == {
+            "index.html": page, "pictures/costs.png": "a picture",
+        }  # fmt: skip
 
 
 def test_temporary_experiment_logs_to_the_real_repository(root: Path, tmp_path: Path) -> None:

@@ -15,13 +15,14 @@ from mtbert.data import batches, tokens
 from mtbert.data.batches import Marks
 from mtbert.encoder import loading, mlm, sbert
 from mtbert.encoder.sources import EncoderSettings, MlmSettings, SbertSettings
-from mtbert.reporting import curves, page, pictures, results
-from mtbert.reporting.catalog import Entry
+from mtbert.reporting import curves, embeddings, mistakes, page, pictures, results
+from mtbert.reporting.catalog import Catalog, Entry
 from mtbert.tasks import TASKS
 
 ROOT = Path(__file__).parents[2]
 TINY = EncoderSettings(width=12, layers=1, heads=2, feed_forward=24, vocabulary=1000, positions=16)
 ENTRY = Entry("pals", "paper", "row", ("sst",), True, seeds=(1,))
+PLAN = Catalog("sample", (1,), "last", "whole", "tiny", "", "", (ENTRY,))
 
 
 class Canary:
@@ -82,9 +83,9 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "data/sst/dev.parquet": lambda _, build: pictures.shares(build, "sst"),
     "data/snli/train.parquet": lambda _, build: sbert.pretrain(SbertSettings(corpora=["snli"], device="cpu"), build),
     "runs/pals/1/predictions/sst-dev.parquet": lambda file, _: predictions.read(file),
-    "runs/pals/1/predictions/sst-dev.parquet ": lambda _, build: pictures.truth(build, ENTRY, "sst", 1),
-    "runs/pals/1/embeddings.safetensors": lambda _, build: pictures.embeddings(build, ENTRY, "sst"),
-    "runs/pals/1/history.csv": lambda _, build: curves.task_loss(build, ENTRY, "sst"),
+    "runs/pals/1/predictions/sst-dev.parquet ": lambda _, build: mistakes.answers(build, PLAN),
+    "runs/pals/1/embeddings.safetensors": lambda _, build: embeddings.load(build, ENTRY, "sst"),
+    "runs/pals/1/history.csv": lambda _, build: curves.of_tasks(build, ENTRY),
     "runs/pals/1/metrics.json": lambda _, build: results.read_metrics(ENTRY, build, 1),
 }
 

@@ -7,6 +7,7 @@ import pandas as pd
 
 from mtbert.errors import DataError
 from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.tasks import TASKS
 
 POINTS = 200  # at most, for the longest run
 
@@ -33,19 +34,38 @@ def losses(build: Path, catalog: Catalog) -> pd.DataFrame:
     return pd.DataFrame(columns).sort_index().round(5).rename_axis("step").reset_index()
 
 
-def task_loss(build: Path, entry: Entry, task: str) -> pd.Series:
-    """One task's training loss, averaged within bins of equally many steps and over seeds, by the bins' last steps."""
-    found = [_task_losses(entry, build, seed) for seed in entry.seeds]
-    width = math.ceil(max((max(history["step"], default=1) for history in found), default=1) / POINTS)
-    of_task = [binned(history.loc[history["name"] == f"loss/{task}"], width) for history in found]
-    return pd.concat(of_task, axis=1).mean(axis=1).sort_index()
+def by_task(build: Path, catalog: Catalog) -> dict[str, dict[str, pd.Series]]:
+    """Each task's training loss by task and variant, a mean over the seeds there are."""
+    found: dict[str, dict[str, pd.Series]] = {}
+    for entry in (entry for entry in catalog.selected if not entry.members):
+        for task, loss in of_tasks(build, entry).items():
+            found.setdefault(task, {})[entry.name] = loss
+    return {task: found[task] for task in TASKS if task in found}
+
+
+def of_tasks(build: Path, entry: Entry) -> dict[str, pd.Series]:
+    """Each task's training loss, averaged within bins of equally many steps and over seeds, by the bins' last steps."""
+    histories = [_task_losses(entry, build, seed) for seed in entry.seeds]
+    width = math.ceil(max((max(history["step"], default=1) for history in histories), default=1) / POINTS)
+    every = [binned_by_task(history, width) for history in histories]
+    found = {}
+    for task in entry.tasks:
+        losses = [bins[name].dropna() for bins in every if (name := f"loss/{task}") in bins]
+        if losses:
+            found[task] = pd.concat(losses, axis=1).mean(axis=1).sort_index()
+    return found
 
 
 def binned(history: pd.DataFrame, width: int) -> pd.Series:
     """Mean loss over tasks by the last step of each bin of `width` steps; history has columns step, name, value."""
+    return binned_by_task(history, width).mean(axis=1)
+
+
+def binned_by_task(history: pd.DataFrame, width: int) -> pd.DataFrame:
+    """The same before the mean: a column for each name, a bin without a value between its neighbours."""
     bins = history.assign(step=(history["step"] + width - 1) // width * width)
-    by_task = bins.pivot_table(index="step", columns="name", values="value").interpolate(limit_area="inside")
-    return by_task.mean(axis=1)
+    means = pd.Series(bins.groupby(["step", "name"])["value"].mean()).unstack()
+    return pd.DataFrame(means).interpolate(limit_area="inside")
 
 
 def _task_losses(entry: Entry, build: Path, seed: int) -> pd.DataFrame:

@@ -96,7 +96,7 @@ def label(table: Table, row: Row) -> str:
 
 def _lines(name: str, row: Row, table: Table) -> list[dict[str, str]]:
     """Paper, ours, its interval and the difference of one row; without those that it has none of."""
-    size = _size(row) | ({"p": _p(row, table)} if table.baseline else {})
+    size = _size(row) | ({"p": p_of(row, table)} if table.baseline else {})
     cells = {HEADINGS[metric]: row.cells[metric] for metric in table.metrics}
     paper = {heading: number(cell.published) for heading, cell in cells.items()}
     ours = {heading: mine(cell) for heading, cell in cells.items()}
@@ -110,7 +110,7 @@ def _lines(name: str, row: Row, table: Table) -> list[dict[str, str]]:
     return [{**dict.fromkeys(lines[1], ""), **line} for line in lines]
 
 
-def _p(row: Row, table: Table) -> str:
+def p_of(row: Row, table: Table) -> str:
     """The corrected p, with its metric where that is no overall."""
     if row.against is None:
         return "baseline" if set(row.variants) == set(table.baseline) else DASH

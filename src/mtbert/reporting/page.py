@@ -1,5 +1,6 @@
 """The report's index, README.md: the tables, what ran where and how long, the data, and how to do it again."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -7,14 +8,17 @@ from typing import Any
 import pandas as pd
 
 from mtbert import files
-from mtbert.reporting import claimed, leakage, markdown
+from mtbert.reporting import claimed, leakage, markdown, mistakes, sentences
 from mtbert.reporting.catalog import Catalog
 from mtbert.reporting.claims import Verdict
+from mtbert.reporting.mistakes import Answers
 from mtbert.reporting.pictures import Picture
 from mtbert.reporting.tables import Table
 from mtbert.tasks import SPLITS, TASKS
 
+MARKS = re.compile(r"[\\`*_\[\]|~&]")  # what Markdown takes for its own within a line
 FILES = (
+    "The same as one page to explore, offline: [index.html](index.html).\n\n"
     "Every run and score: [results.csv](results.csv), [summary.json](summary.json), [curves.csv](curves.csv), "
     "[runs.csv](runs.csv)."
 )
@@ -30,12 +34,14 @@ def render(
     made: Sequence[Picture],
     seen: pd.DataFrame,
     judged: Sequence[Verdict],
+    answers: Mapping[str, Mapping[str, Answers]],
 ) -> str:
     """The page in Markdown.
 
     Args:
         build, catalog, tables: what is reported.
         runs, made, seen, judged: from `results.runs`, `pictures.write`, `leakage.scores` and `verdicts.judge`.
+        answers: from `mistakes.answers`.
     """
     sections = [
         f"# Results: profile `{catalog.profile}`",
@@ -46,6 +52,7 @@ def render(
             for table in tables
         ),
         shown(made),
+        misses(build, catalog, answers),
         leakage.render(seen),
         ran(runs),
         missing(catalog),
@@ -63,13 +70,50 @@ def shown(made: Sequence[Picture]) -> str:
     return "\n\n".join(["## Pictures", *images])
 
 
+def misses(build: Path, catalog: Catalog, answers: Mapping[str, Mapping[str, Answers]]) -> str:
+    """The worst misses of all variants together, a table a task; with sentences where these may be handed on."""
+    parts = [_misses_of(build, catalog, task, list(several.values())) for task, several in answers.items()]
+    if not any(parts):
+        return ""
+    about = "Rows that the variants, taken together, are surest of and wrong, or farthest from the label."
+    if not sentences.may_be_committed(catalog):
+        about += " By id: the corpora are not handed on. `build/report/index.html` shows the sentences."
+    return "\n\n".join(["## Worst misses", about, *filter(None, parts)])
+
+
+def _misses_of(build: Path, catalog: Catalog, task: str, several: list[Answers]) -> str:
+    worst = mistakes.worst(mistakes.together(several), TASKS[task])
+    texts = sentences.read(build, task, {miss.id for miss in worst}) if sentences.may_be_committed(catalog) else {}
+    size = "off by" if TASKS[task].kind == "score" else "probability"
+    lines = [
+        {
+            "sentences" if texts else "row": " / ".join(map(literal, texts.get(miss.id, []))) or f"`{miss.id}`",
+            "label": f"{miss.label:g}",
+            "predicted": f"{miss.prediction:.3g}",
+            size: f"{miss.size:.2f}",
+        }
+        for miss in worst
+    ]
+    return f"**{TASKS[task].title}**\n\n{_grid(lines, sides=1)}" if lines else ""
+
+
+def literal(text: str) -> str:
+    """Text of a corpus as Markdown that shows it as it is, in one cell of a table."""
+    return MARKS.sub(r"\\\g<0>", " ".join(text.split())).replace("<", "&lt;")
+
+
 def again(catalog: Catalog) -> str:
+    """How to make this report again."""
+    return f"To make it again:\n\n```\n{command(catalog)}\n```"
+
+
+def command(catalog: Catalog) -> str:
     """The command that makes this report again."""
     own = f" -S data_dir={catalog.data}" if catalog.data else ""
     chosen = [entry.name for entry in catalog.selected if not entry.members]
     settings = f"profile={catalog.profile}{own} -S 'variants=[{','.join(chosen)}]'"
     seeds = ",".join(map(str, catalog.seeds))
-    return f"To make it again:\n\n```\ndvc exp run -S {settings} -S 'seeds=[{seeds}]'\n```"
+    return f"dvc exp run -S {settings} -S 'seeds=[{seeds}]'"
 
 
 def ran(runs: list[dict[str, Any]]) -> str:

@@ -1,40 +1,37 @@
-"""The papers' pictures, one file each: training loss by task, labels, and where embeddings lie.
+"""The report's pictures, one file each: costs, training loss, mistakes, labels, and where embeddings lie.
 
-Embeddings are those of the first dev rows, which each training leaves in `embeddings.safetensors`: by task, float16
-[sentences, rows, width], two sentences where a pair is encoded apart, else one. They are shown by t-SNE (van der Maaten
-and Hinton 2008), which keeps neighbours, not distances: clusters can be read from it, their places cannot.
+Embeddings are shown by t-SNE (`mtbert.reporting.tsne`), which keeps neighbours, not distances: clusters can be read
+from it, their places cannot.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from safetensors import SafetensorError
-from safetensors.numpy import load_file
-from sklearn.manifold import TSNE
+from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
-from mtbert import files, predictions
-from mtbert.errors import DataError
-from mtbert.reporting import curves
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert import files
+from mtbert.reporting import embeddings, mistakes
+from mtbert.reporting.analysis import Analysis
+from mtbert.reporting.catalog import Catalog
+from mtbert.reporting.costs import NAMED, Cost
+from mtbert.reporting.embeddings import KINDS, PAIRS, Cloud
+from mtbert.reporting.mistakes import Answers
 from mtbert.reporting.published import TITLES
 from mtbert.tasks import TASKS
 
-PAIRS = 40  # shown of each kind: more lines than that hide one another
-ITERATIONS = 500  # half of scikit-learn's own: the pictures look the same, in half the time
-PERPLEXITY = 30.0  # scikit-learn's own, where there are rows enough
 COLUMNS = 3
-KINDS = {  # as the report on SlapBERT tells pairs apart: those alike and those not, by the range of the label
-    "qqp": {"paraphrases": (1.0, 1.0), "others": (0.0, 0.0)},
-    "sts": {"similarity 4 to 5": (4.0, 5.0), "0 to 1": (0.0, 1.0)},
-}
+SIDE = 3.2  # inches of a panel
 COLOURS = ("tab:blue", "tab:orange")
-Panel = tuple[str, np.ndarray, np.ndarray]  # variant, points, labels
+STEPS_OFF = ("#2b6a99", "#a7c6dd", "#f6d9a8", "#e8965a", "#b2402a")  # right, then farther and farther off
+Loss = dict[str, pd.Series]
+Found = TypeVar("Found")
+Shown = TypeVar("Shown")
 
 
 @dataclass(frozen=True)
@@ -46,43 +43,118 @@ class Picture:
     figure: Figure
 
 
-def write(build: Path, catalog: Catalog, directory: Path) -> list[Picture]:
+def write(build: Path, catalog: Catalog, shown: Analysis, directory: Path) -> list[Picture]:
     """Every picture that the results allow, as PNG files in `directory`."""
     directory.mkdir(parents=True)
     made = []
-    for picture in drawn(build, catalog):
+    for picture in drawn(build, catalog, shown):
         picture.figure.savefig(directory / f"{picture.name}.png", metadata={"Software": None})
         made.append(picture)
     return made
 
 
-def drawn(build: Path, catalog: Catalog) -> Iterator[Picture]:
-    """Losses by paper and task, labels, sentiment in two dimensions, pairs in three."""
-    variants = [entry for entry in catalog.selected if not entry.members]
-    for paper in dict.fromkeys(entry.paper for entry in variants):
-        of_paper = [entry for entry in variants if entry.paper == paper]
+def drawn(build: Path, catalog: Catalog, shown: Analysis) -> Iterator[Picture]:
+    """Costs and distances of all; losses, confusions, sentiment in two dimensions and pairs in three by paper."""
+    yield from costs(shown.costs)
+    yield from distances(shown.answers.get("sst", {}))
+    for paper in dict.fromkeys(entry.paper for entry in catalog.selected):
+        names = {entry.name for entry in catalog.selected if entry.paper == paper}
         title = TITLES.get(paper, "Variants of one's own")
-        yield from losses(build, of_paper, paper, title)
-        yield from sentiment(build, of_paper, paper, title)
+        yield from losses(_of(shown.losses, names), paper, title)
+        yield from confusions(_of(shown.answers, names), paper, title)
+        clouds = _of(shown.clouds, names)
+        yield from sentiment(clouds.get("sst", {}), paper, title)
         for task in KINDS:
-            yield from pairs(build, of_paper, task, paper, title)
+            yield from pairs(clouds.get(task, {}), task, paper, title)
     yield from labels(build, ("sst", "cfimdb"))
+
+
+def _of(found: dict[str, dict[str, Found]], names: set[str]) -> dict[str, dict[str, Found]]:
+    """Only those variants, and the tasks that one of them has."""
+    mine = {task: {name: one for name, one in several.items() if name in names} for task, several in found.items()}
+    return {task: several for task, several in mine.items() if several}
+
+
+# --- scores and costs -------------------------------------------------------------------------------------------------
+
+
+def costs(found: Sequence[Cost]) -> Iterator[Picture]:
+    """The overall score on dev against stored weights and against training time, a point each."""
+    whole = [cost for cost in found if "overall_raw" in cost.scores]
+    if not whole:
+        return
+    figure = Figure(figsize=(10, 4.5), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    _scatter(left, whole, [cost.times_bert for cost in whole])
+    left.set_xlabel("weights to store, times one encoder")
+    left.set_ylabel("overall on dev (raw)")
+    timed = [cost for cost in whole if cost.seconds is not None]
+    _scatter(right, timed, [(cost.seconds or 0) / 60 for cost in timed])
+    right.set_xlabel("training time, minutes")
+    yield Picture("costs", "Overall score on dev against weights and training time", figure)
+
+
+def _scatter(axes: Axes, found: Sequence[Cost], places: Sequence[float]) -> None:
+    heights = [cost.mean("overall_raw") for cost in found]
+    spreads = [cost.spread("overall_raw") or 0 for cost in found]
+    axes.errorbar(places, heights, yerr=spreads if any(spreads) else None, fmt="o", markersize=5, linewidth=0.8)
+    if len(found) <= NAMED:
+        for cost, place, height in zip(found, places, heights, strict=True):
+            axes.annotate(cost.name, (place, height), xytext=(4, 4), textcoords="offset points", fontsize="x-small")
+    axes.margins(x=0.2, y=0.1)
 
 
 # --- training loss ----------------------------------------------------------------------------------------------------
 
 
-def losses(build: Path, entries: Sequence[Entry], paper: str, title: str) -> Iterator[Picture]:
+def losses(found: dict[str, Loss], paper: str, title: str) -> Iterator[Picture]:
     """One picture a task: the training loss of every variant that trains it, a mean over seeds."""
-    for task in dict.fromkeys(task for entry in entries for task in entry.tasks):
-        shown = {entry.name: curves.task_loss(build, entry, task) for entry in entries if task in entry.tasks}
+    for task, several in found.items():
         figure, axes = canvas(8, 4.5)
-        for name, loss in shown.items():
+        for name, loss in several.items():
             axes.plot(loss.index, loss.to_numpy(), label=name, linewidth=1.2)
         axes.set_xlabel("step")
         axes.set_ylabel(f"training loss on {TASKS[task].title}")
         axes.legend(fontsize="x-small", ncols=2, frameon=False)
         yield Picture(f"{paper}-loss-{task}", f"{title}: training loss on {TASKS[task].title}", figure)
+
+
+# --- mistakes ---------------------------------------------------------------------------------------------------------
+
+
+def confusions(found: dict[str, dict[str, Answers]], paper: str, title: str) -> Iterator[Picture]:
+    """One picture a task of classes, a panel a variant: what share of each label (a row) was taken for what."""
+    for task, several in found.items():
+        panels = {name: said.confusion for name, said in several.items() if len(said.confusion)}
+        if panels:
+            figure = grid(panels, _shares_of_labels, ticks=False)
+            shown = f"{title}: {TASKS[task].title} dev labels (rows) and predictions (columns), share of the label"
+            yield Picture(f"{paper}-confusion-{task}", shown, figure)
+
+
+def _shares_of_labels(axes: Axes, counts: np.ndarray) -> None:
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    for (row, column), share in np.ndenumerate(shares):
+        colour = "white" if share > 0.5 else "black"
+        axes.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize="x-small", color=colour)
+
+
+def distances(found: dict[str, Answers]) -> Iterator[Picture]:
+    """How many steps predicted sentiment is from the label, a bar a variant."""
+    if not found:
+        return
+    shares = np.array([mistakes.distances(said.confusion) for said in found.values()])
+    figure, axes = canvas(8, 1.2 + 0.28 * len(found))
+    left = np.zeros(len(found))
+    for steps, (share, colour) in enumerate(zip(shares.T, STEPS_OFF, strict=True)):
+        axes.barh(list(found), share, left=left, color=colour, label=f"{steps} off" if steps else "right")
+        left += share
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1)
+    axes.set_xlabel("share of dev rows")
+    axes.legend(ncols=len(STEPS_OFF), loc="lower center", bbox_to_anchor=(0.5, 1), frameon=False, fontsize="small")
+    yield Picture("distances", "SST-5 dev: how many steps the predicted sentiment is from the label", figure)
 
 
 # --- labels -----------------------------------------------------------------------------------------------------------
@@ -119,69 +191,32 @@ def shares(build: Path, task: str) -> pd.DataFrame:
 # --- embeddings -------------------------------------------------------------------------------------------------------
 
 
-def sentiment(build: Path, entries: Sequence[Entry], paper: str, title: str) -> Iterator[Picture]:
+def sentiment(clouds: dict[str, Cloud], paper: str, title: str) -> Iterator[Picture]:
     """SST dev in two dimensions, a panel a variant, coloured by label."""
-    panels = []
-    for entry in entries:
-        if (found := embeddings(build, entry, "sst")) is not None:
-            panels.append((entry.name, tsne(found[0], 2), truth(build, entry, "sst", found.shape[1])))
-    if panels:
-        figure = grid(panels, _cloud)
-        yield Picture(
-            f"{paper}-sentiment",
-            f"{title}: SST-5 dev embeddings by t-SNE, from negative (blue) to positive (red)",
-            figure,
-        )
+    if clouds:
+        shown = f"{title}: SST-5 dev embeddings by t-SNE, from negative (blue) to positive (red)"
+        yield Picture(f"{paper}-sentiment", shown, grid(clouds, _cloud, ticks=False))
 
 
-def pairs(build: Path, entries: Sequence[Entry], task: str, paper: str, title: str) -> Iterator[Picture]:
+def _cloud(axes: Axes, cloud: Cloud) -> None:
+    axes.scatter(*cloud.flat[0].T, c=cloud.labels, cmap="coolwarm", s=4)
+
+
+def pairs(clouds: dict[str, Cloud], task: str, paper: str, title: str) -> Iterator[Picture]:
     """Pairs that are encoded apart in three dimensions, a panel a variant, a line between the two sentences."""
-    panels = []
-    for entry in entries:
-        found = embeddings(build, entry, task)
-        if found is not None and len(found) == 2:
-            kinds = kind_of(truth(build, entry, task, found.shape[1]), task)
-            shown = np.concatenate([np.flatnonzero(kinds == kind)[:PAIRS] for kind in range(len(KINDS[task]))])
-            points = tsne(found[:, shown].reshape(-1, found.shape[-1]), 3).reshape(2, len(shown), 3)
-            panels.append((entry.name, points, kinds[shown]))
-    if panels:
+    apart = {name: (cloud, embeddings.kind_of(cloud.labels, task)) for name, cloud in clouds.items() if cloud.apart}
+    if apart:
         names = " and ".join(f"{kind} ({colour[4:]})" for kind, colour in zip(KINDS[task], COLOURS, strict=True))
-        figure = grid(panels, _lines, projection="3d")
+        figure = grid(apart, _lines, ticks=False, projection="3d")
         yield Picture(f"{paper}-pairs-{task}", f"{title}: {TASKS[task].title} dev pairs by t-SNE, {names}", figure)
 
 
-def embeddings(build: Path, entry: Entry, task: str) -> np.ndarray | None:
-    """[sentences, rows, width] of a task's first dev rows by the first seed; None where the run has left none."""
-    seed = entry.seeds[0]
-    file = entry.directory(build, seed) / "embeddings.safetensors"
-    try:
-        found = load_file(file).get(task) if file.is_file() else None
-    except SafetensorError as error:
-        raise DataError(f"{file} is damaged: {error}; `{entry.remake(seed)}` makes it again") from None
-    return None if found is None else found.astype(np.float32)
-
-
-def truth(build: Path, entry: Entry, task: str, rows: int) -> np.ndarray:
-    """Labels [rows] of a task's first dev rows."""
-    file = predictions.path(entry.directory(build, entry.seeds[0]), task, "dev")
-    return files.read_parquet(file, ["label"])["label"].to_numpy()[:rows]
-
-
-def kind_of(labels: np.ndarray, task: str) -> np.ndarray:
-    """The number of each label's kind in KINDS; -1 for those between."""
-    kinds = np.full(len(labels), -1)
-    for number, (lowest, highest) in enumerate(KINDS[task].values()):
-        kinds[(labels >= lowest) & (labels <= highest)] = number
-    return kinds
-
-
-def tsne(points: np.ndarray, dimensions: int) -> np.ndarray:
-    """Points [rows, width] to [rows, dimensions]; the same points always give the same picture."""
-    perplexity = min(PERPLEXITY, (len(points) - 1) / 3)
-    start: Any = np.random.default_rng(0).normal(scale=1e-4, size=(len(points), dimensions)).astype(np.float32)
-    return TSNE(dimensions, perplexity=perplexity, init=start, max_iter=ITERATIONS, random_state=0).fit_transform(
-        points
-    )
+def _lines(axes: Axes, shown: tuple[Cloud, np.ndarray]) -> None:
+    cloud, kinds = shown
+    for kind, colour in enumerate(COLOURS):
+        first, second = cloud.solid[:, np.flatnonzero(kinds == kind)[:PAIRS]]
+        axes.add_collection(Line3DCollection(list(np.stack([first, second], axis=1)), colors=colour, linewidths=0.8))
+        axes.scatter(*np.concatenate([first, second]).T, color=colour, s=3)
 
 
 # --- drawing ----------------------------------------------------------------------------------------------------------
@@ -193,23 +228,18 @@ def canvas(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, figure.subplots()
 
 
-def grid(panels: Sequence[Panel], draw: Callable[[Axes, np.ndarray, np.ndarray], None], projection: str = "") -> Figure:
+def grid(
+    panels: dict[str, Shown], draw: Callable[[Axes, Shown], None], ticks: bool = True, projection: str = ""
+) -> Figure:
     """One panel a variant, COLUMNS beside one another."""
-    rows = -(-len(panels) // COLUMNS)
-    figure = Figure(figsize=(3.2 * min(COLUMNS, len(panels)), 3.2 * rows), layout="constrained")
-    for number, (name, points, labelled) in enumerate(panels, start=1):
-        axes = figure.add_subplot(rows, min(COLUMNS, len(panels)), number, projection=projection or None)
-        draw(axes, points, labelled)
+    rows, columns = -(-len(panels) // COLUMNS), min(COLUMNS, len(panels))
+    figure = Figure(figsize=(SIDE * columns, SIDE * rows))  # not constrained: that draws every panel several times
+    edge = 0.3 / SIDE
+    figure.subplots_adjust(edge / columns, edge / rows, 1 - edge / columns, 1 - edge / rows, 2 * edge, 2 * edge)
+    for number, (name, shown) in enumerate(panels.items(), start=1):
+        axes = figure.add_subplot(rows, columns, number, projection=projection or None)
+        if not ticks:
+            axes.set(xticks=[], yticks=[], **({"zticks": []} if projection else {}))
+        draw(axes, shown)
         axes.set_title(name, fontsize="small")
-        axes.tick_params(labelbottom=False, labelleft=False, length=0)
     return figure
-
-
-def _cloud(axes: Axes, points: np.ndarray, labelled: np.ndarray) -> None:
-    axes.scatter(*points.T, c=labelled, cmap="coolwarm", s=4)
-
-
-def _lines(axes: Axes, points: np.ndarray, kinds: np.ndarray) -> None:
-    axes.tick_params("z", labelright=False)  # type: ignore[arg-type]
-    for first, second, kind in zip(*points, kinds, strict=True):
-        axes.plot(*np.stack([first, second]).T, marker="o", markersize=2, linewidth=0.8, color=COLOURS[kind])

@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 
 from mtbert import files
-from mtbert.reporting import catalog as catalogs
 from mtbert.reporting import (
+    analysis,
     claimed,
     claims,
     comparisons,
@@ -17,11 +17,14 @@ from mtbert.reporting import (
     pictures,
     published,
     results,
+    sentences,
+    site,
     submissions,
     tables,
     terminal,
     verdicts,
 )
+from mtbert.reporting import catalog as catalogs
 from mtbert.reporting.evidence import Evidence
 
 
@@ -40,7 +43,8 @@ def write(build: Path, directory: Path, submitted: Path) -> str:
         SettingsError: no catalog. DataError: a result is missing; the message names the command that makes it.
     """
     plan = catalogs.there(catalogs.read(build / "plan" / "catalog.yaml"), build)
-    found = tables.compare(published.load(), plan, results.scores(build, plan), results.weights(build, plan))
+    scores, weights = results.scores(build, plan), results.weights(build, plan)
+    found = tables.compare(published.load(), plan, scores, weights)
     evidence, every = Evidence(build, plan), claims.load()
     found = tables.against(found, evidence, every.baselines)
     judged = verdicts.judge(evidence, every.claims)
@@ -54,10 +58,18 @@ def write(build: Path, directory: Path, submitted: Path) -> str:
         results.wide(build, plan).to_csv(partial / "results.csv", index=False, lineterminator="\n", float_format="%.6f")
         curves.losses(build, plan).to_csv(partial / "curves.csv", index=False, lineterminator="\n")
         files.write_json(partial / "summary.json", results.summary(build, plan))
-        made = pictures.write(build, plan, partial / "pictures")
+        shown = analysis.of(build, plan, scores, weights, runs)
+        made = pictures.write(build, plan, shown, partial / "pictures")
         seen = leakage.scores(build, plan)
         seen.to_csv(partial / "leakage.csv", index=False, lineterminator="\n", float_format="%.6f")
-        files.write_text(partial / "README.md", page.render(build, plan, found, runs, made, seen, judged))
+        files.write_text(
+            partial / "README.md", page.render(build, plan, found, runs, made, seen, judged, shown.answers)
+        )
+        for file, with_sentences in (
+            (partial / "index.html", sentences.may_be_committed(plan)),
+            (build / "report" / "index.html", True),
+        ):
+            files.write_text(file, site.render(build, plan, found, judged, runs, seen, shown, with_sentences))
     return in_short(found, plan, directory)
 
 

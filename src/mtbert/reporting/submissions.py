@@ -40,4 +40,5 @@ def write(build: Path, catalog: Catalog, directory: Path) -> None:
                 source = predictions.path(entry.directory(build, seed), task.name, split)
                 if source.is_file():
                     target = partial / entry.name / str(seed) / file_name(task.name, split)
-                    files.write_text(target, text(predictions.read(source), task))
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    target.write_text(text(predictions.read(source), task), encoding="utf-8", newline="\n")

@@ -21,15 +21,16 @@ LOCK = "mlflow.db.track.lock"  # in the repository: two `track` at once would bo
 
 @dataclass(frozen=True)
 class Summary:
-    """How many runs were brought in, were there already, and are selected but not trained."""
+    """How many runs were brought in, were there already, are selected but not trained; whether a report came, too."""
 
     new: int
     present: int
     untrained: int
+    report: bool = False
 
 
 def bring_in(build: Path) -> Summary:
-    """Make MLflow hold every selected run and ensemble of `build` once and completely.
+    """Make MLflow hold every selected run and ensemble of `build` once and completely, and the last report's figures.
 
     Raises:
         TrackingError: MLflow is not installed, cannot be reached, or refuses. What was brought in until then stays.
@@ -42,12 +43,13 @@ def bring_in(build: Path) -> Summary:
     try:
         with FileLock(place.project_root() / LOCK):
             new = _mirror(records, uri)
+            figures = _mirror(_report(build), uri) > 0
     except Exception as error:  # of MLflow, its database or the network: many kinds, all told alike
         raise TrackingError(
             f"the runs are not in MLflow at {place.shown(uri)} yet ({place.reason(error, uri)}); "
             f"their results are safe in {build}: once MLflow answers, `{place.AGAIN}` brings them in"
         ) from None  # the cause's own text may hold credentials
-    return Summary(new, len(records) - new, len(selected) - len(records))
+    return Summary(new, len(records) - new, len(selected) - len(records), figures)
 
 
 def _selected(build: Path) -> dict[Path, Callable[[], Record]]:
@@ -62,6 +64,13 @@ def _selected(build: Path) -> dict[Path, Callable[[], Record]]:
             directory = build / "ensembles" / name / seed
             found[directory] = partial(record.of_ensemble, directory, catalog["ensembles"][name], catalog["profile"])
     return found
+
+
+def _report(build: Path) -> list[Record]:
+    """The report of the build's profile, where it was made."""
+    profile = files.read_yaml(build / "plan" / "catalog.yaml")["profile"]
+    directory = Path("reports") / profile
+    return [record.of_report(directory, profile)] if (directory / "index.html").is_file() else []
 
 
 def _names(entries: dict[str, dict[str, object]]) -> list[str]:
@@ -84,8 +93,10 @@ def _bring(store: "Store", wanted: Record) -> bool:
         contents = wanted.read()
         store.complete(store.begin(wanted.card, contents.started), wanted.run_key, contents)
         found = store.find(wanted.card)  # anew: MLflow's client asks again after a lost answer, and so begins two runs
-    # Second copies, and what a training left that broke off: deleted last, so that no moment lacks the run.
+    # What it replaces, second copies, and what a training left that broke off: deleted last, so that no moment lacks
+    # the run.
     complete = [run.run_id for run in found if run.run_key == wanted.run_key]
-    for run_id in [*complete[1:], *(run.run_id for run in found if not run.run_key)]:
+    left = [run.run_id for run in found if not run.run_key or (wanted.replaces and run.run_key != wanted.run_key)]
+    for run_id in [*complete[1:], *left]:
         store.delete(run_id)
     return missing

@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
@@ -76,12 +76,14 @@ class Contents:
         points: history and throughput, then the final scores at the last step.
         inputs: what it was trained and scored on.
         started, ended: milliseconds since 1970; None where the logs are not there.
+        artifacts: files to keep, by the folder that they lie in there.
     """
 
     points: list[Point]
     inputs: list[Input]
     started: int | None = None
     ended: int | None = None
+    artifacts: Mapping[str, list[Path]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -91,11 +93,13 @@ class Record:
     Attributes:
         run_key: SHA-256 over settings, seed and results: equal for one and the same run.
         read: reads the rest, which is only needed where MLflow lacks the run.
+        replaces: whether it takes the place of what has the same card and another key, as a report does.
     """
 
     card: Card
     run_key: str
     read: Callable[[], Contents]
+    replaces: bool = False
 
 
 def card(settings: Mapping[str, Any], seed: int, kind: str = "variant") -> Card:
@@ -182,6 +186,16 @@ def of_ensemble(directory: Path, entry: Mapping[str, Any], profile: str) -> Reco
     label = card(settings, int(results["seed"]), "ensemble")
     points = [Point(name, 0, value, 0) for name, value in scores(results).items()]
     return Record(label, digest([label.settings_key, results]), lambda: Contents(points, []))
+
+
+def of_report(directory: Path, profile: str) -> Record:
+    """The record of a report: its page and pictures, from `reports/<profile>`."""
+    same = digest({"report": profile})
+    tags = {"kind": "report", "profile": profile, "settings_key": same, **_surroundings()}
+    label = Card(f"mtbert-{profile}", "report", same, {"profile": profile}, tags)
+    artifacts = {"": [directory / "index.html"], "pictures": sorted((directory / "pictures").glob("*.png"))}
+    key = digest([[file.name, files.sha256(file)] for several in artifacts.values() for file in several])
+    return Record(label, key, lambda: Contents([], [], artifacts=artifacts), replaces=True)
 
 
 def _contents(directory: Path, logs: Path, settings: Mapping[str, Any], results: Mapping[str, Any]) -> Contents:

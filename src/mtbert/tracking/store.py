@@ -85,6 +85,9 @@ class Store:
     def complete(self, run_id: str, run_key: str, contents: Contents, logged: Collection[Place] = ()) -> None:
         """Add what `logged` does not name yet, end the run, and only then mark it as complete."""
         self.log(run_id, (point for point in contents.points if point.place not in logged))
+        for folder, several in contents.artifacts.items():
+            for file in several:
+                self._client.log_artifact(run_id, str(file), folder or None)
         if contents.inputs:
             self._client.log_inputs(run_id, [_dataset(item) for item in contents.inputs])
         self._client.set_terminated(run_id, "FINISHED", contents.ended)

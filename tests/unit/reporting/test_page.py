@@ -3,8 +3,13 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+import pytest
+
 from mtbert import files
 from mtbert.reporting import catalog, page, results
+from mtbert.reporting.mistakes import Answers
 
 
 def plan(build: Path) -> catalog.Catalog:
@@ -89,3 +94,25 @@ def test_durations() -> None:
         "60 min 05 s",
         "\N{EN DASH}",
     ]
+
+
+def test_text_of_a_corpus_is_shown_as_it_is() -> None:
+    assert page.literal("a <b> | *c*\n_d_ & `e` [f](g)") == r"a &lt;b> \| \*c\* \_d\_ \& \`e\` \[f\](g)"
+
+
+@pytest.mark.parametrize(
+    ("data_dir", "row"),
+    [
+        ("data/sample", "| very dull / another |       5 |           2 |     3.00 |"),
+        ("data/official", "| `a`   |       5 |           2 |     3.00 |"),
+    ],
+)
+def test_worst_misses_hold_sentences_where_these_are_ours(tmp_path: Path, data_dir: str, row: str) -> None:
+    (tmp_path / "data/sts").mkdir(parents=True)
+    rows = pd.DataFrame({"id": ["a"], "sentence1": ["very  dull"], "sentence2": ["another"]})
+    rows.to_parquet(tmp_path / "data/sts/dev.parquet")
+    labels, none = pd.Series([5.0], ["a"]), np.zeros((0, 0), dtype=int)
+    said = [Answers(labels, pd.DataFrame({"prediction": [score]}, ["a"]), none, 1) for score in (1.0, 3.0)]
+    plan = catalog.Catalog("sample", (1,), "last", "whole", "tiny", "", data_dir, ())
+    assert page.misses(tmp_path, plan, {"sts": dict(enumerate(said))}).splitlines()[-1] == row  # pyright: ignore
+    assert page.misses(tmp_path, plan, {}) == ""

@@ -1,4 +1,4 @@
-"""What the papers' pictures show, from a build directory of a few rows."""
+"""What the pictures show, from a build directory of a few rows."""
 
 from pathlib import Path
 
@@ -8,11 +8,13 @@ import pytest
 from safetensors.numpy import save_file
 
 from mtbert import files, predictions
-from mtbert.reporting import pictures
+from mtbert.reporting import analysis, embeddings, mistakes, pictures
 from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.costs import Cost
 from mtbert.tasks import TASKS
 
 MINE = Entry("mine", "own", "mine", ("sst", "sts"), True, seeds=(1,))
+PLAN = Catalog("sample", (1,), "last", "whole", "tiny", "", "", (MINE,))
 HISTORY = "phase,step,name,value\n1,1,loss/sst,1.5\n1,2,loss/sst,1.25\n1,1,loss/sts,4.0\n1,2,loss/sts,3.0\n"
 
 
@@ -26,8 +28,7 @@ def build(tmp_path: Path) -> Path:
         table = pd.DataFrame({"id": list("abcd"), "label": values, "prediction": values})
         for column in predictions.probability_columns(TASKS[task]):
             table[column] = 0.2
-        table["scored"] = True
-        predictions.write(predictions.path(run, task, "dev"), table, TASKS[task])
+        predictions.write(predictions.path(run, task, "dev"), table.assign(scored=True), TASKS[task])
     kept = {"sst": random.normal(size=(1, 4, 6)), "sts": random.normal(size=(2, 4, 6))}
     save_file({task: value.astype(np.float16) for task, value in kept.items()}, run / "embeddings.safetensors")
     for split, values in (("train", [0.0, 0.0, 1.0, 3.0]), ("dev", [1.0, 3.0])):
@@ -36,17 +37,22 @@ def build(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def analysed(build: Path) -> analysis.Analysis:
+    return analysis.of(build, PLAN, [], {}, [])
+
+
 def test_every_picture_is_written_once_and_named(build: Path, tmp_path: Path):
-    plan = Catalog("sample", (1,), "last", "whole", "tiny", "", "", (MINE,))
-    made = pictures.write(build, plan, tmp_path / "pictures")
-    names = ["own-loss-sst", "own-loss-sts", "own-sentiment", "own-pairs-sts", "labels"]
+    made = pictures.write(build, PLAN, analysed(build), tmp_path / "pictures")
+    names = [
+        "distances", "own-loss-sst", "own-loss-sts", "own-confusion-sst", "own-sentiment", "own-pairs-sts", "labels",
+    ]  # fmt: skip
     assert [picture.name for picture in made] == names
     for name in names:
         assert (tmp_path / f"pictures/{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_loss_of_a_task_is_a_line_for_each_variant(build: Path):
-    sst, _ = pictures.losses(build, [MINE], "own", "Mine")
+    sst, _ = pictures.losses(analysed(build).losses, "own", "Mine")
     (line,) = sst.figure.axes[0].lines
     assert (line.get_label(), line.get_xydata().tolist()) == ("mine", [[1.0, 1.5], [2.0, 1.25]])
 
@@ -57,24 +63,37 @@ def test_labels_are_shares_of_each_set(build: Path):
 
 
 def test_pairs_alike_and_pairs_unlike_and_none_between(build: Path):
-    assert pictures.kind_of(np.array([5.0, 0.5, 2.5, 4.0]), "sts").tolist() == [0, 1, -1, 0]
-    (picture,) = pictures.pairs(build, [MINE], "sts", "own", "Mine")
-    colours = [line.get_color() for line in picture.figure.axes[0].lines]
-    assert colours == ["tab:blue", "tab:blue", "tab:orange"]
+    assert embeddings.kind_of(np.array([5.0, 0.5, 2.5, 4.0]), "sts").tolist() == [0, 1, -1, 0]
+    (picture,) = pictures.pairs(analysed(build).clouds["sts"], "sts", "own", "Mine")
+    picture.figure.draw_without_rendering()
+    alike, unlike = picture.figure.axes[0].collections[::2]
+    assert [len(lines.get_segments()) for lines in (alike, unlike)] == [2, 1]  # pyright: ignore
 
 
 def test_sentences_in_one_sequence_make_no_picture_of_pairs(build: Path):
     file = build / "runs/mine/1/embeddings.safetensors"
     save_file({"sts": np.zeros((1, 4, 6), dtype=np.float16)}, file)
-    assert list(pictures.pairs(build, [MINE], "sts", "own", "Mine")) == []
-
-
-def test_the_same_embeddings_give_the_same_picture():
-    points = np.random.default_rng(1).normal(size=(8, 5)).astype(np.float32)
-    np.testing.assert_array_equal(pictures.tsne(points, 2), pictures.tsne(points, 2))
-    assert pictures.tsne(points, 3).shape == (8, 3)
+    assert list(pictures.pairs(analysed(build).clouds["sts"], "sts", "own", "Mine")) == []
 
 
 def test_a_run_without_embeddings_is_left_out(build: Path):
     (build / "runs/mine/1/embeddings.safetensors").unlink()
-    assert list(pictures.sentiment(build, [MINE], "own", "Mine")) == []
+    assert analysed(build).clouds == {}
+    assert list(pictures.sentiment({}, "own", "Mine")) == []
+
+
+def test_shares_of_a_label_are_of_its_row():
+    counts = np.array([[3, 1], [0, 0]])  # a label that no row has makes no division by zero
+    said = mistakes.Answers(pd.Series(dtype=float), pd.DataFrame(), counts, 1)
+    (picture,) = pictures.confusions({"qqp": {"mine": said}}, "own", "Mine")
+    assert [text.get_text() for text in picture.figure.axes[0].texts] == ["0.75", "0.25", "0.00", "0.00"]
+
+
+def test_a_score_stands_above_what_it_costs():
+    cheap = Cost("cheap", "own", 10, 10, 1.5, 60.0, {"overall_raw": [0.5, 0.7]})
+    vote = Cost("vote", "own", 10, 10, 3.0, None, {"overall_raw": [0.8]})
+    part = Cost("part", "own", 10, 10, 1.0, 30.0, {"sst": [0.5]})
+    (picture,) = pictures.costs([cheap, vote, part])
+    left, right = picture.figure.axes
+    assert left.lines[0].get_xydata().round(6).tolist() == [[1.5, 0.6], [3.0, 0.8]]
+    assert right.lines[0].get_xydata().round(6).tolist() == [[1.0, 0.6]]

@@ -25,9 +25,12 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 def test_what_is_written(make_build: Make) -> None:
     out, shown = write(make_build())
+    paper = "pals-for-pals"
+    pictures = ["costs", "distances", *(f"{paper}-confusion-{task}" for task in ("qqp", "sst"))]
+    pictures += [f"{paper}-loss-{task}" for task in ("qqp", "sst", "sts")]
     assert sorted(contents(out)) == [
-        "README.md", "claims.csv", "comparisons.csv", "curves.csv", "leakage.csv",
-        *(f"pictures/pals-for-pals-loss-{task}.png" for task in ("qqp", "sst", "sts")),
+        "README.md", "claims.csv", "comparisons.csv", "curves.csv", "index.html", "leakage.csv",
+        *(f"pictures/{name}.png" for name in pictures),
         "results.csv", "runs.csv", "summary.json",
         "tables/pals-for-pals-table-1.csv", "tables/pals-for-pals-table-1.md",
         "tables/pals-for-pals-table-2.csv", "tables/pals-for-pals-table-2.md",

@@ -1,0 +1,92 @@
+"""Where sentences lie: what a training leaves of its first dev rows, by t-SNE in two and three dimensions.
+
+`embeddings.safetensors` of a run holds, by task, float16 [sentences, rows, width]: two sentences where a pair is
+encoded apart, else one.
+"""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file
+
+from mtbert import files, predictions
+from mtbert.errors import DataError
+from mtbert.metrics import MAIN_TASKS
+from mtbert.reporting import tsne
+from mtbert.reporting.catalog import Catalog, Entry
+
+POINTS = 200  # of one variant and task at most: more hide one another, and the time grows with their square
+PAIRS = 40  # lines of each kind in a still picture
+KINDS = {  # as the report on SlapBERT tells pairs apart: those alike and those not, by the range of the label
+    "qqp": {"paraphrases": (1.0, 1.0), "others": (0.0, 0.0)},
+    "sts": {"similarity 4 to 5": (4.0, 5.0), "0 to 1": (0.0, 1.0)},
+}
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """A task's dev rows as one run embeds them.
+
+    Attributes:
+        ids, labels: of the rows.
+        flat, solid: places by t-SNE, [sentences, rows, 2] and [sentences, rows, 3].
+    """
+
+    ids: list[str]
+    labels: np.ndarray
+    flat: np.ndarray
+    solid: np.ndarray
+
+    @property
+    def apart(self) -> bool:
+        """Whether the two sentences of a pair have a place each."""
+        return len(self.flat) == 2
+
+
+def clouds(build: Path, catalog: Catalog) -> dict[str, dict[str, Cloud]]:
+    """By task and variant, of its first seed; without the runs that have left no embeddings."""
+    variants = [entry for entry in catalog.selected if not entry.members]
+    wanted = [(task, entry) for entry in variants for task in MAIN_TASKS if task in entry.tasks]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # numpy lets others run while it computes
+        made = list(pool.map(lambda one: cloud(build, one[1], one[0]), wanted))
+    found: dict[str, dict[str, Cloud]] = {}
+    for (task, entry), one in zip(wanted, made, strict=True):
+        if one is not None:
+            found.setdefault(task, {})[entry.name] = one
+    return found
+
+
+def cloud(build: Path, entry: Entry, task: str) -> Cloud | None:
+    """One task of a variant's first seed; None where the run has left no embeddings of it."""
+    found = load(build, entry, task)
+    if found is None or found.shape[1] < 4:  # t-SNE needs a few neighbours
+        return None
+    shown = found[:, : POINTS // len(found)]
+    sentences, rows, width = shown.shape
+    points = shown.reshape(-1, width)
+    flat, solid = (places.reshape(sentences, rows, -1) for places in tsne.project(points, (2, 3)))
+    known = files.read_parquet(predictions.path(entry.directory(build, entry.seeds[0]), task, "dev"), ["id", "label"])
+    return Cloud(known["id"].tolist()[:rows], known["label"].to_numpy()[:rows], flat, solid)
+
+
+def load(build: Path, entry: Entry, task: str) -> np.ndarray | None:
+    """[sentences, rows, width] of a task's first dev rows by the first seed; None where the run has left none."""
+    seed = entry.seeds[0]
+    file = entry.directory(build, seed) / "embeddings.safetensors"
+    try:
+        found = load_file(file).get(task) if file.is_file() else None
+    except SafetensorError as error:
+        raise DataError(f"{file} is damaged: {error}; `{entry.remake(seed)}` makes it again") from None
+    return None if found is None else found.astype(np.float32)
+
+
+def kind_of(labels: np.ndarray, task: str) -> np.ndarray:
+    """The number of each label's kind in KINDS; -1 for those between."""
+    kinds = np.full(len(labels), -1)
+    for number, (lowest, highest) in enumerate(KINDS[task].values()):
+        kinds[(labels >= lowest) & (labels <= highest)] = number
+    return kinds

@@ -1,0 +1,220 @@
+"""Plotly's figures as plain mappings, in trees whose levels are the page's choices, such as task, variant, dimensions.
+
+Colours are names of the style sheet's variables (`meta.colour`), which page.js looks up, so that a figure follows the
+reader's light or dark mode. Points name their rows (`meta.rows`), whose sentences stand once in the page.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mtbert.metrics import MAIN_TASKS
+from mtbert.reporting import mistakes
+from mtbert.reporting.costs import NAMED, Cost
+from mtbert.reporting.embeddings import KINDS, Cloud, kind_of
+from mtbert.reporting.markdown import HEADINGS
+from mtbert.reporting.mistakes import Answers
+from mtbert.reporting.published import METRICS
+from mtbert.tasks import TASKS
+
+COLOURS = 8  # of the style sheet's --c0 to --c7, told apart by the colour-blind too
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+SYMBOLS = ("circle", "diamond", "square", "cross", "x", "triangle-up")
+ROW_HEIGHT = 26  # pixels of a bar
+LABELS = {  # what the classes of a task mean
+    "sst": ("very negative", "negative", "neutral", "positive", "very positive"),
+    "qqp": ("no paraphrase", "paraphrase"),
+    "cfimdb": ("negative", "positive"),
+}
+SCORES = {**HEADINGS, "overall_raw": "overall", "overall_normalised": "overall, normalised"}
+Figure = dict[str, Any]
+
+
+def styles(names: Sequence[str]) -> dict[str, dict[str, str]]:
+    """A colour and a dash for every variant, different for the first 48."""
+    looks = [(f"c{at % COLOURS}", DASHES[at // COLOURS % len(DASHES)]) for at in range(len(names))]
+    return {name: {"colour": colour, "dash": dash} for name, (colour, dash) in zip(names, looks, strict=True)}
+
+
+def losses(found: dict[str, dict[str, pd.Series]], looks: dict[str, dict[str, str]]) -> dict[str, Figure]:
+    """Training loss by task: a line for each variant."""
+    return {
+        task: {
+            "data": [_line(name, loss, looks[name]) for name, loss in several.items()],
+            "layout": {"xaxis": titled("step"), "yaxis": titled(f"training loss on {TASKS[task].title}")},
+        }
+        for task, several in found.items()
+    }
+
+
+def _line(name: str, loss: pd.Series, look: dict[str, str]) -> Figure:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": [int(step) for step in loss.index],
+        "y": rounded(loss.to_numpy(), 4),
+        "line": {"width": 1.8, "dash": look["dash"]},
+        "hovertemplate": "%{y:.3f} at step %{x}<extra>%{fullData.name}</extra>",
+        "meta": {"colour": look["colour"]},
+    }
+
+
+def costs(found: Sequence[Cost], titles: dict[str, str]) -> dict[str, dict[str, Figure]]:
+    """Dev score against weights and against training time, then by metric: a point for each variant."""
+    axes = {
+        "weights": ("weights to store, times one encoder", {cost.name: cost.times_bert for cost in found}),
+        "added": ("added weights, millions", {cost.name: cost.added / 1e6 for cost in found}),
+        "time": (
+            "training time of one seed, minutes",
+            {c.name: c.seconds / 60 for c in found if c.seconds is not None},
+        ),
+    }
+    order = ("overall_raw", *(metric for metric in METRICS if metric != "overall_raw"))
+    trees = {
+        axis: {
+            metric: _against(title, places, metric, [cost for cost in found if metric in cost.scores], titles)
+            for metric in order
+            if any(metric in cost.scores and cost.name in places for cost in found)
+        }
+        for axis, (title, places) in axes.items()
+    }
+    return {axis: tree for axis, tree in trees.items() if tree}
+
+
+def _against(
+    title: str, places: dict[str, float], metric: str, found: Sequence[Cost], titles: dict[str, str]
+) -> Figure:
+    shown = [cost for cost in found if cost.name in places]
+    papers = list(dict.fromkeys(cost.paper for cost in shown))
+    ordered = sorted(shown, key=lambda cost: cost.mean(metric))  # neighbours' names on different sides
+    sides = {cost.name: f"{('bottom', 'top')[at % 2]} center" for at, cost in enumerate(ordered)}
+    traces = []
+    for at, paper in enumerate(papers):
+        mine = [cost for cost in shown if cost.paper == paper]
+        spreads = [cost.spread(metric) for cost in mine]
+        traces.append(
+            {
+                "type": "scatter",
+                "cliponaxis": False,
+                "mode": "markers+text" if len(shown) <= NAMED else "markers",
+                "name": titles.get(paper, "one's own"),
+                "x": rounded([places[cost.name] for cost in mine], 4),
+                "y": rounded([cost.mean(metric) for cost in mine], 4),
+                "text": [cost.name for cost in mine],
+                "textposition": [sides[cost.name] for cost in mine],
+                "hovertemplate": "%{text}<br>%{y:.3f} at %{x:.3~f}<extra></extra>",
+                "marker": {"size": 10, "symbol": SYMBOLS[at % len(SYMBOLS)]},
+                "error_y": {"type": "data", "array": rounded([spread or 0 for spread in spreads], 4), "thickness": 1}
+                | {"visible": any(spreads)},
+                "meta": {"colour": f"c{at % COLOURS}"},
+            }
+        )
+    y = titled(f"{SCORES[metric]} on dev")
+    return {"data": traces, "layout": {"xaxis": titled(title), "yaxis": y, "showlegend": len(papers) > 1}}
+
+
+def distances(found: dict[str, Answers]) -> Figure | None:
+    """How many steps predicted sentiment is from the label: a bar for each variant, the best above."""
+    if not found:
+        return None
+    shares = {name: mistakes.distances(said.confusion) for name, said in found.items()}
+    names = sorted(shares, key=lambda name: shares[name][0])  # plotly's first bar is the lowest
+    traces = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": "right" if steps == 0 else f"{steps} off",
+            "y": names,
+            "x": rounded([shares[name][steps] for name in names], 4),
+            "hovertemplate": "%{y}: %{x:.1%}<extra>%{fullData.name}</extra>",
+            "meta": {"colour": f"s{steps}"},
+        }
+        for steps in range(len(shares[names[0]]))
+    ]
+    x = titled("share of dev rows") | {"tickformat": ".0%", "range": [0, 1]}
+    size = {"height": 130 + ROW_HEIGHT * len(names)}
+    return {"data": traces, "layout": {"barmode": "stack", "xaxis": x, "yaxis": {"automargin": True}, **size}}
+
+
+def clouds(
+    found: dict[str, dict[str, Cloud]], rows: dict[str, dict[str, int]]
+) -> dict[str, dict[str, dict[str, Figure]]]:
+    """Embeddings by task, variant and number of dimensions; `rows` numbers each task's rows by their ids."""
+    return {
+        task: {
+            name: {"2": _cloud(cloud, cloud.flat, task, rows[task]), "3": _cloud(cloud, cloud.solid, task, rows[task])}
+            for name, cloud in found[task].items()
+        }
+        for task in MAIN_TASKS
+        if task in found
+    }
+
+
+def _cloud(cloud: Cloud, places: np.ndarray, task: str, rows: dict[str, int]) -> Figure:
+    """Points in the colour of their kind, and a line between the two sentences of a pair."""
+    solid = places.shape[-1] == 3
+    numbers = np.array([rows[row] for row in cloud.ids])
+    traces = []
+    for name, colour, mine in kinds(cloud.labels, task):
+        if not mine.any():
+            continue
+        if cloud.apart:
+            traces.append(_joined(places[:, mine], colour, solid))
+        first, *second = (numbers[mine].tolist() for _ in places)
+        traces.append(
+            {
+                "type": "scatter3d" if solid else "scatter",
+                "mode": "markers",
+                "name": name,
+                **coordinates(np.concatenate(list(places[:, mine]))),
+                "marker": {"size": 3 if solid else 7, "opacity": 0.85},
+                "hovertemplate": "%{text}<extra></extra>",
+                "meta": {"colour": colour, "rows": sum(second, first), "apart": cloud.apart},
+            }
+        )
+    hidden = {"visible": False} if not solid else {"showticklabels": False, "title": {"text": ""}}
+    axes = {axis: hidden for axis in ("xaxis", "yaxis", "zaxis")[: places.shape[-1]]}
+    return {"data": traces, "layout": {"scene": axes, "height": 560} if solid else {**axes, "height": 560}}
+
+
+def kinds(labels: np.ndarray, task: str) -> list[tuple[str, str, np.ndarray]]:
+    """Name, colour and rows (a mask) of each kind: the classes of sentiment, or pairs alike, unlike and between."""
+    if task not in KINDS:
+        return [(name, f"d{label}", labels == label) for label, name in enumerate(LABELS[task])]
+    numbers = kind_of(labels, task)
+    named = [(name, f"c{number}", numbers == number) for number, name in enumerate(KINDS[task])]
+    return [("between", "between", numbers == -1), *named]
+
+
+def _joined(places: np.ndarray, colour: str, solid: bool) -> Figure:
+    """Lines between the first and the second sentence of each pair, with a gap after each."""
+    gaps = np.full_like(places[0], np.nan)
+    ends = np.stack([*places, gaps], axis=1).reshape(-1, places.shape[-1])
+    return {
+        "type": "scatter3d" if solid else "scatter",
+        "mode": "lines",
+        **coordinates(ends),
+        "line": {"width": 2 if solid else 1},
+        "opacity": 0.5,
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "meta": {"colour": colour},
+    }
+
+
+def coordinates(points: np.ndarray) -> dict[str, list[float | None]]:
+    """Points [rows, dimensions] as x, y and z."""
+    return {axis: rounded(values, 2) for axis, values in zip("xyz", points.T, strict=False)}
+
+
+def titled(text: str) -> dict[str, Any]:
+    """An axis."""
+    return {"title": {"text": text}, "automargin": True}
+
+
+def rounded(values: Sequence[float] | np.ndarray, digits: int) -> list[float | None]:
+    """For JSON: few digits, and null for what is not finite."""
+    return [round(float(value), digits) if np.isfinite(value) else None for value in values]

@@ -1,0 +1,311 @@
+"""The page: what it shows, put together for its template."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import plotly.offline
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+from mtbert.metrics import MAIN_TASKS
+from mtbert.reporting import claims, leakage, markdown, mistakes, page, sentences
+from mtbert.reporting.analysis import Analysis
+from mtbert.reporting.catalog import Catalog
+from mtbert.reporting.claims import Answer, Verdict
+from mtbert.reporting.markdown import number
+from mtbert.reporting.mistakes import Answers
+from mtbert.reporting.published import TITLES
+from mtbert.reporting.site import figures
+from mtbert.reporting.tables import RUN, Cell, Row, Table
+from mtbert.tasks import TASKS
+
+LEADERS = 10  # rows of the summary's table
+ALL = "all variants"  # their answers together
+
+
+class Badge(NamedTuple):
+    """How a verdict is shown: by colour, sign and text, so that none is needed alone."""
+
+    colour: str
+    sign: str
+    text: str
+
+
+BADGES: dict[Answer, Badge] = {
+    "holds": Badge("yes", "\N{CHECK MARK}", "holds"),
+    "does not hold": Badge("no", "\N{BALLOT X}", "does not hold"),
+    "cannot be told from these runs": Badge("open", "?", "cannot be told"),
+    "not run": Badge("none", "\N{EN DASH}", "not run"),
+}
+NAMES = {
+    "weights": "weights to store",
+    "added": "added weights",
+    "time": "training time",
+    "2": "two dimensions",
+    "3": "three dimensions",
+    **{name: task.title for name, task in TASKS.items()},
+    **figures.SCORES,
+    claims.OVERFITTING: "overfitting (train less dev)",
+}
+_markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+def render(
+    build: Path,
+    catalog: Catalog,
+    tables: Sequence[Table],
+    verdicts: Sequence[Verdict],
+    runs: Sequence[dict[str, Any]],
+    seen: pd.DataFrame,
+    shown: Analysis,
+    with_sentences: bool,
+) -> str:
+    """The whole page as HTML.
+
+    Args:
+        build: the build directory, for sentences and what the data checks found.
+        catalog, tables, verdicts: what was asked for and what came of it.
+        runs, seen, shown: from `results.runs`, `leakage.scores` and `analysis.of`.
+        with_sentences: whether the corpora's sentences stand in the page; else the rows' ids do.
+    """
+    folder = PackageLoader("mtbert.reporting.site", ".")
+    environment = Environment(
+        loader=folder, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":"), "ensure_ascii": False}
+    environment.filters |= {"markdown": lambda text: Markup(_markdown.render(text)), "number": number}
+    environment.filters |= {"p_value": markdown.p_value}
+    environment.filters |= {"phrase": lambda text: Markup(_markdown.renderInline(text))}
+    return environment.get_template("page.html").render(
+        catalog=catalog,
+        facts=facts(catalog, runs, shown),
+        findings=findings(verdicts),
+        limits=limits(catalog),
+        leaders=leaders(catalog, shown),
+        missing=catalog.missing,
+        verdicts=[verdict_of(verdict) for verdict in verdicts],
+        tables=[table_of(table, catalog) for table in tables],
+        shown=shown,
+        with_sentences=with_sentences,
+        data=data(build, shown, with_sentences),
+        found=page.data(build / "data" / "report.json"),
+        leaked=_below(leakage.render(seen)),
+        pretrainings=[_below(page.pretraining(build, name)) for name in page.PRETRAININGS],
+        ran=_below(page.ran(list(runs))),
+        again=page.command(catalog),
+        titles=TITLES,
+        names=NAMES,
+        script=Markup(folder.get_source(environment, "page.js")[0]),
+        style=Markup(folder.get_source(environment, "page.css")[0]),
+        plotly=Markup(plotly.offline.get_plotlyjs()),
+    )
+
+
+def _below(text: str) -> str:
+    """A Markdown section as one within another."""
+    return text.replace("## ", "### ", 1)
+
+
+# --- summary ----------------------------------------------------------------------------------------------------------
+
+
+def facts(catalog: Catalog, runs: Sequence[dict[str, Any]], shown: Analysis) -> list[tuple[str, str]]:
+    """The numbers that say how much was run: value and what it counts."""
+    variants = [entry for entry in catalog.selected if not entry.members]
+    known = sum(not entry.members for entry in catalog.entries)
+    scored = {task: len(next(iter(several.values())).labels) for task, several in shown.answers.items()}
+    seconds = sum(run["seconds"] or 0 for run in runs)
+    return [
+        (f"{len(variants)} of {known}", "variants of the catalog trained"),
+        (str(len(catalog.seeds)), "seed each" if len(catalog.seeds) == 1 else "seeds each"),
+        (f"{sum(scored.values()):,}", f"dev rows scored: {_list(scored)}"),
+        (page.duration(seconds) if seconds else markdown.DASH, "of training in all"),
+    ]
+
+
+def _list(tasks: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {TASKS[task].title}" for task, count in tasks.items())
+
+
+def findings(verdicts: Sequence[Verdict]) -> list[tuple[Badge, int]]:
+    """How many claims got each verdict; empty where none was judged."""
+    counts = Counter(verdict.answer for verdict in verdicts)
+    return [(badge, counts[answer]) for answer, badge in BADGES.items()] if verdicts else []
+
+
+def limits(catalog: Catalog) -> list[str]:
+    """What can be concluded, and what not, in Markdown."""
+    found = []
+    if len(catalog.seeds) == 1:
+        found.append(
+            "**One seed.** Another seed gives other scores, and one run does not show by how much. That one variant is "
+            "better than another cannot be concluded from this report."
+        )
+    else:
+        found.append(
+            f"**{len(catalog.seeds)} seeds.** Intervals are 95 % and of the mean over seeds. A difference whose "
+            "interval holds 0 may be noise."
+        )
+    if sentences.may_be_committed(catalog):
+        found.append(
+            "**Generated sentences.** The sample is a small corpus of this project's own: it shows that the machinery "
+            "works, and says nothing of the methods."
+        )
+    note = f" {catalog.encoder_note.rstrip('.')}." if catalog.encoder_note else ""
+    if catalog.encoder != "bert-base-uncased":
+        found.append(
+            f"**Another encoder.** The papers start from `bert-base-uncased`, these runs from `{catalog.encoder}`: "
+            f"compare which variant is ahead, not the scores themselves.{note}"
+        )
+    elif note:
+        found.append(f"**`{catalog.encoder}`.**{note}")
+    found.append(f"**Which epoch.** Kept is {markdown.KEPT[catalog.keep, catalog.selection]}.")
+    if catalog.missing:
+        found.append("**Not complete.** Some runs are missing; means and intervals are of those that are there.")
+    return found
+
+
+def leaders(catalog: Catalog, shown: Analysis) -> list[dict[str, Any]]:
+    """The variants with the highest overall on dev, and what their row is called."""
+    rows = {entry.name: entry for entry in catalog.entries}
+    whole = [cost for cost in shown.costs if "overall_raw" in cost.scores]
+    ordered = sorted(whole, key=lambda cost: -cost.mean("overall_raw"))[:LEADERS]
+    return [
+        {
+            "name": cost.name,
+            "row": rows[cost.name].row,
+            "paper": TITLES.get(cost.paper, ""),
+            "overall": cost.mean("overall_raw"),
+            "spread": cost.spread("overall_raw"),
+            "tasks": [cost.mean(task) for task in MAIN_TASKS],
+            "times_bert": cost.times_bert,
+        }
+        for cost in ordered
+    ]
+
+
+# --- claims and tables ------------------------------------------------------------------------------------------------
+
+
+def verdict_of(verdict: Verdict) -> dict[str, Any]:
+    """A claim, its verdict, and each comparison with its numbers."""
+    parts = [
+        {
+            "what": f"{' + '.join(part.ours)} against {' + '.join(part.other)}",
+            "metric": NAMES[part.metric],
+            "expects": part.expects,
+            "published": part.published,
+            "matters": part.matters,
+            "confounded": part.confounded,
+            "badge": BADGES[answer],
+            "found": comparison,
+        }
+        for part, answer, comparison in zip(verdict.claim.parts, verdict.answers, verdict.comparisons, strict=True)
+    ]
+    return {
+        "name": verdict.claim.name,
+        "paper": TITLES.get(verdict.claim.paper, verdict.claim.paper),
+        "statement": verdict.claim.statement,
+        "badge": BADGES[verdict.answer],
+        "why": verdict.why,
+        "parts": parts,
+    }
+
+
+def table_of(table: Table, catalog: Catalog) -> dict[str, Any]:
+    """A paper's table, published beside ours."""
+    return {
+        "name": table.name,
+        "heading": markdown.heading(table),
+        "about": markdown.about(table, catalog),
+        "footnotes": markdown.footnotes(table, catalog),
+        "metrics": [NAMES[metric] for metric in table.metrics],
+        "rows": [_row(row, table) for row in table.rows],
+        "run": any(row.variants for row in table.rows),
+        "baseline": " ".join(table.baseline),
+    }
+
+
+def _row(row: Row, table: Table) -> dict[str, Any]:
+    cells = [_cell(row.cells[metric]) for metric in table.metrics]
+    return {
+        "label": markdown.label(table, row),
+        "p": markdown.p_of(row, table) if table.baseline and row.variants else "",
+        "p_value": row.against.corrected if row.against else "",
+        "variants": ", ".join(row.variants),
+        "run": bool(row.variants),
+        "cells": cells,
+        "weights": row.weights,
+        "seeds": max(cell.seeds for cell in row.cells.values()),
+    }
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    return {
+        "published": cell.published,
+        "ours": cell.ours if cell.status == RUN else None,
+        "instead": "" if cell.status == RUN else markdown.mine(cell),
+        "spread": cell.spread,
+        "interval": None if cell.low is None else markdown.interval(cell.low, cell.high),
+        "difference": cell.difference,
+    }
+
+
+# --- what the script shows --------------------------------------------------------------------------------------------
+
+
+def data(build: Path, shown: Analysis, with_sentences: bool) -> dict[str, Any]:
+    """Figures, confusions and misses, each a tree of choices, and the sentences that they speak of."""
+    missed = {task: misses(several, task) for task, several in shown.answers.items()}
+    rows = numbered(shown)
+    texts = {
+        task: sentences.read(build, task, {*rows.get(task, {}), *(m["id"] for some in several.values() for m in some)})
+        for task, several in missed.items()
+    }
+    names = [entry for entry in dict.fromkeys(name for several in shown.losses.values() for name in several)]
+    looks = figures.styles(names)
+    return {
+        "losses": figures.losses(shown.losses, looks),
+        "looks": looks,
+        "costs": figures.costs(shown.costs, TITLES),
+        "distances": figures.distances(shown.answers.get("sst", {})),
+        "clouds": figures.clouds(shown.clouds, rows),
+        "confusions": {task: tree for task, some in shown.answers.items() if (tree := confusions(some))},
+        "misses": missed,
+        "rows": {task: list(known) for task, known in rows.items()},
+        "sentences": texts if with_sentences else {},
+        "labels": figures.LABELS,
+        "names": NAMES,
+    }
+
+
+def numbered(shown: Analysis) -> dict[str, dict[str, int]]:
+    """By task, a number for the id of each row that an embedding is shown of."""
+    return {
+        task: {row: at for at, row in enumerate(dict.fromkeys(row for cloud in several.values() for row in cloud.ids))}
+        for task, several in shown.clouds.items()
+    }
+
+
+def confusions(found: dict[str, Answers]) -> dict[str, list[list[int]]]:
+    """Number of rows by label and prediction, for each variant of a task of classes."""
+    return {name: said.confusion.tolist() for name, said in found.items() if len(said.confusion)}
+
+
+def misses(found: dict[str, Answers], task: str) -> dict[str, list[dict[str, Any]]]:
+    """The worst misses of all variants together, then of each."""
+    several = {ALL: mistakes.together(list(found.values()))} | found if len(found) > 1 else found
+    return {name: [_miss(miss) for miss in mistakes.worst(said, TASKS[task])] for name, said in several.items()}
+
+
+def _miss(miss: mistakes.Miss) -> dict[str, Any]:
+    return {
+        "id": miss.id,
+        "label": round(miss.label, 2),
+        "prediction": round(miss.prediction, 2),
+        "size": round(miss.size, 3),
+    }

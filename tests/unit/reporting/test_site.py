@@ -1,0 +1,172 @@
+"""The page's content, without a browser: what is told, and that no licensed sentence is handed on."""
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+from pages import HOSTILE, VERDICTS, page, write
+
+from mtbert.reporting import analysis, catalog, report
+from mtbert.reporting.embeddings import Cloud
+from mtbert.reporting.mistakes import Answers
+from mtbert.reporting.site import figures, site
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tmp_path_factory.mktemp("page") / "build")
+
+
+@pytest.fixture(scope="module")
+def html(build: Path) -> str:
+    return page(build)
+
+
+def content(html: str) -> dict[str, Any]:
+    """What the script shows."""
+    found = re.search(r'<script id="content" type="application/json">(.*?)</script>', html, re.DOTALL)
+    assert found
+    return json.loads(found[1])
+
+
+class Outline(HTMLParser):
+    """Section ids, and every address that an element names."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.sections: list[str | None] = []
+        self.addresses: list[str | None] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.sections += [found.get("id")] if tag == "section" else []
+        self.addresses += [found[name] for name in ("src", "href", "action") if name in found]
+
+
+def test_every_section_is_there_and_nothing_names_another_place(html: str) -> None:
+    outline = Outline(html)
+    assert outline.sections == [
+        "summary", "claims", "tables", "losses", "costs", "confusions", "distances", "misses", "embeddings", "data",
+        "runs",
+    ]  # fmt: skip
+    assert [address for address in outline.addresses if not (address or "").startswith("#")] == ["data:,"]
+    assert "default-src 'none'" in html
+
+
+def test_a_sentence_is_text_and_never_markup(html: str) -> None:
+    assert content(html)["sentences"]["sts"]["sts-3"] == [f"{HOSTILE} sts 3", "another 3"]
+    assert "<script>document.title" not in html
+    assert "&lt;script&gt;document.title" in html  # the statement of a claim
+
+
+def test_without_sentences_there_is_none_and_it_says_where_they_are(build: Path) -> None:
+    html = page(build, with_sentences=False, verdicts=[])
+    assert content(html)["sentences"] == {}
+    assert "document.title" not in html
+    assert "another 3" not in html
+    assert "<code>build/report/index.html</code>" in html
+    assert content(html)["misses"]["sst"]["pals"][0]["id"].startswith("sst-")
+
+
+@pytest.mark.parametrize(("data_dir", "shown"), [("data/sample", True), ("data/official", False)])
+def test_only_the_samples_sentences_are_committed(tmp_path: Path, data_dir: str, shown: bool) -> None:
+    build = write(tmp_path / "build", data_dir, seeds=(1,))
+    report.write(build, tmp_path / "reports", tmp_path / "submissions")
+    written = {file: file.read_text() for file in tmp_path.glob("reports/**/*") if file.suffix in (".html", ".md")}
+    assert len(written) > 2
+    assert any("another 3" in text for text in written.values()) is shown
+    assert "another 3" in (build / "report/index.html").read_text()
+
+
+def test_verdicts_are_counted_and_told(html: str) -> None:
+    counts = [(badge.text, count) for badge, count in site.findings([VERDICTS[1], *VERDICTS])]
+    assert counts == [("holds", 1), ("does not hold", 2), ("cannot be told", 1), ("not run", 1)]
+    assert site.findings([]) == []
+    told = " ".join(re.sub(r"<[^>]+>", " ", html[html.index('id="claims"') : html.index('id="tables"')]).split())
+    for words in (
+        "pals against bert-sst", "+0.050", "+0.031", "+0.010 to +0.052", "0.012", "2,202", "0.024",
+        "confounded: the order of tasks", "Why it is: does not hold.",
+    ):  # fmt: skip
+        assert words in told
+
+
+def test_one_seed_is_said_to_tell_nothing_of_noise(tmp_path: Path, html: str) -> None:
+    assert "cannot be concluded" not in html
+    assert "cannot be concluded from this report" in page(write(tmp_path / "build", seeds=(1,)))
+
+
+def test_runs_that_are_missing_are_named_by_the_command_that_makes_them(tmp_path: Path) -> None:
+    build = write(tmp_path / "build")
+    (build / "runs/pals/2").rename(tmp_path / "away")
+    html = page(build)
+    assert "<li><code>dvc repro train@pals-2</code></li>" in html
+    assert "Some runs are missing" in html
+    assert np.sum(content(html)["confusions"]["sst"]["pals"]) == 23
+    assert np.sum(content(html)["confusions"]["sst"]["sbert-pals"]) == 2 * 23
+
+
+def test_where_nothing_is_known_the_page_says_so(tmp_path: Path) -> None:
+    plan = replace(catalog.read(write(tmp_path / "build") / "plan/catalog.yaml"), entries=())
+    nothing = analysis.Analysis({}, {}, {}, [])
+    html = site.render(tmp_path / "none", plan, [], [], [], pd.DataFrame(), nothing, with_sentences=True)
+    for words in (
+        "No run has left losses",
+        "No run has scores",
+        "not checked",
+        "No run has left a log",
+        "No claim was",
+    ):
+        assert words in html
+
+
+def test_every_figure_is_one_that_plotly_knows(html: str) -> None:
+    found = content(html)
+    trees = [found["losses"], found["costs"], {"distances": found["distances"]}, found["clouds"]]
+    leaves = [leaf for tree in trees for leaf in _leaves(tree)]
+    assert len(leaves) == 3 + 3 * 5 + 1 + 7 * 2
+    for leaf in leaves:
+        go.Figure(leaf)  # raises on a name or value that Plotly does not know
+
+
+def _leaves(tree: dict[str, Any]) -> list[dict[str, Any]]:
+    return [tree] if "data" in tree else [leaf for branch in tree.values() for leaf in _leaves(branch)]
+
+
+def test_looks_of_48_variants_differ() -> None:
+    looks = figures.styles([str(number) for number in range(48)])
+    assert len({tuple(look.values()) for look in looks.values()}) == 48
+
+
+def test_pairs_apart_are_joined_and_know_their_rows() -> None:
+    places = np.arange(8.0).reshape(2, 2, 2)
+    cloud = Cloud(["a", "b"], np.array([5.0, 2.0]), places, np.zeros((2, 2, 3)))
+    data = figures.clouds({"sts": {"mine": cloud}}, {"sts": {"a": 7, "b": 8}})["sts"]["mine"]["2"]["data"]
+    shown = [(trace["mode"], trace["x"], trace["meta"]) for trace in data]
+    assert shown == [
+        ("lines", [2.0, 6.0, None], {"colour": "between"}),
+        ("markers", [2.0, 6.0], {"colour": "between", "rows": [8, 8], "apart": True}),
+        ("lines", [0.0, 4.0, None], {"colour": "c0"}),
+        ("markers", [0.0, 4.0], {"colour": "c0", "rows": [7, 7], "apart": True}),
+    ]
+
+
+def test_bars_of_distances_stand_in_order() -> None:
+    def said(counts: list[list[int]]) -> Answers:
+        return Answers(pd.Series(dtype=float), pd.DataFrame(), np.array(counts), 1)
+
+    figure = figures.distances({"good": said([[3, 1], [0, 0]]), "bad": said([[1, 3], [0, 0]])})
+    assert figure
+    bars = [(trace["name"], trace["y"], trace["x"]) for trace in figure["data"]]
+    assert bars == [("right", ["bad", "good"], [0.25, 0.75]), ("1 off", ["bad", "good"], [0.75, 0.25])]
+
+
+def test_a_number_that_is_not_finite_is_null() -> None:
+    assert figures.rounded([1.26, float("nan"), float("inf")], 1) == [1.3, None, None]
