@@ -65,11 +65,11 @@ def write(build: Path, directory: Path, submitted: Path) -> str:
         files.write_text(
             partial / "README.md", page.render(build, plan, found, runs, made, seen, judged, shown.answers)
         )
-        for file, with_sentences in (
-            (partial / "index.html", sentences.may_be_committed(plan)),
-            (build / "report" / "index.html", True),
-        ):
-            files.write_text(file, site.render(build, plan, found, judged, runs, seen, shown, with_sentences))
+        whole = site.render(build, plan, found, judged, runs, seen, shown, with_sentences=True)
+        files.write_text(build / "report" / "index.html", whole)
+        if not sentences.may_be_committed(plan):
+            whole = site.render(build, plan, found, judged, runs, seen, shown, with_sentences=False)
+        files.write_text(partial / "index.html", whole)
     return in_short(found, plan, directory)
 
 

@@ -98,6 +98,16 @@ def test_verdicts_are_counted_and_told(html: str) -> None:
         assert words in told
 
 
+def test_claims_that_were_told_stand_before_those_that_were_not_run(build: Path) -> None:
+    html = page(build, verdicts=VERDICTS[::-1])
+    shown = re.findall(r'<summary><span class="badge (\w+)"', html)
+    assert shown == ["yes", "no", "open", "none"]
+
+
+def test_a_section_of_the_markdown_names_files_without_a_link() -> None:
+    assert site._below("## Leakage\n\nEach: [a.csv](a.csv).") == "### Leakage\n\nEach: `a.csv`."
+
+
 def test_one_seed_is_said_to_tell_nothing_of_noise(tmp_path: Path, html: str) -> None:
     assert "cannot be concluded" not in html
     assert "cannot be concluded from this report" in page(write(tmp_path / "build", seeds=(1,)))

@@ -2,6 +2,7 @@
 const content = JSON.parse(document.getElementById("content").textContent);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const hidden = new Set();  // variants whose loss is switched off
+const MANY = 12, FIRST = 8;  // of more variants than MANY only the first ones are on at first, a colour each
 
 const colour = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 const named = key => content.names[key] ?? key;
@@ -162,12 +163,15 @@ class Canvas {
 /* The checkboxes are the legend of the losses, since Plotly's own cannot be reached by keyboard. */
 function switches(canvas) {
   const fieldset = document.getElementById("variants"), boxes = element("div");
-  for (const [name, look] of Object.entries(content.looks)) {
-    const box = element("input", { type: "checkbox", checked: true, value: name });
+  const looks = Object.entries(content.looks);
+  const first = looks.length > MANY ? FIRST : looks.length;
+  looks.forEach(([name, look], at) => {
+    const box = element("input", { type: "checkbox", checked: at < first, value: name });
+    if (at >= first) hidden.add(name);
     const label = element("label", {}, box, swatch(look), name);
     box.addEventListener("change", () => { hidden[box.checked ? "delete" : "add"](name); canvas.draw(); });
     boxes.append(label);
-  }
+  });
   for (const button of fieldset.querySelectorAll("button")) {
     button.addEventListener("click", () => {
       for (const box of boxes.querySelectorAll("input")) {
@@ -252,8 +256,8 @@ document.querySelectorAll("table.sortable").forEach(makeSortable);
 
 for (const holder of document.querySelectorAll("[data-figure]")) {
   const canvas = new Canvas(holder.querySelector(".canvas"));
-  choose(holder, content[holder.dataset.figure], (figure, [task]) => canvas.show(figure, task));
   if (holder.dataset.figure === "losses") switches(canvas);
+  choose(holder, content[holder.dataset.figure], (figure, [task]) => canvas.show(figure, task));
 }
 const tables = { confusions: confusion, misses: missed };
 for (const holder of document.querySelectorAll("[data-table]")) {

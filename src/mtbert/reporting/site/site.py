@@ -1,5 +1,6 @@
 """The page: what it shows, put together for its template."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ from mtbert.reporting.site import figures
 from mtbert.reporting.tables import RUN, Cell, Row, Table
 from mtbert.tasks import TASKS
 
+LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 LEADERS = 10  # rows of the summary's table
 ALL = "all variants"  # their answers together
 
@@ -87,7 +89,7 @@ def render(
         limits=limits(catalog),
         leaders=leaders(catalog, shown),
         missing=catalog.missing,
-        verdicts=[verdict_of(verdict) for verdict in verdicts],
+        verdicts=[verdict_of(verdict) for verdict in sorted(verdicts, key=lambda one: [*BADGES].index(one.answer))],
         tables=[table_of(table, catalog) for table in tables],
         shown=shown,
         with_sentences=with_sentences,
@@ -106,8 +108,8 @@ def render(
 
 
 def _below(text: str) -> str:
-    """A Markdown section as one within another."""
-    return text.replace("## ", "### ", 1)
+    """A Markdown section as one within another; files are named only, as the page below build has none beside it."""
+    return LINK.sub(r"`\1`", text.replace("## ", "### ", 1))
 
 
 # --- summary ----------------------------------------------------------------------------------------------------------
@@ -163,7 +165,7 @@ def limits(catalog: Catalog) -> list[str]:
         )
     elif note:
         found.append(f"**`{catalog.encoder}`.**{note}")
-    found.append(f"**Which epoch.** Kept is {markdown.KEPT[catalog.keep, catalog.selection]}.")
+    found.append(f"**Which epoch.** Kept: {markdown.KEPT[catalog.keep, catalog.selection]}.")
     if catalog.missing:
         found.append("**Not complete.** Some runs are missing; means and intervals are of those that are there.")
     return found
