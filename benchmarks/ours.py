@@ -128,7 +128,7 @@ def training(
                 **KINDS[kind],
             }
         ],  # type: ignore[arg-type]
-        run={"device": device, "evaluations": 0, "checkpoint_every": 0},  # type: ignore[arg-type]
+        run={"device": device, "keep": "last", "selection": "whole", "evaluations": 0, "checkpoint_every": 0},  # type: ignore[arg-type]
         sources={},
     )
     parts = assembly.assemble(settings, SEED, build)

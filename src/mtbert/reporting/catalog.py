@@ -111,9 +111,12 @@ def there(catalog: Catalog, build: Path) -> Catalog:
 
 
 def _kept(entry: Entry, build: Path, seeds: tuple[int, ...]) -> tuple[str, str] | None:
-    files_of = [entry.directory(build, seed) / "settings.yaml" for seed in seeds[:1]]
-    run = [files.read_yaml(file)["run"] for file in files_of if file.is_file()]
-    return (run[0]["keep"], run[0]["selection"]) if run else None
+    if not seeds or not (file := entry.directory(build, seeds[0]) / "settings.yaml").is_file():
+        return None
+    run = files.read_plan(file, "run")["run"]
+    if not {"keep", "selection"} <= set(run):
+        raise DataError(f"{file} is of an earlier version of mtbert; `{entry.remake(seeds[0])}` makes the run again")
+    return run["keep"], run["selection"]
 
 
 def _typed(content: dict[str, Any]) -> Catalog:

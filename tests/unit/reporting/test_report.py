@@ -128,3 +128,10 @@ def test_leftovers_of_unlisted_variants_and_seeds_do_not_count(make_build: Make)
 def test_no_catalog_is_told(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"catalog.yaml is missing; `dvc repro plan` makes it"):
         write(tmp_path / "build")
+
+
+def test_a_run_of_an_earlier_version_is_told(make_build: Make) -> None:
+    build = make_build()
+    files.write_yaml(build / "runs/pals/1/settings.yaml", {"run": {"keep": "last"}})
+    with pytest.raises(DataError, match=r"settings.yaml is of an earlier version .* `dvc repro train@pals-1` makes"):
+        write(build)
