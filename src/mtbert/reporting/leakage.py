@@ -5,7 +5,7 @@ either order); `shared`, those too of which any one sentence occurs in train; `p
 training row of SNLI or MNLI, from which sentence encoders learn.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ import pandas as pd
 
 from mtbert import files, metrics, predictions
 from mtbert.reporting import markdown
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.catalog import Catalog
 from mtbert.tasks import TASKS
 
 COLUMNS = ["variant", "task", "without", "rows", "left_out", "score", "score_without", "change"]
@@ -49,27 +49,32 @@ def flags(file: Path) -> pd.DataFrame:
 
 
 def _of_task(build: Path, catalog: Catalog, task: str, leaked: pd.DataFrame) -> list[list]:
-    return [
-        [entry.name, task, name, *found]
-        for entry in catalog.selected
-        if task in entry.tasks
-        for name in WITHOUT
-        if (found := _of_entry(build, entry, task, leaked[name].to_dict())) is not None
-    ]
+    lines = []
+    for entry in (entry for entry in catalog.selected if task in entry.tasks):
+        tables = [_table(predictions.path(entry.directory(build, seed), task, "dev"), leaked) for seed in entry.seeds]
+        found = {name: _means(tables, name, metrics.SCORES[TASKS[task].metric]) for name in WITHOUT}
+        lines += [[entry.name, task, name, *means] for name, means in found.items() if means is not None]
+    return lines
 
 
-def _of_entry(build: Path, entry: Entry, task: str, leaked: Mapping[str, bool]) -> list[float] | None:
+def _table(file: Path, leaked: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a prediction file that count: label, prediction, and whether each is left out."""
+    table = files.read_parquet(file, ["id", "label", "prediction", "scored"]).set_index("id")
+    table = table.loc[table["scored"]]
+    return table.join(leaked.reindex(table.index, fill_value=False))
+
+
+def _means(
+    tables: Sequence[pd.DataFrame], name: str, score: Callable[[np.ndarray, np.ndarray], float]
+) -> list[float] | None:
     """Rows, rows left out, score, score without and their difference, means over seeds; None for none left out."""
-    score, pairs = metrics.SCORES[TASKS[task].metric], []
-    for seed in entry.seeds:
-        table = predictions.read(predictions.path(entry.directory(build, seed), task, "dev"))
-        table = table.loc[table["scored"]]
-        out = np.array([leaked.get(row, False) for row in table["id"]])
+    found = []
+    for table in tables:
+        label, guess, out = (table[column].to_numpy() for column in ("label", "prediction", name))
         if not out.any() or out.all():
             return None
-        label, guess = table["label"].to_numpy(), table["prediction"].to_numpy()
-        pairs.append((len(out), out.sum(), score(label, guess), score(label[~out], guess[~out])))
-    rows, left_out, on_all, on_rest = np.mean(pairs, axis=0)
+        found.append((len(out), out.sum(), score(label, guess), score(label[~out], guess[~out])))
+    rows, left_out, on_all, on_rest = np.mean(found, axis=0)
     return [int(rows), int(left_out), on_all, on_rest, on_rest - on_all]
 
 
