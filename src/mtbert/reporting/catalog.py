@@ -97,17 +97,24 @@ def read(file: Path) -> Catalog:
 def there(catalog: Catalog, build: Path) -> Catalog:
     """The catalog with only what has run: each entry's seeds, and what is missing by the command that makes it.
 
+    A vote counts where its members do.
+
     Raises: DataError where nothing that was asked for has run.
     """
-    entries, missing = [], []
-    for entry in catalog.entries:
-        found = {seed: (entry.directory(build, seed) / "metrics.json").is_file() for seed in entry.seeds}
+    entries: dict[str, Entry] = {}
+    missing = []
+    for entry in catalog.entries:  # members come before the ensembles
+        found = {
+            seed: (entry.directory(build, seed) / "metrics.json").is_file()
+            and all(seed in entries[member].seeds for member in entry.members)
+            for seed in entry.seeds
+        }
         seeds = tuple(seed for seed in found if found[seed])
-        entries.append(replace(entry, selected=bool(seeds), seeds=seeds, kept=_kept(entry, build, seeds)))
+        entries[entry.name] = replace(entry, selected=bool(seeds), seeds=seeds, kept=_kept(entry, build, seeds))
         missing += [entry.remake(seed) for seed, is_there in found.items() if not is_there]
-    if not any(entry.selected for entry in entries):
+    if not any(entry.selected for entry in entries.values()):
         raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
-    return replace(catalog, entries=tuple(entries), missing=tuple(dict.fromkeys(missing)))
+    return replace(catalog, entries=tuple(entries.values()), missing=tuple(dict.fromkeys(missing)))
 
 
 def _kept(entry: Entry, build: Path, seeds: tuple[int, ...]) -> tuple[str, str] | None:

@@ -135,3 +135,10 @@ def test_a_run_of_an_earlier_version_is_told(make_build: Make) -> None:
     files.write_yaml(build / "runs/pals/1/settings.yaml", {"run": {"keep": "last"}})
     with pytest.raises(DataError, match=r"settings.yaml is of an earlier version .* `dvc repro train@pals-1` makes"):
         write(build)
+
+
+def test_a_vote_of_members_that_are_not_there_does_not_count(make_build: Make) -> None:
+    build = make_build()
+    shutil.rmtree(build / "runs" / "pals")
+    out, _ = write(build)
+    assert set(pd.read_csv(out / "results.csv")["variant"]) == {"bert-qqp", "bert-sst", "bert-sts"}
