@@ -94,20 +94,23 @@ def _corpus(build: Path, task: Task) -> None:
     table.to_parquet(build / "data" / task.name / "dev.parquet")
 
 
-def verdict(answer: Answer, statement: str = "PALs help.", confounded: str = "") -> Verdict:
+def verdict(answer: Answer, statement: str = "PALs help.", *confounded: str) -> Verdict:
     """A made-up one, with a comparison where the claim was run."""
-    part = Part(("pals",), ("bert-sst",), "sst", "higher", 0.05, 0.01, confounded)
+    part = Part(
+        ours=("pals",), other=("bert-sst",), metric="sst", expects="higher", published=0.05, matters=0.01,
+        confounded=confounded,
+    )  # fmt: skip
     found = Comparison(
         ("pals",), ("bert-sst",), "sst", 0.031, 0.01, 0.052, 0.004, 0.012, 2, 2202, 0.024, {"McNemar": 0.03}
     )
-    claim = Claim("pals-help", PAPER, statement, (part,))
+    claim = Claim(name="pals-help", paper=PAPER, statement=statement, parts=(part,))
     return Verdict(claim, answer, f"Why it is: {answer}.", (answer,), (None if answer == "not run" else found,))
 
 
 VERDICTS = [
     verdict("holds"),
     verdict("does not hold", HOSTILE),
-    verdict("cannot be told from these runs", confounded="the order of tasks"),
+    verdict("cannot be told from these runs", "PALs help.", "the order of tasks"),
     verdict("not run"),
 ]
 

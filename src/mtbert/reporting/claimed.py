@@ -73,7 +73,7 @@ def frame(verdicts: Sequence[Verdict]) -> pd.DataFrame:
                 "claim": verdict.claim.name, "paper": verdict.claim.paper, "statement": verdict.claim.statement,
                 "verdict": verdict.answer, "part": said, "ours": " ".join(part.ours), "other": " ".join(part.other),
                 "metric": part.metric, "expects": part.expects, "published": part.published, "matters": part.matters,
-                "confounded": part.confounded, **line(found),
+                "confounded": ", ".join(part.confounded), **line(found),
             }
             for verdict in verdicts
             for part, said, found in zip(verdict.claim.parts, verdict.answers, verdict.comparisons, strict=True)

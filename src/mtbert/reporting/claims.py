@@ -47,38 +47,69 @@ class Comparison:
     tests: dict[str, float]
 
 
-@dataclass(frozen=True)
-class Part:
+def _known(names: Iterable[str]) -> pydantic.AfterValidator:
+    def check(name: str) -> str:
+        if name not in names:
+            raise ValueError(f"unknown name; known: {', '.join(names)}")
+        return name
+
+    return pydantic.AfterValidator(check)
+
+
+def _sequence(came: Any) -> Any:
+    """YAML's lists, and words in one string, as a tuple."""
+    return tuple(came.split() if isinstance(came, str) else came) if isinstance(came, str | list) else came
+
+
+Metric = Annotated[str, _known((*METRICS, OVERFITTING))]
+Paper = Annotated[str, _known(TITLES)]
+Names = Annotated[tuple[str, ...], pydantic.BeforeValidator(_sequence)]
+
+
+class Part(Section):
     """One comparison that a claim makes.
 
     Attributes:
         ours, other: names of the variants (or an ensemble) of each side.
         metric: of `published.METRICS`, or `overfitting`.
         expects: `higher`: ours is better by more than nothing; `lower`; or `close`: apart by less than what matters.
-        published: the difference that the paper prints; None where it prints none.
         matters: the smallest difference that matters.
-        confounded: in what else the two differ; empty where in nothing.
-        differs: the settings in which they differ because the claim says so.
+        published: the difference that the paper prints; None where it prints none.
+        differs: the settings in which the two differ because the claim says so.
+        confounded: those in which they differ besides; such a part is shown and decides nothing.
     """
 
-    ours: tuple[str, ...]
-    other: tuple[str, ...]
-    metric: str
+    ours: Names
+    other: Names
+    metric: Metric
     expects: Expected
-    published: float | None
     matters: float
-    confounded: str = ""
-    differs: tuple[str, ...] = ()
+    published: float | None = None
+    differs: Names = ()
+    confounded: Names = ()
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(Section):
     """A paper's claim: name, paper, the statement in a sentence, and the comparisons that it comes to."""
 
     name: str
-    paper: str
+    paper: Paper
     statement: str
-    parts: tuple[Part, ...]
+    parts: Annotated[tuple[Part, ...], pydantic.BeforeValidator(_sequence)]
+
+
+class Claims(Section):
+    """What claims.yaml holds.
+
+    Attributes:
+        matters: by metric, the smallest difference that matters where a part says nothing else.
+        baselines: by table name, the variants of the row that its others are tested against.
+        claims: by name, in the papers' order.
+    """
+
+    matters: dict[Metric, float]
+    baselines: dict[str, Names]
+    claims: dict[str, Claim]
 
 
 @dataclass(frozen=True)
@@ -92,76 +123,24 @@ class Verdict:
     comparisons: tuple[Comparison | None, ...]
 
 
-@dataclass(frozen=True)
-class Claims:
-    """All claims in the papers' order, and by table name the variants of the row that its others are tested against."""
-
-    claims: tuple[Claim, ...]
-    baselines: dict[str, tuple[str, ...]]
-
-
-def _known(names: Iterable[str]) -> pydantic.AfterValidator:
-    def check(name: str) -> str:
-        if name not in names:
-            raise ValueError(f"unknown name; known: {', '.join(names)}")
-        return name
-
-    return pydantic.AfterValidator(check)
-
-
-Metric = Annotated[str, _known((*METRICS, OVERFITTING))]
-Paper = Annotated[str, _known(TITLES)]
-
-
-class _Part(Section):
-    ours: str
-    other: str
-    metric: Metric
-    expects: Expected
-    matters: float
-    published: float | None = None
-    differs: list[str] = []
-    confounded: list[str] = []
-
-
-class _Claim(Section):
-    paper: Paper
-    statement: str
-    parts: list[_Part]
-
-
-class _File(Section):
-    matters: dict[Metric, float]
-    baselines: dict[str, str]
-    claims: dict[str, _Claim]
-
-
 def load(file: Path = FILE) -> Claims:
     """Read and check the claims; DataError where a key is missing, unknown or of the wrong kind, with every fault."""
     content = files.read_yaml(file)
     try:
-        read = _File(**_with_defaults(content))
+        return Claims(**_with_defaults(content))
     except pydantic.ValidationError as error:
         raise DataError(f"{file}: {in_words(error)}") from None
     except (AttributeError, KeyError, TypeError) as error:
         raise DataError(f"{file} has to hold matters, baselines, and claims with parts: {error!r}") from None
-    claims = [Claim(n, c.paper, c.statement, tuple(map(_part, c.parts))) for n, c in read.claims.items()]
-    return Claims(tuple(claims), {table: tuple(names.split()) for table, names in read.baselines.items()})
 
 
 def _with_defaults(content: Any) -> dict[str, Any]:
-    """Each part with its claim's values where it has none of its own, and what matters of its metric."""
-    shared = _Part.model_fields.keys()
+    """Each claim with its name; each part with its claim's values where it has none of its own, and what matters."""
+    shared = Part.model_fields.keys()
     claims: dict[str, Any] = {}
     for name, claim in content["claims"].items():
         own = {key: claim[key] for key in claim.keys() & shared}
         parts = [own | part for part in claim["parts"]]
         parts = [{"matters": content["matters"].get(part.get("metric"))} | part for part in parts]
-        claims[name] = {key: claim[key] for key in claim.keys() - shared} | {"parts": parts}
+        claims[name] = {key: claim[key] for key in claim.keys() - shared} | {"name": name, "parts": parts}
     return {**content, "claims": claims}
-
-
-def _part(part: _Part) -> Part:
-    sides = tuple(part.ours.split()), tuple(part.other.split())
-    also = ", ".join(part.confounded)
-    return Part(*sides, part.metric, part.expects, part.published, part.matters, also, tuple(part.differs))

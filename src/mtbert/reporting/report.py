@@ -40,14 +40,15 @@ def write(build: Path, directory: Path, submitted: Path) -> str:
         The first table of every paper and where the report lies, for the terminal.
 
     Raises:
-        SettingsError: no catalog. DataError: a result is missing; the message names the command that makes it.
+        SettingsError: no catalog. DataError: nothing has run, or what lies there is damaged. What was asked for and
+        has not run yet is left out, and listed with the command that makes it.
     """
     plan = catalogs.there(catalogs.read(build / "plan" / "catalog.yaml"), build)
     scores, weights = results.scores(build, plan), results.weights(build, plan)
     found = tables.compare(published.load(), plan, scores, weights)
     evidence, every = Evidence(build, plan), claims.load()
     found = tables.against(found, evidence, every.baselines)
-    judged = verdicts.judge(evidence, every.claims)
+    judged = verdicts.judge(evidence, every.claims.values())
     submissions.write(build, plan, submitted)
     with files.new_directory(directory) as partial:
         _write_tables(partial / "tables", plan, found)

@@ -115,5 +115,5 @@ def _missing(evidence: Evidence, parts: list[Part]) -> list[str]:
 
 
 def _besides(parts: list[Part]) -> list[str]:
-    names = ", ".join(dict.fromkeys(name for part in parts for name in part.confounded.split(", ")))
+    names = ", ".join(dict.fromkeys(name for part in parts for name in part.confounded))
     return [f"Shown but not counted, as they differ in {names} besides: {len(parts)}."] if parts else []

@@ -15,7 +15,9 @@ from mtbert.reporting.claims import Claim, Part
 
 EVERY = claims.load()
 PARTS = [
-    pytest.param(claim, part, id=f"{claim.name}-{at}") for claim in EVERY.claims for at, part in enumerate(claim.parts)
+    pytest.param(claim, part, id=f"{claim.name}-{at}")
+    for claim in EVERY.claims.values()
+    for at, part in enumerate(claim.parts)
 ]
 PARAMS = plan.Params(Path(__file__).parents[3] / "params.yaml")
 PARAMS.values["profile"] = "paper"  # each paper's own schedule; the others set the same one for all
@@ -66,7 +68,7 @@ def test_the_sides_differ_in_what_the_claim_says_and_what_is_confounded(claim: C
         assert part.differs == ()
         assert set(part.other) <= set(ensembles["pals-ensemble"]["members"])
         return
-    expected = {*part.differs, *filter(None, part.confounded.split(", "))}
+    expected = {*part.differs, *part.confounded}
     for ours in part.ours:
         for other in part.other:
             assert difference(resolved(ours), resolved(other)) == expected
@@ -109,19 +111,19 @@ def value(paper: str, side: tuple[str, ...], metric: str) -> float:
 
 
 def test_each_confounded_part_has_a_clean_one_beside_it() -> None:
-    for claim in EVERY.claims:
+    for claim in EVERY.claims.values():
         clean = [(part.differs, part.metric) for part in claim.parts if not part.confounded]
         assert all((part.differs, part.metric) in clean for part in claim.parts if part.confounded)
 
 
 def test_all_claims_of_all_papers() -> None:
-    count = {paper: sum(claim.paper == paper for claim in EVERY.claims) for paper in published.TITLES}
+    count = {paper: sum(claim.paper == paper for claim in EVERY.claims.values()) for paper in published.TITLES}
     assert count == {"my-pal-bert": 5, "minbert-pals": 2, "choose-pals": 3, "slapbert": 4, "pals-for-pals": 5}
 
 
 def test_every_name_is_in_the_catalog() -> None:
     known = {*PARAMS.get("catalog"), *PARAMS.get("ensembles")}
-    named = {name for claim in EVERY.claims for part in claim.parts for name in (*part.ours, *part.other)}
+    named = {name for claim in EVERY.claims.values() for part in claim.parts for name in (*part.ours, *part.other)}
     assert named | {name for names in EVERY.baselines.values() for name in names} <= known
 
 
@@ -138,9 +140,10 @@ def test_parts_inherit_from_their_claim_and_faults_are_told(tmp_path: Path) -> N
         "    - {ours: x, other: y, expects: close, matters: 0.1}\n"
     )
     file.write_text(text)
-    assert claims.load(file).claims[0].parts == (
-        Part(("x",), ("y", "z"), "sst", "higher", None, 0.01), Part(("x",), ("y",), "sst", "close", None, 0.1),
-    )  # fmt: skip
+    assert claims.load(file).claims["a"].parts == (
+        Part(ours=("x",), other=("y", "z"), metric="sst", expects="higher", matters=0.01),
+        Part(ours=("x",), other=("y",), metric="sst", expects="close", matters=0.1),
+    )
     file.write_text(text.replace("metric: sst", "metric: f1").replace("slapbert", "other"))
     with pytest.raises(
         DataError, match=r"claims.a.paper: unknown name; known: .*claims.a.parts.0.metric: unknown name"

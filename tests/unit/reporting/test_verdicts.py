@@ -14,13 +14,13 @@ from mtbert import files, predictions
 from mtbert.errors import DataError
 from mtbert.reporting import claimed, comparisons, markdown, published, results, tables, verdicts
 from mtbert.reporting.catalog import Catalog, Entry
-from mtbert.reporting.claims import Claim, Claims, Comparison, Part
+from mtbert.reporting.claims import Claim, Comparison, Part
 from mtbert.reporting.evidence import Evidence
 from mtbert.tasks import TASKS
 
 ROWS = 400
 FOUND = Comparison(("a",), ("b",), "sst", 0.02, 0.01, 0.03, 0.001, 0.002, 3, 100, 0.015, {})
-HIGHER = Part(("a",), ("b",), "sst", "higher", 0.05, 0.01)
+HIGHER = Part(ours=("a",), other=("b",), metric="sst", expects="higher", published=0.05, matters=0.01)
 
 
 def write(build: Path, name: str, seed: int, right: dict[str, int], scored: int = ROWS) -> None:
@@ -47,7 +47,7 @@ def evidence(build: Path, right: dict[str, list[int]], scored: int = ROWS) -> Ev
 
 
 def claim(*parts: Part) -> Claim:
-    return Claim("c", "slapbert", "A beats B.", parts)
+    return Claim(name="c", paper="slapbert", statement="A beats B.", parts=parts)
 
 
 def test_one_seed_is_compared_by_mcnemar_where_rows_share_no_sentence(tmp_path: Path) -> None:
@@ -157,7 +157,8 @@ def test_overall_scores_are_means_of_tasks_and_overfitting_is_train_less_dev(tmp
     ],
 )
 def test_what_a_comparison_says_of_a_part(low: float, high: float, corrected: float, expects, answer: str) -> None:
-    part, found = replace(HIGHER, expects=expects), replace(FOUND, low=low, high=high, corrected=corrected)
+    part = HIGHER.model_copy(update={"expects": expects})
+    found = replace(FOUND, low=low, high=high, corrected=corrected)
     assert verdicts.answer(part, found) == answer
     assert verdicts.answer(part, replace(found, seeds=1)) == "cannot be told from these runs"
     assert verdicts.answer(part, None) == "not run"
@@ -170,20 +171,20 @@ def judge(runs: Evidence, *parts: Part) -> tuple[str, str]:
 
 def test_a_claim_holds_where_all_its_parts_do_and_fails_with_any(tmp_path: Path) -> None:
     runs = evidence(tmp_path, {"a": [260, 262, 261], "b": [200, 202, 201], "c": [200, 202, 201]})
-    same = replace(HIGHER, ours=("b",), other=("c",))
+    same = HIGHER.model_copy(update={"ours": ("b",), "other": ("c",)})
     assert judge(runs, HIGHER) == ("holds", "Its comparison holds.")
-    assert judge(runs, HIGHER, replace(same, expects="close")) == ("holds", "All 2 comparisons hold.")
+    assert judge(runs, HIGHER, same.model_copy(update={"expects": "close"})) == ("holds", "All 2 comparisons hold.")
     assert judge(runs, HIGHER, same) == ("does not hold", "1 of 2 do not hold.")
-    assert judge(runs, HIGHER, replace(HIGHER, other=("z",))) == (
+    assert judge(runs, HIGHER, HIGHER.model_copy(update={"other": ("z",)})) == (
         "cannot be told from these runs", "1 of 2 comparisons hold, none is refuted. Not run: z.",
     )  # fmt: skip
-    assert judge(runs, replace(HIGHER, other=("z",))) == ("not run", "Not run: z.")
+    assert judge(runs, HIGHER.model_copy(update={"other": ("z",)})) == ("not run", "Not run: z.")
 
 
 def test_confounded_parts_are_shown_and_decide_nothing(tmp_path: Path) -> None:
     runs = evidence(tmp_path, {"a": [260, 262, 261], "b": [200, 202, 201]})
-    also = replace(HIGHER, confounded="pair_encoding, sampler")
-    clean = replace(HIGHER, other=("z",))
+    also = HIGHER.model_copy(update={"confounded": ("pair_encoding", "sampler")})
+    clean = HIGHER.model_copy(update={"other": ("z",)})
     assert judge(runs, clean, also) == (
         "not run",
         "Not run: z. Shown but not counted, as they differ in pair_encoding, sampler besides: 1.",
@@ -200,7 +201,7 @@ def test_one_seed_tells_nothing_of_training(tmp_path: Path) -> None:
 
 def test_p_is_corrected_over_the_claims_of_a_paper(tmp_path: Path) -> None:
     runs = evidence(tmp_path, {"a": [215, 230, 220], "b": [200, 202, 198], "c": [200, 190, 205]})
-    parts = HIGHER, replace(HIGHER, other=("c",))
+    parts = HIGHER, HIGHER.model_copy(update={"other": ("c",)})
     claims = [claim(parts[0]), claim(parts[1], parts[0])]
     first, second = verdicts.judge(runs, claims)
     assert first.comparisons[0] == second.comparisons[1]  # the same comparison counts once
@@ -211,7 +212,7 @@ def test_p_is_corrected_over_the_claims_of_a_paper(tmp_path: Path) -> None:
 
 def test_the_section_of_the_page(tmp_path: Path) -> None:
     runs = evidence(tmp_path, {"a": [260, 262, 261], "b": [200, 202, 201]})
-    judged = verdicts.judge(runs, [claim(HIGHER), claim(replace(HIGHER, other=("z",)))])
+    judged = verdicts.judge(runs, [claim(HIGHER), claim(HIGHER.model_copy(update={"other": ("z",)}))])
     lines = claimed.render(judged).splitlines()
     assert lines[2:6] == [
         "Of 2 claims: 1 holds, 1 not run.", "",
@@ -234,8 +235,7 @@ def test_rows_are_tested_against_their_tables_baseline(tmp_path: Path) -> None:
     scores = [results.Score(n, "variant", "slapbert", n, 1, "dev", "sst", 0.5) for n in "abc"]
     weights = {name: results.Weights(1, 1, 1, 1.0) for name in "abc"}
     made = tables.compare(rows, catalog(names="abc"), scores, weights)
-    baselines = Claims((), {"slapbert-table-2": ("b",)}).baselines
-    (table,) = tables.against(made, runs, baselines)
+    (table,) = tables.against(made, runs, {"slapbert-table-2": ("b",)})
     shown = [row.against and (row.against.seeds, round(row.against.corrected, 2)) for row in table.rows]
     assert shown == [(3, 0.0), None, (3, 1.0)]
     assert list(tables.compared([table])) == [("slapbert-table-2", "a"), ("slapbert-table-2", "c")]

@@ -202,7 +202,7 @@ def verdict_of(verdict: Verdict) -> dict[str, Any]:
             "expects": part.expects,
             "published": part.published,
             "matters": part.matters,
-            "confounded": part.confounded,
+            "confounded": ", ".join(part.confounded),
             "badge": BADGES[answer],
             "found": comparison,
         }
