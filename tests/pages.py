@@ -11,6 +11,7 @@ from safetensors.numpy import save_file
 from mtbert import files, metrics, predictions
 from mtbert.reporting import analysis, catalog, leakage, published, results, site, tables
 from mtbert.reporting.claims import Answer, Claim, Comparison, Part, Verdict
+from mtbert.reporting.evidence import Evidence
 from mtbert.tasks import TASKS, Task
 
 HOSTILE = "<script>document.title = 'taken'</script> & <b>bold</b>"  # what a corpus may hold
@@ -121,4 +122,6 @@ def page(build: Path, with_sentences: bool = True, verdicts: Sequence[Verdict] =
     scores, weights, runs = results.scores(build, plan), results.weights(build, plan), results.runs(build, plan)
     found = tables.compare(published.load(), plan, scores, weights)
     shown = analysis.of(build, plan, scores, weights, runs)
-    return site.render(build, plan, found, verdicts, runs, leakage.scores(build, plan), shown, with_sentences)
+    return site.render(
+        build, plan, found, verdicts, runs, leakage.scores(build, plan, Evidence(build, plan)), shown, with_sentences
+    )

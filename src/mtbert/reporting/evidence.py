@@ -31,18 +31,21 @@ class TaskScores:
 
     Attributes:
         column: of each run.
+        at: the row of the dev set that each row is which counts, rows.
+        labels, said: theirs, rows, and every run's predictions, rows x runs.
         scores: runs.
         draws: on resampled examples, draws x runs.
         right: whether each row is right, rows x runs; None for a score.
-        rows: how many rows count.
         alone: whether no two of them share a sentence.
     """
 
     column: dict[Run, int]
+    at: np.ndarray
+    labels: np.ndarray
+    said: np.ndarray
     scores: np.ndarray
     draws: np.ndarray
     right: np.ndarray | None
-    rows: int
     alone: bool
 
 
@@ -87,7 +90,7 @@ class Evidence:
 
     def examples(self, metric: str) -> int:
         """How many dev rows count, of all tasks of the metric."""
-        return sum(self.tasks[task].rows for task in tasks_of(metric))
+        return sum(len(self.tasks[task].labels) for task in tasks_of(metric))
 
     def right(self, variants: Sequence[str], task: str, seed: int) -> np.ndarray | None:
         """Whether each row is right; None for a score."""
@@ -136,7 +139,8 @@ def _task(build: Path, catalog: Catalog, task: str) -> TaskScores | None:
     draws = bootstrap.pearsons(labels, said, drawn) if right is None else bootstrap.accuracies(right, drawn)
     scores = np.array([metrics.SCORES[TASKS[task].metric](labels, column) for column in said.T])
     alone = len(np.unique(clusters)) == len(clusters)
-    return TaskScores({run: at for at, run in enumerate(tables)}, scores, draws, right, len(labels), alone)
+    column = {run: number for number, run in enumerate(tables)}
+    return TaskScores(column, np.flatnonzero(counts), labels, said, scores, draws, right, alone)
 
 
 def _predictions(build: Path, entry: Entry, seed: int, task: str) -> Path:

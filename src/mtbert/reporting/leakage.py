@@ -5,15 +5,15 @@ either order); `shared`, those too of which any one sentence occurs in train; `p
 training row of SNLI or MNLI, from which sentence encoders learn.
 """
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from mtbert import files, metrics, predictions
+from mtbert import files, metrics
 from mtbert.reporting import markdown
 from mtbert.reporting.catalog import Catalog
+from mtbert.reporting.evidence import Evidence, TaskScores
 from mtbert.tasks import TASKS
 
 COLUMNS = ["variant", "task", "without", "rows", "left_out", "score", "score_without", "change"]
@@ -24,7 +24,7 @@ WITHOUT = {  # by name: what is left out, in words
 }
 
 
-def scores(build: Path, catalog: Catalog) -> pd.DataFrame:
+def scores(build: Path, catalog: Catalog, evidence: Evidence) -> pd.DataFrame:
     """One line for each variant or ensemble, task and thing that is left out; means over seeds.
 
     Returns:
@@ -33,49 +33,37 @@ def scores(build: Path, catalog: Catalog) -> pd.DataFrame:
     """
     lines = [
         line
-        for task in (name for name in TASKS if (build / "data" / name / "dev-rows.parquet").is_file())
-        for line in _of_task(build, catalog, task, flags(build / "data" / task / "dev-rows.parquet"))
+        for task, found in evidence.tasks.items()
+        if (file := build / "data" / task / "dev-rows.parquet").is_file()
+        for line in _of_task(catalog, task, found, flags(file).iloc[found.at])
     ]
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
 def flags(file: Path) -> pd.DataFrame:
-    """Whether each row, by id, is left out, bool; a column for each of WITHOUT. `file` is of `preprocess`."""
-    rows = files.read_parquet(file, ["id", "in_train", "in_pretraining", "shares"]).set_index("id")
+    """Whether each row is left out, bool; a column for each of WITHOUT. `file` is of `preprocess`."""
+    rows = files.read_parquet(file, ["in_train", "in_pretraining", "shares"])
     duplicates = rows["in_train"] != ""
     return pd.DataFrame(
         {"duplicates": duplicates, "shared": duplicates | rows["shares"], "pretraining": rows["in_pretraining"] != ""}
     )
 
 
-def _of_task(build: Path, catalog: Catalog, task: str, leaked: pd.DataFrame) -> list[list]:
+def _of_task(catalog: Catalog, task: str, found: TaskScores, leaked: pd.DataFrame) -> list[list]:
     lines = []
-    for entry in (entry for entry in catalog.selected if task in entry.tasks):
-        tables = [_table(predictions.path(entry.directory(build, seed), task, "dev"), leaked) for seed in entry.seeds]
-        found = {name: _means(tables, name, metrics.SCORES[TASKS[task].metric]) for name in WITHOUT}
-        lines += [[entry.name, task, name, *means] for name, means in found.items() if means is not None]
+    for entry in catalog.selected:
+        said = found.said[:, [at for run, at in found.column.items() if run[0] == entry.name]]
+        for name in WITHOUT if said.size else ():
+            out = leaked[name].to_numpy()
+            if out.any() and not out.all():
+                on_all, on_rest = (_mean(task, found.labels[kept], said[kept]) for kept in (slice(None), ~out))
+                lines.append([entry.name, task, name, len(out), int(out.sum()), on_all, on_rest, on_rest - on_all])
     return lines
 
 
-def _table(file: Path, leaked: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a prediction file that count: label, prediction, and whether each is left out."""
-    table = files.read_parquet(file, ["id", "label", "prediction", "scored"]).set_index("id")
-    table = table.loc[table["scored"]]
-    return table.join(leaked.reindex(table.index, fill_value=False))
-
-
-def _means(
-    tables: Sequence[pd.DataFrame], name: str, score: Callable[[np.ndarray, np.ndarray], float]
-) -> list[float] | None:
-    """Rows, rows left out, score, score without and their difference, means over seeds; None for none left out."""
-    found = []
-    for table in tables:
-        label, guess, out = (table[column].to_numpy() for column in ("label", "prediction", name))
-        if not out.any() or out.all():
-            return None
-        found.append((len(out), out.sum(), score(label, guess), score(label[~out], guess[~out])))
-    rows, left_out, on_all, on_rest = np.mean(found, axis=0)
-    return [int(rows), int(left_out), on_all, on_rest, on_rest - on_all]
+def _mean(task: str, labels: np.ndarray, said: np.ndarray) -> float:
+    """The score of each seed's predictions, rows x seeds, and its mean."""
+    return float(np.mean([metrics.SCORES[TASKS[task].metric](labels, of_seed) for of_seed in said.T]))
 
 
 def render(table: pd.DataFrame) -> str:

@@ -61,7 +61,7 @@ def write(build: Path, directory: Path, submitted: Path) -> str:
         files.write_json(partial / "summary.json", results.summary(build, plan))
         shown = analysis.of(build, plan, scores, weights, runs)
         made = pictures.write(build, plan, shown, partial / "pictures")
-        seen = leakage.scores(build, plan)
+        seen = leakage.scores(build, plan, evidence)
         seen.to_csv(partial / "leakage.csv", index=False, lineterminator="\n", float_format="%.6f")
         files.write_text(
             partial / "README.md", page.render(build, plan, found, runs, made, seen, judged, shown.answers)

@@ -26,7 +26,8 @@ def file_name(task: str, split: Split) -> str:
 def text(table: pd.DataFrame, task: Task) -> str:
     """A prediction table in the course's format, in the table's order of rows."""
     as_written = int if task.kind == "classes" else float
-    lines = [f"{row} , {as_written(value)} \n" for row, value in zip(table["id"], table["prediction"], strict=True)]
+    rows = zip(table["id"].tolist(), table["prediction"].tolist(), strict=True)
+    lines = [f"{row} , {as_written(value)} \n" for row, value in rows]
     return "".join([f"id \t {task.submission} \n", *lines])
 
 
@@ -41,4 +42,6 @@ def write(build: Path, catalog: Catalog, directory: Path) -> None:
                 if source.is_file():
                     target = partial / entry.name / str(seed) / file_name(task.name, split)
                     target.parent.mkdir(parents=True, exist_ok=True)
-                    target.write_text(text(predictions.read(source), task), encoding="utf-8", newline="\n")
+                    target.write_text(
+                        text(files.read_parquet(source, ["id", "prediction"]), task), encoding="utf-8", newline="\n"
+                    )

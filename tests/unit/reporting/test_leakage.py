@@ -8,6 +8,7 @@ import pytest
 from mtbert import predictions
 from mtbert.reporting import leakage
 from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.evidence import Evidence
 from mtbert.reporting.markdown import MINUS
 from mtbert.tasks import TASKS
 
@@ -18,6 +19,7 @@ QQP = TASKS["qqp"]
 def build(tmp_path: Path) -> Path:
     """Five dev pairs, of which the last chose the epoch: a is in train, b shares a sentence, c is in SNLI."""
     rows = {"id": list("abcde"), "in_train": ["bare", "", "", "", "exact"], "in_pretraining": ["", "", "exact", "", ""]}
+    rows |= {"cluster": [0, 1, 2, 3, 4]}
     (tmp_path / "data/qqp").mkdir(parents=True)
     pd.DataFrame(rows | {"shares": [False, True, False, False, True]}).to_parquet(
         tmp_path / "data/qqp/dev-rows.parquet"
@@ -34,8 +36,12 @@ def plan(*seeds: int) -> Catalog:
     return Catalog("sample", seeds, "best", "half", "tiny", "", "", (entry,))
 
 
+def scores(build: Path, *seeds: int) -> pd.DataFrame:
+    return leakage.scores(build, plan(*seeds), Evidence(build, plan(*seeds)))
+
+
 def test_scores_of_the_rows_that_count_with_and_without_those_seen_before(build: Path):
-    found = leakage.scores(build, plan(1))
+    found = scores(build, 1)
     assert found.drop(columns="change").to_numpy().tolist() == [
         ["mine", "qqp", "duplicates", 4, 1, 0.75, 2 / 3],
         ["mine", "qqp", "shared", 4, 2, 0.75, 0.5],
@@ -45,7 +51,7 @@ def test_scores_of_the_rows_that_count_with_and_without_those_seen_before(build:
 
 
 def test_means_over_seeds(build: Path):
-    found = leakage.scores(build, plan(1, 2)).set_index("without")
+    found = scores(build, 1, 2).set_index("without")
     assert found.loc["shared", "score"] == pytest.approx((0.75 + 0.5) / 2)
     assert found.loc["shared", "score_without"] == 0.5
 
@@ -53,13 +59,13 @@ def test_means_over_seeds(build: Path):
 def test_nothing_left_out_is_no_line(build: Path):
     table = pd.read_parquet(build / "data/qqp/dev-rows.parquet").assign(in_train="", shares=False, in_pretraining="")
     table.to_parquet(build / "data/qqp/dev-rows.parquet")
-    found = leakage.scores(build, plan(1))
+    found = scores(build, 1)
     assert found.empty
     assert leakage.render(found) == ""
 
 
 def test_in_short_the_mean_and_the_largest_change(build: Path):
-    said = leakage.render(leakage.scores(build, plan(1)))
+    said = leakage.render(scores(build, 1))
     lines = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in said.splitlines() if line.startswith("|")
     ]
