@@ -1,6 +1,5 @@
 """Download the corpora from their own hosts: python stages/download.py data/official."""
 
-import sys
 from pathlib import Path
 
 from mtbert import errors
@@ -14,4 +13,4 @@ def main(out: Path) -> None:
 
 if __name__ == "__main__":
     with errors.shown_plainly():
-        main(Path(sys.argv[1]))
+        main(*errors.arguments("OUT"))

@@ -1,6 +1,5 @@
 """Fetch or make the starting weights: python stages/encoder.py build/plan/encoder.yaml DATA_DIR OUT."""
 
-import sys
 from pathlib import Path
 
 from mtbert import errors, files
@@ -16,4 +15,4 @@ def main(plan: Path, data_dir: Path, out: Path) -> None:
 
 if __name__ == "__main__":
     with errors.shown_plainly():
-        main(*map(Path, sys.argv[1:4]))
+        main(*errors.arguments("PLAN", "DATA_DIR", "OUT"))

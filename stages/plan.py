@@ -1,6 +1,5 @@
 """Stage `plan`: params.yaml to one resolved, checked settings file per variant. Usage: plan.py PARAMS OUT"""
 
-import sys
 from pathlib import Path
 
 from mtbert import credentials, errors, plan
@@ -20,4 +19,4 @@ def main(file: Path, out: Path) -> None:
 
 if __name__ == "__main__":
     with errors.shown_plainly():
-        main(Path(sys.argv[1]), Path(sys.argv[2]))
+        main(*errors.arguments("PARAMS", "OUT"))

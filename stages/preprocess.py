@@ -3,23 +3,22 @@
 NEEDS is a YAML list of [task, split] pairs: the files that must be there, as `plan` found.
 """
 
-import sys
 from pathlib import Path
 
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
-from mtbert.errors import shown_plainly
+from mtbert.errors import arguments, shown_plainly
 from mtbert.files import read_plan
 from mtbert.settings import checked
 from mtbert.tasks import Split
 
 
-def main(data_dir: str, encoder_dir: str, out: str, needs: str) -> None:
+def main(data_dir: Path, encoder_dir: Path, out: Path, needs: Path) -> None:
     """Read, check and tokenize every corpus file below `data_dir` into `out`."""
-    required = checked(set[tuple[str, Split]], read_plan(Path(needs)), Path(needs))
-    preprocess(Path(data_dir), Path(out), wordpieces(Path(encoder_dir)), required)
+    required = checked(set[tuple[str, Split]], read_plan(needs), needs)
+    preprocess(data_dir, out, wordpieces(encoder_dir), required)
 
 
 if __name__ == "__main__":
     with shown_plainly():
-        main(*sys.argv[1:])
+        main(*arguments("DATA_DIR", "ENCODER_DIR", "OUT", "NEEDS"))

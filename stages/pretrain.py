@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import sys
 from pathlib import Path
 
 from mtbert import errors, files
@@ -27,4 +26,5 @@ def main(kind: str, plan: Path, build: Path) -> None:
 
 if __name__ == "__main__":
     with errors.shown_plainly():
-        main(sys.argv[1], *map(Path, sys.argv[2:4]))
+        kind, plan_file, build_directory = errors.arguments("KIND", "PLAN", "BUILD")
+        main(str(kind), plan_file, build_directory)

@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pydantic
@@ -32,6 +33,14 @@ class EncoderError(MtbertError):
 
 class TrainingError(MtbertError):
     """A training that cannot go on, such as a loss that is not finite."""
+
+
+def arguments(*names: str) -> list[Path]:
+    """The command line's arguments, one for each name; SettingsError with what is allowed where others came."""
+    if len(sys.argv) != len(names) + 1:
+        came = " ".join(sys.argv[1:]) or "nothing"
+        raise SettingsError(f"{Path(sys.argv[0]).name} came with {came}; allowed: {' '.join(names)}")
+    return [Path(value) for value in sys.argv[1:]]
 
 
 def faults(error: pydantic.ValidationError) -> list[tuple[tuple[str | int, ...], str]]:

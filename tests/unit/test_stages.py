@@ -61,3 +61,24 @@ def test_a_training_without_its_variant_and_seed_says_what_it_takes(
     came = " ".join(arguments) or "nothing"
     message = f"error: came {came}; allowed: VARIANT SEED [BUILD], such as pals 1"
     assert told(monkeypatch, tmp_path, "train", *arguments) == message
+
+
+@pytest.mark.parametrize(
+    ("stage", "allowed"),
+    [
+        ("download", "OUT"),
+        ("encoder", "PLAN DATA_DIR OUT"),
+        ("ensemble", "CATALOG RUNS OUT"),
+        ("init", "BUILD OUT"),
+        ("plan", "PARAMS OUT"),
+        ("preprocess", "DATA_DIR ENCODER_DIR OUT NEEDS"),
+        ("pretrain", "KIND PLAN BUILD"),
+        ("report", "BUILD REPORT SUBMISSIONS"),
+    ],
+)
+@pytest.mark.parametrize("arguments", [[], ["a", "b", "c", "d", "e"]])
+def test_a_stage_with_other_arguments_than_it_takes_says_what_it_takes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stage: str, allowed: str, arguments: list[str]
+):
+    came = " ".join(arguments) or "nothing"
+    assert told(monkeypatch, tmp_path, stage, *arguments) == f"error: {stage}.py came with {came}; allowed: {allowed}"

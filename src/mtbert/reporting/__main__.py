@@ -1,6 +1,5 @@
 """Print the result tables and where the report lies: python -m mtbert.reporting BUILD."""
 
-import sys
 from pathlib import Path
 
 from mtbert import errors
@@ -8,7 +7,7 @@ from mtbert.reporting import catalog, published, report, results, tables
 
 if __name__ == "__main__":
     with errors.shown_plainly():
-        build = Path(sys.argv[1])
+        (build,) = errors.arguments("BUILD")
         plan = catalog.there(catalog.read(build / "plan" / "catalog.yaml"), build)
         found = tables.compare(published.load(), plan, results.scores(build, plan), results.weights(build, plan))
         print(report.in_short(found, plan, Path("reports") / plan.profile))
