@@ -13,10 +13,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import memory
@@ -161,7 +162,9 @@ def training(sizes: Sequence[int], shape: str, scratch: Path) -> list[dict[str, 
 # --- the pipeline -----------------------------------------------------------------------------------------------------
 
 
-EMPTY = "the same with as many empty stages"
+IDLE = "dvc repro, nothing to do"
+ALIKE = "the same, stages that do nothing on as many files"
+EMPTY = "the same, stages that do nothing on one file"
 STAGES_BESIDE = 9  # plan, encoder, preprocess, pretrain twice, init, ensemble, report, track
 
 
@@ -227,11 +230,17 @@ def report(root: Path) -> None:
     report.write(root / "build", root / "reports" / "sample", root / "build" / "submissions")
 
 
-def nothing_to_do(root: Path) -> None:
-    """`dvc repro` where all is there; MtbertError where it runs a stage all the same."""
-    told = command(root, "-m", "dvc", "repro")
-    if "Running stage" in told:
-        raise MtbertError(f"`dvc repro` found something to do in {root}:\n{told[-3000:]}")
+def nothing_to_do(roots: Mapping[str, Path], turns: int = 5) -> dict[str, float]:
+    """Seconds of `dvc repro` where all is there: medians of several, by turns. MtbertError where it runs a stage."""
+    taken: dict[str, list[float]] = {what: [] for what in roots}
+    for _ in range(turns):
+        for what, root in roots.items():
+            started = time.perf_counter()
+            told = command(root, "-m", "dvc", "repro")
+            taken[what].append(time.perf_counter() - started)
+            if "Running stage" in told:
+                raise MtbertError(f"`dvc repro` found something to do in {root}:\n{told[-3000:]}")
+    return {what: median(seconds) for what, seconds in taken.items()}
 
 
 def settle(root: Path, count: int) -> None:
@@ -244,13 +253,20 @@ def settle(root: Path, count: int) -> None:
     command(root, "-m", "dvc", "commit", "--force")
 
 
-def write_empty(root: Path, count: int) -> None:
-    """As many stages as the project has with `count` variants, of one small file each, done already."""
+def write_empty(root: Path, count: int, alike: bool) -> None:
+    """As many stages as the project has with `count` variants, done already: what DVC takes by itself.
+
+    Each has one small file it depends on and one that it makes; `alike` for a training's three and its two folders.
+    """
     stages = {}
     for number in range(count + STAGES_BESIDE):
-        files.write_text(root / f"out-{number}", f"{number}\n")
-        stages[f"s{number}"] = {"cmd": f"echo {number} > out-{number}", "deps": ["dep"], "outs": [f"out-{number}"]}
-    files.write_text(root / "dep", "dep\n")
+        needed = ["code", *([f"plan/{number}", f"init/{number}"] if alike else [])]
+        made = [f"runs/{number}", f"logs/{number}"] if alike else [f"out/{number}"]
+        for name in needed:
+            files.write_text(root / name, f"{name}\n")
+        for name in made:
+            files.write_text(root / name / "one" if alike else root / name, f"{name}\n")
+        stages[f"s{number}"] = {"cmd": "true", "deps": needed, "outs": made}
     files.write_yaml(root / "dvc.yaml", {"stages": stages})
     for name in (".dvcignore", ".dvc/config"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -261,7 +277,7 @@ def write_empty(root: Path, count: int) -> None:
 
 def pipeline(sizes: Sequence[int], scratch: Path) -> list[dict[str, Any]]:
     """The plan, the report, and `dvc repro` with nothing to do, by the number of variants."""
-    costs: dict[str, list[Cost]] = {"plan": [], "report": [], "dvc repro, nothing to do": [], EMPTY: []}
+    costs: dict[str, list[Cost]] = {what: [] for what in ("plan", "report", IDLE, ALIKE, EMPTY)}
     for count in sizes:
         root = scratch / f"project-{count}"
         write_project(root, count)
@@ -269,9 +285,11 @@ def pipeline(sizes: Sequence[int], scratch: Path) -> list[dict[str, Any]]:
         write_results(root / "build", count)
         costs["report"].append(alone(partial(report, root), "mtbert.reporting.report"))
         settle(root, count)
-        costs["dvc repro, nothing to do"].append((alone(partial(nothing_to_do, root))[0], None))
-        write_empty(scratch / f"empty-{count}", count)
-        costs[EMPTY].append((alone(partial(nothing_to_do, scratch / f"empty-{count}"))[0], None))
+        roots = {IDLE: root, ALIKE: scratch / f"alike-{count}", EMPTY: scratch / f"empty-{count}"}
+        for what in (ALIKE, EMPTY):
+            write_empty(roots[what], count, what is ALIKE)
+        for what, seconds in nothing_to_do(roots).items():
+            costs[what].append((seconds, None))
         print(f"  {count} variants: " + ", ".join(f"{what} {cost[-1][0]:.2f} s" for what, cost in costs.items()))
         shutil.rmtree(root)
     return [row for what, cost in costs.items() for row in rows_of(what, "variants", sizes, cost)]
