@@ -78,7 +78,7 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "plan/pals.yaml": lambda file, _: assembly.read_settings(file),
     "plan/pretrain-mlm.yaml": lambda _, build: page.pretraining(build, "mlm"),
     "init/pals.json": lambda file, build: inputs.check(file, build),
-    "data/report.json": lambda file, _: page.data(file),
+    "data/report.json": lambda _, build: page.data(build, PLAN),
     "data/sst/train.parquet": lambda file, _: batches.load(file, TASKS["sst"], "cross", Marks(1, 2, 0), 16),
     "data/sst/dev.parquet": lambda _, build: pictures.shares(build, "sst"),
     "data/snli/train.parquet": lambda _, build: sbert.pretrain(SbertSettings(corpora=["snli"], device="cpu"), build),

@@ -57,7 +57,7 @@ def render(
         ran(runs),
         missing(catalog),
         *(pretraining(build, name) for name in PRETRAININGS),
-        data(build / "data" / "report.json"),
+        data(build, catalog),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
@@ -198,10 +198,11 @@ def pretraining(build: Path, name: str) -> str:
     return f"## {title}\n\n{measured}: {before} before, {after} after {steps} steps over {count} {what}."
 
 
-def data(file: Path) -> str:
-    """What the check of the data found, from build/data/report.json; empty where it is not there."""
+def data(build: Path, catalog: Catalog) -> str:
+    """What the check of the data found, from build/data/report.json, and what else `preprocess` should have left."""
+    file, unknown = build / "data" / "report.json", _unknown_rows(build, catalog)
     if not file.is_file():
-        return ""
+        return f"## Data\n\n{unknown}" if unknown else ""
     report = files.read_json(file)
     overlaps = [*report.get("overlaps", []), *report.get("overlaps with pretraining", [])]
     parts = [
@@ -211,8 +212,18 @@ def data(file: Path) -> str:
         "spacing folded). Refused rows, with line and reason: `build/data/report.json`.",
         _grid([_overlap_line(overlap) for overlap in overlaps if overlap["sharing"] or overlap["bare"]], sides=2),
         _missing(report.get("missing", [])),
+        unknown,
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _unknown_rows(build: Path, catalog: Catalog) -> str:
+    """What the report does without where `preprocess` has not said which dev rows share a sentence."""
+    asked = {task for entry in catalog.selected for task in entry.tasks}
+    needed = [Path("data", task, "dev-rows.parquet") for task in TASKS if task in asked]
+    lacking = ", ".join(f"`{file}`" for file in needed if not (build / file).is_file())
+    said = "rows that share a sentence are resampled apart, which makes intervals too narrow, and leakage is not told"
+    return f"Without {lacking} {said}; `dvc repro preprocess` makes what is missing." if lacking else ""
 
 
 def _file_line(name: str, found: Mapping[str, Any]) -> dict[str, str]:

@@ -50,15 +50,24 @@ def test_sbert_is_reported_where_it_was_needed(tmp_path: Path) -> None:
 
 
 def test_data_checks_are_summed_up(tmp_path: Path) -> None:
-    assert page.data(tmp_path / "report.json") == ""
+    entry = catalog.Entry("a", "own", "a", ("sst",), True)
+    plan = catalog.Catalog("sample", (1,), "best", "half", "tiny", "", "", (entry,))
+    assert page.data(tmp_path, plan) == (
+        "## Data\n\nWithout `data/sst/dev-rows.parquet` rows that share a sentence are resampled apart, which makes "
+        "intervals too narrow, and leakage is not told; `dvc repro preprocess` makes what is missing."
+    )
+    files.write_text(tmp_path / "data/sst/dev-rows.parquet", "there")
+    assert page.data(tmp_path, plan) == ""
     counts = {"exact": 1, "folded": 2, "bare": 3}
     train = {"labelled": True, "read": 8544, "kept": 8543, "refused": [{}], "duplicates": counts, "conflicts": [{}]}
     test = {"labelled": False, "read": 2210, "kept": 2210, "refused": [], "duplicates": counts, "conflicts": []}
     shared = {"of": "sst/dev", "with": "sst/train", "rows": 1101, **counts, "sharing": 4}
     nothing = shared | {"of": "sst/test", "bare": 0, "sharing": 0}
     report = {"files": {"sst/train": train, "sst/test": test}, "missing": ["cs224n/a.csv"]}
-    files.write_json(tmp_path / "report.json", report | {"overlaps": [shared], "overlaps with pretraining": [nothing]})
-    assert page.data(tmp_path / "report.json").splitlines() == [
+    files.write_json(
+        tmp_path / "data/report.json", report | {"overlaps": [shared], "overlaps with pretraining": [nothing]}
+    )
+    assert page.data(tmp_path, plan).splitlines() == [
         "## Data",
         "",
         "| file      | labels   |   rows read |   kept |   refused |   duplicates |   conflicts |",

@@ -94,7 +94,7 @@ def render(
         shown=shown,
         with_sentences=with_sentences,
         data=data(build, shown, with_sentences),
-        found=page.data(build / "data" / "report.json"),
+        found=page.data(build, catalog),
         leaked=_below(leakage.render(seen)),
         pretrainings=[_below(page.pretraining(build, name)) for name in page.PRETRAININGS],
         ran=_below(page.ran(list(runs))),
