@@ -161,10 +161,12 @@ def _machine(run: dict[str, Any]) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Such as `45 s` or `12 min 05 s`."""
+    """Such as `45 s`, `12 min 05 s` or `3 h 20 min`."""
     if seconds is None:
         return markdown.DASH
     minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60:02d} min"
     return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
 
 

@@ -11,13 +11,21 @@ LABEL_WIDTH = 18  # leaves room for 5 columns of numbers
 
 def render(table: Table, catalog: Catalog) -> str:
     """Heading and, for every row, `published → ours` by metric."""
-    seeds = f"mean of {len(catalog.seeds)} seeds" if len(catalog.seeds) > 1 else "one seed"
-    title = f"{markdown.heading(table)}\npaper → ours; profile {catalog.profile}, encoder {catalog.encoder}, {seeds}\n"
+    about = f"profile {catalog.profile}, encoder {catalog.encoder}, {_seeds(table)}"
+    title = f"{markdown.heading(table)}\npaper → ours; {about}\n"
     lines = [
         {"": _short(markdown.label(table, row))} | {markdown.HEADINGS[m]: _shown(row.cells[m]) for m in table.metrics}
         for row in table.rows
     ]
     return f"{title}\n{pd.DataFrame(lines).to_markdown(index=False, tablefmt='simple', disable_numparse=True)}"
+
+
+def _seeds(table: Table) -> str:
+    """Of how many seeds the rows are means."""
+    counts = sorted({cell.seeds for row in table.rows for cell in row.cells.values() if cell.seeds}) or [0]
+    if counts[-1] < 2:
+        return "one seed" if counts[-1] else "not run"
+    return f"means of {counts[0]} to {counts[-1]} seeds" if len(counts) > 1 else f"mean of {counts[0]} seeds"
 
 
 def _shown(cell: Cell) -> str:

@@ -100,7 +100,7 @@ def test_durations() -> None:
     assert [page.duration(seconds) for seconds in (0.4, 59.6, 3605, None)] == [
         "0 s",
         "1 min 00 s",
-        "60 min 05 s",
+        "1 h 00 min",
         "\N{EN DASH}",
     ]
 

@@ -119,6 +119,7 @@ def test_runs_that_are_missing_are_named_by_the_command_that_makes_them(tmp_path
     html = page(build)
     assert "<li><code>dvc repro train@pals-2</code></li>" in html
     assert "Some runs are missing" in html
+    assert "<strong>1 to 2 seeds.</strong>" in html
     assert np.sum(content(html)["confusions"]["sst"]["pals"]) == 23
     assert np.sum(content(html)["confusions"]["sst"]["sbert-pals"]) == 2 * 23
 

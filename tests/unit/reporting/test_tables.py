@@ -188,3 +188,11 @@ def test_the_terminal_shows_a_row_a_line_within_100_columns() -> None:
         "A row with quite …  not run        not run        not run        not run        not run"
     )
     assert max(map(len, shown.splitlines())) <= 100
+
+
+def test_the_terminal_says_of_how_many_seeds_the_rows_are_means() -> None:
+    pals, frozen = entry("pals"), entry("frozen", row="Frozen PALs")
+    plan = catalog(pals, frozen)
+    twice = [score(pals, "sst", 0.4, seed) for seed in (1, 2)]
+    for found, words in ((twice, "mean of 2 seeds"), ([*twice, score(frozen, "sst", 0.4)], "means of 1 to 2 seeds")):
+        assert terminal.render(compare(plan, found)[0], plan).splitlines()[1].endswith(words)
