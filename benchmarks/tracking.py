@@ -1,8 +1,9 @@
-"""What live tracking costs a training: python benchmarks/tracking.py [SECONDS] [BUILD], after `dvc repro init`.
+"""What live tracking costs a training: python benchmarks/tracking.py [SECONDS] [BUILD] [EVERY], after `dvc repro init`.
 
-One training of the sample's PALs variant logs every step to MLflow in every second period of a few seconds and is
-silent between, so that a machine that is busy for a while is busy for both. MLflow's database is a new one. Processor
-time is that of the training alone, and hardly moves with what else the machine does; wall time is what a person waits.
+One training of the sample's PALs variant logs every EVERY-th step (1; `run.log_every` is 10 where nothing else is set)
+to MLflow in every second period of some seconds and is silent between, so that a machine that is busy for a while is
+busy for both. MLflow's database is a new one. Processor time is that of the training alone; wall time is what a person
+waits.
 """
 
 import os
@@ -16,9 +17,9 @@ from mtbert import assembly, tracking
 from mtbert.training import run
 from mtbert.training.checkpoints import Checkpoints
 
-PERIOD = 5.0  # seconds
-SETTLE = 2.0  # of each period, not counted: what was logged before is on its way to MLflow for a second yet
-WARM = 4  # periods not counted: MLflow is imported and its database made
+PERIOD = 20.0  # seconds
+SETTLE = 6.0  # of each period, not counted: what was logged before is on its way to MLflow for some seconds yet
+WARM = 2  # periods not counted: MLflow is imported and its database made
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 
 
@@ -52,11 +53,11 @@ class Alternating(tracking.LiveRun):
             self.calls.append(time.perf_counter() - now["wall"])
 
 
-def main(build: Path) -> None:
+def main(build: Path, every: int) -> None:
     """Train until the time is over; print what a step took with and without."""
     settings = assembly.read_settings(build / "plan/pals.yaml")
     phases = [phase.model_copy(update={"steps_per_epoch": 100_000}) for phase in settings.phases[:1]]
-    logging = settings.run.model_copy(update={"log_every": 1, "evaluations": 0, "checkpoint_every": 0})
+    logging = settings.run.model_copy(update={"log_every": every, "evaluations": 0, "checkpoint_every": 0})
     parts = assembly.assemble(settings.model_copy(update={"phases": phases, "run": logging}), 1, build)
     run.LiveRun = Alternating  # type: ignore[misc]
     with tempfile.TemporaryDirectory() as folder:
@@ -71,12 +72,13 @@ def main(build: Path) -> None:
             1000 * statistics.median(step[name] for step in Alternating.steps[on]) for on in (False, True)
         )
         print(
-            f"{name} time, median step: {without:.2f} ms, with live log {logged:.2f} ms, ratio {logged / without:.4f}"
+            f"{name} time, median of {every} steps: {without:.2f} ms, with live log {logged:.2f} ms, "
+            f"ratio {logged / without:.4f}"
         )
     counts = [len(Alternating.steps[on]) for on in (False, True)]
-    print(f"{counts[0]} steps, with live log {counts[1]}; `log`: {1e6 * statistics.median(Alternating.calls):.0f} µs")
+    print(f"{counts[0]} times, with live log {counts[1]}; `log`: {1e6 * statistics.median(Alternating.calls):.0f} µs")
 
 
 if __name__ == "__main__":
     Alternating.seconds = float(sys.argv[1] if len(sys.argv) > 1 else 120)
-    main(Path(sys.argv[2] if len(sys.argv) > 2 else "build"))
+    main(Path(sys.argv[2] if len(sys.argv) > 2 else "build"), int(sys.argv[3] if len(sys.argv) > 3 else 1))

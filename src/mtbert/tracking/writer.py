@@ -17,7 +17,7 @@ from typing import Any
 from mtbert.tracking import place, record
 from mtbert.tracking.record import Place, Point
 
-INTERVAL = 1.0  # seconds over which values are gathered before they are sent
+INTERVAL = 5.0  # seconds over which values are gathered before they are sent; each sending costs about 50 ms
 NICENESS = 5  # where cores are short, the training goes first
 
 Message = dict[str, Any]
