@@ -1,5 +1,7 @@
 """Tables as Markdown: three lines a row (paper, ours, difference), so that numbers to compare are aligned."""
 
+from collections.abc import Collection
+
 import pandas as pd
 
 from mtbert.metrics import MAIN_TASKS
@@ -137,6 +139,11 @@ def mine(cell: Cell) -> str:
 def number(value: float | None, sign: str = "") -> str:
     """Three decimals with a true minus sign, or a dash."""
     return DASH if value is None else f"{value:{sign}.3f}".replace("-", MINUS)
+
+
+def span(counts: Collection[int]) -> str:
+    """The fewest and the most, such as `1 to 4`; one number where they agree."""
+    return f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{max(counts)}"
 
 
 def interval(low: float | None, high: float | None, sign: str = "") -> str:

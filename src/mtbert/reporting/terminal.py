@@ -22,10 +22,10 @@ def render(table: Table, catalog: Catalog) -> str:
 
 def _seeds(table: Table) -> str:
     """Of how many seeds the rows are means."""
-    counts = sorted({cell.seeds for row in table.rows for cell in row.cells.values() if cell.seeds}) or [0]
-    if counts[-1] < 2:
-        return "one seed" if counts[-1] else "not run"
-    return f"means of {counts[0]} to {counts[-1]} seeds" if len(counts) > 1 else f"mean of {counts[0]} seeds"
+    counts = {cell.seeds for row in table.rows for cell in row.cells.values() if cell.seeds}
+    if not counts:
+        return "not run"
+    return "one seed" if counts == {1} else f"means of {markdown.span(counts)} seeds"
 
 
 def _shown(cell: Cell) -> str:

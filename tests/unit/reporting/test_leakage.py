@@ -17,16 +17,16 @@ QQP = TASKS["qqp"]
 
 @pytest.fixture
 def build(tmp_path: Path) -> Path:
-    """Five dev pairs, of which the last chose the epoch: a is in train, b shares a sentence, c is in SNLI."""
-    rows = {"id": list("abcde"), "in_train": ["bare", "", "", "", "exact"], "in_pretraining": ["", "", "exact", "", ""]}
+    """Five dev pairs, of which the first chose the epoch: a is in train, b shares a sentence, c is in SNLI."""
+    rows = {"id": list("eabcd"), "in_train": ["exact", "bare", "", "", ""], "in_pretraining": ["", "", "", "exact", ""]}
     rows |= {"cluster": [0, 1, 2, 3, 4]}
     (tmp_path / "data/qqp").mkdir(parents=True)
-    pd.DataFrame(rows | {"shares": [False, True, False, False, True]}).to_parquet(
+    pd.DataFrame(rows | {"shares": [True, False, True, False, False]}).to_parquet(
         tmp_path / "data/qqp/dev-rows.parquet"
     )
-    for seed, said in ((1, [1.0, 1.0, 0.0, 1.0, 1.0]), (2, [1.0, 0.0, 0.0, 1.0, 1.0])):
-        table = pd.DataFrame({"id": list("abcde"), "label": 1.0, "prediction": said, "probability_0": 0.5})
-        table = table.assign(probability_1=0.5, scored=[True] * 4 + [False])
+    for seed, said in ((1, [1.0, 1.0, 1.0, 0.0, 1.0]), (2, [1.0, 1.0, 0.0, 0.0, 1.0])):
+        table = pd.DataFrame({"id": list("eabcd"), "label": 1.0, "prediction": said, "probability_0": 0.5})
+        table = table.assign(probability_1=0.5, scored=[False] + [True] * 4)
         predictions.write(predictions.path(tmp_path / f"runs/mine/{seed}", "qqp", "dev"), table, QQP)
     return tmp_path
 

@@ -123,16 +123,15 @@ def facts(catalog: Catalog, runs: Sequence[dict[str, Any]], shown: Analysis) -> 
     seconds = sum(run["seconds"] or 0 for run in runs)
     return [
         (f"{len(variants)} of {known}", "variants of the catalog trained"),
-        (_seeds(catalog), "seed each" if _seeds(catalog) == "1" else "seeds each"),
+        (markdown.span(_seeds(catalog)), "seed each" if _seeds(catalog) == {1} else "seeds each"),
         (f"{sum(scored.values()):,}", f"dev rows scored: {_list(scored)}"),
         (page.duration(seconds) if seconds else markdown.DASH, "of training in all"),
     ]
 
 
-def _seeds(catalog: Catalog) -> str:
-    """How many seeds have run of each, such as `1 to 4`."""
-    counts = {len(entry.seeds) for entry in catalog.selected} or {len(catalog.seeds)}
-    return str(*counts) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
+def _seeds(catalog: Catalog) -> set[int]:
+    """How many seeds have run, of the variants and ensembles."""
+    return {len(entry.seeds) for entry in catalog.selected} or {len(catalog.seeds)}
 
 
 def _list(tasks: dict[str, int]) -> str:
@@ -148,15 +147,15 @@ def findings(verdicts: Sequence[Verdict]) -> list[tuple[Badge, int]]:
 def limits(catalog: Catalog) -> list[str]:
     """What can be concluded, and what not, in Markdown."""
     found = []
-    if _seeds(catalog) == "1":
+    if _seeds(catalog) == {1}:
         found.append(
             "**One seed.** Another seed gives other scores, and one run does not show by how much. That one variant is "
             "better than another cannot be concluded from this report."
         )
     else:
         found.append(
-            f"**{_seeds(catalog)} seeds.** Intervals are 95 % and of the mean over seeds; one seed has none. A "
-            "difference whose interval holds 0 may be noise."
+            f"**{markdown.span(_seeds(catalog))} seeds.** Intervals are 95 % and of the mean over seeds; one seed has "
+            "none. A difference whose interval holds 0 may be noise."
         )
     if sentences.may_be_committed(catalog):
         found.append(
