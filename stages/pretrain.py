@@ -4,7 +4,7 @@ import importlib
 import os
 from pathlib import Path
 
-from mtbert import errors, files
+from mtbert import errors, files, starting
 from mtbert.encoder.sources import PRETRAININGS
 from mtbert.settings import checked
 
@@ -21,7 +21,9 @@ def main(kind: str, plan: Path, build: Path) -> None:
     settings = checked(PRETRAININGS[kind], content, plan)
     # Everything lies here already: keep the libraries from asking the model hub. They read this when imported.
     os.environ["HF_HUB_OFFLINE"] = "1"
-    importlib.import_module(f"mtbert.encoder.{kind}").pretrain(settings, build)
+    with starting.imports():
+        pretraining = importlib.import_module(f"mtbert.encoder.{kind}")
+    pretraining.pretrain(settings, build)
 
 
 if __name__ == "__main__":

@@ -7,17 +7,18 @@ import shutil
 import sys
 from pathlib import Path
 
-from mtbert import errors
+from mtbert import errors, starting
 
 if __name__ == "__main__":
     with errors.shown_plainly():
         if len(sys.argv) not in (3, 4) or not sys.argv[2].isdecimal():
             came = " ".join(sys.argv[1:]) or "nothing"
             raise errors.SettingsError(f"came {came}; allowed: VARIANT SEED [BUILD], such as pals 1")
-        from mtbert import assembly, inputs
-        from mtbert.data.batches import Share
-        from mtbert.training import run
-        from mtbert.training.checkpoints import Checkpoints
+        with starting.imports():
+            from mtbert import assembly, inputs
+            from mtbert.data.batches import Share
+            from mtbert.training import run
+            from mtbert.training.checkpoints import Checkpoints
 
         variant, seed = sys.argv[1], int(sys.argv[2])
         build = Path(sys.argv[3] if len(sys.argv) > 3 else "build")

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mtbert import starting
 from mtbert.tracking import place, record
 from mtbert.tracking.record import Place, Point
 
@@ -60,7 +61,8 @@ def _parsed(line: str) -> Message | None:
 
 def _follow(inbox: Inbox, uri: str) -> None:
     first = inbox.get()
-    from mtbert.tracking.store import Store, patiently  # MLflow, which takes seconds: the inbox fills meanwhile
+    with starting.imports():
+        from mtbert.tracking.store import Store, patiently  # MLflow, which takes seconds: the inbox fills meanwhile
 
     store = patiently(partial(Store, uri))
     run_id = patiently(partial(store.begin, record.card(first["settings"], first["seed"])))
