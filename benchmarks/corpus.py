@@ -3,7 +3,8 @@
 Every contestant trains on the same examples. Each groups them by its own rule, as it would a real corpus, and of these
 batches a few are timed that stand for all: their mean length is that of all, so that few steps tell the mean step.
 
-A step is {task: numbers of its examples}; a plan is the steps of one pass, the first of which only warms up.
+A step is {task: numbers of its examples}; a plan is the steps of one pass. The first only warms up: it is the longest,
+so that the memory which all of them need is there, as it is in all but the first steps of a real training.
 """
 
 import json
@@ -21,7 +22,6 @@ SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 PAD, CLS, SEP = 0, 2, 3
 PAIRS = ("qqp", "sts")
 BATCHES = 50  # in a corpus: as many as the project sorts together, so that its batches are those of a real run
-WARM = 2  # examples in the warming step
 Step = dict[str, list[int]]
 Plan = list[Step]
 Rule = Callable[[np.ndarray, int, np.random.Generator], list[list[int]]]  # (lengths, size, generator) -> batches
@@ -135,7 +135,7 @@ def plan(
         task: chosen(rule(corpus.lengths, size, generator), corpus.lengths, steps) for task, corpus in corpora.items()
     }
     rows = [{task: batches[task][number] for task in corpora} for number in range(steps)]
-    warm = {task: batch[:WARM] for task, batch in rows[0].items()}
     if together:
-        return [warm, *rows]
-    return [dict([next(iter(warm.items()))]), *({task: row[task]} for task in corpora for row in rows)]
+        return [rows[-1], *rows]
+    longest = max(corpora, key=lambda task: corpora[task].lengths[rows[-1][task]].max())
+    return [{longest: rows[-1][longest]}, *({task: row[task]} for task in corpora for row in rows)]
