@@ -3,8 +3,8 @@
 Every contestant trains on the same examples. Each groups them by its own rule, as it would a real corpus, and of these
 batches a few are timed that stand for all: their mean length is that of all, so that few steps tell the mean step.
 
-A step is {task: numbers of its examples}; a plan is the steps of one pass. The first only warms up: it is the longest,
-so that the memory which all of them need is there, as it is in all but the first steps of a real training.
+A step is {task: numbers of its examples}; a plan is the steps of one pass, twice: the first time warms up, until the
+memory that they need is there, as it is in all but the first steps of a real training.
 """
 
 import json
@@ -129,13 +129,10 @@ def chosen(batches: Sequence[list[int]], lengths: np.ndarray, count: int) -> lis
 def plan(
     corpora: Mapping[str, Corpus], rule: Rule, size: int, steps: int, together: bool = False, seed: int = 1
 ) -> Plan:
-    """A warming step, then `steps` steps of each task: one task a step, task after task, or all `together`."""
+    """`steps` steps of each task, twice: one task a step, task after task, or all `together`."""
     generator = np.random.default_rng(seed)
     batches = {
         task: chosen(rule(corpus.lengths, size, generator), corpus.lengths, steps) for task, corpus in corpora.items()
     }
     rows = [{task: batches[task][number] for task in corpora} for number in range(steps)]
-    if together:
-        return [rows[-1], *rows]
-    longest = max(corpora, key=lambda task: corpora[task].lengths[rows[-1][task]].max())
-    return [{longest: rows[-1][longest]}, *({task: row[task]} for task in corpora for row in rows)]
+    return 2 * (rows if together else [{task: row[task]} for task in corpora for row in rows])

@@ -98,13 +98,18 @@ DEARER = {("smart", "plain"): 2.6, ("pcgrad", "interleaved"): 1.3}
 
 @dataclass
 class Contestant:
-    """Someone who trains: `run` takes it through its plan once; `seconds` has a list of its steps' times a pass."""
+    """Someone who trains: `run` takes it through its plan once; `seconds` has the timed steps' times of each pass."""
 
     plan: Plan
     run: Callable[[], None]
     state: clock.OwnState = field(default_factory=clock.OwnState)
     seconds: list[list[float]] = field(default_factory=list)
     memory: float | None = None
+
+    @property
+    def timed(self) -> Plan:
+        """The steps that are timed: the plan's second half."""
+        return self.plan[len(self.plan) // 2 :]
 
     def times(self) -> np.ndarray:
         """Seconds of each step, the median over passes."""
@@ -145,7 +150,7 @@ class Bench:
 
     def row(self, name: str, contestant: Contestant, peaks: Mapping[str, float]) -> dict[str, Any]:
         """A contestant's line in the table."""
-        seconds, steps = contestant.times(), contestant.plan[1:]
+        seconds, steps = contestant.times(), contestant.timed
         tasks = {
             f"{task} s": fmean(s for s, step in zip(seconds, steps, strict=True) if task in step)
             for task in TASKS
@@ -173,14 +178,15 @@ def measure(contestants: Mapping[str, Contestant], passes: int, device: torch.de
         for name, contestant in contestants.items():
 
             def once(contestant: Contestant = contestant) -> None:
-                contestant.seconds.append(clock.steps(contestant.run, device))
+                seconds = clock.steps(contestant.run, device)
+                assert len(seconds) == len(contestant.plan) - 1, "it made another number of updates"
+                contestant.seconds.append(seconds[-len(contestant.timed) :])
 
             with contestant.state.restored():
                 if number:
                     once()
                 else:
                     contestant.memory = clock.peak_memory(once, device)
-            assert len(contestant.seconds[-1]) == len(contestant.plan) - 1, f"{name} made another number of updates"
             print(
                 f"  pass {number + 1} of {passes}: {name:16} {fmean(contestant.seconds[-1]):8.3f} s a step", flush=True
             )
