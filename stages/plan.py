@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
-from mtbert import credentials, errors, plan
+from mtbert import credentials, errors, starting
 
 
 def main(file: Path, out: Path) -> None:
     """Write the plan files."""
+    with starting.imports():
+        from mtbert import plan
     params = plan.Params(file)
     data = str(params.get("data_dir"))
     if (shown := credentials.masked(data)) != data:  # it would stand in plan files, in dvc.lock and in the report

@@ -18,7 +18,7 @@ from mtbert import starting
 from mtbert.tracking import place, record
 from mtbert.tracking.record import Place, Point
 
-INTERVAL = 5.0  # seconds over which values are gathered before they are sent; each sending costs about 50 ms
+INTERVAL = 5.0  # seconds over which values are gathered before they are sent; benchmarks/tracking.py tells the cost
 NICENESS = 5  # where cores are short, the training goes first
 
 Message = dict[str, Any]
