@@ -10,6 +10,8 @@ from mtbert import starting
 
 @pytest.fixture(autouse=True)
 def thawed() -> Iterator[None]:
+    """Other tests of the same process may have frozen something."""
+    gc.unfreeze()
     yield
     gc.unfreeze()
 
