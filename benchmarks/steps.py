@@ -177,9 +177,9 @@ def measure(contestants: Mapping[str, Contestant], passes: int, device: torch.de
     for number in range(passes):
         for name, contestant in contestants.items():
 
-            def once(contestant: Contestant = contestant) -> None:
+            def once(name: str = name, contestant: Contestant = contestant) -> None:
                 seconds = clock.steps(contestant.run, device)
-                assert len(seconds) == len(contestant.plan) - 1, "it made another number of updates"
+                assert len(seconds) == len(contestant.plan) - 1, f"{name} made another number of updates"
                 contestant.seconds.append(seconds[-len(contestant.timed) :])
 
             with contestant.state.restored():

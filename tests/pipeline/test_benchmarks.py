@@ -104,6 +104,22 @@ def test_a_ratio_is_held_against_its_aim():
     ]
 
 
+def test_a_pass_goes_through_its_steps_twice_and_times_the_second_round(monkeypatch: pytest.MonkeyPatch):
+    import corpus
+    import steps
+    import torch
+
+    made = {task: corpus.uniform(5, 2, 50) for task in ("sst", "sts")}
+    plan = corpus.plan(made, corpus.at_random, 2, 1)
+    assert [sorted(step) for step in plan] == [["sst"], ["sts"], ["sst"], ["sts"]]
+    monkeypatch.setattr(steps.clock, "steps", lambda run, device: [9.0, 1.0, 2.0])
+    contestant = steps.Contestant(plan, lambda: None)
+    steps.measure({"plain": contestant}, 2, torch.device("cpu"))
+    assert contestant.seconds == [[1.0, 2.0], [1.0, 2.0]]
+    with pytest.raises(AssertionError, match="plain made another number of updates"):
+        steps.measure({"plain": steps.Contestant(plan[:2], lambda: None)}, 1, torch.device("cpu"))
+
+
 def test_a_step_lies_between_two_updates():
     import clock
     import torch
