@@ -221,7 +221,7 @@ class _Resolver:
     def _adapts(self) -> bool:
         return bool(self.used & (set(ADAPTERS) - {"none"}))
 
-    def _choice(self, registry: Registry[Any], name: Any, place: tuple[str, ...]) -> dict[str, Any]:
+    def _choice(self, registry: Registry[..., Any], name: Any, place: tuple[str, ...]) -> dict[str, Any]:
         """A technique's name with its section's values."""
         if not isinstance(name, str) or name not in registry:
             known = ", ".join(registry)
@@ -269,7 +269,7 @@ class _Resolver:
         return found
 
 
-def _several(registry: Registry[Any], name: str) -> bool:
+def _several(registry: Registry[..., Any], name: str) -> bool:
     """Whether a technique gives, or is for, steps that hold several tasks."""
     build: Any = registry[name].build
     return build.several_tasks

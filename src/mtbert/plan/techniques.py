@@ -13,7 +13,7 @@ from mtbert.samplers import SAMPLERS
 from mtbert.training.schedules import SCHEDULES
 from mtbert.weightings import WEIGHTINGS
 
-REGISTRIES: tuple[Registry[Any], ...] = (
+REGISTRIES: tuple[Registry[..., Any], ...] = (
     FEATURES, ADAPTERS, CONNECTORS, HEADS, SAMPLERS, OBJECTIVES, WEIGHTINGS, GRADIENTS, SCHEDULES,
 )  # fmt: skip
 NAMES = tuple(name for registry in REGISTRIES for name in registry)
