@@ -99,12 +99,12 @@ def _weights(entry: Entry, build: Path, seed: int) -> Weights:
 def wide(build: Path, catalog: Catalog) -> pd.DataFrame:
     """One row per variant or ensemble and seed: length, a column per split and metric (dev_sst, ...), weights."""
     known = scores(build, catalog)
-    more = sorted({score.metric for score in known} - set(METRICS))
+    spoken = {score.metric for score in known}
     values: dict[tuple[str, int], dict[str, float | None]] = {}
     for score in known:
         values.setdefault((score.variant, score.seed), {})[f"{score.split}_{score.metric}"] = score.value
     splits = [split for split in SCORED_SPLITS if split != "train" or any(s.split == "train" for s in known)]
-    columns = [f"{split}_{metric}" for split in splits for metric in (*METRICS, *more)]
+    columns = [f"{split}_{metric}" for split in splits for metric in METRICS if metric in spoken]
     counts = weights(build, catalog)
     rows = []
     for entry in catalog.selected:
