@@ -73,6 +73,8 @@ class EncoderSettings(Section):
         heads: attention heads in each; they divide the width.
         feed_forward: width of the middle of each feed-forward network.
         vocabulary: most word pieces that the vocabulary may have.
+        corpora: whose training sentences the vocabulary is made of. They are named, so that a further task leaves the
+            others' word pieces, and with them their results, as they are.
         positions: longest sequence, in tokens.
         dropout: probability, for hidden states and for attention.
         initializer_range: standard deviation of the untrained weights.
@@ -86,6 +88,7 @@ class EncoderSettings(Section):
     heads: PositiveInt = 12
     feed_forward: PositiveInt = 1536
     vocabulary: int = Field(default=8000, ge=1000)
+    corpora: list[TaskName] = Field(default=["sst", "qqp", "sts", "cfimdb", "snli", "mnli"], min_length=1)
     positions: PositiveInt = 512
     dropout: float = Field(default=0.0, ge=0, lt=1)
     initializer_range: PositiveFloat = 0.05
