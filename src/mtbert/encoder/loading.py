@@ -119,7 +119,7 @@ def quiet() -> Iterator[None]:
 
 
 def _sentences(data_dir: Path, corpora: Sequence[str]) -> Iterator[str]:
-    """The training sentences of those corpora that are there; preprocessing says which are missing, if any is needed."""
+    """The training sentences of the corpora that are there; preprocessing says which are missing, if any is needed."""
     wanted = [tasks.TASKS[name] for name in corpora]
     there = [task for task in wanted if (data_dir / task.files["train"]).is_file()]
     if not there:
