@@ -183,27 +183,65 @@ def check_sealed(directory: Path, remedy: str, only: Collection[str] | None = No
     Args:
         directory: of the run or ensemble.
         remedy: the command that makes it again, such as `dvc repro train@pals-1`.
-        only: the files to read, such as `metrics.json`; None for all. That every file is there is always looked at.
+        only: the files whose content is compared, such as `metrics.json`; None for all. That each is there always is.
 
     Raises:
         DataError: a file is altered, missing or too many, or there are no digests; the message names them.
     """
-    file = directory / DIGESTS
-    if not file.is_file():
-        raise DataError(
-            f"{directory} holds no {DIGESTS}, so that nothing tells whether it is whole: an earlier version of mtbert "
-            f"made it; `{remedy}` makes it again"
-        )
-    expected, names = read_as(dict[str, str], file, remedy), _names(directory)
-    read = expected.keys() & names & (expected.keys() if only is None else set(only))
+    expected, names = _digests(directory, remedy), _names(directory)
+    compared = expected.keys() & names & (expected.keys() if only is None else set(only))
     faults = {
-        "altered": {name for name in read if sha256(directory / name) != expected[name]},
+        "altered": {name for name in compared if sha256(directory / name) != expected[name]},
         "missing": expected.keys() - names,
         "too many": names - expected.keys(),
     }
     said = "; ".join(f"{kind}: {', '.join(sorted(found))}" for kind, found in faults.items() if found)
     if said:
-        raise DataError(f"{directory} is not as it was written ({said}); `{remedy}` makes it again")
+        raise DataError(f"{directory} is not as it was written ({said}); {_again(directory, remedy)}")
+
+
+def sealed(directory: Path, name: str, remedy: str) -> Path:
+    """A file to read of a run or an ensemble, once it is compared with its digest; as `check_sealed` for this one."""
+    expected, file = _digests(directory, remedy).get(name), directory / name
+    if expected is None or not file.is_file():
+        raise DataError(f"{file} is missing; {_again(directory, remedy)}")
+    if _seen(file, *_state(file)) != expected:
+        raise DataError(f"{file} is not as it was written; {_again(directory, remedy)}")
+    return file
+
+
+def _digests(directory: Path, remedy: str) -> dict[str, str]:
+    file = directory / DIGESTS
+    if not file.is_file():
+        raise DataError(
+            f"{directory} holds no {DIGESTS}, so that nothing tells whether it is whole: an earlier version of mtbert "
+            f"made it, or it was cut off; {_again(directory, remedy)}"
+        )
+    return _read_digests(file, remedy, *_state(file))
+
+
+def _again(directory: Path, remedy: str) -> str:
+    """What makes a damaged run again, also where DVC would bring the damage back: it never looks at read-only files."""
+    return (
+        f"`rm -r {directory} && chmod -R u+w .dvc/cache && {remedy}` makes it again (chmod has DVC look whether its "
+        "cache is altered, too)"
+    )
+
+
+def _state(file: Path) -> tuple[int, ...]:
+    """What changes with a file's content, short of a fault of the disk: so it is read once for many readers."""
+    found = file.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+@cache
+def _seen(file: Path, *_: int) -> str:
+    return sha256(file)
+
+
+@cache
+def _read_digests(file: Path, remedy: str, *_: int) -> dict[str, str]:
+    return read_as(dict[str, str], file, remedy)
 
 
 def log_key(run_directory: Path) -> str:
