@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Kind = TypeVar("Kind")
+AGAIN = "remove it and run the stage that makes it"
 DIGESTS = "digests.json"  # of a run or an ensemble: the SHA-256 of each of its other files
 LOG_KEY = 12  # hexadecimal digits that tell the logs of one variant and seed apart
+LONGEST_INTEGER = 20  # digits with the sign: what 64 bits hold
 PARTIAL = ".partial"  # ending of what is not finished yet; .dvcignore and .gitignore know it
 
 
@@ -80,20 +82,26 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n")
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path, again: str = AGAIN) -> Any:
     """Read JSON; DataError where the file is missing or holds something else, NaN and infinities among it."""
-    return _parsed(path, _json, "JSON")
+    return _parsed(path, _json, "JSON", again)
 
 
 def _json(text: str) -> Any:
-    return json.loads(text, parse_constant=_refused)
+    return json.loads(text, parse_constant=_refused, parse_int=_whole)
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > LONGEST_INTEGER:
+        raise ValueError(f"{digits[:LONGEST_INTEGER]}… is too large a number")
+    return int(digits)
 
 
 def _refused(constant: str) -> None:
     raise ValueError(f"{constant} is no number in JSON")
 
 
-def read_as(kind: type[Kind], path: Path, remedy: str, read: Callable[[Path], Any] = read_json) -> Kind:
+def read_as(kind: type[Kind], path: Path, remedy: str, read: Callable[[Path, str], Any] = read_json) -> Kind:
     """What a file that this project wrote holds, as that kind of value.
 
     Args:
@@ -108,7 +116,7 @@ def read_as(kind: type[Kind], path: Path, remedy: str, read: Callable[[Path], An
     if not path.is_file():
         raise DataError(f"{path} is missing; `{remedy}` makes it")
     try:
-        return _adapter(kind).validate_python(read(path), strict=True)
+        return _adapter(kind).validate_python(read(path, f"`{remedy}` makes it again"), strict=True)
     except ValidationError as error:
         raise DataError(f"{path} is damaged: {in_words(error)}; `{remedy}` makes it again") from None
 
@@ -124,9 +132,9 @@ def write_yaml(path: Path, value: Any) -> None:
     write_text(path, yaml.safe_dump(value, sort_keys=True, allow_unicode=True, width=120))
 
 
-def read_yaml(path: Path) -> Any:
+def read_yaml(path: Path, again: str = AGAIN) -> Any:
     """Read YAML that this project wrote, plain values; DataError where the file is missing or holds something else."""
-    return _parsed(path, yaml.safe_load, "plain YAML")
+    return _parsed(path, yaml.safe_load, "plain YAML", again)
 
 
 def read_plan(path: Path, *keys: str) -> Any:
@@ -139,15 +147,13 @@ def read_plan(path: Path, *keys: str) -> Any:
     return content
 
 
-def _parsed(path: Path, parse: Callable[[str], Any], form: str) -> Any:
+def _parsed(path: Path, parse: Callable[[str], Any], form: str, again: str) -> Any:
     try:
         return parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DataError(f"{path} is missing; run the stage that makes it") from None
     except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise DataError(
-            f"{path} is not {form}: {' '.join(str(error).split())}; remove it and run the stage that makes it"
-        ) from None
+        raise DataError(f"{path} is not {form}: {' '.join(str(error).split())}; {again}") from None
 
 
 def read_parquet(path: Path, columns: list[str] | None = None) -> "pd.DataFrame":

@@ -1,4 +1,4 @@
-"""What one stage leaves as JSON and others read, typed: a run's and a vote's scores, logs, encoders, the check of data.
+"""What one stage leaves as JSON and others read, typed: scores of runs and votes, logs, encoders, the check of data.
 
 Each class is read with `mtbert.files.read_as`, which says what is wrong with a file that was altered.
 """
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from mtbert import files
 from mtbert.errors import DataError
@@ -29,6 +29,9 @@ class RunMetrics(Section):
     seed: int
     steps: int = Field(ge=0)
     epoch: int = Field(ge=0)
+    examples: int | None = None
+    device: str | None = None
+    precision: str | None = None
     parameters: Sizes
     dev: dict[str, float]
     test: dict[str, float]
@@ -59,7 +62,13 @@ class Trained(BaseModel):
     run: Kept
 
 
-class Machine(Section):
+class Lenient(Section):
+    """Base of what may tell more than is read here."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class Machine(Lenient):
     """Of a log: what `training.logs.machine` tells."""
 
     processor: str
@@ -68,7 +77,7 @@ class Machine(Section):
     accelerator: str
 
 
-class RunLog(Section):
+class RunLog(Lenient):
     """run.json of a run's log; what is None was not logged."""
 
     started: str | None = Field(default=None, pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\+00:00)?$")
@@ -85,7 +94,7 @@ class RunLog(Section):
     versions: dict[str, str] = {}
 
 
-class EncoderCard(Section):
+class EncoderCard(Lenient):
     """encoder.json of an encoder's directory."""
 
     name: str
@@ -94,6 +103,27 @@ class EncoderCard(Section):
     note: str
     layers: int
     width: int
+
+
+class SbertMetrics(Section):
+    """metrics.json of build/encoders/sbert."""
+
+    sts_dev_pearson_before: float
+    sts_dev_pearson_after: float
+    pairs: int
+    steps: int
+
+
+class MlmMetrics(Section):
+    """metrics.json of build/encoders/mlm."""
+
+    mlm_dev_loss_before: float
+    mlm_dev_loss_after: float
+    sentences: int
+    steps: int
+
+
+PRETRAINED: dict[str, type[SbertMetrics] | type[MlmMetrics]] = {"sbert": SbertMetrics, "mlm": MlmMetrics}
 
 
 class Counts(Section):
@@ -143,7 +173,7 @@ class InitEncoder(Section):
     tokenizer: str = Field(alias="tokenizer.json")
 
 
-class Manifest(Section):
+class Manifest(Lenient):
     """build/init/<variant>.json."""
 
     encoder: InitEncoder

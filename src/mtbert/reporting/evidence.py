@@ -117,7 +117,7 @@ def _on_train(build: Path, entry: Entry, seed: int) -> float | None:
     """overall_normalised on the training rows that were scored; None without. `results.scores` compares it."""
     if not (entry.directory(build, seed) / "metrics.json").is_file():
         return None
-    return results.read_metrics(entry, build, seed).train.get("overall_normalised")
+    return results.read_metrics(entry, build, seed)["train"].get("overall_normalised")
 
 
 def _task(build: Path, catalog: Catalog, task: str) -> TaskScores | None:

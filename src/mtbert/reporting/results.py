@@ -82,7 +82,7 @@ def _scores(entry: Entry, build: Path, seed: int) -> dict[Split, dict[str, float
         }
         known = {task: value for task, value in values.items() if value is not None}
         known |= metrics.overall(known)
-        _compare(getattr(said, split), known, f"{split} of {entry.name}, seed {seed}", entry.remake(seed))
+        _compare(said[split], known, f"{split} of {entry.name}, seed {seed}", entry.remake(seed))
         overalls = dict.fromkeys(OVERALLS) if set(metrics.MAIN_TASKS) <= set(values) else {}
         every: dict[str, float | None] = {**values, **overalls, **known}
         found[split] = {metric: every[metric] for metric in METRICS if metric in every} | every
@@ -96,7 +96,7 @@ def _compare(said: Mapping[str, float], computed: Mapping[str, float], where: st
         if one is None or other is None or not math.isclose(one, other, rel_tol=0, abs_tol=ROUNDING):
             raise DataError(
                 f"{where}: metrics.json says {metric} {_shown(one)}, the prediction files {_shown(other)}; "
-                f"`{remedy} --force` makes both again"
+                f"`{remedy} --force --single-item` makes both again"
             )
 
 
@@ -117,8 +117,9 @@ def together(models: Sequence[Weights]) -> Weights:
 
 
 def _weights(entry: Entry, build: Path, seed: int) -> Weights:
-    counts = files.read_as(RunMetrics, entry.file(build, seed, "metrics.json"), entry.remake(seed)).parameters
-    return Weights(counts.encoder, counts.added, counts.trained, (counts.encoder + counts.added) / counts.encoder)
+    counts = read_metrics(entry, build, seed)["parameters"]
+    encoder, added = counts["encoder"], counts["added"]
+    return Weights(encoder, added, counts["trained"], (encoder + added) / encoder)
 
 
 def wide(build: Path, catalog: Catalog, known: Sequence[Score]) -> pd.DataFrame:
@@ -138,7 +139,7 @@ def wide(build: Path, catalog: Catalog, known: Sequence[Score]) -> pd.DataFrame:
         for seed in entry.seeds:
             about = {"variant": entry.name, "kind": entry.kind, "paper": entry.paper, "row": entry.row, "seed": seed}
             mine, content = values.get((entry.name, seed), {}), read_metrics(entry, build, seed)
-            length = {name: getattr(content, name, None) for name in ("steps", "epoch")}
+            length = {name: content.get(name) for name in ("steps", "epoch")}
             rows.append(about | length | {name: mine.get(name) for name in columns} | vars(counts[entry.name]))
     return pd.DataFrame(rows).astype({"steps": "Int64", "epoch": "Int64"})
 
@@ -172,7 +173,9 @@ def runs(build: Path, catalog: Catalog) -> list[dict[str, Any]]:
     return [{name: run.get(name) for name in columns} for run in logged]
 
 
-def read_metrics(entry: Entry, build: Path, seed: int) -> RunMetrics | VoteMetrics:
+def read_metrics(entry: Entry, build: Path, seed: int) -> dict[str, Any]:
     """metrics.json of one seed; DataError with the command that makes it again where it is missing or damaged."""
     kind = VoteMetrics if entry.members else RunMetrics
-    return files.read_as(kind, entry.file(build, seed, "metrics.json"), entry.remake(seed))
+    return files.read_as(
+        kind, entry.file(build, seed, "metrics.json"), f"{entry.remake(seed)} --force --single-item"
+    ).model_dump()
