@@ -13,7 +13,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
-from mtbert import files, predictions
+from mtbert import files
 from mtbert.errors import DataError
 from mtbert.metrics import MAIN_TASKS
 from mtbert.reporting import tsne
@@ -69,16 +69,19 @@ def cloud(build: Path, entry: Entry, task: str) -> Cloud | None:
     sentences, rows, width = shown.shape
     points = shown.reshape(-1, width)
     flat, solid = (places.reshape(sentences, rows, -1) for places in tsne.project(points, (2, 3)))
-    known = files.read_parquet(predictions.path(entry.directory(build, entry.seeds[0]), task, "dev"), ["id", "label"])
+    said = entry.file(build, entry.seeds[0], f"predictions/{task}-dev.parquet")
+    known = files.read_parquet(said, ["id", "label"])
     return Cloud(known["id"].tolist()[:rows], known["label"].to_numpy()[:rows], flat, solid)
 
 
 def load(build: Path, entry: Entry, task: str) -> np.ndarray | None:
     """[sentences, rows, width] of a task's first dev rows by the first seed; None where the run has left none."""
     seed = entry.seeds[0]
-    file = entry.directory(build, seed) / "embeddings.safetensors"
+    if not (entry.directory(build, seed) / "embeddings.safetensors").is_file():
+        return None
+    file = entry.file(build, seed, "embeddings.safetensors")
     try:
-        found = load_file(file).get(task) if file.is_file() else None
+        found = load_file(file).get(task)
     except SafetensorError as error:
         raise DataError(f"{file} is damaged: {error}; `{entry.remake(seed)}` makes it again") from None
     return None if found is None else found.astype(np.float32)

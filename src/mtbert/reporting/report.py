@@ -56,9 +56,11 @@ def write(build: Path, directory: Path, submitted: Path) -> str:
         _write_numbers(partial / "comparisons.csv", comparisons.frame(tables.compared(found)))
         runs = results.runs(build, plan)
         pd.DataFrame(runs).to_csv(partial / "runs.csv", index=False, lineterminator="\n")
-        results.wide(build, plan).to_csv(partial / "results.csv", index=False, lineterminator="\n", float_format="%.6f")
+        results.wide(build, plan, scores).to_csv(
+            partial / "results.csv", index=False, lineterminator="\n", float_format="%.6f"
+        )
         curves.losses(build, plan).to_csv(partial / "curves.csv", index=False, lineterminator="\n")
-        files.write_json(partial / "summary.json", results.summary(build, plan))
+        files.write_json(partial / "summary.json", results.summary(plan, scores))
         shown = analysis.of(build, plan, scores, weights, runs)
         made = pictures.write(build, plan, shown, partial / "pictures")
         seen = leakage.scores(build, plan, evidence)

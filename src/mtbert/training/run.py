@@ -51,6 +51,8 @@ def device_and_precision(settings: VariantSettings) -> tuple[torch.device, str]:
 def train(parts: Parts, run_directory: Path, logs_directory: Path, checkpoints: Checkpoints) -> dict[str, Any]:
     """Train, score and write; returns metrics.json's content. Where it fails, nothing but checkpoints is left behind.
 
+    The log lies in a folder of `logs_directory` of its own, named after the results: see `files.log_directory`.
+
     Raises: Stopped on SIGTERM and Ctrl-C, once all that it takes to go on is written.
     """
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
@@ -79,6 +81,7 @@ def train(parts: Parts, run_directory: Path, logs_directory: Path, checkpoints: 
         if main:
             with files.new_directory(run_directory) as directory:
                 _write(directory, parts, results, history, accelerator)
+            logs_directory /= files.log_key(run_directory)
             with files.new_directory(logs_directory) as directory:
                 history.write_speed(directory / "speed.csv")
                 took = time.perf_counter() - clock
@@ -114,7 +117,9 @@ def _results(parts: Parts, outcome: Outcome, accelerator: Accelerator) -> Result
             predicted[split] = {t: evaluation.predict(parts.model, e, accelerator.device) for t, e in examples.items()}
         metrics[split] = evaluation.scores(predicted[split], examples)
     if parts.settings.run.train_rows:
-        metrics["train"] = _train_scores(parts, accelerator)
+        examples = {task: parts.examples["train"][task] for task in parts.settings.tasks}
+        predicted["train"] = _on_train(parts, examples, accelerator)
+        metrics["train"] = evaluation.scores(predicted["train"], examples)
     return Results(metrics, predicted)
 
 
@@ -132,15 +137,14 @@ def _write(directory: Path, parts: Parts, results: Results, history: History, ac
     files.write_yaml(directory / "settings.yaml", {**parts.settings.model_dump(), "seed": parts.seed})
     files.write_json(directory / "metrics.json", results.metrics)
     history.write(directory / "history.csv")
+    files.seal(directory)
 
 
-def _train_scores(parts: Parts, accelerator: Accelerator) -> dict[str, float]:
-    """Scores on the first training rows of the variant's own tasks."""
-    examples = {task: parts.examples["train"][task] for task in parts.settings.tasks}
+def _on_train(parts: Parts, examples: Mapping[str, Examples], accelerator: Accelerator) -> dict[str, pd.DataFrame]:
+    """Predictions of the first training rows of the variant's own tasks."""
     device, rows = accelerator.device, parts.settings.run.train_rows
     with accelerator.autocast():
-        tables = {task: evaluation.predict(parts.model, e, device, rows) for task, e in examples.items()}
-    return evaluation.scores(tables, examples)
+        return {task: evaluation.predict(parts.model, e, device, rows) for task, e in examples.items()}
 
 
 def _log(outcome: Outcome, started: str, seconds: float, device: str, precision: str) -> dict[str, Any]:
