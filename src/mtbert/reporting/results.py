@@ -137,7 +137,7 @@ def runs(build: Path, catalog: Catalog) -> list[dict[str, Any]]:
     logged = []
     for entry in (entry for entry in catalog.selected if not entry.members):
         for seed in entry.seeds:
-            file = build / "logs" / entry.name / str(seed) / "run.json"
+            file = files.log_directory(build, entry.directory(build, seed)) / "run.json"
             run = files.read_json(file) if file.is_file() else {}
             versions = {f"{name} version": version for name, version in run.get("versions", {}).items()}
             logged.append({**run, **run.get("machine", {}), **versions, "variant": entry.name, "seed": seed})
