@@ -3,7 +3,7 @@
 `pandas.DataFrame(scores(...))` is one tidy table of every score.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -126,6 +126,17 @@ def summary(build: Path, catalog: Catalog) -> dict[str, dict[str, float]]:
     for (variant, metric), several in values.items():
         found[variant][metric] = round(fmean(several), 6)
     return found
+
+
+def bars(summary: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
+    """What `dvc plots` draws: columns bar (`sst pals`), variant, metric, score, the bars of a metric side by side."""
+    rows = [
+        (f"{metric} {variant}", variant, metric, score)
+        for variant, scores in summary.items()
+        for metric, score in scores.items()
+    ]
+    columns = ["bar", "variant", "metric", "score"]
+    return pd.DataFrame(rows, columns=columns).sort_values("metric", kind="stable", ignore_index=True)
 
 
 def runs(build: Path, catalog: Catalog) -> list[dict[str, Any]]:
