@@ -37,6 +37,7 @@ outs = {
         "runs.csv", "leakage.csv", "summary.json", "curves.csv", "scores.csv"))],
     "track": [],
 }[stage]
+(told / stage).write_text(chr(10).join(sys.argv))
 if stage == "train":
     name = "-".join(sys.argv[1:])
     (told / f"{name}.gpu").write_text(os.environ.get("CUDA_VISIBLE_DEVICES", ""))

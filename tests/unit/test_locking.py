@@ -46,9 +46,9 @@ def test_it_waits_for_a_process_that_has_the_lock_and_goes_on_when_that_is_kille
             process.send_signal(end)
             process.wait()
 
-    with hold(tmp_path / "0.lock") as process:
-        with locking.alone(tmp_path / "0.lock", "training pals, seed 1", pause) as waited:
-            assert waited is True
+    lock = tmp_path / "0.lock"
+    with hold(lock) as process, locking.alone(lock, "training pals, seed 1", pause) as waited:
+        assert waited is True
     assert tries[:3] == [None] * 3  # alive, and not let in
     told = capfd.readouterr().err
     assert told.startswith(f"training pals, seed 1: process {process.pid} on ")
