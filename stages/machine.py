@@ -6,15 +6,15 @@ everything train again here.
 
 from pathlib import Path
 
-from mtbert import errors, files, starting
+from mtbert import errors, files
 
 
 def main(out: Path) -> None:
     """Write the file where there is none."""
     if out.is_file():
         return
-    with starting.imports():
-        from mtbert.training import logs
+    from mtbert.training import logs  # takes seconds
+
     files.write_json(out, logs.origin())
 
 

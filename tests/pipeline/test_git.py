@@ -35,8 +35,8 @@ def runs(project: Stubs) -> list[str]:
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Stubs:
     """Trained once, with the dvc.lock of another machine committed."""
-    made = Stubs(tmp_path_factory.mktemp("git") / "project")
-    assert len(trained(made.dvc("repro"))) == 5
+    made = Stubs(tmp_path_factory.mktemp("git") / "project", variants=["a"])
+    assert trained(made.dvc("repro")) == ["pretrain@sbert", "pretrain@mlm", "train@a-1"]
     made.own_lock = (made.root / "dvc.lock").read_bytes()  # type: ignore[attr-defined]
     another_machine(made.root / "dvc.lock")
     made.commit()
@@ -62,7 +62,7 @@ def test_after_git_stash_and_another_branch_nothing_trains(project: Stubs):
 def test_what_dvc_checkout_takes_away_comes_back_untrained(project: Stubs):
     """DVC takes away what differs from dvc.lock; where that is another machine's, its cache cannot give it back."""
     before = runs(project)
-    assert len(before) == 3
+    assert before == ["build/runs/a/1/scores"]
     project.git("checkout", ".")
     assert "Checkout failed" in project.run("-m", "dvc", "checkout").stdout
     assert (project.root / "build/machine.json").exists()
@@ -79,7 +79,7 @@ def test_with_a_lock_of_this_machine_dvc_checkout_takes_nothing_away(project: St
 
 
 def test_two_projects_leave_the_same_lock(project: Stubs, tmp_path: Path):
-    second = Stubs(tmp_path / "project")
+    second = Stubs(tmp_path / "project", variants=["a"])
     second.dvc("repro")
     assert (second.root / "dvc.lock").read_bytes() == project.own_lock  # type: ignore[attr-defined]
 
@@ -106,7 +106,7 @@ def test_plots_show_loss_curves_and_dev_scores(project: Stubs):
     ]
 
 
-@pytest.mark.parametrize("folder", ["two words", "a;b", "$(touch x)", "a&b", "*"])
+@pytest.mark.parametrize("folder", ["two words", "a; touch x", "$(touch x)"])
 def test_a_folder_of_any_name_is_one_word_to_the_shell(project: Stubs, folder: str):
     (project.root / "data" / folder).mkdir()
     (project.root / "data" / folder / "file").touch()
