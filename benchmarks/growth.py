@@ -250,6 +250,7 @@ def settle(root: Path, count: int) -> None:
         files.write_json(root / "build" / name / "made-up.json", {})
     for number in range(count):
         files.write_json(root / "build" / "init" / f"v{number}.json", {})
+    files.write_json(root / "build" / "machine.json", {})
     write_tokenizer(root / "build" / "encoders" / "base")
     command(root, "-m", "dvc", "commit", "--force")
 
@@ -257,12 +258,12 @@ def settle(root: Path, count: int) -> None:
 def write_empty(root: Path, count: int, alike: bool) -> None:
     """As many stages as the project has with `count` variants, done already: what DVC takes by itself.
 
-    Each has one small file it depends on and one that it makes; `alike` for a training's three and its two folders.
+    Each has one small file it depends on and one that it makes; `alike` for a training's three and its folder.
     """
     stages = {}
     for number in range(count + STAGES_BESIDE):
         needed = ["code", *([f"plan/{number}", f"init/{number}"] if alike else [])]
-        made = [f"runs/{number}", f"logs/{number}"] if alike else [f"out/{number}"]
+        made = [f"runs/{number}"] if alike else [f"out/{number}"]
         for name in needed:
             files.write_text(root / name, f"{name}\n")
         for name in made:

@@ -26,11 +26,12 @@ SHARED = (
     "settings.py", "seeding.py",
 )  # fmt: skip
 PACKAGE = Path(__file__).parent
+MACHINE = "machine.json"
 ENCODER_FILES = ("model.safetensors", "config.json", "tokenizer.json")
 
 
 def manifest(settings: dict[str, Any], build: Path) -> dict[str, Any]:
-    """The digests of one resolved variant's starting weights and examples."""
+    """The digests of one resolved variant's starting weights, examples and code, and where the build was begun."""
     encoder = build / "encoders" / settings["model"]["encoder"]
     for name in ENCODER_FILES:
         if not (encoder / name).is_file():
@@ -44,7 +45,13 @@ def manifest(settings: dict[str, Any], build: Path) -> dict[str, Any]:
         "encoder": {"path": _relative(encoder, build)} | {name: files.sha256(encoder / name) for name in ENCODER_FILES},
         "data": {_relative(file, build): files.sha256(file) for file in examples if file.exists()},
         "code": code(),
+        "machine": machine(build),
     }
+
+
+def machine(build: Path) -> dict[str, str]:
+    """Processor, accelerator and PyTorch's version where this build folder was begun: scores depend on them."""
+    return files.read_as(dict[str, str], build / MACHINE, f"rm -f {build / MACHINE} && dvc repro machine")
 
 
 def code() -> str:

@@ -123,6 +123,7 @@ class SbertSettings(Section):
         max_tokens: longer sentences are cut.
         device: auto takes a GPU where there is one, else Apple's, else the CPU.
         precision: auto takes bf16 where the hardware has it.
+        threads: of the CPU; another number adds up in another order.
         seed: of the choice and order of pairs and of dropout.
     """
 
@@ -137,6 +138,7 @@ class SbertSettings(Section):
     max_tokens: PositiveInt = 128
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
+    threads: PositiveInt = 2
     seed: int = Field(default=1, ge=0)
 
     @property
@@ -158,7 +160,7 @@ class MlmSettings(Section):
         warmup: share of the steps over which the rate rises; it then falls linearly to 0.
         weight_decay: of AdamW.
         max_tokens: longer sentences are cut.
-        device, precision, seed: as in `pretrain.sbert`.
+        device, precision, threads, seed: as in `pretrain.sbert`.
     """
 
     corpora: list[TaskName] = Field(default=["sst", "qqp", "sts"], min_length=1)
@@ -172,6 +174,7 @@ class MlmSettings(Section):
     max_tokens: PositiveInt = 128
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
+    threads: PositiveInt = 2
     seed: int = Field(default=1, ge=0)
 
     @property

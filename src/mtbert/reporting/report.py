@@ -60,7 +60,9 @@ def write(build: Path, directory: Path, submitted: Path) -> str:
             partial / "results.csv", index=False, lineterminator="\n", float_format="%.6f"
         )
         curves.losses(build, plan).to_csv(partial / "curves.csv", index=False, lineterminator="\n")
-        files.write_json(partial / "summary.json", results.summary(plan, scores))
+        summary = results.summary(plan, scores)
+        files.write_json(partial / "summary.json", summary)
+        _write_numbers(partial / "scores.csv", results.bars(summary))
         shown = analysis.of(build, plan, scores, weights, runs)
         made = pictures.write(build, plan, shown, partial / "pictures")
         seen = leakage.scores(build, plan, evidence)

@@ -156,6 +156,17 @@ def summary(catalog: Catalog, known: Sequence[Score]) -> dict[str, dict[str, flo
     return found
 
 
+def bars(summary: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
+    """What `dvc plots` draws: columns bar (`sst pals`), variant, metric, score, the bars of a metric side by side."""
+    rows = [
+        (f"{metric} {variant}", variant, metric, score)
+        for variant, scores in summary.items()
+        for metric, score in scores.items()
+    ]
+    columns = ["bar", "variant", "metric", "score"]
+    return pd.DataFrame(rows, columns=columns).sort_values("metric", kind="stable", ignore_index=True)
+
+
 def runs(build: Path, catalog: Catalog) -> list[dict[str, Any]]:
     """How each training went, from build/logs: one mapping per selected variant and seed.
 

@@ -59,11 +59,15 @@ def _selected(build: Path) -> dict[Path, Callable[[], Record]]:
     for seed in map(str, catalog["seeds"]):
         for name in _names(catalog["variants"]):
             directory = build / "runs" / name / seed
-            found[directory] = partial(record.of_run, directory, build / "logs" / name / seed)
+            found[directory] = partial(_run, directory, build)
         for name in _names(catalog.get("ensembles") or {}):
             directory = build / "ensembles" / name / seed
             found[directory] = partial(record.of_ensemble, directory, catalog["ensembles"][name], catalog["profile"])
     return found
+
+
+def _run(directory: Path, build: Path) -> Record:
+    return record.of_run(directory, files.log_directory(build, directory))
 
 
 def _report(build: Path) -> list[Record]:

@@ -16,6 +16,7 @@ from safetensors.torch import save_file
 from mtbert import files, predictions
 from mtbert.data.batches import Examples, Share
 from mtbert.encoder import hardware
+from mtbert.errors import DataError
 from mtbert.model import MultitaskModel
 from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS, Split
@@ -55,6 +56,7 @@ def train(parts: Parts, run_directory: Path, logs_directory: Path, checkpoints: 
 
     Raises: Stopped on SIGTERM and Ctrl-C, once all that it takes to go on is written.
     """
+    torch.set_num_threads(parts.settings.run.threads)  # whatever OMP_NUM_THREADS says: scores depend on it
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     clock = time.perf_counter()
     main = Share.here().rank == 0  # of several processes, the one that writes
@@ -85,12 +87,23 @@ def train(parts: Parts, run_directory: Path, logs_directory: Path, checkpoints: 
             with files.new_directory(logs_directory) as directory:
                 history.write_speed(directory / "speed.csv")
                 took = time.perf_counter() - clock
-                files.write_json(directory / "run.json", _log(outcome, started, took, str(device), precision))
+                log = _log(outcome, started, took, str(device), precision)
+                files.write_json(directory / "run.json", {"identity": checkpoints.identity, **log})
         accelerator.wait_for_everyone()  # none is given up before the run is written
         checkpoints.clear()
         accelerator.end_training()
         live.finish(run_directory, logs_directory)
     return results.metrics
+
+
+def finished(build: Path, run_directory: Path, identity: str) -> dict[str, Any] | None:
+    """metrics.json's content where a run of that identity lies there, whole; else None."""
+    try:
+        files.check_sealed(run_directory, "dvc repro")
+        log = files.read_as(dict[str, Any], files.log_directory(build, run_directory) / "run.json", "dvc repro")
+        return files.read_json(run_directory / "metrics.json") if log.get("identity") == identity else None
+    except DataError:
+        return None
 
 
 @dataclass

@@ -57,6 +57,26 @@ def test_what_a_run_leaves_behind(tmp_path):
     files.check_sealed(tmp_path / "run", "dvc repro")
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_number_of_threads_is_the_settings_whatever_it_was(tmp_path: Path, threads: int):
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    train(tmp_path, run={"threads": threads})
+    assert torch.get_num_threads() == threads
+    torch.set_num_threads(before)
+
+
+def test_a_run_is_finished_where_it_is_whole_and_of_that_identity(tmp_path: Path):
+    build, directory = tmp_path / "build", tmp_path / "build/runs/small/1"
+    own = checkpoints(tmp_path)
+    assert run.finished(build, directory, own.identity) is None
+    metrics = run.train(parts(settings(), 1), directory, build / "logs/small/1", own)
+    assert run.finished(build, directory, own.identity) == metrics
+    assert run.finished(build, directory, "of other settings") is None
+    (directory / "history.csv").write_text("altered")
+    assert run.finished(build, directory, own.identity) is None
+
+
 def test_scores_follow_from_the_prediction_files(tmp_path):
     metrics = train(tmp_path)
     sst = pd.read_parquet(tmp_path / "run/predictions/sst-dev.parquet")
