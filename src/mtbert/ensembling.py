@@ -136,6 +136,7 @@ def ensemble(name: str, members: Sequence[str], seed: int, runs: Path, directory
     if not (directory / "predictions").is_dir():
         raise DataError(f"{name}, seed {seed}: there is no task that all of {', '.join(members)} predicted")
     files.write_json(directory / "metrics.json", {"ensemble": name, "seed": seed, "members": list(members), **scores})
+    files.seal(directory)
     return scores
 
 

@@ -5,17 +5,22 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from mtbert.errors import DataError, SettingsError
+from mtbert.errors import DataError, SettingsError, in_words
 
 if TYPE_CHECKING:
     import pandas as pd
 
+Kind = TypeVar("Kind")
+DIGESTS = "digests.json"  # of a run or an ensemble: the SHA-256 of each of its other files
+LOG_KEY = 12  # hexadecimal digits that tell the logs of one variant and seed apart
 PARTIAL = ".partial"  # ending of what is not finished yet; .dvcignore and .gitignore know it
 
 
@@ -76,8 +81,42 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read JSON; DataError where the file is missing or holds something else."""
-    return _parsed(path, json.loads, "JSON")
+    """Read JSON; DataError where the file is missing or holds something else, NaN and infinities among it."""
+    return _parsed(path, _json, "JSON")
+
+
+def _json(text: str) -> Any:
+    return json.loads(text, parse_constant=_refused)
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(f"{constant} is no number in JSON")
+
+
+def read_as(kind: type[Kind], path: Path, remedy: str, read: Callable[[Path], Any] = read_json) -> Kind:
+    """What a file that this project wrote holds, as that kind of value.
+
+    Args:
+        kind: a type that pydantic knows, such as `dict[str, float]` or a `Section`.
+        path: of the file.
+        remedy: the command that makes it again, such as `dvc repro preprocess`.
+        read: reads it as plain values.
+
+    Raises:
+        DataError: the file is missing or holds something else; the message tells where, what came and what is allowed.
+    """
+    if not path.is_file():
+        raise DataError(f"{path} is missing; `{remedy}` makes it")
+    try:
+        return _adapter(kind).validate_python(read(path), strict=True)
+    except ValidationError as error:
+        raise DataError(f"{path} is damaged: {in_words(error)}; `{remedy}` makes it again") from None
+
+
+@cache
+def _adapter(kind: type[Kind]) -> TypeAdapter[Kind]:
+    own = isinstance(kind, type) and hasattr(kind, "model_config")  # which pydantic lets nobody else configure
+    return TypeAdapter(kind) if own else TypeAdapter(kind, config=ConfigDict(allow_inf_nan=False))
 
 
 def write_yaml(path: Path, value: Any) -> None:
@@ -131,3 +170,59 @@ def sha256(path: Path) -> str:
     """Hexadecimal SHA-256 of a file's content."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def seal(directory: Path) -> None:
+    """Write digests.json, the last file of a run or an ensemble: the SHA-256 of every other file by its name there."""
+    write_json(directory / DIGESTS, {name: sha256(directory / name) for name in _names(directory)})
+
+
+def check_sealed(directory: Path, remedy: str, only: Collection[str] | None = None) -> None:
+    """Compare a run's or an ensemble's files with its digests.json.
+
+    Args:
+        directory: of the run or ensemble.
+        remedy: the command that makes it again, such as `dvc repro train@pals-1`.
+        only: the files to read, such as `metrics.json`; None for all. That every file is there is always looked at.
+
+    Raises:
+        DataError: a file is altered, missing or too many, or there are no digests; the message names them.
+    """
+    file = directory / DIGESTS
+    if not file.is_file():
+        raise DataError(
+            f"{directory} holds no {DIGESTS}, so that nothing tells whether it is whole: an earlier version of mtbert "
+            f"made it; `{remedy}` makes it again"
+        )
+    expected, names = read_as(dict[str, str], file, remedy), _names(directory)
+    read = expected.keys() & names & (expected.keys() if only is None else set(only))
+    faults = {
+        "altered": {name for name in read if sha256(directory / name) != expected[name]},
+        "missing": expected.keys() - names,
+        "too many": names - expected.keys(),
+    }
+    said = "; ".join(f"{kind}: {', '.join(sorted(found))}" for kind, found in faults.items() if found)
+    if said:
+        raise DataError(f"{directory} is not as it was written ({said}); `{remedy}` makes it again")
+
+
+def log_key(run_directory: Path) -> str:
+    """The name of the folder that holds a run's log; DataError where the run holds no digests.json."""
+    file = run_directory / DIGESTS
+    if not file.is_file():
+        raise DataError(f"{file} is missing; `dvc repro` makes the run again")
+    return sha256(file)[:LOG_KEY]
+
+
+def log_directory(build: Path, run_directory: Path) -> Path:
+    """Where the log of a run (build/runs/<variant>/<seed>) lies: build/logs/<variant>/<seed>/<key of its results>.
+
+    So the log of a run that DVC restores is found again, and that of other results is never read for it.
+    """
+    return build / "logs" / run_directory.parent.name / run_directory.name / log_key(run_directory)
+
+
+def _names(directory: Path) -> set[str]:
+    """Every file below a directory but its digests, hidden ones too."""
+    found = {file.relative_to(directory).as_posix() for file in directory.rglob("*") if not file.is_dir()}
+    return found - {DIGESTS}

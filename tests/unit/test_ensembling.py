@@ -124,6 +124,7 @@ def test_an_ensemble_is_written_with_its_scores(tmp_path: Path) -> None:
     assert files.read_json(out / "metrics.json") == {
         "ensemble": "vote", "seed": 7, "members": ["a", "b"], "dev": {"sts": pytest.approx(1.0)}, "test": {},
     }  # fmt: skip
+    files.check_sealed(out, "dvc repro ensemble")
     assert sorted(path.name for path in (out / "predictions").iterdir()) == ["sts-dev.parquet", "sts-test.parquet"]
     assert predictions.read(predictions.path(out, "sts", "test"))["prediction"].tolist() == [1.0, 2.0, 3.0]
 

@@ -51,6 +51,8 @@ def device_and_precision(settings: VariantSettings) -> tuple[torch.device, str]:
 def train(parts: Parts, run_directory: Path, logs_directory: Path, checkpoints: Checkpoints) -> dict[str, Any]:
     """Train, score and write; returns metrics.json's content. Where it fails, nothing but checkpoints is left behind.
 
+    The log lies in a folder of `logs_directory` of its own, named after the results: see `files.log_directory`.
+
     Raises: Stopped on SIGTERM and Ctrl-C, once all that it takes to go on is written.
     """
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
@@ -79,6 +81,7 @@ def train(parts: Parts, run_directory: Path, logs_directory: Path, checkpoints: 
         if main:
             with files.new_directory(run_directory) as directory:
                 _write(directory, parts, results, history, accelerator)
+            logs_directory /= files.log_key(run_directory)
             with files.new_directory(logs_directory) as directory:
                 history.write_speed(directory / "speed.csv")
                 took = time.perf_counter() - clock
@@ -132,6 +135,7 @@ def _write(directory: Path, parts: Parts, results: Results, history: History, ac
     files.write_yaml(directory / "settings.yaml", {**parts.settings.model_dump(), "seed": parts.seed})
     files.write_json(directory / "metrics.json", results.metrics)
     history.write(directory / "history.csv")
+    files.seal(directory)
 
 
 def _train_scores(parts: Parts, accelerator: Accelerator) -> dict[str, float]:

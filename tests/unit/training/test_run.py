@@ -34,10 +34,12 @@ def train(folder: Path, seed: int = 1, **changes) -> dict:
 
 def test_what_a_run_leaves_behind(tmp_path):
     metrics = train(tmp_path, run={"keep": "last"})
+    key = files.log_key(tmp_path / "run")
     found = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file())
     assert found == [
-        "logs/run.json",
-        "logs/speed.csv",
+        f"logs/{key}/run.json",
+        f"logs/{key}/speed.csv",
+        "run/digests.json",
         "run/embeddings.safetensors",
         "run/history.csv",
         "run/metrics.json",
@@ -52,6 +54,7 @@ def test_what_a_run_leaves_behind(tmp_path):
     assert (metrics["steps"], metrics["epoch"]) == (6, 2)
     assert sorted(metrics["dev"]) == ["sst", "sts"]
     assert metrics["test"] == {}  # withheld labels give no score
+    files.check_sealed(tmp_path / "run", "dvc repro")
 
 
 def test_scores_follow_from_the_prediction_files(tmp_path):
