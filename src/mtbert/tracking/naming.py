@@ -8,7 +8,6 @@ from typing import Any
 from mtbert.tasks import TASKS
 
 NOTE = "mlflow.note.content"  # what MLflow shows as the description of an experiment or a run
-OVERALL = ("overall_normalised", "overall_raw")  # as metrics.json has them
 EXPERIMENTS = "mtbert-"  # and the profile
 VIEW = "scores"  # the saved view that `address` opens
 LONGEST_CHANGES = 80  # characters of a run's name; the description has all of them
@@ -114,17 +113,21 @@ def experiment_tags() -> dict[str, str]:
 
 
 def _view() -> str:
-    """The view as MLflow's user interface stores one (3.17); columns that no run has are left out by it."""
-    names = [*OVERALL, *TASKS]
-    columns = [f"metrics.`score/{split}/{name}`" for split in ("dev", "test") for name in names]
+    """The view as MLflow's user interface stores one (3.17), which leaves out columns that no run has."""
+    wide = [f"metrics.`score/{split}/overall_normalised`" for split in ("dev", "test")]
+    narrow = [[f"metrics.`score/{split}/{task}`" for task in TASKS] for split in ("dev", "test")]
+    columns = [wide[0], *narrow[0], wide[1], *narrow[1], "tags.`row`"]
     state = {
-        "orderByKey": f"metrics.`score/dev/{OVERALL[0]}`",
+        "orderByKey": wide[0],
         "orderByAsc": False,
-        "selectedColumns": ["tags.`row`", *columns, "metrics.`run/seconds`"],
+        "selectedColumns": columns,
+        "columnOrder": ["attributes.`Run Name`", *columns],
+        "columnWidths": {"attributes.`Run Name`": 270} | dict.fromkeys(wide, 215) | dict.fromkeys(sum(narrow, []), 110),
     }
     return json.dumps({"name": "Scores", "createdAt": 0, "updatedAt": 0, "state": json.dumps(state)})
 
 
 def address(root: str, experiment_id: str) -> str:
     """The page with an experiment's runs and their scores, on the server at `root`."""
-    return f"{root.rstrip('/')}/#/experiments/{experiment_id}/runs?viewStateShareKey={VIEW}"
+    query = f"viewStateShareKey={VIEW}&workflowType=machine_learning"  # the latter for fewer entries that are not ours
+    return f"{root.rstrip('/')}/#/experiments/{experiment_id}/runs?{query}"

@@ -36,6 +36,7 @@ def main() -> None:
         if file is None:
             return _tell(pages, "")
         server = _start(file, port)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             _wait(server, port)
             _tell(pages, "Ctrl-C ends it.")
