@@ -122,7 +122,7 @@ def _view() -> str:
         "orderByAsc": False,
         "selectedColumns": columns,
         "columnOrder": ["attributes.`Run Name`", *columns],
-        "columnWidths": {"attributes.`Run Name`": 270} | dict.fromkeys(wide, 215) | dict.fromkeys(sum(narrow, []), 110),
+        "columnWidths": {"attributes.`Run Name`": 270} | {name: 215 if name in wide else 110 for name in columns},
     }
     return json.dumps({"name": "Scores", "createdAt": 0, "updatedAt": 0, "state": json.dumps(state)})
 

@@ -41,7 +41,7 @@ def tracking_uri() -> str:
     """
     uri = os.environ.get(URI) or f"{SQLITE}mlflow.db"
     file = database(uri)
-    if file is None and "@" in uri.removeprefix(f"{_scheme(uri)}://{_authority(uri)}"):
+    if file is None and not _is_clear(uri):
         raise TrackingError(
             f"{URI} has an @ behind its host, as where a password holds / ? or #, and would be read wrongly; write "
             "%40 for an @ that belongs to no password, and within a password %2F for /, %3F for ?, %23 for #"
@@ -65,24 +65,31 @@ def shown(uri: str) -> str:
     if file := database(uri):
         return str(file)
     host = _authority(uri).rpartition("@")[2]
-    return f"{_scheme(uri)}://{host if HOST.fullmatch(host) else '***'}"
+    return f"{_scheme(uri)}://{host if HOST.fullmatch(host) and _is_clear(uri) else '***'}"
 
 
 def without_credentials(text: str, uri: str) -> str:
     """`text` with *** for all of `uri` but scheme, host and port, and for all that `credentials.masked` finds."""
     if database(uri) is None:
+        text = text.replace(uri, shown(uri))
         for secret in _secrets(uri):
             text = text.replace(secret, "***")
         text = PATH.sub(r"\1***", text)
     return credentials.masked(text)
 
 
+def _is_clear(uri: str) -> bool:
+    """Whether host and password can be told apart: no @ follows what stands in the host's place."""
+    return "@" not in uri.partition("://")[2].removeprefix(_authority(uri))
+
+
 def _secrets(uri: str) -> list[str]:
     """What an address holds beside scheme, host and port, whole and in parts, as written and decoded, longest first."""
-    authority = _authority(uri)
-    user = authority.rpartition("@")[0]
-    rest = uri.partition("://")[2].removeprefix(authority).strip("/")
-    long = {part for part in (rest, *re.split(r"[/?#&=]", rest)) if len(part) >= credentials.SHORTEST}
+    body = uri.partition("://")[2]
+    user = body.rpartition("@")[0]  # the last @, since a password may hold any character
+    rest = body.removeprefix(_authority(uri)).strip("/")
+    parts = {part for ends in ("[/?#]", "[/?#&=]") for part in re.split(ends, rest)}
+    long = {part for part in {rest, *parts} if len(part) >= credentials.SHORTEST}
     found = {form for part in {user, *user.split(":", 1), *long} if part for form in (part, unquote(part))}
     return sorted(found, key=len, reverse=True)
 

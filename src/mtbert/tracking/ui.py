@@ -4,6 +4,7 @@ Starts MLflow's server on the repository's database, and says which page shows t
 MLFLOW_TRACKING_URI names a server, that one is shown and none is started.
 """
 
+import contextlib
 import os
 import signal
 import socket
@@ -21,7 +22,12 @@ from mtbert.tracking.place import TrackingError
 HOST = "127.0.0.1"
 PORT = 5000
 PATIENCE = 120.0  # seconds until the server has to answer
-SILENT = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
+SETTINGS = {  # nothing is reported to MLflow's makers, no jobs run, and warnings for them are not for people
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "DO_NOT_TRACK": "true",
+    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+    "PYTHONWARNINGS": "ignore",
+}
 
 
 def main() -> None:
@@ -40,11 +46,13 @@ def main() -> None:
         try:
             _wait(server, port)
             _tell(pages, "Ctrl-C ends it.")
-            server.wait()
+            if status := server.wait():
+                raise TrackingError(f"MLflow's server ended with status {status}; what it says stands above")
         except KeyboardInterrupt:
             print()
         finally:
-            server.send_signal(signal.SIGTERM)
+            with contextlib.suppress(ProcessLookupError):  # it ended by itself
+                os.killpg(server.pid, signal.SIGTERM)
             server.wait()
 
 
@@ -75,7 +83,9 @@ def _pages(uri: str, local: str) -> dict[str, str]:
 def _start(file: Path, port: int) -> subprocess.Popen[bytes]:
     options = ["--backend-store-uri", f"{place.SQLITE}{file}", "--default-artifact-root", str(place.artifacts(file))]
     options += ["--host", HOST, "--port", str(port), "--workers", "1", "--uvicorn-opts", "--log-level warning"]
-    return subprocess.Popen([sys.executable, "-m", "mlflow", "ui", *options], env={**os.environ, **SILENT})
+    command = [sys.executable, "-m", "mlflow", "ui", *options]
+    # A session of its own, since MLflow leaves its workers behind where it alone is told to end.
+    return subprocess.Popen(command, env={**os.environ, **SETTINGS}, start_new_session=True)
 
 
 def _wait(server: subprocess.Popen[bytes], port: int) -> None:
