@@ -306,7 +306,7 @@ def test_server_that_never_ends_its_answer(root: Path, dripping: int) -> None:
     command = [sys.executable, "-c", code, "build"]
     failed = subprocess.run(
         command, cwd=root, env=environment({**place, "PYTHONPATH": path}),
-        capture_output=True, text=True, check=False, timeout=60,
+        capture_output=True, text=True, check=False, timeout=240,
     )  # fmt: skip
     assert (failed.returncode, failed.stdout) == (1, "")
     assert failed.stderr == (
@@ -317,7 +317,7 @@ def test_server_that_never_ends_its_answer(root: Path, dripping: int) -> None:
     patience = TRAINING.replace("patience=60", "patience=5")
     training = subprocess.run(
         [sys.executable, "-c", patience, "pals", "1"], cwd=root, env=environment(place),
-        capture_output=True, text=True, check=False, timeout=60,
+        capture_output=True, text=True, check=False, timeout=240,
     )  # fmt: skip
     assert (training.returncode, training.stdout) == (0, "trained\n")
     assert training.stderr == (
@@ -331,7 +331,7 @@ def test_log_of_a_killed_training_ends_where_the_server_never_does(root: Path, d
     first = json.dumps({"settings": settings("pals"), "seed": 1, "build": "build"})
     done = subprocess.run(
         [sys.executable, "-c", code], input=first, cwd=root, env=environment(place),
-        capture_output=True, text=True, check=False, timeout=60,
+        capture_output=True, text=True, check=False, timeout=240,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (1, "")
 

@@ -224,7 +224,7 @@ def test_reasons_are_told_without_what_the_address_holds(monkeypatch: pytest.Mon
     monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", "t0ken")
     uri = "https://ann:p%40ss@host:5000/s3gment/x?key=k3y"
     told = place.without_credentials("ann:p%40ss p@ss key=k3y t0ken /s3gment/ at https://bob:pw@else/", uri)
-    assert told == "*** *** *** *** /***/ at https://***@else***"
+    assert told == "*** *** *** *** /***/ at https://***@else/"
     said = (
         "API request to https://host:5000/s3/api failed with HTTPSConnectionPool(host='host', port=5000): "
         "Max retries exceeded with url: /s3/api (Caused by NewConnectionError: refused)"

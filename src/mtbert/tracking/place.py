@@ -12,7 +12,6 @@ from mtbert.errors import MtbertError
 URI = "MLFLOW_TRACKING_URI"
 SQLITE = "sqlite:///"
 HOST = re.compile(r"(?:[\w.-]*|\[[0-9A-Fa-f:.]+\])(?::\d+)?")  # and port
-PATH = re.compile(r"(\burl: |://[\w.:*@\[\]-]+)/[^\s'\",)]*")  # in what libraries say of an address
 AGAIN = "python stages/track.py build"
 
 
@@ -69,12 +68,17 @@ def shown(uri: str) -> str:
 
 
 def without_credentials(text: str, uri: str) -> str:
-    """`text` with *** for all of `uri` but scheme, host and port, and for all that `credentials.masked` finds."""
-    if database(uri) is None:
+    """`text` with *** for all of `uri` but scheme, host and port, and for all that `credentials.masked` finds.
+
+    An empty `uri` is one that was refused.
+    """
+    if uri and database(uri) is None:
         text = text.replace(uri, shown(uri))
         for secret in _secrets(uri):
             text = text.replace(secret, "***")
-        text = PATH.sub(r"\1***", text)
+        host = re.escape(_authority(uri).rpartition("@")[2])
+        # What libraries say of an address: a path may be too short to be masked wherever it stands.
+        text = re.sub(rf"(\burl: |://(?:[^\s/@]*@)?{host})/[^\s'\",)]*", r"\1***", text)
     return credentials.masked(text)
 
 
