@@ -1,6 +1,7 @@
 # Two commands are all that is needed: `make reproduce` and `make test`.
 PYTHON ?= python3
 JOBS ?= 2
+PORT ?= 5000
 TORCH = 2.13.0
 BIN = .venv/bin
 # DVC starts `python`, which has to be the environment's. No tool may send usage data.
@@ -50,9 +51,8 @@ bench: setup  ## speed beside others, growth, starts: benchmarks/README.md; the 
 	$(BIN)/python benchmarks/growth.py --record benchmarks
 	$(BIN)/python benchmarks/imports.py --record benchmarks
 
-mlflow: setup  ## compare runs in a browser: http://127.0.0.1:5000
-	MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false $(BIN)/mlflow ui --workers 1 \
-	  --backend-store-uri sqlite:///mlflow.db --default-artifact-root ./mlartifacts
+mlflow: setup  ## compare runs in a browser, at the page that is printed; PORT=5001 for another port
+	@$(BIN)/python -m mtbert.tracking.ui $(PORT)
 
 setup: $(BIN)/.ready
 

@@ -60,7 +60,8 @@ def train(parts: Parts, run_directory: Path, logs_directory: Path, checkpoints: 
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     clock = time.perf_counter()
     main = Share.here().rank == 0  # of several processes, the one that writes
-    live_run = LiveRun(parts.settings.model_dump(), parts.seed, silent=not main)
+    build = run_directory.parents[2]
+    live_run = LiveRun(parts.settings.model_dump(), parts.seed, silent=not main, build=build)
     with Stop() as stop, live_run as live:  # the latter also ends a run that fails there
         hardware.keep_memory()
         device, precision = device_and_precision(parts.settings)
