@@ -9,6 +9,7 @@ from mtbert.errors import DataError, SettingsError
 from mtbert.metrics import MAIN_TASKS
 
 OWN = "own"  # stands for the paper of a variant that answers to none
+DETAILED = 64  # variants that are shown one by one: the shipped catalog has as many
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,23 @@ class Catalog:
     def selected(self) -> list[Entry]:
         """The variants and ensembles that were asked for."""
         return [entry for entry in self.entries if entry.selected]
+
+    @property
+    def detailed(self) -> list[Entry]:
+        """Those that are shown one by one: the first DETAILED variants that were asked for, and every ensemble."""
+        variants = [entry for entry in self.selected if not entry.members]
+        return [*variants[:DETAILED], *(entry for entry in self.selected if entry.members)]
+
+    @property
+    def detail(self) -> str:
+        """What is shown of the first variants alone, in a sentence; empty where there are not that many."""
+        count = sum(not entry.members for entry in self.selected)
+        if count <= DETAILED:
+            return ""
+        return (
+            f"Embeddings, confusions, worst misses and pictures of losses show the first {DETAILED} of {count} variants, "
+            "in the order of the catalog in params.yaml. All else is of all of them."
+        )
 
 
 def read(file: Path) -> Catalog:
