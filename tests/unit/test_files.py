@@ -183,3 +183,27 @@ def test_what_this_project_did_not_write_is_told_with_its_name(tmp_path: Path, r
 def test_what_is_missing_is_told_with_its_name(tmp_path: Path, read):
     with pytest.raises(DataError, match=r"v is missing; run the stage that makes it$"):
         read(tmp_path / "v")
+
+
+@pytest.mark.parametrize(
+    ("profile", "data_dir", "whose", "folder"),
+    [
+        ("sample", "data/sample", "sample", "sample"),
+        ("sample", "data/sample", None, "sample"),
+        ("sample", "data/sample", "own", "sample-sample"),  # somebody has changed it
+        ("sample", "/home/me/reviews", "own", "sample-reviews"),
+        ("sample", "/home/me/reviews", None, "sample-reviews"),
+        ("sample", "data/official", "course", "sample-course"),
+        ("laptop", "data/official", "course", "laptop"),
+        ("laptop", "/mnt/corpora", "course", "laptop"),
+        ("laptop", "data/sample", "sample", "laptop-sample"),
+        ("paper", "/home/me/reviews", "own", "paper-reviews"),
+    ],
+)
+def test_a_report_of_other_data_has_a_folder_of_its_own(
+    tmp_path: Path, profile: str, data_dir: str, whose: str | None, folder: str
+):
+    files.write_yaml(tmp_path / "plan/catalog.yaml", {"profile": profile, "data_dir": data_dir})
+    if whose:
+        files.write_json(tmp_path / "data/report.json", {"whose": whose})
+    assert files.report_directory(tmp_path, Path("reports")) == Path("reports", folder)

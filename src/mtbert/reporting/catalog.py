@@ -66,6 +66,7 @@ class Catalog:
         selection: on what it is chosen: on one `half` of dev, of which the other is scored, or on the `whole`.
         encoder, encoder_note: name of the starting weights, and what a reader must know of them.
         data: which sentences; empty where the plan does not say.
+        whose: `sample`, `course` or `own`: what kind of sentences, known to what `there` gives.
         entries: variants, then ensembles, in the order of the file.
         missing: commands that make results that were asked for and are not there; known to what `there` gives.
     """
@@ -79,6 +80,12 @@ class Catalog:
     data: str
     entries: tuple[Entry, ...]
     missing: tuple[str, ...] = ()
+    whose: str = ""
+
+    @property
+    def own_data(self) -> bool:
+        """Whether the data are the user's own, so that no published number says anything of them."""
+        return self.whose == "own"
 
     @property
     def selected(self) -> list[Entry]:
@@ -132,7 +139,8 @@ def there(catalog: Catalog, build: Path) -> Catalog:
         missing += [entry.remake(seed) for seed, is_there in found.items() if not is_there]
     if not any(entry.selected for entry in entries.values()):
         raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
-    return replace(catalog, entries=tuple(entries.values()), missing=tuple(dict.fromkeys(missing)))
+    whose = files.whose_data(build, catalog.data or "data/sample")
+    return replace(catalog, entries=tuple(entries.values()), missing=tuple(dict.fromkeys(missing)), whose=whose)
 
 
 def _kept(entry: Entry, build: Path, seeds: tuple[int, ...]) -> tuple[str, str] | None:
