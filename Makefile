@@ -27,7 +27,7 @@ official: setup  ## download the corpora into data/official, for dvc exp run -S 
 	$(BIN)/python stages/download.py data/official
 
 report: setup  ## the report from the runs that are in build, nothing trained
-	$(BIN)/python stages/report.py build "reports/$$(sed -n 's/^profile: //p' build/plan/catalog.yaml)" build/submissions
+	$(BIN)/python stages/report.py build reports build/submissions
 
 browser:  ## what the tests of the page need: Chromium and its driver, from Debian's packages where these can be had
 	@command -v chromium chromium-browser google-chrome >/dev/null && command -v chromedriver >/dev/null \

@@ -11,6 +11,7 @@ from mtbert.outputs import Trained
 from mtbert.tasks import Split
 
 OWN = "own"  # stands for the paper of a variant that answers to none
+DETAILED = 64  # variants that are shown one by one: the shipped catalog has as many
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class Catalog:
         selection: on what it is chosen: on one `half` of dev, of which the other is scored, or on the `whole`.
         encoder, encoder_note: name of the starting weights, and what a reader must know of them.
         data: which sentences; empty where the plan does not say.
+        whose: `sample`, `course` or `own`: what kind of sentences, known to what `there` gives.
         entries: variants, then ensembles, in the order of the file.
         missing: commands that make results that were asked for and are not there; known to what `there` gives.
     """
@@ -90,11 +92,34 @@ class Catalog:
     data: str
     entries: tuple[Entry, ...]
     missing: tuple[str, ...] = ()
+    whose: str = ""
+
+    @property
+    def own_data(self) -> bool:
+        """Whether the data are the user's own, so that no published number says anything of them."""
+        return self.whose == "own"
 
     @property
     def selected(self) -> list[Entry]:
         """The variants and ensembles that were asked for."""
         return [entry for entry in self.entries if entry.selected]
+
+    @property
+    def detailed(self) -> list[Entry]:
+        """Those that are shown one by one: the first DETAILED variants that were asked for, and every ensemble."""
+        variants = [entry for entry in self.selected if not entry.members]
+        return [*variants[:DETAILED], *(entry for entry in self.selected if entry.members)]
+
+    @property
+    def detail(self) -> str:
+        """What is shown of the first variants alone, in a sentence; empty where there are not that many."""
+        count = sum(not entry.members for entry in self.selected)
+        if count <= DETAILED:
+            return ""
+        return (
+            f"Embeddings, confusions, worst misses and pictures of losses show the first {DETAILED} of {count} variants, "
+            "in the order of the catalog in params.yaml. All else is of all of them."
+        )
 
 
 def read(file: Path) -> Catalog:
@@ -129,7 +154,8 @@ def there(catalog: Catalog, build: Path) -> Catalog:
         missing += [entry.remake(seed) for seed, is_there in found.items() if not is_there]
     if not any(entry.selected for entry in entries.values()):
         raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
-    return replace(catalog, entries=tuple(entries.values()), missing=tuple(dict.fromkeys(missing)))
+    whose = files.whose_data(build, catalog.data or "data/sample")
+    return replace(catalog, entries=tuple(entries.values()), missing=tuple(dict.fromkeys(missing)), whose=whose)
 
 
 def _kept(entry: Entry, build: Path, seeds: tuple[int, ...]) -> tuple[str, str] | None:

@@ -52,7 +52,7 @@ def render(
             f"{markdown.render(table, catalog)}\nAs numbers: [{table.name}.csv](tables/{table.name}.csv)."
             for table in tables
         ),
-        shown(made),
+        shown(made, catalog.detail),
         misses(build, catalog, answers),
         leakage.render(seen),
         ran(runs),
@@ -63,12 +63,12 @@ def render(
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
-def shown(made: Sequence[Picture]) -> str:
-    """The pictures, one below the other; they show the first seed where they show single runs."""
+def shown(made: Sequence[Picture], detail: str) -> str:
+    """The pictures, one below the other, after what they leave out; of the first seed where they show single runs."""
     if not made:
         return ""
     images = [f"**{picture.title}**\n\n![{picture.title}](pictures/{picture.name}.png)" for picture in made]
-    return "\n\n".join(["## Pictures", *images])
+    return "\n\n".join(["## Pictures", *filter(None, [detail]), *images])
 
 
 def misses(build: Path, catalog: Catalog, answers: Mapping[str, Mapping[str, Answers]]) -> str:

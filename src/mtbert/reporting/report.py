@@ -89,6 +89,12 @@ def _write_numbers(file: Path, table: pd.DataFrame) -> None:
     table.to_csv(file, index=False, lineterminator="\n", float_format="%.6g")
 
 
+def for_dvc(directory: Path, reports: Path) -> None:
+    """Put what DVC's own views show at a place that does not depend on profile and data, which dvc.yaml names."""
+    for name in ("summary.json", "curves.csv", "scores.csv"):
+        files.write_text(reports / name, (directory / name).read_text(encoding="utf-8"))
+
+
 def in_short(found: list[tables.Table], plan: catalogs.Catalog, directory: Path) -> str:
     """The first table of every paper and where the report lies."""
     first = {table.paper: table for table in reversed(found)}
