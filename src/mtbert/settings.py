@@ -62,6 +62,8 @@ class RunSettings(Section):
     Attributes:
         device: `auto` takes CUDA, else Apple's, else the CPU.
         precision: `auto` takes bf16 where the hardware has it, else fp32.
+        threads: CPU threads of a training. Another number adds up in another order, so that it is a setting like others
+            and not the machine's affair.
         keep: which epoch is kept and scored: the `last`, or the `best` of the last phase by the mean of the tasks'
             scores on what `selection` says.
         selection: `half` chooses the epoch on one half of dev and scores the other; `whole` does both on all of dev, as
@@ -77,6 +79,7 @@ class RunSettings(Section):
 
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
+    threads: int = Field(default=2, ge=1)
     keep: Literal["last", "best"] = "best"
     selection: Literal["half", "whole"] = "half"
     evaluations: int = Field(default=1, ge=0)

@@ -120,6 +120,7 @@ class SbertSettings(Section):
         max_tokens: longer sentences are cut.
         device: auto takes a GPU where there is one, else Apple's, else the CPU.
         precision: auto takes bf16 where the hardware has it.
+        threads: of the CPU; another number adds up in another order.
         seed: of the choice and order of pairs and of dropout.
     """
 
@@ -134,6 +135,7 @@ class SbertSettings(Section):
     max_tokens: PositiveInt = 128
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
+    threads: PositiveInt = 2
     seed: int = Field(default=1, ge=0)
 
     @property
@@ -155,7 +157,7 @@ class MlmSettings(Section):
         warmup: share of the steps over which the rate rises; it then falls linearly to 0.
         weight_decay: of AdamW.
         max_tokens: longer sentences are cut.
-        device, precision, seed: as in `pretrain.sbert`.
+        device, precision, threads, seed: as in `pretrain.sbert`.
     """
 
     corpora: list[TaskName] = Field(default=["sst", "qqp", "sts"], min_length=1)
@@ -169,6 +171,7 @@ class MlmSettings(Section):
     max_tokens: PositiveInt = 128
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
+    threads: PositiveInt = 2
     seed: int = Field(default=1, ge=0)
 
     @property
