@@ -20,7 +20,7 @@ REGISTRIES: tuple[Registry[..., Any], ...] = (
 )  # fmt: skip
 NAMES = tuple(name for registry in REGISTRIES for name in registry)
 SECTIONS = (*COMMON, *SHARED, *NAMES)
-PLACES: dict[tuple[str, str], Registry[Any]] = {  # where params.yaml names one technique of a kind
+PLACES: dict[tuple[str, str], Registry[..., Any]] = {  # where params.yaml names one technique of a kind
     ("model", "features"): FEATURES,
     ("model", "adapter"): ADAPTERS,
     ("model", "connector"): CONNECTORS,
