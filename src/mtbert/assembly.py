@@ -24,12 +24,12 @@ from mtbert.objectives import OBJECTIVES
 from mtbert.objectives.base import generator_like
 from mtbert.samplers import SAMPLERS
 from mtbert.samplers.base import Plan, Sampler
+from mtbert.schedules import SCHEDULES
 from mtbert.settings import PhaseSettings, VariantSettings, checked
 from mtbert.tasks import REUSES, SPLITS, TASKS, Split
 from mtbert.training import processes
 from mtbert.training.phases import Phase
 from mtbert.training.run import Parts, device_and_precision
-from mtbert.training.schedules import SCHEDULES
 from mtbert.weightings import WEIGHTINGS
 
 

@@ -35,9 +35,9 @@ from mtbert.objectives.base import Objective
 from mtbert.registry import Registry
 from mtbert.samplers import SAMPLERS
 from mtbert.samplers.base import Plan, Sampler
+from mtbert.schedules import SCHEDULES
 from mtbert.settings import NoOptions
 from mtbert.tasks import TASKS
-from mtbert.training.schedules import SCHEDULES
 from mtbert.weightings import WEIGHTINGS
 
 PACKAGES: dict[str, Registry[Any]] = {
@@ -49,14 +49,15 @@ PACKAGES: dict[str, Registry[Any]] = {
     "objectives": OBJECTIVES,
     "weightings": WEIGHTINGS,
     "gradients": GRADIENTS,
-}  # schedules share one file, and a docstring with it
+    "schedules": SCHEDULES,
+}
 SOURCE = Path(mtbert.__file__).parent
 
 every_technique = pytest.mark.parametrize(
     ("registry", "name"),
     [
         pytest.param(registry, name, id=f"{registry.kind}-{name}")
-        for registry in (*PACKAGES.values(), SCHEDULES)
+        for registry in PACKAGES.values()
         for name in registry
     ],
 )
@@ -104,11 +105,6 @@ def test_every_file_of_a_package_is_registered(package: str):
     assert techniques == set(PACKAGES[package])
 
 
-@pytest.mark.parametrize("name", list(SCHEDULES))
-def test_schedules_share_one_file(name: str):
-    assert SCHEDULES[name].source == SOURCE / "training" / "schedules.py"
-
-
 @every_file
 def test_a_file_says_what_it_does_by_which_formula_and_whence(package: str, name: str):
     text = inspect.getdoc(inspect.getmodule(PACKAGES[package][name].build))
@@ -120,7 +116,8 @@ def test_a_file_says_what_it_does_by_which_formula_and_whence(package: str, name
 
 
 @pytest.mark.parametrize(
-    "module", ["mtbert.samplers", "mtbert.reporting", "mtbert.reporting.report", "mtbert.ensembling"]
+    "module",
+    ["mtbert.samplers", "mtbert.schedules", "mtbert.reporting", "mtbert.reporting.report", "mtbert.ensembling"]
 )
 def test_what_needs_no_torch_does_not_import_it(module: str):
     script = f"import sys, {module}; sys.exit('torch' in sys.modules)"

@@ -25,9 +25,9 @@ from mtbert.plan.params import Fault, Params, Place
 from mtbert.plan.techniques import NAMES, REGISTRIES
 from mtbert.registry import Registry
 from mtbert.samplers import SAMPLERS
+from mtbert.schedules import SCHEDULES
 from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS, served
-from mtbert.training.schedules import SCHEDULES
 from mtbert.weightings import WEIGHTINGS
 
 COLLECTIONS = ("presets", "profiles", "catalog", "ensembles")

@@ -10,7 +10,7 @@ from mtbert.heads import HEADS
 from mtbert.objectives import OBJECTIVES
 from mtbert.registry import Registry
 from mtbert.samplers import SAMPLERS
-from mtbert.training.schedules import SCHEDULES
+from mtbert.schedules import SCHEDULES
 from mtbert.weightings import WEIGHTINGS
 
 REGISTRIES: tuple[Registry[Any], ...] = (
