@@ -177,6 +177,11 @@ def test_a_head_gives_outputs_with_a_loss_or_refuses_the_task(name: str):
         vectors = [torch.randn(3, 8, requires_grad=True) for _ in range(embeddings)]
         outputs = head(*vectors)
         assert outputs.shape == (3, head.outputs)
+        assert outputs.dtype == torch.float32
+        if not head.learns:
+            with pytest.raises(SettingsError, match=r"model\.heads\.\w+ is \w+, which learns nothing"):
+                head.loss(outputs, torch.ones(3))
+            continue
         head.loss(outputs, torch.ones(3)).backward()
         assert all(vector.grad is not None and torch.isfinite(vector.grad).all() for vector in vectors)
 
@@ -261,7 +266,7 @@ def test_a_term_is_a_finite_scalar_that_trains_the_model(name: str, task: str):
     gradients = [p.grad for p in model.parameters() if p.grad is not None]
     assert gradients
     assert all(torch.isfinite(gradient).all() for gradient in [term, *gradients])
-    objective.after_step()
+    objective.after_step(0.5)
 
 
 @pytest.mark.parametrize("name", list(OBJECTIVES))
@@ -270,7 +275,7 @@ def test_an_objective_leaves_the_weights_and_other_generators_alone(name: str):
     before = {key: value.clone() for key, value in model.state_dict().items()}
     outputs, state = model(batch("sst")), torch.get_rng_state()
     objective.term(batch("sst"), outputs)
-    objective.after_step()
+    objective.after_step(0.5)
     assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
     assert torch.equal(torch.get_rng_state(), state)
 

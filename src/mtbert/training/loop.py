@@ -160,7 +160,7 @@ class Trainer:
         phase.optimiser.step()
         phase.optimiser.zero_grad()
         for objective in phase.objectives.values():
-            objective.after_step()
+            objective.after_step((phase.rates.last_epoch + 1) / phase.steps)
         for (name, batch), total in zip(batches.items(), values[len(terms) :], strict=True):
             self.place.losses.setdefault(name, []).append(total)
             examples = round(len(batch) * self.accelerator.num_processes / batch.weight)
