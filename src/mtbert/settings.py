@@ -130,6 +130,9 @@ class PhaseSettings(Section):
         batch_sizes: the same for single tasks.
         epochs: how often the sampler starts over, dev is scored and annealing moves on.
         steps_per_epoch: null for as many as it takes to see as many examples as the phase's tasks have together.
+        examples_per_task: examples of each task in an epoch, where steps_per_epoch leaves its length open: a model of
+            three tasks then has three times the steps of a model of one, and both see as much of each task.
+        share_of_examples: the share of the tasks' examples that an epoch sees, where neither of these two is set.
         learning_rate: at the schedule's peak.
         betas, eps, weight_decay: AdamW's.
         clip: largest gradient norm; null for no clipping.
@@ -148,6 +151,8 @@ class PhaseSettings(Section):
     batch_sizes: dict[PhaseTask, Annotated[int, Field(ge=1)]] = {}
     epochs: int = Field(ge=1)
     steps_per_epoch: int | None = Field(default=None, ge=1)
+    examples_per_task: int | None = Field(default=None, ge=1)
+    share_of_examples: float = Field(default=1.0, gt=0, le=1)
     learning_rate: float = Field(gt=0)
     betas: list[float] = Field(default=[0.9, 0.999], min_length=2, max_length=2)
     eps: float = Field(default=1e-8, gt=0)
