@@ -7,8 +7,8 @@ Formula: for each task i and each other j in random order: if g_i' . g_j < 0, g_
 g = sum_i g_i' (`reduction: sum`), or that over the number of tasks that reach the parameter (`mean`). g_j is always the
 gradient as it was, g_i' starts as g_i.
 
-Source: Yu et al. (2020), algorithm 1, which sums; SlapBERT, section 4.5, equation 2, with Tseng's code (Pytorch-PCGrad),
-which averages over the tasks what all of them reach.
+Source: Yu et al. (2020), algorithm 1, which sums; SlapBERT, section 4.5, equation 2, with Tseng's code
+(Pytorch-PCGrad), which averages over the tasks what all of them reach.
 
 Symbols: g_i the gradient of task i over the shared parameters: those that more than one task of the step reaches.
 A task's own parameters (heads, adapters) keep its gradient: no other task can be harmed through them.

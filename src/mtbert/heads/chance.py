@@ -2,10 +2,10 @@
 
 Formula: o ~ U(0, 1) for every logit; score = lowest + (highest - lowest) u with u ~ U(0, 1).
 
-Source: SlapBERT, section 4.1 and table 1, RandBERT, "randomized" outputs. How they were drawn is not told. Logits between
-0 and 1 fit its three numbers: one of five classes at random (0.198), "yes" to every pair of questions, as the sigmoid of
-a number above 0 is above one half (0.375, which is the share of duplicates in dev; a fair coin would be right half of
-the time), and a score without any relation to the label (r of -0.013).
+Source: SlapBERT, section 4.1 and table 1, RandBERT, "randomized" outputs. How they were drawn is not told. Logits
+between 0 and 1 fit its three numbers: one of five classes at random (0.198), "yes" to every pair of questions, as the
+sigmoid of a number above 0 is above one half (0.375, which is the share of duplicates in dev; a fair coin would be
+right half of the time), and a score without any relation to the label (r of -0.013).
 
 Symbols: u, o drawn by PyTorch's generator for each example and prediction anew, so that the run's seed decides them.
 

@@ -3,8 +3,9 @@
 Formula: loss = mean over positive i of -log( exp(s cos(u_i, v_i)) / sum_j exp(s cos(u_i, v_j)) ).
 
 Source: Henderson et al. (2017), section 4; SlapBERT, section 4.11 and appendix, equation 7, whose mean is over all
-pairs of a batch, alike or not: so `positive` is 0. From a larger one on, such as 0.8 (4 of 0 to 5), a pair is positive by
-its label, and the others give negatives alone. How a score comes of it is not told: it is the cosine on the labels' range.
+pairs of a batch, alike or not: so `positive` is 0. From a larger one on, such as 0.8 (4 of 0 to 5), a pair is positive
+by its label, and the others give negatives alone. How a score comes of it is not told: it is the cosine on the labels'
+range.
 
 What it needs: u_i compared with every v_j, also of other pairs, so that neither may have seen its partner: else it is
 told from the others by what it took from it, and ranking teaches nothing.

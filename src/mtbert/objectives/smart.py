@@ -8,8 +8,8 @@ Formula: term = weight * l_s(f(x; theta), f(x~; theta)) + bregman * l_s(f(x; the
     `normalised`: v = r (v + eta g) / (|v + eta g|_p + epsilon)
     `projected`: v = Pi(v + eta g / |g|_p), Pi the projection to |v|_p <= epsilon
 and theta~ = (1 - beta) theta + beta theta~ after each update, with beta `momentum` for the first `early` of the
-phase's updates, then `momentum_later`. l_s is the symmetrised KL divergence for classes, for scores the squared error on
-the scale of the head's own loss.
+phase's updates, then `momentum_later`. l_s is the symmetrised KL divergence for classes, for scores the squared error
+on the scale of the head's own loss.
 
 Source: Jiang et al. (2020), "SMART", section 3 and Algorithm 1 for `projected`, section 4.1 for lambda_s, mu and beta;
 "Pals for PALs", appendix A.1; SlapBERT, section 4.6, whose equation 3 has the adversarial term alone (`bregman: 0`).

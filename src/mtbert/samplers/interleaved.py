@@ -7,9 +7,10 @@ Formula: group = (1, ..., T) in every step.
 
 Source: SlapBERT, section 4.4. Symbols: T tasks.
 
-Where `training.steps_per_epoch` is not set, an epoch has as many steps as see as many examples as the tasks have together:
-the batches of all tasks, divided by T and rounded up; where `training.examples_per_task` is set, it has as many as see
-that many of each, which is a T-th of the other samplers' steps. A step costs as much as T of another sampler's.
+Where `training.steps_per_epoch` is not set, an epoch has as many steps as see as many examples as the tasks have
+together: the batches of all tasks, divided by T and rounded up; where `training.examples_per_task` is set, it has as
+many as see that many of each, which is a T-th of the other samplers' steps. A step costs as much as T of another
+sampler's.
 
 Prefer `annealed` where sizes differ so much that the small sets would be seen many times over.
 """

@@ -1,7 +1,8 @@
 """Dynamically adjusted loss: how much a task counts is learnt.
 
 What it does: each task's loss is scaled by a learnt number, which costs something itself. The numbers have a learning
-rate of their own, since they have to move by about 1: at the encoder's, 1e-5, a whole training moves them by hundredths.
+rate of their own, since they have to move by about 1: at the encoder's, 1e-5, a whole training moves them by
+hundredths.
 
 Formula: l_t' = exp(-s_t) l_t + s_t.
 

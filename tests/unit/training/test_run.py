@@ -130,7 +130,9 @@ def test_an_epoch_is_chosen_by_the_half_that_is_not_scored(tmp_path):
 
 
 def test_dev_without_labels_chooses_no_epoch():
-    with pytest.raises(DataError, match=r"dev of sts has no labels .* run.keep in params.yaml is best, .*; allowed .*: last"):
+    with pytest.raises(
+        DataError, match=r"dev of sts has no labels .* run.keep in params.yaml is best, .*; allowed .*: last"
+    ):
         run.evaluation.mean_score({"sst": 0.5}, ["sst", "sts"])
 
 
