@@ -289,3 +289,9 @@ def test_equal_settings_are_equal_bytes(tmp_path):
 
 def test_equal_numbers_in_a_list_of_numbers_are_no_fault(tmp_path):
     assert planned(tmp_path, ("training.betas", [0.9, 0.9]))["pals"]["phases"][0]["betas"] == [0.9, 0.9]
+
+
+def test_the_number_of_threads_is_part_of_every_training_and_pretraining(tmp_path):
+    documents = planned(tmp_path, ("run.threads", 3))
+    assert documents["pals"]["run"]["threads"] == documents["pretrain-sbert"]["threads"] == 3
+    assert changed(planned(tmp_path), documents) == set(documents) - {"catalog", "encoder", "needs", "pretrain-mlm"}

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from datetime import date
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pydantic
 from pydantic import ConfigDict, Field
@@ -11,11 +11,9 @@ from pydantic import ConfigDict, Field
 from mtbert.encoder.sources import PRETRAININGS
 from mtbert.errors import faults
 from mtbert.plan.params import Fault, Params, Place
-from mtbert.plan.resolve import COMMON
-from mtbert.plan.techniques import NAMES
+from mtbert.plan.techniques import SECTIONS
 from mtbert.settings import Name, Section
 
-SECTIONS = (*COMMON, "encoder", "pretrain", *NAMES)
 LARGEST = 2**31 - 1  # for whole numbers: sizes, counts and seeds
 OWN_FILES = ("catalog", "encoder", "needs", *(f"pretrain-{name}" for name in PRETRAININGS))  # beside variants
 EACH_ONCE = (  # lists, wherever they stand, in which a second time is an oversight
@@ -38,7 +36,7 @@ class _Model(_Open):
 
 
 class _Training(_Open):
-    tasks: list[str] | None = None
+    tasks: Literal["all"] | list[str] | None = None
     objectives: list[str] | None = None
     trainable: list[str] | None = None
 
