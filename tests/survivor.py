@@ -17,7 +17,7 @@ from mtbert.training.loop import Trainer, mean_of_tasks
 
 FULL = {"name": "interleaved"}
 THREE = [*TASKS_HERE, "cfimdb_as_sst"]  # of two, the order in which gradients are projected does not matter
-PLATEAU = {"name": "reduce_on_plateau", "patience": 0, "threshold": 0.9}  # lowers the rate from the third epoch on
+PLATEAU = {"name": "reduce_on_plateau", "watch": "train", "patience": 0, "threshold": 0.9}  # lowers it from epoch 3 on
 FALLING = {"epochs": 4, "steps_per_epoch": 4, "schedule": PLATEAU}
 SMART = {"name": "smart", "noise": 1e-2, "step_size": 1e-1, "radius": 1e-1}
 # Every technique with a state of its own; each phase is 2 epochs of 8 steps unless it says otherwise.
@@ -30,6 +30,7 @@ TECHNIQUES: dict[str, list[dict]] = {
     "pcgrad": [{"tasks": THREE, "sampler": FULL, "gradients": {"name": "pcgrad"}}],
     "dynamic loss": [{"sampler": FULL, "weighting": {"name": "dynamic"}}],
     "frozen, falling rate": [{"trainable": ["adapters", "heads"], "frozen": ["layer_1"], **FALLING}],
+    "rate by dev": [{**FALLING, "schedule": PLATEAU | {"watch": "dev", "threshold": 0.0}}],
     "masked language model": [{"objectives": [{"name": "masked_language_model"}], "supervised": False}],
     "several phases": [{"epochs": 1}, {"epochs": 1, "objectives": [SMART], "schedule": {"name": "reduce_on_plateau"}}],
 }

@@ -1,5 +1,6 @@
 """Settings to ready parts: the one place that knows every kind of technique."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,12 +25,12 @@ from mtbert.objectives import OBJECTIVES
 from mtbert.objectives.base import generator_like
 from mtbert.samplers import SAMPLERS
 from mtbert.samplers.base import Plan, Sampler
+from mtbert.schedules import SCHEDULES
 from mtbert.settings import PhaseSettings, VariantSettings, checked
 from mtbert.tasks import REUSES, SPLITS, TASKS, Split
 from mtbert.training import processes
 from mtbert.training.phases import Phase
 from mtbert.training.run import Parts, device_and_precision
-from mtbert.training.schedules import SCHEDULES
 from mtbert.weightings import WEIGHTINGS
 
 
@@ -163,8 +164,12 @@ def _objective(choice: dict[str, Any], model: MultitaskModel, number: int, seed:
 def _sampler(phase: PhaseSettings, train: Mapping[str, Examples]) -> Sampler:
     sizes = {task: len(train[task]) for task in phase.tasks}
     count = Share.here().count
-    batches = {task: -(-size // (_batch_size(phase, task) * count)) for task, size in sizes.items()}
-    return SAMPLERS.build(phase.sampler, Plan(sizes, phase.epochs, phase.steps_per_epoch, batches))
+    batches = {
+        task: math.ceil(size * phase.share_of_examples / (_batch_size(phase, task) * count))
+        for task, size in sizes.items()
+    }
+    turns = phase.examples_per_task and math.ceil(phase.examples_per_task / (phase.batch_size * count))
+    return SAMPLERS.build(phase.sampler, Plan(sizes, phase.epochs, phase.steps_per_epoch, batches, turns))
 
 
 def _batch_size(phase: PhaseSettings, task: str) -> int:

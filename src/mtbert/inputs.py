@@ -20,10 +20,10 @@ from mtbert.tasks import REUSES, SPLITS, corpus
 # Below this package: the code that every training goes through. Techniques come in through the plan file.
 SHARED = (
     "assembly.py", "training", "objectives/base.py", "samplers/base.py", "weightings/base.py", "gradients/base.py",
-    "model.py", "features/base.py", "features/tagged.txt", "adapters/base.py", "connectors/base.py", "heads/base.py",
-    "encoder/attention.py", "encoder/bert.py", "encoder/dropout.py", "encoder/pooling.py", "encoder/loading.py",
-    "encoder/hardware.py", "data/batches.py", "data/tokens.py", "metrics.py", "predictions.py", "tasks.py",
-    "settings.py", "seeding.py",
+    "schedules/base.py", "model.py", "features/base.py", "features/tagged.txt", "adapters/base.py",
+    "connectors/base.py", "heads/base.py", "encoder/attention.py", "encoder/bert.py", "encoder/dropout.py",
+    "encoder/pooling.py", "encoder/loading.py", "encoder/hardware.py", "data/batches.py", "data/tokens.py",
+    "metrics.py", "predictions.py", "tasks.py", "settings.py", "seeding.py",
 )  # fmt: skip
 PACKAGE = Path(__file__).parent
 MACHINE = "machine.json"

@@ -167,6 +167,9 @@ class PhaseSettings(Section):
         batch_sizes: the same for single tasks.
         epochs: how often the sampler starts over, dev is scored and annealing moves on.
         steps_per_epoch: `all` for as many as it takes to see as many examples as the phase's tasks have together.
+        examples_per_task: examples of each task in an epoch, where steps_per_epoch is `all`. A model of three tasks
+            then has three times the steps of a model of one, and both see as much of each task. `all` for what there is.
+        share_of_examples: the share of the tasks' examples that an epoch sees, where both of these are `all`.
         learning_rate: at the schedule's peak.
         betas, eps, weight_decay: AdamW's.
         clip: largest gradient norm; `none` for no clipping.
@@ -185,11 +188,23 @@ class PhaseSettings(Section):
     batch_sizes: dict[PhaseTask, Annotated[int, Field(ge=1)]] = {}
     epochs: int = Field(ge=1)
     steps_per_epoch: Annotated[int | None, ALL] = Field(default=None, ge=1)
+    examples_per_task: Annotated[int | None, ALL] = Field(default=None, ge=1)
+    share_of_examples: float = Field(default=1.0, gt=0, le=1)
     learning_rate: float = Field(gt=0)
     betas: list[float] = Field(default=[0.9, 0.999], min_length=2, max_length=2)
     eps: float = Field(default=1e-8, gt=0)
     weight_decay: float = Field(default=0.0, ge=0)
     clip: Annotated[float | None, NONE] = Field(default=None, gt=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_length(cls, values: Any) -> Any:
+        """Of what states an epoch's length only that which decides it is kept: steps, else examples, else a share."""
+        if not isinstance(values, dict):
+            return values
+        lengths = ("steps_per_epoch", "examples_per_task", "share_of_examples")
+        decides = next((name for name in lengths if values.get(name) not in (None, "all")), None)
+        return {name: value for name, value in values.items() if name not in lengths or name == decides}
 
     @model_validator(mode="after")
     def _something_to_learn(self) -> "PhaseSettings":

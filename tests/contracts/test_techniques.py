@@ -35,9 +35,9 @@ from mtbert.objectives.base import Objective
 from mtbert.registry import Registry
 from mtbert.samplers import SAMPLERS
 from mtbert.samplers.base import Plan, Sampler
+from mtbert.schedules import SCHEDULES
 from mtbert.settings import NoOptions
 from mtbert.tasks import TASKS
-from mtbert.training.schedules import SCHEDULES
 from mtbert.weightings import WEIGHTINGS
 
 PACKAGES: dict[str, Registry[..., Any]] = {
@@ -49,16 +49,13 @@ PACKAGES: dict[str, Registry[..., Any]] = {
     "objectives": OBJECTIVES,
     "weightings": WEIGHTINGS,
     "gradients": GRADIENTS,
-}  # schedules share one file, and a docstring with it
+    "schedules": SCHEDULES,
+}
 SOURCE = Path(mtbert.__file__).parent
 
 every_technique = pytest.mark.parametrize(
     ("registry", "name"),
-    [
-        pytest.param(registry, name, id=f"{registry.kind}-{name}")
-        for registry in (*PACKAGES.values(), SCHEDULES)
-        for name in registry
-    ],
+    [pytest.param(registry, name, id=f"{registry.kind}-{name}") for registry in PACKAGES.values() for name in registry],
 )
 every_file = pytest.mark.parametrize(
     ("package", "name"), [(package, name) for package, registry in PACKAGES.items() for name in registry]
@@ -104,11 +101,6 @@ def test_every_file_of_a_package_is_registered(package: str):
     assert techniques == set(PACKAGES[package])
 
 
-@pytest.mark.parametrize("name", list(SCHEDULES))
-def test_schedules_share_one_file(name: str):
-    assert SCHEDULES[name].source == SOURCE / "training" / "schedules.py"
-
-
 @every_file
 def test_a_file_says_what_it_does_by_which_formula_and_whence(package: str, name: str):
     text = inspect.getdoc(inspect.getmodule(PACKAGES[package][name].build))
@@ -120,7 +112,8 @@ def test_a_file_says_what_it_does_by_which_formula_and_whence(package: str, name
 
 
 @pytest.mark.parametrize(
-    "module", ["mtbert.samplers", "mtbert.reporting", "mtbert.reporting.report", "mtbert.ensembling"]
+    "module",
+    ["mtbert.samplers", "mtbert.schedules", "mtbert.reporting", "mtbert.reporting.report", "mtbert.ensembling"],
 )
 def test_what_needs_no_torch_does_not_import_it(module: str):
     script = f"import sys, {module}; sys.exit('torch' in sys.modules)"
@@ -180,6 +173,11 @@ def test_a_head_gives_outputs_with_a_loss_or_refuses_the_task(name: str):
         vectors = [torch.randn(3, 8, requires_grad=True) for _ in range(embeddings)]
         outputs = head(*vectors)
         assert outputs.shape == (3, head.outputs)
+        assert outputs.dtype == torch.float32
+        if not head.learns:
+            with pytest.raises(SettingsError, match=r"model\.heads\.\w+ is \w+, which learns nothing"):
+                head.loss(outputs, torch.ones(3))
+            continue
         head.loss(outputs, torch.ones(3)).backward()
         assert all(vector.grad is not None and torch.isfinite(vector.grad).all() for vector in vectors)
 
@@ -264,7 +262,7 @@ def test_a_term_is_a_finite_scalar_that_trains_the_model(name: str, task: str):
     gradients = [p.grad for p in model.parameters() if p.grad is not None]
     assert gradients
     assert all(torch.isfinite(gradient).all() for gradient in [term, *gradients])
-    objective.after_step()
+    objective.after_step(0.5)
 
 
 @pytest.mark.parametrize("name", list(OBJECTIVES))
@@ -273,7 +271,7 @@ def test_an_objective_leaves_the_weights_and_other_generators_alone(name: str):
     before = {key: value.clone() for key, value in model.state_dict().items()}
     outputs, state = model(batch("sst")), torch.get_rng_state()
     objective.term(batch("sst"), outputs)
-    objective.after_step()
+    objective.after_step(0.5)
     assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
     assert torch.equal(torch.get_rng_state(), state)
 

@@ -11,7 +11,7 @@ from mtbert.encoder.bert import Encoder
 from mtbert.errors import SettingsError
 from mtbert.features import FEATURES
 from mtbert.heads import HEADS
-from mtbert.model import MultitaskModel
+from mtbert.model import MultitaskModel, check_apart
 from mtbert.tasks import TASKS
 
 PALS = {"name": "pals", "dim": 8, "heads": 2, "dropout": 0.0}
@@ -88,6 +88,23 @@ def test_bi_encoded_pairs_are_two_embeddings_of_one_encoder():
     first, second = model.embeddings(batch)
     cosine = torch.nn.functional.cosine_similarity(first, second)
     assert model(batch).squeeze(-1).tolist() == pytest.approx((5 * cosine**2).tolist(), abs=1e-6)
+
+
+def test_ranking_sentences_that_have_seen_their_partners_is_refused():
+    mnr = HEADS.build({"name": "mnr"}, TASKS["sts"], 24, 2)
+    layer = CONNECTORS.build({"name": "transformer_layer"}, 24, ["sts"])
+    with pytest.raises(SettingsError, match=r"model\.heads\.sts ranks sentences .* add sts to the connector's `apart`"):
+        check_apart("sts", mnr, layer)
+    check_apart("sts", mnr, CONNECTORS.build({"name": "transformer_layer", "apart": ["sts"]}, 24, ["sts"]))
+
+
+@pytest.mark.parametrize("task", ["sst", "qqp", "sts"])
+def test_outputs_are_fp32_numbers_where_the_encoder_computes_in_bf16(task):
+    model, batch = small_model().eval(), small_batch(task)
+    with torch.autocast("cpu", torch.bfloat16):
+        outputs = model(batch)
+    assert outputs.dtype == torch.float32
+    assert not torch.equal(outputs, outputs.bfloat16().float())
 
 
 def test_noise_is_added_to_the_words():

@@ -150,7 +150,8 @@ def test_sources_are_digests_of_the_techniques_used(tmp_path):
         "objectives/smart.py",
         "samplers/annealed.py",
         "samplers/base.py",
-        "training/schedules.py",
+        "schedules/base.py",
+        "schedules/slanted_triangular.py",
         "weightings/base.py",
         "weightings/equal.py",
     ]

@@ -9,7 +9,9 @@ import yaml
 from mtbert import inputs
 
 ROOT = Path(__file__).parents[2]
-TECHNIQUES = ("adapters", "connectors", "features", "gradients", "heads", "objectives", "samplers", "weightings")
+TECHNIQUES = (
+    "adapters", "connectors", "features", "gradients", "heads", "objectives", "samplers", "schedules", "weightings",
+)  # fmt: skip
 # They refuse, write, log or look things up; no number goes through them.
 NO_RESULT_DEPENDS_ON = {
     "credentials.py", "data/readers.py", "encoder/sources.py", "errors.py", "files.py", "inputs.py", "outputs.py",

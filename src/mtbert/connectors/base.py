@@ -35,6 +35,10 @@ class Connector(nn.Module):
         """Embeddings [batch, width] of a task's examples, one or two each, to as many."""
         return self.joined(embeddings) if task in self.served else embeddings
 
+    def mixes(self, task: str) -> bool:
+        """Whether the two sentences of an example of a task see one another in it."""
+        return False
+
     def joined(self, embeddings: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """What it makes of the embeddings of a task that it serves."""
         raise NotImplementedError

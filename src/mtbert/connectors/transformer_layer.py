@@ -3,7 +3,8 @@
 What it does: the two embeddings of a pair, as a sequence of two, attend to each other before their head sees them; a
 single sentence is a sequence of one. Shared by all tasks this is ShareBERT; for sts alone, the step before it.
 
-Formula: (h1', h2') = Layer((h1, h2)), one BERT layer: attention and feed-forward, each with LN(x + f(x)).
+Formula: (h1', h2') = Layer((h1, h2)), one BERT layer: attention and feed-forward, each with LN(x + f(x)). For a task in
+`apart`, h1' = Layer((h1)) and h2' = Layer((h2)): each sentence goes through it alone, as a single one does.
 
 Source: SlapBERT, sections 4.3 (sts alone) and 4.4 (all tasks); the layer is torch's, with BERT's proportions.
 
@@ -23,9 +24,10 @@ from mtbert.settings import Section, TaskName
 
 
 class Settings(Section):
-    """Section `transformer_layer`: whose embeddings go through it, attention heads, dropout."""
+    """Section `transformer_layer`: whose embeddings go through it, and whose sentence by sentence; heads, dropout."""
 
     tasks: Literal["all"] | Annotated[list[TaskName], Field(min_length=1)] = "all"
+    apart: list[TaskName] = []
     heads: int = Field(default=12, ge=1)
     dropout: float = Field(default=0.1, ge=0, lt=1)
 
@@ -40,6 +42,17 @@ class TransformerLayer(Connector):
         self.layer = nn.TransformerEncoderLayer(
             width, settings.heads, 4 * width, settings.dropout, activation="gelu", batch_first=True
         )
+
+    def forward(self, task: str, embeddings: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """Together, or one by one."""
+        if task in self.served and task in self.settings.apart:
+            (together,) = self.joined((torch.cat(embeddings),))
+            return together.chunk(len(embeddings))
+        return super().forward(task, embeddings)
+
+    def mixes(self, task: str) -> bool:
+        """All that it serves, but those apart."""
+        return task in self.served and task not in self.settings.apart
 
     def joined(self, embeddings: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """The sentences of an example see one another."""

@@ -8,5 +8,5 @@ from mtbert.registry import Registry, Technique
 from mtbert.settings import NoOptions
 
 GRADIENTS: Registry[[torch.Generator], GradientRule] = Registry(
-    "gradient rule", {"total": Technique(NoOptions, total.Total), "pcgrad": Technique(NoOptions, pcgrad.PcGrad)}
+    "gradient rule", {"total": Technique(NoOptions, total.Total), "pcgrad": Technique(pcgrad.Settings, pcgrad.PcGrad)}
 )

@@ -17,6 +17,7 @@ class GradientRule:
     several_tasks = False
 
     def __init__(self, settings: Any, generator: torch.Generator) -> None:
+        self.settings = settings
         self.generator = generator
 
     def state_dict(self) -> dict[str, Any]:

@@ -1,12 +1,14 @@
 """Gradient surgery: what one task's gradient undoes of another's is taken out of it (PCGrad).
 
 What it does: where the gradients of two tasks conflict (their product is negative), each is projected onto the plane on
-which the other is not harmed; the projected gradients are summed.
+which the other is not harmed; the projected gradients are summed, or averaged.
 
 Formula: for each task i and each other j in random order: if g_i' . g_j < 0, g_i' = g_i' - (g_i' . g_j / |g_j|^2) g_j;
-g = sum_i g_i'. g_j is always the gradient as it was, g_i' starts as g_i.
+g = sum_i g_i' (`reduction: sum`), or that over the number of tasks that reach the parameter (`mean`). g_j is always the
+gradient as it was, g_i' starts as g_i.
 
-Source: Yu et al. (2020), algorithm 1; SlapBERT, section 4.5, equation 2.
+Source: Yu et al. (2020), algorithm 1, which sums; SlapBERT, section 4.5, equation 2, with Tseng's code
+(Pytorch-PCGrad), which averages over the tasks what all of them reach.
 
 Symbols: g_i the gradient of task i over the shared parameters: those that more than one task of the step reaches.
 A task's own parameters (heads, adapters) keep its gradient: no other task can be harmed through them.
@@ -15,13 +17,21 @@ Prefer `total` with a sampler whose steps hold one task: there is nothing to pro
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from mtbert.gradients.base import GradientRule
+from mtbert.settings import Section
 
 Gradients = list[Tensor | None]  # one a parameter; None where a task does not reach it
+
+
+class Settings(Section):
+    """Section `pcgrad`: what becomes of the projected gradients of shared parameters."""
+
+    reduction: Literal["sum", "mean"] = "sum"
 
 
 class PcGrad(GradientRule):
@@ -32,13 +42,14 @@ class PcGrad(GradientRule):
     def __call__(
         self, losses: Mapping[str, Tensor], parameters: Sequence[nn.Parameter], backward: Callable[[Tensor], None]
     ) -> None:
-        """Gradients of each task, projected over the shared parameters, summed."""
+        """Gradients of each task, projected over the shared parameters, summed or averaged."""
         of = [gradients(loss, parameters, backward) for loss in losses.values()]
         reached = [sum(g is not None for g in column) for column in zip(*of, strict=True)]
         shared = [number for number, count in enumerate(reached) if count > 1]
         left = coefficients(products(of, shared), self.generator).sum(dim=0).tolist()
         for number, parameter in enumerate(parameters):
-            weights = left if reached[number] > 1 else [1.0] * len(of)
+            by = reached[number] if self.settings.reduction == "mean" else 1
+            weights = [weight / by for weight in left] if reached[number] > 1 else [1.0] * len(of)
             parameter.grad = weighted([gradient[number] for gradient in of], weights)
 
 

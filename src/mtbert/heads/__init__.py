@@ -1,6 +1,6 @@
 """Pooled embeddings to predictions and loss: every head is one line here and one file beside this one."""
 
-from mtbert.heads import cosine, linear, mlp, mnr, sigmoid_cosine, squared_cosine
+from mtbert.heads import chance, cosine, linear, mlp, mnr, sigmoid_cosine, squared_cosine
 from mtbert.heads.base import Head
 from mtbert.registry import Registry, Technique
 from mtbert.settings import NoOptions
@@ -15,5 +15,6 @@ HEADS: Registry[[Task, int, int], Head] = Registry(
         "sigmoid_cosine": Technique(NoOptions, sigmoid_cosine.SigmoidCosineHead),
         "cosine": Technique(NoOptions, cosine.CosineHead),
         "mnr": Technique(mnr.Settings, mnr.MnrHead),
+        "chance": Technique(NoOptions, chance.ChanceHead),
     },
 )

@@ -25,9 +25,13 @@ class Head(nn.Module):
 
     Attributes:
         by_example: whether the loss is a mean over the batch's examples, each looked at by itself.
+        learns: whether it can be trained.
+        needs_apart: whether its loss makes sense only where neither sentence of a pair has seen the other.
     """
 
     by_example = True
+    learns = True
+    needs_apart = False
 
     def __init__(self, task: Task, width: int, embeddings: int) -> None:
         super().__init__()
@@ -60,7 +64,11 @@ class Head(nn.Module):
             return F.cross_entropy(outputs, labels.long())
         if self.task.kind == "binary":
             return F.binary_cross_entropy_with_logits(outputs.squeeze(-1), labels)
-        return F.mse_loss(self.scores(outputs), labels)
+        return self.squared_error(self.scores(outputs), labels)
+
+    def squared_error(self, scores: Tensor, others: Tensor) -> Tensor:
+        """Mean squared difference of scores [batch] from others, on the scale of the loss; for score tasks only."""
+        return F.mse_loss(scores, others)
 
     def scores(self, outputs: Tensor) -> Tensor:
         """The predicted scores [batch]; for score tasks only."""
@@ -89,9 +97,14 @@ class PairScoreHead(Head):
                 f"score, and model.pair_encoding: bi"
             )
 
+    @property
+    def extent(self) -> float:
+        """Of the labels' range."""
+        return self.task.highest - self.task.lowest
+
     def scaled(self, share: Tensor) -> Tensor:
         """From 0 to 1 onto the labels' range: [batch] -> [batch, 1]."""
-        return (self.task.lowest + share * (self.task.highest - self.task.lowest)).unsqueeze(-1)
+        return (self.task.lowest + share * self.extent).unsqueeze(-1)
 
 
 def cosine(first: Tensor, second: Tensor) -> Tensor:

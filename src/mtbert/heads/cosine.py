@@ -21,7 +21,6 @@ class CosineHead(PairScoreHead):
         """Scores [batch, 1]; below the range for embeddings that point apart."""
         return self.scaled(cosine(*embeddings))
 
-    def loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
-        """Squared error on the cosine's own scale."""
-        extent = self.task.highest - self.task.lowest
-        return F.mse_loss(self.scores(outputs), labels) / extent**2
+    def squared_error(self, scores: Tensor, others: Tensor) -> Tensor:
+        """On the cosine's own scale."""
+        return F.mse_loss(scores, others) / self.extent**2

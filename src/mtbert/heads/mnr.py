@@ -3,15 +3,19 @@
 Formula: loss = mean over positive i of -log( exp(s cos(u_i, v_i)) / sum_j exp(s cos(u_i, v_j)) ).
 
 Source: Henderson et al. (2017), section 4; SlapBERT, section 4.11 and appendix, equation 7, whose mean is over all
-pairs of a batch, alike or not (`positive: 0.0`). Here a pair is positive from `positive` of the labels' range on (4 of
-0 to 5, which the report's pictures call similar), and the others give negatives alone: to rank a pair first that its
-label calls unrelated cannot be meant. How a score comes of it is not told: it is the cosine on the labels' range.
+pairs of a batch, alike or not: so `positive` is 0. From a larger one on, such as 0.8 (4 of 0 to 5), a pair is positive
+by its label, and the others give negatives alone. How a score comes of it is not told: it is the cosine on the labels'
+range.
+
+What it needs: u_i compared with every v_j, also of other pairs, so that neither may have seen its partner: else it is
+told from the others by what it took from it, and ranking teaches nothing.
 
 Symbols: s `scale`, 20 as in sentence-transformers; u_i, v_i the embeddings of pair i; j all pairs of the batch.
 
 Shapes: outputs [batch, 1 + 2 width]: the score, then both embeddings at length 1.
 
-Mind that labels below `positive` are not learnt from, so that a batch without a positive teaches nothing.
+Mind that all pairs as positives are pulled together whatever their label; the report's r of 0.029 tells as much. Of
+labels below a larger `positive` nothing is learnt, so that a batch without a positive teaches nothing.
 
 Raises: SettingsError for a task without a score, or where the sentences of a pair are not encoded apart.
 """
@@ -29,13 +33,14 @@ class Settings(Section):
     """Section `mnr`; see the module's symbols."""
 
     scale: float = Field(default=20.0, gt=0)
-    positive: float = Field(default=0.8, ge=0, le=1)
+    positive: float = Field(default=0.0, ge=0, le=1)
 
 
 class MnrHead(PairScoreHead):
     """Ranks the second sentences of a batch."""
 
     by_example = False
+    needs_apart = True
 
     @property
     def outputs(self) -> int:
@@ -52,11 +57,15 @@ class MnrHead(PairScoreHead):
         """The score alone, [batch]."""
         return outputs[:, 0]
 
+    def squared_error(self, scores: Tensor, others: Tensor) -> Tensor:
+        """On a scale of 0 to 1, as the loss knows nothing of the labels' range."""
+        return F.mse_loss(scores, others) / self.extent**2
+
     def loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
         """Cross entropy of the ranking, over the positive pairs; 0 where there are none."""
         first, second = outputs[:, 1:].chunk(2, dim=-1)
         ranking = self.settings.scale * first @ second.T  # [batch, batch]
-        positive = labels >= self.task.lowest + self.settings.positive * (self.task.highest - self.task.lowest)
+        positive = labels >= self.task.lowest + self.settings.positive * self.extent
         if not positive.any():
             return ranking.sum() * 0
         return F.cross_entropy(ranking[positive], positive.nonzero().squeeze(-1))

@@ -28,8 +28,8 @@ class Objective:
         """The weighted term, a scalar; `outputs` are the model's for this batch, with their graph."""
         raise NotImplementedError
 
-    def after_step(self) -> None:
-        """Called once the optimiser has moved."""
+    def after_step(self, done: float) -> None:
+        """Called once the optimiser has moved; `done` is the share of the phase's updates made so far, above 0 to 1."""
 
     def parameters(self) -> list[nn.Parameter]:
         """What it trains of its own, beside the model."""

@@ -4,24 +4,31 @@ What it does: the outputs should change little when the word embeddings are move
 adversarial term), and when the weights move on from a moving average of themselves (the Bregman term).
 
 Formula: term = weight * l_s(f(x; theta), f(x~; theta)) + bregman * l_s(f(x; theta), f(x; theta~)), where
-    x~ = x + v, v ~ N(0, sigma^2);  repeat steps times: g = grad of l_s by x~;  x~ = Pi(x~ + eta g / |g|_p)
-with Pi the projection to |x~ - x|_p <= epsilon, and theta~ = (1 - beta) theta + beta theta~ after each update.
-l_s is the symmetrised KL divergence for classes, the squared error for scores.
+    x~ = x + v, v ~ N(0, sigma^2), and `steps` times, with g the gradient by v of l_s summed over the examples,
+    `normalised`: v = r (v + eta g) / (|v + eta g|_p + epsilon)
+    `projected`: v = Pi(v + eta g / |g|_p), Pi the projection to |v|_p <= epsilon
+and theta~ = (1 - beta) theta + beta theta~ after each update, with beta `momentum` for the first `early` of the
+phase's updates, then `momentum_later`. l_s is the symmetrised KL divergence for classes, for scores the squared error
+on the scale of the head's own loss.
 
-Source: Jiang et al. (2020), "SMART", section 3 and Algorithm 1, as "Pals for PALs", appendix A.1, uses it.
+Source: Jiang et al. (2020), "SMART", section 3 and Algorithm 1 for `projected`, section 4.1 for lambda_s, mu and beta;
+"Pals for PALs", appendix A.1; SlapBERT, section 4.6, whose equation 3 has the adversarial term alone (`bregman: 0`).
+Both reports build on code: SlapBERT on that of MT-DNN (perturbation.py), "Pals for PALs" on smart-pytorch (SMARTLoss)
+and MT-DNN's. Both codes have the `normalised` form: their epsilon keeps a division finite and bounds nothing, their eta
+weighs the gradient against the random start, and every token's v ends with the length r = 1.
 
-Symbols: sigma `noise`, eta `step_size`, epsilon `radius`, T_x~ `steps`, p `norm`, lambda_s `weight`, mu `bregman`,
-beta `momentum`. The report names T_x~ 1, sigma 1e-5, eta 1e-3, epsilon 1e-6; lambda_s, mu and beta are Jiang et al.'s
-(their section 4.1 and code: 1, 1, 0.99).
+Symbols: sigma `noise`, eta `step_size`, epsilon `radius`, r `length`, T_x~ `steps`, p `norm`, lambda_s `weight`, mu
+`bregman`. The reports name T_x~ 1, sigma 1e-5, eta 1e-3, epsilon 1e-6.
 
-Shapes: noise and its gradient [rows, tokens, width]; the norm is taken over each token's vector, as in the authors'
-code.
+Shapes: noise and its gradient [rows, tokens, width]; the norm is taken over each token's vector, as in both codes.
 
 Mind that with dropout on, as in the authors' code, the two passes have masks of their own, so that both terms also ask
-for agreement between dropout masks; at the report's radius of 1e-6 that is nearly all they ask for. In bf16 the words
-themselves stay fp32, but what follows rounds such small differences away.
+for agreement between dropout masks; `projected` at the reports' radius of 1e-6 asks for nearly nothing else. The codes
+go uphill on the KL divergence in one direction and MT-DNN's adds noise behind the embeddings' LayerNorm; here both are
+as in the formula, on the words. In bf16 the words themselves stay fp32, but what follows rounds differences as small as
+1e-6 away.
 
-Raises: SettingsError for a radius that is not positive, by its type.
+Raises: SettingsError for a radius or a length that is not positive, by its type.
 """
 
 from collections.abc import Mapping
@@ -41,14 +48,23 @@ TINY = 1e-12  # keeps a gradient of zero from being divided by zero
 
 
 class Settings(Section):
-    """Section `smart`; see the module's symbols."""
+    """Section `smart`; see the module's symbols.
 
+    Attributes:
+        form: how noise becomes the worst noise.
+        momentum, momentum_later, early: beta, beta after the share `early` of the phase's updates.
+    """
+
+    form: Literal["normalised", "projected"] = "normalised"
     weight: float = Field(default=1.0, ge=0)
     bregman: float = Field(default=1.0, ge=0)
     momentum: float = Field(default=0.99, ge=0, lt=1)
+    momentum_later: float = Field(default=0.999, ge=0, lt=1)
+    early: float = Field(default=0.1, ge=0, le=1)
     noise: float = Field(default=1e-5, gt=0)
     step_size: float = Field(default=1e-3, gt=0)
     radius: float = Field(default=1e-6, gt=0)
+    length: float = Field(default=1.0, gt=0)
     steps: int = Field(default=1, ge=1)
     norm: Norm = "infinity"
 
@@ -103,28 +119,38 @@ class Smart(Objective):
         """l_s between two outputs [batch, size] of a task."""
         head = self.model.head(task)
         if TASKS[task].kind == "score":
-            return F.mse_loss(head.scores(first), head.scores(second))
+            return head.squared_error(head.scores(first), head.scores(second))
         return symmetrised_kl(head.log_probabilities(first), head.log_probabilities(second))
 
     def worst_noise(self, batch: Batch, outputs: Tensor) -> Tensor:
-        """x~ - x: random noise moved `steps` times uphill and back into the ball. Weights get no gradient from this."""
+        """x~ - x: random noise moved `steps` times uphill, as `form` has it. Weights get no gradient from this."""
         settings = self.settings
         words = self.model.encoder.words(batch.input_ids)
         noise = settings.noise * torch.randn(words.shape, generator=self.generator, device=words.device)
         for _ in range(settings.steps):
             noise.requires_grad_()
-            change = self.difference(batch.task, self.model(batch, noise=noise), outputs.detach())
+            change = self.difference(batch.task, self.model(batch, noise=noise), outputs.detach()) * len(batch)
             (gradient,) = torch.autograd.grad(change, noise)
-            direction = gradient / vector_norm(gradient, settings.norm).clamp_min(TINY)
-            noise = project(noise.detach() + settings.step_size * direction, settings.radius, settings.norm)
+            noise = self._moved(noise.detach(), gradient)
         return noise
 
+    def _moved(self, noise: Tensor, gradient: Tensor) -> Tensor:
+        """One step uphill."""
+        settings = self.settings
+        if settings.form == "normalised":
+            noise = noise + settings.step_size * gradient
+            return settings.length * noise / (vector_norm(noise, settings.norm) + settings.radius)
+        direction = gradient / vector_norm(gradient, settings.norm).clamp_min(TINY)
+        return project(noise + settings.step_size * direction, settings.radius, settings.norm)
+
     @torch.no_grad()
-    def after_step(self) -> None:
+    def after_step(self, done: float) -> None:
         """theta~ = (1 - beta) theta + beta theta~."""
+        settings = self.settings
+        momentum = settings.momentum if done <= settings.early else settings.momentum_later
         for name, parameter in self.model.named_parameters():
             if name in self.average:
-                self.average[name].lerp_(parameter, 1 - self.settings.momentum)
+                self.average[name].lerp_(parameter, 1 - momentum)
 
     def state_dict(self) -> dict[str, Any]:
         """With theta~."""

@@ -14,9 +14,12 @@ import mtbert
 from mtbert import files
 from mtbert.adapters import ADAPTERS
 from mtbert.connectors import CONNECTORS
+from mtbert.connectors.base import Connector
 from mtbert.errors import SettingsError, faults
 from mtbert.gradients import GRADIENTS
 from mtbert.heads import HEADS
+from mtbert.heads.base import Head
+from mtbert.model import check_apart
 from mtbert.objectives import OBJECTIVES
 from mtbert.plan.departures import blamed
 from mtbert.plan.layers import COLLECTIONS, COMMON, ENTRY, merged, over
@@ -24,6 +27,7 @@ from mtbert.plan.params import Fault, Params, Place
 from mtbert.plan.techniques import PLACES, REGISTRIES, place_of
 from mtbert.registry import Registry
 from mtbert.samplers import SAMPLERS
+from mtbert.schedules import SCHEDULES
 from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS, served
 
@@ -69,9 +73,23 @@ class _Resolver:
             "phases": [self._phase(phase, tasks) for phase in phases],
             "run": self._section("run"),
         }
+        if not self.faults:
+            self._runs(document)
         document["sources"] = self._sources()
         self._unused()
         return VariantSettings(**document).model_dump()
+
+    def _runs(self, document: dict[str, Any]) -> None:
+        """What model, phases and run have to have for one another."""
+        for phase in document["phases"]:
+            for task in sorted(set(map(served, phase["tasks"]))):
+                name = document["model"]["heads"][task]["name"]
+                if not _attribute(HEADS, name, "learns"):
+                    told = f"{name} learns nothing, but {task} is trained; allowed with it: `phases: []` in the catalog"
+                    self._fault(("model", "heads", task), told)
+            if SCHEDULES.build(phase["schedule"]).needs_dev and not document["run"]["evaluations"]:
+                told = f"{phase['schedule']['name']} goes by dev scores, of which run.evaluations 0 makes none"
+                self._fault(("training", "schedule"), told, ("run", "evaluations"))
 
     def _section(self, section: str) -> dict[str, Any]:
         return merged(self.params, section, self.name)
@@ -113,27 +131,37 @@ class _Resolver:
             "pooling": pooling,
         }
         if not self.faults:
-            self._build_heads(resolved)
-            self._build_connector(resolved, tasks)
+            heads, connector = self._build_heads(resolved), self._build_connector(resolved, tasks)
+            self._fit_together(heads, connector)
         return resolved
 
-    def _build_heads(self, model: dict[str, Any]) -> None:
+    def _build_heads(self, model: dict[str, Any]) -> dict[str, Head]:
         """A head says itself what it cannot serve; a narrow one without weights is built to ask it."""
+        heads = {}
         for task, head in model["heads"].items():
             embeddings = 2 if TASKS[task].is_pair and model.get("pair_encoding") == "bi" else 1
             try:
                 with torch.device("meta"):
-                    HEADS.build(head, TASKS[task], 2, embeddings)
+                    heads[task] = HEADS.build(head, TASKS[task], 2, embeddings)
             except SettingsError as error:
                 self._fault(("model", "heads", task), str(error), ("model", "pair_encoding"))
+        return heads
 
-    def _build_connector(self, model: dict[str, Any], tasks: list[str]) -> None:
+    def _build_connector(self, model: dict[str, Any], tasks: list[str]) -> Connector | None:
         """A connector too; without weights, and of a width that all usual numbers of attention heads divide."""
         try:
             with torch.device("meta"):
-                CONNECTORS.build(model["connector"], 5040, tasks)
+                return CONNECTORS.build(model["connector"], 5040, tasks)
         except SettingsError as error:
             self._fault(("model", "connector"), str(error), (model["connector"]["name"],))
+            return None
+
+    def _fit_together(self, heads: dict[str, Head], connector: Connector | None) -> None:
+        for task, head in heads.items() if connector else ():
+            try:
+                check_apart(task, head, connector)
+            except SettingsError as error:
+                self._fault(("model", "heads", task), str(error), ("model", "connector"))
 
     def _phase(self, phase: dict[str, Any], tasks: list[str]) -> dict[str, Any]:
         objectives = phase.get("objectives") or []
@@ -154,9 +182,9 @@ class _Resolver:
     def _fits(self, phase: dict[str, Any]) -> None:
         """A rule for several tasks a step would do nothing, silently, where a step holds one."""
         rule, sampler = str(phase.get("gradients")), str(phase.get("sampler"))
-        if rule not in GRADIENTS or not _several(GRADIENTS, rule):
+        if rule not in GRADIENTS or not _attribute(GRADIENTS, rule, "several_tasks"):
             return
-        fitting = [name for name in SAMPLERS if _several(SAMPLERS, name)]
+        fitting = [name for name in SAMPLERS if _attribute(SAMPLERS, name, "several_tasks")]
         if sampler not in fitting:
             self._fault(
                 ("training", "gradients"),
@@ -222,7 +250,6 @@ class _Resolver:
         return found
 
 
-def _several(registry: Registry[..., Any], name: str) -> bool:
-    """Whether a technique gives, or is for, steps that hold several tasks."""
-    build: Any = registry[name].build
-    return build.several_tasks
+def _attribute(registry: Registry[..., Any], name: str, attribute: str) -> bool:
+    """What a technique's class says of itself, such as whether it is for steps that hold several tasks."""
+    return getattr(registry[name].build, attribute)

@@ -12,7 +12,7 @@ from mtbert.objectives import OBJECTIVES
 from mtbert.plan.layers import COMMON, SHARED
 from mtbert.registry import Registry
 from mtbert.samplers import SAMPLERS
-from mtbert.training.schedules import SCHEDULES
+from mtbert.schedules import SCHEDULES
 from mtbert.weightings import WEIGHTINGS
 
 REGISTRIES: tuple[Registry[..., Any], ...] = (

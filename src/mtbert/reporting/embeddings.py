@@ -19,7 +19,8 @@ from mtbert.metrics import MAIN_TASKS
 from mtbert.reporting import tsne
 from mtbert.reporting.catalog import Catalog, Entry
 
-POINTS = 200  # of one variant and task at most: more hide one another, and the time grows with their square
+SENTENCES = 1101  # of one variant at most, where each is a point: all of SST's dev, as SlapBERT's figure 2 has it
+POINTS = 200  # where two are joined by a line: more hide one another, and the time grows with their square
 FARTHEST = 500  # from the middle, in steps finer than a pixel
 PAIRS = 40  # lines of each kind in a still picture
 KINDS = {  # as the report on SlapBERT tells pairs apart: those alike and those not, by the range of the label
@@ -66,7 +67,7 @@ def cloud(build: Path, entry: Entry, task: str) -> Cloud | None:
     found = load(build, entry, task)
     if found is None or found.shape[1] < 4:  # t-SNE needs a few neighbours
         return None
-    shown = found[:, : POINTS // len(found)]
+    shown = found[:, : POINTS // len(found) if task in KINDS else SENTENCES]
     sentences, rows, width = shown.shape
     points = shown.reshape(-1, width)
     flat, solid = (_scaled(places).reshape(sentences, rows, -1) for places in tsne.project(points, (2, 3)))

@@ -18,7 +18,7 @@ SAMPLERS: Registry[[Plan], Sampler] = Registry(
     {
         "sequential": Technique(NoOptions, sequential.Sequential),
         "round_robin": Technique(NoOptions, round_robin.RoundRobin),
-        "round_robin_shortest": Technique(NoOptions, round_robin_shortest.RoundRobinShortest),
+        "round_robin_shortest": Technique(round_robin_shortest.Settings, round_robin_shortest.RoundRobinShortest),
         "interleaved": Technique(NoOptions, interleaved.Interleaved),
         "proportional": Technique(proportional.Settings, proportional.Proportional),
         "square_root": Technique(square_root.Settings, square_root.SquareRoot),

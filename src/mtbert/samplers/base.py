@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from mtbert.settings import PhaseTask, Section
+from mtbert.tasks import served
 
 Group = tuple[str, ...]  # the tasks of one step, one batch each
 
@@ -20,13 +21,20 @@ class Plan:
         sizes: examples per task, in the order that params.yaml lists the tasks.
         epochs: number of epochs.
         steps: steps in each, as set; None leaves it to the sampler.
-        batches: batches per task in which every example comes once.
+        batches: batches per task in which every example comes once, or the share of them that an epoch is to see.
+        turns: batches of each task in an epoch where its length is stated so; None leaves it to `batches`.
     """
 
     sizes: Mapping[str, int]
     epochs: int
     steps: int | None
     batches: Mapping[str, int] = field(default_factory=dict)
+    turns: int | None = None
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks are trained; a corpus that is reused for one is none of its own."""
+        return len({served(name) for name in self.sizes})
 
 
 class Sampler:
@@ -46,8 +54,9 @@ class Sampler:
 
     @property
     def steps(self) -> int:
-        """Steps in an epoch: as set, or as many as see as many examples as the tasks have together."""
-        return self.plan.steps or sum(self.plan.batches.values())
+        """Steps in an epoch: as set, or so many turns for each task, or as many as see what all tasks have together."""
+        plan = self.plan
+        return plan.steps or (plan.turns or 0) * plan.tasks or sum(plan.batches.values())
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
         """The groups of epoch 1, 2, ...: one per step."""

@@ -4,7 +4,7 @@ Formula: task i has B_i steps of an epoch, in the order that params.yaml lists t
 
 Source: "My PAL BERT", sections 4.1 and 4.2, first of its three orders. Symbols: B_i batches of task i.
 
-Where `training.steps_per_epoch` is set, each task has one of those steps, and the rest is shared in proportion to B_i:
+Where the length of an epoch is set, each task has one of those steps, and the rest is shared in proportion to B_i:
 task i's turn ends at i + round((S - T) (B_1 + ... + B_i) / (B_1 + ... + B_T)) of S steps, with T tasks.
 
 Prefer any other: what is learnt first is partly forgotten by the end of the epoch. It is here to be compared with.
@@ -23,7 +23,7 @@ class Sequential(Sampler):
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
         """Nothing is drawn: the generator stays untouched."""
         seen = list(accumulate(self.plan.batches.values(), initial=0))
-        if self.plan.steps is None:
+        if self.steps == seen[-1]:
             ends = seen
         else:
             rest = max(0, self.steps - len(self.plan.batches))

@@ -1,1 +1,1 @@
-"""Training: the loop, the optimiser and its schedules, evaluation, what a run leaves behind."""
+"""Training: the loop, the optimiser, evaluation, what a run leaves behind."""

@@ -74,10 +74,10 @@ def scores(tables: Mapping[str, pd.DataFrame], examples: Mapping[str, Examples])
 
 
 def mean_score(values: Mapping[str, float], tasks: Collection[str]) -> float:
-    """What "best" goes by: the mean of the tasks' own scores; DataError where one has none."""
+    """What epochs are compared by: the mean of the tasks' own scores; DataError where one has none."""
     if unlabelled := [task for task in tasks if task not in values]:
         raise DataError(
-            f"dev of {', '.join(unlabelled)} has no labels by which to choose an epoch; run.keep in params.yaml is "
-            "best; allowed: last"
+            f"dev of {', '.join(unlabelled)} has no labels by which epochs could be compared; run.keep in params.yaml "
+            "is best, or the schedule watches dev; allowed without labels: last, and a schedule that does not"
         )
     return float(np.mean([values[task] for task in tasks]))

@@ -24,6 +24,7 @@ from mtbert.data.batches import Batch, Examples
 from mtbert.errors import TrainingError
 from mtbert.model import MultitaskModel
 from mtbert.settings import RunSettings
+from mtbert.tasks import served
 from mtbert.training import evaluation, losses, processes
 from mtbert.training.checkpoints import Checkpoints, random_state, set_random_state
 from mtbert.training.history import History
@@ -120,15 +121,17 @@ class Trainer:
             generator = seeding.stream(self.seed, "sampler", phase.number, self.place.epoch)
             groups = phase.sampler.groups(self.place.epoch, generator)
             for group in groups[self.place.step :]:
-                self._step(phase, group, len(groups), progress)
+                self._step(phase, group, progress)
+                if self.place.step < len(groups):  # the last step's comes once the epoch has been looked at
+                    phase.rates.step()
                 self._keep(phase)
             self.epochs += 1
-            self._evaluate(phase)
+            self._end_epoch(phase)
             self.place = Place(phase.number, self.place.epoch + 1)
         self.place = Place(phase.number + 1)
 
-    def _step(self, phase: Phase, group: Sequence[str], steps: int, progress: tqdm) -> None:
-        """One step of the epoch's `steps`: an update, what is told of it, and the learning rate of the next."""
+    def _step(self, phase: Phase, group: Sequence[str], progress: tqdm) -> None:
+        """One step: an update, and what is told of it."""
         started = time.perf_counter()
         self.outcome.steps += 1
         self.place.step += 1
@@ -136,9 +139,6 @@ class Trainer:
         last = phase.rates.last_epoch + 1 == phase.steps
         rate, more = float(phase.rates.get_last_lr()[0]), phase.weighting.values()
         values = self.history.step(phase.number, self.outcome.steps, rate, last, more)
-        if self.place.step == steps:  # before the schedule moves on to the next epoch's first step
-            phase.schedule.observe(mean_of_tasks(self.place.losses))
-        phase.rates.step()
         self.outcome.seconds += time.perf_counter() - started
         progress.update()
         if values:
@@ -160,7 +160,7 @@ class Trainer:
         phase.optimiser.step()
         phase.optimiser.zero_grad()
         for objective in phase.objectives.values():
-            objective.after_step()
+            objective.after_step((phase.rates.last_epoch + 1) / phase.steps)
         for (name, batch), total in zip(batches.items(), values[len(terms) :], strict=True):
             self.place.losses.setdefault(name, []).append(total)
             examples = round(len(batch) * self.accelerator.num_processes / batch.weight)
@@ -223,11 +223,25 @@ class Trainer:
             "run.precision: fp32 may help"
         )
 
-    def _evaluate(self, phase: Phase) -> None:
+    def _end_epoch(self, phase: Phase) -> None:
+        """Score dev where it is time for it, tell the schedule how the epoch went, and set the next one's first rate.
+
+        All of it comes again where a training goes on from the checkpoint of the epoch's last step.
+        """
+        scores = self._evaluate(phase)
+        dev = self._mean(phase, scores) if scores and phase.schedule.needs_dev else None
+        phase.schedule.observe(mean_of_tasks(self.place.losses), dev)
+        phase.rates.step()
+
+    def _mean(self, phase: Phase, scores: Mapping[str, float]) -> float:
+        """What epochs of a phase are compared by: the mean score of the tasks that it trains, not of the others."""
+        return evaluation.mean_score(scores, {served(name): None for name in phase.settings.tasks})
+
+    def _evaluate(self, phase: Phase) -> dict[str, float]:
         """Score dev after every `evaluations` epochs, and remember the weights that are the phase's best so far."""
         settings = self.settings
         if not settings.evaluations or self.epochs % settings.evaluations:
-            return
+            return {}
         device, rows = self.accelerator.device, settings.evaluation_rows
         try:
             with self.stop.at_once(), self.accelerator.autocast():
@@ -239,9 +253,10 @@ class Trainer:
         scores = evaluation.scores(tables, self.dev)
         self.history.add(phase.number, self.outcome.steps, {f"dev/{name}": value for name, value in scores.items()})
         self.history.pause()
-        if settings.keep == "best" and (mean := evaluation.mean_score(scores, self.dev)) > self.outcome.score:
+        if settings.keep == "best" and (mean := self._mean(phase, scores)) > self.outcome.score:
             self.outcome.score, self.outcome.epoch = mean, self.epochs
             self.outcome.state = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
+        return scores
 
     def _keep(self, phase: Phase) -> None:
         """Make a checkpoint where it is time for one, or where the training was asked to stop; then leave."""

@@ -11,8 +11,9 @@ from mtbert.data.batches import Stream
 from mtbert.gradients.base import GradientRule
 from mtbert.objectives.base import Objective
 from mtbert.samplers.base import Sampler
+from mtbert.schedules.base import Schedule
 from mtbert.settings import PhaseSettings
-from mtbert.training.schedules import Schedule
+from mtbert.training import optimisers
 from mtbert.weightings.base import Weighting
 
 
@@ -21,7 +22,7 @@ class Phase:
     """What one phase of a run trains, on what, and how; `number` counts from 1, `parameters` are all that it trains.
 
     Attributes:
-        optimiser: AdamW over the parameters.
+        optimiser: AdamW over the parameters, the weighting's at their own learning rate.
         rates: the schedule on it.
     """
 
@@ -37,15 +38,7 @@ class Phase:
 
     def __post_init__(self) -> None:
         """Make the optimiser, and the schedule on it."""
-        first, second = self.settings.betas
-        self.optimiser = torch.optim.AdamW(
-            self.parameters,
-            lr=self.settings.learning_rate,
-            betas=(first, second),
-            eps=self.settings.eps,
-            weight_decay=self.settings.weight_decay,
-            fused=True,
-        )
+        self.optimiser = optimisers.adamw(self.settings, self.parameters, self.weighting)
         self.rates = torch.optim.lr_scheduler.LambdaLR(self.optimiser, lambda n: self.schedule.factor(n, self.steps))
 
     @property

@@ -9,5 +9,5 @@ from mtbert.weightings.base import Weighting
 
 WEIGHTINGS: Registry[[Sequence[str]], Weighting] = Registry(
     "weighting",
-    {"equal": Technique(NoOptions, equal.Equal), "dynamic": Technique(NoOptions, dynamic.Dynamic)},
+    {"equal": Technique(NoOptions, equal.Equal), "dynamic": Technique(dynamic.Settings, dynamic.Dynamic)},
 )

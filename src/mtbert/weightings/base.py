@@ -1,10 +1,9 @@
 """What a weighting is."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from torch import Tensor, nn
-
-from mtbert.settings import NoOptions
 
 
 class Weighting(nn.Module):
@@ -13,12 +12,17 @@ class Weighting(nn.Module):
     Subclasses take (settings, tasks): the tasks of the phase.
     """
 
-    def __init__(self, settings: NoOptions, tasks: Sequence[str]) -> None:
+    def __init__(self, settings: Any, tasks: Sequence[str]) -> None:
         super().__init__()
+        self.settings = settings
 
     def forward(self, task: str, loss: Tensor) -> Tensor:
         """The loss that is trained on, a scalar; `loss` holds the objectives' terms too."""
         raise NotImplementedError
+
+    def learning_rate(self, of_model: float) -> float:
+        """At which its parameters are trained, given the model's; both follow the phase's schedule."""
+        return of_model
 
     def values(self) -> dict[str, float]:
         """What the history should tell of it, such as a learnt weight of each task."""

@@ -1,33 +1,53 @@
 """Dynamically adjusted loss: how much a task counts is learnt.
 
+What it does: each task's loss is scaled by a learnt number, which costs something itself. The numbers have a learning
+rate of their own, since they have to move by about 1: at the encoder's, 1e-5, a whole training moves them by
+hundredths.
+
 Formula: l_t' = exp(-s_t) l_t + s_t.
 
 Source: SlapBERT, section 4.2, equation 1, after Kendall et al. (2018), section 3, where s_t is the logarithm of a
-task's noise. Symbols: l_t the loss of task t, with the terms of its objectives; s_t learnt, 0 at first.
+task's noise. The report names no learning rate for s_t; 0.01 is ours: with Adam, whose steps are about as long as the
+rate, 100 updates of a task can move s_t by 1.
+
+Symbols: l_t the loss of task t, with the terms of its objectives; s_t learnt, 0 at first, without weight decay.
 
 Mind that a task is turned down the more, the larger its loss: at its best s_t is log l_t, where every task counts alike
 in relation to its loss.
+
+Prefer `equal` where the losses of the tasks are on one scale, or where a training is compared with one without it.
 """
 
 from collections.abc import Sequence
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
-from mtbert.settings import NoOptions
+from mtbert.settings import Section
 from mtbert.weightings.base import Weighting
+
+
+class Settings(Section):
+    """Section `dynamic`: the learning rate of the weights, at the schedule's peak."""
+
+    learning_rate: float = Field(default=0.01, gt=0)
 
 
 class Dynamic(Weighting):
     """One learnt number a task."""
 
-    def __init__(self, settings: NoOptions, tasks: Sequence[str]) -> None:
+    def __init__(self, settings: Settings, tasks: Sequence[str]) -> None:
         super().__init__(settings, tasks)
         self.s = nn.ParameterDict({task: nn.Parameter(torch.zeros(())) for task in tasks})
 
     def forward(self, task: str, loss: Tensor) -> Tensor:
         """exp(-s) loss + s."""
         return torch.exp(-self.s[task]) * loss + self.s[task]
+
+    def learning_rate(self, of_model: float) -> float:
+        """Its own."""
+        return self.settings.learning_rate
 
     def values(self) -> dict[str, float]:
         """s of each task."""

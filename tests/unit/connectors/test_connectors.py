@@ -70,6 +70,21 @@ def test_it_may_serve_sts_alone():
     assert layer("sts", (H1, H2))[0] is not H1
 
 
+def test_sentences_may_go_through_it_one_by_one():
+    layer = connector("transformer_layer", dropout=0.0, apart=["sts"])
+    first, second = layer("sts", (H1, H2))
+    (alone,) = layer("sst", (H1,))
+    assert torch.allclose(first, alone, atol=1e-6)
+    assert torch.equal(second, layer("sts", (H1 + 1, H2))[1])  # whatever the other one is
+    assert not torch.equal(layer("qqp", (H1, H2))[1], layer("qqp", (H1 + 1, H2))[1])
+
+
+def test_it_says_whose_sentences_see_one_another():
+    layer = connector("transformer_layer", tasks=["qqp", "sts"], apart=["sts"])
+    assert [layer.mixes(task) for task in TASKS] == [False, True, False]
+    assert not connector("relational").mixes("sts")
+
+
 def test_heads_that_do_not_divide_the_width_are_refused():
     with pytest.raises(SettingsError, match=r"transformer_layer\.heads is 5, which does not divide the width 24"):
         connector("transformer_layer", heads=5)

@@ -60,6 +60,14 @@ def test_only_what_tasks_share_is_projected():
     assert gradients == [[0.5, 1.5], [7.0, 7.0], [-9.0, 9.0]]
 
 
+def test_the_mean_divides_what_several_tasks_reach_by_their_number():
+    two, three, own = (nn.Parameter(torch.tensor([1.0])) for _ in range(3))
+    losses = {"a": two.sum() + three.sum() + own.sum(), "b": 2 * two.sum() + 2 * three.sum(), "c": 6 * three.sum()}
+    rule = GRADIENTS.build({"name": "pcgrad", "reduction": "mean"}, generator())
+    rule(losses, [two, three, own], lambda loss: loss.backward())
+    assert [p.grad.tolist() for p in (two, three, own) if p.grad is not None] == [[1.5], [3.0], [1.0]]
+
+
 def test_one_task_alone_is_the_usual_gradient():
     weight = nn.Parameter(torch.tensor([2.0, -3.0]))
     GRADIENTS.build({"name": "pcgrad"}, generator())({"sst": weight.square().sum()}, [weight], lambda x: x.backward())

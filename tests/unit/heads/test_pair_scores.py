@@ -68,14 +68,21 @@ def reference(u: Tensor, v: Tensor, positive: list[int], scale: float) -> float:
 
 def test_positives_are_ranked_against_every_second_sentence_of_the_batch():
     u, v = torch.randn(2, 4, 2, generator=torch.Generator().manual_seed(0))
-    built = head("mnr", scale=3.0)
+    built = head("mnr", scale=3.0, positive=0.8)
     loss = built.loss(built(u, v), torch.tensor([4.0, 3.9, 5.0, 0.0]))
     assert loss.item() == pytest.approx(reference(u, v, [0, 2], 3.0), rel=1e-5)
 
 
+def test_every_pair_is_a_positive_as_in_the_report():
+    u, v = torch.randn(2, 4, 2, generator=torch.Generator().manual_seed(0))
+    built = head("mnr", scale=3.0)
+    loss = built.loss(built(u, v), torch.tensor([4.0, 3.9, 5.0, 0.0]))
+    assert loss.item() == pytest.approx(reference(u, v, [0, 1, 2, 3], 3.0), rel=1e-5)
+
+
 def test_a_batch_without_a_positive_teaches_nothing():
     u = U.clone().requires_grad_()
-    built = head("mnr")
+    built = head("mnr", positive=0.8)
     loss = built.loss(built(u, V), torch.zeros(3))
     loss.backward()
     assert (loss.item(), u.grad.abs().sum().item()) == (0.0, 0.0)

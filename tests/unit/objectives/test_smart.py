@@ -12,6 +12,24 @@ from mtbert.objectives.smart import project, symmetrised_kl, vector_norm
 from mtbert.tasks import TASKS
 
 
+class Line(torch.nn.Module):
+    """f(x) = 2 x of one word of one number."""
+
+    def __init__(self):
+        super().__init__()
+        self.encoder = self
+        self.weight = torch.nn.Parameter(torch.tensor(2.0))
+
+    def words(self, input_ids):
+        return torch.ones(1, 1, 1)
+
+    def head(self, task):
+        return HEADS.build({"name": "linear"}, TASKS[task], 1, 1)
+
+    def forward(self, batch, noise=0.0):
+        return (self.weight * (self.words(None) + noise)).reshape(1, 1)
+
+
 def smart(model, **options):
     return OBJECTIVES.build({"name": "smart", **options}, model, torch.Generator().manual_seed(0))
 
@@ -49,7 +67,7 @@ def test_what_lies_inside_stays(norm):
 @pytest.mark.parametrize("task", ["sst", "qqp", "sts"])
 def test_noise_stays_in_the_ball_and_does_more_than_chance(norm, task):
     model, batch = small_model().eval(), small_batch(task)
-    objective = smart(model, norm=norm, radius=0.1, noise=0.01, step_size=0.1, steps=3)
+    objective = smart(model, form="projected", norm=norm, radius=0.1, noise=0.01, step_size=0.1, steps=3)
     outputs = model(batch)
     worst = objective.worst_noise(batch, outputs)
     assert worst.shape == (4, 6, 24)
@@ -62,23 +80,8 @@ def test_noise_stays_in_the_ball_and_does_more_than_chance(norm, task):
 def test_the_ascent_follows_the_formula_in_one_dimension():
     """With f(x) = w x and squared error, x~ = v + eta sign(v): the gradient of (w v)^2 points along v."""
 
-    class Line(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.encoder = self
-            self.weight = torch.nn.Parameter(torch.tensor(2.0))
-
-        def words(self, input_ids):
-            return torch.ones(1, 1, 1)
-
-        def head(self, task):
-            return HEADS.build({"name": "linear"}, TASKS[task], 1, 1)
-
-        def forward(self, batch, noise=0.0):
-            return (self.weight * (self.words(None) + noise)).reshape(1, 1)
-
     line, batch = Line(), small_batch("sts")
-    objective = smart(line, noise=0.01, step_size=0.5, radius=10.0, bregman=0.0, weight=3.0)
+    objective = smart(line, form="projected", noise=0.01, step_size=0.5, radius=10.0, bregman=0.0, weight=3.0)
     start = 0.01 * torch.randn(1, generator=torch.Generator().manual_seed(0)).item()
     moved = start + math.copysign(0.5, start)
     assert objective.worst_noise(batch, line(batch)).item() == pytest.approx(moved, abs=1e-6)
@@ -86,15 +89,54 @@ def test_the_ascent_follows_the_formula_in_one_dimension():
     assert objective.term(batch, line(batch)).item() == pytest.approx(3 * (2 * moved) ** 2, rel=1e-5)
 
 
+def test_a_normalised_noise_has_the_length_and_epsilon_bounds_nothing():
+    line, batch = Line(), small_batch("sts", rows=2)
+    objective = smart(line, noise=0.01, step_size=0.5, radius=1e-6, length=0.25)
+    start = 0.01 * torch.randn(1, generator=torch.Generator().manual_seed(0)).item()
+    moved = start + 0.5 * 2 * 8 * start  # eta times the gradient of (2 v)^2, for both examples
+    expected = 0.25 * moved / (abs(moved) + 1e-6)
+    assert objective.worst_noise(batch, line(batch)).item() == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("norm", ["infinity", "l2", "l1"])
+def test_the_reports_form_moves_every_token_by_1(norm):
+    model, batch = small_model().eval(), small_batch("qqp")
+    worst = smart(model, norm=norm).worst_noise(batch, model(batch))
+    assert vector_norm(worst, norm).flatten().tolist() == pytest.approx([1.0] * 24, rel=0.1)
+
+
+def test_a_normalised_noise_does_not_depend_on_the_size_of_the_batch():
+    model, batch = small_model().eval(), small_batch("sst")
+    objective = smart(model, noise=1e-2)
+    whole = objective.worst_noise(batch, model(batch))
+    objective.generator.manual_seed(0)
+    half = next(iter(batch.parts(2)))  # its noise is the first that the generator gives
+    torch.testing.assert_close(objective.worst_noise(half, model(half)), whole[:2], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("head", "scale"), [("linear", 1.0), ("cosine", 25.0), ("mnr", 25.0)])
+def test_scores_differ_on_the_scale_of_the_heads_loss(head, scale):
+    built = HEADS.build({"name": head}, TASKS["sts"], 2, 2)
+    scores, others = torch.tensor([4.0, 2.0]), torch.tensor([3.0, 2.0])
+    assert built.squared_error(scores, others).item() == pytest.approx(0.5 / scale)
+
+
 def test_the_average_moves_by_the_momentum():
     model = small_model()
-    objective = smart(model, momentum=0.75)
+    objective = smart(model, momentum=0.75, momentum_later=0.5)
     weight = model.heads["sts"].linear.weight
     before = weight.detach().clone()
     with torch.no_grad():
         weight += 1.0
-    objective.after_step()
+    objective.after_step(done=0.1)
     torch.testing.assert_close(objective.average["heads.sts.linear.weight"], before + 0.25)
+    objective.after_step(done=0.11)  # later half of the way that is left, 0.75
+    torch.testing.assert_close(objective.average["heads.sts.linear.weight"], before + 0.625)
+
+
+def test_jiang_et_al_remember_longer_after_a_tenth_of_the_updates():
+    settings = smart(small_model()).settings
+    assert (settings.momentum, settings.momentum_later, settings.early) == (0.99, 0.999, 0.1)
 
 
 def test_the_bregman_term_is_the_distance_to_the_average_model():

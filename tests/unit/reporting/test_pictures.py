@@ -71,6 +71,12 @@ def test_pairs_alike_and_pairs_unlike_and_none_between(build: Path):
     assert [len(lines.get_segments()) for lines in (alike, unlike)] == [2, 1]  # pyright: ignore
 
 
+def test_every_sentence_is_a_point_and_so_many_pairs_as_can_be_told_apart(build: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(embeddings, "POINTS", 6)
+    shown = {task: by_variant["mine"].solid.shape for task, by_variant in analysed(build).clouds.items()}
+    assert shown == {"sst": (1, 4, 3), "sts": (2, 3, 3)}
+
+
 def test_sentences_in_one_sequence_make_no_picture_of_pairs(build: Path):
     file = build / "runs/mine/1/embeddings.safetensors"
     save_file({"sts": np.zeros((1, 4, 6), dtype=np.float16)}, file)

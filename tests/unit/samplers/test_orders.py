@@ -48,6 +48,31 @@ def test_round_robin_to_the_shortest_has_no_more_steps_than_set():
     assert order("round_robin_shortest", 9) == ["sst", "qqp", "sts"]
 
 
+def test_round_robin_until_a_set_that_is_named():
+    plan = Plan(SIZES, 2, None, BATCHES)
+    named = SAMPLERS.build({"name": "round_robin_shortest", "until": "sst"}, plan)
+    assert named.groups(1, np.random.default_rng(0)) == [("sst",), ("qqp",), ("sts",)] * 2
+    with pytest.raises(SettingsError, match=r"until is cfimdb, which the phase does not train; allowed: smallest, sst"):
+        SAMPLERS.build({"name": "round_robin_shortest", "until": "cfimdb"}, plan)
+
+
+def turned(name: str, *tasks: str) -> Sampler:
+    plan = Plan(dict.fromkeys(tasks, 800), 2, None, dict.fromkeys(tasks, 100), turns=5)
+    return SAMPLERS.build({"name": name}, plan)
+
+
+@pytest.mark.parametrize("name", list(SAMPLERS))
+def test_a_length_in_turns_of_each_task(name: str):
+    """Five batches of each of three tasks: 15 steps, or 5 that hold all; and 5 where a task is alone."""
+    three, one = turned(name, "sst", "qqp", "sts"), turned(name, "sst")
+    assert three.steps == len(three.groups(1, np.random.default_rng(0))) == (5 if name == "interleaved" else 15)
+    assert one.steps == len(one.groups(1, np.random.default_rng(0))) == 5
+
+
+def test_a_corpus_that_is_reused_for_a_task_adds_no_turns():
+    assert turned("annealed", "sst", "qqp", "cfimdb_as_sst", "snli_as_qqp").steps == 10
+
+
 def test_interleaved_steps_hold_every_task():
     assert order("interleaved", None) == ["sst+qqp+sts", "sst+qqp+sts"]
     assert order("interleaved", 3) == ["sst+qqp+sts"] * 3

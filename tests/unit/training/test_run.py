@@ -153,7 +153,9 @@ def test_an_epoch_is_chosen_by_the_half_that_is_not_scored(tmp_path):
 
 
 def test_dev_without_labels_chooses_no_epoch():
-    with pytest.raises(DataError, match=r"dev of sts has no labels .* run.keep in params.yaml is best; allowed: last"):
+    with pytest.raises(
+        DataError, match=r"dev of sts has no labels .* run.keep in params.yaml is best, .*; allowed .*: last"
+    ):
         run.evaluation.mean_score({"sst": 0.5}, ["sst", "sts"])
 
 
@@ -211,20 +213,44 @@ def test_ctrl_c_leaves_nothing_half_written(tmp_path, monkeypatch):
 
 
 def test_a_rate_that_is_cut_after_an_epoch_holds_from_the_first_step_of_the_next(tmp_path):
-    never_better = {"name": "reduce_on_plateau", "factor": 0.1, "patience": 0, "threshold": 1.0}
-    train(tmp_path, phase={"schedule": never_better}, run={"log_every": 1})
+    never_better = {"name": "reduce_on_plateau", "watch": "train", "factor": 0.1, "patience": 0, "threshold": 1.0}
+    train(tmp_path, phase={"schedule": never_better, "epochs": 3}, run={"log_every": 1})
     history = pd.read_csv(tmp_path / "run/history.csv")
     rates = history.loc[history["name"] == "learning_rate", "value"].tolist()
-    assert rates == pytest.approx([1e-3, 1e-3, 1e-3, 1e-4, 1e-4, 1e-4])
+    assert rates == pytest.approx([1e-3] * 6 + [1e-4] * 3)
 
 
 def test_the_loss_of_an_epoch_is_the_mean_over_tasks_however_often_each_was_drawn():
     assert mean_of_tasks({"sst": [1.0], "qqp": [0.2, 0.4, 0.6]}) == pytest.approx(0.7)
 
 
+def test_a_rate_that_follows_dev_falls_where_dev_does_not_rise(tmp_path, monkeypatch):
+    means = iter([0.5, 0.4, 0.6])
+    monkeypatch.setattr(run.evaluation, "mean_score", lambda *_: next(means))
+    schedule = {"name": "reduce_on_plateau", "watch": "dev", "factor": 0.1, "patience": 0}
+    train(tmp_path, phase={"schedule": schedule, "epochs": 3}, run={"log_every": 1, "keep": "last"})
+    history = pd.read_csv(tmp_path / "run/history.csv")
+    rates = history.loc[history["name"] == "learning_rate", "value"].tolist()
+    assert rates == pytest.approx([1e-3] * 6 + [1e-4] * 3)
+
+
+def test_an_epoch_is_chosen_by_the_phases_own_tasks(tmp_path, monkeypatch):
+    made = parts(settings(phase={"tasks": ["sts"]}), 1)
+    asked = []
+    mean = run.evaluation.mean_score
+    monkeypatch.setattr(run.evaluation, "mean_score", lambda values, of: asked.append(list(of)) or mean(values, of))
+    run.train(made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path))
+    assert asked == [["sts"], ["sts"]]
+
+
 def test_a_schedule_is_told_of_each_epoch(tmp_path, monkeypatch):
-    told = []
-    monkeypatch.setattr("mtbert.training.schedules.Constant.observe", lambda _, loss: told.append(loss))
+    told, scores = [], []
+
+    def observe(_, loss: float, dev: float | None) -> None:
+        told.append(loss)
+        scores.append(dev)
+
+    monkeypatch.setattr("mtbert.schedules.constant.Constant.observe", observe)
     train(tmp_path, run={"log_every": 1})
     history = pd.read_csv(tmp_path / "run/history.csv")
     losses = history.loc[history["name"].str.startswith("loss/")]
@@ -233,6 +259,7 @@ def test_a_schedule_is_told_of_each_epoch(tmp_path, monkeypatch):
         for first in (0, 3)
     ]
     assert told == pytest.approx(expected)
+    assert scores == [None, None]  # it does not go by dev
 
 
 def test_smart_leaves_its_mark_in_the_history(tmp_path):

@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from mtbert.settings import NoOptions
-from mtbert.weightings.dynamic import Dynamic
+from mtbert.weightings.dynamic import Dynamic, Settings
 from mtbert.weightings.equal import Equal
 
 
 def dynamic(**s: float) -> Dynamic:
-    weighting = Dynamic(NoOptions(), ["sst", "sts"])
+    weighting = Dynamic(Settings(), ["sst", "sts"])
     for task, value in s.items():
         weighting.s[task].data.fill_(value)
     return weighting
@@ -40,6 +40,11 @@ def test_learnt_alone_it_ends_at_the_logarithm_of_the_loss():
         weighting("sst", torch.tensor(2.0)).backward()
         optimiser.step()
     assert weighting.s["sst"].item() == pytest.approx(math.log(2.0), abs=1e-5)
+
+
+def test_its_learning_rate_is_its_own_and_that_of_equal_the_models():
+    assert Dynamic(Settings(learning_rate=0.5), ["sst"]).learning_rate(1e-5) == 0.5
+    assert Equal(NoOptions(), ["sst"]).learning_rate(1e-5) == 1e-5
 
 
 def test_equal_has_nothing_to_learn():

@@ -1,14 +1,16 @@
-"""Factors on the learning rate."""
+"""Slanted triangular and constant factors on the learning rate."""
 
 import pydantic
 import pytest
 
+from mtbert.schedules import SCHEDULES
+from mtbert.schedules.constant import Constant
+from mtbert.schedules.slanted_triangular import Settings, SlantedTriangular
 from mtbert.settings import NoOptions
-from mtbert.training.schedules import SCHEDULES, Constant, SlantedTriangular, SlantedTriangularSettings
 
 
 def slanted(warmup: float, steps: int) -> list[float]:
-    schedule = SlantedTriangular(SlantedTriangularSettings(warmup=warmup))
+    schedule = SlantedTriangular(Settings(warmup=warmup))
     return [schedule.factor(step, steps) for step in range(steps + 1)]
 
 
@@ -16,7 +18,7 @@ def test_constant():
     assert [Constant(NoOptions()).factor(step, 3) for step in range(4)] == [1.0, 1.0, 1.0, 1.0]
 
 
-def test_slanted_triangular_rises_then_falls_to_nothing_after_the_last_step():
+def test_it_rises_then_falls_to_nothing_after_the_last_step():
     assert slanted(0.2, 10) == pytest.approx([0, 0.5, 1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8, 0])
 
 
@@ -36,4 +38,4 @@ def test_the_papers_warm_up_is_a_tenth():
 @pytest.mark.parametrize("warmup", [-0.1, 1.0])
 def test_a_warm_up_that_is_no_share_is_refused(warmup: float):
     with pytest.raises(pydantic.ValidationError, match="warmup"):
-        SlantedTriangularSettings(warmup=warmup)
+        Settings(warmup=warmup)

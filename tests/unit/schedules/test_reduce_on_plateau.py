@@ -1,0 +1,74 @@
+"""Reduce on plateau, epoch by epoch, against torch's own."""
+
+import pytest
+import torch
+
+from mtbert.schedules import SCHEDULES
+from mtbert.schedules.base import Schedule
+
+LOSSES = [1.0, 0.9, 0.95, 0.91, 0.92, 0.5, 0.49999, 0.6, 0.7, 0.8]
+SCORES = [0.50, 0.55, 0.55, 0.54, 0.56, 0.56001, 0.56, 0.57, 0.1, 0.2]
+
+
+def plateau(watch: str) -> Schedule:
+    return SCHEDULES.build({"name": "reduce_on_plateau", "factor": 0.5, "watch": watch})
+
+
+def test_the_rate_after_each_epoch_by_the_training_loss():
+    schedule = plateau("train")
+    found = []
+    for loss in LOSSES:
+        schedule.observe(loss, None)
+        found.append(schedule.factor(0, 1))
+    # 0.95 and 0.91 are two without progress, 0.92 and then 0.5 one and progress; 0.49999 is not 0.01 % better
+    assert found == [1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.5, 0.25, 0.25, 0.125]
+
+
+def test_the_rate_after_each_epoch_by_dev_whatever_the_training_loss():
+    schedule = plateau("dev")
+    found = []
+    for epoch, score in enumerate(SCORES):
+        schedule.observe(1.0 / (epoch + 1), score)
+        found.append(schedule.factor(0, 1))
+    # 0.55 again and 0.54 are two without progress; 0.56001 is not 0.01 % better than 0.56
+    assert found == [1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.25, 0.25, 0.25, 0.125]
+
+
+@pytest.mark.parametrize(("watch", "mode", "values"), [("train", "min", LOSSES), ("dev", "max", SCORES)])
+def test_it_is_torchs(watch: str, mode, values: list[float]):
+    optimiser = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    theirs = torch.optim.lr_scheduler.ReduceLROnPlateau(optimiser, mode, factor=0.5, patience=1, threshold=1e-4)
+    ours = plateau(watch)
+    for value in values:
+        theirs.step(value)
+        ours.observe(value, value)
+        assert ours.factor(3, 10) == optimiser.param_groups[0]["lr"]
+
+
+def test_scores_below_0_rise_like_others():
+    schedule = plateau("dev")
+    for score in (-0.2, -0.1, -0.05):
+        schedule.observe(1.0, score)
+    assert (schedule.factor(0, 1), schedule.state_dict()) == (1.0, {"now": 1.0, "best": -0.05, "waited": 0})
+
+
+def test_an_epoch_without_dev_scores_counts_neither_way():
+    schedule = plateau("dev")
+    for score in (0.5, None, None, None, 0.4, None, 0.4):
+        schedule.observe(1.0, score)
+    assert schedule.factor(0, 1) == 0.5
+
+
+def test_it_goes_on_from_its_state():
+    one, two = plateau("dev"), plateau("dev")
+    one.observe(1.0, 0.5)
+    one.observe(1.0, 0.5)
+    two.load_state_dict(one.state_dict())
+    for schedule in (one, two):
+        schedule.observe(1.0, 0.5)
+        assert schedule.factor(0, 1) == 0.5
+
+
+def test_only_dev_needs_dev():
+    assert (plateau("dev").needs_dev, plateau("train").needs_dev) == (True, False)
+    assert SCHEDULES.build({"name": "constant"}).needs_dev is False

@@ -1,0 +1,57 @@
+"""What takes weight decay, and what has a learning rate of its own."""
+
+import pytest
+import torch
+from models import small_batch, small_model
+from runs import settings
+from torch import nn
+
+from mtbert.settings import PhaseSettings
+from mtbert.training import optimisers
+from mtbert.weightings import WEIGHTINGS
+
+EQUAL = WEIGHTINGS.build({"name": "equal"}, ["sst"])
+
+
+def phase(**changes) -> PhaseSettings:
+    return settings(phase={"learning_rate": 1e-3, "weight_decay": 0.01, **changes}).phases[0]
+
+
+def test_biases_and_layer_norms_take_no_weight_decay():
+    model = small_model()
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    decayed, kept = optimisers.groups(phase(), list(model.parameters()), EQUAL)
+    assert (decayed["weight_decay"], kept["weight_decay"]) == (0.01, 0.0)
+    assert {names[id(p)] for p in kept["params"]} == {
+        name for name in names.values() if name.endswith(".bias") or ".LayerNorm." in name
+    }
+    assert len(decayed["params"]) + len(kept["params"]) == len(names)
+
+
+def test_a_step_without_a_gradient_shrinks_matrices_alone():
+    matrix, bias = nn.Parameter(torch.ones(1, 1)), nn.Parameter(torch.ones(1))
+    optimiser = optimisers.adamw(phase(weight_decay=0.5, learning_rate=0.1), [matrix, bias], EQUAL)
+    for parameter in (matrix, bias):
+        parameter.grad = torch.zeros_like(parameter)
+    optimiser.step()
+    assert (matrix.item(), bias.item()) == (pytest.approx(0.95), 1.0)
+
+
+def test_learnt_weights_of_losses_have_a_rate_of_their_own_and_no_decay():
+    weighting = WEIGHTINGS.build({"name": "dynamic", "learning_rate": 0.25}, ["sst"])
+    matrix = nn.Parameter(torch.ones(1, 1))
+    found = optimisers.groups(phase(), [matrix, *weighting.parameters()], weighting)
+    assert [(group["lr"], group["weight_decay"]) for group in found] == [(1e-3, 0.01), (0.25, 0.0)]
+
+
+def test_the_weights_move_by_what_they_have_to_while_the_model_is_trained_slowly():
+    """In 100 updates at the encoder's rate of 1e-5, s moves by 0.2 and not by 0.001."""
+    model, batch = small_model(tasks=["sts"]), small_batch("sts")
+    weighting = WEIGHTINGS.build({"name": "dynamic"}, ["sts"])
+    trained = [*model.parameters(), *weighting.parameters()]
+    optimiser = optimisers.adamw(phase(learning_rate=1e-5), trained, weighting)
+    for _ in range(100):
+        optimiser.zero_grad()
+        weighting("sts", model.loss(batch, model(batch))).backward()
+        optimiser.step()
+    assert abs(weighting.values()["s/sts"]) > 0.2
