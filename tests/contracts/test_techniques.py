@@ -55,11 +55,7 @@ SOURCE = Path(mtbert.__file__).parent
 
 every_technique = pytest.mark.parametrize(
     ("registry", "name"),
-    [
-        pytest.param(registry, name, id=f"{registry.kind}-{name}")
-        for registry in PACKAGES.values()
-        for name in registry
-    ],
+    [pytest.param(registry, name, id=f"{registry.kind}-{name}") for registry in PACKAGES.values() for name in registry],
 )
 every_file = pytest.mark.parametrize(
     ("package", "name"), [(package, name) for package, registry in PACKAGES.items() for name in registry]
@@ -117,7 +113,7 @@ def test_a_file_says_what_it_does_by_which_formula_and_whence(package: str, name
 
 @pytest.mark.parametrize(
     "module",
-    ["mtbert.samplers", "mtbert.schedules", "mtbert.reporting", "mtbert.reporting.report", "mtbert.ensembling"]
+    ["mtbert.samplers", "mtbert.schedules", "mtbert.reporting", "mtbert.reporting.report", "mtbert.ensembling"],
 )
 def test_what_needs_no_torch_does_not_import_it(module: str):
     script = f"import sys, {module}; sys.exit('torch' in sys.modules)"

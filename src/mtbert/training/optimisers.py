@@ -19,9 +19,7 @@ def adamw(settings: PhaseSettings, parameters: Sequence[nn.Parameter], weighting
     )  # fmt: skip
 
 
-def groups(
-    settings: PhaseSettings, parameters: Sequence[nn.Parameter], weighting: Weighting
-) -> list[dict[str, Any]]:
+def groups(settings: PhaseSettings, parameters: Sequence[nn.Parameter], weighting: Weighting) -> list[dict[str, Any]]:
     """Matrices with weight decay; biases and LayerNorms, which are vectors, without; the weighting's without.
 
     Source: Devlin et al. (2019), optimization.py, which leaves out LayerNorms and biases by name. Groups that would be
