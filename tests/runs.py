@@ -67,5 +67,5 @@ def parts(settings: VariantSettings, seed: int) -> run.Parts:
     model = assembly.build_model(settings, small_bert(), seed)
     found = {split: {t: examples(t, count) for t in TASKS_HERE} for split, count in (("train", 12), ("dev", 7))}
     found["test"] = {t: examples(t, 5, labelled=False) for t in TASKS_HERE}
-    steps = sum(p.epochs * assembly._sampler(p, found["train"]).steps for p in settings.phases)
-    return run.Parts(settings, seed, model, assembly._phases(settings, seed, model, found["train"]), steps, found)
+    steps, phases = assembly.steps(settings, found["train"]), assembly.phases(settings, seed, model, found["train"])
+    return run.Parts(settings, seed, model, phases, steps, found)

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import torch
@@ -11,9 +11,10 @@ from models import small_bert
 from runs import TASKS_HERE, checkpoints, examples, settings
 
 from mtbert import assembly
+from mtbert.data.batches import Batch
 from mtbert.training import checkpoints as saving
-from mtbert.training import evaluation, losses, run
-from mtbert.training.loop import Trainer, mean_of_tasks
+from mtbert.training import evaluation, losses, run, updates
+from mtbert.training.loop import OnUpdate, Trainer, mean_of_tasks
 
 FULL = {"name": "interleaved"}
 THREE = [*TASKS_HERE, "cfimdb_as_sst"]  # of two, the order in which gradients are projected does not matter
@@ -63,66 +64,65 @@ def parts_of(technique: str) -> run.Parts:
     model = assembly.build_model(chosen, small_bert(), 1, ["[MASK]"])
     found = {split: {t: examples(t, count) for t in TASKS_HERE} for split, count in (("train", 12), ("dev", 7))}
     found["train"]["cfimdb_as_sst"] = examples("sst", 11)
-    made = assembly._phases(chosen, 1, model, found["train"])
+    made = assembly.phases(chosen, 1, model, found["train"])
     return run.Parts(chosen, 1, model, made, 16, found)
 
 
 def train(folder: Path, technique: str, *blows: tuple[int, str, int]) -> None:
     """Train in that folder and meet signals: (step, at what, signal). Each update goes to trained.txt."""
     torch.set_num_threads(1)
-    write_down(folder)
+    trainers = at_work()
     if technique not in NOT_BY_EXAMPLE:
-        have_little_memory(from_step=10)
+        have_little_memory(trainers, from_step=10)
     for blow in blows:
-        arm(*blow)
+        arm(trainers, *blow)
     folder.mkdir(exist_ok=True)
     with open(folder / "said.txt", "a", encoding="utf-8") as said, contextlib.redirect_stderr(said):
-        run.train(parts_of(technique), folder / "run", folder / "logs", checkpoints(folder))
+        run.train(parts_of(technique), folder / "run", folder / "logs", checkpoints(folder), write_down(folder))
 
 
-def write_down(folder: Path) -> None:
-    update = Trainer._update
+def write_down(folder: Path) -> OnUpdate:
+    """Note each update: its step, the mean loss of the epoch so far, which the schedule goes by, and its examples."""
 
-    def written(self, phase, batches):
-        update(self, phase, batches)
+    def written(trainer: Trainer, batches: Mapping[str, Batch]) -> None:
         with open(folder / "trained.txt", "a", encoding="utf-8") as file:
-            mean = mean_of_tasks(self.place.losses)  # of the epoch so far, which the schedule goes by
-            file.write(f"{self.outcome.steps} {mean} {' '.join(i for b in batches.values() for i in b.ids)}\n")
+            mean = mean_of_tasks(trainer.place.losses)
+            file.write(f"{trainer.outcome.steps} {mean} {' '.join(i for b in batches.values() for i in b.ids)}\n")
 
-    Trainer._update = written
+    return written
 
 
-def have_little_memory(from_step: int) -> None:
+def at_work() -> list[Trainer]:
+    """The trainer of this process, from the moment that it runs."""
+    trainers: list[Trainer] = []
+    run_phases = Trainer.run
+
+    def known(self, *given):
+        trainers.append(self)
+        return run_phases(self, *given)
+
+    Trainer.run = known
+    return trainers
+
+
+def have_little_memory(trainers: list[Trainer], from_step: int) -> None:
     """Batches of more than three examples do not fit from that step on."""
-    of_batch, gradients = losses.of_batch, Trainer._gradients
-    now = {"step": 0}
-
-    def counted(self, *given):
-        now["step"] = self.outcome.steps
-        return gradients(self, *given)
+    of_batch = losses.of_batch
 
     def short(model, phase, name, batch):
-        if now["step"] >= from_step and len(batch) > 3:
+        if trainers[0].outcome.steps >= from_step and len(batch) > 3:
             raise torch.OutOfMemoryError("CUDA out of memory. (in a test)")
         return of_batch(model, phase, name, batch)
 
-    Trainer._gradients, losses.of_batch = counted, short
+    losses.of_batch = short
 
 
-def arm(step: int, where: str, number: int = signal.SIGKILL) -> None:
+def arm(trainers: list[Trainer], step: int, where: str, number: int = signal.SIGKILL) -> None:
     """Have that signal sent to this process there."""
-    trainers: list[Trainer] = []
-    resume = Trainer._resume
-
-    def known(self):
-        trainers.append(self)
-        return resume(self)
-
-    Trainer._resume = known
     holder, name = {
         "results": (run, "_results"),
         "forward": (losses, "of_batch"),
-        "before the update": (Trainer, "_check_finite"),
+        "before the update": (updates, "check_finite"),
         "after the update": (Trainer, "_keep"),
         "while it is written": (saving, "save_file"),
         "before it is renamed": (saving.files, "flush"),

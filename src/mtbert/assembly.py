@@ -28,7 +28,7 @@ from mtbert.samplers.base import Plan, Sampler
 from mtbert.schedules import SCHEDULES
 from mtbert.settings import PhaseSettings, VariantSettings, checked
 from mtbert.tasks import REUSES, SPLITS, TASKS, Split
-from mtbert.training import processes
+from mtbert.training import optimisers, processes
 from mtbert.training.phases import Phase
 from mtbert.training.run import Parts, device_and_precision
 from mtbert.weightings import WEIGHTINGS
@@ -46,13 +46,12 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     loading.check(encoder)
     model = build_model(settings, bert.read(encoder), seed, _vocabulary(encoder))
     model.train_only([])  # nothing is trained unless a phase says so
-    samplers = [_sampler(phase, examples["train"]) for phase in settings.phases]
     return Parts(
         settings=settings,
         seed=seed,
         model=model,
-        phases=_phases(settings, seed, model, examples["train"]),
-        steps=sum(phase.epochs * sampler.steps for phase, sampler in zip(settings.phases, samplers, strict=True)),
+        phases=phases(settings, seed, model, examples["train"]),
+        steps=steps(settings, examples["train"]),
         examples=examples,
     )
 
@@ -115,7 +114,12 @@ def _vocabulary(encoder: Path) -> list[str]:
     return sorted(ids, key=ids.__getitem__)
 
 
-def _phases(
+def steps(settings: VariantSettings, train: Mapping[str, Examples]) -> int:
+    """How many steps all phases together have."""
+    return sum(phase.epochs * _sampler(phase, train).steps for phase in settings.phases)
+
+
+def phases(
     settings: VariantSettings, seed: int, model: MultitaskModel, train: Mapping[str, Examples]
 ) -> Iterator[Phase]:
     """Each phase when its turn comes: what an objective copies of the model is then what the phase starts from."""
@@ -140,16 +144,18 @@ def _phase(
     objectives = {choice["name"]: _objective(choice, model, number, seed, device) for choice in phase.objectives}
     weighting = WEIGHTINGS.build(phase.weighting, phase.tasks).to(device)
     own = [parameter for objective in objectives.values() for parameter in objective.parameters()]
+    parameters = [*trained, *own, *weighting.parameters()]
     return Phase(
         number=number,
         settings=phase,
-        parameters=[*trained, *own, *weighting.parameters()],
+        parameters=parameters,
         streams=streams,
         sampler=_sampler(phase, train),
         objectives=objectives,
         weighting=weighting,
         rule=GRADIENTS.build(phase.gradients, torch.Generator().manual_seed(seeding.derive(seed, "gradients", number))),
         schedule=SCHEDULES.build(phase.schedule),
+        optimiser=optimisers.adamw(phase, parameters, weighting),
     )
 
 

@@ -269,6 +269,8 @@ def test_what_is_as_it_should_be_is_read(tmp_path: Path):
     assert files.read_as(dict[str, float], tmp_path / "v.json", "dvc repro") == {"a": 1.0, "b": 0.5}
     with pytest.raises(DataError, match=r"w\.json is missing; `dvc repro` makes it"):
         files.read_as(dict[str, float], tmp_path / "w.json", "dvc repro")
+
+
 @pytest.mark.parametrize(
     ("profile", "data_dir", "whose", "folder"),
     [

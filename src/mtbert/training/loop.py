@@ -8,7 +8,7 @@ import math
 import signal
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -25,12 +25,13 @@ from mtbert.errors import TrainingError
 from mtbert.model import MultitaskModel
 from mtbert.settings import RunSettings
 from mtbert.tasks import served
-from mtbert.training import evaluation, losses, processes
+from mtbert.training import evaluation, losses, processes, updates
 from mtbert.training.checkpoints import Checkpoints, random_state, set_random_state
 from mtbert.training.history import History
 from mtbert.training.losses import Loss
 from mtbert.training.phases import Phase
 from mtbert.training.stopping import Stop, Stopped
+from mtbert.training.updates import Update
 
 
 @dataclass
@@ -63,7 +64,10 @@ class Place:
 
 
 class Trainer:
-    """Runs the phases of one training, one after the other."""
+    """Runs the phases of one training, one after the other.
+
+    `on_update` is called after every update with the trainer and the batches that it was made of.
+    """
 
     def __init__(
         self,
@@ -75,6 +79,7 @@ class Trainer:
         seed: int,
         checkpoints: Checkpoints,
         stop: Stop,
+        on_update: "OnUpdate | None" = None,
     ) -> None:
         self.model = model
         self.settings = settings
@@ -84,6 +89,7 @@ class Trainer:
         self.seed = seed
         self.checkpoints = checkpoints
         self.stop = stop
+        self.on_update = on_update or (lambda *_: None)
         self.outcome = Outcome()
         self.place = Place()
         self.epochs = 0  # of all phases so far
@@ -147,27 +153,22 @@ class Trainer:
     def _update(self, phase: Phase, batches: Mapping[str, Batch]) -> None:
         """One update of the weights; nothing moves where a number is not finite."""
         found = self._gradients(phase, batches)
-        norm = torch.nn.utils.get_total_norm([p.grad for p in phase.parameters if p.grad is not None])
-        terms = {
-            name: value * batches[task].weight for task, loss in found.items() for name, value in loss.terms.items()
-        }
-        totals = [loss.total * batches[name].weight for name, loss in found.items()]
-        *values, length = processes.means(self.accelerator, [*terms.values(), *totals, norm])
-        numbers = dict(zip(terms, values, strict=False))
-        self._check_finite(numbers, length, batches)
-        if phase.settings.clip and length > phase.settings.clip:
-            torch.nn.utils.clip_grads_with_norm_(phase.parameters, phase.settings.clip, norm)
+        update = updates.measure(self.accelerator, phase, batches, found)
+        updates.check_finite(update, self.outcome.steps, batches)
+        updates.clip(phase, update)
         phase.optimiser.step()
         phase.optimiser.zero_grad()
-        for objective in phase.objectives.values():
-            objective.after_step((phase.rates.last_epoch + 1) / phase.steps)
-        for (name, batch), total in zip(batches.items(), values[len(terms) :], strict=True):
-            self.place.losses.setdefault(name, []).append(total)
-            examples = round(len(batch) * self.accelerator.num_processes / batch.weight)
-            self.outcome.examples += examples
-            self.history.loss(name, numbers.pop(name), examples)
-        for name, value in numbers.items():
-            self.history.loss(name, value)
+        phase.after_step()
+        self._note(update)
+        self.on_update(self, batches)
+
+    def _note(self, update: Update) -> None:
+        """Tell the history of an update, and gather what the schedule goes by."""
+        for name, loss in update.losses.items():
+            self.place.losses.setdefault(name, []).append(loss)
+        for name, term in update.terms.items():
+            self.history.loss(name, term, update.examples.get(name, 0))
+        self.outcome.examples += sum(update.examples.values())
 
     def _gradients(self, phase: Phase, batches: Mapping[str, Batch]) -> dict[str, Loss]:
         """The losses, with their gradient in the parameters; of smaller parts where the memory does not hold them."""
@@ -210,17 +211,6 @@ class Trainer:
         print(
             f"warning: {said}; from here on batches are computed in {self.outcome.parts} parts, which are one update",
             file=sys.stderr,
-        )
-
-    def _check_finite(self, numbers: Mapping[str, float], norm: float, batches: Mapping[str, Batch]) -> None:
-        faulty = [f"loss {name}" for name, value in numbers.items() if not math.isfinite(value)]
-        if not faulty and math.isfinite(norm):
-            return
-        where = "; ".join(f"{batch.task}: {', '.join(batch.ids)}" for batch in batches.values())
-        raise TrainingError(
-            f"the {', '.join(faulty) or 'gradient'} of step {self.outcome.steps} is not finite, so the weights were "
-            f"left as they were; the batch was {where}. A lower training.learning_rate, training.clip: 1.0 or "
-            "run.precision: fp32 may help"
         )
 
     def _end_epoch(self, phase: Phase) -> None:
@@ -294,6 +284,9 @@ class Trainer:
         if self.accelerator.is_main_process:
             print(f"going on from the checkpoint of step {self.outcome.steps}")
         return state
+
+
+OnUpdate = Callable[[Trainer, Mapping[str, Batch]], None]
 
 
 def mean_of_tasks(losses: Mapping[str, Sequence[float]]) -> float:

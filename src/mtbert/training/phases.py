@@ -13,7 +13,6 @@ from mtbert.objectives.base import Objective
 from mtbert.samplers.base import Sampler
 from mtbert.schedules.base import Schedule
 from mtbert.settings import PhaseSettings
-from mtbert.training import optimisers
 from mtbert.weightings.base import Weighting
 
 
@@ -22,7 +21,7 @@ class Phase:
     """What one phase of a run trains, on what, and how; `number` counts from 1, `parameters` are all that it trains.
 
     Attributes:
-        optimiser: AdamW over the parameters, the weighting's at their own learning rate.
+        optimiser: over the parameters.
         rates: the schedule on it.
     """
 
@@ -35,16 +34,21 @@ class Phase:
     weighting: Weighting
     rule: GradientRule
     schedule: Schedule
+    optimiser: torch.optim.Optimizer
 
     def __post_init__(self) -> None:
-        """Make the optimiser, and the schedule on it."""
-        self.optimiser = optimisers.adamw(self.settings, self.parameters, self.weighting)
+        """Put the schedule on the optimiser."""
         self.rates = torch.optim.lr_scheduler.LambdaLR(self.optimiser, lambda n: self.schedule.factor(n, self.steps))
 
     @property
     def steps(self) -> int:
         """Steps of the whole phase."""
         return self.settings.epochs * self.sampler.steps
+
+    def after_step(self) -> None:
+        """Tell the objectives that the optimiser has moved, and what share of the phase's steps is done."""
+        for objective in self.objectives.values():
+            objective.after_step((self.rates.last_epoch + 1) / self.steps)
 
     def state_dict(self) -> dict[str, Any]:
         """All of it that changes in training, but for the model's weights, for a checkpoint."""

@@ -5,8 +5,8 @@ back-propagate a step's tasks one by one, and objectives pass batches through th
 `forward`, which that wrapper cannot follow. A parameter that no process has used in a step has no gradient on any.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import torch
 from accelerate import Accelerator
@@ -14,6 +14,8 @@ from accelerate.utils import gather_object
 from torch import Tensor, nn
 
 from mtbert.data.batches import Share
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 def averaged(accelerator: Accelerator, parameters: Sequence[nn.Parameter]) -> Callable[[Tensor], None]:
@@ -32,10 +34,11 @@ def averaged(accelerator: Accelerator, parameters: Sequence[nn.Parameter]) -> Ca
     return backward
 
 
-def means(accelerator: Accelerator, values: Sequence[Tensor]) -> list[float]:
+def means(accelerator: Accelerator, values: Mapping[Key, Tensor]) -> dict[Key, float]:
     """Each scalar's mean over processes, brought to the CPU in one go."""
-    reduced: Any = accelerator.reduce(torch.stack([value.detach().float() for value in values]), reduction="mean")
-    return reduced.tolist()
+    stacked = torch.stack([value.detach().float() for value in values.values()])
+    reduced: Any = accelerator.reduce(stacked, reduction="mean")
+    return dict(zip(values, reduced.tolist(), strict=True))
 
 
 def any_of(accelerator: Accelerator, here: bool) -> bool:

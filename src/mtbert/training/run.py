@@ -24,7 +24,7 @@ from mtbert.tracking import LiveRun
 from mtbert.training import evaluation, logs
 from mtbert.training.checkpoints import Checkpoints
 from mtbert.training.history import History
-from mtbert.training.loop import Outcome, Trainer
+from mtbert.training.loop import OnUpdate, Outcome, Trainer
 from mtbert.training.phases import Phase
 from mtbert.training.stopping import Stop
 
@@ -49,10 +49,17 @@ def device_and_precision(settings: VariantSettings) -> tuple[torch.device, str]:
     return device, hardware.precision(settings.run.precision, device)
 
 
-def train(parts: Parts, run_directory: Path, logs_directory: Path, checkpoints: Checkpoints) -> dict[str, Any]:
+def train(
+    parts: Parts,
+    run_directory: Path,
+    logs_directory: Path,
+    checkpoints: Checkpoints,
+    on_update: OnUpdate | None = None,
+) -> dict[str, Any]:
     """Train, score and write; returns metrics.json's content. Where it fails, nothing but checkpoints is left behind.
 
     The log lies in a folder of `logs_directory` of its own, named after the results: see `files.log_directory`.
+    `on_update` is called after every update, as `Trainer` says.
 
     Raises: Stopped on SIGTERM and Ctrl-C, once all that it takes to go on is written.
     """
@@ -77,6 +84,7 @@ def train(parts: Parts, run_directory: Path, logs_directory: Path, checkpoints: 
             parts.seed,
             checkpoints,
             stop,
+            on_update,
         )
         outcome = trainer.run(parts.phases, parts.steps)
         with stop.at_once():

@@ -131,7 +131,7 @@ def test_the_best_epochs_weights_are_those_of_that_epoch(tmp_path, monkeypatch):
 def test_the_best_epoch_is_one_of_the_last_phase(tmp_path, monkeypatch):
     made = parts(settings(), 1)
     two = made.settings.model_copy(update={"phases": made.settings.phases * 2})
-    phases = assembly._phases(two, 1, made.model, made.examples["train"])
+    phases = assembly.phases(two, 1, made.model, made.examples["train"])
     means = iter([0.9, 0.8, 0.2, 0.3])
     monkeypatch.setattr(run.evaluation, "mean_score", lambda *_: next(means))
     made = dataclasses.replace(made, settings=two, phases=phases, steps=12)
