@@ -135,8 +135,8 @@ def test_baselines_are_of_published_tables() -> None:
 def test_parts_inherit_from_their_claim_and_faults_are_told(tmp_path: Path) -> None:
     file = tmp_path / "claims.yaml"
     text = (
-        "matters: {sst: 0.01}\nbaselines: {}\nclaims:\n  a:\n    paper: slapbert\n    statement: A.\n    metric: sst\n"
-        "    expects: higher\n    parts:\n    - {ours: x, other: y z}\n"
+        "matters: {sst: 0.01}\nbaselines: {}\nclaims:\n  a:\n    paper: slapbert\n    section: '4'\n    statement: A.\n"
+        "    metric: sst\n    expects: higher\n    parts:\n    - {ours: x, other: y z}\n"
         "    - {ours: x, other: y, expects: close, matters: 0.1}\n"
     )
     file.write_text(text)
