@@ -1,6 +1,7 @@
 # Two commands are all that is needed: `make reproduce` and `make test`.
 PYTHON ?= python3
 JOBS ?= 2
+PORT ?= 5000
 TORCH = 2.13.0
 BIN = .venv/bin
 # DVC starts `python`, which has to be the environment's. No tool may send usage data.
@@ -9,18 +10,24 @@ export MLFLOW_DISABLE_TELEMETRY := true
 export DO_NOT_TRACK := true
 export DVC_NO_ANALYTICS := true
 
-.PHONY: reproduce grid report browser test check bench mlflow setup lock licences clean
+.PHONY: reproduce grid experiments official report browser test check bench mlflow setup lock licences clean
 
 reproduce: setup  ## run the pipeline, print the result table
 	$(BIN)/dvc repro
 	@$(BIN)/python -m mtbert.reporting build
 
-grid: setup  ## the same, JOBS trainings side by side; VARIANTS=all for the whole catalog
+grid: setup  ## the same, JOBS trainings side by side; with fewer threads each if need be; VARIANTS=all for the whole catalog
 	$(BIN)/python -m mtbert.grid --jobs $(JOBS) $(if $(VARIANTS),--variants "$(VARIANTS)")
 	@$(BIN)/python -m mtbert.reporting build
 
+experiments: setup  ## what was changed in each experiment of `dvc exp run`, and what came of it
+	$(BIN)/dvc exp show --only-changed --drop '^(build|data|src|stages|reports)/|^params.yaml$$'
+
+official: setup  ## download the corpora into data/official, for dvc exp run -S data_dir=data/official
+	$(BIN)/python stages/download.py data/official
+
 report: setup  ## the report from the runs that are in build, nothing trained
-	$(BIN)/python stages/report.py build reports/$$(sed -n 's/^profile: //p' build/plan/catalog.yaml) build/submissions
+	$(BIN)/python stages/report.py build reports build/submissions
 
 browser:  ## what the tests of the page need: Chromium and its driver, from Debian's packages where these can be had
 	@command -v chromium chromium-browser google-chrome >/dev/null && command -v chromedriver >/dev/null \
@@ -44,9 +51,8 @@ bench: setup  ## speed beside others, growth, starts: benchmarks/README.md; the 
 	$(BIN)/python benchmarks/growth.py --record benchmarks
 	$(BIN)/python benchmarks/imports.py --record benchmarks
 
-mlflow: setup  ## compare runs in a browser: http://127.0.0.1:5000
-	MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false $(BIN)/mlflow ui --workers 1 \
-	  --backend-store-uri sqlite:///mlflow.db --default-artifact-root ./mlartifacts
+mlflow: setup  ## compare runs in a browser, at the page that is printed; PORT=5001 for another port
+	@$(BIN)/python -m mtbert.tracking.ui $(PORT)
 
 setup: $(BIN)/.ready
 

@@ -195,11 +195,12 @@ def write_results(build: Path, count: int) -> None:
     content = {"steps": 40, "epoch": 1, "parameters": {"encoder": 1000, "added": 250, "trained": 1250}}
     history = "phase,step,name,value\n" + "".join(f"1,{step},loss/sst,{2 / step}\n" for step in range(1, 41))
     for name in (f"v{number}" for number in range(count)):
-        run, scores = build / "runs" / name / "1", {"sst": 0.5}
-        files.write_json(run / "metrics.json", {"variant": name, "seed": 1, **content, "dev": scores, "test": {}})
+        run = build / "runs" / name / "1"
+        files.write_json(run / "metrics.json", {"variant": name, "seed": 1, **content, "dev": {"sst": 1.0}, "test": {}})
         files.write_text(run / "history.csv", history)
         predictions.write(predictions.path(run, "sst", "dev"), table, task)
-        files.write_json(build / "logs" / name / "1" / "run.json", {"seconds": 1.0, "device": "cpu"})
+        files.seal(run)
+        files.write_json(files.log_directory(build, run) / "run.json", {"seconds": 1.0, "device": "cpu"})
 
 
 def command(root: Path, *arguments: str) -> str:
@@ -249,6 +250,7 @@ def settle(root: Path, count: int) -> None:
         files.write_json(root / "build" / name / "made-up.json", {})
     for number in range(count):
         files.write_json(root / "build" / "init" / f"v{number}.json", {})
+    files.write_json(root / "build" / "machine.json", {})
     write_tokenizer(root / "build" / "encoders" / "base")
     command(root, "-m", "dvc", "commit", "--force")
 
@@ -256,12 +258,12 @@ def settle(root: Path, count: int) -> None:
 def write_empty(root: Path, count: int, alike: bool) -> None:
     """As many stages as the project has with `count` variants, done already: what DVC takes by itself.
 
-    Each has one small file it depends on and one that it makes; `alike` for a training's three and its two folders.
+    Each has one small file it depends on and one that it makes; `alike` for a training's three and its folder.
     """
     stages = {}
     for number in range(count + STAGES_BESIDE):
         needed = ["code", *([f"plan/{number}", f"init/{number}"] if alike else [])]
-        made = [f"runs/{number}", f"logs/{number}"] if alike else [f"out/{number}"]
+        made = [f"runs/{number}"] if alike else [f"out/{number}"]
         for name in needed:
             files.write_text(root / name, f"{name}\n")
         for name in made:

@@ -16,7 +16,9 @@ def main(file: Path, out: Path) -> None:
             f"data_dir in {file} is {shown}, which holds a user and password; allowed: a path inside the repository, "
             "or an absolute one"
         )
-    plan.write(plan.plan(params), out)
+    planned = plan.plan(params)
+    plan.write(planned, out)
+    print(*planned.notes, sep="\n", end="\n" * bool(planned.notes))
 
 
 if __name__ == "__main__":

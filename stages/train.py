@@ -6,8 +6,36 @@ Usage: train.py VARIANT SEED [BUILD]
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
-from mtbert import errors, starting
+from mtbert import errors, locking, starting
+
+
+def main(variant: str, seed: int, build: Path) -> None:
+    """Train, unless another process that had begun the same training has just finished it."""
+    place, share = Path(variant, str(seed)), Share.here()
+    with locking.alone(build / "locks" / place / f"{share.rank}.lock", f"training {variant}, seed {seed}") as waited:
+        inputs.check(build / "init" / f"{variant}.json", build)
+        identity = inputs.identity(build, variant, seed)
+        done = run.finished(build, build / "runs" / place, identity) if waited else None
+        metrics = done or train(variant, seed, build, identity)
+        if share.rank == 0:
+            print("dev: " + ", ".join(f"{name} {score:.3f}" for name, score in metrics["dev"].items()))
+
+
+def train(variant: str, seed: int, build: Path, identity: str) -> dict[str, Any]:
+    """Train with the processes that were launched beside this one; metrics.json's content."""
+    place, rank = Path(variant, str(seed)), Share.here().rank
+    settings = assembly.read_settings(build / "plan" / f"{variant}.yaml")
+    parts = assembly.assemble(settings, seed, build)
+    if rank == 0:
+        print(f"{variant}, seed {seed}: {parts.steps} steps on {', '.join(settings.tasks)}")
+    saved = build / "checkpoints" / place
+    own = Checkpoints(saved / str(rank), identity)  # of each process
+    metrics = run.train(parts, build / "runs" / place, build / "logs" / place, own)
+    shutil.rmtree(saved, ignore_errors=True)  # of processes that another launch had, too
+    return metrics
+
 
 if __name__ == "__main__":
     with errors.shown_plainly():
@@ -20,18 +48,4 @@ if __name__ == "__main__":
             from mtbert.training import run
             from mtbert.training.checkpoints import Checkpoints
 
-        variant, seed = sys.argv[1], int(sys.argv[2])
-        build = Path(sys.argv[3] if len(sys.argv) > 3 else "build")
-        inputs.check(build / "init" / f"{variant}.json", build)
-        settings = assembly.read_settings(build / "plan" / f"{variant}.yaml")
-        parts = assembly.assemble(settings, seed, build)
-        first = Share.here().rank == 0
-        if first:
-            print(f"{variant}, seed {seed}: {parts.steps} steps on {', '.join(settings.tasks)}")
-        place = Path(variant, str(seed))
-        saved = build / "checkpoints" / place
-        own = Checkpoints(saved / str(Share.here().rank), inputs.identity(build, variant, seed))  # of each process
-        metrics = run.train(parts, build / "runs" / place, build / "logs" / place, own)
-        shutil.rmtree(saved, ignore_errors=True)  # of processes that another launch had, too
-        if first:
-            print("dev: " + ", ".join(f"{name} {score:.3f}" for name, score in metrics["dev"].items()))
+        main(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3] if len(sys.argv) > 3 else "build"))

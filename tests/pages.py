@@ -39,7 +39,9 @@ def write(build: Path, data_dir: str = "data/sample", seeds: Sequence[int] = (1,
     for seed in seeds:
         for name, (_, tasks, apart) in RUNS.items():
             _run(build, build / "runs" / name / str(seed), name, tasks, seed, apart)
-        _results(build / "ensembles/vote" / str(seed), metrics.MAIN_TASKS, seed, {"members": ["pals", "sbert-pals"]})
+        vote = build / "ensembles/vote" / str(seed)
+        _results(vote, metrics.MAIN_TASKS, seed, {"ensemble": "vote", "members": ["pals", "sbert-pals"]})
+        files.seal(vote)
     for task in metrics.MAIN_TASKS:
         _corpus(build, TASKS[task])
     counts = {"exact": 1, "folded": 2, "bare": 3}
@@ -61,7 +63,8 @@ def _run(build: Path, place: Path, name: str, tasks: Sequence[str], seed: int, a
     machine = {"processor": "Some CPU", "cores": 2, "memory_gb": 23.4, "accelerator": ""}
     log: dict[str, Any] = {"seconds": 65.0 * seed, "training_seconds": 30.0 * len(tasks), "examples": 1200}
     log |= {"examples_per_second": 120.0, "peak_memory_mb": 900.0, "device": "cpu", "precision": "fp32"}
-    file = build / "logs" / name / str(seed) / "run.json"
+    files.seal(place)
+    file = files.log_directory(build, place) / "run.json"
     files.write_json(file, log | {"machine": machine, "versions": {"torch": "2.13.0"}})
 
 
@@ -78,7 +81,9 @@ def _results(place: Path, tasks: Sequence[str], seed: int, about: dict[str, Any]
         table["scored"] = np.arange(ROWS) < ROWS - 1
         predictions.write(predictions.path(place, task, "dev"), table, TASKS[task])
         scores[task] = predictions.score(table, TASKS[task])
-    files.write_json(place / "metrics.json", about | {"seed": seed, "dev": scores | metrics.overall(scores)})
+    files.write_json(
+        place / "metrics.json", about | {"seed": seed, "dev": scores | metrics.overall(scores), "test": {}}
+    )
 
 
 def _labels(task: Task) -> np.ndarray:

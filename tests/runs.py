@@ -29,7 +29,7 @@ def settings(**changes) -> VariantSettings:
         "steps_per_epoch": 3,
         "learning_rate": 1e-3,
     }
-    run_section = {"device": "cpu", "precision": "fp32", "log_every": 2}
+    run_section = {"device": "cpu", "precision": "fp32", "threads": 1, "log_every": 2}
     return VariantSettings(
         variant="small",
         paper="none",

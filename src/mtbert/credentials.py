@@ -3,7 +3,8 @@
 import os
 import re
 
-ADDRESS = re.compile(r"(\w:/{1,2})[^/\s@]+@")  # one slash where the address has gone through a Path
+# One slash where the address has gone through a Path. Up to the last @, since a password may hold any character.
+ADDRESS = re.compile(r"(\w:/{1,2})(?!/)\S+@")
 SECRET = re.compile(r"(PASSWORD|TOKEN|SECRET|ACCESS_KEY|ACCESS_KEY_ID|API_KEY|CONNECTION_STRING)$")
 SHORTEST = 4  # a shorter value would be found within words that are no secret
 

@@ -1,9 +1,10 @@
 """Errors for people: what is wrong, where it is set, what came, what is allowed."""
 
 import contextlib
+import difflib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,16 @@ class TrainingError(MtbertError):
     """A training that cannot go on, such as a loss that is not finite."""
 
 
+class UnknownNameError(ValueError):
+    """A name that is not among those known; `meant` is the one that is spelled most like it, if any is."""
+
+    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+        known = list(known)
+        self.meant = next(iter(difflib.get_close_matches(str(name), known, 1)), None)
+        hint = f"did you mean {self.meant}? " if self.meant else ""
+        super().__init__(f"unknown {kind} {name!r}; {hint}known: {', '.join(known)}")
+
+
 def arguments(*names: str) -> list[Path]:
     """The command line's arguments, one for each name; SettingsError with what is allowed where others came."""
     if len(sys.argv) != len(names) + 1:
@@ -61,6 +72,8 @@ def _keys(place: tuple[str | int, ...]) -> tuple[str | int, ...]:
 def _said(detail: Any) -> str:
     if detail["type"] == "extra_forbidden":
         return "unknown key"
+    if isinstance(detail.get("ctx", {}).get("error"), UnknownNameError):  # it says what came
+        return detail["msg"].removeprefix("Value error, ")
     came = "" if isinstance(detail["input"], dict) else f", came {detail['input']!r}"
     came = came if len(came) <= LONGEST_SHOWN else came[:LONGEST_SHOWN] + "…"
     return f"{detail['msg'].removeprefix('Value error, ')}{came}"

@@ -15,21 +15,22 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 import psutil
 
-from mtbert import errors, files
+from mtbert import errors, files, locking
 from mtbert.errors import SettingsError, TrainingError
 
 DVC = (sys.executable, "-m", "dvc")
 PARAMS = Path("params.yaml")
-EARLIER = Path("build/logs")  # of the trainings themselves: build/logs/<variant>/<seed>/run.json
+EARLIER = Path("build/logs")  # of the trainings themselves: build/logs/<variant>/<seed>/<key>/run.json
+PLAN = Path("build/plan")
 LOGS = Path("build/grid")
-THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
+LOCK = LOGS / "lock"
 POLL = 0.1  # seconds
 PATIENCE = 60.0  # seconds in which what was interrupted has to end
 
@@ -37,7 +38,7 @@ _signals: list[int] = []  # to stop; looked at between steps, so that nothing is
 
 
 def run(jobs: int, variants: str | None = None) -> None:
-    """`dvc repro`, its trainings side by side.
+    """`dvc repro`, its trainings side by side. Waits first for what else trains here, and says what that is.
 
     Args:
         jobs: how many at a time, at least 1.
@@ -48,14 +49,97 @@ def run(jobs: int, variants: str | None = None) -> None:
         TrainingError: trainings failed; the others are recorded, and nothing that needs them was run.
         SystemExit: a stage before or after them failed, which DVC has told.
     """
-    _dvc(*(["repro"] if variants is None else ["exp", "run", "-S", f"variants=[{_names(variants)}]"]), "init")
-    _one_process_each()
-    if stages := longest_first(_changed()):
-        print(f"{len(stages)} to train or restore, {jobs} at a time; their output is in {LOGS}/", flush=True)
-        if failed := train(stages, shares(min(jobs, len(stages)))):
-            logs = "\n".join(f"  {_name(stage)}: {_log(stage)}" for stage in failed)
-            raise TrainingError(f"{len(failed)} of {len(stages)} failed, the others are recorded\n{logs}")
-    _dvc("repro")
+    with locking.alone(LOCK, "grid", _pause):
+        _wait_for_others()
+        _dvc(*(["repro"] if variants is None else _setting(f"variants=[{_names(variants)}]")), "init")
+        _one_process_each()
+        stages = _changed()
+        if threads := fewer_threads(stages, jobs):
+            _dvc(*_setting(f"run.threads={threads}"), "init")
+            stages = _changed()
+        if stages:
+            print(f"{len(stages)} to train or restore, {jobs} at a time; their output is in {LOGS}/", flush=True)
+            if failed := train(longest_first(stages), shares(min(jobs, len(stages)))):
+                logs = "\n".join(f"  {_name(stage)}: {_log(stage)}" for stage in failed)
+                raise TrainingError(f"{len(failed)} of {len(stages)} failed, the others are recorded\n{logs}")
+        _dvc("repro")
+
+
+def _setting(override: str) -> list[str]:
+    return ["exp", "run", "-S", override]
+
+
+def fewer_threads(stages: Sequence[str], jobs: int) -> int | None:
+    """How many threads each training has to have where so many at a time would have more than the cores; says so.
+
+    None where they fit. It goes into params.yaml, not the environment, since scores depend on it: a later `dvc repro`
+    then finds the same runs.
+    """
+    threads = max((_threads(stage) for stage in stages), default=1)
+    fitting = max(1, cores() // max(1, min(jobs, len(stages))))
+    if threads <= fitting:
+        return None
+    print(
+        f"{min(jobs, len(stages))} trainings of {threads} threads are more than the {cores()} cores: run.threads "
+        f"becomes {fitting} in {PARAMS}, so that what was trained with {threads} trains again; "
+        f"`make grid JOBS={max(1, cores() // threads)}` would keep it",
+        flush=True,
+    )
+    return fitting
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _threads(stage: str) -> int:
+    """Of a training, as the plan has it."""
+    return files.read_plan(PLAN / f"{_name(stage).rpartition('-')[0]}.yaml", "run")["run"]["threads"]
+
+
+def _wait_for_others() -> None:
+    """Until no DVC makes anything here; says what goes on. It may have been left by a start that was killed.
+
+    A training whose DVC was killed is not waited for: the one that is started next to it does that, and takes its
+    result (stages/train.py).
+    """
+    told = set[int]()
+    while others := {process.pid: process for process in _running(_is_dvc)}:
+        for pid in others.keys() - told:
+            print(f"{_about(others[pid])}\n  waiting until it ends", flush=True)
+        told |= others.keys()
+        _pause()
+    for training in _running(_is_training):
+        print(f"{_about(training)}\n  left by a start that was killed; its result is taken over", flush=True)
+
+
+def _running(wanted: Callable[[Sequence[str]], bool]) -> list[psutil.Process]:
+    """The processes in this folder whose command is such a one."""
+    here, found = os.getcwd(), list[psutil.Process]()
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):  # it has ended, or is another user's
+            if wanted(process.cmdline()) and process.cwd() == here:
+                found.append(process)
+    return found
+
+
+def _is_dvc(command: Sequence[str]) -> bool:
+    dvc = any(Path(part).name in ("dvc", "dvc.exe") for part in command[:3])
+    return dvc and ("repro" in command or {"exp", "run"} <= set(command))
+
+
+def _is_training(command: Sequence[str]) -> bool:
+    python = bool(command) and Path(command[0]).name.startswith("python")  # and not an editor
+    return python and any(part.endswith("stages/train.py") for part in command)
+
+
+def _about(process: psutil.Process) -> str:
+    try:
+        since = time.strftime("%F %T", time.localtime(process.create_time()))
+        return f"process {process.pid} runs here since {since}: {' '.join(process.cmdline())}"
+    except psutil.Error:
+        return f"process {process.pid} has just ended"
 
 
 def _names(variants: str) -> str:
@@ -85,21 +169,16 @@ def longest_first(stages: Iterable[str]) -> list[str]:
 
     def seconds(stage: str) -> float:
         variant = _name(stage).rpartition("-")[0]
-        earlier = EARLIER.glob(f"{variant}/*/run.json")
+        earlier = EARLIER.glob(f"{variant}/*/*/run.json")
         return max((files.read_json(log)["seconds"] for log in earlier), default=math.inf)
 
     return sorted(stages, key=seconds, reverse=True)
 
 
 def shares(jobs: int) -> list[dict[str, str]]:
-    """What each worker's environment adds: its share of the cores, and its GPU; with fewer GPUs, several share one.
-
-    The number of threads stays as it is where the environment sets it, and so do the GPUs to choose from.
-    """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    threads = {name: os.environ.get(name, str(max(1, cores // jobs))) for name in THREADS}
+    """What each worker's environment adds: its GPU, of those that the environment names; of too few, some share one."""
     gpus = _gpus()
-    return [threads | ({"CUDA_VISIBLE_DEVICES": gpus[job % len(gpus)]} if gpus else {}) for job in range(jobs)]
+    return [{"CUDA_VISIBLE_DEVICES": gpus[job % len(gpus)]} if gpus else {} for job in range(jobs)]
 
 
 def _gpus() -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from mtbert import files
 from mtbert.errors import DataError
+from mtbert.outputs import Manifest
 from mtbert.tasks import REUSES, SPLITS, corpus
 
 # Below this package: the code that every training goes through. Techniques come in through the plan file.
@@ -25,11 +26,12 @@ SHARED = (
     "settings.py", "seeding.py",
 )  # fmt: skip
 PACKAGE = Path(__file__).parent
+MACHINE = "machine.json"
 ENCODER_FILES = ("model.safetensors", "config.json", "tokenizer.json")
 
 
 def manifest(settings: dict[str, Any], build: Path) -> dict[str, Any]:
-    """The digests of one resolved variant's starting weights and examples."""
+    """The digests of one resolved variant's starting weights, examples and code, and where the build was begun."""
     encoder = build / "encoders" / settings["model"]["encoder"]
     for name in ENCODER_FILES:
         if not (encoder / name).is_file():
@@ -43,7 +45,13 @@ def manifest(settings: dict[str, Any], build: Path) -> dict[str, Any]:
         "encoder": {"path": _relative(encoder, build)} | {name: files.sha256(encoder / name) for name in ENCODER_FILES},
         "data": {_relative(file, build): files.sha256(file) for file in examples if file.exists()},
         "code": code(),
+        "machine": machine(build),
     }
+
+
+def machine(build: Path) -> dict[str, str]:
+    """Processor, accelerator and PyTorch's version where this build folder was begun: scores depend on them."""
+    return files.read_as(dict[str, str], build / MACHINE, f"rm -f {build / MACHINE} && dvc repro machine")
 
 
 def code() -> str:
@@ -95,15 +103,9 @@ def _expected(manifest: Path) -> dict[str, str]:
     """Each file of a manifest and its digest."""
     if not manifest.is_file():
         raise DataError(f"{manifest} is missing; `dvc repro init` makes it for the variants that params.yaml lists")
-    content = files.read_json(manifest)
-    try:
-        encoder, data = content["encoder"], dict(content["data"])
-        weights = {f"{encoder['path']}/{name}": encoder[name] for name in ENCODER_FILES}
-    except (KeyError, TypeError, ValueError):
-        weights = data = {}
-    if not (weights and data):
-        raise DataError(f"{manifest} is not as `dvc repro init` writes it, which makes it again")
-    return weights | data
+    content = files.read_as(Manifest, manifest, "dvc repro init").model_dump(by_alias=True)
+    encoder = content["encoder"]
+    return {f"{encoder['path']}/{name}": encoder[name] for name in ENCODER_FILES} | content["data"]
 
 
 def _stage(path: str) -> str:

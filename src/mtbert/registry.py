@@ -8,21 +8,23 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 import pydantic
 
 from mtbert.errors import SettingsError, in_words
 
-T = TypeVar("T")
+S = TypeVar("S")  # settings of one technique
+P = ParamSpec("P")  # what a kind's techniques are built from beside their settings
+T = TypeVar("T")  # what they are
 
 
 @dataclass(frozen=True)
-class Technique(Generic[T]):
+class Technique(Generic[S, P, T]):
     """A registered technique: the type of its settings, and what builds it from them and from its surroundings."""
 
-    settings: type
-    build: Callable[..., T]
+    settings: type[S]
+    build: Callable[Concatenate[S, P], T]
 
     @property
     def source(self) -> Path:
@@ -37,14 +39,18 @@ class Technique(Generic[T]):
         return {self.source, *(Path(inspect.getfile(base)) for base in bases if base.__module__.startswith(f"{ours}."))}
 
 
-class Registry(Generic[T]):
-    """The techniques of one kind, by name."""
+class Registry(Generic[P, T]):
+    """The techniques of one kind, by name.
 
-    def __init__(self, kind: str, techniques: dict[str, Technique[T]]) -> None:
+    `Registry[[Shape, Sequence[str]], Adapter]` holds techniques that are built from (settings, shape, tasks); the type
+    checker compares each one's constructor with that.
+    """
+
+    def __init__(self, kind: str, techniques: dict[str, Technique[Any, P, T]]) -> None:
         self.kind = kind
         self._techniques = techniques
 
-    def __getitem__(self, name: str) -> Technique[T]:
+    def __getitem__(self, name: str) -> Technique[Any, P, T]:
         """The technique of that name; SettingsError names the known ones."""
         if name not in self._techniques:
             raise SettingsError(f"unknown {self.kind} {name!r}; known: {', '.join(self._techniques)}")
@@ -56,7 +62,7 @@ class Registry(Generic[T]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._techniques)
 
-    def build(self, choice: dict[str, Any], *surroundings: Any) -> T:
+    def build(self, choice: dict[str, Any], *surroundings: P.args, **named: P.kwargs) -> T:
         """Build the technique that `choice` ({"name": ..., option: value, ...}) describes."""
         options = {key: value for key, value in choice.items() if key != "name"}
         technique = self[choice.get("name", "")]
@@ -64,4 +70,4 @@ class Registry(Generic[T]):
             settings = technique.settings(**options)
         except pydantic.ValidationError as error:
             raise SettingsError(f"{self.kind} {choice['name']}: {in_words(error)}") from None
-        return technique.build(settings, *surroundings)
+        return technique.build(settings, *surroundings, **named)

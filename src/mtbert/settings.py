@@ -4,26 +4,49 @@ A technique's own section is typed in the technique's file. Every section refuse
 """
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 
-from mtbert.errors import SettingsError, in_words
+from mtbert.errors import SettingsError, UnknownNameError, in_words
 from mtbert.tasks import REUSES, TASKS
 
+MOST_HEADS = 64  # that a message lists
 Kind = TypeVar("Kind")
 Choice = dict[str, Any]  # {"name": technique, option: value, ...}; the technique's own settings type checks the options
 
 
 def _known_task(name: str) -> str:
     if name not in TASKS:
-        raise ValueError(f"unknown task {name!r}; known: {', '.join(TASKS)}")
+        raise UnknownNameError("task", name, TASKS)
     return name
 
 
 def _known_entry(name: str) -> str:
-    return name if name in REUSES else _known_task(name)
+    if name not in (*TASKS, *REUSES):
+        raise UnknownNameError("task", name, (*TASKS, *REUSES))
+    return name
+
+
+def _word(word: str, value: Any) -> Any:
+    """What params.yaml says with a word, since null there means that the value is not set, is None everywhere else."""
+    if isinstance(value, str) and value != word:
+        raise ValueError(f"allowed: a number, or {word}")
+    return None if value == word else value
+
+
+ALL, NONE, OWN = (BeforeValidator(partial(_word, word)) for word in ("all", "none", "own"))
 
 
 TaskName = Annotated[str, AfterValidator(_known_task)]
@@ -38,7 +61,7 @@ PARTS = (
 
 def _known_part(name: str) -> str:
     if name not in PARTS and not re.fullmatch(r"layer_[1-9]\d?", name):
-        raise ValueError(f"unknown part {name!r}; known: {', '.join(PARTS)}, and layer_1, layer_2, ... of the encoder")
+        raise UnknownNameError("part", name, (*PARTS, "layer_1", "layer_2", "... of the encoder"))
     return name
 
 
@@ -47,9 +70,20 @@ Pooling = Literal["pooler", "cls", "mean"]
 
 
 class Section(BaseModel):
-    """Base of all settings: unknown keys are refused, nothing is converted silently, nothing changes later."""
+    """Base of all settings: unknown keys and NaN are refused, nothing is converted silently, nothing changes later."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+def undivided(width: str, size: int, heads: int) -> str:
+    """What to say where attention heads do not divide that width."""
+    below = size - size % heads
+    sizes = " or ".join(str(near) for near in (below, below + heads) if near)
+    fitting = ", ".join(str(number) for number in range(1, min(size, MOST_HEADS) + 1) if size % number == 0)
+    return (
+        f"{width} is {size} and heads {heads}, which does not divide it; allowed: a {width} that is a multiple of "
+        f"{heads}, such as {sizes}, or heads that divide {size}: {fitting}"
+    )
 
 
 class NoOptions(Section):
@@ -62,12 +96,14 @@ class RunSettings(Section):
     Attributes:
         device: `auto` takes CUDA, else Apple's, else the CPU.
         precision: `auto` takes bf16 where the hardware has it, else fp32.
+        threads: CPU threads of a training. Another number adds up in another order, so that it is a setting like others
+            and not the machine's affair.
         keep: which epoch is kept and scored: the `last`, or the `best` of the last phase by the mean of the tasks'
             scores on what `selection` says.
         selection: `half` chooses the epoch on one half of dev and scores the other; `whole` does both on all of dev, as
             the papers do, whose scores are then a little too good where `keep` is `best`.
         evaluations: dev scores during training, after every this many epochs; 0 for none.
-        evaluation_rows: dev rows of each task that these scores use (the first ones); null for all. The final scores
+        evaluation_rows: dev rows of each task that these scores use (the first ones), or `all`. The final scores
             use all that count.
         train_rows: training rows of each task, the first ones, that are scored at the end beside dev; 0 for none.
         log_every: steps between two entries of the history.
@@ -77,10 +113,11 @@ class RunSettings(Section):
 
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
+    threads: int = Field(default=2, ge=1)
     keep: Literal["last", "best"] = "best"
     selection: Literal["half", "whole"] = "half"
     evaluations: int = Field(default=1, ge=0)
-    evaluation_rows: int | None = Field(default=None, ge=1)
+    evaluation_rows: Annotated[int | None, ALL] = Field(default=None, ge=1)
     train_rows: int = Field(default=0, ge=0)
     log_every: int = Field(default=10, ge=1)
     checkpoint_every: int = Field(default=100, ge=0)
@@ -99,7 +136,7 @@ class ModelSettings(Section):
         encoder: the starting weights: `base`, or a pretraining such as `sbert`.
         pair_encoding: `cross` puts both sentences of a pair into one sequence; `bi` encodes each on its own.
         max_tokens: longest sequence; longer ones lose tokens from the end of the longer sentence.
-        dropout: dropout inside the encoder; null keeps the encoder's own.
+        dropout: dropout inside the encoder; `own` keeps the encoder's.
         features: what is added to the word embeddings.
         adapter: the task's own path beside the layers.
         connector: what tasks share between encoder and heads.
@@ -110,7 +147,7 @@ class ModelSettings(Section):
     encoder: Name = "base"
     pair_encoding: Literal["cross", "bi"] = "cross"
     max_tokens: int = Field(default=128, ge=8, le=512)
-    dropout: float | None = Field(default=None, ge=0, lt=1)
+    dropout: Annotated[float | None, OWN] = Field(default=None, ge=0, lt=1)
     features: Choice
     adapter: Choice
     connector: Choice
@@ -129,10 +166,10 @@ class PhaseSettings(Section):
         batch_size: examples of one task in a batch.
         batch_sizes: the same for single tasks.
         epochs: how often the sampler starts over, dev is scored and annealing moves on.
-        steps_per_epoch: null for as many as it takes to see as many examples as the phase's tasks have together.
+        steps_per_epoch: `all` for as many as it takes to see as many examples as the phase's tasks have together.
         learning_rate: at the schedule's peak.
         betas, eps, weight_decay: AdamW's.
-        clip: largest gradient norm; null for no clipping.
+        clip: largest gradient norm; `none` for no clipping.
     """
 
     tasks: list[PhaseTask] = Field(min_length=1)
@@ -141,18 +178,18 @@ class PhaseSettings(Section):
     weighting: Choice
     gradients: Choice
     schedule: Choice
-    trainable: list[PartName]
+    trainable: list[PartName] = Field(min_length=1)
     frozen: list[PartName] = []
     supervised: bool = True
     batch_size: int = Field(ge=1)
     batch_sizes: dict[PhaseTask, Annotated[int, Field(ge=1)]] = {}
     epochs: int = Field(ge=1)
-    steps_per_epoch: int | None = Field(default=None, ge=1)
+    steps_per_epoch: Annotated[int | None, ALL] = Field(default=None, ge=1)
     learning_rate: float = Field(gt=0)
     betas: list[float] = Field(default=[0.9, 0.999], min_length=2, max_length=2)
     eps: float = Field(default=1e-8, gt=0)
     weight_decay: float = Field(default=0.0, ge=0)
-    clip: float | None = Field(default=None, gt=0)
+    clip: Annotated[float | None, NONE] = Field(default=None, gt=0)
 
     @model_validator(mode="after")
     def _something_to_learn(self) -> "PhaseSettings":

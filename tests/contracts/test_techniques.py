@@ -40,7 +40,7 @@ from mtbert.tasks import TASKS
 from mtbert.training.schedules import SCHEDULES
 from mtbert.weightings import WEIGHTINGS
 
-PACKAGES: dict[str, Registry[Any]] = {
+PACKAGES: dict[str, Registry[..., Any]] = {
     "features": FEATURES,
     "adapters": ADAPTERS,
     "connectors": CONNECTORS,
@@ -69,7 +69,7 @@ every_file = pytest.mark.parametrize(
 
 
 @every_technique
-def test_settings_have_a_default_for_everything_and_never_change(registry: Registry[Any], name: str):
+def test_settings_have_a_default_for_everything_and_never_change(registry: Registry[..., Any], name: str):
     settings = registry[name].settings()
     for option in type(settings).model_fields:
         with pytest.raises(pydantic.ValidationError, match="frozen"):
@@ -77,13 +77,13 @@ def test_settings_have_a_default_for_everything_and_never_change(registry: Regis
 
 
 @every_technique
-def test_settings_refuse_an_unknown_key(registry: Registry[Any], name: str):
+def test_settings_refuse_an_unknown_key(registry: Registry[..., Any], name: str):
     with pytest.raises(pydantic.ValidationError, match=r"no_such_option\n *Extra inputs are not permitted"):
         registry[name].settings(no_such_option=1)
 
 
 @every_technique
-def test_numbers_are_not_made_of_text(registry: Registry[Any], name: str):
+def test_numbers_are_not_made_of_text(registry: Registry[..., Any], name: str):
     settings = registry[name].settings
     for option, field in settings.model_fields.items():
         if {int, float} & {field.annotation, *get_args(field.annotation)}:

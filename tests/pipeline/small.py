@@ -19,7 +19,7 @@ SMALL: dict[str, Any] = {
     "pals": {"dim": 12, "heads": 2},
     "training": {"epochs": 1, "steps_per_epoch": 2, "batch_size": 4, "sampler": "round_robin"},
     "pretrain": {"sbert": {"max_pairs": 40, "epochs": 1}},
-    "run": {"evaluation_rows": 10},
+    "run": {"evaluation_rows": 10, "threads": 1},
     "mlp": {"width": 8},
 }
 

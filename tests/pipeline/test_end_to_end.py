@@ -1,9 +1,11 @@
 """From raw text to tables, submission files and MLflow, as `dvc repro` does it, on a very small setting."""
 
 import json
+import os
 import shutil
 import signal
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -12,6 +14,8 @@ import pytest
 import yaml
 from pipeline.small import Project, small
 from safetensors import safe_open
+
+from mtbert import locking
 
 CATALOG = {
     "bert-sst": {"paper": "pals-for-pals", "row": "Fine-tuned BERT", "tasks": ["sst"]},
@@ -62,7 +66,7 @@ def test_every_run_has_its_files(project: Project):
     for run in ("bert-sst", "pals", "apart"):
         directory = project.root / "build/runs" / run / "1"
         assert {p.name for p in directory.iterdir()} == {
-            "embeddings.safetensors", "history.csv", "metrics.json", "model.safetensors", "predictions",
+            "digests.json", "embeddings.safetensors", "history.csv", "metrics.json", "model.safetensors", "predictions",
             "settings.yaml",
         }  # fmt: skip
         with safe_open(directory / "model.safetensors", "pt") as weights:
@@ -140,6 +144,29 @@ def test_a_stage_script_runs_without_dvc_and_gives_the_same_weights(project: Pro
     assert done.returncode == 0, done.stdout
     assert weights.read_bytes() == before
     assert not (project.root / "build/checkpoints/bert-sst/1").exists()
+
+
+def test_what_another_process_has_just_finished_is_taken_over_and_else_is_trained(project: Project):
+    """As a training whose DVC was killed, and which goes on beside the next start."""
+    lock, run = project.root / "build/locks/bert-sst/1/0.lock", project.root / "build/runs/bert-sst/1"
+    weights = run / "model.safetensors"
+
+    def started_beside(end: Callable[[], None]) -> str:
+        with locking.alone(lock, "test"):
+            training = project.start("stages/train.py", "bert-sst", "1", PYTHONPATH="src", MTBERT_LIVE="off")
+            assert training.stdout is not None
+            first = training.stdout.readline()
+            assert first.startswith(f"training bert-sst, seed 1: process {os.getpid()} on "), first
+            end()
+        rest, _ = training.communicate(timeout=120)
+        assert training.returncode == 0, rest
+        return rest
+
+    before = (weights.stat().st_ino, weights.read_bytes())
+    assert started_beside(lambda: None).startswith("dev: sst ")
+    assert (weights.stat().st_ino, weights.read_bytes()) == before
+    assert "steps on sst" in started_beside(weights.unlink)  # what it left is not whole
+    assert weights.read_bytes() == before[1]
 
 
 def test_ctrl_c_stops_at_once_and_leaves_a_checkpoint_alone(project: Project):

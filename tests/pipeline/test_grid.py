@@ -1,144 +1,17 @@
-"""`make grid` beside `dvc repro`: the project's own dvc.yaml, its stages replaced by stubs that take no time.
+"""`make grid` beside `dvc repro`."""
 
-What the stubs meet and do beyond writing outputs goes through the folder `told`, which DVC does not know.
-"""
-
-import contextlib
 import os
-import shutil
 import signal
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 import yaml
-from pipeline.small import Project, small
+from pipeline.stubs import Stubs, told, wait_for
 
-from mtbert import files, grid
+from mtbert import files, grid, locking
 from mtbert.errors import SettingsError
-
-HEAD = {"paper": "mine", "row": "mine", "tasks": ["sst"]}
-STUB = """
-import os, sys, time
-from pathlib import Path
-stage, told = Path(sys.argv[0]).stem, Path("told")
-outs = {
-    "plan": [f"build/plan/{name}.yaml" for name in
-             ("a", "b", "c", "encoder", "needs", "catalog", "pretrain-sbert", "pretrain-mlm")],
-    "encoder": ["build/encoders/base/tokenizer.json"],
-    "preprocess": ["build/data/rows"],
-    "pretrain": [f"build/encoders/{sys.argv[1]}/weights"],
-    "init": [f"build/init/{name}.json" for name in "abc"],
-    "train": [f"build/{kind}/{'/'.join(sys.argv[1:])}/scores" for kind in ("runs", "logs")],
-    "ensemble": ["build/ensembles/scores"],
-    "report": ["build/submissions/file", "build/report/page", *(f"reports/sample/{name}" for name in (
-        "README.md", "index.html", "tables/one", "pictures/one", "results.csv", "claims.csv", "comparisons.csv",
-        "runs.csv", "leakage.csv", "summary.json", "curves.csv"))],
-    "track": [],
-}[stage]
-if stage == "train":
-    name = "-".join(sys.argv[1:])
-    (told / f"{name}.gpu").write_text(os.environ.get("CUDA_VISIBLE_DEVICES", ""))
-    (told / f"{name}.pid").write_text(str(os.getpid()))
-    try:
-        while (told / f"{name}.hold").exists():
-            time.sleep(0.05)
-    except KeyboardInterrupt:
-        (told / f"{name}.interrupted").touch()
-        sys.exit(130)
-    if (told / f"{name}.fail").exists():
-        sys.exit("error: the loss is not finite")
-for out in map(Path, outs):
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text("{}" if out.suffix == ".json" else f"of {sys.argv}")
-"""
-
-
-# As a shell starts what is to run in the background: deaf to Ctrl-C, and so are its children by inheritance.
-IN_BACKGROUND = """
-import runpy, signal
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-runpy.run_module("mtbert.grid", run_name="__main__")
-"""
-
-
-class Stubs(Project):
-    """A project of three variants."""
-
-    def __init__(self, root: Path, **params: Any) -> None:
-        super().__init__(root, **small(dict.fromkeys("abc", HEAD), **params))
-        for script in (root / "stages").iterdir():
-            script.write_text(STUB)
-        (root / "told").mkdir()
-        self.commit()
-
-    def grid(self, *arguments: str, **environment: str) -> tuple[int, list[str]]:
-        """Its exit status and what it told of trainings."""
-        with self.start_grid(*arguments, **environment) as process:
-            output, _ = process.communicate()
-        return process.returncode, sorted(told(output))
-
-    @contextlib.contextmanager
-    def start_grid(self, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
-        """The grid while it runs; stopped where the block fails."""
-        variables = {"PYTHONPATH": "src", "CUDA_VISIBLE_DEVICES": ""} | environment
-        with self.start("-c", IN_BACKGROUND, *arguments, **variables) as process:
-            try:
-                yield process
-            finally:
-                if process.poll() is None:
-                    process.terminate()
-
-    def recorded(self) -> set[str]:
-        lock = yaml.safe_load((self.root / "dvc.lock").read_text())
-        return {stage.removeprefix("train@") for stage in lock["stages"] if stage.startswith("train@")}
-
-    def cache(self) -> set[str]:
-        return {str(file.relative_to(self.root)) for file in (self.root / ".dvc/cache").rglob("*") if file.is_file()}
-
-    def forget(self, *stages: str) -> None:
-        """Take trainings out of dvc.lock and the run cache, as if they had never been."""
-        file = self.root / "dvc.lock"
-        lock = yaml.safe_load(file.read_text())
-        lock["stages"] = {name: entry for name, entry in lock["stages"].items() if name not in stages}
-        file.write_text(yaml.safe_dump(lock, sort_keys=False))
-        commands = [f"stages/train.py {stage[6]} {stage[8]}" for stage in stages]
-        for run in (self.root / ".dvc/cache/runs").glob("*/*"):
-            if any(command in entry.read_text() for entry in run.iterdir() for command in commands):
-                shutil.rmtree(run)
-
-    def hold(self, *names: str) -> None:
-        """Let these trainings not end, and forget their process ids."""
-        for name in names:
-            (self.root / f"told/{name}.hold").touch()
-            (self.root / f"told/{name}.pid").unlink(missing_ok=True)
-
-    def go_on(self) -> None:
-        for file in (self.root / "told").glob("*.hold"):
-            file.unlink()
-
-    def process(self, name: str) -> psutil.Process | None:
-        """A training's own process, once it runs."""
-        file = self.root / f"told/{name}.pid"
-        return psutil.Process(int(text)) if file.exists() and (text := file.read_text()) else None
-
-
-def told(output: str) -> list[str]:
-    """Lines on trainings, without their times."""
-    lines = [line.partition(" after ")[0] for line in output.splitlines()]
-    return [line for line in lines if line.split(": ")[-1] in ("trained", "restored", "failed")]
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "waited too long"
-        time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")
@@ -217,20 +90,110 @@ def test_several_processes_a_training_are_refused(project: Stubs, monkeypatch: p
     monkeypatch.setattr(grid, "DVC", (sys.executable, "-c", ""))
     with pytest.raises(SettingsError, match=r"params.yaml: launch is 'torchrun --nproc-per-node 4'"):
         grid.run(2)
+    project.edit(launch="python")
 
 
 def test_the_longest_go_first_after_those_never_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     for run, seconds in (("short/1", 10.0), ("long-one/1", 30.0), ("short/2", 20.0)):
-        files.write_json(tmp_path / f"build/logs/{run}/run.json", {"seconds": seconds})
+        files.write_json(tmp_path / f"build/logs/{run}/0123456789ab/run.json", {"seconds": seconds})
     stages = ["train@short-3", "train@long-one-2", "train@new-1"]
     assert grid.longest_first(stages) == ["train@new-1", "train@long-one-2", "train@short-3"]
 
 
-def test_each_worker_has_its_share_of_the_cores(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+def test_each_worker_has_a_gpu_and_they_share_where_there_are_too_few(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4, 6")
+    assert [share["CUDA_VISIBLE_DEVICES"] for share in grid.shares(3)] == ["4", "6", "4"]
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setenv("MKL_NUM_THREADS", "3")
-    assert grid.shares(3) == [{"OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "3"}] * 3
-    assert grid.shares(16)[0]["OMP_NUM_THREADS"] == "1"
+    assert grid.shares(2) == [{}, {}]
+
+
+@pytest.mark.parametrize(
+    ("stages", "jobs", "cores", "threads"),
+    [
+        (["train@a-1", "train@a-2"], 2, 4, None),  # 2 x 2 fit
+        (["train@a-1", "train@a-2"], 2, 2, 1),
+        (["train@a-1", "train@a-2"], 1, 2, None),
+        (["train@a-1"], 8, 2, None),  # one alone has all cores
+        (["train@a-1", "train@big-1"], 2, 6, 3),  # the one with 4 does not fit
+        (["train@a-1", "train@a-2", "train@a-3"], 8, 2, 1),
+        ([], 2, 2, None),
+    ],
+)
+def test_trainings_with_more_threads_than_cores_get_fewer_by_a_setting(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    stages: list[str],
+    jobs: int,
+    cores: int,
+    threads: int | None,
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
+    files.write_yaml(tmp_path / "build/plan/a.yaml", {"run": {"threads": 2}})
+    files.write_yaml(tmp_path / "build/plan/big.yaml", {"run": {"threads": 4}})
+    assert grid.fewer_threads(stages, jobs) == threads
+    assert (f"run.threads becomes {threads} in params.yaml" in capsys.readouterr().out) == (threads is not None)
+
+
+def test_the_number_of_threads_is_set_in_params_and_dvc_repro_then_finds_nothing_to_train(project: Stubs):
+    before = (project.root / "params.yaml").read_text()
+    project.edit(run=yaml.safe_load(before)["run"] | {"threads": 64})
+    project.commit()
+    assert project.grid("--jobs", "2")[0] == 0
+    assert yaml.safe_load((project.root / "params.yaml").read_text())["run"]["threads"] == max(1, grid.cores() // 2)
+    assert project.dvc("repro") == []
+    (project.root / "params.yaml").write_text(before)
+
+
+def test_a_second_grid_says_who_runs_and_waits(project: Stubs):
+    project.forget("train@a-1")
+    project.hold("a-1")
+    with project.start_grid("--jobs", "2") as first, project.start_grid("--jobs", "2") as second:
+        wait_for(lambda: project.process("a-1") is not None)
+        assert second.stdout is not None
+        told_first = second.stdout.readline() if second.poll() is None else ""
+        project.go_on()
+        outputs = [process.communicate(timeout=120)[0] for process in (first, second)]
+    assert (first.returncode, second.returncode) == (0, 0), outputs
+    assert told_first.startswith(f"grid: process {first.pid} on ")
+    assert told_first.endswith("is at it; waiting until that ends\n")
+    assert [told(output) for output in outputs] == [["a-1: trained"], []]
+
+
+def test_what_a_killed_grid_has_left_is_named_waited_for_and_not_trained_twice(project: Stubs):
+    project.forget("train@a-1", "train@b-1")
+    project.hold("a-1", "b-1")
+    with project.start_grid("--jobs", "2") as killed:
+        wait_for(lambda: project.process("a-1") is not None and project.process("b-1") is not None)
+        killed.kill()
+    left = [project.process(name) for name in ("a-1", "b-1")]
+    with project.start_grid("--jobs", "2") as second:
+        assert second.stdout is not None
+        lines = [second.stdout.readline() for _ in range(4)]
+        assert [process.is_running() for process in left if process] == [True, True]
+        project.go_on()
+        output, _ = second.communicate(timeout=120)
+    assert second.returncode == 0, output
+    assert sorted(line.split()[-1] for line in lines[::2]) == ["train@a-1", "train@b-1"]
+    assert lines[1::2] == ["  waiting until it ends\n"] * 2
+    assert told(output) == []  # the DVCs that were left have recorded both
+    assert {"a-1", "b-1"} <= project.recorded()
+
+
+def test_a_grid_that_waits_can_be_stopped(project: Stubs):
+    with locking.alone(project.root / grid.LOCK, "test"), project.start_grid("--jobs", "2") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith(f"grid: process {os.getpid()} on ")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 130
+
+
+def test_a_training_is_told_from_an_editor_and_from_other_commands_of_dvc():
+    assert grid._is_training(["/usr/bin/python3", "stages/train.py", "a", "1"])
+    assert not grid._is_training(["vim", "stages/train.py"])
+    assert grid._is_dvc(["/usr/bin/python3", "/home/me/.venv/bin/dvc", "repro", "train@a-1"])
+    assert grid._is_dvc(["python", "-m", "dvc", "--wait-for-lock", "exp", "run", "-S", "pals.dim=12"])
+    assert not grid._is_dvc(["python", "-m", "dvc", "exp", "show"])
+    assert not grid._is_dvc(["git", "log", "dvc", "repro"][:2])

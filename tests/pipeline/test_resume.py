@@ -44,7 +44,7 @@ def assert_same(folder: Path, whole: Path) -> None:
         assert files.sha256(folder / "run" / name) == files.sha256(whole / "run" / name), name
     assert trained(folder) == trained(whole)
     assert sorted(trained(whole)) == list(range(1, 17))
-    assert files.read_json(folder / "logs/run.json")["resumed"] > 0
+    assert files.read_json(folder / "logs" / files.log_key(folder / "run") / "run.json")["resumed"] > 0
     assert not (folder / "checkpoints").exists()
 
 
@@ -91,7 +91,7 @@ def test_a_second_signal_while_it_saves_harms_nothing(tmp_path: Path, server):
 
 def test_what_does_not_fit_is_computed_in_parts_and_told(tmp_path: Path, server):
     assert run(server, tmp_path, "plain") == 0
-    assert files.read_json(tmp_path / "logs/run.json")["parts"] == 2
+    assert files.read_json(tmp_path / "logs" / files.log_key(tmp_path / "run") / "run.json")["parts"] == 2
     assert (
         "warning: step 10 does not fit into the memory (sts: [5, 17] tokens); from here on batches are computed in 2 "
         "parts, which are one update"

@@ -19,9 +19,13 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 def write_catalog(
-    root: Path, variants: list[str], ensembles: Mapping[str, Any] | None = None, seeds: tuple[int, ...] = (1,)
+    root: Path,
+    variants: list[str],
+    ensembles: Mapping[str, Any] | None = None,
+    seeds: tuple[int, ...] = (1,),
+    **departures: Any,
 ) -> None:
-    about = {"paper": "pals-for-pals", "row": "Original PALs", "tasks": ["sst"]}
+    about = {"paper": "pals-for-pals", "row": "Original PALs", "tasks": ["sst"], "departures": departures}
     entries = {name: {**about, "selected": True} for name in variants}
     entries["never"] = {**about, "selected": False}
     catalog = {"profile": "sample", "seeds": list(seeds), "variants": entries, "ensembles": ensembles or {}}
@@ -46,8 +50,9 @@ def rows(database: Path, query: str, *values: Any) -> list[tuple[Any, ...]]:
 
 
 def runs(root: Path) -> list[tuple[str, str, int]]:
-    """Name, status and number of points of every run that is not deleted."""
-    query = """select name, status, (select count(*) from metrics where metrics.run_uuid = runs.run_uuid)
+    """Name, status and number of points, but for the machine's load, of every run that is not deleted."""
+    query = """select name, status, (select count(*) from metrics where metrics.run_uuid = runs.run_uuid
+                                     and key not like 'system/%')
                from runs where lifecycle_stage = 'active' order by name, status"""
     return rows(root / "mlflow.db", query)
 

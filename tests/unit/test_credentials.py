@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mtbert import credentials
 from mtbert.errors import DataError, shown_plainly
@@ -28,6 +30,7 @@ KEYS = {
         *((f"got {value}.", "got ***.") for value in [*KEYS.values()][:6]),
         ("false, not", "false, not"),
         ("https://ann:s3cret@host/x and s3:/key:s3cret@bucket", "https://***@host/x and s3:/***@bucket"),
+        ("at https://ann:s3/cr#et?@host/x", "at https://***@host/x"),
         ("ann@example.org in sqlite:////home/a@b/mlflow.db", "ann@example.org in sqlite:////home/a@b/mlflow.db"),
     ],
 )
@@ -35,6 +38,12 @@ def test_masked(text: str, told: str, monkeypatch: pytest.MonkeyPatch):
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
     assert credentials.masked(text) == told
+
+
+@given(st.text(st.sampled_from("aZ9/@:?#[]%&=+~'\""), max_size=6), st.text(st.sampled_from("a9/@:?#"), max_size=6))
+def test_no_password_of_an_address_is_told(before: str, after: str):
+    told = credentials.masked(f"got https://ann:{before}s3cret{after}@host/x")
+    assert told == "got https://***@host/x"
 
 
 def test_no_error_of_a_stage_tells_them():

@@ -168,7 +168,9 @@ def test_sha256_is_the_digest_of_the_content(tmp_path: Path):
 @pytest.mark.parametrize(
     ("read", "content"),
     [
-        (files.read_json, b"{"), (files.read_json, b"\x80\x04."), (files.read_json, b"[" * 100_000),
+        (files.read_json, b"{"), (files.read_json, b"[NaN]"), (files.read_json, b"[-Infinity]"),
+        (files.read_json, b"1" * 400),
+        (files.read_json, b"\x80\x04."), (files.read_json, b"[" * 100_000),
         (files.read_yaml, b"{"), (files.read_yaml, b"\x80\x04."), (files.read_yaml, b"!!python/object/apply:f []"),
         (files.read_yaml, b"[" * 2_000),
     ],
@@ -183,3 +185,109 @@ def test_what_this_project_did_not_write_is_told_with_its_name(tmp_path: Path, r
 def test_what_is_missing_is_told_with_its_name(tmp_path: Path, read):
     with pytest.raises(DataError, match=r"v is missing; run the stage that makes it$"):
         read(tmp_path / "v")
+
+
+def sealed(directory: Path) -> Path:
+    write_a_directory(directory, {"a.txt": "a", "b.txt": "b"})
+    files.write_text(directory / "c" / "d.txt", "d")
+    files.seal(directory)
+    return directory
+
+
+def test_a_sealed_directory_holds_the_digest_of_each_of_its_files(tmp_path: Path):
+    assert files.read_json(sealed(tmp_path / "run") / "digests.json") == {
+        "a.txt": "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb",
+        "b.txt": "3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d",
+        "c/d.txt": "18ac3e7343f016890c510e93f935261169d9e3f565436429830faf0934f4f8e4",
+    }
+    files.check_sealed(tmp_path / "run", "dvc repro")
+
+
+def test_what_is_altered_missing_or_too_many_is_named_with_what_makes_it_again(tmp_path: Path):
+    run = sealed(tmp_path / "run")
+    (run / "a.txt").write_text("A", encoding="utf-8")
+    (run / "b.txt").unlink()
+    (run / "c" / ".e.txt").touch()
+    with pytest.raises(DataError) as error:
+        files.check_sealed(run, "dvc repro train@pals-1")
+    assert str(error.value) == (
+        f"{run} is not as it was written (altered: a.txt; missing: b.txt; too many: c/.e.txt); "
+        f"`rm -r {run} && chmod -R u+w .dvc/cache && dvc repro train@pals-1` makes it again (chmod has DVC look whether "
+        "its cache is altered, too)"
+    )
+
+
+def test_of_a_sealed_directory_only_what_is_asked_for_is_read(tmp_path: Path):
+    run = sealed(tmp_path / "run")
+    (run / "a.txt").write_text("A", encoding="utf-8")
+    files.check_sealed(run, "dvc repro", ["c/d.txt"])
+    with pytest.raises(DataError, match=r"altered: a\.txt"):
+        files.check_sealed(run, "dvc repro", ["a.txt"])
+
+
+def test_a_run_without_digests_is_of_an_earlier_version(tmp_path: Path):
+    with pytest.raises(DataError, match=r"holds no digests\.json.*earlier version.*dvc repro train@pals-1`"):
+        files.check_sealed(tmp_path, "dvc repro train@pals-1")
+    with pytest.raises(DataError, match=r"digests\.json is missing"):
+        files.log_directory(tmp_path, tmp_path)
+
+
+def test_a_log_lies_in_a_folder_named_after_the_results(tmp_path: Path):
+    run = tmp_path / "runs" / "pals" / "1"
+    write_a_directory(run, {"digests.json": "{}"})
+    assert files.log_directory(tmp_path, run) == tmp_path / "logs" / "pals" / "1" / "44136fa355b3"
+
+
+@pytest.mark.parametrize("content", ["[]", '{"a.txt": 1}', "{", '{"a.txt": NaN}'])
+def test_damaged_digests_are_told(tmp_path: Path, content: str):
+    files.write_text(tmp_path / "digests.json", content)
+    with pytest.raises(DataError, match=r"digests\.json is "):
+        files.check_sealed(tmp_path, "dvc repro")
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "said"),
+    [
+        (dict[str, float], "[1]", "Input should be a valid dictionary, came [1]"),
+        (dict[str, float], '{"a": {"b": 1}}', "a: Input should be a valid number"),
+        (dict[str, float], '{"a": "1"}', "a: Input should be a valid number, came '1'"),
+        (dict[str, float], '{"a": true}', "a: Input should be a valid number, came True"),
+        (dict[str, float], '{"a": 1e999}', "a: Input should be a finite number, came inf"),
+        (list[int], "[1, 2.5]", "1: Input should be a valid integer, came 2.5"),
+    ],
+)
+def test_what_a_file_should_hold_is_said(tmp_path: Path, kind: type, content: str, said: str):
+    files.write_text(tmp_path / "v.json", content)
+    with pytest.raises(DataError) as error:
+        files.read_as(kind, tmp_path / "v.json", "dvc repro preprocess")
+    assert str(error.value).startswith(f"{tmp_path / 'v.json'} is damaged: {said}")
+    assert str(error.value).endswith("; `dvc repro preprocess` makes it again")
+
+
+def test_what_is_as_it_should_be_is_read(tmp_path: Path):
+    files.write_text(tmp_path / "v.json", '{"a": 1, "b": 0.5}')
+    assert files.read_as(dict[str, float], tmp_path / "v.json", "dvc repro") == {"a": 1.0, "b": 0.5}
+    with pytest.raises(DataError, match=r"w\.json is missing; `dvc repro` makes it"):
+        files.read_as(dict[str, float], tmp_path / "w.json", "dvc repro")
+@pytest.mark.parametrize(
+    ("profile", "data_dir", "whose", "folder"),
+    [
+        ("sample", "data/sample", "sample", "sample"),
+        ("sample", "data/sample", None, "sample"),
+        ("sample", "data/sample", "own", "sample-sample"),  # somebody has changed it
+        ("sample", "/home/me/reviews", "own", "sample-reviews"),
+        ("sample", "/home/me/reviews", None, "sample-reviews"),
+        ("sample", "data/official", "course", "sample-course"),
+        ("laptop", "data/official", "course", "laptop"),
+        ("laptop", "/mnt/corpora", "course", "laptop"),
+        ("laptop", "data/sample", "sample", "laptop-sample"),
+        ("paper", "/home/me/reviews", "own", "paper-reviews"),
+    ],
+)
+def test_a_report_of_other_data_has_a_folder_of_its_own(
+    tmp_path: Path, profile: str, data_dir: str, whose: str | None, folder: str
+):
+    files.write_yaml(tmp_path / "plan/catalog.yaml", {"profile": profile, "data_dir": data_dir})
+    if whose:
+        files.write_json(tmp_path / "data/report.json", {"whose": whose})
+    assert files.report_directory(tmp_path, Path("reports")) == Path("reports", folder)

@@ -8,6 +8,7 @@ import pytest
 from mtbert import files, inputs
 from mtbert.errors import DataError
 
+MACHINE = {"processor": "i386", "accelerator": "", "torch": "2.13.0"}
 CATALOG = {"variants": {"a": {"selected": True}, "b": {"selected": True}, "c": {"selected": False}}}
 
 
@@ -22,6 +23,7 @@ def build(tmp_path: Path) -> Path:
             files.write_text(tmp_path / "encoders" / encoder / name, f"{encoder} {name}")
     for file in ("sst/train", "sst/dev", "sts/train", "sts/dev", "sts/test"):
         files.write_text(tmp_path / "data" / f"{file}.parquet", file)
+    files.write_json(tmp_path / "machine.json", MACHINE)
     files.write_yaml(tmp_path / "plan/catalog.yaml", CATALOG)
     files.write_yaml(tmp_path / "plan/a.yaml", settings("base", "sst"))
     files.write_yaml(tmp_path / "plan/b.yaml", settings("sbert", "sts"))
@@ -58,6 +60,23 @@ def test_a_change_reaches_only_those_that_it_concerns(build: Path, file: str, co
     files.write_text(build / file, "altered")
     after = written(build)
     assert {name for name in before if before[name] != after[name]} == concerned
+
+
+def test_another_machine_reaches_every_variant(build: Path):
+    before = written(build)
+    assert inputs.manifest(settings("base", "sst"), build)["machine"] == MACHINE
+    files.write_json(build / "machine.json", MACHINE | {"processor": "i486"})
+    after = written(build)
+    assert {name for name in before if before[name] != after[name]} == {"a.json", "b.json"}
+
+
+@pytest.mark.parametrize("content", [None, "[]", "{", '{"processor": 5}'])
+def test_a_machine_that_is_missing_or_damaged_is_told_with_what_makes_it(build: Path, content: str | None):
+    (build / "machine.json").unlink()
+    if content is not None:
+        (build / "machine.json").write_text(content)
+    with pytest.raises(DataError, match=r"machine\.json .*dvc repro machine|machine\.json is not JSON"):
+        written(build)
 
 
 def test_weights_that_are_missing_are_told_with_the_command_that_makes_them(build: Path):
@@ -129,7 +148,7 @@ def test_a_manifest_that_is_missing_is_told_with_what_makes_it(build: Path):
 )  # fmt: skip
 def test_a_manifest_that_names_less_than_it_has_to_is_refused(build: Path, content: str):
     (build / "a.json").write_bytes(content.encode("latin-1"))
-    with pytest.raises(DataError, match=r"a\.json is not (as `dvc repro init` writes it|JSON)"):
+    with pytest.raises(DataError, match=r"a\.json is (damaged|not JSON): .+; `dvc repro init` makes it again"):
         inputs.check(build / "a.json", build)
 
 
@@ -137,5 +156,5 @@ def test_a_manifest_without_examples_is_refused(build: Path):
     written(build)
     whole = files.read_json(build / "init/a.json")
     files.write_json(build / "init/a.json", whole | {"data": {}})
-    with pytest.raises(DataError, match="is not as `dvc repro init` writes it"):
+    with pytest.raises(DataError, match=r"data: Dictionary should have at least 1 item"):
         inputs.check(build / "init/a.json", build)

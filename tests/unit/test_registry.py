@@ -24,7 +24,7 @@ class Plain:
         self.settings = settings
 
 
-SPICES: Registry[Salt | Plain] = Registry(
+SPICES: Registry[..., Salt | Plain] = Registry(
     "spice", {"salt": Technique(SaltSettings, Salt), "plain": Technique(NoOptions, Plain)}
 )
 

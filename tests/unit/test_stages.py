@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mtbert import files
+from mtbert.training import logs
 
 STAGES = Path(__file__).parents[2] / "stages"
 PLAN = "build/plan"
@@ -54,6 +55,19 @@ def test_a_variant_that_was_not_planned_is_told_with_what_plans_it(monkeypatch: 
     assert message == f"error: {PLAN}/pals.yaml is missing; `dvc repro plan` makes it for what params.yaml lists"
 
 
+def test_the_machine_on_which_a_build_was_begun_is_written_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr(sys, "argv", ["machine.py", str(tmp_path / "machine.json")])
+    for processor in ("i386", "i486"):
+        monkeypatch.setattr(logs, "_processor", lambda processor=processor: processor)
+        runpy.run_path(str(STAGES / "machine.py"), run_name="__main__")
+        content = files.read_json(tmp_path / "machine.json")
+        assert sorted(content) == ["accelerator", "processor", "torch"]
+        assert content["processor"] == "i386"
+    (tmp_path / "machine.json").unlink()
+    runpy.run_path(str(STAGES / "machine.py"), run_name="__main__")
+    assert files.read_json(tmp_path / "machine.json")["processor"] == "i486"
+
+
 @pytest.mark.parametrize("arguments", [[], ["pals"], ["pals", "one"], ["pals", "-1"], ["pals", "1", "build", "more"]])
 def test_a_training_without_its_variant_and_seed_says_what_it_takes(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str]
@@ -70,10 +84,11 @@ def test_a_training_without_its_variant_and_seed_says_what_it_takes(
         ("encoder", "PLAN DATA_DIR OUT"),
         ("ensemble", "CATALOG RUNS OUT"),
         ("init", "BUILD OUT"),
+        ("machine", "OUT"),
         ("plan", "PARAMS OUT"),
         ("preprocess", "DATA_DIR ENCODER_DIR OUT NEEDS"),
         ("pretrain", "KIND PLAN BUILD"),
-        ("report", "BUILD REPORT SUBMISSIONS"),
+        ("report", "BUILD REPORTS SUBMISSIONS"),
     ],
 )
 @pytest.mark.parametrize("arguments", [[], ["a", "b", "c", "d", "e"]])

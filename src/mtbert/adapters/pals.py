@@ -29,7 +29,7 @@ from torch import Tensor, nn
 from mtbert.adapters.base import Adapter, Shape
 from mtbert.encoder.attention import attention
 from mtbert.errors import SettingsError
-from mtbert.settings import Section
+from mtbert.settings import Section, undivided
 
 
 class Settings(Section):
@@ -54,8 +54,7 @@ class Settings(Section):
     @model_validator(mode="after")
     def _heads_divide_dim(self) -> "Settings":
         if self.dim % self.heads:
-            allowed = ", ".join(str(heads) for heads in range(1, self.dim + 1) if self.dim % heads == 0)
-            raise ValueError(f"heads is {self.heads}, which does not divide dim, {self.dim}; allowed: {allowed}")
+            raise ValueError(undivided("dim", self.dim, self.heads))
         return self
 
 

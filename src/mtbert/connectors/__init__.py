@@ -1,11 +1,13 @@
 """Between encoder and heads: every connector is one line here and one file beside this one."""
 
+from collections.abc import Sequence
+
 from mtbert.connectors import direct, relational, transformer_layer
 from mtbert.connectors.base import Connector
 from mtbert.registry import Registry, Technique
 from mtbert.settings import NoOptions
 
-CONNECTORS: Registry[Connector] = Registry(
+CONNECTORS: Registry[[int, Sequence[str]], Connector] = Registry(
     "connector",
     {
         "direct": Technique(NoOptions, direct.Direct),

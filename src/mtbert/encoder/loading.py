@@ -6,7 +6,7 @@ encoder.json, its card: name, source, sha256 (of model.safetensors), note, layer
 
 import contextlib
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from mtbert import files, tasks
 from mtbert.data import readers
 from mtbert.encoder.sources import TINY, EncoderSettings, Source
 from mtbert.errors import DataError, EncoderError
+from mtbert.outputs import EncoderCard
 
 if TYPE_CHECKING:  # at run time transformers comes in where it is needed: a training does without, and starts sooner
     from transformers import BertModel
@@ -40,7 +41,7 @@ def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
 
     with files.new_directory(out) as partial, quiet():
         if settings.name == TINY:
-            pieces = tiny.vocabulary(_sentences(data_dir), settings.vocabulary)
+            pieces = tiny.vocabulary(_sentences(data_dir, settings.corpora), settings.vocabulary)
             model, origin = tiny.model(settings, len(pieces)), f"made here with seed {settings.seed}"
         else:
             directory, way = _locate(settings)
@@ -74,10 +75,10 @@ def card(directory: Path) -> dict[str, Any]:
     path = directory / CARD
     if not path.is_file():
         raise EncoderError(f"{path} is missing: no encoder was written there; run the stage that makes it")
-    content = files.read_json(path)
-    if not isinstance(content, dict) or "sha256" not in content:
+    if files.read_json(path) == {"needed": False}:
         raise EncoderError(f"{directory} holds no encoder: when it was made, no selected variant needed one")
-    return content
+    stage = "encoder" if directory.name == "base" else f"pretrain@{directory.name}"
+    return files.read_as(EncoderCard, path, f"dvc repro {stage}").model_dump()
 
 
 def write_card(directory: Path, name: str, origin: str, note: str, model: "BertModel") -> None:
@@ -118,12 +119,15 @@ def quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _sentences(data_dir: Path) -> Iterator[str]:
-    """Every training sentence below `data_dir`; preprocessing says which corpora are missing, if any is needed."""
-    there = [task for task in tasks.TASKS.values() if (data_dir / task.files["train"]).is_file()]
+def _sentences(data_dir: Path, corpora: Sequence[str]) -> Iterator[str]:
+    """The training sentences of the corpora that are there; preprocessing says which are missing, if any is needed."""
+    wanted = [tasks.TASKS[name] for name in corpora]
+    there = [task for task in wanted if (data_dir / task.files["train"]).is_file()]
     if not there:
-        wanted = ", ".join(task.files["train"] for task in tasks.TASKS.values())
-        raise DataError(f"data_dir is {data_dir}, which holds no training file. Known are: {wanted}")
+        raise DataError(
+            f"data_dir is {data_dir}, which holds no training file of encoder.corpora in params.yaml: "
+            f"{', '.join(task.files['train'] for task in wanted)}"
+        )
     for task in there:
         rows = readers.read(data_dir, task, "train").rows
         for column in ("sentence1", "sentence2"):

@@ -40,6 +40,7 @@ def pretrain(settings: MlmSettings, build: Path) -> None:
     metrics.json beside it: the loss on the dev sets' sentences before and after, sentences and steps. The pooler stays
     as it was: the masked language model does not use it.
     """
+    torch.set_num_threads(settings.threads)
     base, out = build / "encoders" / "base", build / "encoders" / "mlm"
     card, encoder = loading.card(base), loading.load(base)
     with loading.quiet():

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from datasets import Dataset
 from sentence_transformers import (
     SentenceTransformer,
@@ -44,6 +45,7 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
     The result loads with SentenceTransformer(path), with AutoModel.from_pretrained(path) and with `loading.load`.
     metrics.json beside it: Pearson's r of cosine and label on the sts dev set before and after, pairs and steps.
     """
+    torch.set_num_threads(settings.threads)
     base, out = build / "encoders" / "base", build / "encoders" / "sbert"
     base_card = loading.card(base)
     chosen = pairs(build / "data", settings)

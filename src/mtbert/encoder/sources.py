@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, model_validator
 
-from mtbert.settings import Section, TaskName
+from mtbert.errors import UnknownNameError
+from mtbert.settings import ALL, Section, TaskName, undivided
 
 TINY = "tiny"
 
@@ -58,7 +59,7 @@ SOURCES: dict[str, Source] = {
 
 def _known(name: str) -> str:
     if name not in SOURCES:
-        raise ValueError(f"unknown encoder {name!r}; known: {', '.join(SOURCES)}")
+        raise UnknownNameError("encoder", name, SOURCES)
     return name
 
 
@@ -73,6 +74,8 @@ class EncoderSettings(Section):
         heads: attention heads in each; they divide the width.
         feed_forward: width of the middle of each feed-forward network.
         vocabulary: most word pieces that the vocabulary may have.
+        corpora: whose training sentences the vocabulary is made of. They are named, so that a further task leaves the
+            others' word pieces, and with them their results, as they are.
         positions: longest sequence, in tokens.
         dropout: probability, for hidden states and for attention.
         initializer_range: standard deviation of the untrained weights.
@@ -86,6 +89,7 @@ class EncoderSettings(Section):
     heads: PositiveInt = 12
     feed_forward: PositiveInt = 1536
     vocabulary: int = Field(default=8000, ge=1000)
+    corpora: list[TaskName] = Field(default=["sst", "qqp", "sts", "cfimdb", "snli", "mnli"], min_length=1)
     positions: PositiveInt = 512
     dropout: float = Field(default=0.0, ge=0, lt=1)
     initializer_range: PositiveFloat = 0.05
@@ -94,7 +98,7 @@ class EncoderSettings(Section):
     @model_validator(mode="after")
     def _fits(self) -> "EncoderSettings":
         if self.width % self.heads:
-            raise ValueError(f"heads must divide width, but {self.heads} does not divide {self.width}")
+            raise ValueError(undivided("width", self.width, self.heads))
         if self.name == TINY and self.directory:
             raise ValueError(f"{TINY} is made, not read: set directory to null, or name to the encoder that lies there")
         return self
@@ -110,7 +114,7 @@ class SbertSettings(Section):
 
     Attributes:
         corpora: whose entailment pairs are used: names of tasks with three entailment classes.
-        max_pairs: use that many pairs, drawn at random; null for all.
+        max_pairs: use that many pairs, drawn at random, or `all`.
         batch_size: pairs in a batch; each has batch_size - 1 negatives.
         epochs: passes over the pairs.
         learning_rate: highest rate of AdamW, after the warm-up.
@@ -120,11 +124,12 @@ class SbertSettings(Section):
         max_tokens: longer sentences are cut.
         device: auto takes a GPU where there is one, else Apple's, else the CPU.
         precision: auto takes bf16 where the hardware has it.
+        threads: of the CPU; another number adds up in another order.
         seed: of the choice and order of pairs and of dropout.
     """
 
     corpora: list[Literal["snli", "mnli"]] = Field(default=["snli", "mnli"], min_length=1)
-    max_pairs: PositiveInt | None = None
+    max_pairs: Annotated[PositiveInt | None, ALL] = None
     batch_size: int = Field(default=32, ge=2)
     epochs: PositiveInt = 1
     learning_rate: PositiveFloat = 2e-5
@@ -134,6 +139,7 @@ class SbertSettings(Section):
     max_tokens: PositiveInt = 128
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
+    threads: PositiveInt = 2
     seed: int = Field(default=1, ge=0)
 
     @property
@@ -147,7 +153,7 @@ class MlmSettings(Section):
 
     Attributes:
         corpora: whose first sentences are used.
-        max_sentences: use that many of the training sentences, and of the dev ones, drawn at random; null for all.
+        max_sentences: use that many of the training sentences, and of the dev ones, drawn at random, or `all`.
         share: of the tokens of a sentence that are chosen.
         batch_size: sentences in a batch.
         epochs: passes over the sentences.
@@ -155,11 +161,11 @@ class MlmSettings(Section):
         warmup: share of the steps over which the rate rises; it then falls linearly to 0.
         weight_decay: of AdamW.
         max_tokens: longer sentences are cut.
-        device, precision, seed: as in `pretrain.sbert`.
+        device, precision, threads, seed: as in `pretrain.sbert`.
     """
 
     corpora: list[TaskName] = Field(default=["sst", "qqp", "sts"], min_length=1)
-    max_sentences: PositiveInt | None = None
+    max_sentences: Annotated[PositiveInt | None, ALL] = None
     share: float = Field(default=0.15, gt=0, lt=1)
     batch_size: PositiveInt = 32
     epochs: PositiveInt = 1
@@ -169,6 +175,7 @@ class MlmSettings(Section):
     max_tokens: PositiveInt = 128
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
+    threads: PositiveInt = 2
     seed: int = Field(default=1, ge=0)
 
     @property

@@ -4,8 +4,9 @@ from mtbert.heads import cosine, linear, mlp, mnr, sigmoid_cosine, squared_cosin
 from mtbert.heads.base import Head
 from mtbert.registry import Registry, Technique
 from mtbert.settings import NoOptions
+from mtbert.tasks import Task
 
-HEADS: Registry[Head] = Registry(
+HEADS: Registry[[Task, int, int], Head] = Registry(
     "head",
     {
         "linear": Technique(linear.Settings, linear.LinearHead),

@@ -1,10 +1,13 @@
 """Extra loss terms: every objective is one line here and one file beside this one."""
 
+import torch
+
+from mtbert.model import MultitaskModel
 from mtbert.objectives import masked_language_model, simcse, simcse_linear, smart
 from mtbert.objectives.base import Objective
 from mtbert.registry import Registry, Technique
 
-OBJECTIVES: Registry[Objective] = Registry(
+OBJECTIVES: Registry[[MultitaskModel, torch.Generator], Objective] = Registry(
     "objective",
     {
         "smart": Technique(smart.Settings, smart.Smart),

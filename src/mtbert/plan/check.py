@@ -1,76 +1,77 @@
-"""What can be wrong in params.yaml outside of a single variant."""
+"""What can be wrong in params.yaml outside of a single variant: knobs, ensembles, sections whose values do not fit."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pydantic
 
 from mtbert.encoder.sources import PRETRAININGS, EncoderSettings
 from mtbert.errors import faults
+from mtbert.plan.departures import blamed
+from mtbert.plan.layers import merged
 from mtbert.plan.params import Fault, Params, at
-from mtbert.plan.resolve import COLLECTIONS, merged, origin
-from mtbert.plan.shape import SECTIONS
 from mtbert.plan.techniques import REGISTRIES
 from mtbert.settings import RunSettings
 
-KNOBS = ("profile", "data_dir", "seeds", "variants", "launch")
+DOWNLOADED = "data/official"
+# dvc.yaml puts both knobs into commands and paths: nothing in them may mean something to a shell, to YAML or to DVC.
+PATH = re.compile(r"[\w/.+@:-][\w/.+@: -]*")
+OPERATORS = re.compile(r"[;&|<>`$\\'\"(){}\n\r#*?!~\[\]]")
 
 
 def everything(params: Params) -> list[Fault]:
-    """All faults but those of single variants."""
-    return [*_top_level(params), *_sections(params), *_selection(params), *_ensembles(params)]
+    """All faults but those of single values and single variants."""
+    return [fault for part in (_sections, _selection, _data_dir, _launch, _ensembles) for fault in part(params)]
 
 
-def _top_level(params: Params) -> list[Fault]:
-    allowed = [*KNOBS, *COLLECTIONS, *SECTIONS]
-    unknown = f"unknown section; allowed: {', '.join(allowed)}"
-    found = [Fault((key,), unknown) for key in params.values if key not in allowed]
-    for collection in ("presets", "profiles"):
-        for name, sections in (params.get(collection) or {}).items():
-            places = ((collection, name, key) for key in sections or {})
-            found += [Fault(place, unknown) for place in places if place[2] not in SECTIONS]
-    if params.get("profile") not in (params.get("profiles") or {}):
-        known = ", ".join(params.get("profiles") or {})
-        found.append(Fault(("profile",), f"unknown profile {params.get('profile')!r}; known: {known}"))
-    return found
-
-
-def _sections(params: Params) -> list[Fault]:
+def _sections(params: Params) -> Iterator[Fault]:
     """Every section by itself, also where no variant uses it."""
     typed: dict[tuple[str, ...], type] = {("encoder",): EncoderSettings, ("run",): RunSettings}
     typed |= {("pretrain", name): settings for name, settings in PRETRAININGS.items()}
     typed |= {(name,): registry[name].settings for registry in REGISTRIES for name in registry}
-    found = []
     for place, settings in typed.items():
         try:
             settings(**at(merged(params, place[0]), place[1:]) or {})
         except pydantic.ValidationError as error:
-            places = [((*place, *keys), said) for keys, said in faults(error)]
-            found += [Fault(origin(params, where) or where, said) for where, said in places]
-    return found
+            for keys, said in faults(error):
+                yield Fault(blamed(params, [(*place, *keys)]), said)
 
 
-def _selection(params: Params) -> list[Fault]:
+def _selection(params: Params) -> Iterator[Fault]:
     """The knobs `variants` and `seeds`."""
-    catalog = params.get("catalog")
-    found = []
     for key in ("variants", "seeds"):
         if not params.get(key):
-            found.append(Fault((key,), "needs one entry at least"))
-    there = f"is not in the catalog; there are: {', '.join(catalog)}"
-    for number, name in enumerate(params.get("variants")):
-        if name not in catalog:
-            found.append(Fault(("variants", number), f"{name!r} {there}"))
-    return found
+            yield Fault((key,), "needs one entry at least")
 
 
-def _ensembles(params: Params) -> list[Fault]:
-    catalog = params.get("catalog")
-    found = []
-    for name, entry in (params.get("ensembles") or {}).items():
-        place = ("ensembles", name)
-        if name in catalog:
-            found.append(Fault(place, "a variant has the same name"))
-        found += [
-            Fault((*place, "members", number), f"{member!r} is not in the catalog; there are: {', '.join(catalog)}")
-            for number, member in enumerate(entry["members"])
-            if member not in catalog
-        ]
-    return found
+def _data_dir(params: Params) -> Iterator[Fault]:
+    """A plain path to a directory that is there, or will be downloaded."""
+    path = str(params.get("data_dir"))
+    if not PATH.fullmatch(path) or path.startswith("-") or path.endswith(" ") or ".." in Path(path).parts:
+        yield Fault(
+            ("data_dir",),
+            f"{path!r} is no plain path, and commands hold it; allowed: letters, digits, spaces within and "
+            "/ . _ - + @ :, without - at the start and without .. as a part",
+        )
+    elif Path(path).as_posix() != DOWNLOADED and not (params.file.parent / path).is_dir():
+        yield Fault(
+            ("data_dir",),
+            f"{path} is no directory; allowed: data/sample, {DOWNLOADED} (downloaded) or a directory of your own",
+        )
+
+
+def _launch(params: Params) -> Iterator[Fault]:
+    """One command with its arguments; the shell reads it, and would read more."""
+    if found := OPERATORS.search(launch := params.get("launch")):
+        yield Fault(
+            ("launch",),
+            f"{launch!r} holds {found.group()!r}, which means something to the shell; allowed: one command and its "
+            "arguments, such as: torchrun --nproc-per-node 4",
+        )
+
+
+def _ensembles(params: Params) -> Iterator[Fault]:
+    for name in params.get("ensembles") or {}:
+        if name in params.get("catalog"):
+            yield Fault(("ensembles", name), "a variant has the same name")

@@ -3,28 +3,29 @@
 from typing import Any
 
 from mtbert.encoder.sources import PRETRAININGS, SOURCES, EncoderSettings
+from mtbert.plan.layers import merged
 from mtbert.plan.params import Params
-from mtbert.plan.resolve import merged
 from mtbert.settings import RunSettings
 from mtbert.tasks import corpus
 
 
+def shared(params: Params, selected: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The files of what the selected variants start from, by name."""
+    pretrainings = {f"pretrain-{name}": _pretraining(params, name, [*selected.values()]) for name in PRETRAININGS}
+    return {"encoder": EncoderSettings(**merged(params, "encoder")).model_dump(), **pretrainings}
+
+
 def documents(params: Params, variants: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """File name to content: one a selected variant, and what the other stages need to know."""
-    selected = params.get("variants")
-    encoder = EncoderSettings(**merged(params, "encoder"))
-    pretrainings = {name: _pretraining(params, name, [variants[v] for v in selected]) for name in PRETRAININGS}
-    documents: dict[str, Any] = {name: variants[name] for name in selected}
-    documents |= {f"pretrain-{name}": settings for name, settings in pretrainings.items()}
-    documents["encoder"] = encoder.model_dump()
-    documents["needs"] = _needs([variants[name] for name in selected], pretrainings)
-    documents["catalog"] = {
-        "profile": params.get("profile"),
-        "data_dir": params.get("data_dir"),
-        "seeds": params.get("seeds"),
-        "keep": RunSettings(**merged(params, "run")).keep,
-        "selection": RunSettings(**merged(params, "run")).selection,
-        "encoder": {"name": encoder.name, "note": SOURCES[encoder.name].note},
+    selected = {name: variants[name] for name in params.get("variants")}
+    starts = shared(params, selected)
+    run = RunSettings(**merged(params, "run"))
+    encoder = starts["encoder"]["name"]
+    catalog = {
+        **{knob: params.get(knob) for knob in ("profile", "data_dir", "seeds")},
+        "keep": run.keep,
+        "selection": run.selection,
+        "encoder": {"name": encoder, "note": SOURCES[encoder].note},
         "variants": {
             name: {**{key: variant[key] for key in ("paper", "row", "also", "tasks")}, "selected": name in selected}
             for name, variant in variants.items()
@@ -34,7 +35,7 @@ def documents(params: Params, variants: dict[str, dict[str, Any]]) -> dict[str, 
             for name, entry in (params.get("ensembles") or {}).items()
         },
     }
-    return documents
+    return {**selected, **starts, "needs": _needs([*selected.values()], starts), "catalog": catalog}
 
 
 def _pretraining(params: Params, name: str, selected: list[dict[str, Any]]) -> dict[str, Any]:
@@ -42,18 +43,18 @@ def _pretraining(params: Params, name: str, selected: list[dict[str, Any]]) -> d
     if not any(variant["model"]["encoder"] == name for variant in selected):
         return {"needed": False}
     run = merged(params, "run")
-    where = {key: run[key] for key in ("device", "precision") if key in run}  # the machine is one and the same
-    settings = PRETRAININGS[name](**{**where, **(merged(params, "pretrain").get(name) or {})})
+    where = {key: run[key] for key in ("device", "precision", "threads") if key in run}  # the machine is the same
+    settings = PRETRAININGS[name](**{**where, **merged(params, "pretrain").get(name, {})})
     return {"needed": True, **settings.model_dump(mode="json")}
 
 
-def _needs(selected: list[dict[str, Any]], pretrainings: dict[str, dict[str, Any]]) -> list[list[str]]:
+def _needs(selected: list[dict[str, Any]], starts: dict[str, dict[str, Any]]) -> list[list[str]]:
     """Which splits have to be there: [task, split]."""
     needs = {(task, split) for variant in selected for task in variant["tasks"] for split in ("train", "dev")}
     needs |= {
         (corpus(entry), "train") for variant in selected for phase in variant["phases"] for entry in phase["tasks"]
     }
-    for name, document in pretrainings.items():
-        settings = {key: value for key, value in document.items() if key != "needed"}
-        needs |= set(PRETRAININGS[name](**settings).needs) if document["needed"] else set()
+    for name, kind in PRETRAININGS.items():
+        settings = {key: value for key, value in starts[f"pretrain-{name}"].items() if key != "needed"}
+        needs |= set(kind(**settings).needs) if starts[f"pretrain-{name}"]["needed"] else set()
     return [list(need) for need in sorted(needs)]

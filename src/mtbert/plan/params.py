@@ -3,6 +3,7 @@
 What would take long to read, or means more than values, is refused before it is read.
 """
 
+import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,19 +16,29 @@ from ruamel.yaml.scalarbool import ScalarBoolean
 
 from mtbert.errors import SettingsError
 
-LARGEST = 2**17  # bytes of a file, seven times the project's own
+LARGEST = 2**17  # bytes of a file, some five times the project's own
 MOST = 10_000  # values, with those that aliases stand for
 DEEPEST = 30  # levels
 LONGEST_SHOWN = 60  # characters of a key in a message
 Place = tuple[str | int, ...]  # the keys that lead to a value
+MISSING: Any = type("Missing", (), {"__repr__": lambda _: "nothing"})()  # where there is no value, not even null
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Something wrong in params.yaml: where (a dotted path), and what."""
+    """Something wrong in params.yaml.
+
+    Attributes:
+        place: where, the keys that lead there.
+        message: what is wrong, and what is allowed.
+        meant: what the name was probably meant to be.
+        of_key: whether the key is wrong, not its value.
+    """
 
     place: Place
     message: str
+    meant: str | None = None
+    of_key: bool = False
 
 
 class Params:
@@ -47,9 +58,15 @@ class Params:
             raise SettingsError(f"{file} has to hold sections, but holds {type(self.tree).__name__}")
         self.values: dict[str, Any] = _plain(self.tree)
 
-    def get(self, *place: str | int) -> Any:
-        """The value at a place, or None."""
-        return at(self.values, place)
+    def get(self, *place: str | int, missing: Any = None) -> Any:
+        """The value at a place, or `missing`."""
+        return at(self.values, place, missing)
+
+    def put(self, place: Place, value: Any) -> "Params":
+        """A copy with another value at a place, of which mappings on the way are made; MISSING takes it away."""
+        other = copy.copy(self)
+        other.values = _put(self.values, place, value)
+        return other
 
     def line(self, place: Iterable[str | int]) -> int:
         """The line of a place, or of as much of it as is there; counted from 1."""
@@ -65,10 +82,24 @@ class Params:
         return line
 
     def told(self, faults: Iterable[Fault]) -> str:
-        """All faults in one message, by line."""
-        lines = sorted({(self.line(f.place), ".".join(map(_shown, f.place)), f.message) for f in faults})
+        """All faults in one message, by line; of those at one place the first."""
+        first = {fault.place: fault for fault in reversed([*faults])}
+        lines = sorted((self.line(place), dotted(place), fault.message) for place, fault in first.items())
         shown = "\n".join(f"  {self.file}:{line}: {place}: {message}" for line, place, message in lines)
         return f"{len(lines)} fault{'s' if len(lines) > 1 else ''} in the settings; nothing was trained\n{shown}"
+
+
+def _put(node: Any, place: Place, value: Any) -> Any:
+    if not place:
+        return value
+    key, *below = place
+    if isinstance(node, list):
+        return [_put(item, tuple(below), value) if number == key else item for number, item in enumerate(node)]
+    node = node if isinstance(node, dict) else {}
+    if value is MISSING and key not in node:
+        return node
+    changed = _put(node.get(key), tuple(below), value)
+    return {name: item for name, item in {**node, key: changed}.items() if item is not MISSING}
 
 
 def _text(file: Path) -> str:
@@ -131,13 +162,18 @@ def _plain(node: Any) -> Any:
     return node
 
 
-def at(node: Any, place: Iterable[str | int]) -> Any:
-    """The value that these keys lead to, or None."""
+def at(node: Any, place: Iterable[str | int], missing: Any = None) -> Any:
+    """The value that these keys lead to, or `missing`."""
     for key in place:
         if isinstance(node, dict):
-            node = node.get(key)
+            node = node.get(key, missing)
         elif isinstance(node, list) and isinstance(key, int) and key < len(node):
             node = node[key]
         else:
-            return None
+            return missing
     return node
+
+
+def dotted(place: Place) -> str:
+    """A place as people write it: pals.dim."""
+    return ".".join(map(_shown, place))

@@ -1,10 +1,9 @@
-"""One variant, resolved: sections, then the paper's preset, then the profile, then the variant's own overrides.
+"""One variant, resolved: what all layers say of it, checked together.
 
-Each layer replaces single values of those before. What a variant does not use never reaches its file.
+What a variant does not use never reaches its file.
 """
 
-import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,55 +14,20 @@ import mtbert
 from mtbert import files
 from mtbert.adapters import ADAPTERS
 from mtbert.connectors import CONNECTORS
-from mtbert.encoder.sources import PRETRAININGS
 from mtbert.errors import SettingsError, faults
-from mtbert.features import FEATURES
 from mtbert.gradients import GRADIENTS
 from mtbert.heads import HEADS
 from mtbert.objectives import OBJECTIVES
+from mtbert.plan.departures import blamed
+from mtbert.plan.layers import COLLECTIONS, COMMON, ENTRY, merged, over
 from mtbert.plan.params import Fault, Params, Place
-from mtbert.plan.techniques import NAMES, REGISTRIES
+from mtbert.plan.techniques import PLACES, REGISTRIES, place_of
 from mtbert.registry import Registry
 from mtbert.samplers import SAMPLERS
 from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS, served
-from mtbert.training.schedules import SCHEDULES
-from mtbert.weightings import WEIGHTINGS
 
-COLLECTIONS = ("presets", "profiles", "catalog", "ensembles")
-COMMON = ("run", "model", "training")  # sections that every variant uses
-ENTRY = ("paper", "row", "also", "preset", "uses", "tasks", "phases")  # what a catalog entry holds beside overrides
 MAIN_TASKS = ["sst", "qqp", "sts"]
-
-
-def _layers(params: Params, variant: str | None = None) -> list[Place]:
-    """Places that give values, the strongest last."""
-    profile: Place = ("profiles", str(params.get("profile")))
-    if variant is None:
-        return [(), profile]
-    preset = params.get("catalog", variant, "preset") or params.get("catalog", variant, "paper")
-    return [(), ("presets", str(preset)), profile, ("catalog", variant)]
-
-
-def merged(params: Params, section: str, variant: str | None = None) -> dict[str, Any]:
-    """A section after all layers; without a variant, after the profile."""
-    result: dict[str, Any] = {}
-    for layer in _layers(params, variant):
-        result = _over(result, params.get(*layer, section) or {})
-    return result
-
-
-def _over(base: Any, top: Any) -> Any:
-    """`top` laid over `base`: mappings are merged, everything else is replaced."""
-    if not (isinstance(base, dict) and isinstance(top, dict)):
-        return copy.deepcopy(top)
-    return {**base, **{key: _over(base.get(key), value) for key, value in top.items()}}
-
-
-def origin(params: Params, place: Place, variant: str | None = None) -> Place | None:
-    """Where the value that counts was set, if it was."""
-    layers = reversed(_layers(params, variant))
-    return next(((*layer, *place) for layer in layers if params.get(*layer, *place) is not None), None)
 
 
 def variant(params: Params, name: str) -> tuple[dict[str, Any], list[Fault]]:
@@ -93,7 +57,7 @@ class _Resolver:
         tasks = self.entry.get("tasks") or MAIN_TASKS
         model, training = self._section("model"), self._section("training")
         self._use(model, training)
-        phases = [_over(training, phase) for phase in self.entry.get("phases", [{}])]
+        phases = [over(training, phase) for phase in self.entry.get("phases", [{}])]
         document = {
             "variant": self.name,
             "paper": self.entry.get("paper"),
@@ -114,53 +78,40 @@ class _Resolver:
 
     def _use(self, model: dict[str, Any], training: dict[str, Any]) -> None:
         """What `uses` is short for."""
-        put: dict[str, Callable[[str], None]] = {
-            FEATURES.kind: lambda name: model.update(features=name),
-            ADAPTERS.kind: lambda name: model.update(adapter=name),
-            CONNECTORS.kind: lambda name: model.update(connector=name),
-            OBJECTIVES.kind: lambda name: training.update(objectives=[*(training.get("objectives") or []), name]),
-            SAMPLERS.kind: lambda name: training.update(sampler=name),
-            WEIGHTINGS.kind: lambda name: training.update(weighting=name),
-            GRADIENTS.kind: lambda name: training.update(gradients=name),
-            SCHEDULES.kind: lambda name: training.update(schedule=name),
-            "pretraining": lambda name: model.update(encoder=name),
-        }
-        chosen: dict[str, str] = {}  # of each kind of which a variant has one
+        sections = {"model": model, "training": training}
+        chosen: dict[tuple[str, str], str] = {}  # for each place that holds one name
         for number, name in enumerate(self.entry.get("uses") or []):
-            place = ("catalog", self.name, "uses", number)
-            kinds = (registry.kind for registry in REGISTRIES if name in registry and registry.kind in put)
-            kind = "pretraining" if name in PRETRAININGS else next(kinds, None)
-            if kind is None:
-                usable = [n for registry in REGISTRIES if registry.kind in put for n in registry]
-                known = ", ".join([*usable, *PRETRAININGS])
-                self._fault(place, f"unknown technique {name!r}; known: {known}")
-            elif kind in chosen:
-                self._fault(place, f"{name!r} would take the place of {chosen[kind]!r}; allowed: one {kind}")
-            elif name in (training.get("objectives") or []):
-                self._fault(place, f"{name!r} is in training.objectives already; allowed: each once")
+            if name in OBJECTIVES:
+                self._use_objective(name, training)
+                continue
+            place = place_of(name)
+            if place in chosen:
+                told = f"{name!r} would take the place of {chosen[place]!r}; allowed: one {'.'.join(place)}"
+                self._fault(("catalog", self.name, "uses", number), told)
             else:
-                put[kind](name)
-                if kind != OBJECTIVES.kind:
-                    chosen[kind] = name
+                chosen[place] = sections[place[0]][place[1]] = name
+
+    def _use_objective(self, name: str, training: dict[str, Any]) -> None:
+        before = training.get("objectives") or []
+        if name in before:
+            told = f"{name!r} is what variant {self.name} uses already; allowed: each objective once"
+            self._fault(("training", "objectives"), told)
+        else:
+            training["objectives"] = [*before, name]
 
     def _model(self, model: dict[str, Any], tasks: list[str]) -> dict[str, Any]:
         heads = {t: h for t, h in (model.get("heads") or {}).items() if t in tasks}
         pooling = {t: p for t, p in (model.get("pooling") or {}).items() if t in tasks}
         for task in tasks:
             for key, given in (("heads", heads), ("pooling", pooling)):
-                if task in TASKS and task not in given:
+                if task not in given:
                     self._fault(("model", key), f"task {task} of variant {self.name} has none")
         resolved = {
             **model,
-            "features": self._choice(FEATURES, model.get("features"), ("model", "features")),
-            "adapter": self._choice(ADAPTERS, model.get("adapter"), ("model", "adapter")),
-            "connector": self._choice(CONNECTORS, model.get("connector"), ("model", "connector")),
+            **self._choices("model", model),
             "heads": {task: self._choice(HEADS, head, ("model", "heads", task)) for task, head in heads.items()},
             "pooling": pooling,
         }
-        if model.get("encoder") not in ("base", *PRETRAININGS):
-            known = ", ".join(["base", *PRETRAININGS])
-            self._fault(("model", "encoder"), f"unknown starting weights {model.get('encoder')!r}; known: {known}")
         if not self.faults:
             self._build_heads(resolved)
             self._build_connector(resolved, tasks)
@@ -169,14 +120,12 @@ class _Resolver:
     def _build_heads(self, model: dict[str, Any]) -> None:
         """A head says itself what it cannot serve; a narrow one without weights is built to ask it."""
         for task, head in model["heads"].items():
-            if task not in TASKS:
-                continue
             embeddings = 2 if TASKS[task].is_pair and model.get("pair_encoding") == "bi" else 1
             try:
                 with torch.device("meta"):
                     HEADS.build(head, TASKS[task], 2, embeddings)
             except SettingsError as error:
-                self._fault(("model", "heads", task), str(error))
+                self._fault(("model", "heads", task), str(error), ("model", "pair_encoding"))
 
     def _build_connector(self, model: dict[str, Any], tasks: list[str]) -> None:
         """A connector too; without weights, and of a width that all usual numbers of attention heads divide."""
@@ -184,11 +133,11 @@ class _Resolver:
             with torch.device("meta"):
                 CONNECTORS.build(model["connector"], 5040, tasks)
         except SettingsError as error:
-            self._fault(("model", "connector"), str(error))
+            self._fault(("model", "connector"), str(error), (model["connector"]["name"],))
 
     def _phase(self, phase: dict[str, Any], tasks: list[str]) -> dict[str, Any]:
         objectives = phase.get("objectives") or []
-        chosen = phase.get("tasks") or tasks
+        chosen = tasks if phase.get("tasks") in (None, "all") else phase["tasks"]
         for task in chosen:
             if served(task) not in tasks:
                 self._fault(("training", "tasks"), f"{task!r} trains none of the variant's tasks, {', '.join(tasks)}")
@@ -198,11 +147,8 @@ class _Resolver:
         return {
             **phase,
             "tasks": chosen,
-            "sampler": self._choice(SAMPLERS, phase.get("sampler"), ("training", "sampler")),
+            **self._choices("training", phase),
             "objectives": [self._choice(OBJECTIVES, name, ("training", "objectives")) for name in objectives],
-            "weighting": self._choice(WEIGHTINGS, phase.get("weighting"), ("training", "weighting")),
-            "gradients": self._choice(GRADIENTS, phase.get("gradients"), ("training", "gradients")),
-            "schedule": self._choice(SCHEDULES, phase.get("schedule"), ("training", "schedule")),
         }
 
     def _fits(self, phase: dict[str, Any]) -> None:
@@ -216,16 +162,24 @@ class _Resolver:
                 ("training", "gradients"),
                 f"{rule} acts where a step holds several tasks, but the steps of sampler {sampler} hold one; allowed "
                 f"with it: {', '.join(fitting)}",
+                ("training", "sampler"),
             )
 
     def _adapts(self) -> bool:
         return bool(self.used & (set(ADAPTERS) - {"none"}))
 
-    def _choice(self, registry: Registry[Any], name: Any, place: tuple[str, ...]) -> dict[str, Any]:
+    def _choices(self, section: str, values: dict[str, Any]) -> dict[str, Any]:
+        """The techniques of a section that stand there by name."""
+        return {
+            place[1]: self._choice(registry, values.get(place[1]), place)
+            for place, registry in PLACES.items()
+            if place[0] == section
+        }
+
+    def _choice(self, registry: Registry[..., Any], name: Any, place: tuple[str, ...]) -> dict[str, Any]:
         """A technique's name with its section's values."""
-        if not isinstance(name, str) or name not in registry:
-            known = ", ".join(registry)
-            self._fault(place, f"unknown {registry.kind} {name!r}; known: {known}")
+        if name is None:
+            self._fault(place, f"needs a value; known: {', '.join(registry)}")
             return {"name": name}
         self.used.add(name)
         section = self._section(name)
@@ -244,20 +198,19 @@ class _Resolver:
     def _unused(self) -> None:
         """Overrides of what the variant does not use would pass silently."""
         for key in self.entry:
-            if key in ENTRY or key in COMMON or key in self.used:
-                continue
-            known = key in NAMES
-            meant = f"the variant does not use {key}; add it to `uses`, or" if known else "unknown key;"
-            allowed = ", ".join([*ENTRY, *COMMON, *sorted(self.used)])
-            self._fault(("catalog", self.name, key), f"{meant} allowed here: {allowed}")
+            if key not in (*ENTRY, *COMMON, *self.used):
+                allowed = ", ".join([*ENTRY, *COMMON, *sorted(self.used)])
+                told = f"the variant does not use {key}; add it to `uses`, or allowed here: {allowed}"
+                self._fault(("catalog", self.name, key), told)
 
-    def _fault(self, place: Place, message: str) -> None:
-        self.faults.append(Fault(self._origin(place), message))
+    def _fault(self, place: Place, message: str, *others: Place) -> None:
+        """Note a fault where the value was set, or one of the others that it does not go with, if that departs."""
+        self.faults.append(Fault(self._origin(place, *others), message))
 
-    def _origin(self, place: Place) -> Place:
+    def _origin(self, place: Place, *others: Place) -> Place:
         if place[0] in COLLECTIONS:
             return place
-        return origin(self.params, place, self.name) or ("catalog", self.name, *place)
+        return blamed(self.params, (place, *others), self.name)
 
     def located(self, error: pydantic.ValidationError, *section: str) -> list[Fault]:
         """The faults that pydantic found, each where its value was set."""
@@ -269,7 +222,7 @@ class _Resolver:
         return found
 
 
-def _several(registry: Registry[Any], name: str) -> bool:
+def _several(registry: Registry[..., Any], name: str) -> bool:
     """Whether a technique gives, or is for, steps that hold several tasks."""
     build: Any = registry[name].build
     return build.several_tasks

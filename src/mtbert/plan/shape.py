@@ -3,19 +3,17 @@
 import math
 from collections.abc import Iterator
 from datetime import date
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pydantic
 from pydantic import ConfigDict, Field
 
 from mtbert.encoder.sources import PRETRAININGS
-from mtbert.errors import faults
+from mtbert.errors import UnknownNameError, faults
 from mtbert.plan.params import Fault, Params, Place
-from mtbert.plan.resolve import COMMON
-from mtbert.plan.techniques import NAMES
+from mtbert.plan.techniques import SECTIONS
 from mtbert.settings import Name, Section
 
-SECTIONS = (*COMMON, "encoder", "pretrain", *NAMES)
 LARGEST = 2**31 - 1  # for whole numbers: sizes, counts and seeds
 OWN_FILES = ("catalog", "encoder", "needs", *(f"pretrain-{name}" for name in PRETRAININGS))  # beside variants
 EACH_ONCE = (  # lists, wherever they stand, in which a second time is an oversight
@@ -38,7 +36,7 @@ class _Model(_Open):
 
 
 class _Training(_Open):
-    tasks: list[str] | None = None
+    tasks: Literal["all"] | list[str] | None = None
     objectives: list[str] | None = None
     trainable: list[str] | None = None
 
@@ -104,7 +102,8 @@ def _sections(params: Params) -> Iterator[Fault]:
         pretrain = params.get(*layer, "pretrain")
         for name, section in pretrain.items() if isinstance(pretrain, dict) else ():
             if name not in PRETRAININGS:
-                yield Fault((*layer, "pretrain", name), f"unknown pretraining; known: {', '.join(PRETRAININGS)}")
+                unknown = UnknownNameError("pretraining", name, PRETRAININGS)
+                yield Fault((*layer, "pretrain", name), str(unknown))
             elif not isinstance(section, dict | None):
                 yield Fault((*layer, "pretrain", name), f"a section is a mapping, came {section!r}")
 

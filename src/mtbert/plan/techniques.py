@@ -4,16 +4,34 @@ from typing import Any
 
 from mtbert.adapters import ADAPTERS
 from mtbert.connectors import CONNECTORS
+from mtbert.encoder.sources import PRETRAININGS
 from mtbert.features import FEATURES
 from mtbert.gradients import GRADIENTS
 from mtbert.heads import HEADS
 from mtbert.objectives import OBJECTIVES
+from mtbert.plan.layers import COMMON, SHARED
 from mtbert.registry import Registry
 from mtbert.samplers import SAMPLERS
 from mtbert.training.schedules import SCHEDULES
 from mtbert.weightings import WEIGHTINGS
 
-REGISTRIES: tuple[Registry[Any], ...] = (
+REGISTRIES: tuple[Registry[..., Any], ...] = (
     FEATURES, ADAPTERS, CONNECTORS, HEADS, SAMPLERS, OBJECTIVES, WEIGHTINGS, GRADIENTS, SCHEDULES,
 )  # fmt: skip
 NAMES = tuple(name for registry in REGISTRIES for name in registry)
+SECTIONS = (*COMMON, *SHARED, *NAMES)
+PLACES: dict[tuple[str, str], Registry[Any]] = {  # where params.yaml names one technique of a kind
+    ("model", "features"): FEATURES,
+    ("model", "adapter"): ADAPTERS,
+    ("model", "connector"): CONNECTORS,
+    ("training", "sampler"): SAMPLERS,
+    ("training", "weighting"): WEIGHTINGS,
+    ("training", "gradients"): GRADIENTS,
+    ("training", "schedule"): SCHEDULES,
+}
+USABLE = (*(name for registry in REGISTRIES if registry is not HEADS for name in registry), *PRETRAININGS)  # by `uses`
+
+
+def place_of(name: str) -> tuple[str, str]:
+    """Where the name of a technique or pretraining stands that is the only one of its kind."""
+    return next((place for place, registry in PLACES.items() if name in registry), ("model", "encoder"))

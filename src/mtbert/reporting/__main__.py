@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mtbert import errors
+from mtbert import errors, files
 from mtbert.reporting import catalog, published, report, results, tables
 
 if __name__ == "__main__":
@@ -10,4 +10,4 @@ if __name__ == "__main__":
         (build,) = errors.arguments("BUILD")
         plan = catalog.there(catalog.read(build / "plan" / "catalog.yaml"), build)
         found = tables.compare(published.load(), plan, results.scores(build, plan), results.weights(build, plan))
-        print(report.in_short(found, plan, Path("reports") / plan.profile))
+        print(report.in_short(found, plan, files.report_directory(build, Path("reports"))))

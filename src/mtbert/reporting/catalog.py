@@ -4,11 +4,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mtbert import files
+from mtbert import files, predictions
 from mtbert.errors import DataError, SettingsError
 from mtbert.metrics import MAIN_TASKS
+from mtbert.outputs import Trained
+from mtbert.tasks import Split
 
 OWN = "own"  # stands for the paper of a variant that answers to none
+DETAILED = 64  # variants that are shown one by one: the shipped catalog has as many
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,16 @@ class Entry:
         """Where the results of one seed lie."""
         return build / ("ensembles" if self.members else "runs") / self.name / str(seed)
 
+    def file(self, build: Path, seed: int, name: str) -> Path:
+        """A file to read of these results, compared with its digest: DataError where it was altered or is missing."""
+        return files.sealed(self.directory(build, seed), name, self.remake(seed))
+
+    def predictions(self, build: Path, seed: int, task: str, split: Split) -> Path | None:
+        """The prediction file of a task and split, compared with its digest; None where nothing was predicted."""
+        place = self.directory(build, seed)
+        file = predictions.path(place, task, split).relative_to(place).as_posix()
+        return self.file(build, seed, file) if (place / file).is_file() else None
+
     def remake(self, seed: int) -> str:
         """The command that makes these results."""
         return "dvc repro ensemble" if self.members else f"dvc repro train@{self.name}-{seed}"
@@ -65,6 +78,7 @@ class Catalog:
         selection: on what it is chosen: on one `half` of dev, of which the other is scored, or on the `whole`.
         encoder, encoder_note: name of the starting weights, and what a reader must know of them.
         data: which sentences; empty where the plan does not say.
+        whose: `sample`, `course` or `own`: what kind of sentences, known to what `there` gives.
         entries: variants, then ensembles, in the order of the file.
         missing: commands that make results that were asked for and are not there; known to what `there` gives.
     """
@@ -78,11 +92,34 @@ class Catalog:
     data: str
     entries: tuple[Entry, ...]
     missing: tuple[str, ...] = ()
+    whose: str = ""
+
+    @property
+    def own_data(self) -> bool:
+        """Whether the data are the user's own, so that no published number says anything of them."""
+        return self.whose == "own"
 
     @property
     def selected(self) -> list[Entry]:
         """The variants and ensembles that were asked for."""
         return [entry for entry in self.entries if entry.selected]
+
+    @property
+    def detailed(self) -> list[Entry]:
+        """Those that are shown one by one: the first DETAILED variants that were asked for, and every ensemble."""
+        variants = [entry for entry in self.selected if not entry.members]
+        return [*variants[:DETAILED], *(entry for entry in self.selected if entry.members)]
+
+    @property
+    def detail(self) -> str:
+        """What is shown of the first variants alone, in a sentence; empty where there are not that many."""
+        count = sum(not entry.members for entry in self.selected)
+        if count <= DETAILED:
+            return ""
+        return (
+            f"Embeddings, confusions, worst misses and pictures of losses show the first {DETAILED} of {count} variants, "
+            "in the order of the catalog in params.yaml. All else is of all of them."
+        )
 
 
 def read(file: Path) -> Catalog:
@@ -99,31 +136,34 @@ def there(catalog: Catalog, build: Path) -> Catalog:
 
     A vote counts where its members do.
 
-    Raises: DataError where nothing that was asked for has run.
+    Raises:
+        DataError: nothing that was asked for has run, or what has run is not as it was written.
     """
     entries: dict[str, Entry] = {}
     missing = []
     for entry in catalog.entries:  # members come before the ensembles
         found = {
-            seed: (entry.directory(build, seed) / "metrics.json").is_file()
+            seed: entry.directory(build, seed).is_dir()
             and all(seed in entries[member].seeds for member in entry.members)
             for seed in entry.seeds
         }
         seeds = tuple(seed for seed in found if found[seed])
+        for seed in seeds:
+            files.check_sealed(entry.directory(build, seed), entry.remake(seed), only=())
         entries[entry.name] = replace(entry, selected=bool(seeds), seeds=seeds, kept=_kept(entry, build, seeds))
         missing += [entry.remake(seed) for seed, is_there in found.items() if not is_there]
     if not any(entry.selected for entry in entries.values()):
         raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
-    return replace(catalog, entries=tuple(entries.values()), missing=tuple(dict.fromkeys(missing)))
+    whose = files.whose_data(build, catalog.data or "data/sample")
+    return replace(catalog, entries=tuple(entries.values()), missing=tuple(dict.fromkeys(missing)), whose=whose)
 
 
 def _kept(entry: Entry, build: Path, seeds: tuple[int, ...]) -> tuple[str, str] | None:
-    if not seeds or not (file := entry.directory(build, seeds[0]) / "settings.yaml").is_file():
+    if not seeds or not (entry.directory(build, seeds[0]) / "settings.yaml").is_file():
         return None
-    run = files.read_plan(file, "run")["run"]
-    if not {"keep", "selection"} <= set(run):
-        raise DataError(f"{file} is of an earlier version of mtbert; `{entry.remake(seeds[0])}` makes the run again")
-    return run["keep"], run["selection"]
+    file = entry.file(build, seeds[0], "settings.yaml")
+    run = files.read_as(Trained, file, entry.remake(seeds[0]), files.read_yaml).run
+    return run.keep, run.selection
 
 
 def _typed(content: dict[str, Any]) -> Catalog:

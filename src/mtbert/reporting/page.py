@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from mtbert import files
+from mtbert.outputs import PRETRAINED, DataReport
 from mtbert.reporting import claimed, leakage, markdown, mistakes, sentences
 from mtbert.reporting.catalog import Catalog
 from mtbert.reporting.claims import Verdict
@@ -51,7 +52,7 @@ def render(
             f"{markdown.render(table, catalog)}\nAs numbers: [{table.name}.csv](tables/{table.name}.csv)."
             for table in tables
         ),
-        shown(made),
+        shown(made, catalog.detail),
         misses(build, catalog, answers),
         leakage.render(seen),
         ran(runs),
@@ -62,12 +63,12 @@ def render(
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
-def shown(made: Sequence[Picture]) -> str:
-    """The pictures, one below the other; they show the first seed where they show single runs."""
+def shown(made: Sequence[Picture], detail: str) -> str:
+    """The pictures, one below the other, after what they leave out; of the first seed where they show single runs."""
     if not made:
         return ""
     images = [f"**{picture.title}**\n\n![{picture.title}](pictures/{picture.name}.png)" for picture in made]
-    return "\n\n".join(["## Pictures", *images])
+    return "\n\n".join(["## Pictures", *filter(None, [detail]), *images])
 
 
 def misses(build: Path, catalog: Catalog, answers: Mapping[str, Mapping[str, Answers]]) -> str:
@@ -190,11 +191,11 @@ PRETRAININGS = {  # name: title, what was measured, its keys in metrics.json but
 def pretraining(build: Path, name: str) -> str:
     """What a pretraining changed; empty where no variant of the plan starts from it."""
     file, settings = build / "encoders" / name / "metrics.json", build / "plan" / f"pretrain-{name}.yaml"
-    needed = files.read_yaml(settings).get("needed", True) if settings.is_file() else True
+    needed = files.read_plan(settings, "needed")["needed"] if settings.is_file() else True
     if not needed or not file.is_file():
         return ""
     title, measured, key, read, what = PRETRAININGS[name]
-    found = files.read_json(file)
+    found = files.read_as(PRETRAINED[name], file, f"dvc repro pretrain@{name}").model_dump()
     before, after = (markdown.number(found.get(f"{key}_{when}")) for when in ("before", "after"))
     steps, count = _rounded(found.get("steps")), _rounded(found.get(read))
     return f"## {title}\n\n{measured}: {before} before, {after} after {steps} steps over {count} {what}."
@@ -205,7 +206,7 @@ def data(build: Path, catalog: Catalog) -> str:
     file, unknown = build / "data" / "report.json", _unknown_rows(build, catalog)
     if not file.is_file():
         return f"## Data\n\n{unknown}" if unknown else ""
-    report = files.read_json(file)
+    report = files.read_as(DataReport, file, "dvc repro preprocess").model_dump(by_alias=True)
     overlaps = [*report.get("overlaps", []), *report.get("overlaps with pretraining", [])]
     parts = [
         "## Data",

@@ -1,27 +1,30 @@
 """The papers' own numbers, from published.csv beside this file.
 
-Columns of the file: paper, table, row, split, sst, qqp, sts, cfimdb, overall, scale, note. `scale` says which overall
-the paper printed: raw, (sst + qqp + r) / 3, or normalised, (sst + qqp + (r + 1) / 2) / 3.
+One number a line: paper, table, row, split, metric, value, note. A metric is a task, or the overall as the paper prints
+it: `overall_raw`, (sst + qqp + r) / 3, or `overall_normalised`, (sst + qqp + (r + 1) / 2) / 3. A note is of the whole
+row.
 """
 
 import csv
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mtbert import metrics
 from mtbert.errors import DataError
 from mtbert.metrics import MAIN_TASKS
-from mtbert.tasks import SPLITS
+from mtbert.tasks import SPLITS, TASKS
 
 FILE = Path(__file__).with_name("published.csv")
-SCORED = (*MAIN_TASKS, "cfimdb")  # the tasks that any paper reports
+COLUMNS = ["paper", "table", "row", "split", "metric", "value", "note"]
+ROW = COLUMNS[:4]  # what makes numbers one row
+SCORED = tuple(TASKS)
 OVERALLS = ("overall_raw", "overall_normalised")
-COLUMNS = ["paper", "table", "row", "split", *SCORED, "overall", "scale", "note"]
-SCALES = ("raw", "normalised")
 METRICS = (*SCORED, *OVERALLS)
 ROUNDING = 0.001  # parts are off by 0.0005 at most, and so is their mean: 0.001 together
 INCONSISTENT = "inconsistent"  # a note that begins so admits an overall that does not follow from its parts
+Line = dict[str, str]
 
 TITLES = {
     "my-pal-bert": "My PAL BERT",
@@ -58,47 +61,56 @@ def load(file: Path = FILE) -> list[PublishedRow]:
     The overall that a paper does not print is computed from its parts where all three are there.
 
     Raises:
-        DataError: wrong columns, a row twice, an unknown split or scale, a score that is no number from -1 to 1, or an
-            overall that does not follow from its parts and whose note does not say so. The message lists every fault.
+        DataError: wrong columns, a number twice, an unknown split or metric, a score that is no number from -1 to 1, or
+            an overall that does not follow from its parts and whose note does not say so. The message lists all faults.
     """
     with file.open(encoding="utf-8", newline="") as handle:
         reader = csv.DictReader(handle)
-        lines = list(reader)
+        lines = [(number, line) for number, line in enumerate(reader, 2)]
     if reader.fieldnames != COLUMNS:
         raise DataError(f"{file}: columns are {reader.fieldnames}, expected {COLUMNS}")
-    found, seen = [], set()
-    for number, line in enumerate(lines, 2):
-        found += [f"line {number}: {fault}" for fault in _faults(line)]
-        key = tuple(line[column] for column in COLUMNS[:4])
-        found += [f"line {number}: {', '.join(key)} stands twice"] if key in seen else []
-        seen.add(key)
-    if found:
-        raise DataError(f"{file}:\n" + "\n".join(found))
-    return [_row(line) for line in lines]
+    rows: dict[tuple[str, ...], list[Line]] = {}
+    faults = [f"line {number}: {fault}" for number, line in lines for fault in _faults(line)]
+    for number, line in lines:
+        others = rows.setdefault(tuple(line[column] for column in ROW), [])
+        if line["metric"] in [other["metric"] for other in others]:
+            faults.append(
+                f"line {number}: {line['metric']} of {', '.join(line[column] for column in ROW)} stands twice"
+            )
+        others.append(line)
+    faults = faults or [f"{', '.join(key)}: {fault}" for key, row in rows.items() for fault in _overall_faults(row)]
+    if faults:
+        raise DataError(f"{file}:\n" + "\n".join(faults))
+    return [_row(row) for row in rows.values()]
 
 
-def _row(line: dict[str, str]) -> PublishedRow:
+def _row(lines: Sequence[Line]) -> PublishedRow:
     """The overall as printed in its own scale, and computed from the parts in the other."""
-    parts, scale = _parts(line), line["scale"]
-    printed = {f"overall_{scale}": float(line["overall"])} if scale else {}
-    values = parts | metrics.overall(parts) | printed
-    return PublishedRow(line["paper"], line["table"], line["row"], line["split"], values, scale, line["note"])
+    printed = {line["metric"]: float(line["value"]) for line in lines}
+    scale = next((name.removeprefix("overall_") for name in OVERALLS if name in printed), "")
+    first = lines[0]
+    return PublishedRow(
+        first["paper"],
+        first["table"],
+        first["row"],
+        first["split"],
+        metrics.overall(printed) | printed,
+        scale,
+        _note(lines),
+    )
 
 
-def _parts(line: dict[str, str]) -> dict[str, float]:
-    return {task: float(line[task]) for task in SCORED if line[task]}
+def _note(lines: Sequence[Line]) -> str:
+    return "; ".join(line["note"] for line in lines if line["note"])
 
 
-def _faults(line: dict[str, str]) -> list[str]:
+def _faults(line: Line) -> list[str]:
     """What is wrong with one line of the file."""
-    found = [
-        f"{name} is {line[name]!r}, not a number from -1 to 1"
-        for name in (*SCORED, "overall")
-        if line[name] and not _is_score(line[name])
+    return [
+        *([] if _is_score(line["value"]) else [f"value is {line['value']!r}, not a number from -1 to 1"]),
+        *([] if line["split"] in SPLITS else [f"split is {line['split']!r}, not one of {', '.join(SPLITS)}"]),
+        *([] if line["metric"] in METRICS else [f"metric is {line['metric']!r}, not one of {', '.join(METRICS)}"]),
     ]
-    if line["split"] not in SPLITS:
-        found.append(f"split is {line['split']!r}, not one of {', '.join(SPLITS)}")
-    return found or _overall_faults(line)
 
 
 def _is_score(text: str) -> bool:
@@ -108,15 +120,17 @@ def _is_score(text: str) -> bool:
         return False
 
 
-def _overall_faults(line: dict[str, str]) -> list[str]:
-    parts, scale = _parts(line), line["scale"]
-    if not line["overall"]:
-        return [f"scale {scale!r} without an overall"] if scale else []
-    if scale not in SCALES:
-        return [f"scale is {scale!r}, not one of {', '.join(SCALES)}"]
-    if not parts or (scale == "normalised" and len(parts) < len(MAIN_TASKS)):
-        return [f"overall ({scale}) without the parts it is the mean of"]
-    expected = metrics.overall(parts).get(f"overall_{scale}", math.fsum(parts.values()) / len(parts))
-    if abs(float(line["overall"]) - expected) <= ROUNDING or line["note"].startswith(INCONSISTENT):
-        return []
-    return [f"overall {line['overall']} ({scale}) does not follow from its parts, which give {expected:.3f}"]
+def _overall_faults(lines: Sequence[Line]) -> list[str]:
+    """What is wrong with the overall that a row prints."""
+    values = {line["metric"]: float(line["value"]) for line in lines}
+    printed = {name: values[name] for name in OVERALLS if name in values}
+    if len(printed) > 1:
+        return [f"both {' and '.join(printed)} are given; a paper prints one"]
+    parts = {task: values[task] for task in MAIN_TASKS if task in values}
+    for name, value in printed.items():
+        if not parts or (name == "overall_normalised" and len(parts) < len(MAIN_TASKS)):
+            return [f"{name} without the parts it is the mean of"]
+        expected = metrics.overall(parts).get(name, math.fsum(parts.values()) / len(parts))
+        if abs(value - expected) > ROUNDING and not _note(lines).startswith(INCONSISTENT):
+            return [f"{name} {value} does not follow from its parts, which give {expected:.3f}"]
+    return []

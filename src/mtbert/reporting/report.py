@@ -56,9 +56,13 @@ def write(build: Path, directory: Path, submitted: Path) -> str:
         _write_numbers(partial / "comparisons.csv", comparisons.frame(tables.compared(found)))
         runs = results.runs(build, plan)
         pd.DataFrame(runs).to_csv(partial / "runs.csv", index=False, lineterminator="\n")
-        results.wide(build, plan).to_csv(partial / "results.csv", index=False, lineterminator="\n", float_format="%.6f")
+        results.wide(build, plan, scores).to_csv(
+            partial / "results.csv", index=False, lineterminator="\n", float_format="%.6f"
+        )
         curves.losses(build, plan).to_csv(partial / "curves.csv", index=False, lineterminator="\n")
-        files.write_json(partial / "summary.json", results.summary(build, plan))
+        summary = results.summary(plan, scores)
+        files.write_json(partial / "summary.json", summary)
+        _write_numbers(partial / "scores.csv", results.bars(summary))
         shown = analysis.of(build, plan, scores, weights, runs)
         made = pictures.write(build, plan, shown, partial / "pictures")
         seen = leakage.scores(build, plan, evidence)
@@ -83,6 +87,12 @@ def _write_tables(directory: Path, plan: catalogs.Catalog, found: list[tables.Ta
 
 def _write_numbers(file: Path, table: pd.DataFrame) -> None:
     table.to_csv(file, index=False, lineterminator="\n", float_format="%.6g")
+
+
+def for_dvc(directory: Path, reports: Path) -> None:
+    """Put what DVC's own views show at a place that does not depend on profile and data, which dvc.yaml names."""
+    for name in ("summary.json", "curves.csv", "scores.csv"):
+        files.write_text(reports / name, (directory / name).read_text(encoding="utf-8"))
 
 
 def in_short(found: list[tables.Table], plan: catalogs.Catalog, directory: Path) -> str:

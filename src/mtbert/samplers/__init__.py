@@ -10,10 +10,10 @@ from mtbert.samplers import (
     sequential,
     square_root,
 )
-from mtbert.samplers.base import Sampler
+from mtbert.samplers.base import Plan, Sampler
 from mtbert.settings import NoOptions
 
-SAMPLERS: Registry[Sampler] = Registry(
+SAMPLERS: Registry[[Plan], Sampler] = Registry(
     "sampler",
     {
         "sequential": Technique(NoOptions, sequential.Sequential),

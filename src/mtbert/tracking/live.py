@@ -30,7 +30,12 @@ class LiveRun:
     """
 
     def __init__(
-        self, settings: Mapping[str, Any], seed: int, patience: float = PATIENCE, silent: bool = False
+        self,
+        settings: Mapping[str, Any],
+        seed: int,
+        patience: float = PATIENCE,
+        silent: bool = False,
+        build: Path = Path("build"),
     ) -> None:
         """Start logging a run.
 
@@ -39,10 +44,11 @@ class LiveRun:
             seed: the run's seed.
             patience: seconds that `finish` and `fail` wait for MLflow at most.
             silent: log nothing: another process of the same run does.
+            build: the build directory, whose plan tells what departs from the defaults.
         """
         self._patience = patience
         self._writer = None if silent else _start_writer()
-        self._send({"settings": dict(settings), "seed": seed})
+        self._send({"settings": dict(settings), "seed": seed, "build": str(build)})
         if self._writer is not None and self._writer.stdin is not None:
             os.set_blocking(self._writer.stdin.fileno(), False)
 
@@ -55,7 +61,7 @@ class LiveRun:
 
         Args:
             run_directory: `build/runs/<variant>/<seed>`.
-            logs_directory: `build/logs/<variant>/<seed>`.
+            logs_directory: the run's own, see `files.log_directory`.
         """
         self._end({"finish": [str(run_directory), str(logs_directory)]})
 

@@ -1,14 +1,17 @@
 """Bring into MLflow what it lacks of a build directory: what was not logged live, or came back from DVC's cache."""
 
+import queue
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from filelock import FileLock
 
 from mtbert import files
+from mtbert.errors import MtbertError
 from mtbert.tracking import place, record
 from mtbert.tracking.place import TrackingError
 from mtbert.tracking.record import Record
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
     from mtbert.tracking.store import Store
 
 LOCK = "mlflow.db.track.lock"  # in the repository: two `track` at once would both find a run missing
+PATIENCE = 120.0  # seconds without an answer; SQLite's lock alone is waited for 60
+Result = TypeVar("Result")
+Tick = Callable[[], None]  # tells that it goes on
 
 
 @dataclass(frozen=True)
@@ -42,14 +48,15 @@ def bring_in(build: Path) -> Summary:
     uri = place.tracking_uri()
     try:
         with FileLock(place.project_root() / LOCK):
-            new = _mirror(records, uri)
-            figures = _mirror(_report(build), uri) > 0
+            new, figures = within(PATIENCE, lambda tick: _mirror([records, _report(build)], uri, tick))
+    except MtbertError:  # of a file, which needs no MLflow to be put right
+        raise
     except Exception as error:  # of MLflow, its database or the network: many kinds, all told alike
         raise TrackingError(
             f"the runs are not in MLflow at {place.shown(uri)} yet ({place.reason(error, uri)}); "
             f"their results are safe in {build}: once MLflow answers, `{place.AGAIN}` brings them in"
         ) from None  # the cause's own text may hold credentials
-    return Summary(new, len(records) - new, len(selected) - len(records), figures)
+    return Summary(new, len(records) - new, len(selected) - len(records), figures > 0)
 
 
 def _selected(build: Path) -> dict[Path, Callable[[], Record]]:
@@ -59,17 +66,21 @@ def _selected(build: Path) -> dict[Path, Callable[[], Record]]:
     for seed in map(str, catalog["seeds"]):
         for name in _names(catalog["variants"]):
             directory = build / "runs" / name / seed
-            found[directory] = partial(record.of_run, directory, build / "logs" / name / seed)
+            found[directory] = partial(_run, directory, build)
         for name in _names(catalog.get("ensembles") or {}):
             directory = build / "ensembles" / name / seed
             found[directory] = partial(record.of_ensemble, directory, catalog["ensembles"][name], catalog["profile"])
     return found
 
 
+def _run(directory: Path, build: Path) -> Record:
+    return record.of_run(directory, files.log_directory(build, directory))
+
+
 def _report(build: Path) -> list[Record]:
     """The report of the build's profile, where it was made."""
     profile = files.read_yaml(build / "plan" / "catalog.yaml")["profile"]
-    directory = Path("reports") / profile
+    directory = files.report_directory(build, Path("reports"))
     return [record.of_report(directory, profile)] if (directory / "index.html").is_file() else []
 
 
@@ -77,12 +88,41 @@ def _names(entries: dict[str, dict[str, object]]) -> list[str]:
     return [name for name, entry in entries.items() if entry["selected"]]
 
 
-def _mirror(records: Iterable[Record], uri: str) -> int:
-    """Make MLflow hold each record; returns how many it lacked."""
+def within(patience: float, work: Callable[[Tick], Result]) -> Result:
+    """What `work` returns; TimeoutError where it neither ends nor calls its argument for `patience` seconds.
+
+    A limit on each read would not do: a server may send a byte a second without end. The thread that waits for such a
+    server ends with the process.
+    """
+    told: queue.SimpleQueue[Callable[[], Result] | None] = queue.SimpleQueue()
+
+    def act() -> None:
+        try:
+            result = work(lambda: told.put(None))
+            told.put(lambda: result)
+        except Exception as error:  # for the caller's thread
+            told.put(partial(_raise, error))
+
+    threading.Thread(target=act, daemon=True).start()
+    while True:
+        try:
+            outcome = told.get(timeout=patience)
+        except queue.Empty:
+            raise TimeoutError(f"no whole answer within {patience:g} seconds") from None
+        if outcome is not None:
+            return outcome()
+
+
+def _raise(error: Exception) -> NoReturn:
+    raise error
+
+
+def _mirror(groups: Iterable[Iterable[Record]], uri: str, tick: Tick) -> list[int]:
+    """Make MLflow hold each record; returns how many of each group it lacked."""
     from mtbert.tracking.store import Store, patiently
 
-    store = patiently(partial(Store, uri))
-    return sum(patiently(partial(_bring, store, wanted)) for wanted in records)
+    store = patiently(partial(Store, uri, tick))
+    return [sum(patiently(partial(_bring, store, wanted)) for wanted in records) for records in groups]
 
 
 def _bring(store: "Store", wanted: Record) -> bool:

@@ -2,14 +2,16 @@
 
 import importlib.util
 import os
+import re
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from mtbert import credentials
 from mtbert.errors import MtbertError
 
 URI = "MLFLOW_TRACKING_URI"
 SQLITE = "sqlite:///"
+HOST = re.compile(r"(?:[\w.-]*|\[[0-9A-Fa-f:.]+\])(?::\d+)?")  # and port
 AGAIN = "python stages/track.py build"
 
 
@@ -31,9 +33,18 @@ def project_root() -> Path:
 
 
 def tracking_uri() -> str:
-    """$MLFLOW_TRACKING_URI, else `mlflow.db` in the repository; a relative SQLite file counts from the repository."""
+    """$MLFLOW_TRACKING_URI, else `mlflow.db` in the repository; a relative SQLite file counts from the repository.
+
+    Raises:
+        TrackingError: an address in which a password cannot be told from the host.
+    """
     uri = os.environ.get(URI) or f"{SQLITE}mlflow.db"
     file = database(uri)
+    if file is None and not _is_clear(uri):
+        raise TrackingError(
+            f"{URI} has an @ behind its host, as where a password holds / ? or #, and would be read wrongly; write "
+            "%40 for an @ that belongs to no password, and within a password %2F for /, %3F for ?, %23 for #"
+        )
     return uri if file is None else f"{SQLITE}{file}"
 
 
@@ -43,20 +54,58 @@ def database(uri: str) -> Path | None:
     return None if name in (uri, "", ":memory:") else project_root() / name
 
 
+def artifacts(file: Path) -> Path:
+    """Where the artifacts of an SQLite database's runs lie: beside it."""
+    return file.resolve().parent / "mlartifacts"
+
+
 def shown(uri: str) -> str:
-    """The place as a person may read it: the database's file, or scheme, host and port without user and password."""
+    """The place as a person may read it: the database's file, or scheme, host and port alone."""
     if file := database(uri):
         return str(file)
-    parts = urlsplit(uri)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    host = _authority(uri).rpartition("@")[2]
+    return f"{_scheme(uri)}://{host if HOST.fullmatch(host) and _is_clear(uri) else '***'}"
 
 
 def without_credentials(text: str, uri: str) -> str:
-    """`text` with *** for the credentials of `uri`, and for all that `credentials.masked` finds."""
-    parts = urlsplit(uri)
-    for secret in filter(None, [parts.netloc.rpartition("@")[0], parts.password, parts.query]):
-        text = text.replace(secret, "***").replace(unquote(secret), "***")
+    """`text` with *** for all of `uri` but scheme, host and port, and for all that `credentials.masked` finds.
+
+    An empty `uri` is one that was refused.
+    """
+    if uri and database(uri) is None:
+        text = text.replace(uri, shown(uri))
+        for secret in _secrets(uri):
+            text = text.replace(secret, "***")
+        host = re.escape(_authority(uri).rpartition("@")[2])
+        # What libraries say of an address: a path may be too short to be masked wherever it stands.
+        text = re.sub(rf"(\burl: |://(?:[^\s/@]*@)?{host})/[^\s'\",)]*", r"\1***", text)
     return credentials.masked(text)
+
+
+def _is_clear(uri: str) -> bool:
+    """Whether host and password can be told apart: no @ follows what stands in the host's place."""
+    return "@" not in uri.partition("://")[2].removeprefix(_authority(uri))
+
+
+def _secrets(uri: str) -> list[str]:
+    """What an address holds beside scheme, host and port, whole and in parts, as written and decoded, longest first."""
+    body = uri.partition("://")[2]
+    user = body.rpartition("@")[0]  # the last @, since a password may hold any character
+    rest = body.removeprefix(_authority(uri)).strip("/")
+    parts = {part for ends in ("[/?#]", "[/?#&=]") for part in re.split(ends, rest)}
+    long = {part for part in {rest, *parts} if len(part) >= credentials.SHORTEST}
+    found = {form for part in {user, *user.split(":", 1), *long} if part for form in (part, unquote(part))}
+    return sorted(found, key=len, reverse=True)
+
+
+def _scheme(uri: str) -> str:
+    scheme, there, _ = uri.partition("://")
+    return scheme if there else "***"
+
+
+def _authority(uri: str) -> str:
+    """What stands between :// and the next / ? or #."""
+    return re.split(r"[/?#]", uri.partition("://")[2], maxsplit=1)[0]
 
 
 def reason(error: BaseException, uri: str) -> str:

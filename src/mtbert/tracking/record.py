@@ -11,9 +11,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from mtbert import files
+from mtbert.errors import DataError
+from mtbert.tracking import naming
 
 # MLflow's own limits (mlflow/utils/validation.py), and the characters its names allow.
 LONGEST_NAME = 250
@@ -22,6 +26,7 @@ LONGEST_TAG = 5000
 LONGEST_DIGEST = 36
 FORBIDDEN = re.compile(r"[^\w.:/ -]", re.ASCII)
 
+READ = ("settings.yaml", "metrics.json", "history.csv")  # of a run's directory; the rest is not opened here
 Place = tuple[str, int]  # name and step of a value
 
 
@@ -76,6 +81,7 @@ class Contents:
         points: history and throughput, then the final scores at the last step.
         inputs: what it was trained and scored on.
         started, ended: milliseconds since 1970; None where the logs are not there.
+        note: the run's description, where more is known than when it started.
         artifacts: files to keep, by the folder that they lie in there.
     """
 
@@ -83,6 +89,7 @@ class Contents:
     inputs: list[Input]
     started: int | None = None
     ended: int | None = None
+    note: str = ""
     artifacts: Mapping[str, list[Path]] = field(default_factory=dict)
 
 
@@ -102,19 +109,38 @@ class Record:
     replaces: bool = False
 
 
-def card(settings: Mapping[str, Any], seed: int, kind: str = "variant") -> Card:
-    """The card of a run. `settings` names `variant` (or `ensemble`), `paper`, `row` and `profile`."""
+def card(settings: Mapping[str, Any], seed: int, changes: Mapping[str, Any], kind: str = "variant") -> Card:
+    """The card of a run.
+
+    Args:
+        settings: names `variant` (or `ensemble`), `paper`, `row` and `profile`.
+        seed: the run's seed.
+        changes: what departs from the defaults, see `departures`; part of the name, but not of what the run is.
+        kind: `variant` or `ensemble`.
+    """
     settings = {**settings, "seed": seed}
     key = digest(settings)
     tags = {name: str(settings[name]) for name in (kind, "seed", "paper", "row", "profile") if name in settings}
-    tags |= {"kind": kind, "settings_key": key, **_surroundings()}
-    name = f"{settings[kind]}-seed{seed}"
-    return Card(f"mtbert-{settings['profile']}", name, key, parameters(settings), tags)
+    tags |= {"kind": kind, "settings_key": key, naming.NOTE: naming.note(settings, changes)[:LONGEST_TAG]}
+    tags |= _surroundings("stages/train.py" if kind == "variant" else "stages/ensemble.py")
+    name = naming.run_name(str(settings[kind]), changes, seed)[:LONGEST_NAME]
+    return Card(f"{naming.EXPERIMENTS}{settings['profile']}", name, key, parameters(settings), tags)
 
 
-def _surroundings() -> dict[str, str]:
-    """Tags for git commit, DVC stage and DVC experiment, those that are known."""
+def departures(build: Path, *variants: str) -> dict[str, Any]:
+    """What departs from the defaults in these variants, by dotted key: from the plan; empty where it does not say."""
+    file = build / "plan" / "catalog.yaml"
+    if not file.is_file():
+        return {}
+    entries = files.read_plan(file, "variants")["variants"]
+    return {k: v for name in variants for k, v in (entries.get(name, {}).get("departures") or {}).items()}
+
+
+def _surroundings(script: str) -> dict[str, str]:
+    """Tags for the script that made it and, where they are known, git commit, DVC stage and DVC experiment."""
     known = {
+        "mlflow.source.name": script,
+        "mlflow.source.type": "LOCAL",
         "mlflow.source.git.commit": _commit(),
         "dvc_stage": os.environ.get("DVC_STAGE", ""),
         "dvc_experiment": os.environ.get("DVC_EXP_NAME", ""),
@@ -171,19 +197,30 @@ def _name(name: str) -> str:
 
 
 def of_run(directory: Path, logs: Path) -> Record:
-    """The record of a finished run, from `build/runs/<variant>/<seed>` and `build/logs/<variant>/<seed>`."""
+    """The record of a finished run, from `build/runs/<variant>/<seed>` and its log's directory.
+
+    Raises: DataError where the run is not as it was written.
+    """
+    variant, seed = directory.parent.name, directory.name
+    files.check_sealed(directory, f"dvc repro train@{variant}-{seed}", READ)
     settings, results = files.read_yaml(directory / "settings.yaml"), files.read_json(directory / "metrics.json")
-    about = card(settings, int(results["seed"]))
+    changes = departures(directory.parents[2], settings["variant"])
+    about = card(settings, int(results["seed"]), changes)
     key = digest([about.settings_key, results, files.sha256(directory / "history.csv")])
-    return Record(about, key, partial(_contents, directory, logs, settings, results))
+    return Record(about, key, partial(_contents, directory, logs, settings, results, changes))
 
 
 def of_ensemble(directory: Path, entry: Mapping[str, Any], profile: str) -> Record:
-    """The record of an ensemble, from `build/ensembles/<name>/<seed>` and its entry in the catalog."""
+    """The record of an ensemble, from `build/ensembles/<name>/<seed>` and its entry in the catalog.
+
+    Raises: DataError where the ensemble is not as it was written.
+    """
+    files.check_sealed(directory, "dvc repro ensemble", READ)
     results = files.read_json(directory / "metrics.json")
     about = {name: entry[name] for name in ("paper", "row") if name in entry}
     settings = {"ensemble": results["ensemble"], "members": results["members"], "profile": profile, **about}
-    label = card(settings, int(results["seed"]), "ensemble")
+    changes = departures(directory.parents[2], *results["members"])
+    label = card(settings, int(results["seed"]), changes, "ensemble")
     points = [Point(name, 0, value, 0) for name, value in scores(results).items()]
     return Record(label, digest([label.settings_key, results]), lambda: Contents(points, []))
 
@@ -191,51 +228,98 @@ def of_ensemble(directory: Path, entry: Mapping[str, Any], profile: str) -> Reco
 def of_report(directory: Path, profile: str) -> Record:
     """The record of a report: its page and pictures, from `reports/<profile>`."""
     same = digest({"report": profile})
-    tags = {"kind": "report", "profile": profile, "settings_key": same, **_surroundings()}
-    label = Card(f"mtbert-{profile}", "report", same, {"profile": profile}, tags)
+    note = "The last report: `index.html` and its pictures, under Artifacts. The one before is deleted."
+    tags = {"kind": "report", "profile": profile, "settings_key": same, naming.NOTE: note}
+    label = Card(
+        f"{naming.EXPERIMENTS}{profile}", "report", same, {"profile": profile}, tags | _surroundings("stages/report.py")
+    )
     artifacts = {"": [directory / "index.html"], "pictures": sorted((directory / "pictures").glob("*.png"))}
     key = digest([[file.name, files.sha256(file)] for several in artifacts.values() for file in several])
     return Record(label, key, lambda: Contents([], [], artifacts=artifacts), replaces=True)
 
 
-def _contents(directory: Path, logs: Path, settings: Mapping[str, Any], results: Mapping[str, Any]) -> Contents:
-    report = files.read_json(logs / "run.json") if (logs / "run.json").is_file() else {}
-    started, ended = _times(report)
+def _contents(
+    directory: Path, logs: Path, settings: Mapping[str, Any], results: Mapping[str, Any], changes: Mapping[str, Any]
+) -> Contents:
+    remedy = f"dvc repro --force --single-item train@{directory.parent.name}-{directory.name}"
+    log = _read_log(logs, remedy)
+    started, ended = _times(log)
     last = int(results["steps"])
     # When each step was is not kept, so steps are spread evenly over the run: close enough for MLflow's time axis.
     slope = (ended - started) / max(last, 1) if started and ended else 0.0
-    rows = [*_series(directory / "history.csv"), *_series(logs / "speed.csv")]
-    rows += [(name, last, value) for name, value in {**scores(results), **_totals(report)}.items()]
+    rows = [*_series(directory / "history.csv", remedy), *_series(logs / "speed.csv", remedy)]
+    rows += [(name, last, value) for name, value in {**scores(results), **_totals(log)}.items()]
     points = [Point(name, step, value, int((started or 0) + slope * step)) for name, step, value in rows]
-    return Contents(points, _inputs(settings, directory.parents[2]), started, ended)
+    note = naming.note(settings, changes, results)[:LONGEST_TAG]
+    return Contents(points, _inputs(settings, directory.parents[2]), started, ended, note)
 
 
 def scores(results: Mapping[str, Any]) -> dict[str, float]:
-    """Final scores as MLflow's columns compare them: dev as `sts`, ..., the rest as `test/sts`, `parameters/added`."""
-    flat = {name: float(value) for name, value in results["dev"].items()}
-    for group in ("test", "parameters"):
-        flat |= {f"{group}/{name}": float(value) for name, value in results.get(group, {}).items()}
-    return flat | {name: float(results[name]) for name in ("steps", "epoch") if name in results}
+    """Final scores and counts as MLflow's columns compare them: `score/dev/sts`, `parameters/added`, `run/steps`."""
+    groups = {"dev": "score/dev", "test": "score/test", "train": "score/train", "parameters": "parameters"}
+    flat = {
+        f"{shown}/{name}": float(value)
+        for group, shown in groups.items()
+        for name, value in results.get(group, {}).items()
+    }
+    return flat | {f"run/{name}": float(results[name]) for name in ("steps", "epoch") if name in results}
 
 
-def _totals(report: Mapping[str, Any]) -> dict[str, float]:
-    names = ("seconds", "training_seconds", "examples", "examples_per_second", "peak_memory_mb")
-    return {f"run/{name}": float(report[name]) for name in names if report.get(name) is not None}
+def _iso(text: str) -> str:
+    datetime.fromisoformat(text)
+    return text
 
 
-def _times(report: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    if "started" not in report:
+class _Log(BaseModel):
+    """What is read of a run's run.json."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+    started: Annotated[str, AfterValidator(_iso)]
+    seconds: float = 0.0
+    training_seconds: float | None = None
+    examples: float | None = None
+    examples_per_second: float | None = None
+    peak_memory_mb: float | None = None
+
+
+class _Encoder(BaseModel):
+    """What is read of an encoder's encoder.json."""
+
+    name: str
+    sha256: str
+    source: str
+
+
+def _read_log(logs: Path, remedy: str) -> _Log | None:
+    file = logs / "run.json"
+    return files.read_as(_Log, file, remedy) if file.is_file() else None
+
+
+def _totals(log: _Log | None) -> dict[str, float]:
+    told = log.model_dump(exclude={"started"}, exclude_none=True) if log else {}
+    return {f"run/{name}": float(value) for name, value in told.items()}
+
+
+def _times(log: _Log | None) -> tuple[int | None, int | None]:
+    if log is None:
         return None, None
-    started = datetime.fromisoformat(report["started"]).timestamp()
-    return int(started * 1000), int((started + report.get("seconds", 0)) * 1000)
+    started = datetime.fromisoformat(log.started).timestamp()
+    return int(started * 1000), int((started + log.seconds) * 1000)
 
 
-def _series(file: Path) -> list[tuple[str, int, float]]:
-    """Rows of a long CSV file (step, name, value, and columns that do not matter here) as name, step, value."""
+def _series(file: Path, remedy: str) -> list[tuple[str, int, float]]:
+    """Rows of a long CSV file (step, name, value, and columns that do not matter here): MLflow's name, step, value."""
     if not file.is_file():
         return []
-    with file.open(encoding="utf-8", newline="") as handle:
-        return [(row["name"], int(row["step"]), float(row["value"])) for row in csv.DictReader(handle)]
+    try:
+        with file.open(encoding="utf-8", newline="") as handle:
+            return [
+                (naming.series(row["name"]), int(row["step"]), float(row["value"])) for row in csv.DictReader(handle)
+            ]
+    except (AttributeError, KeyError, TypeError, ValueError, csv.Error) as error:
+        said = f"{type(error).__name__}: {error}"
+        raise DataError(f"{file} is damaged ({said}); `{remedy}` makes it again") from None
 
 
 def _inputs(settings: Mapping[str, Any], build: Path) -> list[Input]:
@@ -253,6 +337,6 @@ def _inputs(settings: Mapping[str, Any], build: Path) -> list[Input]:
     start = build / "encoders" / settings.get("model", {}).get("encoder", "base")
     if not (start / "encoder.json").is_file():
         return found
-    encoder = files.read_json(start / "encoder.json")
-    name = encoder["name"] if start.name == "base" else f"{encoder['name']}-{start.name}"
-    return [*found, Input(name, encoder["sha256"][:LONGEST_DIGEST], str(encoder["source"]), "encoder")]
+    encoder = files.read_as(_Encoder, start / "encoder.json", "dvc repro init")
+    name = encoder.name if start.name == "base" else f"{encoder.name}-{start.name}"
+    return [*found, Input(name, encoder.sha256[:LONGEST_DIGEST], encoder.source, "encoder")]

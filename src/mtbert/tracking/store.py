@@ -4,18 +4,24 @@ A run is complete once it carries the tag `run_key`, the last thing that is writ
 leaves a run without that tag, which `bring_in` replaces.
 """
 
+import importlib.util
 import logging
 import os
 import shutil
+import sqlite3
+import sys
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from filelock import FileLock
 
 from mtbert import files
-from mtbert.tracking.place import database, project_root
+from mtbert.tracking.naming import NOTE, experiment_tags
+from mtbert.tracking.place import artifacts, database
 from mtbert.tracking.record import LONGEST_TAG, Card, Contents, Input, Place, Point
 
 # Set before MLflow is imported, which reads them then: nothing is reported to its makers.
@@ -28,8 +34,12 @@ os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "5")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
 
 from mlflow import MlflowClient
-from mlflow.entities import Dataset, DatasetInput, InputTag, LifecycleStage, Metric, Param, RunTag
+from mlflow.entities import Dataset, DatasetInput, Experiment, InputTag, LifecycleStage, Metric, Param, RunTag
 from mlflow.exceptions import MlflowException
+from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+
+if TYPE_CHECKING:
+    from mlflow.system_metrics.system_metrics_monitor import SystemMetricsMonitor
 
 # Faults are told once and by us; MLflow's and urllib3's own lines name the address with its password.
 for _name in ("mlflow", "urllib3", "alembic"):
@@ -37,6 +47,9 @@ for _name in ("mlflow", "urllib3", "alembic"):
 
 
 LOCKED = "database is locked"  # SQLite's words
+LATEST = ["last_update_time DESC"]
+SAMPLE = 10.0  # seconds between two looks at the machine
+PORTION = 1000  # values that MLflow takes in one request
 LONGEST_LOCK = 60.0  # seconds; MLflow itself gives up on a lock after 5 or 20
 Result = TypeVar("Result")
 
@@ -64,23 +77,34 @@ class Found:
 class Store:
     """MLflow at one URI. Every method may raise MlflowException."""
 
-    def __init__(self, uri: str) -> None:
-        """Connect; an SQLite database that does not exist is created first."""
-        _create(uri)
+    def __init__(self, uri: str, progress: Callable[[], None] = lambda: None) -> None:
+        """Connect; an SQLite database that does not exist is created first.
+
+        Args:
+            uri: of the server or database.
+            progress: called whenever MLflow has answered.
+        """
+        self._file = database(uri)
+        if self._file is not None:
+            _create(self._file)
+            _resettle(self._file)
+        self._uri, self._progress = uri, progress
         self._client = MlflowClient(tracking_uri=uri)
-        self._is_local = database(uri) is not None
 
     def begin(self, card: Card, started: int | None = None) -> str:
         """Start a run with its parameters and tags; returns its id."""
         experiment = self._experiment(card.experiment)
         run = self._client.create_run(experiment, start_time=started, tags=card.tags, run_name=card.name)
+        self._progress()
         self._client.log_batch(run.info.run_id, params=[Param(name, value) for name, value in card.params.items()])
         return run.info.run_id
 
     def log(self, run_id: str, points: Iterable[Point]) -> None:
-        """Add points to a run; MLflow's client sends them in portions of a thousand."""
+        """Add points to a run, in portions that MLflow takes at once."""
         metrics = [Metric(point.name, point.value, point.time, point.step) for point in points]
-        self._client.log_batch(run_id, metrics=metrics)
+        for start in range(0, len(metrics), PORTION):
+            self._client.log_batch(run_id, metrics=metrics[start : start + PORTION])
+            self._progress()
 
     def complete(self, run_id: str, run_key: str, contents: Contents, logged: Collection[Place] = ()) -> None:
         """Add what `logged` does not name yet, end the run, and only then mark it as complete."""
@@ -88,8 +112,11 @@ class Store:
         for folder, several in contents.artifacts.items():
             for file in several:
                 self._client.log_artifact(run_id, str(file), folder or None)
+                self._progress()
         if contents.inputs:
             self._client.log_inputs(run_id, [_dataset(item) for item in contents.inputs])
+        if contents.note:
+            self._client.set_tag(run_id, NOTE, contents.note)
         self._client.set_terminated(run_id, "FINISHED", contents.ended)
         self._client.set_tag(run_id, "run_key", run_key)
 
@@ -103,29 +130,87 @@ class Store:
         experiment = self._experiment(card.experiment)
         query = f"tags.settings_key = '{card.settings_key}'"
         runs = self._client.search_runs([experiment], query, order_by=["attributes.start_time ASC"])
+        self._progress()
         return [Found(run.info.run_id, run.data.tags.get("run_key", "")) for run in runs]
 
     def delete(self, run_id: str) -> None:
-        """Take a run out of sight (MLflow keeps deleted runs until its garbage is collected)."""
+        """Delete a run's artifacts and take it out of sight (MLflow keeps its values until `mlflow gc`)."""
+        if self._client.list_artifacts(run_id):
+            place = self._client.get_run(run_id).info.artifact_uri
+            get_artifact_repository(str(place), self._uri).delete_artifacts()
         self._client.delete_run(run_id)
+        self._progress()
+
+    def experiments(self) -> dict[str, str]:
+        """Id of every experiment by its name, the one with the latest change first."""
+        return {found.name: found.experiment_id for found in self._client.search_experiments(order_by=LATEST)}
 
     def _experiment(self, name: str) -> str:
-        found = self._client.get_experiment_by_name(name)
-        if found is None:
-            return self._new_experiment(name)
+        found = self._client.get_experiment_by_name(name) or self._new_experiment(name)
         if found.lifecycle_stage == LifecycleStage.DELETED:  # its name stays taken, so it has to come back
             self._client.restore_experiment(found.experiment_id)
+        for tag, value in experiment_tags().items():
+            if tag not in found.tags:  # what a person has changed stays
+                self._client.set_experiment_tag(found.experiment_id, tag, value)
+        self._progress()
         return found.experiment_id
 
-    def _new_experiment(self, name: str) -> str:
-        place = (project_root() / "mlartifacts" / name).as_uri() if self._is_local else None
+    def _new_experiment(self, name: str) -> Experiment:
+        place = (artifacts(self._file) / name).as_uri() if self._file else None
         try:
-            return self._client.create_experiment(name, artifact_location=place)
+            return self._client.get_experiment(self._client.create_experiment(name, artifact_location=place))
         except MlflowException:
             found = self._client.get_experiment_by_name(name)
             if found is None:
                 raise
-            return found.experiment_id  # another training was quicker by a moment
+            return found  # another training was quicker by a moment
+
+
+class Machine:
+    """Samples of processor, memory, disk, network and GPU of the whole machine, as MLflow's own monitor takes them.
+
+    Not its thread, which would ask the server at every sample and could hold up the end of a run. GPUs need pynvml.
+    """
+
+    def __init__(self, uri: str) -> None:
+        self._monitor: SystemMetricsMonitor | None = None
+        self._due, self._samples = 0.0, 0
+        if importlib.util.find_spec("psutil") is None:
+            return
+        with self._shielded():
+            from mlflow.system_metrics import system_metrics_monitor as own
+
+            self._monitor = own.SystemMetricsMonitor("", tracking_uri=uri)
+            self._sample()  # the processor's load is since the sample before
+
+    def points(self) -> list[Point]:
+        """One sample, `system/...`, where SAMPLE seconds have passed since the last one."""
+        values: dict[str, float] = {}
+        if self._monitor is not None and time.monotonic() >= self._due:
+            self._due, self._samples = time.monotonic() + SAMPLE, self._samples + 1
+            with self._shielded():
+                values = self._sample()
+        now = time.time_ns() // 1_000_000
+        return [Point(f"system/{name}", self._samples, float(value), now) for name, value in values.items()]
+
+    def _sample(self) -> dict[str, float]:
+        if self._monitor is None:
+            return {}
+        self._monitor.collect_metrics()
+        values = self._monitor.aggregate_metrics()
+        for part in self._monitor.monitors:
+            part.clear_metrics()
+        return values
+
+    @contextmanager
+    def _shielded(self) -> Iterator[None]:
+        """Tell a fault of a driver, psutil or the system, and look no more: it is no reason to end a run's log."""
+        try:
+            yield
+        except Exception as error:
+            self._monitor = None
+            said = f"{type(error).__name__}: {error}"
+            print(f"warning: MLflow is not told the machine's load any further ({said})", file=sys.stderr, flush=True)
 
 
 def _dataset(item: Input) -> DatasetInput:
@@ -134,13 +219,12 @@ def _dataset(item: Input) -> DatasetInput:
     return DatasetInput(data, tags=[InputTag("mlflow.data.context", item.context)])
 
 
-def _create(uri: str) -> None:
+def _create(file: Path) -> None:
     """Create an SQLite database if it is not there: under a lock, beside its place, and renamed into it.
 
     Several writers that MLflow lets create one database crash, and one that is killed meanwhile leaves half of it.
     """
-    file = database(uri)
-    if file is None or file.exists():
+    if file.exists():
         return
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
@@ -152,7 +236,27 @@ def _create(uri: str) -> None:
         workshop = file.with_name(f".{file.name}{files.PARTIAL}")
         shutil.rmtree(workshop, ignore_errors=True)
         workshop.mkdir()
-        store = SqlAlchemyStore(f"sqlite:///{workshop / file.name}", (project_root() / "mlartifacts").as_uri())
+        store = SqlAlchemyStore(f"sqlite:///{workshop / file.name}", artifacts(file).as_uri())
         store.engine.dispose()
         (workshop / file.name).replace(file)
         workshop.rmdir()
+
+
+def _resettle(file: Path) -> None:
+    """Have an SQLite database name the artifacts beside it, after it was moved or copied from elsewhere.
+
+    MLflow keeps absolute places only, and would go on to read and write at the old one.
+    """
+    here, folder = artifacts(file).parent.as_uri(), f"/{artifacts(file).name}/"
+    with closing(sqlite3.connect(file)) as connection:
+        places = [place for (place,) in connection.execute("select artifact_location from experiments") if place]
+        owners = {place.rpartition(folder)[0] for place in places if place.startswith("file:") and folder in place}
+        if owners <= {here}:
+            return
+        with connection:  # all of it or nothing
+            for old in (f"{owner}{folder}" for owner in owners - {here}):
+                for table, column in ("experiments", "artifact_location"), ("runs", "artifact_uri"):
+                    connection.execute(
+                        f"update {table} set {column} = ? || substr({column}, ?) where substr({column}, 1, ?) = ?",
+                        (f"{here}{folder}", len(old) + 1, len(old), old),
+                    )

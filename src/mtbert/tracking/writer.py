@@ -12,13 +12,14 @@ import threading
 import time
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from mtbert import starting
-from mtbert.tracking import place, record
+from mtbert.tracking import naming, place, record
 from mtbert.tracking.record import Place, Point
 
 INTERVAL = 5.0  # seconds over which values are gathered before they are sent; benchmarks/tracking.py tells the cost
+PATIENCE = 120.0  # seconds that a training's end is waited for at most, once the training is gone
 NICENESS = 5  # where cores are short, the training goes first
 
 Message = dict[str, Any]
@@ -30,18 +31,23 @@ def main() -> None:
     os.nice(NICENESS)
     inbox: Inbox = queue.SimpleQueue()
     threading.Thread(target=_read, args=(inbox,), daemon=True).start()
-    uri = place.tracking_uri()
+    uri = ""
     try:
+        uri = place.tracking_uri()
         _follow(inbox, uri)
     except Exception as error:  # whatever it is, it ends this log alone, and is told without credentials
-        why = place.reason(error, uri)
-        print(
-            f"warning: this run is not logged to MLflow at {place.shown(uri)} any further ({why}); "
-            f"the training goes on, and `{place.AGAIN}` brings the run in later",
-            file=sys.stderr,
-            flush=True,
-        )
-        os._exit(1)  # a plain exit would wait for the reader, which waits for the training
+        _give_up(error, uri)
+
+
+def _give_up(error: Exception, uri: str) -> NoReturn:
+    at = f" at {place.shown(uri)}" if uri else ""
+    print(
+        f"warning: this run is not logged to MLflow{at} any further ({place.reason(error, uri)}); "
+        f"the training goes on, and `{place.AGAIN}` brings the run in later",
+        file=sys.stderr,
+        flush=True,
+    )
+    os._exit(1)  # a plain exit would wait for the reader, which waits for the training
 
 
 def _read(inbox: Inbox) -> None:
@@ -50,6 +56,8 @@ def _read(inbox: Inbox) -> None:
         if line.strip() and (message := _parsed(line)):
             inbox.put(message)
     inbox.put({"fail": "the training process was killed", "status": "KILLED"})
+    time.sleep(PATIENCE)  # for a server that never ends its answer, when the training is there no more to end this
+    os._exit(1)
 
 
 def _parsed(line: str) -> Message | None:
@@ -62,15 +70,25 @@ def _parsed(line: str) -> Message | None:
 def _follow(inbox: Inbox, uri: str) -> None:
     first = inbox.get()
     with starting.imports():
-        from mtbert.tracking.store import Store, patiently  # MLflow, which takes seconds: the inbox fills meanwhile
+        from mtbert.tracking.store import (
+            Machine,
+            Store,
+            patiently,
+        )  # MLflow, which takes seconds: the inbox fills meanwhile
 
+    changes = record.departures(Path(first["build"]), first["settings"]["variant"])
+    card = record.card(first["settings"], first["seed"], changes)
     store = patiently(partial(Store, uri))
-    run_id = patiently(partial(store.begin, record.card(first["settings"], first["seed"])))
+    run_id, machine = patiently(partial(store.begin, card)), Machine(uri)
     logged: set[Place] = set()
     while True:
         messages, last = _gather(inbox)
-        points = [Point(name, m["step"], value, m["time"]) for m in messages for name, value in m["values"].items()]
-        patiently(partial(store.log, run_id, points))
+        points = [
+            Point(naming.series(name), m["step"], value, m["time"])
+            for m in messages
+            for name, value in m["values"].items()
+        ]
+        patiently(partial(store.log, run_id, [*points, *machine.points()]))
         logged.update(point.place for point in points)
         if last is not None:
             break

@@ -1,4 +1,4 @@
-"""On what a run ran, and how fast: clock, host and versions, which no result depends on."""
+"""On what a run ran, and how fast; where a build folder was begun."""
 
 import os
 import platform
@@ -33,6 +33,12 @@ def machine() -> dict[str, Any]:
         "memory_gb": _memory_gb(),
         "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else "",
     }
+
+
+def origin() -> dict[str, str]:
+    """What scores depend on beside settings, code and data: processor, accelerator, and the version of PyTorch."""
+    about = machine()
+    return {"processor": about["processor"], "accelerator": about["accelerator"], "torch": metadata.version("torch")}
 
 
 def peak_memory_mb() -> float:

@@ -16,6 +16,7 @@ from safetensors.torch import save_file
 from mtbert import files, predictions
 from mtbert.data.batches import Examples, Share
 from mtbert.encoder import hardware
+from mtbert.errors import DataError
 from mtbert.model import MultitaskModel
 from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS, Split
@@ -51,12 +52,16 @@ def device_and_precision(settings: VariantSettings) -> tuple[torch.device, str]:
 def train(parts: Parts, run_directory: Path, logs_directory: Path, checkpoints: Checkpoints) -> dict[str, Any]:
     """Train, score and write; returns metrics.json's content. Where it fails, nothing but checkpoints is left behind.
 
+    The log lies in a folder of `logs_directory` of its own, named after the results: see `files.log_directory`.
+
     Raises: Stopped on SIGTERM and Ctrl-C, once all that it takes to go on is written.
     """
+    torch.set_num_threads(parts.settings.run.threads)  # whatever OMP_NUM_THREADS says: scores depend on it
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     clock = time.perf_counter()
     main = Share.here().rank == 0  # of several processes, the one that writes
-    live_run = LiveRun(parts.settings.model_dump(), parts.seed, silent=not main)
+    build = run_directory.parents[2]
+    live_run = LiveRun(parts.settings.model_dump(), parts.seed, silent=not main, build=build)
     with Stop() as stop, live_run as live:  # the latter also ends a run that fails there
         hardware.keep_memory()
         device, precision = device_and_precision(parts.settings)
@@ -79,15 +84,27 @@ def train(parts: Parts, run_directory: Path, logs_directory: Path, checkpoints: 
         if main:
             with files.new_directory(run_directory) as directory:
                 _write(directory, parts, results, history, accelerator)
+            logs_directory /= files.log_key(run_directory)
             with files.new_directory(logs_directory) as directory:
                 history.write_speed(directory / "speed.csv")
                 took = time.perf_counter() - clock
-                files.write_json(directory / "run.json", _log(outcome, started, took, str(device), precision))
+                log = _log(outcome, started, took, str(device), precision)
+                files.write_json(directory / "run.json", {"identity": checkpoints.identity, **log})
         accelerator.wait_for_everyone()  # none is given up before the run is written
         checkpoints.clear()
         accelerator.end_training()
         live.finish(run_directory, logs_directory)
     return results.metrics
+
+
+def finished(build: Path, run_directory: Path, identity: str) -> dict[str, Any] | None:
+    """metrics.json's content where a run of that identity lies there, whole; else None."""
+    try:
+        files.check_sealed(run_directory, "dvc repro")
+        log = files.read_as(dict[str, Any], files.log_directory(build, run_directory) / "run.json", "dvc repro")
+        return files.read_json(run_directory / "metrics.json") if log.get("identity") == identity else None
+    except DataError:
+        return None
 
 
 @dataclass
@@ -114,7 +131,9 @@ def _results(parts: Parts, outcome: Outcome, accelerator: Accelerator) -> Result
             predicted[split] = {t: evaluation.predict(parts.model, e, accelerator.device) for t, e in examples.items()}
         metrics[split] = evaluation.scores(predicted[split], examples)
     if parts.settings.run.train_rows:
-        metrics["train"] = _train_scores(parts, accelerator)
+        examples = {task: parts.examples["train"][task] for task in parts.settings.tasks}
+        predicted["train"] = _on_train(parts, examples, accelerator)
+        metrics["train"] = evaluation.scores(predicted["train"], examples)
     return Results(metrics, predicted)
 
 
@@ -132,15 +151,14 @@ def _write(directory: Path, parts: Parts, results: Results, history: History, ac
     files.write_yaml(directory / "settings.yaml", {**parts.settings.model_dump(), "seed": parts.seed})
     files.write_json(directory / "metrics.json", results.metrics)
     history.write(directory / "history.csv")
+    files.seal(directory)
 
 
-def _train_scores(parts: Parts, accelerator: Accelerator) -> dict[str, float]:
-    """Scores on the first training rows of the variant's own tasks."""
-    examples = {task: parts.examples["train"][task] for task in parts.settings.tasks}
+def _on_train(parts: Parts, examples: Mapping[str, Examples], accelerator: Accelerator) -> dict[str, pd.DataFrame]:
+    """Predictions of the first training rows of the variant's own tasks."""
     device, rows = accelerator.device, parts.settings.run.train_rows
     with accelerator.autocast():
-        tables = {task: evaluation.predict(parts.model, e, device, rows) for task, e in examples.items()}
-    return evaluation.scores(tables, examples)
+        return {task: evaluation.predict(parts.model, e, device, rows) for task, e in examples.items()}
 
 
 def _log(outcome: Outcome, started: str, seconds: float, device: str, precision: str) -> dict[str, Any]:

@@ -97,7 +97,7 @@ class ReduceOnPlateau(Schedule):
             self.now, self.waited = self.now * self.settings.factor, 0
 
 
-SCHEDULES: Registry[Schedule] = Registry(
+SCHEDULES: Registry[[], Schedule] = Registry(
     "schedule",
     {
         "constant": Technique(NoOptions, Constant),

@@ -86,6 +86,18 @@ def test_tiny_is_the_same_bytes_again(made: Path, data_dir: Path, tmp_path: Path
     assert contents(tmp_path / "again") == contents(made)
 
 
+def test_a_corpus_that_is_not_named_leaves_the_vocabulary_as_it_is(data_dir: Path, tmp_path: Path):
+    before = TINY.model_copy(update={"corpora": ["sst"]})
+    loading.fetch(before, data_dir, tmp_path / "before")
+    files.write_text(
+        data_dir / "cs224n/quora-train.csv", "\tid\tsentence1\tsentence2\tis_duplicate\n0\ta\tzx zx\tzx\t1\n"
+    )
+    loading.fetch(before, data_dir, tmp_path / "after")
+    assert contents(tmp_path / "after") == contents(tmp_path / "before")
+    loading.fetch(TINY, data_dir, tmp_path / "all")
+    assert "zx" in (tmp_path / "all/vocab.txt").read_text().split()
+
+
 def test_tiny_without_any_training_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no training file"):
         loading.fetch(TINY, tmp_path / "nothing", tmp_path / "out")

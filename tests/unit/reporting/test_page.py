@@ -24,7 +24,7 @@ def test_the_command_names_what_was_chosen(make_build: Callable[..., Path]) -> N
 
 def test_what_ran_where(make_build: Callable[..., Path]) -> None:
     build = make_build()
-    (build / "logs" / "pals" / "1" / "run.json").unlink()
+    (files.log_directory(build, build / "runs/pals/1") / "run.json").unlink()
     lines = page.ran(results.runs(build, plan(build))).splitlines()
     assert lines[2:6] == [
         "| run              |   wall time |   training |   examples |   examples / s |   memory, MB | device    |",

@@ -8,7 +8,7 @@ import pytest
 
 from mtbert.reporting import markdown, tables, terminal
 from mtbert.reporting.catalog import Catalog, Entry
-from mtbert.reporting.published import PublishedRow
+from mtbert.reporting.published import METRICS, PublishedRow
 from mtbert.reporting.results import Score, Weights
 
 ALL = ("sst", "qqp", "sts")
@@ -102,7 +102,7 @@ def test_several_models_of_a_row_are_named_and_rows_of_ones_own_follow_the_publi
     )
     table, own = compare(catalog(*entries), [score(entries[2], "sst", 0.7)])
     assert [row.label for row in table.rows] == ["PALs (pals)", "PALs (idle)", "My PALs"]
-    assert [cell.published for cell in table.rows[2].cells.values()] == [None] * 6
+    assert [cell.published for cell in table.rows[2].cells.values()] == [None] * len(METRICS)
     assert table.rows[2].cells["sst"].ours == 0.7
     assert (own.name, [row.label for row in own.rows]) == ("own-variants", ["mine"])
 

@@ -13,7 +13,7 @@ import pytest
 import torch
 from models import small_model
 
-from mtbert import assembly
+from mtbert import assembly, files
 
 TESTS = Path(__file__).parents[2]
 INTERLEAVED = {
@@ -66,7 +66,8 @@ def test_several_processes_go_on_where_they_were_when_one_was_killed(tmp_path: P
     run(2, tmp_path / "killed", **phase)
     for name in ("history.csv", "model.safetensors", "metrics.json"):
         assert (tmp_path / "killed/run" / name).read_bytes() == (tmp_path / "whole/run" / name).read_bytes(), name
-    assert json.loads((tmp_path / "killed/logs/run.json").read_text())["resumed"] == 1
+    log = tmp_path / "killed/logs" / files.log_key(tmp_path / "killed/run") / "run.json"
+    assert files.read_json(log)["resumed"] == 1
 
 
 def test_an_objectives_own_weights_start_alike_on_every_process_and_its_noise_does_not(monkeypatch: pytest.MonkeyPatch):

@@ -34,10 +34,12 @@ def train(folder: Path, seed: int = 1, **changes) -> dict:
 
 def test_what_a_run_leaves_behind(tmp_path):
     metrics = train(tmp_path, run={"keep": "last"})
+    key = files.log_key(tmp_path / "run")
     found = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file())
     assert found == [
-        "logs/run.json",
-        "logs/speed.csv",
+        f"logs/{key}/run.json",
+        f"logs/{key}/speed.csv",
+        "run/digests.json",
         "run/embeddings.safetensors",
         "run/history.csv",
         "run/metrics.json",
@@ -52,6 +54,27 @@ def test_what_a_run_leaves_behind(tmp_path):
     assert (metrics["steps"], metrics["epoch"]) == (6, 2)
     assert sorted(metrics["dev"]) == ["sst", "sts"]
     assert metrics["test"] == {}  # withheld labels give no score
+    files.check_sealed(tmp_path / "run", "dvc repro")
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_number_of_threads_is_the_settings_whatever_it_was(tmp_path: Path, threads: int):
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    train(tmp_path, run={"threads": threads})
+    assert torch.get_num_threads() == threads
+    torch.set_num_threads(before)
+
+
+def test_a_run_is_finished_where_it_is_whole_and_of_that_identity(tmp_path: Path):
+    build, directory = tmp_path / "build", tmp_path / "build/runs/small/1"
+    own = checkpoints(tmp_path)
+    assert run.finished(build, directory, own.identity) is None
+    metrics = run.train(parts(settings(), 1), directory, build / "logs/small/1", own)
+    assert run.finished(build, directory, own.identity) == metrics
+    assert run.finished(build, directory, "of other settings") is None
+    (directory / "history.csv").write_text("altered")
+    assert run.finished(build, directory, own.identity) is None
 
 
 def test_scores_follow_from_the_prediction_files(tmp_path):

@@ -1,0 +1,60 @@
+"""One process at a time: a lock that ends with the process that holds it, however it ends, and says who that is."""
+
+import contextlib
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from filelock import BaseFileLock, FileLock, Timeout
+
+from mtbert import files
+from mtbert.errors import DataError
+
+POLL = 0.2  # seconds
+
+
+@contextlib.contextmanager
+def alone(file: Path, what: str, pause: Callable[[], None] = lambda: time.sleep(POLL)) -> Iterator[bool]:
+    """Hold a lock while the block runs; where another process has it, say which, and wait until that ends.
+
+    Args:
+        file: of the lock. It stays when the lock is given back: a process that waits has it open. Beside it, with the
+            ending .json, stands who has the lock or had it last.
+        what: what the lock is for, as the message names it, such as `training pals, seed 1`.
+        pause: called between two tries; what it raises ends the waiting.
+
+    Yields:
+        Whether another process had to be waited for.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lock, holder = FileLock(file), file.with_suffix(".json")
+    waited = False
+    while not _acquired(lock):
+        if not waited:
+            print(f"{what}: {_who(holder)} is at it; waiting until that ends", file=sys.stderr, flush=True)
+        waited = True
+        pause()
+    try:
+        files.write_json(holder, {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%F %T")})
+        yield waited
+    finally:
+        lock.release()
+
+
+def _acquired(lock: BaseFileLock) -> bool:
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return False
+    return True
+
+
+def _who(holder: Path) -> str:
+    try:
+        about = files.read_as(dict[str, str | int], holder, "the same command")
+    except DataError:  # it has the lock, and has not written yet who it is
+        return "another process"
+    return f"process {about['pid']} on {about['host']}, since {about['since']},"

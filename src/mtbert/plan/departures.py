@@ -1,0 +1,112 @@
+"""What params.yaml says otherwise than the file that came with the project, of which shipped.yaml is a copy."""
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mtbert.plan.layers import COLLECTIONS, KNOBS, layers, origin
+from mtbert.plan.params import MISSING, Params, Place, dotted
+
+SHIPPED = Path(__file__).with_name("shipped.yaml")
+# What the grammar of `dvc exp run -S` (Hydra's) takes as text without quotation marks, and as a part of a dotted key.
+PLAIN = re.compile(r"(?!(?:null|true|false|inf|nan)$)[a-z_][a-z0-9_-]*", re.IGNORECASE)
+NUMBERED = re.compile(r"0|[1-9][0-9]*")
+
+
+@dataclass(frozen=True)
+class Departure:
+    """A value that is not the shipped one; MISSING where there is none."""
+
+    place: Place
+    value: Any
+    shipped: Any
+
+    @property
+    def key(self) -> str:
+        """As people write it: pals.dim."""
+        return dotted(self.place)
+
+    @property
+    def override(self) -> str:
+        """As `dvc exp run -S` takes it: pals.dim=276, +catalog.mine={...}, ~catalog.pals."""
+        sign = "~" if self.value is MISSING else "+" if self.shipped is MISSING else ""
+        place, value = self.place, self.value
+        while len(place) > 1 and not all(_fits(str(key)) for key in place[1:]) and value is not MISSING:
+            place, value, sign = place[:-1], {place[-1]: value}, "+"  # which lays a mapping over the one that is there
+        return f"{sign}{'.'.join(map(str, place))}" + ("" if value is MISSING else f"={_written(value)}")
+
+
+@functools.cache
+def shipped() -> Params:
+    """params.yaml as it came."""
+    return Params(SHIPPED)
+
+
+def departures(params: Params) -> list[Departure]:
+    """In the order of params.yaml, what was taken away last; knobs are none."""
+    return [found for found in _between((), params.values, shipped().values) if found.place[0] not in KNOBS]
+
+
+def blamed(params: Params, places: Sequence[Place], variant: str | None = None) -> Place:
+    """Where to look for what is wrong at these places together: at what departs, else where the first was set."""
+    departing = [departure.place for departure in departures(params) if departure.value is not MISSING]
+    for layer in reversed(layers(params, variant)):
+        for place in places:
+            full: Place = (*layer, *place)
+            below = [found for found in departing if found[: len(full)] == full]
+            above = [found for found in departing if full[: len(found)] == found]
+            if below or (above and params.get(*full) is not None):
+                return below[0] if below else full
+    return origin(params, places[0], variant) or places[0]
+
+
+def _between(place: Place, ours: Any, theirs: Any) -> Iterator[Departure]:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for key in [*ours, *(key for key in theirs if key not in ours)]:
+            yield from _between((*place, key), ours.get(key, MISSING), theirs.get(key, MISSING))
+    elif not (_same(ours, theirs) or (_unset(ours) and _unset(theirs) and not _entry(place))):
+        yield Departure(place, ours, theirs)
+
+
+def _same(ours: Any, theirs: Any) -> bool:
+    """1 is 1.0, but no truth value."""
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return len(ours) == len(theirs) and all(map(_same, ours, theirs))
+    return ours == theirs and isinstance(ours, bool) == isinstance(theirs, bool)
+
+
+def _unset(value: Any) -> bool:
+    return value is None or value is MISSING
+
+
+def _entry(place: Place) -> bool:
+    """A preset, profile, variant or ensemble is there also where nothing stands in it."""
+    return len(place) == 2 and place[0] in COLLECTIONS
+
+
+def _fits(key: str) -> bool:
+    return bool(PLAIN.fullmatch(key) or NUMBERED.fullmatch(key))
+
+
+def _written(value: Any) -> str:
+    """A value in Hydra's grammar."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{key}:{_written(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_written, value)) + "]"
+    if isinstance(value, str):
+        return value if PLAIN.fullmatch(value) else _quoted(value)
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _quoted(text: str) -> str:
+    """Backslashes before a quotation mark count double, and ${ would be looked up."""
+    escaped = re.sub(r"(\\*)(\$\{|'|$)", lambda found: _escaped(*found.groups()), text)
+    return f"'{escaped}'"
+
+
+def _escaped(backslashes: str, special: str) -> str:
+    return 2 * backslashes + ("\\" + special if special else "")

@@ -1,0 +1,47 @@
+"""Where a value may be set, from weak to strong: presets.default, the paper's preset, profile, section, variant.
+
+Null says "not set here" in each of them, so that a weaker layer has its say.
+"""
+
+import copy
+from typing import Any
+
+from mtbert.plan.params import Params, Place
+
+KNOBS = ("profile", "data_dir", "seeds", "variants", "launch")
+COLLECTIONS = ("presets", "profiles", "catalog", "ensembles")
+COMMON = ("run", "model", "training")  # sections that every variant uses
+SHARED = ("encoder", "pretrain")  # sections that are no variant's
+ENTRY = ("paper", "row", "also", "preset", "uses", "tasks", "phases")  # what a catalog entry holds beside sections
+DEFAULT = ("presets", "default")  # what holds where nothing else speaks
+
+
+def layers(params: Params, variant: str | None = None) -> list[Place]:
+    """Places that give values, the strongest last; without a variant, those that concern none."""
+    profile: Place = ("profiles", str(params.get("profile")))
+    if variant is None:
+        return [DEFAULT, profile, ()]
+    preset = params.get("catalog", variant, "preset") or params.get("catalog", variant, "paper")
+    return [DEFAULT, ("presets", str(preset)), profile, (), ("catalog", variant)]
+
+
+def merged(params: Params, section: str, variant: str | None = None) -> dict[str, Any]:
+    """A section after all layers, without nulls."""
+    result: dict[str, Any] = {}
+    for layer in layers(params, variant):
+        result = over(result, params.get(*layer, section) or {})
+    return result
+
+
+def over(base: Any, top: Any) -> Any:
+    """`top` laid over `base`: mappings are merged, nulls give way, everything else is replaced."""
+    if not isinstance(top, dict):
+        return copy.deepcopy(top)
+    below = base if isinstance(base, dict) else {}
+    return {**below, **{key: over(below.get(key), value) for key, value in top.items() if value is not None}}
+
+
+def origin(params: Params, place: Place, variant: str | None = None) -> Place | None:
+    """Where the value that counts was set, if it was."""
+    strongest = reversed(layers(params, variant))
+    return next(((*layer, *place) for layer in strongest if params.get(*layer, *place) is not None), None)

@@ -1,0 +1,140 @@
+"""The project's own dvc.yaml, its stages replaced by stubs that take no time.
+
+What the stubs meet and do beyond writing outputs goes through the folder `told`, which DVC does not know.
+"""
+
+import contextlib
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import yaml
+from pipeline.small import Project, small
+
+HEAD = {"paper": "mine", "row": "mine", "tasks": ["sst"]}
+STUB = """
+import os, re, sys, time
+from pathlib import Path
+text = Path("params.yaml").read_text() if sys.argv[0].endswith("plan.py") else ""
+threads = re.search("threads: ([0-9]+)", text)
+stage, told = Path(sys.argv[0]).stem, Path("told")
+outs = {
+    "machine": ["build/machine.json"],
+    "plan": [f"build/plan/{name}.yaml" for name in
+             ("a", "b", "c", "encoder", "needs", "catalog", "pretrain-sbert", "pretrain-mlm")],
+    "encoder": ["build/encoders/base/tokenizer.json"],
+    "preprocess": ["build/data/rows"],
+    "pretrain": [f"build/encoders/{sys.argv[1]}/weights"],
+    "init": [f"build/init/{name}.json" for name in "abc"],
+    "train": [f"build/runs/{'/'.join(sys.argv[1:])}/scores"],
+    "ensemble": ["build/ensembles/scores"],
+    "report": ["build/submissions/file", "reports/summary.json", "reports/curves.csv", "reports/scores.csv"],
+    "track": [],
+}[stage]
+(told / stage).write_text(chr(10).join(sys.argv))
+if stage == "train":
+    name = "-".join(sys.argv[1:])
+    (told / f"{name}.gpu").write_text(os.environ.get("CUDA_VISIBLE_DEVICES", ""))
+    (told / f"{name}.pid").write_text(str(os.getpid()))
+    try:
+        while (told / f"{name}.hold").exists():
+            time.sleep(0.05)
+    except KeyboardInterrupt:
+        (told / f"{name}.interrupted").touch()
+        sys.exit(130)
+    if (told / f"{name}.fail").exists():
+        sys.exit("error: the loss is not finite")
+for out in map(Path, outs):
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text({
+        ".json": "{}",
+        ".yaml": f"run: {{threads: {threads and threads[1]}}}",
+        ".csv": "step,a,b,c,bar,score" + chr(10) + "1,2,2,2,a,3",
+    }.get(out.suffix, f"of {sys.argv}"))
+"""
+
+
+# As a shell starts what is to run in the background: deaf to Ctrl-C, and so are its children by inheritance.
+IN_BACKGROUND = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+runpy.run_module("mtbert.grid", run_name="__main__")
+"""
+
+
+class Stubs(Project):
+    """A project of three variants."""
+
+    def __init__(self, root: Path, **params: Any) -> None:
+        super().__init__(root, **small(dict.fromkeys("abc", HEAD), **params))
+        for script in (root / "stages").iterdir():
+            script.write_text(STUB)
+        (root / "told").mkdir()
+        self.commit()
+
+    def grid(self, *arguments: str, **environment: str) -> tuple[int, list[str]]:
+        """Its exit status and what it told of trainings."""
+        with self.start_grid(*arguments, **environment) as process:
+            output, _ = process.communicate()
+        return process.returncode, sorted(told(output))
+
+    @contextlib.contextmanager
+    def start_grid(self, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
+        """The grid while it runs; stopped where the block fails."""
+        variables = {"PYTHONPATH": "src", "CUDA_VISIBLE_DEVICES": ""} | environment
+        with self.start("-c", IN_BACKGROUND, *arguments, **variables) as process:
+            try:
+                yield process
+            finally:
+                if process.poll() is None:
+                    process.terminate()
+
+    def recorded(self) -> set[str]:
+        lock = yaml.safe_load((self.root / "dvc.lock").read_text())
+        return {stage.removeprefix("train@") for stage in lock["stages"] if stage.startswith("train@")}
+
+    def cache(self) -> set[str]:
+        return {str(file.relative_to(self.root)) for file in (self.root / ".dvc/cache").rglob("*") if file.is_file()}
+
+    def forget(self, *stages: str) -> None:
+        """Take trainings out of dvc.lock and the run cache, as if they had never been."""
+        file = self.root / "dvc.lock"
+        lock = yaml.safe_load(file.read_text())
+        lock["stages"] = {name: entry for name, entry in lock["stages"].items() if name not in stages}
+        file.write_text(yaml.safe_dump(lock, sort_keys=False))
+        commands = [f"stages/train.py '{stage[6]}' '{stage[8]}'" for stage in stages]
+        for run in (self.root / ".dvc/cache/runs").glob("*/*"):
+            if any(command in entry.read_text() for entry in run.iterdir() for command in commands):
+                shutil.rmtree(run)
+
+    def hold(self, *names: str) -> None:
+        """Let these trainings not end, and forget their process ids."""
+        for name in names:
+            (self.root / f"told/{name}.hold").touch()
+            (self.root / f"told/{name}.pid").unlink(missing_ok=True)
+
+    def go_on(self) -> None:
+        for file in (self.root / "told").glob("*.hold"):
+            file.unlink()
+
+    def process(self, name: str) -> psutil.Process | None:
+        """A training's own process, once it runs."""
+        file = self.root / f"told/{name}.pid"
+        return psutil.Process(int(text)) if file.exists() and (text := file.read_text()) else None
+
+
+def told(output: str) -> list[str]:
+    """Lines on trainings, without their times."""
+    lines = [line.partition(" after ")[0] for line in output.splitlines()]
+    return [line for line in lines if line.split(": ")[-1] in ("trained", "restored", "failed")]
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "waited too long"
+        time.sleep(0.05)

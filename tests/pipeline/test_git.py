@@ -1,0 +1,120 @@
+"""What git and DVC's own commands do to finished runs: nothing trains that has been trained here.
+
+The project's own dvc.yaml, its stages replaced by stubs.
+"""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+import yaml
+from pipeline.stubs import Stubs
+
+ELSEWHERE = ("build/machine.json", "build/init", "build/runs", "build/ensembles", "build/submissions", "reports/")
+
+
+def another_machine(lock: Path) -> None:
+    """Make dvc.lock what a machine would have left whose scores differ."""
+    content = yaml.safe_load(lock.read_text())
+    for stage in content["stages"].values():
+        for entry in stage.get("deps", []) + stage.get("outs", []):
+            if entry["path"].startswith(ELSEWHERE):
+                digest, kind, _ = entry["md5"].partition(".dir")
+                entry["md5"] = hashlib.md5(digest.encode()).hexdigest() + kind
+    lock.write_text(yaml.safe_dump(content, sort_keys=False))
+
+
+def trained(ran: list[str]) -> list[str]:
+    return [stage for stage in ran if stage.startswith(("train@", "pretrain@"))]
+
+
+def runs(project: Stubs) -> list[str]:
+    return sorted(str(file.relative_to(project.root)) for file in project.root.glob("build/runs/*/*/scores"))
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Stubs:
+    """Trained once, with the dvc.lock of another machine committed."""
+    made = Stubs(tmp_path_factory.mktemp("git") / "project", variants=["a"])
+    assert trained(made.dvc("repro")) == ["pretrain@sbert", "pretrain@mlm", "train@a-1"]
+    made.own_lock = (made.root / "dvc.lock").read_bytes()  # type: ignore[attr-defined]
+    another_machine(made.root / "dvc.lock")
+    made.commit()
+    return made
+
+
+def test_after_git_checkout_nothing_trains(project: Stubs):
+    assert trained(project.dvc("repro")) == []
+    project.git("checkout", ".")
+    assert trained(project.dvc("repro")) == []
+    assert (project.root / "dvc.lock").read_bytes() == project.own_lock  # type: ignore[attr-defined]
+
+
+def test_after_git_stash_and_another_branch_nothing_trains(project: Stubs):
+    project.dvc("repro")
+    project.git("-c", "user.name=test", "-c", "user.email=test@example.org", "stash")
+    project.git("checkout", "-q", "-b", "other")
+    assert trained(project.dvc("repro")) == []
+    project.git("checkout", "-q", "--force", "-")
+    assert trained(project.dvc("repro")) == []
+
+
+def test_what_dvc_checkout_takes_away_comes_back_untrained(project: Stubs):
+    """DVC takes away what differs from dvc.lock; where that is another machine's, its cache cannot give it back."""
+    before = runs(project)
+    assert before == ["build/runs/a/1/scores"]
+    project.git("checkout", ".")
+    assert "Checkout failed" in project.run("-m", "dvc", "checkout").stdout
+    assert (project.root / "build/machine.json").exists()
+    assert trained(project.dvc("repro")) == []
+    assert runs(project) == before
+
+
+def test_with_a_lock_of_this_machine_dvc_checkout_takes_nothing_away(project: Stubs):
+    project.dvc("repro")
+    before = runs(project)
+    project.dvc("checkout")
+    assert runs(project) == before
+    assert project.dvc("repro") == []
+
+
+def test_two_projects_leave_the_same_lock(project: Stubs, tmp_path: Path):
+    second = Stubs(tmp_path / "project", variants=["a"])
+    second.dvc("repro")
+    assert (second.root / "dvc.lock").read_bytes() == project.own_lock  # type: ignore[attr-defined]
+
+
+def test_a_repository_without_the_official_data_is_whole(project: Stubs):
+    project.dvc("repro")
+    assert "Data and pipelines are up to date" in project.run("-m", "dvc", "status").stdout
+    assert "official" not in project.run("-m", "dvc", "exp", "run").stdout
+
+
+def test_logs_and_what_dvc_draws_are_no_affair_of_git(project: Stubs):
+    for name in ("build/logs/a/1/0123456789ab/run.json", "dvc_plots/index.html"):
+        (project.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (project.root / name).touch()
+        project.git("check-ignore", "-q", name)
+
+
+def test_plots_show_loss_curves_and_dev_scores(project: Stubs):
+    drawn = project.run("-m", "dvc", "plots", "show", "--json")
+    assert drawn.returncode == 0, drawn.stdout
+    assert [name for name in ("dev-scores", "training-loss") if f'"{name}"' in drawn.stdout] == [
+        "dev-scores",
+        "training-loss",
+    ]
+
+
+@pytest.mark.parametrize("folder", ["two words", "a; touch x", "$(touch x)"])
+def test_a_folder_of_any_name_is_one_word_to_the_shell(project: Stubs, folder: str):
+    (project.root / "data" / folder).mkdir()
+    (project.root / "data" / folder / "file").touch()
+    before = (project.root / "params.yaml").read_text()
+    project.edit(data_dir=f"data/{folder}")
+    done = project.run("-m", "dvc", "repro", "preprocess")
+    (project.root / "params.yaml").write_text(before)
+    assert done.returncode == 0, done.stdout
+    assert f"stages/preprocess.py 'data/{folder}' build/encoders/base" in done.stdout
+    assert (project.root / "told/preprocess").read_text().splitlines()[1] == f"data/{folder}"
+    assert not (project.root / "x").exists()
