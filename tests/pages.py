@@ -109,7 +109,7 @@ def verdict(answer: Answer, statement: str = "PALs help.", *confounded: str) -> 
     found = Comparison(
         ("pals",), ("bert-sst",), "sst", 0.031, 0.01, 0.052, 0.004, 0.012, 2, 2202, 0.024, {"McNemar": 0.03}
     )
-    claim = Claim(name="pals-help", paper=PAPER, statement=statement, parts=(part,))
+    claim = Claim(name="pals-help", paper=PAPER, section="4", statement=statement, parts=(part,))
     return Verdict(claim, answer, f"Why it is: {answer}.", (answer,), (None if answer == "not run" else found,))
 
 

@@ -1,6 +1,6 @@
 """Verdicts for people, as Markdown, and for programs, as a table."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
@@ -8,14 +8,19 @@ from mtbert.reporting import markdown
 from mtbert.reporting.claims import OVERFITTING, Answer, Comparison, Part, Verdict
 from mtbert.reporting.comparisons import line
 from mtbert.reporting.published import TITLES
+from mtbert.statistics.verdicts import LOOKS, PLANNED
 
+_LOOKS = "; ".join(f"{count} seeds: below {level:.3f}" for count, level in LOOKS.items())
 HEADINGS = {**markdown.HEADINGS, OVERFITTING: "overfitting (train - dev)"}
 ABOUT = (
-    "Each claim as comparisons of variants. *Ours* is the mean difference over seeds with its 95 % interval, p of no "
-    "difference, corrected by Holm over the paper's claims. *Higher* and *lower* hold where the interval lies on that "
-    "side of 0 and p < 0.05, and do not where the interval excludes every difference that matters; *close* holds where "
-    "the interval lies within what matters. Parts in brackets differ in more than the claim says and do not count. "
-    "Found: the smallest difference that these runs would have found in four of five repetitions, before correction."
+    "Each claim as comparisons of variants. *Ours* is the mean difference over seeds with its 95 % interval, "
+    "*unshared* the same without the rows that share a sentence with a training row. *Holds* and *fails* are the p of "
+    f"the claim, corrected over all claims of its paper, at the last planned look ({_LOOKS}). A claim holds where all "
+    "its parts do, and does not where one part lacks what matters; a part's own verdict is not corrected. *Higher* and "
+    "*lower* hold where there is a difference to that side and fail where there is none that matters; *close* holds "
+    "where they are apart by less than what matters. Parts in brackets differ in more than the claim says and do not "
+    f"count. Found: the smallest difference that this rule finds with {PLANNED} seeds in four of five repetitions. "
+    "*Gate*: what keeps a part from being judged. [How to read a verdict](../../docs/verdicts.md)."
 )
 FILES = (
     "As numbers, with every test: [claims.csv](claims.csv); the rows of tables against baselines: "
@@ -29,24 +34,34 @@ def render(verdicts: Sequence[Verdict]) -> str:
     for verdict in verdicts:
         counts[verdict.answer] = counts.get(verdict.answer, 0) + 1
     total = ", ".join(f"{count} {answer}" for answer, count in counts.items())
-    why = [f"{TITLES[v.claim.paper]}: {v.claim.statement} **{_capital(v.answer)}.** {v.why}" for v in verdicts]
+    why = [_told(verdict) for verdict in verdicts]
     summary = f"## What the papers claim\n\nOf {len(verdicts)} claims: {total}.\n\n{markdown.bullets(why)}\n\n{FILES}"
     lines = [each for verdict in verdicts for each in _lines(verdict)]
     if not lines:
         return summary
-    sides = ("left", "left", "left", *["right"] * 5, "left")
+    sides = ("left", "left", "left", *["right"] * 7, "left", "left")
     grid = pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=sides)
     return f"{summary}\n\n{ABOUT}\n\n{grid}"
 
 
+def _told(verdict: Verdict) -> str:
+    paper, section = TITLES[verdict.claim.paper], verdict.claim.section
+    return f"{paper} ({section}): {verdict.claim.statement} **{_capital(verdict.answer)}.** {verdict.why}".strip()
+
+
+def _each(verdict: Verdict) -> Iterator[tuple[Part, Answer, Comparison | None, str]]:
+    """Every part with what came of it."""
+    gates = verdict.gates or ("",) * len(verdict.claim.parts)
+    return zip(verdict.claim.parts, verdict.answers, verdict.comparisons, gates, strict=True)
+
+
 def _lines(verdict: Verdict) -> list[dict[str, str]]:
     """One a comparison that was run; the first names the claim."""
-    each = zip(verdict.claim.parts, verdict.answers, verdict.comparisons, strict=True)
-    lines = [_line(part, said, found) for part, said, found in each if found is not None]
+    lines = [_line(part, said, found, gate) for part, said, found, gate in _each(verdict) if found is not None]
     return [{"claim": "" if at else verdict.claim.statement, **line} for at, line in enumerate(lines)]
 
 
-def _line(part: Part, said: Answer, found: Comparison) -> dict[str, str]:
+def _line(part: Part, said: Answer, found: Comparison, gate: str) -> dict[str, str]:
     compared = f"`{' '.join(part.ours)}` {markdown.MINUS} `{' '.join(part.other)}`, {HEADINGS[part.metric]}"
     shown = f"{markdown.number(found.difference, '+')} {markdown.interval(found.low, found.high, '+')}"
     return {
@@ -54,10 +69,13 @@ def _line(part: Part, said: Answer, found: Comparison) -> dict[str, str]:
         "says": part.expects,
         "published": markdown.number(part.published, "+"),
         "ours": shown,
-        "p": markdown.p_value(found.corrected),
+        "unshared": markdown.number(found.unshared, "+"),
+        "holds": "" if found.refuted is None else markdown.p_value(found.corrected),
+        "fails": "" if found.refuted is None else markdown.p_value(found.refuted),
         "seeds": str(found.seeds),
         "found": markdown.number(found.detectable),
         "verdict": said,
+        "gate": gate,
     }
 
 
@@ -70,12 +88,13 @@ def frame(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "claim": verdict.claim.name, "paper": verdict.claim.paper, "statement": verdict.claim.statement,
+                "claim": verdict.claim.name, "paper": verdict.claim.paper, "section": verdict.claim.section,
+                "statement": verdict.claim.statement,
                 "verdict": verdict.answer, "part": said, "ours": " ".join(part.ours), "other": " ".join(part.other),
                 "metric": part.metric, "expects": part.expects, "published": part.published, "matters": part.matters,
-                "confounded": ", ".join(part.confounded), **line(found),
+                "confounded": ", ".join(part.confounded), "gate": gate, **line(found),
             }
             for verdict in verdicts
-            for part, said, found in zip(verdict.claim.parts, verdict.answers, verdict.comparisons, strict=True)
+            for part, said, found, gate in _each(verdict)
         ]
     )  # fmt: skip

@@ -15,7 +15,10 @@ from mtbert.settings import Section
 FILE = Path(__file__).with_name("claims.yaml")
 OVERFITTING = "overfitting"  # overall_normalised on training rows less that on dev
 Expected = Literal["higher", "lower", "close"]
-Answer = Literal["holds", "does not hold", "cannot be told from these runs", "not run"]
+Answer = Literal[
+    "holds", "real, but smaller than what matters", "does not hold", "cannot be told from these runs",
+    "cannot be told: still learning", "cannot be told: unequal budgets", "cannot be compared", "not run",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -27,10 +30,16 @@ class Comparison:
         metric: of `published.METRICS`, or `overfitting`.
         difference: mean over seeds of ours - other; low and high: its 95 % interval.
         p: of no difference; corrected: the same by Holm over all comparisons made beside it. Of several seeds it is
-            that of the hierarchical bootstrap; of one seed McNemar's or the cluster bootstrap's, which see no seeds.
+            that of the hierarchical bootstrap; of one seed the cluster bootstrap's, which sees no seeds. In a verdict p
+            is the part's own, one-sided, that it does not hold, and corrected that of its claim, over all of its paper.
         seeds, examples: how many both sides share; examples are those scored, of all the metric's tasks.
-        detectable: the smallest difference that these runs would have found in four of five repetitions.
-        tests: p of every single test by its name, such as `McNemar` or `sign flip`.
+        detectable: the smallest difference that these runs would have found in four of five repetitions; in a verdict
+            the smallest that its rule would find so at the last planned look.
+        tests: p of every single test by its name, such as `sign flip`.
+        seed_sd: standard deviation of single seeds' differences; of one seed None.
+        example_sd: standard deviation of the mean difference by the choice of examples.
+        unshared: the difference without the rows that share a sentence with a training row; None where none does.
+        refuted: in a verdict, the p that its claim fails, corrected like the other.
     """
 
     ours: tuple[str, ...]
@@ -45,6 +54,10 @@ class Comparison:
     examples: int
     detectable: float
     tests: dict[str, float]
+    seed_sd: float | None = None
+    example_sd: float = 0.0
+    unshared: float | None = None
+    refuted: float | None = None
 
 
 def _known(names: Iterable[str]) -> pydantic.AfterValidator:
@@ -75,7 +88,8 @@ class Part(Section):
         expects: `higher`: ours is better by more than nothing; `lower`; or `close`: apart by less than what matters.
         matters: the smallest difference that matters.
         published: the difference that the paper prints; None where it prints none.
-        differs: the settings in which the two differ because the claim says so.
+        differs: the settings in which the two differ because the claim says so; `examples` and `updates` among them
+            where it is about how much of each task, or how long, they train.
         confounded: those in which they differ besides; such a part is shown and decides nothing.
     """
 
@@ -90,10 +104,11 @@ class Part(Section):
 
 
 class Claim(Section):
-    """A paper's claim: name, paper, the statement in a sentence, and the comparisons that it comes to."""
+    """A paper's claim: name, paper, where in the paper, the statement in a sentence, and what it compares."""
 
     name: str
     paper: Paper
+    section: str
     statement: str
     parts: Annotated[tuple[Part, ...], pydantic.BeforeValidator(_sequence)]
 
@@ -114,13 +129,21 @@ class Claims(Section):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What our runs say of a claim: the answer, a sentence why, and each part's comparison (None where not run)."""
+    """What our runs say of a claim.
+
+    Attributes:
+        answer, why: the verdict, and a sentence for people.
+        answers: what each part comes to by itself, not corrected.
+        comparisons: each part's at its last look; None where it was not run.
+        gates: what keeps each part from being judged, in words; empty where nothing does.
+    """
 
     claim: Claim
     answer: Answer
     why: str
     answers: tuple[Answer, ...]
     comparisons: tuple[Comparison | None, ...]
+    gates: tuple[str, ...] = ()
 
 
 def load(file: Path = FILE) -> Claims:

@@ -10,35 +10,65 @@ import pandas as pd
 from mtbert import seeding
 from mtbert.reporting.claims import Comparison
 from mtbert.reporting.evidence import SEED, Evidence
-from mtbert.statistics import bootstrap, multiple, paired, seeds
-from mtbert.tasks import TASKS
+from mtbert.statistics import bootstrap, multiple
+from mtbert.statistics import seeds as over_seeds
+from mtbert.statistics.seeds import Difference
+
+
+def shared_seeds(evidence: Evidence, ours: Sequence[str], other: Sequence[str], metric: str) -> list[int]:
+    """The seeds of which both sides have a run, made alike, in order."""
+    both = sorted(evidence.seeds(ours, metric) & evidence.seeds(other, metric))
+    return [seed for seed in both if not evidence.conducts.unlike(ours, other, seed)]
+
+
+def refused(evidence: Evidence, ours: Sequence[str], other: Sequence[str], metric: str) -> list[str]:
+    """In what the runs of the two sides were made otherwise, over the seeds that cannot be compared for it."""
+    both = sorted(evidence.seeds(ours, metric) & evidence.seeds(other, metric))
+    return list(dict.fromkeys(word for seed in both for word in evidence.conducts.unlike(ours, other, seed)))
 
 
 def compare(evidence: Evidence, ours: Sequence[str], other: Sequence[str], metric: str) -> Comparison | None:
-    """Ours - other over the seeds that both have, not yet corrected; None where they share none.
+    """Ours - other over all seeds that both have, not yet corrected; None where they share none whose runs are alike.
 
-    Several seeds are judged by the hierarchical bootstrap. One seed's p is McNemar's for an accuracy whose rows share
-    no sentence, else the cluster bootstrap's; it says how sure the examples make us of these two models, not of
-    training them.
+    Several seeds are judged by the hierarchical bootstrap. One seed's p is the cluster bootstrap's; it says how sure
+    the examples make us of these two models, not of training them.
     """
-    shared = sorted(evidence.seeds(ours, metric) & evidence.seeds(other, metric))
-    if not shared:
-        return None
-    (mine, my_draws), (theirs, their_draws) = (evidence.scores(side, metric, shared) for side in (ours, other))
+    shared = shared_seeds(evidence, ours, other, metric)
+    return between(evidence, ours, other, metric, shared)[0] if shared else None
+
+
+def between(
+    evidence: Evidence, ours: Sequence[str], other: Sequence[str], metric: str, seeds: Sequence[int]
+) -> tuple[Comparison, Difference | None]:
+    """The same over these seeds, and the p of any bound; None where there is one seed."""
+    (mine, my_draws), (theirs, their_draws) = (evidence.scores(side, metric, seeds) for side in (ours, other))
     differences, draws = mine - theirs, my_draws - their_draws
-    tests = _of_each_seed(evidence, ours, other, metric, shared, draws)
-    if len(shared) > 1:
-        found = seeds.hierarchical(differences, draws, seeding.stream(SEED, "hierarchical bootstrap"))
-        low, high, p, error = found.low, found.high, float(found.p), np.sqrt(found.of_seeds + found.of_examples)
-        tests = {"hierarchical bootstrap": p, "sign flip": float(seeds.sign_flip(differences)), **tests}
+    tests = {f"bootstrap, seed {seed}": float(bootstrap.p_value(draws[:, at])) for at, seed in enumerate(seeds)}
+    found, seed_sd = None, None
+    if len(seeds) > 1:
+        found = over_seeds.hierarchical(differences, draws, seeding.stream(SEED, "hierarchical bootstrap"))
+        low, high, p, example_sd = found.low, found.high, float(found.p), float(np.sqrt(found.of_examples))
+        seed_sd = float(np.sqrt(found.of_seeds * len(seeds)))
+        error = float(np.sqrt(found.of_seeds + found.of_examples))
+        tests = {"hierarchical bootstrap": p, "sign flip": float(over_seeds.sign_flip(differences)), **tests}
     else:
         low, high = bootstrap.interval(draws[:, 0])
-        p, error = _of_one_seed(evidence, metric, tests), draws[:, 0].std()
-    detectable = seeds.detectable(float(high - low) / 2, float(error))
-    return Comparison(
-        tuple(ours), tuple(other), metric, float(differences.mean()), float(low), float(high), p, p, len(shared),
-        evidence.examples(metric), detectable, tests,
+        p, error = next(iter(tests.values())), float(draws[:, 0].std())
+        example_sd = error
+    detectable = over_seeds.detectable(float(high - low) / 2, error)
+    unshared = _unshared(evidence, ours, other, metric, seeds)
+    comparison = Comparison(
+        tuple(ours), tuple(other), metric, float(differences.mean()), float(low), float(high), p, p, len(seeds),
+        evidence.examples(metric), detectable, tests, seed_sd, example_sd, unshared,
     )  # fmt: skip
+    return comparison, found
+
+
+def _unshared(
+    evidence: Evidence, ours: Sequence[str], other: Sequence[str], metric: str, seeds: Sequence[int]
+) -> float | None:
+    mine, theirs = (evidence.unshared(side, metric, seeds) for side in (ours, other))
+    return None if mine is None or theirs is None else float((mine - theirs).mean())
 
 
 def compare_rows(
@@ -67,22 +97,4 @@ def frame(found: Mapping[tuple[str, str], Comparison]) -> pd.DataFrame:
 def corrected(found: Sequence[Comparison]) -> list[Comparison]:
     """The same with p corrected by Holm over all of them."""
     p_values = multiple.holm([comparison.p for comparison in found])
-    return [replace(comparison, corrected=p) for comparison, p in zip(found, p_values, strict=True)]
-
-
-def _of_each_seed(
-    evidence: Evidence, ours: Sequence[str], other: Sequence[str], metric: str, shared: Sequence[int], draws: np.ndarray
-) -> dict[str, float]:
-    """The cluster bootstrap's p of each seed, and McNemar's of accuracies."""
-    tests = {f"bootstrap, seed {seed}": float(bootstrap.p_value(draws[:, at])) for at, seed in enumerate(shared)}
-    for seed in shared if metric in TASKS else []:
-        mine, theirs = (evidence.right(side, metric, seed) for side in (ours, other))
-        if mine is not None and theirs is not None:
-            tests[f"McNemar, seed {seed}"] = paired.mcnemar(mine, theirs)
-    return tests
-
-
-def _of_one_seed(evidence: Evidence, metric: str, tests: dict[str, float]) -> float:
-    of_rows = metric in TASKS and evidence.tasks[metric].alone
-    test = "McNemar" if of_rows and any(name.startswith("McNemar") for name in tests) else "bootstrap"
-    return next(p for name, p in tests.items() if name.startswith(test))
+    return [replace(comparison, corrected=float(p)) for comparison, p in zip(found, p_values, strict=True)]

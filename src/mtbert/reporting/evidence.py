@@ -17,6 +17,7 @@ from mtbert.metrics import MAIN_TASKS
 from mtbert.reporting import results
 from mtbert.reporting.catalog import Catalog, Entry
 from mtbert.reporting.claims import OVERFITTING
+from mtbert.reporting.fairness import Conducts
 from mtbert.reporting.published import OVERALLS, SCORED
 from mtbert.statistics import bootstrap
 from mtbert.tasks import TASKS
@@ -36,8 +37,7 @@ class TaskScores:
         labels, said: theirs, rows, and every run's predictions, rows x runs.
         scores: runs.
         draws: on resampled examples, draws x runs.
-        right: whether each row is right, rows x runs; None for a score.
-        alone: whether no two of them share a sentence.
+        unshared: scores without the rows that share a sentence with a training row, runs; None where none does.
     """
 
     column: dict[Run, int]
@@ -46,16 +46,15 @@ class TaskScores:
     said: np.ndarray
     scores: np.ndarray
     draws: np.ndarray
-    right: np.ndarray | None
-    alone: bool
+    unshared: np.ndarray | None
 
 
 class Evidence:
-    """What all runs of a build directory scored on dev, and would have on other examples."""
+    """What all runs of a build directory scored on dev, and would have on other examples, and how they were made."""
 
     def __init__(self, build: Path, catalog: Catalog) -> None:
         """Read every selected run that is there; DataError where predictions do not fit together."""
-        self.entries = {entry.name: entry for entry in catalog.selected}
+        self.conducts = Conducts(build, catalog)
         self.tasks = {task: found for task in SCORED if (found := _task(build, catalog, task)) is not None}
         self.on_train = {
             (entry.name, seed): score
@@ -89,14 +88,24 @@ class Evidence:
             observed, draws = on_train - observed, on_train - draws
         return np.asarray(observed), np.asarray(draws)
 
+    def unshared(self, variants: Sequence[str], metric: str, seeds: Sequence[int]) -> np.ndarray | None:
+        """The scores without rows that share a sentence with training; None where none does, and of overfitting."""
+        of = self._of(variants, metric)
+        if metric == OVERFITTING or all(self.tasks[task].unshared is None for task, _ in of):
+            return None
+        parts = []
+        for task, name in of:
+            found = self.tasks[task]
+            scores = found.scores if found.unshared is None else found.unshared
+            parts.append(scores[[found.column[name, seed] for seed in seeds]])
+        if metric == "overall_normalised":
+            at = MAIN_TASKS.index("sts")
+            parts[at] = (parts[at] + 1) / 2
+        return np.mean(parts, axis=0)
+
     def examples(self, metric: str) -> int:
         """How many dev rows count, of all tasks of the metric."""
         return sum(len(self.tasks[task].labels) for task in tasks_of(metric))
-
-    def right(self, variants: Sequence[str], task: str, seed: int) -> np.ndarray | None:
-        """Whether each row is right; None for a score."""
-        found, ((_, name),) = self.tasks[task], self._of(variants, task)
-        return None if found.right is None else found.right[:, found.column[name, seed]]
 
     def _of(self, variants: Sequence[str], metric: str) -> list[tuple[str, str]]:
         """Each task of the metric with the first of the variants that was scored on it; empty where one has none."""
@@ -133,16 +142,20 @@ def _task(build: Path, catalog: Catalog, task: str) -> TaskScores | None:
         return None
     first = _same_rows(tables, task)
     counts = first["scored"].to_numpy(dtype=bool)
-    clusters = _clusters(build / "data" / task / "dev-rows.parquet", len(first))[counts]
+    clusters, shared = (column[counts] for column in _rows(build / "data" / task / "dev-rows.parquet", len(first)))
     labels = first["label"].to_numpy(dtype=float)[counts]
     said = np.column_stack([table["prediction"].to_numpy(dtype=float)[counts] for table in tables.values()])
     drawn = bootstrap.resamples(clusters, seeding.stream(SEED, "bootstrap", task))
     right = said == labels[:, None] if TASKS[task].metric == "accuracy" else None
     draws = bootstrap.pearsons(labels, said, drawn) if right is None else bootstrap.accuracies(right, drawn)
-    scores = np.array([metrics.SCORES[TASKS[task].metric](labels, column) for column in said.T])
-    alone = len(np.unique(clusters)) == len(clusters)
+    scores = _scores(task, labels, said)
+    unshared = _scores(task, labels[~shared], said[~shared]) if shared.any() and not shared.all() else None
     column = {run: number for number, run in enumerate(tables)}
-    return TaskScores(column, np.flatnonzero(counts), labels, said, scores, draws, right, alone)
+    return TaskScores(column, np.flatnonzero(counts), labels, said, scores, draws, unshared)
+
+
+def _scores(task: str, labels: np.ndarray, said: np.ndarray) -> np.ndarray:
+    return np.array([metrics.SCORES[TASKS[task].metric](labels, column) for column in said.T])
 
 
 def _same_rows(tables: Mapping[Run, pd.DataFrame], task: str) -> pd.DataFrame:
@@ -159,13 +172,13 @@ def _same_rows(tables: Mapping[Run, pd.DataFrame], task: str) -> pd.DataFrame:
     return reference
 
 
-def _clusters(file: Path, rows: int) -> np.ndarray:
-    """Each row's cluster; each row its own where there is no such file."""
+def _rows(file: Path, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Each row's cluster, and whether it shares a sentence with train; each row alone where there is no such file."""
     if not file.is_file():
-        return np.arange(rows)
-    clusters = files.read_parquet(file, ["cluster"])["cluster"].to_numpy()
-    if len(clusters) != rows:
+        return np.arange(rows), np.zeros(rows, dtype=bool)
+    table = files.read_parquet(file, ["cluster", "in_train", "shares"])
+    if len(table) != rows:
         raise DataError(
-            f"{file} holds {len(clusters)} rows, the predictions {rows}; `dvc repro` makes both from the same data"
+            f"{file} holds {len(table)} rows, the predictions {rows}; `dvc repro` makes both from the same data"
         )
-    return clusters
+    return table["cluster"].to_numpy(), ((table["in_train"] != "") | table["shares"]).to_numpy(dtype=bool)

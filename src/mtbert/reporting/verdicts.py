@@ -1,109 +1,215 @@
-"""Verdicts: each claim of the papers held against our runs.
+"""Verdicts: each claim of the papers held against our runs, by the rule of `mtbert.statistics.verdicts`.
 
-A part that says higher (or lower) holds where the interval lies on that side of 0 and p, by Holm over all parts of its
-paper's claims, is below 5 %; it does not hold where the interval excludes every difference that matters on that side.
-One that says close holds where the interval lies within the smallest difference that matters, and does not where it
-lies beyond. All else cannot be told, and so it is with a single seed, which does not see the noise of training. A claim
-holds where all its parts do and fails with any; parts that are confounded are shown and decide nothing.
+The family over which p is corrected is fixed by the claims file: all of a paper's claims that have a part which can
+decide. A part whose runs are not there, cannot be compared, or do not pass the gate has a p of 1. Parts that are
+confounded, and fewer seeds than the first look's, are shown and decide nothing. docs/verdicts.md is for readers.
 """
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from mtbert.reporting.claims import Answer, Claim, Comparison, Part, Verdict
-from mtbert.reporting.comparisons import compare, corrected
-from mtbert.reporting.evidence import Evidence
-from mtbert.statistics.intervals import LEVEL
+from mtbert.reporting.comparisons import between, refused, shared_seeds
+from mtbert.reporting.evidence import Evidence, tasks_of
+from mtbert.statistics import seeds as over_seeds
+from mtbert.statistics.verdicts import LOOKS, PLANNED, Decision, P, PartP, close, decide, one_sided
 
 HOLDS: Answer = "holds"
+LITTLE: Answer = "real, but smaller than what matters"
 FAILS: Answer = "does not hold"
 OPEN: Answer = "cannot be told from these runs"
+LEARNING: Answer = "cannot be told: still learning"
+UNEQUAL: Answer = "cannot be told: unequal budgets"
+UNLIKE: Answer = "cannot be compared"
 NOT_RUN: Answer = "not run"
+GATES: tuple[Answer, ...] = (UNLIKE, LEARNING, UNEQUAL)
 NAMED = 4  # variants in a sentence
-Key = tuple[tuple[str, ...], tuple[str, ...], str]
+NOTHING = PartP(*[np.ones(len(LOOKS))] * 3)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What our runs show of a part.
+
+    Attributes:
+        comparison: at the last look that the runs have reached, or of fewer seeds; None where nothing can be compared.
+        p: at each look; 1 where it was not reached, or the part is not to be judged.
+        gate, why: what keeps it from being judged, and in what words.
+    """
+
+    comparison: Comparison | None
+    p: PartP = field(default_factory=lambda: NOTHING)
+    gate: Answer | None = None
+    why: str = ""
 
 
 def judge(evidence: Evidence, claims: Iterable[Claim]) -> list[Verdict]:
     """A verdict on every claim, in their order."""
     claims = list(claims)
-    found: dict[tuple[str, Key], Comparison] = {}
+    found: dict[str, Verdict] = {}
     for paper in dict.fromkeys(claim.paper for claim in claims):
-        keys = dict.fromkeys(_key(part) for claim in claims if claim.paper == paper for part in claim.parts)
-        made = {key: comparison for key in keys if (comparison := compare(evidence, *key)) is not None}
-        found |= {(paper, key): one for key, one in zip(made, corrected(list(made.values())), strict=True)}
-    return [
-        _verdict(claim, [found.get((claim.paper, _key(part))) for part in claim.parts], evidence) for claim in claims
-    ]
+        family = [claim for claim in claims if claim.paper == paper]
+        seen = {claim.name: [see(evidence, part) for part in claim.parts] for claim in family}
+        for claim, verdict in zip(family, _family(evidence, family, seen), strict=True):
+            found[claim.name] = verdict
+    return [found[claim.name] for claim in claims]
 
 
-def _key(part: Part) -> Key:
-    return part.ours, part.other, part.metric
+def decidable(claim: Claim) -> Claim:
+    """The claim with the parts that decide on it."""
+    return claim.model_copy(update={"parts": tuple(part for part in claim.parts if not part.confounded)})
 
 
-def answer(part: Part, found: Comparison | None) -> Answer:
-    """What a comparison says of a part."""
-    if found is None:
-        return NOT_RUN
-    if found.seeds < 2:
-        return OPEN
+def part_p(part: Part, at_most: P, at_least: P) -> PartP:
+    """The one-sided p of a part, from those of the true difference being at most, and at least, a bound."""
     if part.expects == "close":
-        within = -part.matters < found.low and found.high < part.matters
-        return HOLDS if within else FAILS if found.low > part.matters or found.high < -part.matters else OPEN
-    low, high = (found.low, found.high) if part.expects == "higher" else (-found.high, -found.low)
-    return HOLDS if low > 0 and found.corrected < LEVEL else FAILS if high < part.matters else OPEN
+        return close(at_most, at_least, part.matters)
+    if part.expects == "higher":
+        return one_sided(at_most, at_least, part.matters, part.published)
+    announced = None if part.published is None else -part.published
+    return one_sided(lambda bound: at_least(-bound), lambda bound: at_most(-bound), part.matters, announced)
 
 
-def _verdict(claim: Claim, found: list[Comparison | None], evidence: Evidence) -> Verdict:
-    answers: tuple[Answer, ...] = tuple(answer(part, one) for part, one in zip(claim.parts, found, strict=True))
-    deciding = [at for at, part in enumerate(claim.parts) if not part.confounded]
-    said = [answers[at] for at in deciding]
-    if FAILS in said:
-        overall = FAILS
-    elif set(said) == {HOLDS}:
-        overall = HOLDS
-    else:
-        overall = NOT_RUN if set(said) <= {NOT_RUN} else OPEN
-    return Verdict(claim, overall, _why(claim, overall, answers, found, deciding, evidence), answers, tuple(found))
+def see(evidence: Evidence, part: Part) -> Seen:
+    """What our runs show of a part, at every look that they have reached: of the first seeds in order."""
+    of = part.ours, part.other, part.metric
+    seeds = shared_seeds(evidence, *of)
+    unlike = refused(evidence, *of)
+    if not seeds:
+        return Seen(None, gate=UNLIKE, why=f"made with other {', '.join(unlike)}") if unlike else Seen(None)
+    reached = [count for count in LOOKS if count <= len(seeds)]
+    if not reached:
+        return Seen(between(evidence, *of, seeds)[0])
+    looked = [between(evidence, *of, seeds[:count]) for count in reached]
+    gate, why = _gate(evidence, part, seeds[: reached[-1]])
+    each = [part_p(part, found.at_most, found.at_least) for _, found in looked if found is not None]
+    return Seen(looked[-1][0], NOTHING if gate else _at_looks(each), gate, why)
+
+
+def _at_looks(each: Sequence[PartP]) -> PartP:
+    """The p at the looks that were reached, and 1 at the others."""
+    left = [1.0] * (len(LOOKS) - len(each))
+    return PartP(*(np.array([*(getattr(p, of) for p in each), *left]) for of in ("holds", "fails", "little")))
+
+
+def _gate(evidence: Evidence, part: Part, seeds: Sequence[int]) -> tuple[Answer | None, str]:
+    """What keeps a part from being judged, if anything."""
+    sides = dict.fromkeys((part.ours, part.other))
+    falls = {side: fall for side in sides if (fall := evidence.conducts.still_learning(side, seeds)) is not None}
+    if falls:
+        said = (f"the loss of {' '.join(side)} still falls by {100 * fall:.0f} %" for side, fall in falls.items())
+        return LEARNING, "; ".join(said)
+    tasks = tasks_of(part.metric)
+    unequal = evidence.conducts.unequal(part.ours, part.other, seeds, tasks, part.differs)
+    return (UNEQUAL, "; ".join(unequal)) if unequal else (None, "")
+
+
+def _family(evidence: Evidence, family: Sequence[Claim], seen: dict[str, list[Seen]]) -> list[Verdict]:
+    """The verdicts on a paper's claims."""
+    deciding = {c.name: [at for at, part in enumerate(c.parts) if not part.confounded] for c in family}
+    judged = [claim for claim in family if deciding[claim.name]]
+    parts = [seen[claim.name][at] for claim in judged for at in deciding[claim.name]]
+    ends = np.cumsum([0, *(len(deciding[claim.name]) for claim in judged)])
+    places = [list(range(start, end)) for start, end in itertools.pairwise(ends)]
+    made = _decide(parts, places) if judged else None
+    verdicts = []
+    for claim in family:
+        at = judged.index(claim) if claim in judged else -1
+        decision = None if at < 0 else made
+        shown = [_shown(one, decision, at, len(judged)) for one in seen[claim.name]]
+        answers: list[Answer] = [_alone(one) for one in seen[claim.name]]
+        overall: Answer = OPEN if decision is None else _answer(decision, at)
+        if overall == OPEN:
+            overall = _why_open([answers[part] for part in deciding[claim.name]])
+        why = _why(evidence, claim, overall, answers, shown)
+        gates = tuple(one.why for one in seen[claim.name])
+        verdicts.append(Verdict(claim, overall, why, tuple(answers), tuple(shown), gates))
+    return verdicts
+
+
+def _decide(parts: Sequence[Seen], places: Sequence[Sequence[int]]) -> Decision:
+    of = (np.array([getattr(part.p, name) for part in parts]).T for name in ("holds", "fails", "little"))
+    return decide(PartP(*of), places, list(LOOKS.values()))
+
+
+def _answer(made: Decision, at: int) -> Answer:
+    """What is proved of a claim; that it holds and fails at once, at two looks, tells nothing."""
+    holds, fails = made.holds[at], made.fails[at]
+    if holds == fails:
+        return OPEN
+    return FAILS if fails else LITTLE if made.little[at] else HOLDS
+
+
+def _alone(one: Seen) -> Answer:
+    """What a part comes to by itself, not corrected."""
+    if one.gate:
+        return one.gate
+    return NOT_RUN if one.comparison is None else _answer(_decide([one], [[0]]), 0)
+
+
+def _shown(one: Seen, made: Decision | None, at: int, family: int) -> Comparison | None:
+    """A part's comparison with the p by which its claim is judged, at its last look."""
+    found = one.comparison
+    if found is None or found.seeds not in LOOKS:
+        return found
+    look = list(LOOKS).index(found.seeds)
+    level = LOOKS[PLANNED] / max(1, family)
+    detectable = over_seeds.promised(found.seed_sd or 0.0, found.example_sd, PLANNED, level)
+    whole = (1.0, 1.0) if made is None else (float(made.p_holds[look][at]), float(made.p_fails[look][at]))
+    return replace(found, p=float(one.p.holds[look]), corrected=whole[0], refuted=whole[1], detectable=detectable)
+
+
+def _why_open(answers: Sequence[Answer]) -> Answer:
+    """Why a claim cannot be told: what keeps one of its parts from being judged, or that nothing was run."""
+    gates: list[Answer] = [gate for gate in GATES if gate in answers]
+    return gates[0] if gates else NOT_RUN if set(answers) <= {NOT_RUN} else OPEN
 
 
 def _why(
-    claim: Claim, overall: Answer, answers: tuple[Answer, ...], found: list[Comparison | None], deciding: list[int],
-    evidence: Evidence,
-) -> str:  # fmt: skip
+    evidence: Evidence, claim: Claim, overall: Answer, answers: Sequence[Answer], found: Sequence[Comparison | None]
+) -> str:
     """A sentence or a few, for people."""
+    deciding = [at for at, part in enumerate(claim.parts) if not part.confounded]
+    said: list[Answer] = [answers[at] for at in deciding]
+    missing = [part for part, answer in zip(claim.parts, answers, strict=True) if answer == NOT_RUN]
+    confounded = [part for part, one in zip(claim.parts, found, strict=True) if part.confounded and one is not None]
     return " ".join(
         [
-            *_counted(overall, [answers[at] for at in deciding]),
-            *(_doubts([found[at] for at in deciding if answers[at] == OPEN]) if overall == OPEN else []),
-            *_missing(evidence, [part for part, said in zip(claim.parts, answers, strict=True) if said == NOT_RUN]),
-            *_besides(
-                [part for part, one in zip(claim.parts, found, strict=True) if part.confounded and one is not None]
-            ),
+            *_counted(overall, said),
+            *_doubts(overall, [found[at] for at in deciding if answers[at] == OPEN]),
+            *_missing(evidence, missing),
+            *_besides(confounded),
         ]
     )
 
 
-def _counted(overall: Answer, said: list[Answer]) -> list[str]:
-    number = len(said)
+def _counted(overall: Answer, said: Sequence[Answer]) -> list[str]:
+    number, holding = len(said), sum(answer in (HOLDS, LITTLE) for answer in said)
     if overall == HOLDS:
         return ["Its comparison holds." if number == 1 else f"All {number} comparisons hold."]
+    if overall == LITTLE:
+        small = "Its difference is" if number == 1 else f"{said.count(LITTLE)} of {number} differences are"
+        return [f"{small} there, and smaller than what matters."]
     if overall == FAILS:
         return ["Its comparison does not hold." if number == 1 else f"{said.count(FAILS)} of {number} do not hold."]
-    return (
-        [f"{said.count(HOLDS)} of {number} comparisons hold, none is refuted."]
-        if overall == OPEN and number > 1
-        else []
-    )
+    told = [f"By themselves {holding} of {number} comparisons hold and {said.count(FAILS)} do not."]
+    return told if number > 1 and overall == OPEN else []
 
 
-def _doubts(found: list[Comparison | None]) -> list[str]:
+def _doubts(overall: Answer, found: Sequence[Comparison | None]) -> list[str]:
     """Why what was run does not tell."""
-    run = [one for one in found if one is not None]
-    wide = [one.detectable for one in run if one.seeds > 1]
-    single = ["One seed each: the noise of training is not seen."] if len(wide) < len(run) else []
-    return single + ([f"These runs would have found a difference of {max(wide):.3f}."] if wide else [])
+    few = [one for one in found if one is not None and one.seeds not in LOOKS]
+    told = [one.detectable for one in found if one is not None and one.seeds in LOOKS]
+    if overall != OPEN:
+        return []
+    first = [f"Fewer than {min(LOOKS)} seeds: nothing is decided yet."] if few else []
+    return first + ([f"With {PLANNED} seeds a difference of {max(told):.3f} would be found."] if told else [])
 
 
-def _missing(evidence: Evidence, parts: list[Part]) -> list[str]:
+def _missing(evidence: Evidence, parts: Sequence[Part]) -> list[str]:
     """The variants of parts that were not run; where both sides were, that they share no seed."""
     names: list[str] = []
     for part in parts:
@@ -114,6 +220,6 @@ def _missing(evidence: Evidence, parts: list[Part]) -> list[str]:
     return [f"Not run: {', '.join(names[:NAMED])}{more}."] if names else []
 
 
-def _besides(parts: list[Part]) -> list[str]:
+def _besides(parts: Sequence[Part]) -> list[str]:
     names = ", ".join(dict.fromkeys(name for part in parts for name in part.confounded))
     return [f"Shown but not counted, as they differ in {names} besides: {len(parts)}."] if parts else []

@@ -1,11 +1,18 @@
 """Several comparisons made at once."""
 
-from collections.abc import Sequence
-
 import numpy as np
-from statsmodels.stats.multitest import multipletests
+from numpy.typing import ArrayLike
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's (1979) step-down correction: the chance of one wrong rejection or more among all stays below the level."""
-    return [float(p) for p in np.asarray(multipletests(p_values, method="holm")[1])] if len(p_values) else []
+def holm(p_values: ArrayLike) -> np.ndarray:
+    """Holm's (1979) step-down correction: the chance of one wrong rejection or more among all stays below the level.
+
+    Args:
+        p_values: ... x comparisons; each family is a last axis of its own.
+    """
+    p = np.asarray(p_values, dtype=float)
+    order = np.argsort(p, axis=-1, kind="stable")
+    steps = np.take_along_axis(p, order, axis=-1) * np.arange(p.shape[-1], 0, -1)
+    corrected = np.empty_like(p)
+    np.put_along_axis(corrected, order, np.minimum(1, np.maximum.accumulate(steps, axis=-1)), axis=-1)
+    return corrected

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
 from mtbert.statistics import bootstrap
 from mtbert.statistics.intervals import LEVEL
@@ -22,7 +22,12 @@ POWER = 0.8
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean difference over seeds, its 95 % interval, two-sided p, and v and c as above. Arrays in a batch."""
+    """Mean difference over seeds, its 95 % interval, two-sided p, and v and c as above. Arrays in a batch.
+
+    Attributes:
+        seeds: how many.
+        examples: what other examples would change in the mean, draws x ...; their variance is c.
+    """
 
     mean: np.ndarray
     low: np.ndarray
@@ -30,6 +35,38 @@ class Difference:
     p: np.ndarray
     of_seeds: np.ndarray
     of_examples: np.ndarray
+    seeds: int
+    examples: np.ndarray
+
+    def at_most(self, bound: float) -> np.ndarray:
+        """One-sided p of the true difference being `bound` or less; small where it is more."""
+        return share_below(bound - self.mean, self.of_seeds, self.seeds, self.examples)
+
+    def at_least(self, bound: float) -> np.ndarray:
+        """One-sided p of the true difference being `bound` or more; small where it is less."""
+        return share_below(self.mean - bound, self.of_seeds, self.seeds, -self.examples)
+
+
+def share_below(
+    distance: np.ndarray, of_seeds: np.ndarray, seeds: int, examples: np.ndarray, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """The chance that sqrt(v) T + E is at most `distance`, with T and E as in `hierarchical`.
+
+    T is not drawn but reckoned, since the levels of early looks lie where 10,000 draws end. Where v is 0, which a few
+    seeds on a coarse score can come to by chance, one draw more is counted beyond, so that p is never 0.
+
+    Args:
+        distance, of_seeds: ...
+        seeds: n.
+        examples: draws of E, draws x ...
+        weights: of the draws; None for all alike.
+    """
+    away = distance - examples
+    constant = of_seeds == 0
+    smooth = special.stdtr(seeds - 1, away / np.sqrt(np.where(constant, 1, of_seeds)))
+    steps = (away > 0) + (away == 0) / 2
+    share = np.average(np.where(constant, steps, smooth), axis=0, weights=weights)
+    return np.where(constant, (share * len(examples) + 1) / (len(examples) + 1), share)
 
 
 def hierarchical(differences: np.ndarray, draws: np.ndarray, generator: np.random.Generator) -> Difference:
@@ -64,24 +101,68 @@ def hierarchical(differences: np.ndarray, draws: np.ndarray, generator: np.rando
     student = stats.t.ppf(ranks, n - 1).reshape(-1, *[1] * mean.ndim)
     drawn = mean + np.sqrt(of_seeds) * student + shrink * every
     low, high = bootstrap.interval(drawn)
-    return Difference(mean, low, high, bootstrap.p_value(drawn), of_seeds, shared)
+    return Difference(mean, low, high, bootstrap.p_value(drawn), of_seeds, shared, n, shrink * every)
 
 
-def detectable(half: float, error: float) -> float:
-    """The smallest true difference that a test at 5 % finds in four of five repetitions.
+def detectable(half: float, error: float, level: float = LEVEL / 2) -> float:
+    """The smallest true difference that a one-sided test at `level` finds in four of five repetitions.
 
     Args:
-        half: half the width of the 95 % interval.
+        half: the difference from which on the test rejects; at 2.5 % half the width of the 95 % interval.
         error: standard error of the difference. half / error is taken for a quantile of Student's t, whose degrees of
             freedom say how well the error is known; the power then is that of the noncentral t.
+        level: of the test, after correction.
     """
     if error == 0:
         return 0.0
-    ratio = max(half / error, float(stats.norm.isf(LEVEL / 2)) + 1e-3)
-    ratio = min(ratio, float(stats.t.isf(LEVEL / 2, 1)))
-    freedom: Any = optimize.brentq(lambda df: stats.t.isf(LEVEL / 2, df) - ratio, 1 - 1e-6, 1e5)
-    shift: Any = optimize.brentq(lambda by: stats.nct.sf(ratio, freedom, by) - POWER, 0, 100)
+    ratio = max(half / error, float(stats.norm.isf(level)) + 1e-3)
+    ratio = min(ratio, float(stats.t.isf(level, 1)))
+    freedom: Any = optimize.brentq(lambda df: stats.t.isf(level, df) - ratio, 1 - 1e-6, 1e5)
+    shift: Any = optimize.brentq(lambda by: stats.nct.sf(ratio, freedom, by) - POWER, 0, max(100, 4 * ratio))
     return shift * error
+
+
+def promised(seed_sd: float, example_sd: float, seeds: int, level: float) -> float:
+    """What is detectable with so many seeds, of spreads that are as given.
+
+    Args:
+        seed_sd: standard deviation of single seeds' differences.
+        example_sd: that of their mean by the choice of examples, which more seeds do not lessen.
+    """
+    error = math.hypot(seed_sd / math.sqrt(seeds), example_sd)
+    return detectable(critical(seed_sd, example_sd, seeds, level), error, level) if error else 0.0
+
+
+def critical(seed_sd: float, example_sd: float, seeds: int, level: float) -> float:
+    """The difference from which on a one-sided test at `level` rejects, where the spreads are found as they are."""
+    nodes, weights = normal_draws(example_sd)
+    of_seeds = np.asarray(seed_sd**2 / seeds)
+    if seed_sd == 0:
+        return float(stats.norm.isf(level)) * example_sd
+    most = math.hypot(float(stats.t.isf(level / 2, seeds - 1)) * seed_sd, float(stats.norm.isf(level / 2)) * example_sd)
+    found: Any = optimize.brentq(
+        lambda by: float(share_below(np.asarray(-by), of_seeds, seeds, nodes, weights)) - level, 0, 2 * most
+    )
+    return found
+
+
+def normal_draws(sd: np.ndarray | float, points: int = 241) -> tuple[np.ndarray, np.ndarray]:
+    """A normal distribution as weighted draws at equal distances, points x ..., and the weights, for integrals."""
+    nodes = np.linspace(-6, 6, points)
+    weights = np.exp(-(nodes**2) / 2)
+    return nodes.reshape(-1, *[1] * np.ndim(sd)) * sd, weights / weights.sum()
+
+
+def needed(seed_sd: float, example_sd: float, difference: float, level: float, most: int = 1_000) -> int | None:
+    """The fewest seeds, three or more, with which `difference` is detectable; None where `most` are too few."""
+    if promised(seed_sd, example_sd, most, level) > difference:
+        return None
+    few, many = 2, most
+    while many - few > 1:
+        middle = (few + many) // 2
+        enough = promised(seed_sd, example_sd, middle, level) <= difference
+        few, many = (few, middle) if enough else (middle, many)
+    return many
 
 
 def sign_flip(differences: np.ndarray) -> np.ndarray:

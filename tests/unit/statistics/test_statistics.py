@@ -5,8 +5,9 @@ import time
 import numpy as np
 import pytest
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
-from mtbert.statistics import bootstrap, intervals, multiple, paired, seeds
+from mtbert.statistics import bootstrap, intervals, multiple, seeds
 
 
 def random() -> np.random.Generator:
@@ -23,26 +24,12 @@ def test_one_seed_has_no_interval() -> None:
     assert intervals.over_seeds([0.4]) == intervals.Summary(0.4, None, None, None)
 
 
-def right(both: int, ours: int, other: int, none: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that both sides, one or none have right."""
-    return np.repeat([1, 1, 0, 0], [both, ours, other, none]), np.repeat([1, 0, 1, 0], [both, ours, other, none])
-
-
-def test_mcnemar() -> None:
-    assert paired.mcnemar(*right(5, 1, 7, 3)) == pytest.approx(2 * (1 + 8) / 2**8)
-    assert paired.mcnemar(*right(101, 121, 59, 33)) == pytest.approx(4.434e-06, rel=1e-3)  # statsmodels' example
-    assert paired.mcnemar(*right(794, 86, 150, 570)) == pytest.approx(3.716e-05, rel=1e-3)  # Agresti's, as in R
-    assert paired.mcnemar(*right(5, 0, 0, 3)) == 1
-
-
-def test_the_exact_level_of_mcnemar() -> None:
-    assert paired.mcnemar_level(5) == 0  # 2 / 32 at best
-    assert paired.mcnemar_level(6) == pytest.approx(2 / 64)
-
-
 def test_holm() -> None:
     assert multiple.holm([0.01, 0.04, 0.03, 0.02]) == pytest.approx([0.04, 0.06, 0.06, 0.06])  # as R's p.adjust
-    assert multiple.holm([]) == []
+    two = [[0.01, 0.04, 0.03, 0.02], [0.5, 0.4, 1, 0.001]]  # each family by itself
+    expected = [multipletests(family, method="holm")[1] for family in two]
+    assert multiple.holm(two) == pytest.approx(np.array(expected))
+    assert multiple.holm([]).tolist() == []
 
 
 def test_whole_clusters_are_drawn_as_many_as_there_are() -> None:
@@ -106,6 +93,54 @@ def test_what_examples_change_for_single_seeds_counts_once() -> None:
     assert found.of_seeds == pytest.approx(0.01**2 / 3)
     assert found.of_examples == pytest.approx(0, abs=2e-6)
     assert found.high == pytest.approx(float(stats.t.isf(0.025, 2)) * 0.01 / np.sqrt(3), rel=0.02)
+
+
+def test_p_beyond_a_bound_is_the_one_sided_t_test_where_examples_do_not_matter() -> None:
+    differences = np.array([0.01, 0.03, 0.02, 0.05])
+    found = seeds.hierarchical(differences, np.tile(differences, (1_000, 1)), random())
+    for bound in (0, 0.01, 0.1):
+        less, greater = (stats.ttest_1samp(differences, bound, alternative=side).pvalue for side in ("less", "greater"))
+        assert found.at_most(bound) == pytest.approx(greater)
+        assert found.at_least(bound) == pytest.approx(less)
+
+
+def test_and_the_share_of_draws_beyond_where_seeds_do_not() -> None:
+    draws = np.repeat(np.array([-0.01, 0.01, 0.02, 0.02])[:, None], 3, axis=1)
+    found = seeds.hierarchical(np.full(3, 0.01), draws, random())
+    assert found.at_most(0) == pytest.approx((1 + 1) / 5)  # one draw of four, and the observed one
+    assert found.at_least(0.05) == pytest.approx(1 / 5)
+    assert found.at_least(0.02) == pytest.approx((2 / 2 + 1) / 5)  # ties are halved
+
+
+def test_p_is_told_far_beyond_the_number_of_draws() -> None:
+    differences = np.array([0.030, 0.031, 0.032, 0.031, 0.030, 0.032])
+    found = seeds.hierarchical(differences, differences + random().normal(scale=1e-3, size=(1_000, 6)), random())
+    assert 0 < found.at_most(0) < 1e-6
+
+
+def test_normal_draws_have_the_moments_of_the_normal() -> None:
+    nodes, weights = seeds.normal_draws(np.array([1.0, 2.0]))
+    assert np.average(nodes, axis=0, weights=weights) == pytest.approx(np.zeros(2), abs=1e-12)
+    assert np.average(nodes**2, axis=0, weights=weights) == pytest.approx([1, 4])
+    share = seeds.share_below(np.array(-0.2), np.array(1e-8), 5, *seeds.normal_draws(0.1))
+    assert share == pytest.approx(stats.norm.cdf(-2), abs=1e-3)
+
+
+def test_what_planned_seeds_find() -> None:
+    # no noise of examples: the t-test's power
+    shift = seeds.promised(0.1, 0, 10, 0.02) / (0.1 / np.sqrt(10))
+    assert stats.nct.sf(stats.t.isf(0.02, 9), 9, shift) == pytest.approx(0.8, abs=1e-3)
+    assert seeds.promised(0, 0, 10, 0.02) == 0
+    # none of seeds: the normal's
+    assert seeds.promised(0, 0.01, 10, 0.02) == pytest.approx(0.01 * (2.0537 + 0.8416), rel=1e-2)
+
+
+def test_seeds_needed() -> None:
+    fewest = seeds.needed(0.01, 0.002, 0.01, 0.02)
+    assert fewest is not None
+    assert seeds.promised(0.01, 0.002, fewest, 0.02) <= 0.01 < seeds.promised(0.01, 0.002, fewest - 1, 0.02)
+    assert seeds.needed(0.0001, 0, 0.01, 0.02) == 3  # never fewer
+    assert seeds.needed(0.01, 0.005, 0.01, 0.02) is None  # the examples alone hide it
 
 
 def test_detectable() -> None:

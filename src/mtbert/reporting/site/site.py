@@ -39,8 +39,12 @@ class Badge(NamedTuple):
 
 BADGES: dict[Answer, Badge] = {
     "holds": Badge("yes", "\N{CHECK MARK}", "holds"),
+    "real, but smaller than what matters": Badge("yes", "\N{ALMOST EQUAL TO}", "real, but small"),
     "does not hold": Badge("no", "\N{BALLOT X}", "does not hold"),
     "cannot be told from these runs": Badge("open", "?", "cannot be told"),
+    "cannot be told: still learning": Badge("open", "?", "still learning"),
+    "cannot be told: unequal budgets": Badge("open", "?", "unequal budgets"),
+    "cannot be compared": Badge("open", "?", "cannot be compared"),
     "not run": Badge("none", "\N{EN DASH}", "not run"),
 }
 NAMES = {
@@ -139,9 +143,9 @@ def _list(tasks: dict[str, int]) -> str:
 
 
 def findings(verdicts: Sequence[Verdict]) -> list[tuple[Badge, int]]:
-    """How many claims got each verdict; empty where none was judged."""
+    """How many claims got each verdict, of those that were given."""
     counts = Counter(verdict.answer for verdict in verdicts)
-    return [(badge, counts[answer]) for answer, badge in BADGES.items()] if verdicts else []
+    return [(badge, counts[answer]) for answer, badge in BADGES.items() if counts[answer]]
 
 
 def limits(catalog: Catalog) -> list[str]:

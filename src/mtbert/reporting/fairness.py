@@ -1,0 +1,155 @@
+"""Whether two rows may be compared at all, and whether their models had learnt what they were given.
+
+Two runs are alike where they kept their epoch by the same rule, ran the same code and had as many threads: what differs
+there moves scores and is no part of a claim. A model is *still learning* where its last epoch is its best on dev and
+its training loss still falls: where more updates would change it, a comparison tells of the number of updates.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from mtbert import files
+from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.tasks import TASKS
+
+FALL = 0.05  # of a task's loss, from the third quarter of the last phase to the fourth, as a mean over tasks
+UNEQUAL = 0.05  # examples of a task, or updates, may differ by this share: samplers draw
+BUDGET = ("examples", "updates")  # in a part's `differs`: that these differ is what the claim is about
+Run = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Conduct:
+    """How a run was made, and how its training went; None where it does not say.
+
+    Attributes:
+        made: run.keep, run.selection, run.threads, and `code`, the digest of what all trainings share.
+        techniques: the digest of each technique's own file.
+        updates: how many.
+        examples: by task, how many it saw.
+        last_is_best: whether no epoch of the last phase scored higher on dev than the last.
+        fall: the share by which the training loss still fell, as FALL says.
+    """
+
+    made: dict[str, Any]
+    techniques: dict[str, str] = field(default_factory=dict)
+    updates: int | None = None
+    examples: dict[str, int] | None = None
+    last_is_best: bool = False
+    fall: float = 0.0
+
+    @property
+    def still_learning(self) -> bool:
+        """Whether more updates would have changed it."""
+        return self.last_is_best and self.fall > FALL
+
+
+class Conducts:
+    """Those of all selected runs; a vote's are its members'."""
+
+    def __init__(self, build: Path, catalog: Catalog) -> None:
+        """Read them; a run that says nothing of itself is like another that does not."""
+        self._members = {entry.name: entry.members or (entry.name,) for entry in catalog.entries}
+        trained = {name for entry in catalog.selected for name in self._members[entry.name]}
+        self._found: dict[Run, Conduct] = {
+            (entry.name, seed): _read(entry, build, seed)
+            for entry in catalog.entries
+            if entry.name in trained
+            for seed in entry.seeds
+        }
+
+    def unlike(self, ours: Sequence[str], other: Sequence[str], seed: int) -> list[str]:
+        """In what the two rows' runs of a seed were made otherwise, in words; nothing where they may be compared."""
+        every = [*self._of(ours, [seed]), *self._of(other, [seed])]
+        names = dict.fromkeys(name for one in every for name in one.made)
+        found = [name for name in names if len({one.made.get(name) for one in every}) > 1]
+        techniques = dict.fromkeys(name for one in every for name in one.techniques)
+        known = ((name, {one.techniques[name] for one in every if name in one.techniques}) for name in techniques)
+        return found + [f"code of {name}" for name, digests in known if len(digests) > 1]
+
+    def still_learning(self, side: Sequence[str], seeds: Iterable[int]) -> float | None:
+        """The mean fall of the loss of those of a row's runs that still learn, where they are more than half."""
+        every = self._of(side, seeds)
+        learning = [one.fall for one in every if one.still_learning]
+        return sum(learning) / len(learning) if 2 * len(learning) > len(every) else None
+
+    def unequal(
+        self, ours: Sequence[str], other: Sequence[str], seeds: Iterable[int], tasks: Sequence[str],
+        differs: Sequence[str],
+    ) -> list[str]:  # fmt: skip
+        """What the two rows had unequally much of, in words: examples of each task, updates. Those in `differs` may."""
+        mine, theirs = self._of(ours, seeds), self._of(other, seeds)
+        counts: dict[str, Callable[[Conduct], int | None]] = {}
+        if "updates" not in differs:
+            counts["updates"] = lambda one: one.updates
+        for task in tasks if "examples" not in differs else ():
+            counts[f"examples of {TASKS[task].title}"] = lambda one, task=task: _seen(one, task)
+        found = []
+        for name, count in counts.items():
+            one, two = (_total(side, count) for side in (mine, theirs))
+            if one is not None and two is not None and abs(one - two) > UNEQUAL * max(one, two):
+                found.append(f"{one:,} and {two:,} {name}")
+        return found
+
+    def _of(self, side: Sequence[str], seeds: Iterable[int]) -> list[Conduct]:
+        names = [name for row in side for name in self._members.get(row, (row,))]
+        return [self._found[name, seed] for seed in seeds for name in names if (name, seed) in self._found]
+
+
+def _total(side: Sequence[Conduct], count: Callable[[Conduct], int | None]) -> int | None:
+    """The sum over a row's models and seeds; None where one does not say."""
+    counts = [count(one) for one in side]
+    return None if None in counts else sum(number for number in counts if number is not None)
+
+
+def _seen(one: Conduct, task: str) -> int | None:
+    return None if one.examples is None else one.examples.get(task, 0)
+
+
+def _read(entry: Entry, build: Path, seed: int) -> Conduct:
+    directory = entry.directory(build, seed)
+    settings = _if_there(directory / "settings.yaml", files.read_yaml)
+    scores = _if_there(directory / "metrics.json", files.read_json)
+    run = settings.get("run") or {}
+    made = {f"run.{name}": run.get(name) for name in ("keep", "selection", "threads")} | {"code": settings.get("code")}
+    best, fall = learning(directory / "history.csv")
+    return Conduct(made, settings.get("sources") or {}, scores.get("steps"), scores.get("examples"), best, fall)
+
+
+def _if_there(file: Path, read: Callable[[Path], Any]) -> dict[str, Any]:
+    return read(file) if file.is_file() else {}
+
+
+def learning(file: Path) -> tuple[bool, float]:
+    """Of a history.csv: whether the last epoch of the last phase is the best on dev, and by what share the loss falls.
+
+    The fall is that of each task's mean loss from the third quarter of the phase's steps to the fourth, as a mean over
+    tasks. Nothing was learnt where there is no history.
+    """
+    if not file.is_file():
+        return False, 0.0
+    history = pd.read_csv(file)
+    phase = history.loc[history["phase"] == history["phase"].max()]
+    return _last_is_best(phase), _fall(phase)
+
+
+def _last_is_best(phase: pd.DataFrame) -> bool:
+    of_tasks = phase.loc[phase["name"].isin([f"dev/{task}" for task in TASKS])]
+    means = of_tasks.groupby("step")["value"].mean()
+    return len(means) > 0 and bool(means.iloc[-1] >= means.max())
+
+
+def _fall(phase: pd.DataFrame) -> float:
+    losses = phase.loc[phase["name"].isin([f"loss/{task}" for task in TASKS])]
+    if losses.empty:
+        return 0.0
+    first, last = phase["step"].min(), phase["step"].max()
+    quarter = ((losses["step"] - first) * 4 / max(1, last - first + 1)).astype(int)
+    means = losses.assign(quarter=quarter).groupby(["name", "quarter"])["value"].mean().unstack()
+    if not {2, 3} <= set(means):
+        return 0.0
+    return float((1 - means[3] / means[2]).dropna().mean())
