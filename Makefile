@@ -21,7 +21,7 @@ grid: setup  ## the same, JOBS trainings side by side; with fewer threads each i
 	@$(BIN)/python -m mtbert.reporting build
 
 experiments: setup  ## what was changed in each experiment of `dvc exp run`, and what came of it
-	$(BIN)/dvc exp show --only-changed --drop '^(build|data|src|stages|reports)/|^params.yaml$$'
+	$(BIN)/dvc exp show --only-changed --drop '^(build|data|src|stages|reports)/|^params.yaml$$|^(Created|State|Executor)$$'
 
 official: setup  ## download the corpora into data/official, for dvc exp run -S data_dir=data/official
 	$(BIN)/python stages/download.py data/official
