@@ -110,10 +110,11 @@ def test_dvc_shows_metrics_params_and_plots(project: Project):
 
 
 def test_every_run_stands_in_mlflow_once_and_complete(project: Project):
-    names = ["apart-seed1", "bert-sst-seed1", "pals-seed1", "report", "vote-seed1"]
+    names = ["apart seed 1", "bert-sst seed 1", "pals seed 1", "report", "vote seed 1"]
     assert runs_in_mlflow(project.root) == [(name, "FINISHED") for name in names]
-    wanted = {"sst", "qqp", "sts", "overall_raw", "overall_normalised", "loss/sst", "learning_rate", "dev/sst"}
-    assert wanted <= metrics_in_mlflow(project.root, "pals-seed1")
+    scores = {f"score/dev/{name}" for name in ("sst", "qqp", "sts", "overall_raw", "overall_normalised")}
+    wanted = {*scores, "loss/sst", "schedule/learning_rate", "choosing/sst"}
+    assert wanted <= metrics_in_mlflow(project.root, "pals seed 1")
 
 
 def test_no_credentials_of_the_environment_are_kept(project: Project):
@@ -202,6 +203,6 @@ def test_an_experiment_in_a_temporary_folder_is_logged_in_the_same_database(proj
         "-m", "dvc", "exp", "run", "--temp", "-S", "variants=[bert-sst]", "-S", "mlp.width=4", MTBERT_LIVE="on"
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-6000:]
-    assert runs_in_mlflow(project.root).count(("bert-sst-seed1", "FINISHED")) == 2
+    assert runs_in_mlflow(project.root).count(("bert-sst seed 1", "FINISHED")) == 2
     shown = project.run("-m", "dvc", "exp", "show", "--csv", "--no-pager")
     assert "overall_raw" in shown.stdout or "sst" in shown.stdout

@@ -364,6 +364,8 @@ def test_writer_that_is_gone_never_stops_a_training(tmp_path: Path, monkeypatch:
     [
         ({}, "pals seed 1"),
         ({"pals.heads": 6, "pals.dim": 276}, "pals pals.dim=276 pals.heads=6 seed 1"),
+        ({"catalog.pals": {"uses": ["pals"], "pals": {"dim": 9}}}, 'pals pals.dim=9 uses=["pals"] seed 1'),
+        ({"pals.note": "a" * 99}, "pals ... (1 change, a71812) seed 1"),
         ({"training.clip": None, "variant.note": "a b"}, "pals training.clip=null variant.note=a b seed 1"),
     ],
 )
@@ -374,7 +376,7 @@ def test_names_of_runs(changes: dict[str, object], name: str) -> None:
 def test_many_changes_are_shortened_in_the_name_and_whole_in_the_description() -> None:
     changes = {f"training.setting_{number}": number for number in range(9)}
     name = naming.run_name("pals", changes, 1)
-    assert name == "pals training.setting_0=0 training.setting_1=1 and more (9 changes, 40a235) seed 1"
+    assert name == "pals training.setting_0=0 training.setting_1=1 ... (9 changes, 40a235) seed 1"
     assert naming.run_name("pals", {**changes, "training.setting_8": 99}, 1) not in ("", name)
     told = naming.note({**SETTINGS, "seed": 1}, changes)
     assert all(f"- `training.setting_{number}`: {number}" in told for number in range(9))

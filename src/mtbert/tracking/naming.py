@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mtbert.tasks import TASKS
@@ -50,12 +50,24 @@ SCORED = {  # by run.selection
 
 def run_name(subject: str, changes: Mapping[str, Any], seed: int) -> str:
     """Such as `pals pals.dim=276 seed 1`; of many changes the first ones, their number and a digest of all of them."""
-    said = [f"{key}={_plain(value)}" for key, value in sorted(changes.items())]
+    said = sorted(f"{key}={_plain(value)}" for key, value in _flat(changes, subject))
     whole = " ".join(said)
     if len(whole) > LONGEST_CHANGES:
-        rest = f"and more ({len(said)} changes, {hashlib.sha256(whole.encode()).hexdigest()[:6]})"
+        code = hashlib.sha256(whole.encode()).hexdigest()[:6]
+        rest = f"... ({len(said)} change{'s' * (len(said) > 1)}, {code})"
         whole = " ".join([*_fitting(said, LONGEST_CHANGES - len(rest)), rest])
     return " ".join(filter(None, [subject, whole, f"seed {seed}"]))
+
+
+def _flat(changes: Mapping[str, Any], subject: str, above: str = "") -> Iterator[tuple[str, Any]]:
+    """Each changed value by its dotted key, which within the variant's own entry starts there."""
+    own = f"catalog.{subject}."
+    for key, value in changes.items():
+        path = f"{above}{key}"
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, subject, f"{path}.")
+        else:
+            yield path.removeprefix(own), value
 
 
 def _fitting(words: list[str], room: int) -> list[str]:
@@ -86,7 +98,7 @@ def note(settings: Mapping[str, Any], changes: Mapping[str, Any], results: Mappi
     parts = [f"**{subject}**{origin}; profile {settings['profile']}, seed {settings['seed']}."]
     if members := settings.get("members"):
         parts.append(f"A vote of {', '.join(members)}.")
-    listed = [f"- `{key}`: {_plain(value)}" for key, value in sorted(changes.items())]
+    listed = sorted(f"- `{key}`: {_plain(value)}" for key, value in _flat(changes, str(subject)))
     parts.append("\n".join(["Departs from the defaults of params.yaml in:", "", *listed]) if listed else DEFAULTS)
     if run := settings.get("run"):
         parts.append(_epoch(run, results))
