@@ -283,7 +283,9 @@ def data(build: Path, shown: Analysis, with_sentences: bool) -> dict[str, Any]:
         "costs": figures.costs(shown.costs, TITLES),
         "distances": figures.distances(shown.answers.get("sst", {})),
         "clouds": figures.clouds(shown.clouds, rows),
-        "confusions": {task: tree for task, some in shown.answers.items() if (tree := confusions(some, shown.detailed))},
+        "confusions": {
+            task: tree for task, some in shown.answers.items() if (tree := confusions(some, shown.detailed))
+        },
         "misses": missed,
         "rows": {task: list(known) for task, known in rows.items()},
         "sentences": texts if with_sentences else {},
