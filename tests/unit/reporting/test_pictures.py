@@ -106,3 +106,12 @@ def test_a_score_stands_above_what_it_costs():
     left, right = picture.figure.axes
     assert left.lines[0].get_xydata().round(6).tolist() == [[1.5, 0.6], [3.0, 0.8]]
     assert right.lines[0].get_xydata().round(6).tolist() == [[1.0, 0.6]]
+
+
+def test_a_picture_of_very_many_variants_shows_the_first_and_says_so():
+    said = Answers(pd.Series(dtype=float), pd.DataFrame(), np.array([[1, 3], [0, 0]]), seeds=1)
+    several = {f"v{number}": said for number in range(26)}
+    (picture,) = pictures.confusions({"qqp": several}, "own", "Mine")
+    assert picture.title.endswith("share of the label (the first 24 of 26)")
+    assert [axes.get_title() for axes in picture.figure.axes] == [f"v{number}" for number in range(24)]
+    assert pictures.first({"a": 1}, "Mine") == ({"a": 1}, "Mine")
