@@ -37,8 +37,8 @@ outs = {
     "train": [f"build/{kind}/{'/'.join(sys.argv[1:])}/scores" for kind in ("runs", "logs")],
     "ensemble": ["build/ensembles/scores"],
     "report": ["build/submissions/file", "build/report/page", *(f"reports/sample/{name}" for name in (
-        "README.md", "index.html", "tables/one", "pictures/one", "results.csv", "claims.csv", "comparisons.csv",
-        "runs.csv", "leakage.csv", "summary.json", "curves.csv"))],
+        "README.md", "index.html", "tables/one", "details/one", "pictures/one", "results.csv", "claims.csv",
+        "comparisons.csv", "runs.csv", "leakage.csv", "summary.json", "curves.csv"))],
     "track": [],
 }[stage]
 if stage == "train":

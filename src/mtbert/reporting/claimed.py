@@ -13,13 +13,13 @@ from mtbert.reporting.published import TITLES
 
 NOT_RUN: Answer = "not run"
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
-RIGHT = ("published", "matters", "ours", "p", "seeds", "found")  # columns of numbers
+TEXTS = ("claim", "compared", "says", "verdict")  # columns of words
 HEADINGS = {**markdown.HEADINGS, OVERFITTING: "overfitting (train - dev)"}
 ABOUT = (
     "Each claim as comparisons of variants. *Ours* is the mean difference over seeds with its 95 % interval, p of no "
-    "difference, corrected by Holm over the paper's claims. *Matters* is the smallest difference that matters. *Higher* "
-    "and *lower* hold where the interval lies on that side of 0 and p < 0.05, and do not where the interval excludes "
-    "every difference on that side of at least *matters*; *close* holds where the interval lies within *matters* of 0. "
+    "difference, corrected by Holm over the paper's claims. *Matters* is the smallest difference that matters. "
+    "*Higher* and *lower* hold where the interval lies on that side of 0 and p < 0.05, and do not where the interval "
+    "excludes every difference of that size on that side; *close* holds where the interval lies within that size of 0. "
     "Parts in brackets differ in more than the claim says and do not count. "
     "Found: the smallest difference that these runs would have found in four of five repetitions, before correction."
 )
@@ -51,7 +51,7 @@ def render(verdicts: Sequence[Verdict]) -> str:
         return summary
     if not any(part.published is not None for verdict in verdicts for part in verdict.claim.parts):
         lines = [{name: text for name, text in line.items() if name != "published"} for line in lines]
-    sides = ["right" if name in RIGHT else "left" for name in lines[0]]
+    sides = ["left" if name in TEXTS else "right" for name in lines[0]]
     grid = pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=sides)
     return f"{summary}\n\n{ABOUT}\n\n{grid}"
 

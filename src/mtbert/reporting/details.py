@@ -15,7 +15,7 @@ from mtbert.reporting.mistakes import Answers
 from mtbert.reporting.pictures import Picture
 from mtbert.tasks import TASKS
 
-NOTHING = "These runs have left nothing to tell here."
+NOTHING = "These runs have left nothing to tell here.\n"
 MARKS = re.compile(r"[\\`*_\[\]|~&]")  # what Markdown takes for its own within a line
 
 
@@ -44,7 +44,12 @@ def render(
         "data": [corpora.data(build, catalog)],
         "runs": [ran(build, runs), *pretrained],
     }
-    return {name: ("\n\n".join(filter(None, parts)) or NOTHING) + "\n" for name, parts in found.items()}
+    return {name: _file([part for part in parts if part]) for name, parts in found.items()}
+
+
+def _file(parts: Sequence[str]) -> str:
+    """Sections as a file of their own, whose title the first heading is."""
+    return "\n\n".join(parts).replace("## ", "# ", 1) + "\n" if parts else NOTHING
 
 
 def shown(made: Sequence[Picture]) -> str:
@@ -125,7 +130,7 @@ def _device(run: Mapping[str, Any]) -> dict[str, str]:
     return {"device": ", ".join(filter(None, (run["device"], run["precision"]))) or markdown.DASH}
 
 
-def _machine(run: dict[str, Any]) -> str:
+def _machine(run: Mapping[str, Any]) -> str:
     versions = {name.removesuffix(" version"): value for name, value in run.items() if name.endswith(" version")}
     libraries = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
     accelerator = f", {run['accelerator']}" if run["accelerator"] else ""

@@ -93,10 +93,9 @@ def _write_numbers(file: Path, table: pd.DataFrame) -> None:
 
 def in_short(found: Sequence[tables.Table], plan: catalogs.Catalog, build: Path) -> str:
     """What a run of the pipeline ends with: the tables that have results, then what to do next."""
-    shown = [terminal.render(table, plan) for table in found if table.run]
-    absent = sum(not table.run for table in found)
-    more = f"{absent} more table{'s' if absent > 1 else ''} of the papers, of which no row was run, "
-    shown += [f"{more}stand{'s' if absent == 1 else ''} in the report."] if absent else []
+    shown = [terminal.render(table, plan) for table in found if table.scored]
+    if absent := len(found) - len(shown):
+        shown.append(f"Without a result of ours, and in the report alone: {absent} more table{'s' * (absent > 1)}.")
     return "\n\n".join([*shown, next_steps(build)])
 
 

@@ -141,8 +141,8 @@ def runs(build: Path, catalog: Catalog) -> list[dict[str, Any]]:
     for entry in (entry for entry in catalog.selected if not entry.members):
         for seed in entry.seeds:
             content, log = read_metrics(entry, build, seed), _log(entry, build, seed)
-            settled = {name: content.get(name) for name in SETTLED} | {"variant": entry.name, "seed": seed}
-            found.append({**log, **settled, "threads": entry.threads})
+            about = {"variant": entry.name, "seed": seed, "threads": entry.threads}
+            found.append({**log, **content, **about})
     columns = [*RUN_COLUMNS, *sorted({name for run in found for name in run if name.endswith(" version")})]
     return [{name: run.get(name) for name in columns} for run in found]
 

@@ -99,6 +99,11 @@ class Table:
         return any(row.variants for row in self.rows)
 
     @property
+    def scored(self) -> bool:
+        """Whether any of its cells holds a number of ours."""
+        return any(cell.ours is not None for row in self.rows for cell in row.cells.values())
+
+    @property
     def published(self) -> bool:
         """Whether any of its rows holds a paper's number."""
         return any(cell.published is not None for row in self.rows for cell in row.cells.values())

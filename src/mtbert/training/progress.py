@@ -26,7 +26,7 @@ class Lines:
 
 def bar(total: int, initial: int = 0, silent: bool = False, stream: TextIO | None = None) -> tqdm:
     """The progress of `total` steps, of which `initial` are done, on `stream` (standard error)."""
-    stream = stream or sys.stderr
-    log: dict[str, Any] = {"file": Lines(stream), "mininterval": EVERY, "maxinterval": EVERY, "bar_format": LINE}
-    form = {"file": stream, "mininterval": 1.0, "dynamic_ncols": True} if stream.isatty() else log
+    shown = sys.stderr if stream is None else stream
+    log: dict[str, Any] = {"file": Lines(shown), "mininterval": EVERY, "maxinterval": EVERY, "bar_format": LINE}
+    form = {"file": shown, "mininterval": 1.0, "dynamic_ncols": True} if shown.isatty() else log
     return tqdm(total=total, initial=initial, unit="step", disable=silent, **form)
