@@ -44,7 +44,8 @@ def write(build: Path, data_dir: str = "data/sample", seeds: Sequence[int] = (1,
     for seed in seeds:
         for name, (_, tasks, apart) in RUNS.items():
             _run(build, build / "runs" / name / str(seed), name, tasks, seed, apart)
-        _results(build / "ensembles/vote" / str(seed), metrics.MAIN_TASKS, seed, {"members": ["pals", "sbert-pals"]})
+        vote = build / "ensembles/vote" / str(seed)
+        _results(vote, metrics.MAIN_TASKS, seed, {"ensemble": "vote", "members": ["pals", "sbert-pals"]})
     for task in metrics.MAIN_TASKS:
         _corpus(build, TASKS[task])
     counts = {"exact": 1, "folded": 2, "bare": 3}
@@ -84,7 +85,9 @@ def _results(place: Path, tasks: Sequence[str], seed: int, about: dict[str, Any]
         table["scored"] = np.arange(ROWS) < ROWS - 1
         predictions.write(predictions.path(place, task, "dev"), table, TASKS[task])
         scores[task] = predictions.score(table, TASKS[task])
-    files.write_json(place / "metrics.json", about | {"seed": seed, "dev": scores | metrics.overall(scores)})
+    files.write_json(
+        place / "metrics.json", about | {"seed": seed, "dev": scores | metrics.overall(scores), "test": {}}
+    )
     files.seal(place)
 
 

@@ -5,9 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mtbert import files
+from mtbert import files, predictions
 from mtbert.errors import DataError, SettingsError
 from mtbert.metrics import MAIN_TASKS
+from mtbert.outputs import Trained
+from mtbert.tasks import Split
 
 OWN = "own"  # stands for the paper of a variant that answers to none
 
@@ -53,6 +55,16 @@ class Entry:
     def directory(self, build: Path, seed: int) -> Path:
         """Where the results of one seed lie."""
         return build / ("ensembles" if self.members else "runs") / self.name / str(seed)
+
+    def file(self, build: Path, seed: int, name: str) -> Path:
+        """A file to read of these results, compared with its digest: DataError where it was altered or is missing."""
+        return files.sealed(self.directory(build, seed), name, self.remake(seed))
+
+    def predictions(self, build: Path, seed: int, task: str, split: Split) -> Path | None:
+        """The prediction file of a task and split, compared with its digest; None where nothing was predicted."""
+        place = self.directory(build, seed)
+        file = predictions.path(place, task, split).relative_to(place).as_posix()
+        return self.file(build, seed, file) if (place / file).is_file() else None
 
     def remake(self, seed: int) -> str:
         """The command that makes these results."""
@@ -112,17 +124,20 @@ def there(catalog: Catalog, build: Path) -> Catalog:
 
     A vote counts where its members do.
 
-    Raises: DataError where nothing that was asked for has run.
+    Raises:
+        DataError: nothing that was asked for has run, or what has run is not as it was written.
     """
     entries: dict[str, Entry] = {}
     missing = []
     for entry in catalog.entries:  # members come before the ensembles
         found = {
-            seed: (entry.directory(build, seed) / "metrics.json").is_file()
+            seed: entry.directory(build, seed).is_dir()
             and all(seed in entries[member].seeds for member in entry.members)
             for seed in entry.seeds
         }
         seeds = tuple(seed for seed in found if found[seed])
+        for seed in seeds:
+            files.check_sealed(entry.directory(build, seed), entry.remake(seed), only=())
         entries[entry.name] = replace(entry, selected=bool(seeds), seeds=seeds, **_trained(entry, build, seeds))
         missing += [(entry.name, seed) for seed, is_there in found.items() if not is_there]
     if not any(entry.selected for entry in entries.values()):
@@ -132,12 +147,11 @@ def there(catalog: Catalog, build: Path) -> Catalog:
 
 def _trained(entry: Entry, build: Path, seeds: tuple[int, ...]) -> dict[str, Any]:
     """What the first seed's settings say of how it was trained; nothing where there are none."""
-    if not seeds or not (file := entry.directory(build, seeds[0]) / "settings.yaml").is_file():
+    if not seeds or not (entry.directory(build, seeds[0]) / "settings.yaml").is_file():
         return {}
-    run = files.read_plan(file, "run")["run"]
-    if not {"keep", "selection"} <= set(run):
-        raise DataError(f"{file} is of an earlier version of mtbert; `{entry.remake(seeds[0])}` makes the run again")
-    return {"kept": (run["keep"], run["selection"]), "threads": run.get("threads")}
+    file = entry.file(build, seeds[0], "settings.yaml")
+    run = files.read_as(Trained, file, entry.remake(seeds[0]), files.read_yaml).run
+    return {"kept": (run.keep, run.selection), "threads": run.threads}
 
 
 def _typed(content: dict[str, Any]) -> Catalog:

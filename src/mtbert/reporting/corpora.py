@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from mtbert import files
+from mtbert.outputs import DataReport
 from mtbert.reporting import markdown
 from mtbert.reporting.catalog import Catalog
 from mtbert.tasks import SPLITS, TASKS
@@ -17,7 +18,7 @@ def data(build: Path, catalog: Catalog) -> str:
     file, unknown = build / "data" / "report.json", _unknown_rows(build, catalog)
     if not file.is_file():
         return f"## Data\n\n{unknown}" if unknown else ""
-    report = files.read_json(file)
+    report = files.read_as(DataReport, file, "dvc repro preprocess").model_dump(by_alias=True)
     overlaps = [*report.get("overlaps", []), *report.get("overlaps with pretraining", [])]
     parts = [
         "## Data",

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from mtbert import files
+from mtbert.outputs import PRETRAINED
 from mtbert.reporting import claimed, corpora, leakage, markdown, mistakes, sentences
 from mtbert.reporting.catalog import Catalog
 from mtbert.reporting.claims import Verdict
@@ -164,11 +165,11 @@ PRETRAININGS = {  # name: title, what was measured, its keys in metrics.json but
 def pretraining(build: Path, name: str) -> str:
     """What a pretraining changed; empty where no variant of the plan starts from it."""
     file, settings = build / "encoders" / name / "metrics.json", build / "plan" / f"pretrain-{name}.yaml"
-    needed = files.read_yaml(settings).get("needed", True) if settings.is_file() else True
+    needed = files.read_plan(settings, "needed")["needed"] if settings.is_file() else True
     if not needed or not file.is_file():
         return ""
     title, measured, key, read, what = PRETRAININGS[name]
-    found = files.read_json(file)
+    found = files.read_as(PRETRAINED[name], file, f"dvc repro pretrain@{name}").model_dump()
     before, after = (markdown.number(found.get(f"{key}_{when}")) for when in ("before", "after"))
     steps, count = markdown.count(found.get("steps")), markdown.count(found.get(read))
     return f"## {title}\n\n{measured}: {before} before, {after} after {steps} steps over {count} {what}."

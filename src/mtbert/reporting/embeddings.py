@@ -14,7 +14,7 @@ import pandas as pd
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
-from mtbert import files, predictions
+from mtbert import files
 from mtbert.errors import DataError
 from mtbert.metrics import MAIN_TASKS
 from mtbert.reporting import tsne
@@ -66,7 +66,8 @@ def cloud(build: Path, entry: Entry, task: str) -> Cloud | None:
     found = load(build, entry, task)
     if found is None or found.shape[1] < 4:  # t-SNE needs a few neighbours
         return None
-    known = files.read_parquet(predictions.path(entry.directory(build, entry.seeds[0]), task, "dev"), ["id", "label"])
+    said = entry.file(build, entry.seeds[0], f"predictions/{task}-dev.parquet")
+    known = files.read_parquet(said, ["id", "label"])
     labels = known["label"].to_numpy()
     chosen = balanced(labels[: found.shape[1]], task, POINTS // len(found))
     shown = found[:, chosen]
@@ -86,9 +87,11 @@ def balanced(labels: np.ndarray, task: str, count: int) -> np.ndarray:
 def load(build: Path, entry: Entry, task: str) -> np.ndarray | None:
     """[sentences, rows, width] of a task's first dev rows by the first seed; None where the run has left none."""
     seed = entry.seeds[0]
-    file = entry.directory(build, seed) / "embeddings.safetensors"
+    if not (entry.directory(build, seed) / "embeddings.safetensors").is_file():
+        return None
+    file = entry.file(build, seed, "embeddings.safetensors")
     try:
-        found = load_file(file).get(task) if file.is_file() else None
+        found = load_file(file).get(task)
     except SafetensorError as error:
         raise DataError(f"{file} is damaged: {error}; `{entry.remake(seed)}` makes it again") from None
     return None if found is None else found.astype(np.float32)

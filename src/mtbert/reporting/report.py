@@ -65,9 +65,11 @@ def write(build: Path, directory: Path, submitted: Path) -> str:
         _write_numbers(partial / "claims.csv", claimed.frame(judged))
         _write_numbers(partial / "comparisons.csv", comparisons.frame(tables.compared(found)))
         results.settled(runs).to_csv(partial / "runs.csv", index=False, lineterminator="\n")
-        results.wide(build, plan).to_csv(partial / "results.csv", index=False, lineterminator="\n", float_format="%.6f")
+        results.wide(build, plan, scores).to_csv(
+            partial / "results.csv", index=False, lineterminator="\n", float_format="%.6f"
+        )
         curves.losses(build, plan).to_csv(partial / "curves.csv", index=False, lineterminator="\n")
-        files.write_json(partial / "summary.json", results.summary(build, plan))
+        files.write_json(partial / "summary.json", results.summary(plan, scores))
         seen.to_csv(partial / "leakage.csv", index=False, lineterminator="\n", float_format="%.6f")
         made = pictures.write(build, plan, shown, partial / "pictures")
         files.write_text(partial / "README.md", page.render(plan, found, judged, costs.leaders(shown.costs)))

@@ -120,7 +120,9 @@ def _results(parts: Parts, outcome: Outcome, accelerator: Accelerator) -> Result
             predicted[split] = {t: evaluation.predict(parts.model, e, accelerator.device) for t, e in examples.items()}
         metrics[split] = evaluation.scores(predicted[split], examples)
     if parts.settings.run.train_rows:
-        metrics["train"] = _train_scores(parts, accelerator)
+        examples = {task: parts.examples["train"][task] for task in parts.settings.tasks}
+        predicted["train"] = _on_train(parts, examples, accelerator)
+        metrics["train"] = evaluation.scores(predicted["train"], examples)
     return Results(metrics, predicted)
 
 
@@ -141,13 +143,11 @@ def _write(directory: Path, parts: Parts, results: Results, history: History, ac
     files.seal(directory)
 
 
-def _train_scores(parts: Parts, accelerator: Accelerator) -> dict[str, float]:
-    """Scores on the first training rows of the variant's own tasks."""
-    examples = {task: parts.examples["train"][task] for task in parts.settings.tasks}
+def _on_train(parts: Parts, examples: Mapping[str, Examples], accelerator: Accelerator) -> dict[str, pd.DataFrame]:
+    """Predictions of the first training rows of the variant's own tasks."""
     device, rows = accelerator.device, parts.settings.run.train_rows
     with accelerator.autocast():
-        tables = {task: evaluation.predict(parts.model, e, device, rows) for task, e in examples.items()}
-    return evaluation.scores(tables, examples)
+        return {task: evaluation.predict(parts.model, e, device, rows) for task, e in examples.items()}
 
 
 def _log(outcome: Outcome, started: str, seconds: float, device: str, precision: str) -> dict[str, Any]:

@@ -31,6 +31,7 @@ def build(tmp_path: Path) -> Path:
         predictions.write(predictions.path(run, task, "dev"), table.assign(scored=True), TASKS[task])
     kept = {"sst": random.normal(size=(1, 4, 6)), "sts": random.normal(size=(2, 4, 6))}
     save_file({task: value.astype(np.float16) for task, value in kept.items()}, run / "embeddings.safetensors")
+    files.seal(run)
     for split, values in (("train", [0.0, 0.0, 1.0, 3.0]), ("dev", [1.0, 3.0])):
         (tmp_path / "data/sst").mkdir(parents=True, exist_ok=True)
         pd.DataFrame({"label": values}).to_parquet(tmp_path / f"data/sst/{split}.parquet")
@@ -73,11 +74,13 @@ def test_pairs_alike_and_pairs_unlike_and_none_between(build: Path):
 def test_sentences_in_one_sequence_make_no_picture_of_pairs(build: Path):
     file = build / "runs/mine/1/embeddings.safetensors"
     save_file({"sts": np.zeros((1, 4, 6), dtype=np.float16)}, file)
+    files.seal(file.parent)
     assert list(pictures.pairs(analysed(build).clouds["sts"], "sts", "own", "Mine")) == []
 
 
 def test_a_run_without_embeddings_is_left_out(build: Path):
     (build / "runs/mine/1/embeddings.safetensors").unlink()
+    files.seal(build / "runs/mine/1")
     assert analysed(build).clouds == {}
     assert list(pictures.sentiment({}, "own", "Mine")) == []
 

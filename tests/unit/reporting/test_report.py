@@ -156,8 +156,8 @@ def test_the_same_build_gives_the_same_bytes(make_build: Make) -> None:
 
 def test_a_missing_run_is_named_with_the_command_that_makes_it_and_the_rest_is_shown(make_build: Make) -> None:
     build = make_build(seeds=(1, 2))
-    (build / "runs" / "bert-sst" / "2" / "metrics.json").unlink()
-    (build / "ensembles" / "vote" / "1" / "metrics.json").unlink()
+    shutil.rmtree(build / "runs" / "bert-sst" / "2")
+    shutil.rmtree(build / "ensembles" / "vote" / "1")
     out, _ = write(build)
     readme = (out / "README.md").read_text()
     assert "- seed 2: `bert-sst`\n- seed 1: `vote`\n" in readme
@@ -190,8 +190,10 @@ def test_no_catalog_is_told(tmp_path: Path) -> None:
 
 def test_a_run_of_an_earlier_version_is_told(make_build: Make) -> None:
     build = make_build()
-    files.write_yaml(build / "runs/pals/1/settings.yaml", {"run": {"keep": "last"}})
-    with pytest.raises(DataError, match=r"settings.yaml is of an earlier version .* `dvc repro train@pals-1` makes"):
+    (build / "runs/pals/1/digests.json").unlink()
+    with pytest.raises(
+        DataError, match=r"pals/1 holds no digests.json.*earlier version.*dvc repro train@pals-1` makes"
+    ):
         write(build)
 
 
