@@ -22,7 +22,7 @@ grid: setup  ## the same, JOBS trainings side by side; VARIANTS=all for the whol
 	@$(BIN)/python -m mtbert.reporting build
 
 report: setup  ## the report from the runs that are in build, nothing trained
-	$(BIN)/python stages/report.py build reports/$$(sed -n 's/^profile: //p' build/plan/catalog.yaml) build/submissions
+	$(BIN)/python stages/report.py build reports build/submissions
 
 browser:  ## what the tests of the page need: Chromium and its driver, from Debian's packages where these can be had
 	@command -v chromium chromium-browser google-chrome >/dev/null && command -v chromedriver >/dev/null \

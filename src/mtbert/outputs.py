@@ -160,6 +160,7 @@ class DataReport(Section):
     """build/data/report.json."""
 
     files: dict[str, CheckedFile]
+    whose: str = ""
     missing: list[str] = []
     overlaps: list[Overlap] = []
     overlaps_with_pretraining: list[Overlap] = Field(default=[], alias="overlaps with pretraining")

@@ -12,6 +12,7 @@ from mtbert.outputs import Trained
 from mtbert.tasks import Split
 
 OWN = "own"  # stands for the paper of a variant that answers to none
+DETAILED = 64  # variants that are shown one by one: the shipped catalog has as many
 
 
 @dataclass(frozen=True)
@@ -82,11 +83,10 @@ class Catalog:
         selection: on what it is chosen: on one `half` of dev, of which the other is scored, or on the `whole`.
         encoder, encoder_note: name of the starting weights, and what a reader must know of them.
         data: which sentences; empty where the plan does not say.
+        whose: `sample`, `course` or `own`: what kind of sentences, known to what `there` gives.
         entries: variants, then ensembles, in the order of the file.
         overrides: what leads from the shipped params.yaml to this plan, each as `dvc exp run -S` takes it; without the
             knobs, which are the profile, the data, the variants and the seeds.
-        own_data: whether the sentences are neither the sample's nor those that the papers used, so that no published
-            number may stand beside ours.
         asked: names of the variants that were asked for.
         missing: results that were asked for and are not there, by name and seed; known to what `there` gives.
     """
@@ -100,14 +100,36 @@ class Catalog:
     data: str
     entries: tuple[Entry, ...]
     overrides: tuple[str, ...] = ()
-    own_data: bool = False
     asked: tuple[str, ...] = ()
     missing: tuple[tuple[str, int], ...] = ()
+    whose: str = ""
+
+    @property
+    def own_data(self) -> bool:
+        """Whether the data are the user's own, so that no published number says anything of them."""
+        return self.whose == "own"
 
     @property
     def selected(self) -> list[Entry]:
         """The variants and ensembles that were asked for."""
         return [entry for entry in self.entries if entry.selected]
+
+    @property
+    def detailed(self) -> list[Entry]:
+        """Those that are shown one by one: the first DETAILED variants that were asked for, and every ensemble."""
+        variants = [entry for entry in self.selected if not entry.members]
+        return [*variants[:DETAILED], *(entry for entry in self.selected if entry.members)]
+
+    @property
+    def detail(self) -> str:
+        """What is shown of the first variants alone, in a sentence; empty where there are not that many."""
+        count = sum(not entry.members for entry in self.selected)
+        if count <= DETAILED:
+            return ""
+        return (
+            f"Embeddings, confusions, worst misses and pictures of losses show the first {DETAILED} of {count} variants, "
+            "in the order of the catalog in params.yaml. All else is of all of them."
+        )
 
 
 def read(file: Path) -> Catalog:
@@ -142,7 +164,8 @@ def there(catalog: Catalog, build: Path) -> Catalog:
         missing += [(entry.name, seed) for seed, is_there in found.items() if not is_there]
     if not any(entry.selected for entry in entries.values()):
         raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
-    return replace(catalog, entries=tuple(entries.values()), missing=tuple(missing))
+    whose = files.whose_data(build, catalog.data or "data/sample")
+    return replace(catalog, entries=tuple(entries.values()), missing=tuple(missing), whose=whose)
 
 
 def _trained(entry: Entry, build: Path, seeds: tuple[int, ...]) -> dict[str, Any]:
@@ -171,7 +194,6 @@ def _typed(content: dict[str, Any]) -> Catalog:
         data=_shown(content.get("data_dir") or ""),
         entries=(*variants.values(), *ensembles),
         overrides=tuple(content.get("overrides") or ()),
-        own_data=bool(content.get("own_data")),
         asked=tuple(name for name, entry in variants.items() if entry.selected),
     )
 

@@ -40,7 +40,7 @@ def render(
     found = {
         "claims": [claimed.render(judged)],
         "misses": [misses(build, catalog, answers)],
-        "pictures": [shown(made)],
+        "pictures": [shown(made, catalog.detail)],
         "leakage": [leakage.render(seen)],
         "data": [corpora.data(build, catalog)],
         "runs": [ran(build, runs), *pretrained],
@@ -53,12 +53,12 @@ def _file(parts: Sequence[str]) -> str:
     return "\n\n".join(parts).replace("## ", "# ", 1) + "\n" if parts else NOTHING
 
 
-def shown(made: Sequence[Picture]) -> str:
-    """The pictures, one below the other; they show the first seed where they show single runs."""
+def shown(made: Sequence[Picture], detail: str) -> str:
+    """The pictures, one below the other, after what they leave out; of the first seed where they show single runs."""
     if not made:
         return ""
     images = [f"**{picture.title}**\n\n![{picture.title}](../pictures/{picture.name}.png)" for picture in made]
-    return "\n\n".join(["## Pictures", *images])
+    return "\n\n".join(["## Pictures", *filter(None, [detail]), *images])
 
 
 def misses(build: Path, catalog: Catalog, answers: Mapping[str, Mapping[str, Answers]]) -> str:

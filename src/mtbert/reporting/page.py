@@ -76,6 +76,8 @@ def limits(catalog: Catalog) -> list[str]:
     elif note:
         found.append(f"**`{catalog.encoder}`.**{note}")
     found.append(f"**Which epoch.** Kept: {markdown.KEPT[catalog.keep, catalog.selection]}.")
+    if catalog.detail:
+        found.append(f"**Many variants.** {catalog.detail}")
     if catalog.missing:
         found.append("**Not complete.** Some runs are missing; means and intervals are of those that are there.")
     return found

@@ -51,6 +51,7 @@ def write(build: Path, catalog: Catalog, shown: Analysis, directory: Path) -> li
     made = []
     for picture in drawn(build, catalog, shown):
         picture.figure.savefig(directory / f"{picture.name}.png", metadata={"Software": None})
+        picture.figure.clear()  # one of many panels holds some hundred MB
         made.append(picture)
     return made
 
@@ -60,7 +61,7 @@ def drawn(build: Path, catalog: Catalog, shown: Analysis) -> Iterator[Picture]:
     yield from costs(shown.costs)
     yield from distances(shown.answers.get("sst", {}))
     for paper in dict.fromkeys(entry.paper for entry in catalog.selected):
-        names = {entry.name for entry in catalog.selected if entry.paper == paper}
+        names = {entry.name for entry in catalog.detailed if entry.paper == paper}
         title = TITLES.get(paper, "Variants of one's own")
         yield from losses(_of(shown.losses, names), paper, title)
         yield from confusions(_of(shown.answers, names), paper, title)

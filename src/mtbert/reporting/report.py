@@ -93,6 +93,12 @@ def _write_numbers(file: Path, table: pd.DataFrame) -> None:
     table.to_csv(file, index=False, lineterminator="\n", float_format="%.6g")
 
 
+def for_dvc(directory: Path, reports: Path) -> None:
+    """Put what DVC's own views show at a place that does not depend on profile and data, which dvc.yaml names."""
+    for name in ("summary.json", "curves.csv"):
+        files.write_text(reports / name, (directory / name).read_text(encoding="utf-8"))
+
+
 def in_short(found: Sequence[tables.Table], plan: catalogs.Catalog, build: Path) -> str:
     """What a run of the pipeline ends with: the tables that have results, then what to do next."""
     shown = [terminal.render(table, plan) for table in found if table.scored]

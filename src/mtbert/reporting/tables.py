@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 from statistics import fmean
 from typing import Any
@@ -113,7 +114,7 @@ class Table:
         """The splits it speaks of."""
         return list(dict.fromkeys(row.split for row in self.rows))
 
-    @property
+    @cached_property
     def metrics(self) -> list[str]:
         """The metrics that any of its rows speaks of, in the order of METRICS."""
         spoken = {m for row in self.rows for m, cell in row.cells.items() if cell != Cell(None, None, None, 0, NO_PART)}

@@ -68,7 +68,7 @@ def test_what_is_committed_does_not_depend_on_the_clock(make_build: Make) -> Non
 def test_ones_own_data_have_no_published_numbers_beside_them(make_build: Make) -> None:
     build = make_build()
     plan = files.read_yaml(build / "plan/catalog.yaml")
-    files.write_yaml(build / "plan/catalog.yaml", plan | {"data_dir": "/home/me/reviews", "own_data": True})
+    files.write_yaml(build / "plan/catalog.yaml", plan | {"data_dir": "/home/me/reviews"})
     out, shown = write(build)
     assert "0.543" not in "".join(file.read_text() for file in out.rglob("*.md"))
     assert "Fine-tuned BERT  0.450    0.850  0.650" in shown

@@ -4,6 +4,7 @@ Colours are names of the style sheet's variables (`meta.colour`), which page.js 
 reader's light or dark mode. Points name their rows (`meta.rows`), whose sentences stand once in the page.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -233,9 +234,10 @@ def _joined(places: np.ndarray, colour: str, solid: bool) -> Figure:
     }
 
 
-def coordinates(points: np.ndarray) -> dict[str, list[float | None]]:
-    """Points [rows, dimensions] as x, y and z."""
-    return {axis: rounded(values, 2) for axis, values in zip("xyz", points.T, strict=False)}
+def coordinates(points: np.ndarray) -> dict[str, list[int | None]]:
+    """Points [rows, dimensions], whole numbers or NaN, as x, y and z."""
+    columns = zip("xyz", points.T.tolist(), strict=False)
+    return {axis: [None if math.isnan(value) else int(value) for value in values] for axis, values in columns}
 
 
 def titled(text: str) -> dict[str, Any]:

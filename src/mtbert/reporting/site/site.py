@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -253,7 +253,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
 
 def data(build: Path, shown: Analysis, with_sentences: bool, with_times: bool) -> dict[str, Any]:
     """Figures, confusions and misses, each a tree of choices, and the sentences that they speak of."""
-    missed = {task: misses(several, task) for task, several in shown.answers.items()}
+    missed = {task: misses(several, task, shown.detailed) for task, several in shown.answers.items()}
     rows = numbered(shown)
     texts = {
         task: sentences.read(build, task, {*rows.get(task, {}), *(m["id"] for some in several.values() for m in some)})
@@ -267,7 +267,9 @@ def data(build: Path, shown: Analysis, with_sentences: bool, with_times: bool) -
         "costs": figures.costs(shown.costs, TITLES, with_times),
         "distances": figures.distances(shown.answers.get("sst", {})),
         "clouds": figures.clouds(shown.clouds, rows),
-        "confusions": {task: tree for task, some in shown.answers.items() if (tree := confusions(some))},
+        "confusions": {
+            task: tree for task, some in shown.answers.items() if (tree := confusions(some, shown.detailed))
+        },
         "misses": missed,
         "rows": {task: list(known) for task, known in rows.items()},
         "sentences": texts if with_sentences else {},
@@ -284,14 +286,15 @@ def numbered(shown: Analysis) -> dict[str, dict[str, int]]:
     }
 
 
-def confusions(found: dict[str, Answers]) -> dict[str, list[list[int]]]:
-    """Number of rows by label and prediction, for each variant of a task of classes."""
-    return {name: said.confusion.tolist() for name, said in found.items() if len(said.confusion)}
+def confusions(found: dict[str, Answers], detailed: Collection[str]) -> dict[str, list[list[int]]]:
+    """Number of rows by label and prediction, for each of these variants of a task of classes."""
+    return {name: said.confusion.tolist() for name, said in found.items() if name in detailed and len(said.confusion)}
 
 
-def misses(found: dict[str, Answers], task: str) -> dict[str, list[dict[str, Any]]]:
-    """The worst misses of all variants together, then of each."""
-    several = {ALL: mistakes.together(list(found.values()))} | found if len(found) > 1 else found
+def misses(found: dict[str, Answers], task: str, detailed: Collection[str]) -> dict[str, list[dict[str, Any]]]:
+    """The worst misses of all variants together, then of each of these."""
+    several = {ALL: mistakes.together(list(found.values()))} if len(found) > 1 else {}
+    several |= {name: said for name, said in found.items() if name in detailed}
     return {name: [_miss(miss) for miss in mistakes.worst(said, TASKS[task])] for name, said in several.items()}
 
 
