@@ -10,9 +10,11 @@ export MLFLOW_DISABLE_TELEMETRY := true
 export DO_NOT_TRACK := true
 export DVC_NO_ANALYTICS := true
 
+reproduce grid: export MTBERT_TABLES := later
+
 .PHONY: reproduce grid experiments official report browser test check bench mlflow setup lock licences clean
 
-reproduce: setup  ## run the pipeline, print the result table
+reproduce: setup  ## run the pipeline, print the tables that have results and what to do next
 	$(BIN)/dvc repro
 	@$(BIN)/python -m mtbert.reporting build
 

@@ -50,10 +50,11 @@ class VoteMetrics(Section):
 
 
 class Kept(BaseModel):
-    """Of settings.yaml: which epoch a run kept, and on what it was chosen."""
+    """Of settings.yaml: which epoch a run kept, on what it was chosen, and how many threads it ran with."""
 
     keep: Literal["last", "best"]
     selection: Literal["half", "whole"]
+    threads: int | None = None
 
 
 class Trained(BaseModel):
@@ -159,6 +160,7 @@ class DataReport(Section):
     """build/data/report.json."""
 
     files: dict[str, CheckedFile]
+    whose: str = ""
     missing: list[str] = []
     overlaps: list[Overlap] = []
     overlaps_with_pretraining: list[Overlap] = Field(default=[], alias="overlaps with pretraining")

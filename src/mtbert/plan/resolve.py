@@ -132,7 +132,8 @@ class _Resolver:
         }
         if not self.faults:
             heads, connector = self._build_heads(resolved), self._build_connector(resolved, tasks)
-            self._fit_together(heads, connector)
+            if connector is not None:
+                self._fit_together(heads, connector)
         return resolved
 
     def _build_heads(self, model: dict[str, Any]) -> dict[str, Head]:
@@ -156,8 +157,8 @@ class _Resolver:
             self._fault(("model", "connector"), str(error), (model["connector"]["name"],))
             return None
 
-    def _fit_together(self, heads: dict[str, Head], connector: Connector | None) -> None:
-        for task, head in heads.items() if connector else ():
+    def _fit_together(self, heads: dict[str, Head], connector: Connector) -> None:
+        for task, head in heads.items():
             try:
                 check_apart(task, head, connector)
             except SettingsError as error:

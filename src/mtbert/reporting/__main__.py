@@ -1,8 +1,6 @@
-"""Print the result tables and where the report lies: python -m mtbert.reporting BUILD."""
+"""Print the tables that have results, and what to do next: python -m mtbert.reporting BUILD."""
 
-from pathlib import Path
-
-from mtbert import errors, files
+from mtbert import errors
 from mtbert.reporting import catalog, published, report, results, tables
 
 if __name__ == "__main__":
@@ -10,4 +8,4 @@ if __name__ == "__main__":
         (build,) = errors.arguments("BUILD")
         plan = catalog.there(catalog.read(build / "plan" / "catalog.yaml"), build)
         found = tables.compare(published.load(), plan, results.scores(build, plan), results.weights(build, plan))
-        print(report.in_short(found, plan, files.report_directory(build, Path("reports"))))
+        print(report.in_short(found, plan, build))

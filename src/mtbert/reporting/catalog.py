@@ -1,5 +1,6 @@
 """What the report needs to know of params.yaml: build/plan/catalog.yaml, typed."""
 
+import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ class Entry:
         also: further rows of the paper that the same model answers to, such as its test scores' in another table.
         seeds: those that were asked for or, of what `there` gives, those whose results are there.
         kept: `run.keep` and `run.selection` that the first of them was trained with; known to what `there` gives.
+        threads: with how many threads that was; known to what `there` gives.
+        departures: settings of its own that differ from the shipped ones, each as `dvc exp run -S` takes it.
         tasks: tasks it is trained on; of an ensemble, those that all members share.
         selected: whether it was asked for.
         members: names of the variants that vote; empty for a variant.
@@ -38,6 +41,8 @@ class Entry:
     also: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
     kept: tuple[str, str] | None = None
+    threads: int | None = None
+    departures: tuple[str, ...] = ()
 
     def answers(self, paper: str, row: str) -> bool:
         """Whether that published row is one of its own."""
@@ -80,7 +85,10 @@ class Catalog:
         data: which sentences; empty where the plan does not say.
         whose: `sample`, `course` or `own`: what kind of sentences, known to what `there` gives.
         entries: variants, then ensembles, in the order of the file.
-        missing: commands that make results that were asked for and are not there; known to what `there` gives.
+        overrides: what leads from the shipped params.yaml to this plan, each as `dvc exp run -S` takes it; without the
+            knobs, which are the profile, the data, the variants and the seeds.
+        asked: names of the variants that were asked for.
+        missing: results that were asked for and are not there, by name and seed; known to what `there` gives.
     """
 
     profile: str
@@ -91,7 +99,9 @@ class Catalog:
     encoder_note: str
     data: str
     entries: tuple[Entry, ...]
-    missing: tuple[str, ...] = ()
+    overrides: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+    missing: tuple[tuple[str, int], ...] = ()
     whose: str = ""
 
     @property
@@ -132,7 +142,7 @@ def read(file: Path) -> Catalog:
 
 
 def there(catalog: Catalog, build: Path) -> Catalog:
-    """The catalog with only what has run: each entry's seeds, and what is missing by the command that makes it.
+    """The catalog with only what has run: each entry's seeds, and what is missing.
 
     A vote counts where its members do.
 
@@ -150,20 +160,21 @@ def there(catalog: Catalog, build: Path) -> Catalog:
         seeds = tuple(seed for seed in found if found[seed])
         for seed in seeds:
             files.check_sealed(entry.directory(build, seed), entry.remake(seed), only=())
-        entries[entry.name] = replace(entry, selected=bool(seeds), seeds=seeds, kept=_kept(entry, build, seeds))
-        missing += [entry.remake(seed) for seed, is_there in found.items() if not is_there]
+        entries[entry.name] = replace(entry, selected=bool(seeds), seeds=seeds, **_trained(entry, build, seeds))
+        missing += [(entry.name, seed) for seed, is_there in found.items() if not is_there]
     if not any(entry.selected for entry in entries.values()):
         raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
     whose = files.whose_data(build, catalog.data or "data/sample")
-    return replace(catalog, entries=tuple(entries.values()), missing=tuple(dict.fromkeys(missing)), whose=whose)
+    return replace(catalog, entries=tuple(entries.values()), missing=tuple(missing), whose=whose)
 
 
-def _kept(entry: Entry, build: Path, seeds: tuple[int, ...]) -> tuple[str, str] | None:
+def _trained(entry: Entry, build: Path, seeds: tuple[int, ...]) -> dict[str, Any]:
+    """What the first seed's settings say of how it was trained; nothing where there are none."""
     if not seeds or not (entry.directory(build, seeds[0]) / "settings.yaml").is_file():
-        return None
+        return {}
     file = entry.file(build, seeds[0], "settings.yaml")
     run = files.read_as(Trained, file, entry.remake(seeds[0]), files.read_yaml).run
-    return run.keep, run.selection
+    return {"kept": (run.keep, run.selection), "threads": run.threads}
 
 
 def _typed(content: dict[str, Any]) -> Catalog:
@@ -182,13 +193,22 @@ def _typed(content: dict[str, Any]) -> Catalog:
         encoder_note=content["encoder"].get("note") or "",
         data=_shown(content.get("data_dir") or ""),
         entries=(*variants.values(), *ensembles),
+        overrides=tuple(content.get("overrides") or ()),
+        asked=tuple(name for name, entry in variants.items() if entry.selected),
     )
 
 
 def _entry(name: str, row: dict[str, Any], tasks: tuple[str, ...], seeds: tuple[int, ...]) -> Entry:
     paper, label = row.get("paper") or OWN, row.get("row") or name
     members, also = (tuple(row.get(key) or ()) for key in ("members", "also"))
-    return Entry(name, paper, label, tasks, row["selected"], members, also, seeds if row["selected"] else ())
+    changed = tuple(f"{key}={_as_set(value)}" for key, value in (row.get("departures") or {}).items())
+    seeds = seeds if row["selected"] else ()
+    return Entry(name, paper, label, tasks, row["selected"], members, also, seeds, departures=changed)
+
+
+def _as_set(value: Any) -> str:
+    """A value as `dvc exp run -S` takes it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _shared(members: list[Entry]) -> tuple[str, ...]:

@@ -1,6 +1,8 @@
 """Verdicts for people, as Markdown, and for programs, as a table."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import get_args
 
 import pandas as pd
 
@@ -10,6 +12,9 @@ from mtbert.reporting.comparisons import line
 from mtbert.reporting.published import TITLES
 from mtbert.statistics.verdicts import LOOKS, PLANNED
 
+NOT_RUN: Answer = "not run"
+ANSWERS: tuple[Answer, ...] = get_args(Answer)
+TEXTS = ("claim", "compared", "says", "verdict", "gate")  # columns of words
 _LOOKS = "; ".join(f"{count} seeds: below {level:.3f}" for count, level in LOOKS.items())
 HEADINGS = {**markdown.HEADINGS, OVERFITTING: "overfitting (train - dev)"}
 ABOUT = (
@@ -20,26 +25,37 @@ ABOUT = (
     "*lower* hold where there is a difference to that side and fail where there is none that matters; *close* holds "
     "where they are apart by less than what matters. Parts in brackets differ in more than the claim says and do not "
     f"count. Found: the smallest difference that this rule finds with {PLANNED} seeds in four of five repetitions. "
-    "*Gate*: what keeps a part from being judged. [How to read a verdict](../../docs/verdicts.md)."
+    "*Gate*: what keeps a part from being judged. [How to read a verdict](../../../docs/verdicts.md)."
 )
 FILES = (
-    "As numbers, with every test: [claims.csv](claims.csv); the rows of tables against baselines: "
-    "[comparisons.csv](comparisons.csv)."
+    "As numbers, with every test: [claims.csv](../claims.csv); the rows of tables against baselines: "
+    "[comparisons.csv](../comparisons.csv)."
 )
+
+
+def in_short(verdicts: Sequence[Verdict]) -> str:
+    """For the README: how many claims got each verdict, and a line for each that was run."""
+    if not verdicts:
+        return ""
+    said = [
+        f"**{_capital(v.answer)}.** {v.claim.statement} ({TITLES[v.claim.paper]})"
+        for v in sorted(verdicts, key=lambda one: ANSWERS.index(one.answer))
+        if v.answer != NOT_RUN
+    ]
+    about = f"{_counts(verdicts)} [Each with its numbers](details/claims.md)."
+    return "\n\n".join(filter(None, ["## What the papers claim", about, markdown.bullets(said)]))
 
 
 def render(verdicts: Sequence[Verdict]) -> str:
-    """The section of the report: a count, a line for every claim with its reason, the comparisons below it."""
-    counts: dict[Answer, int] = {}
-    for verdict in verdicts:
-        counts[verdict.answer] = counts.get(verdict.answer, 0) + 1
-    total = ", ".join(f"{count} {answer}" for answer, count in counts.items())
+    """All of it: a count, a line for every claim with its reason, the comparisons below it."""
     why = [_told(verdict) for verdict in verdicts]
-    summary = f"## What the papers claim\n\nOf {len(verdicts)} claims: {total}.\n\n{markdown.bullets(why)}\n\n{FILES}"
+    summary = f"## What the papers claim\n\n{_counts(verdicts)}\n\n{markdown.bullets(why)}\n\n{FILES}"
     lines = [each for verdict in verdicts for each in _lines(verdict)]
     if not lines:
         return summary
-    sides = ("left", "left", "left", *["right"] * 7, "left", "left")
+    if not any(part.published is not None for verdict in verdicts for part in verdict.claim.parts):
+        lines = [{name: text for name, text in line.items() if name != "published"} for line in lines]
+    sides = ["left" if name in TEXTS else "right" for name in lines[0]]
     grid = pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=sides)
     return f"{summary}\n\n{ABOUT}\n\n{grid}"
 
@@ -55,6 +71,13 @@ def _each(verdict: Verdict) -> Iterator[tuple[Part, Answer, Comparison | None, s
     return zip(verdict.claim.parts, verdict.answers, verdict.comparisons, gates, strict=True)
 
 
+def _counts(verdicts: Sequence[Verdict]) -> str:
+    counts = Counter(verdict.answer for verdict in verdicts)
+    return (
+        f"Of {len(verdicts)} claims: {', '.join(f'{counts[answer]} {answer}' for answer in ANSWERS if counts[answer])}."
+    )
+
+
 def _lines(verdict: Verdict) -> list[dict[str, str]]:
     """One a comparison that was run; the first names the claim."""
     lines = [_line(part, said, found, gate) for part, said, found, gate in _each(verdict) if found is not None]
@@ -68,6 +91,7 @@ def _line(part: Part, said: Answer, found: Comparison, gate: str) -> dict[str, s
         "compared": f"({compared})" if part.confounded else compared,
         "says": part.expects,
         "published": markdown.number(part.published, "+"),
+        "matters": f"{part.matters:g}",
         "ours": shown,
         "unshared": markdown.number(found.unshared, "+"),
         "holds": "" if found.refuted is None else markdown.p_value(found.corrected),

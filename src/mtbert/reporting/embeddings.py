@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
@@ -67,13 +68,22 @@ def cloud(build: Path, entry: Entry, task: str) -> Cloud | None:
     found = load(build, entry, task)
     if found is None or found.shape[1] < 4:  # t-SNE needs a few neighbours
         return None
-    shown = found[:, : POINTS // len(found) if task in KINDS else SENTENCES]
+    said = entry.file(build, entry.seeds[0], f"predictions/{task}-dev.parquet")
+    known = files.read_parquet(said, ["id", "label"])
+    labels = known["label"].to_numpy()
+    chosen = balanced(labels[: found.shape[1]], task, POINTS // len(found) if task in KINDS else SENTENCES)
+    shown = found[:, chosen]
     sentences, rows, width = shown.shape
     points = shown.reshape(-1, width)
     flat, solid = (_scaled(places).reshape(sentences, rows, -1) for places in tsne.project(points, (2, 3)))
-    said = entry.file(build, entry.seeds[0], f"predictions/{task}-dev.parquet")
-    known = files.read_parquet(said, ["id", "label"])
-    return Cloud(known["id"].tolist()[:rows], known["label"].to_numpy()[:rows], flat, solid)
+    return Cloud(known["id"].iloc[chosen].tolist(), labels[chosen], flat, solid)
+
+
+def balanced(labels: np.ndarray, task: str, count: int) -> np.ndarray:
+    """At most `count` row numbers, rising, of each kind of label equally many as far as there are; the first ones."""
+    kinds = kind_of(labels, task) if task in KINDS else labels
+    at = pd.Series(kinds).groupby(kinds, dropna=False).cumcount().to_numpy()  # how many of the kind come before
+    return np.sort(np.argsort(at, kind="stable")[:count])
 
 
 def _scaled(places: np.ndarray) -> np.ndarray:

@@ -22,9 +22,10 @@ from mtbert.tasks import TASKS, Split
 SCORED_SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 SCORED_COLUMNS = ["label", "prediction", "scored"]
 ROUNDING = 1e-9  # by which two sums of the same numbers may differ
-RUN_COLUMNS = (
-    *("variant", "seed", "seconds", "training_seconds", "examples", "examples_per_second", "peak_memory_mb"),
-    *("device", "precision", "processor", "cores", "memory_gb", "accelerator"),
+SETTLED = ("variant", "seed", "steps", "epoch", "examples", "device", "precision", "threads")  # by the settings
+RUN_COLUMNS = (  # the rest is the clock's and the host's
+    *(*SETTLED, "seconds", "training_seconds", "examples_per_second", "peak_memory_mb"),
+    *("processor", "cores", "memory_gb", "accelerator"),
 )
 
 
@@ -140,6 +141,7 @@ def wide(build: Path, catalog: Catalog, known: Sequence[Score]) -> pd.DataFrame:
             about = {"variant": entry.name, "kind": entry.kind, "paper": entry.paper, "row": entry.row, "seed": seed}
             mine, content = values.get((entry.name, seed), {}), read_metrics(entry, build, seed)
             length = {name: content.get(name) for name in ("steps", "epoch")}
+            length |= {"departures": "; ".join(entry.departures)}
             rows.append(about | length | {name: mine.get(name) for name in columns} | vars(counts[entry.name]))
     return pd.DataFrame(rows).astype({"steps": "Int64", "epoch": "Int64"})
 
@@ -168,20 +170,33 @@ def bars(summary: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
 
 
 def runs(build: Path, catalog: Catalog) -> list[dict[str, Any]]:
-    """How each training went, from build/logs: one mapping per selected variant and seed.
+    """How each training went: one mapping per selected variant and seed.
 
     Returns:
-        Keys of RUN_COLUMNS, then one per library version such as `torch version`; None where a log does not say.
+        Keys of RUN_COLUMNS, those of SETTLED first, which are the same in two runs of the same settings; then, of the
+        run's log, the clock's, the host's and one per library such as `torch version`. None for what is not told.
     """
-    logged = []
+    found = []
     for entry in (entry for entry in catalog.selected if not entry.members):
         for seed in entry.seeds:
-            log = outputs.log(files.log_directory(build, entry.directory(build, seed)))
-            run = log.model_dump(exclude_none=True) if log else {}
-            versions = {f"{name} version": version for name, version in run.get("versions", {}).items()}
-            logged.append({**run, **run.get("machine", {}), **versions, "variant": entry.name, "seed": seed})
-    columns = [*RUN_COLUMNS, *sorted({name for run in logged for name in run if name.endswith(" version")})]
-    return [{name: run.get(name) for name in columns} for run in logged]
+            content = {name: value for name, value in read_metrics(entry, build, seed).items() if value is not None}
+            about = {"variant": entry.name, "seed": seed, "threads": entry.threads}
+            found.append({**_log(entry, build, seed), **content, **about})
+    columns = [*RUN_COLUMNS, *sorted({name for run in found for name in run if name.endswith(" version")})]
+    return [{name: run.get(name) for name in columns} for run in found]
+
+
+def settled(runs: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """What of `runs` may be committed: nothing of the clock or the host."""
+    return pd.DataFrame([{name: run[name] for name in SETTLED} for run in runs], columns=list(SETTLED)).convert_dtypes()
+
+
+def _log(entry: Entry, build: Path, seed: int) -> dict[str, Any]:
+    """A run's log, flat; empty where there is none."""
+    found = outputs.log(files.log_directory(build, entry.directory(build, seed)))
+    log = found.model_dump(exclude_none=True) if found else {}
+    versions = {f"{name} version": version for name, version in log.get("versions", {}).items()}
+    return {**log, **log.get("machine", {}), **versions}
 
 
 def read_metrics(entry: Entry, build: Path, seed: int) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from mtbert.errors import TrainingError
 from mtbert.model import MultitaskModel
 from mtbert.settings import RunSettings
 from mtbert.tasks import served
-from mtbert.training import evaluation, losses, processes, updates
+from mtbert.training import evaluation, losses, processes, progress, updates
 from mtbert.training.checkpoints import Checkpoints, random_state, set_random_state
 from mtbert.training.history import History
 from mtbert.training.losses import Loss
@@ -100,12 +100,10 @@ class Trainer:
         state = self._resume()
         quiet = not self.accelerator.is_main_process
         initial = self.outcome.steps
-        with tqdm(
-            total=steps, initial=initial, unit="step", mininterval=1.0, dynamic_ncols=True, disable=quiet
-        ) as progress:
+        with progress.bar(steps, initial, quiet) as bar:
             for phase in phases:
                 if phase.number >= self.place.phase:
-                    self._phase(phase, state, progress)
+                    self._phase(phase, state, bar)
                     state = None
         if self.outcome.steps > initial:
             self._save(None)
@@ -115,7 +113,7 @@ class Trainer:
             self.outcome.epoch = self.epochs
         return self.outcome
 
-    def _phase(self, phase: Phase, state: dict[str, Any] | None, progress: tqdm) -> None:
+    def _phase(self, phase: Phase, state: dict[str, Any] | None, bar: tqdm) -> None:
         """Run a phase, from its start or from a checkpoint's state."""
         if state is None:  # what an earlier phase did best is not what this variant is
             self.outcome.score, self.outcome.state = -math.inf, {}
@@ -127,7 +125,7 @@ class Trainer:
             generator = seeding.stream(self.seed, "sampler", phase.number, self.place.epoch)
             groups = phase.sampler.groups(self.place.epoch, generator)
             for group in groups[self.place.step :]:
-                self._step(phase, group, progress)
+                self._step(phase, group, bar)
                 if self.place.step < len(groups):  # the last step's comes once the epoch has been looked at
                     phase.rates.step()
                 self._keep(phase)
@@ -136,7 +134,7 @@ class Trainer:
             self.place = Place(phase.number, self.place.epoch + 1)
         self.place = Place(phase.number + 1)
 
-    def _step(self, phase: Phase, group: Sequence[str], progress: tqdm) -> None:
+    def _step(self, phase: Phase, group: Sequence[str], bar: tqdm) -> None:
         """One step: an update, and what is told of it."""
         started = time.perf_counter()
         self.outcome.steps += 1
@@ -146,9 +144,9 @@ class Trainer:
         rate, more = float(phase.rates.get_last_lr()[0]), phase.weighting.values()
         values = self.history.step(phase.number, self.outcome.steps, rate, last, more)
         self.outcome.seconds += time.perf_counter() - started
-        progress.update()
+        bar.update()
         if values:
-            progress.set_postfix_str(", ".join(f"{k[5:]} {v:.3f}" for k, v in values.items() if "loss/" in k))
+            bar.set_postfix_str(", ".join(f"{k[5:]} {v:.3f}" for k, v in values.items() if "loss/" in k), refresh=False)
 
     def _update(self, phase: Phase, batches: Mapping[str, Batch]) -> None:
         """One update of the weights; nothing moves where a number is not finite."""

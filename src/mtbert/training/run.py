@@ -130,6 +130,9 @@ def _results(parts: Parts, outcome: Outcome, accelerator: Accelerator) -> Result
         "seed": parts.seed,
         "steps": outcome.steps,
         "epoch": outcome.epoch,
+        "examples": outcome.examples,
+        "device": accelerator.device.type,
+        "precision": "bf16" if accelerator.mixed_precision == "bf16" else "fp32",
         "parameters": parts.model.sizes(),
     }
     predicted: dict[str, dict[str, pd.DataFrame]] = {}

@@ -13,6 +13,7 @@ from mtbert.tasks import TASKS
 ROWS = 100  # so that a hundredth is a score
 HIGHEST = {"sst": 4.0, "qqp": 1.0, "sts": 5.0}  # label of every other row; that of the rest is 0
 PAPER = "pals-for-pals"
+RUN = {"run": {"keep": "last", "selection": "whole", "threads": 2}}
 
 
 def catalog(seeds: list[int], pals_selected: bool = True) -> dict:
@@ -64,12 +65,13 @@ def write_run(directory: Path, scores: dict[str, float], test: dict[str, float],
     for task in scores:
         predict(directory, task, "dev", scores[task])
         predict(directory, task, "test", test.get(task))
+    files.seal(directory)
 
 
 def write_log(file: Path) -> None:
     machine = {"processor": "Some CPU", "cores": 2, "memory_gb": 23.4, "accelerator": ""}
-    run = {"started": "2025-01-01T00:00:00", "seconds": 125.4, "training_seconds": 100.0, "examples": 12000}
-    run |= {"examples_per_second": 120.0, "peak_memory_mb": 900.0, "device": "cpu", "precision": "bf16"}
+    run = {"started": "2025-01-01T00:00:00", "seconds": 125.4, "training_seconds": 100.0}
+    run |= {"examples_per_second": 120.0, "peak_memory_mb": 900.0}
     files.write_json(file, run | {"machine": machine, "versions": {"torch": "2.13.0"}})
 
 
@@ -88,10 +90,11 @@ def make_build(tmp_path: Path) -> Callable[..., Path]:
                 weights = {"encoder": 1_000_000, "added": 250_000, "trained": 1_250_000}
                 known = {task: value for task, value in (test or {}).items() if task in scores}
                 about = {"variant": name, "seed": seed, "steps": 4, "epoch": 1, "parameters": weights}
-                write_run(place, scores, known, about)
+                about |= {"examples": 12000, "device": "cpu", "precision": "bf16"}
                 lines = [f"0,{step},loss/{task},{2 / step}" for step in (1, 2, 4) for task in scores]
                 files.write_text(place / "history.csv", "phase,step,name,value\n" + "\n".join(lines) + "\n")
-                files.seal(place)
+                files.write_yaml(place / "settings.yaml", RUN)
+                write_run(place, scores, known, about)
                 write_log(files.log_directory(build, place) / "run.json")
             about = {"ensemble": "vote", "seed": seed, "members": ["pals"]}
             write_run(build / "ensembles" / "vote" / str(seed), dev, test or {}, about)
