@@ -167,8 +167,8 @@ class PhaseSettings(Section):
         batch_sizes: the same for single tasks.
         epochs: how often the sampler starts over, dev is scored and annealing moves on.
         steps_per_epoch: `all` for as many as it takes to see as many examples as the phase's tasks have together.
-        examples_per_task: examples of each task in an epoch, where steps_per_epoch is `all`. A model of three tasks
-            then has three times the steps of a model of one, and both see as much of each task. `all` for what there is.
+        examples_per_task: examples of each task in an epoch, where steps_per_epoch is `all`: a model of three tasks
+            has three times the steps of a model of one, and both see as much of a task; or `all`.
         share_of_examples: the share of the tasks' examples that an epoch sees, where both of these are `all`.
         learning_rate: at the schedule's peak.
         betas, eps, weight_decay: AdamW's.
