@@ -17,7 +17,7 @@ def main(file: Path, out: Path) -> None:
             "or an absolute one"
         )
     planned = plan.plan(params)
-    plan.write(planned.documents, out)
+    plan.write(planned, out)
     print(*planned.notes, sep="\n", end="\n" * bool(planned.notes))
 
 

@@ -81,8 +81,8 @@ def undivided(width: str, size: int, heads: int) -> str:
     sizes = " or ".join(str(near) for near in (below, below + heads) if near)
     fitting = ", ".join(str(number) for number in range(1, min(size, MOST_HEADS) + 1) if size % number == 0)
     return (
-        f"{width} is {size} and heads {heads}, which does not divide it; allowed: a {width} that is a multiple of {heads}, "
-        f"such as {sizes}, or heads that divide {size}: {fitting}"
+        f"{width} is {size} and heads {heads}, which does not divide it; allowed: a {width} that is a multiple of "
+        f"{heads}, such as {sizes}, or heads that divide {size}: {fitting}"
     )
 
 

@@ -22,8 +22,14 @@ def planned(tmp_path: Path, *edits: tuple[str, object], text: str | None = None)
         for key in path:
             node = node.setdefault(key, {})
         node[last] = value
+    return written(tmp_path, values).documents
+
+
+def written(tmp_path: Path, values: dict) -> plan.Planned:
+    """What is planned where params.yaml holds these values; the sample lies beside it."""
     file = tmp_path / "params.yaml"
     file.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
+    (tmp_path / "data/sample").mkdir(parents=True, exist_ok=True)
     return plan.plan(plan.Params(file))
 
 
@@ -34,7 +40,15 @@ def faults(tmp_path: Path, *edits: tuple[str, object]) -> str:
 
 
 def changed(before: dict, after: dict) -> set[str]:
-    return {name for name in before if before[name] != after.get(name)}
+    """The files that differ; of the catalog's, what is told of departures apart."""
+    told = ("overrides", "departures")
+
+    def rest(document: object) -> object:
+        if isinstance(document, dict):
+            return {key: rest(value) for key, value in document.items() if key not in told}
+        return document
+
+    return {name for name in before if rest(before[name]) != rest(after.get(name))}
 
 
 PALS_VARIANTS = {"pals", "frozen-pals", "sbert-pals", "smart-pals"}
@@ -46,7 +60,6 @@ PALS_VARIANTS = {"pals", "frozen-pals", "sbert-pals", "smart-pals"}
         (("pals.dim", 276), PALS_VARIANTS),
         (("smart.radius", 0.1), {"smart-pals"}),
         (("mlp.width", 128), {"bert-sst", "bert-qqp", "bert-sts", "frozen-bert", *PALS_VARIANTS}),
-        (("linear.dropout", 0.5), set()),
         (("catalog.pals.pals", {"dim": 12}), {"pals"}),
         (("catalog.bert-sst.training", {"epochs": 1}), {"bert-sst"}),
         (("pretrain.sbert.batch_size", 16), {"pretrain-sbert"}),
@@ -68,16 +81,42 @@ def test_layers_of_settings_from_weak_to_strong(tmp_path):
         return planned(tmp_path, *edits)["pals"]["phases"][0]["learning_rate"]
 
     strip = [("profiles.sample.training", {}), ("presets.pals-for-pals.training", {}), ("catalog.pals.training", {})]
-    section, preset, profile, own = (
-        ("training.learning_rate", 1e-1),
+    default, preset, profile, section, own, phase = (
+        ("presets.default.training.learning_rate", 1e-1),
         ("presets.pals-for-pals.training.learning_rate", 1e-2),
         ("profiles.sample.training.learning_rate", 1e-3),
-        ("catalog.pals.training.learning_rate", 1e-4),
+        ("training.learning_rate", 1e-4),
+        ("catalog.pals.training.learning_rate", 1e-5),
+        ("catalog.pals.phases", [{"learning_rate": 1e-6}]),
     )
-    assert rate(*strip, section) == 1e-1
-    assert rate(*strip, section, preset) == 1e-2
-    assert rate(*strip, section, preset, profile) == 1e-3
-    assert rate(*strip, section, preset, profile, own) == 1e-4
+    assert rate(*strip, default) == 1e-1
+    assert rate(*strip, default, preset) == 1e-2
+    assert rate(*strip, default, preset, profile) == 1e-3
+    assert rate(*strip, default, preset, profile, section) == 1e-4
+    assert rate(*strip, default, preset, profile, section, own) == 1e-5
+    assert rate(*strip, default, preset, profile, section, own, phase) == 1e-6
+
+
+def test_null_gives_way_in_every_layer(tmp_path):
+    nulls = (("profiles.sample.mlp.dropout", None), ("catalog.pals.mlp", {"dropout": None}))
+    assert planned(tmp_path, *nulls)["pals"]["model"]["heads"]["sst"]["dropout"] == 0.3  # of presets.default
+
+
+@pytest.mark.parametrize(
+    ("edit", "variant", "place"),
+    [
+        (("training.clip", "none"), "pals", ("phases", 0, "clip")),
+        (("training.steps_per_epoch", "all"), "pals", ("phases", 0, "steps_per_epoch")),
+        (("presets.default.run.evaluation_rows", "all"), "pals", ("run", "evaluation_rows")),
+        (("model.dropout", "own"), "pals", ("model", "dropout")),
+        (("pretrain.sbert.max_pairs", "all"), "pretrain-sbert", ("max_pairs",)),
+    ],
+)
+def test_a_word_says_what_null_says_in_a_plan_file(tmp_path, edit, variant, place):
+    node = planned(tmp_path, edit)[variant]
+    for key in place:
+        node = node[key]
+    assert node is None
 
 
 def test_the_paper_profile_has_the_papers_schedule(tmp_path):
@@ -137,6 +176,7 @@ def test_a_variant_of_ones_own_in_five_lines(tmp_path):
         "also": [],
         "tasks": ["sst", "qqp", "sts"],
         "selected": True,
+        "departures": {},
     }
 
 
@@ -184,8 +224,31 @@ def test_several_phases_each_start_from_the_training_section(tmp_path):
     [
         (("pals.dimm", 10), "pals.dimm: unknown key"),
         (("pals.dim", "wide"), "pals.dim: Input should be a valid integer, came 'wide'"),
-        (("pals.heads", 5), "heads is 5, which does not divide dim, 204"),
-        (("smarty", {}), "smarty: unknown section; allowed: profile"),
+        (
+            ("pals.heads", 5),
+            "pals.heads: dim is 204 and heads 5, which does not divide it; allowed: a dim that is a mul",
+        ),
+        (
+            ("pals.dim", 275),
+            "pals.dim: dim is 275 and heads 12, which does not divide it; allowed: a dim that is a mul",
+        ),
+        (("pals.dim", 275), "a multiple of 12, such as 264 or 276, or heads that divide 275: 1, 5, 11, 25, 55"),
+        (("catalog.pals.pals", {"dim": 275}), "catalog.pals.pals: dim is 275 and heads 12"),
+        (("training.epochs", 1.5), "training.epochs: Input should be a valid integer, came 1.5"),
+        (("profiles.paper.training", {"epochs": 1.5}), "profiles.paper.training.epochs: Input should be a valid int"),
+        (
+            ("presets.slapbert.training.batch_size", "8"),
+            "slapbert.training.batch_size: Input should be a valid integer",
+        ),
+        (("catalog.pals.phases", [{"epochs": 1.5}]), "catalog.pals.phases.0.epochs: Input should be a valid integer"),
+        (("training.clip", "nil"), "training.clip: allowed: a number, or none, came 'nil'"),
+        (("presets.slapbert.encoder", {"name": "tiny"}), "presets.slapbert.encoder: unknown section; "),
+        (("catalog.pals.paper", "pals-4-pals"), "catalog.pals.paper: unknown paper 'pals-4-pals'; did you mean pals-f"),
+        (("catalog.pals.preset", "slapbort"), "catalog.pals.preset: unknown preset 'slapbort'; did you mean slapbert?"),
+        (("ensembles.pals-ensemble.paper", "x"), "ensembles.pals-ensemble.paper: unknown paper 'x'; known: my-pal"),
+        (("training.epoch", 3), "training.epoch: unknown key; did you mean epochs? allowed: tasks, sampler"),
+        (("model.heads.stss", "mlp"), "model.heads.stss: unknown task 'stss'; did you mean sts? known: sst"),
+        (("smarty", {}), "smarty: unknown section; did you mean smart? allowed: profile"),
         (("profile", "large"), "profile: unknown profile 'large'; known: sample, laptop, paper"),
         (("training.sampler", "fair"), "training.sampler: unknown sampler 'fair'; known: sequential, round_robin"),
         (("run.log_every", 0), "run.log_every: Input should be greater than or equal to 1, came 0"),
@@ -199,16 +262,22 @@ def test_several_phases_each_start_from_the_training_section(tmp_path):
             "the connector serves qqp, sts, but the variant trains",
         ),
         (("relational.tasks", []), "relational.tasks: List should have at least 1 item"),
-        (("training.trainable", ["hands"]), "training.trainable.0: unknown part 'hands'; known: encoder"),
+        (
+            ("training.trainable", ["hands"]),
+            "training.trainable.0: unknown part 'hands'; did you mean heads? known: encoder",
+        ),
         (("catalog.pals.smart", {"weight": 2.0}), "catalog.pals.smart: the variant does not use smart; add it to"),
         (
             ("catalog.pals.colour", "red"),
-            "catalog.pals.colour: unknown key; allowed here: paper, row, also",
+            "catalog.pals.colour: unknown key; allowed: paper, row, also",
         ),
         (("catalog.pals.uses", ["pals", "magic"]), "catalog.pals.uses.1: unknown technique 'magic'; known: words, pos"),
-        (("catalog.pals.tasks", ["sst", "sstt"]), "unknown task 'sstt'; known: sst, qqp, sts"),
+        (
+            ("catalog.pals.tasks", ["sst", "sstt"]),
+            "catalog.pals.tasks.1: unknown task 'sstt'; did you mean sst? known: sst, qqp",
+        ),
         (("catalog.pals.model", {"heads": {"sts": "squared_cosine"}}), "needs a task of pairs with a yes-or-no label"),
-        (("variants", ["palz"]), "variants.0: 'palz' is not in the catalog; there are: bert-sst"),
+        (("variants", ["palz"]), "variants.0: unknown variant 'palz'; did you mean pals? known: bert-sst"),
         (("variants", ["pals", "pals"]), "variants.1: 'pals' is listed twice; allowed: each once"),
         (("seeds", [1, 2, 1]), "seeds.2: 1 is listed twice; allowed: each once"),
         (("ensembles.pals-ensemble.members", ["pals", "pals"]), "pals-ensemble.members.1: 'pals' is listed twice"),
@@ -221,20 +290,23 @@ def test_several_phases_each_start_from_the_training_section(tmp_path):
         (("pretrain.sbert.corpora", ["snli", "snli"]), "pretrain.sbert.corpora.1: 'snli' is listed twice"),
         (("relational.tasks", ["qqp", "qqp"]), "relational.tasks.1: 'qqp' is listed twice"),
         (("catalog.pals.uses", ["smart", "smart"]), "catalog.pals.uses.1: 'smart' is listed twice"),
-        (("training.objectives", ["smart"]), "catalog.smart-pals.uses.1: 'smart' is in training.objectives already"),
+        (("training.objectives", ["smart"]), "training.objectives: 'smart' is what variant smart-pals uses already"),
         (
             ("catalog.pals.uses", ["annealed", "round_robin"]),
-            "catalog.pals.uses.1: 'round_robin' would take the place of 'annealed'; allowed: one sampler",
+            "catalog.pals.uses.1: 'round_robin' would take the place of 'annealed'; allowed: one training.sampler",
         ),
         (
             ("catalog.pals.uses", ["sbert", "mlm"]),
-            "catalog.pals.uses.1: 'mlm' would take the place of 'sbert'; allowed: one pretraining",
+            "catalog.pals.uses.1: 'mlm' would take the place of 'sbert'; allowed: one model.encoder",
         ),
         (("variants", []), "variants: needs one entry at least"),
         (("seeds", ["one"]), "seeds.0: Input should be a valid integer, came 'one'"),
         (("run", {"keep": "best", "evaluations": 0}), "keep is best, which needs dev scores to go by"),
         (("seeds", [-1]), "seeds.0: Input should be greater than or equal to 0, came -1"),
-        (("ensembles.pals-ensemble.members", ["pals", "palz"]), "ensembles.pals-ensemble.members.1: 'palz' is not"),
+        (
+            ("ensembles.pals-ensemble.members", ["pals", "palz"]),
+            "ensembles.pals-ensemble.members.1: unknown variant 'palz'; did",
+        ),
         (
             ("profiles.sample.encoder.name", "bart"),
             "profiles.sample.encoder.name: unknown encoder 'bart'; known: tiny, minilm, ber",
@@ -250,7 +322,7 @@ def test_faults_name_their_place_what_came_and_what_is_allowed(tmp_path, edit, m
 
 @pytest.mark.parametrize("name", ["../evil", "a/b", "Upper", "", "a" * 61])
 def test_names_that_would_leave_their_folder_are_refused(tmp_path, name):
-    catalog = {name: {"paper": "mine", "row": "mine"}}
+    catalog = {name: {"row": "mine"}}
     assert "String should" in faults(tmp_path, ("catalog", catalog), ("variants", [name]), ("ensembles", {}))
 
 

@@ -57,9 +57,9 @@ def _told(fault: Fault, causes: list[Fault]) -> bool:
 
 
 def _variants(params: Params) -> tuple[Variants, list[Fault], list[str]]:
-    """Every variant resolved, their faults, and notes on variants that nobody asked for and that a value set does not fit.
+    """Every variant resolved, their faults, and a note on those, not selected, that a value set does not fit.
 
-    Such a variant is resolved as it was shipped, since the report lists it.
+    Such a variant is resolved without that value, since the report lists it.
     """
     variants: Variants = {}
     wrong: list[Fault] = []
@@ -96,15 +96,14 @@ def _departures(name: str, found: list[Effect]) -> dict[str, Any]:
 
 
 def _notes(params: Params, found: list[Effect]) -> list[str]:
-    return ["what departs from the shipped params.yaml", *(effects.told(params, effect) for effect in found)] * bool(
-        found
-    )
+    lines = [effects.told(params, effect) for effect in found]
+    return ["what departs from the shipped params.yaml", *lines] if lines else []
 
 
-def write(planned: dict[str, Any], out: Path) -> None:
+def write(planned: Planned, out: Path) -> None:
     """One file a document, in a new directory."""
     with files.new_directory(out) as directory:
-        for name, document in planned.items():
+        for name, document in planned.documents.items():
             files.write_yaml(directory / f"{name}.yaml", document)
 
 

@@ -1,4 +1,4 @@
-"""What can be wrong in params.yaml outside of a single variant: knobs, ensembles, and sections whose values do not fit."""
+"""What can be wrong in params.yaml outside of a single variant: knobs, ensembles, sections whose values do not fit."""
 
 import re
 from collections.abc import Iterator
@@ -51,13 +51,13 @@ def _data_dir(params: Params) -> Iterator[Fault]:
     if not PATH.fullmatch(path) or path.startswith("-") or path.endswith(" ") or ".." in Path(path).parts:
         yield Fault(
             ("data_dir",),
-            f"{path!r} is no plain path, and commands hold it; allowed: letters, digits, spaces within and / . _ - + @ :, "
-            "without - at the start and without .. as a part",
+            f"{path!r} is no plain path, and commands hold it; allowed: letters, digits, spaces within and "
+            "/ . _ - + @ :, without - at the start and without .. as a part",
         )
     elif Path(path).as_posix() != DOWNLOADED and not (params.file.parent / path).is_dir():
         yield Fault(
             ("data_dir",),
-            f"{path} is no directory; allowed: data/sample, {DOWNLOADED} (downloaded) or a path to a directory of your own",
+            f"{path} is no directory; allowed: data/sample, {DOWNLOADED} (downloaded) or a directory of your own",
         )
 
 

@@ -43,9 +43,7 @@ def _pretraining(params: Params, name: str, selected: list[dict[str, Any]]) -> d
     if not any(variant["model"]["encoder"] == name for variant in selected):
         return {"needed": False}
     run = merged(params, "run")
-    where = {
-        key: run[key] for key in ("device", "precision", "threads") if key in run
-    }  # the machine is one and the same
+    where = {key: run[key] for key in ("device", "precision", "threads") if key in run}  # the machine is the same
     settings = PRETRAININGS[name](**{**where, **merged(params, "pretrain").get(name, {})})
     return {"needed": True, **settings.model_dump(mode="json")}
 

@@ -87,8 +87,8 @@ def _why(params: Params, name: str, document: dict[str, Any], departure: Departu
     place = departure.place
     if place[0] in COLLECTIONS:
         return "is not concerned"
-    if place[0] in ("encoder", "pretrain"):
-        return f"does not start from {place[1]}" if place[1] in PRETRAININGS else "does not depend on it"
+    if place[0] == "pretrain" and document["model"]["encoder"] not in place:
+        return f"does not start from {' or '.join(place[1:2] or PRETRAININGS)}"
     if place[0] in NAMES and place[0] not in _used(document):
         return f"does not use {place[0]}"
     if kept := _kept(params, name, place):

@@ -1,4 +1,4 @@
-"""Where a value may be set, from weak to strong: presets.default, the paper's preset, the profile, the section, the entry.
+"""Where a value may be set, from weak to strong: presets.default, the paper's preset, profile, section, variant.
 
 Null says "not set here" in each of them, so that a weaker layer has its say.
 """

@@ -16,7 +16,7 @@ from ruamel.yaml.scalarbool import ScalarBoolean
 
 from mtbert.errors import SettingsError
 
-LARGEST = 2**17  # bytes of a file, seven times the project's own
+LARGEST = 2**17  # bytes of a file, some five times the project's own
 MOST = 10_000  # values, with those that aliases stand for
 DEEPEST = 30  # levels
 LONGEST_SHOWN = 60  # characters of a key in a message

@@ -9,7 +9,7 @@ import pydantic
 from pydantic import ConfigDict, Field
 
 from mtbert.encoder.sources import PRETRAININGS
-from mtbert.errors import faults
+from mtbert.errors import UnknownNameError, faults
 from mtbert.plan.params import Fault, Params, Place
 from mtbert.plan.techniques import SECTIONS
 from mtbert.settings import Name, Section
@@ -102,7 +102,8 @@ def _sections(params: Params) -> Iterator[Fault]:
         pretrain = params.get(*layer, "pretrain")
         for name, section in pretrain.items() if isinstance(pretrain, dict) else ():
             if name not in PRETRAININGS:
-                yield Fault((*layer, "pretrain", name), f"unknown pretraining; known: {', '.join(PRETRAININGS)}")
+                unknown = UnknownNameError("pretraining", name, PRETRAININGS)
+                yield Fault((*layer, "pretrain", name), str(unknown))
             elif not isinstance(section, dict | None):
                 yield Fault((*layer, "pretrain", name), f"a section is a mapping, came {section!r}")
 
