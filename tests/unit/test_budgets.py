@@ -1,10 +1,20 @@
 """How long an epoch is: in steps, in examples of each task, or as a share of the examples there are."""
 
+import functools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 import pytest
 from runs import examples, settings
 
 from mtbert import assembly
+from mtbert.plan import resolve
+from mtbert.plan.params import Params
+from mtbert.reporting import claims
+from mtbert.settings import PhaseSettings
 
+ROOT = Path(__file__).parents[2]
 TRAIN = {"sst": examples("sst", 100), "sts": examples("sts", 21)}
 
 
@@ -26,3 +36,45 @@ def steps(tasks: list[str], **phase) -> int:
 )
 def test_steps_of_a_model_of_one_task_and_of_two(phase: dict, alone: int, together: int):
     assert (steps(["sst"], **phase), steps(["sst", "sts"], **phase)) == (alone, together)
+
+
+EVERY = claims.load()
+SIZES = {"sst": 8544, "qqp": 141498, "sts": 6040, "cfimdb": 1701, "snli_as_qqp": 366_000, "cfimdb_as_sst": 1701}
+PARTS = [
+    pytest.param(profile, part, id=f"{profile}-{name}-{number}")
+    for profile in ("sample", "laptop")
+    for name, claim in EVERY.claims.items()
+    for number, part in enumerate(claim.parts)
+    if not part.confounded
+]
+
+
+@functools.cache
+def params(profile: str) -> Params:
+    return Params(ROOT / "params.yaml").put(("profile",), profile)
+
+
+@functools.cache
+def epoch(profile: str, variant: str) -> tuple[int, int, frozenset[str]]:
+    """Updates and examples of the first epoch of a variant, and its tasks."""
+    document, _ = resolve.variant(params(profile), variant)
+    phase = PhaseSettings(**document["phases"][0])
+    train: Any = {task: range(SIZES[task]) for task in phase.tasks}
+    groups = assembly._sampler(phase, train).groups(1, np.random.default_rng(0))
+    seen = sum(phase.batch_sizes.get(task, phase.batch_size) for group in groups for task in group)
+    return len(groups), seen, frozenset(document["tasks"])
+
+
+def for_each_task(profile: str, side: tuple[str, ...]) -> tuple[float, float]:
+    """Updates and examples of an epoch of the variants that make a side, over the number of their tasks."""
+    updates, seen, tasks = zip(*(epoch(profile, name) for name in side), strict=True)
+    count = len(frozenset().union(*tasks))
+    return sum(updates) / count, sum(seen) / count
+
+
+@pytest.mark.parametrize(("profile", "part"), PARTS)
+def test_both_sides_of_a_claim_make_as_many_updates_for_a_task_or_see_as_many_examples(profile: str, part: claims.Part):
+    if part.ours[0] in params(profile).get("ensembles"):
+        return  # a vote trains nothing of its own
+    ours, other = for_each_task(profile, part.ours), for_each_task(profile, part.other)
+    assert ours[0] == other[0] or ours[1] == other[1]
