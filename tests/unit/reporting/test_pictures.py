@@ -121,7 +121,7 @@ def test_an_equal_number_of_rows_of_each_label_is_shown():
 
 
 def test_a_picture_of_very_many_variants_shows_the_first_and_says_so():
-    said = Answers(pd.Series(dtype=float), pd.DataFrame(), np.array([[1, 3], [0, 0]]), seeds=1)
+    said = mistakes.Answers(pd.Series(dtype=float), pd.DataFrame(), np.array([[1, 3], [0, 0]]), 1)
     several = {f"v{number}": said for number in range(26)}
     (picture,) = pictures.confusions({"qqp": several}, "own", "Mine")
     assert picture.title.endswith("share of the label (the first 24 of 26)")
