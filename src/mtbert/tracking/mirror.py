@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mtbert.tracking.store import Store
 
 LOCK = "mlflow.db.track.lock"  # in the repository: two `track` at once would both find a run missing
-PATIENCE = 120.0  # seconds without an answer; SQLite's lock alone is waited for 60
+PATIENCE = 120.0  # seconds without a whole answer of a server
 Result = TypeVar("Result")
 Tick = Callable[[], None]  # tells that it goes on
 
@@ -48,7 +48,10 @@ def bring_in(build: Path) -> Summary:
     uri = place.tracking_uri()
     try:
         with FileLock(place.project_root() / LOCK):
-            new, figures = within(PATIENCE, lambda tick: _mirror([records, _report(build)], uri, tick))
+            import mtbert.tracking.store  # noqa: F401, MLflow's import is no time that a server takes
+
+            patience = PATIENCE if place.database(uri) is None else None  # a file answers, and its lock has a limit
+            new, figures = within(patience, lambda tick: _mirror([records, _report(build)], uri, tick))
     except MtbertError:  # of a file, which needs no MLflow to be put right
         raise
     except Exception as error:  # of MLflow, its database or the network: many kinds, all told alike
@@ -88,8 +91,8 @@ def _names(entries: dict[str, dict[str, object]]) -> list[str]:
     return [name for name, entry in entries.items() if entry["selected"]]
 
 
-def within(patience: float, work: Callable[[Tick], Result]) -> Result:
-    """What `work` returns; TimeoutError where it neither ends nor calls its argument for `patience` seconds.
+def within(patience: float | None, work: Callable[[Tick], Result]) -> Result:
+    """What `work` returns; TimeoutError where it neither ends nor calls its argument for `patience` seconds, if any.
 
     A limit on each read would not do: a server may send a byte a second without end. The thread that waits for such a
     server ends with the process.

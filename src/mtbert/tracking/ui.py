@@ -21,7 +21,7 @@ from mtbert.tracking.place import TrackingError
 
 HOST = "127.0.0.1"
 PORT = 5000
-PATIENCE = 120.0  # seconds until the server has to answer
+PATIENCE = 300.0  # seconds until the server has to answer
 SETTINGS = {  # nothing is reported to MLflow's makers, no jobs run, and warnings for them are not for people
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "DO_NOT_TRACK": "true",
@@ -85,7 +85,7 @@ def _start(file: Path, port: int) -> subprocess.Popen[bytes]:
     options += ["--host", HOST, "--port", str(port), "--workers", "1", "--uvicorn-opts", "--log-level warning"]
     command = [sys.executable, "-m", "mlflow", "ui", *options]
     # A session of its own, since MLflow leaves its workers behind where it alone is told to end.
-    return subprocess.Popen(command, env={**os.environ, **SETTINGS}, start_new_session=True)
+    return subprocess.Popen(command, env={**os.environ, **SETTINGS}, stdout=sys.stderr, start_new_session=True)
 
 
 def _wait(server: subprocess.Popen[bytes], port: int) -> None:
