@@ -157,7 +157,7 @@ def test_what_was_changed_is_told(html: str) -> None:
 
 def test_where_nothing_is_known_the_page_says_so(tmp_path: Path) -> None:
     plan = replace(catalog.read(write(tmp_path / "build") / "plan/catalog.yaml"), entries=())
-    nothing = analysis.Analysis({}, {}, {}, [])
+    nothing = analysis.Analysis({}, {}, {}, [], frozenset())
     html = site.render(tmp_path / "none", plan, [], [], [], pd.DataFrame(), nothing, local=True)
     for words in (
         "No run has left losses",
