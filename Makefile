@@ -9,9 +9,11 @@ export MLFLOW_DISABLE_TELEMETRY := true
 export DO_NOT_TRACK := true
 export DVC_NO_ANALYTICS := true
 
+reproduce grid: export MTBERT_TABLES := later
+
 .PHONY: reproduce grid experiments official report browser test check bench mlflow setup lock licences clean
 
-reproduce: setup  ## run the pipeline, print the result table
+reproduce: setup  ## run the pipeline, print the tables that have results and what to do next
 	$(BIN)/dvc repro
 	@$(BIN)/python -m mtbert.reporting build
 
@@ -26,7 +28,7 @@ official: setup  ## download the corpora into data/official, for dvc exp run -S 
 	$(BIN)/python stages/download.py data/official
 
 report: setup  ## the report from the runs that are in build, nothing trained
-	$(BIN)/python stages/report.py build "reports/$$(sed -n 's/^profile: //p' build/plan/catalog.yaml)" build/submissions
+	$(BIN)/python stages/report.py build reports build/submissions
 
 browser:  ## what the tests of the page need: Chromium and its driver, from Debian's packages where these can be had
 	@command -v chromium chromium-browser google-chrome >/dev/null && command -v chromedriver >/dev/null \

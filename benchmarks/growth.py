@@ -195,11 +195,12 @@ def write_results(build: Path, count: int) -> None:
     content = {"steps": 40, "epoch": 1, "parameters": {"encoder": 1000, "added": 250, "trained": 1250}}
     history = "phase,step,name,value\n" + "".join(f"1,{step},loss/sst,{2 / step}\n" for step in range(1, 41))
     for name in (f"v{number}" for number in range(count)):
-        run, scores = build / "runs" / name / "1", {"sst": 0.5}
-        files.write_json(run / "metrics.json", {"variant": name, "seed": 1, **content, "dev": scores, "test": {}})
+        run = build / "runs" / name / "1"
+        files.write_json(run / "metrics.json", {"variant": name, "seed": 1, **content, "dev": {"sst": 1.0}, "test": {}})
         files.write_text(run / "history.csv", history)
         predictions.write(predictions.path(run, "sst", "dev"), table, task)
-        files.write_json(build / "logs" / name / "1" / "run.json", {"seconds": 1.0, "device": "cpu"})
+        files.seal(run)
+        files.write_json(files.log_directory(build, run) / "run.json", {"seconds": 1.0, "device": "cpu"})
 
 
 def command(root: Path, *arguments: str) -> str:

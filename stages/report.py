@@ -1,10 +1,19 @@
-"""Stage `report`: every result beside the papers' numbers. Usage: report.py BUILD REPORT SUBMISSIONS"""
+"""Stage `report`: every result beside the papers' numbers. Usage: report.py BUILD REPORTS SUBMISSIONS
 
-from mtbert import errors, starting
+The report goes to a folder below REPORTS that `mtbert.files.report_directory` names; what DVC shows, to REPORTS itself.
+Where MTBERT_TABLES is `later`, whoever started this prints the tables.
+"""
+
+import os
+
+from mtbert import errors, files, starting
 
 if __name__ == "__main__":
     with errors.shown_plainly():
-        build, out, submissions = errors.arguments("BUILD", "REPORT", "SUBMISSIONS")
+        build, reports, submissions = errors.arguments("BUILD", "REPORTS", "SUBMISSIONS")
         with starting.imports():
             from mtbert.reporting import report
-        print(report.write(build, out, submissions))
+        out = files.report_directory(build, reports)
+        shown = report.write(build, out, submissions)
+        report.for_dvc(out, reports)
+        print(f"{out} is written" if os.environ.get("MTBERT_TABLES") == "later" else shown)

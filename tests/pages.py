@@ -17,8 +17,11 @@ from mtbert.tasks import TASKS, Task
 HOSTILE = "<script>document.title = 'taken'</script> & <b>bold</b>"  # what a corpus may hold
 ROWS, WIDTH = 24, 8
 PAPER = "pals-for-pals"
+CHANGED = {"pals.dim": 276}  # of what ships, in one of the variants
 RUNS = {  # variant: its row, its tasks, and whether it encodes the sentences of a pair apart
     "bert-sst": ("Fine-tuned BERT", ("sst",), False),
+    "bert-qqp": ("Fine-tuned BERT", ("qqp",), False),
+    "bert-sts": ("Fine-tuned BERT", ("sts",), False),
     "pals": ("Original PALs", metrics.MAIN_TASKS, False),
     "sbert-pals": ("SBERT PALs", metrics.MAIN_TASKS, True),
 }
@@ -31,15 +34,18 @@ def write(build: Path, data_dir: str = "data/sample", seeds: Sequence[int] = (1,
         for name, (row, tasks, _) in RUNS.items()
     }
     variants["frozen-bert"] = variants["pals"] | {"row": "Frozen BERT", "selected": False}
+    variants["pals"]["departures"] = CHANGED
     vote = {"paper": PAPER, "row": "PALs ensemble", "members": ["pals", "sbert-pals"], "selected": True}
     about = {"profile": "sample", "seeds": list(seeds), "keep": "last", "selection": "whole", "data_dir": data_dir}
+    about["overrides"] = ["pals.dim=276"]
     encoder = {"name": "tiny", "note": "An untrained encoder."}
     plan = about | {"encoder": encoder, "variants": variants, "ensembles": {"vote": vote}}
     files.write_yaml(build / "plan/catalog.yaml", plan)
     for seed in seeds:
         for name, (_, tasks, apart) in RUNS.items():
             _run(build, build / "runs" / name / str(seed), name, tasks, seed, apart)
-        _results(build / "ensembles/vote" / str(seed), metrics.MAIN_TASKS, seed, {"members": ["pals", "sbert-pals"]})
+        vote = build / "ensembles/vote" / str(seed)
+        _results(vote, metrics.MAIN_TASKS, seed, {"ensemble": "vote", "members": ["pals", "sbert-pals"]})
     for task in metrics.MAIN_TASKS:
         _corpus(build, TASKS[task])
     counts = {"exact": 1, "folded": 2, "bare": 3}
@@ -49,8 +55,6 @@ def write(build: Path, data_dir: str = "data/sample", seeds: Sequence[int] = (1,
 
 
 def _run(build: Path, place: Path, name: str, tasks: Sequence[str], seed: int, apart: bool) -> None:
-    weights = {"encoder": 1_000_000, "added": 250_000 * (len(name) - 3), "trained": 1_250_000}
-    _results(place, tasks, seed, {"parameters": weights, "steps": 4, "epoch": 1, "variant": name})
     lines = [f"0,{step},loss/{task},{2 / step}" for step in (1, 2, 4) for task in tasks]
     files.write_text(place / "history.csv", "phase,step,name,value\n" + "\n".join(lines) + "\n")
     random = np.random.default_rng(seed)
@@ -58,10 +62,13 @@ def _run(build: Path, place: Path, name: str, tasks: Sequence[str], seed: int, a
     save_file(
         {t: random.normal(size=s).astype(np.float16) for t, s in shapes.items()}, place / "embeddings.safetensors"
     )
+    weights = {"encoder": 1_000_000, "added": 250_000 * (len(name) - 3), "trained": 1_250_000}
+    about = {"parameters": weights, "steps": 4, "epoch": 1, "variant": name}
+    _results(place, tasks, seed, about | {"examples": 1200, "device": "cpu", "precision": "fp32"})
     machine = {"processor": "Some CPU", "cores": 2, "memory_gb": 23.4, "accelerator": ""}
-    log: dict[str, Any] = {"seconds": 65.0 * seed, "training_seconds": 30.0 * len(tasks), "examples": 1200}
-    log |= {"examples_per_second": 120.0, "peak_memory_mb": 900.0, "device": "cpu", "precision": "fp32"}
-    file = build / "logs" / name / str(seed) / "run.json"
+    log: dict[str, Any] = {"seconds": 65.0 * seed, "training_seconds": 30.0 * len(tasks)}
+    log |= {"examples_per_second": 120.0, "peak_memory_mb": 900.0}
+    file = files.log_directory(build, place) / "run.json"
     files.write_json(file, log | {"machine": machine, "versions": {"torch": "2.13.0"}})
 
 
@@ -78,7 +85,10 @@ def _results(place: Path, tasks: Sequence[str], seed: int, about: dict[str, Any]
         table["scored"] = np.arange(ROWS) < ROWS - 1
         predictions.write(predictions.path(place, task, "dev"), table, TASKS[task])
         scores[task] = predictions.score(table, TASKS[task])
-    files.write_json(place / "metrics.json", about | {"seed": seed, "dev": scores | metrics.overall(scores)})
+    files.write_json(
+        place / "metrics.json", about | {"seed": seed, "dev": scores | metrics.overall(scores), "test": {}}
+    )
+    files.seal(place)
 
 
 def _labels(task: Task) -> np.ndarray:
@@ -116,12 +126,15 @@ VERDICTS = [
 ]
 
 
-def page(build: Path, with_sentences: bool = True, verdicts: Sequence[Verdict] = VERDICTS) -> str:
-    """The page of a build directory."""
+def page(
+    build: Path, local: bool = True, verdicts: Sequence[Verdict] = VERDICTS, baseline: bool = False
+) -> str:  # fmt: skip
+    """The page of a build directory; with a baseline, the rows of the first table are tested against it."""
     plan = catalog.there(catalog.read(build / "plan/catalog.yaml"), build)
     scores, weights, runs = results.scores(build, plan), results.weights(build, plan), results.runs(build, plan)
     found = tables.compare(published.load(), plan, scores, weights)
+    if baseline:
+        found = tables.against(found, Evidence(build, plan), {f"{PAPER}-table-1": ("sbert-pals",)})
     shown = analysis.of(build, plan, scores, weights, runs)
-    return site.render(
-        build, plan, found, verdicts, runs, leakage.scores(build, plan, Evidence(build, plan)), shown, with_sentences
-    )
+    seen = leakage.scores(build, plan, Evidence(build, plan))
+    return site.render(build, plan, found, verdicts, runs, seen, shown, local)

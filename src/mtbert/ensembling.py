@@ -118,16 +118,16 @@ def ensemble(name: str, members: Sequence[str], seed: int, runs: Path, directory
         The scores of dev and test; a split whose labels are withheld has none.
 
     Raises:
-        DataError: a member's run is missing, or the members' predictions do not fit together.
+        DataError: a member's run is missing or altered, or the members' predictions do not fit together.
     """
     places = {member: _run(runs, member, seed) for member in members}
     scores: dict[str, dict[str, float]] = {split: {} for split in VOTED_SPLITS}
     for split in VOTED_SPLITS:
         for task in metrics.MAIN_TASKS:
-            sources = {member: predictions.path(place, task, split) for member, place in places.items()}
-            if not all(source.is_file() for source in sources.values()):
+            if not all(predictions.path(place, task, split).is_file() for place in places.values()):
                 continue
-            voted = vote({member: predictions.read(source) for member, source in sources.items()}, TASKS[task])
+            tables = {member: _read(place, member, seed, task, split) for member, place in places.items()}
+            voted = vote(tables, TASKS[task])
             predictions.write(predictions.path(directory, task, split), voted, TASKS[task])
             value = predictions.score(voted, TASKS[task])
             if value is not None:
@@ -143,5 +143,16 @@ def ensemble(name: str, members: Sequence[str], seed: int, runs: Path, directory
 def _run(runs: Path, member: str, seed: int) -> Path:
     place = runs / member / str(seed)
     if not place.is_dir():
-        raise DataError(f"{place} is missing, but an ensemble needs it; `dvc repro train@{member}-{seed}` makes it")
+        raise DataError(f"{place} is missing, but an ensemble needs it; `{_remake(member, seed)}` makes it")
+    files.check_sealed(place, _remake(member, seed), only=())
     return place
+
+
+def _remake(member: str, seed: int) -> str:
+    return f"dvc repro train@{member}-{seed}"
+
+
+def _read(place: Path, member: str, seed: int, task: str, split: Split) -> pd.DataFrame:
+    """A member's predictions, compared with their digest."""
+    name = predictions.path(place, task, split).relative_to(place).as_posix()
+    return predictions.read(files.sealed(place, name, _remake(member, seed)))

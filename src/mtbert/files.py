@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Kind = TypeVar("Kind")
+AGAIN = "remove it and run the stage that makes it"
 DIGESTS = "digests.json"  # of a run or an ensemble: the SHA-256 of each of its other files
 LOG_KEY = 12  # hexadecimal digits that tell the logs of one variant and seed apart
+LONGEST_INTEGER = 20  # digits with the sign: what 64 bits hold
 PARTIAL = ".partial"  # ending of what is not finished yet; .dvcignore and .gitignore know it
 
 
@@ -80,20 +82,26 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n")
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path, again: str = AGAIN) -> Any:
     """Read JSON; DataError where the file is missing or holds something else, NaN and infinities among it."""
-    return _parsed(path, _json, "JSON")
+    return _parsed(path, _json, "JSON", again)
 
 
 def _json(text: str) -> Any:
-    return json.loads(text, parse_constant=_refused)
+    return json.loads(text, parse_constant=_refused, parse_int=_whole)
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > LONGEST_INTEGER:
+        raise ValueError(f"{digits[:LONGEST_INTEGER]}… is too large a number")
+    return int(digits)
 
 
 def _refused(constant: str) -> None:
     raise ValueError(f"{constant} is no number in JSON")
 
 
-def read_as(kind: type[Kind], path: Path, remedy: str, read: Callable[[Path], Any] = read_json) -> Kind:
+def read_as(kind: type[Kind], path: Path, remedy: str, read: Callable[[Path, str], Any] = read_json) -> Kind:
     """What a file that this project wrote holds, as that kind of value.
 
     Args:
@@ -108,7 +116,7 @@ def read_as(kind: type[Kind], path: Path, remedy: str, read: Callable[[Path], An
     if not path.is_file():
         raise DataError(f"{path} is missing; `{remedy}` makes it")
     try:
-        return _adapter(kind).validate_python(read(path), strict=True)
+        return _adapter(kind).validate_python(read(path, f"`{remedy}` makes it again"), strict=True)
     except ValidationError as error:
         raise DataError(f"{path} is damaged: {in_words(error)}; `{remedy}` makes it again") from None
 
@@ -124,9 +132,9 @@ def write_yaml(path: Path, value: Any) -> None:
     write_text(path, yaml.safe_dump(value, sort_keys=True, allow_unicode=True, width=120))
 
 
-def read_yaml(path: Path) -> Any:
+def read_yaml(path: Path, again: str = AGAIN) -> Any:
     """Read YAML that this project wrote, plain values; DataError where the file is missing or holds something else."""
-    return _parsed(path, yaml.safe_load, "plain YAML")
+    return _parsed(path, yaml.safe_load, "plain YAML", again)
 
 
 def read_plan(path: Path, *keys: str) -> Any:
@@ -139,24 +147,48 @@ def read_plan(path: Path, *keys: str) -> Any:
     return content
 
 
-def _parsed(path: Path, parse: Callable[[str], Any], form: str) -> Any:
+WHOSE = {"data/sample": "sample", "data/official": "course"}  # by place, where preprocessing has not said it
+
+
+def whose_data(build: Path, data_dir: str) -> str:
+    """`sample`, `course` or `own`: whose corpora the runs of a build directory are of, as preprocessing found."""
+    file = build / "data" / "report.json"
+    told = read_as(dict[str, Any], file, "dvc repro preprocess").get("whose") if file.is_file() else None
+    return told if isinstance(told, str) and told else WHOSE.get(data_dir, "own")
+
+
+def report_directory(build: Path, reports: Path) -> Path:
+    """Where the report of a build directory lies below `reports`.
+
+    `sample` where profile `sample` has run on the sample, and another profile's name where it has run on the course's
+    corpora. All else has a folder of its own, such as `sample-reviews` for data in a folder `reviews`, so that nothing
+    is written over a report of other data.
+    """
+    plan = read_plan(build / "plan" / "catalog.yaml", "profile")
+    profile, data_dir = plan["profile"], plan.get("data_dir", "data/sample")
+    whose = whose_data(build, data_dir)
+    if whose == ("sample" if profile == "sample" else "course"):
+        return reports / profile
+    return reports / f"{profile}-{Path(data_dir).name if whose == 'own' else whose}"
+
+
+def _parsed(path: Path, parse: Callable[[str], Any], form: str, again: str) -> Any:
     try:
         return parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DataError(f"{path} is missing; run the stage that makes it") from None
     except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise DataError(
-            f"{path} is not {form}: {' '.join(str(error).split())}; remove it and run the stage that makes it"
-        ) from None
+        raise DataError(f"{path} is not {form}: {' '.join(str(error).split())}; {again}") from None
 
 
 def read_parquet(path: Path, columns: list[str] | None = None) -> "pd.DataFrame":
     """Read a table, or these columns of it; DataError where the file is missing or holds something else."""
-    import pandas as pd  # takes half a second, and most stages read no table
-    import pyarrow as pa
+    import pyarrow as pa  # takes half a second, and most stages read no table
+    import pyarrow.parquet as pq
 
     try:
-        table = pd.read_parquet(path, columns=columns)
+        with pq.ParquetFile(path) as file:  # pandas's own reader takes two and a half times as long for a small file
+            table = file.read(columns).to_pandas()
     except (pa.ArrowException, OSError) as error:
         raise DataError(
             f"{path} is no whole Parquet file: {' '.join(str(error).split())}; run the stage that makes it"
@@ -183,27 +215,65 @@ def check_sealed(directory: Path, remedy: str, only: Collection[str] | None = No
     Args:
         directory: of the run or ensemble.
         remedy: the command that makes it again, such as `dvc repro train@pals-1`.
-        only: the files to read, such as `metrics.json`; None for all. That every file is there is always looked at.
+        only: the files whose content is compared, such as `metrics.json`; None for all. That each is there always is.
 
     Raises:
         DataError: a file is altered, missing or too many, or there are no digests; the message names them.
     """
-    file = directory / DIGESTS
-    if not file.is_file():
-        raise DataError(
-            f"{directory} holds no {DIGESTS}, so that nothing tells whether it is whole: an earlier version of mtbert "
-            f"made it; `{remedy}` makes it again"
-        )
-    expected, names = read_as(dict[str, str], file, remedy), _names(directory)
-    read = expected.keys() & names & (expected.keys() if only is None else set(only))
+    expected, names = _digests(directory, remedy), _names(directory)
+    compared = expected.keys() & names & (expected.keys() if only is None else set(only))
     faults = {
-        "altered": {name for name in read if sha256(directory / name) != expected[name]},
+        "altered": {name for name in compared if sha256(directory / name) != expected[name]},
         "missing": expected.keys() - names,
         "too many": names - expected.keys(),
     }
     said = "; ".join(f"{kind}: {', '.join(sorted(found))}" for kind, found in faults.items() if found)
     if said:
-        raise DataError(f"{directory} is not as it was written ({said}); `{remedy}` makes it again")
+        raise DataError(f"{directory} is not as it was written ({said}); {_again(directory, remedy)}")
+
+
+def sealed(directory: Path, name: str, remedy: str) -> Path:
+    """A file to read of a run or an ensemble, once it is compared with its digest; as `check_sealed` for this one."""
+    expected, file = _digests(directory, remedy).get(name), directory / name
+    if expected is None or not file.is_file():
+        raise DataError(f"{file} is missing; {_again(directory, remedy)}")
+    if _seen(file, *_state(file)) != expected:
+        raise DataError(f"{file} is not as it was written; {_again(directory, remedy)}")
+    return file
+
+
+def _digests(directory: Path, remedy: str) -> dict[str, str]:
+    file = directory / DIGESTS
+    if not file.is_file():
+        raise DataError(
+            f"{directory} holds no {DIGESTS}, so that nothing tells whether it is whole: an earlier version of mtbert "
+            f"made it, or it was cut off; {_again(directory, remedy)}"
+        )
+    return _read_digests(file, remedy, *_state(file))
+
+
+def _again(directory: Path, remedy: str) -> str:
+    """What makes a damaged run again, also where DVC would bring the damage back: it never looks at read-only files."""
+    return (
+        f"`rm -r {directory} && chmod -R u+w .dvc/cache && {remedy}` makes it again (chmod has DVC look whether its "
+        "cache is altered, too)"
+    )
+
+
+def _state(file: Path) -> tuple[int, ...]:
+    """What changes with a file's content, short of a fault of the disk: so it is read once for many readers."""
+    found = file.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+@cache
+def _seen(file: Path, *_: int) -> str:
+    return sha256(file)
+
+
+@cache
+def _read_digests(file: Path, remedy: str, *_: int) -> dict[str, str]:
+    return read_as(dict[str, str], file, remedy)
 
 
 def log_key(run_directory: Path) -> str:

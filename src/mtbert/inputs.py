@@ -14,6 +14,7 @@ from typing import Any
 
 from mtbert import files
 from mtbert.errors import DataError
+from mtbert.outputs import Manifest
 from mtbert.tasks import REUSES, SPLITS, corpus
 
 # Below this package: the code that every training goes through. Techniques come in through the plan file.
@@ -102,15 +103,9 @@ def _expected(manifest: Path) -> dict[str, str]:
     """Each file of a manifest and its digest."""
     if not manifest.is_file():
         raise DataError(f"{manifest} is missing; `dvc repro init` makes it for the variants that params.yaml lists")
-    content = files.read_json(manifest)
-    try:
-        encoder, data = content["encoder"], dict(content["data"])
-        weights = {f"{encoder['path']}/{name}": encoder[name] for name in ENCODER_FILES}
-    except (KeyError, TypeError, ValueError):
-        weights = data = {}
-    if not (weights and data):
-        raise DataError(f"{manifest} is not as `dvc repro init` writes it, which makes it again")
-    return weights | data
+    content = files.read_as(Manifest, manifest, "dvc repro init").model_dump(by_alias=True)
+    encoder = content["encoder"]
+    return {f"{encoder['path']}/{name}": encoder[name] for name in ENCODER_FILES} | content["data"]
 
 
 def _stage(path: str) -> str:

@@ -47,9 +47,9 @@ Pooling = Literal["pooler", "cls", "mean"]
 
 
 class Section(BaseModel):
-    """Base of all settings: unknown keys are refused, nothing is converted silently, nothing changes later."""
+    """Base of all settings: unknown keys and NaN are refused, nothing is converted silently, nothing changes later."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class NoOptions(Section):

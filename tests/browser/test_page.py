@@ -11,6 +11,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
+from mtbert.reporting import markdown
+
 Show = Callable[..., Chrome]
 DRAWN = {"losses": 3, "costs": 1, "distances": 5, "embeddings": 5}  # section: traces at first
 
@@ -102,9 +104,9 @@ def test_sorting_sorts_numbers_texts_and_times_and_leaves_empty_cells_last(file:
     table.find_element(By.CSS_SELECTOR, "thead tr:last-child th button").click()
     assert rows(table, 0) == sorted(labels, key=str.lower)
     runs = chrome.find_element(By.CSS_SELECTOR, "#runs table")
-    wall = runs.find_elements(By.CSS_SELECTOR, "thead th button")[1]
+    wall = runs.find_elements(By.CSS_SELECTOR, "thead th button")[3]
     wall.click()
-    assert rows(runs, 1) == ["2 min 10 s"] * 3 + ["1 min 05 s"] * 3
+    assert rows(runs, 3) == ["2 min 10 s"] * 5 + ["1 min 05 s"] * 5
 
 
 def test_a_curve_can_be_hidden_by_keyboard_and_comes_back(file: Path, show: Show) -> None:
@@ -117,12 +119,12 @@ def test_a_curve_can_be_hidden_by_keyboard_and_comes_back(file: Path, show: Show
     lines = "return document.querySelectorAll('#losses .scatterlayer .trace').length"
     WebDriverWait(chrome, 5).until(lambda _: chrome.execute_script(lines) == 2)
     choose(chrome, "losses", 0, "sts")
-    assert traces(chrome, "losses", visible) == [["pals", False], ["sbert-pals", True]]
+    assert traces(chrome, "losses", visible) == [["bert-sts", True], ["pals", False], ["sbert-pals", True]]
     none, every = (chrome.find_element(By.CSS_SELECTOR, f"#variants button[data-all='{all}']") for all in ("", "yes"))
     none.click()
-    assert traces(chrome, "losses", "trace.visible") == [False, False]
+    assert traces(chrome, "losses", "trace.visible") == [False] * 3
     every.click()
-    assert traces(chrome, "losses", "trace.visible") == [True, True]
+    assert traces(chrome, "losses", "trace.visible") == [True] * 3
 
 
 def test_choices_follow_one_another(file: Path, show: Show) -> None:
@@ -130,7 +132,9 @@ def test_choices_follow_one_another(file: Path, show: Show) -> None:
     choose(chrome, "confusions", 1, "sbert-pals")
     choose(chrome, "confusions", 0, "qqp")
     task, variant = chrome.find_elements(By.CSS_SELECTOR, "#confusions select")
-    assert [option.text for option in variant.find_elements(By.TAG_NAME, "option")] == ["pals", "sbert-pals", "vote"]
+    assert [option.text for option in variant.find_elements(By.TAG_NAME, "option")] == [
+        "bert-qqp", "pals", "sbert-pals", "vote",
+    ]  # fmt: skip
     assert (task.get_attribute("value"), variant.get_attribute("value")) == ("qqp", "sbert-pals")
     cells = chrome.find_elements(By.CSS_SELECTOR, "#confusions tbody td")
     counts = [int(cell.text.split("(")[1].rstrip(")")) for cell in cells]
@@ -139,7 +143,7 @@ def test_choices_follow_one_another(file: Path, show: Show) -> None:
 
 def test_a_page_without_sentences_names_rows(file: Path, show: Show, tmp_path: Path) -> None:
     closed = tmp_path / "index.html"
-    closed.write_text(page(write(tmp_path / "build"), with_sentences=False), encoding="utf-8")
+    closed.write_text(page(write(tmp_path / "build", "data/official"), local=False), encoding="utf-8")
     chrome = show(closed)
     assert traces(chrome, "embeddings", "trace.text[0]")[0].startswith("row sst-")
     assert chrome.find_element(By.CSS_SELECTOR, "#misses tbody td:last-child").text.startswith("sst-")
@@ -153,6 +157,38 @@ def test_a_phone_needs_no_scrolling_to_the_side(file: Path, show: Show, mode: st
         traces(chrome, section, "trace.type")
     sizes = "const page = document.documentElement; return [page.scrollWidth, page.clientWidth, innerWidth]"
     assert chrome.execute_script(sizes) == [390, 390, 390]
+
+
+@pytest.mark.parametrize("local", [True, False])
+def test_no_table_hides_a_column_at_1400_pixels(show: Show, tmp_path: Path, local: bool) -> None:
+    """The widest case: several seeds, so that spreads, intervals, p and a long row name stand in the tables."""
+    wide = tmp_path / "index.html"
+    build = write(tmp_path / "build", seeds=(1, 2))
+    wide.write_text(page(build, local, baseline=True), encoding="utf-8")
+    chrome = show(wide, width=1400)
+    chrome.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
+    hidden = """return [...document.querySelectorAll('.scroll')].filter(one => one.scrollWidth > one.clientWidth)
+                .map(one => [one.getAttribute('aria-label'), one.scrollWidth, one.clientWidth])"""
+    assert chrome.execute_script(hidden) == []
+    shown = chrome.find_element(By.CSS_SELECTOR, "#tables .beside").text
+    for heading in (markdown.STORED, "p", "seeds"):
+        assert heading in shown
+
+
+def test_every_point_of_the_costs_is_named(file: Path, show: Show) -> None:
+    for width in (1400, 390):
+        chrome = show(file, width=width)
+        names = traces(chrome, "costs", "trace.text")[0]
+        drawn = [one.text for one in chrome.find_elements(By.CSS_SELECTOR, "#costs .annotation-text")]
+        assert sorted(drawn) == sorted(names)
+        boxes = """return [...document.querySelectorAll('#costs .annotation-text')].map(one => {
+                   const box = one.getBoundingClientRect(); return [box.left, box.right, box.top, box.bottom] })"""
+        found = chrome.execute_script(boxes)
+        for at, (left, right, top, bottom) in enumerate(found):
+            assert left >= 0
+            assert right <= width
+            for other in found[:at]:
+                assert right <= other[0] or other[1] <= left or bottom <= other[2] or other[3] <= top
 
 
 def test_dark_mode_is_followed_while_the_page_is_open(file: Path, show: Show) -> None:

@@ -111,6 +111,7 @@ def write_member(runs: Path, member: str, values: dict[str, float]) -> None:
     place = runs / member / "7"
     predictions.write(predictions.path(place, "sts", "dev"), scores(values, [1.0, 2.0, 3.0]), STS)
     predictions.write(predictions.path(place, "sts", "test"), scores(values, [float("nan")] * 3), STS)
+    files.seal(place)
 
 
 def test_an_ensemble_is_written_with_its_scores(tmp_path: Path) -> None:
@@ -119,6 +120,7 @@ def test_an_ensemble_is_written_with_its_scores(tmp_path: Path) -> None:
     sst = classes({"x": (1, [0.2, 0.5, 0.3])}).assign(probability_3=0.0, probability_4=0.0)
     sst = sst[["id", "label", "prediction", *predictions.probability_columns(TASKS["sst"]), "scored"]]
     predictions.write(predictions.path(tmp_path / "a" / "7", "sst", "dev"), sst, TASKS["sst"])  # only one member
+    files.seal(tmp_path / "a" / "7")
     out = tmp_path / "vote" / "7"
     assert ensembling.ensemble("vote", ["a", "b"], 7, tmp_path, out) == {"dev": {"sts": pytest.approx(1.0)}, "test": {}}
     assert files.read_json(out / "metrics.json") == {
@@ -138,6 +140,7 @@ def test_a_missing_member_is_named_with_the_command_that_makes_it(tmp_path: Path
 def test_members_without_a_common_task_cannot_vote(tmp_path: Path) -> None:
     write_member(tmp_path, "a", {"x": 1.0, "y": 2.0, "z": 4.0})
     (tmp_path / "b" / "7").mkdir(parents=True)
+    files.seal(tmp_path / "b" / "7")
     with pytest.raises(DataError, match="vote, seed 7: there is no task that all of a, b predicted"):
         ensembling.ensemble("vote", ["a", "b"], 7, tmp_path, tmp_path / "out")
 

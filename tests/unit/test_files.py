@@ -267,3 +267,27 @@ def test_what_is_as_it_should_be_is_read(tmp_path: Path):
     assert files.read_as(dict[str, float], tmp_path / "v.json", "dvc repro") == {"a": 1.0, "b": 0.5}
     with pytest.raises(DataError, match=r"w\.json is missing; `dvc repro` makes it"):
         files.read_as(dict[str, float], tmp_path / "w.json", "dvc repro")
+
+
+@pytest.mark.parametrize(
+    ("profile", "data_dir", "whose", "folder"),
+    [
+        ("sample", "data/sample", "sample", "sample"),
+        ("sample", "data/sample", None, "sample"),
+        ("sample", "data/sample", "own", "sample-sample"),  # somebody has changed it
+        ("sample", "/home/me/reviews", "own", "sample-reviews"),
+        ("sample", "/home/me/reviews", None, "sample-reviews"),
+        ("sample", "data/official", "course", "sample-course"),
+        ("laptop", "data/official", "course", "laptop"),
+        ("laptop", "/mnt/corpora", "course", "laptop"),
+        ("laptop", "data/sample", "sample", "laptop-sample"),
+        ("paper", "/home/me/reviews", "own", "paper-reviews"),
+    ],
+)
+def test_a_report_of_other_data_has_a_folder_of_its_own(
+    tmp_path: Path, profile: str, data_dir: str, whose: str | None, folder: str
+):
+    files.write_yaml(tmp_path / "plan/catalog.yaml", {"profile": profile, "data_dir": data_dir})
+    if whose:
+        files.write_json(tmp_path / "data/report.json", {"whose": whose})
+    assert files.report_directory(tmp_path, Path("reports")) == Path("reports", folder)

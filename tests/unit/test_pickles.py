@@ -94,6 +94,8 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
 def test_a_pickle_in_the_place_of_a_file_is_refused(build: Path, canary: bytes, song: Path, name: str) -> None:
     file = build / name.strip()
     put(file, canary)
+    if name.startswith("runs"):
+        files.seal(build / "runs/pals/1")  # the digests are those of the pickle: they are not what refuses it
     assert file.name in refused(song, lambda: LOADS[name](file, build))
 
 

@@ -88,7 +88,7 @@ def test_a_training_without_its_variant_and_seed_says_what_it_takes(
         ("plan", "PARAMS OUT"),
         ("preprocess", "DATA_DIR ENCODER_DIR OUT NEEDS"),
         ("pretrain", "KIND PLAN BUILD"),
-        ("report", "BUILD REPORT SUBMISSIONS"),
+        ("report", "BUILD REPORTS SUBMISSIONS"),
     ],
 )
 @pytest.mark.parametrize("arguments", [[], ["a", "b", "c", "d", "e"]])

@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[2]
 TECHNIQUES = ("adapters", "connectors", "features", "gradients", "heads", "objectives", "samplers", "weightings")
 # They refuse, write, log or look things up; no number goes through them.
 NO_RESULT_DEPENDS_ON = {
-    "credentials.py", "data/readers.py", "encoder/sources.py", "errors.py", "files.py", "inputs.py", "registry.py",
+    "credentials.py", "data/readers.py", "encoder/sources.py", "errors.py", "files.py", "inputs.py", "outputs.py",
+    "registry.py",
     "tracking/live.py", "tracking/mirror.py", "tracking/place.py", "tracking/record.py",
 }  # fmt: skip
 IMPORTED = """

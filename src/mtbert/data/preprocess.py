@@ -22,16 +22,17 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mtbert.data import checks, readers
+from mtbert.data import checks, corpora, readers
 from mtbert.data.readers import Example, Refusal
 from mtbert.errors import DataError
-from mtbert.files import new_directory, new_file, read_parquet, write_json
+from mtbert.files import new_directory, new_file, read_parquet, sha256, write_json
 from mtbert.tasks import TASKS, Split
 
 Tokenize = Callable[[list[str]], list[list[int]]]
 Name = tuple[str, Split]  # task and split
 PRETRAINING = ("snli", "mnli")  # sentence encoders learn from these before they see the tasks
 LAYOUT = "files named as the course and the corpora name them: cs224n/*.csv and nli/*.jsonl"
+SHOWN = 3  # refused rows of a file on the terminal
 GROUP_ROWS, GROUP_CHARACTERS = 2**14, 2**20  # a group of rows ends with the row that reaches one of them
 SCHEMA = pa.schema(
     [
@@ -46,7 +47,7 @@ SCHEMA = pa.schema(
 )
 
 
-def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name]) -> None:
+def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name]) -> dict[str, Any]:
     """Read every corpus file below `data_dir` into the new directory `out`.
 
     Args:
@@ -54,6 +55,10 @@ def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name
         out: replaced as a whole, once all is written.
         tokenize: texts to the ids of their word pieces, without special tokens.
         required: tasks and splits that the variants need; others may be missing.
+
+    Returns:
+        What report.json holds: rows read, kept and refused, what is there twice, which files are missing, and `whose`
+        the corpora are (`mtbert.data.corpora`).
 
     Raises:
         DataError: `data_dir` or a required file is missing, or a file is not what it should be.
@@ -68,7 +73,21 @@ def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name
                 ids = read_parquet(directory / task / f"{split}.parquet", ["id"])
                 with new_file(directory / task / f"{split}-rows.parquet") as partial:
                     about_rows((task, split), found, ids).to_parquet(partial, index=False)
-        write_json(directory / "report.json", report(found))
+        made = report(found) | {"whose": corpora.whose({TASKS[t].files[s]: sha256(present[t, s]) for t, s in present})}
+        write_json(directory / "report.json", made)
+    return made
+
+
+def refusals(made: dict[str, Any], out: Path) -> str:
+    """How many rows of which file were refused and why, as far as a terminal has room; empty where none were."""
+    lines = []
+    for found in made["files"].values():
+        refused = found["refused"]
+        if refused:
+            lines.append(f"{found['file']}: refused {len(refused):,} of {found['read']:,} rows")
+            lines += [f"  line {row['line']}: {row['reason']}" for row in refused[:SHOWN]]
+            lines += [f"  and {len(refused) - SHOWN:,} more"] if len(refused) > SHOWN else []
+    return "\n".join([*lines, f"Refused rows are left out; all are listed in {out / 'report.json'}."]) if lines else ""
 
 
 @dataclass

@@ -16,6 +16,7 @@ from mtbert import files, tasks
 from mtbert.data import readers
 from mtbert.encoder.sources import TINY, EncoderSettings, Source
 from mtbert.errors import DataError, EncoderError
+from mtbert.outputs import EncoderCard
 
 if TYPE_CHECKING:  # at run time transformers comes in where it is needed: a training does without, and starts sooner
     from transformers import BertModel
@@ -74,10 +75,10 @@ def card(directory: Path) -> dict[str, Any]:
     path = directory / CARD
     if not path.is_file():
         raise EncoderError(f"{path} is missing: no encoder was written there; run the stage that makes it")
-    content = files.read_json(path)
-    if not isinstance(content, dict) or "sha256" not in content:
+    if files.read_json(path) == {"needed": False}:
         raise EncoderError(f"{directory} holds no encoder: when it was made, no selected variant needed one")
-    return content
+    stage = "encoder" if directory.name == "base" else f"pretrain@{directory.name}"
+    return files.read_as(EncoderCard, path, f"dvc repro {stage}").model_dump()
 
 
 def write_card(directory: Path, name: str, origin: str, note: str, model: "BertModel") -> None:

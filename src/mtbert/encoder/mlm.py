@@ -10,6 +10,7 @@ Source: "MinBERT and PALs", section 4.4; Devlin et al. (2019), section 3.1, task
 Raises: EncoderError where the base encoder is not there; DataError where a corpus is not.
 """
 
+import sys
 import tempfile
 from pathlib import Path
 
@@ -114,6 +115,7 @@ def _arguments(settings: MlmSettings, count: int, scratch: str) -> TrainingArgum
         logging_steps=max(1, steps // LOSSES_SHOWN),
         save_strategy="no",
         report_to="none",
+        disable_tqdm=not sys.stderr.isatty(),  # a log gets lines instead
     )
     arguments._n_gpu = min(arguments.n_gpu, 1)
     return arguments

@@ -12,6 +12,7 @@ Symbols: K batch_size; u, v the embeddings [K, width] of the two sentences; s sc
 Raises: EncoderError where the base encoder is not there; DataError where a corpus is not, or holds no pair.
 """
 
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,7 @@ def _arguments(settings: SbertSettings, count: int, scratch: str) -> SentenceTra
         logging_steps=max(1, steps // LOSSES_SHOWN),
         save_strategy="no",
         report_to="none",
+        disable_tqdm=not sys.stderr.isatty(),  # a log gets lines instead
     )
     arguments._n_gpu = min(arguments.n_gpu, 1)  # several GPUs would each see a part of a batch, and fewer negatives
     return arguments

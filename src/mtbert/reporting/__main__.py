@@ -1,6 +1,4 @@
-"""Print the result tables and where the report lies: python -m mtbert.reporting BUILD."""
-
-from pathlib import Path
+"""Print the tables that have results, and what to do next: python -m mtbert.reporting BUILD."""
 
 from mtbert import errors
 from mtbert.reporting import catalog, published, report, results, tables
@@ -10,4 +8,4 @@ if __name__ == "__main__":
         (build,) = errors.arguments("BUILD")
         plan = catalog.there(catalog.read(build / "plan" / "catalog.yaml"), build)
         found = tables.compare(published.load(), plan, results.scores(build, plan), results.weights(build, plan))
-        print(report.in_short(found, plan, Path("reports") / plan.profile))
+        print(report.in_short(found, plan, build))

@@ -24,12 +24,14 @@ class Analysis:
         clouds: embeddings by task and variant, of the first seed.
         answers: what was said of dev rows, by task and variant or ensemble.
         costs: weights, time and scores of each variant and ensemble.
+        detailed: names of those that are shown one by one.
     """
 
     losses: dict[str, dict[str, pd.Series]]
     clouds: dict[str, dict[str, Cloud]]
     answers: dict[str, dict[str, Answers]]
     costs: list[Cost]
+    detailed: frozenset[str]
 
 
 def of(
@@ -45,4 +47,5 @@ def of(
         embeddings.clouds(build, catalog),
         mistakes.answers(build, catalog),
         costs.of(catalog, scores, weights, runs),
+        frozenset(entry.name for entry in catalog.detailed),
     )

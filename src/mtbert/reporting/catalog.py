@@ -1,14 +1,18 @@
 """What the report needs to know of params.yaml: build/plan/catalog.yaml, typed."""
 
+import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mtbert import files
+from mtbert import files, predictions
 from mtbert.errors import DataError, SettingsError
 from mtbert.metrics import MAIN_TASKS
+from mtbert.outputs import Trained
+from mtbert.tasks import Split
 
 OWN = "own"  # stands for the paper of a variant that answers to none
+DETAILED = 64  # variants that are shown one by one: the shipped catalog has as many
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,8 @@ class Entry:
         also: further rows of the paper that the same model answers to, such as its test scores' in another table.
         seeds: those that were asked for or, of what `there` gives, those whose results are there.
         kept: `run.keep` and `run.selection` that the first of them was trained with; known to what `there` gives.
+        threads: with how many threads that was; known to what `there` gives.
+        departures: settings of its own that differ from the shipped ones, each as `dvc exp run -S` takes it.
         tasks: tasks it is trained on; of an ensemble, those that all members share.
         selected: whether it was asked for.
         members: names of the variants that vote; empty for a variant.
@@ -35,6 +41,8 @@ class Entry:
     also: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
     kept: tuple[str, str] | None = None
+    threads: int | None = None
+    departures: tuple[str, ...] = ()
 
     def answers(self, paper: str, row: str) -> bool:
         """Whether that published row is one of its own."""
@@ -48,6 +56,16 @@ class Entry:
     def directory(self, build: Path, seed: int) -> Path:
         """Where the results of one seed lie."""
         return build / ("ensembles" if self.members else "runs") / self.name / str(seed)
+
+    def file(self, build: Path, seed: int, name: str) -> Path:
+        """A file to read of these results, compared with its digest: DataError where it was altered or is missing."""
+        return files.sealed(self.directory(build, seed), name, self.remake(seed))
+
+    def predictions(self, build: Path, seed: int, task: str, split: Split) -> Path | None:
+        """The prediction file of a task and split, compared with its digest; None where nothing was predicted."""
+        place = self.directory(build, seed)
+        file = predictions.path(place, task, split).relative_to(place).as_posix()
+        return self.file(build, seed, file) if (place / file).is_file() else None
 
     def remake(self, seed: int) -> str:
         """The command that makes these results."""
@@ -65,8 +83,12 @@ class Catalog:
         selection: on what it is chosen: on one `half` of dev, of which the other is scored, or on the `whole`.
         encoder, encoder_note: name of the starting weights, and what a reader must know of them.
         data: which sentences; empty where the plan does not say.
+        whose: `sample`, `course` or `own`: what kind of sentences, known to what `there` gives.
         entries: variants, then ensembles, in the order of the file.
-        missing: commands that make results that were asked for and are not there; known to what `there` gives.
+        overrides: what leads from the shipped params.yaml to this plan, each as `dvc exp run -S` takes it; without the
+            knobs, which are the profile, the data, the variants and the seeds.
+        asked: names of the variants that were asked for.
+        missing: results that were asked for and are not there, by name and seed; known to what `there` gives.
     """
 
     profile: str
@@ -77,12 +99,37 @@ class Catalog:
     encoder_note: str
     data: str
     entries: tuple[Entry, ...]
-    missing: tuple[str, ...] = ()
+    overrides: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+    missing: tuple[tuple[str, int], ...] = ()
+    whose: str = ""
+
+    @property
+    def own_data(self) -> bool:
+        """Whether the data are the user's own, so that no published number says anything of them."""
+        return self.whose == "own"
 
     @property
     def selected(self) -> list[Entry]:
         """The variants and ensembles that were asked for."""
         return [entry for entry in self.entries if entry.selected]
+
+    @property
+    def detailed(self) -> list[Entry]:
+        """Those that are shown one by one: the first DETAILED variants that were asked for, and every ensemble."""
+        variants = [entry for entry in self.selected if not entry.members]
+        return [*variants[:DETAILED], *(entry for entry in self.selected if entry.members)]
+
+    @property
+    def detail(self) -> str:
+        """What is shown of the first variants alone, in a sentence; empty where there are not that many."""
+        count = sum(not entry.members for entry in self.selected)
+        if count <= DETAILED:
+            return ""
+        return (
+            f"Embeddings, confusions, worst misses and pictures of losses show the first {DETAILED} of {count} variants, "
+            "in the order of the catalog in params.yaml. All else is of all of them."
+        )
 
 
 def read(file: Path) -> Catalog:
@@ -95,35 +142,39 @@ def read(file: Path) -> Catalog:
 
 
 def there(catalog: Catalog, build: Path) -> Catalog:
-    """The catalog with only what has run: each entry's seeds, and what is missing by the command that makes it.
+    """The catalog with only what has run: each entry's seeds, and what is missing.
 
     A vote counts where its members do.
 
-    Raises: DataError where nothing that was asked for has run.
+    Raises:
+        DataError: nothing that was asked for has run, or what has run is not as it was written.
     """
     entries: dict[str, Entry] = {}
     missing = []
     for entry in catalog.entries:  # members come before the ensembles
         found = {
-            seed: (entry.directory(build, seed) / "metrics.json").is_file()
+            seed: entry.directory(build, seed).is_dir()
             and all(seed in entries[member].seeds for member in entry.members)
             for seed in entry.seeds
         }
         seeds = tuple(seed for seed in found if found[seed])
-        entries[entry.name] = replace(entry, selected=bool(seeds), seeds=seeds, kept=_kept(entry, build, seeds))
-        missing += [entry.remake(seed) for seed, is_there in found.items() if not is_there]
+        for seed in seeds:
+            files.check_sealed(entry.directory(build, seed), entry.remake(seed), only=())
+        entries[entry.name] = replace(entry, selected=bool(seeds), seeds=seeds, **_trained(entry, build, seeds))
+        missing += [(entry.name, seed) for seed, is_there in found.items() if not is_there]
     if not any(entry.selected for entry in entries.values()):
         raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
-    return replace(catalog, entries=tuple(entries.values()), missing=tuple(dict.fromkeys(missing)))
+    whose = files.whose_data(build, catalog.data or "data/sample")
+    return replace(catalog, entries=tuple(entries.values()), missing=tuple(missing), whose=whose)
 
 
-def _kept(entry: Entry, build: Path, seeds: tuple[int, ...]) -> tuple[str, str] | None:
-    if not seeds or not (file := entry.directory(build, seeds[0]) / "settings.yaml").is_file():
-        return None
-    run = files.read_plan(file, "run")["run"]
-    if not {"keep", "selection"} <= set(run):
-        raise DataError(f"{file} is of an earlier version of mtbert; `{entry.remake(seeds[0])}` makes the run again")
-    return run["keep"], run["selection"]
+def _trained(entry: Entry, build: Path, seeds: tuple[int, ...]) -> dict[str, Any]:
+    """What the first seed's settings say of how it was trained; nothing where there are none."""
+    if not seeds or not (entry.directory(build, seeds[0]) / "settings.yaml").is_file():
+        return {}
+    file = entry.file(build, seeds[0], "settings.yaml")
+    run = files.read_as(Trained, file, entry.remake(seeds[0]), files.read_yaml).run
+    return {"kept": (run.keep, run.selection), "threads": run.threads}
 
 
 def _typed(content: dict[str, Any]) -> Catalog:
@@ -142,13 +193,22 @@ def _typed(content: dict[str, Any]) -> Catalog:
         encoder_note=content["encoder"].get("note") or "",
         data=_shown(content.get("data_dir") or ""),
         entries=(*variants.values(), *ensembles),
+        overrides=tuple(content.get("overrides") or ()),
+        asked=tuple(name for name, entry in variants.items() if entry.selected),
     )
 
 
 def _entry(name: str, row: dict[str, Any], tasks: tuple[str, ...], seeds: tuple[int, ...]) -> Entry:
     paper, label = row.get("paper") or OWN, row.get("row") or name
     members, also = (tuple(row.get(key) or ()) for key in ("members", "also"))
-    return Entry(name, paper, label, tasks, row["selected"], members, also, seeds if row["selected"] else ())
+    changed = tuple(f"{key}={_as_set(value)}" for key, value in (row.get("departures") or {}).items())
+    seeds = seeds if row["selected"] else ()
+    return Entry(name, paper, label, tasks, row["selected"], members, also, seeds, departures=changed)
+
+
+def _as_set(value: Any) -> str:
+    """A value as `dvc exp run -S` takes it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _shared(members: list[Entry]) -> tuple[str, ...]:

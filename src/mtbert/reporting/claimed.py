@@ -1,6 +1,8 @@
 """Verdicts for people, as Markdown, and for programs, as a table."""
 
+from collections import Counter
 from collections.abc import Sequence
+from typing import get_args
 
 import pandas as pd
 
@@ -9,34 +11,56 @@ from mtbert.reporting.claims import OVERFITTING, Answer, Comparison, Part, Verdi
 from mtbert.reporting.comparisons import line
 from mtbert.reporting.published import TITLES
 
+NOT_RUN: Answer = "not run"
+ANSWERS: tuple[Answer, ...] = get_args(Answer)
+TEXTS = ("claim", "compared", "says", "verdict")  # columns of words
 HEADINGS = {**markdown.HEADINGS, OVERFITTING: "overfitting (train - dev)"}
 ABOUT = (
     "Each claim as comparisons of variants. *Ours* is the mean difference over seeds with its 95 % interval, p of no "
-    "difference, corrected by Holm over the paper's claims. *Higher* and *lower* hold where the interval lies on that "
-    "side of 0 and p < 0.05, and do not where the interval excludes every difference that matters; *close* holds where "
-    "the interval lies within what matters. Parts in brackets differ in more than the claim says and do not count. "
+    "difference, corrected by Holm over the paper's claims. *Matters* is the smallest difference that matters. "
+    "*Higher* and *lower* hold where the interval lies on that side of 0 and p < 0.05, and do not where the interval "
+    "excludes every difference of that size on that side; *close* holds where the interval lies within that size of 0. "
+    "Parts in brackets differ in more than the claim says and do not count. "
     "Found: the smallest difference that these runs would have found in four of five repetitions, before correction."
 )
 FILES = (
-    "As numbers, with every test: [claims.csv](claims.csv); the rows of tables against baselines: "
-    "[comparisons.csv](comparisons.csv)."
+    "As numbers, with every test: [claims.csv](../claims.csv); the rows of tables against baselines: "
+    "[comparisons.csv](../comparisons.csv)."
 )
 
 
+def in_short(verdicts: Sequence[Verdict]) -> str:
+    """For the README: how many claims got each verdict, and a line for each that was run."""
+    if not verdicts:
+        return ""
+    said = [
+        f"**{_capital(v.answer)}.** {v.claim.statement} ({TITLES[v.claim.paper]})"
+        for v in sorted(verdicts, key=lambda one: ANSWERS.index(one.answer))
+        if v.answer != NOT_RUN
+    ]
+    about = f"{_counts(verdicts)} [Each with its numbers](details/claims.md)."
+    return "\n\n".join(filter(None, ["## What the papers claim", about, markdown.bullets(said)]))
+
+
 def render(verdicts: Sequence[Verdict]) -> str:
-    """The section of the report: a count, a line for every claim with its reason, the comparisons below it."""
-    counts: dict[Answer, int] = {}
-    for verdict in verdicts:
-        counts[verdict.answer] = counts.get(verdict.answer, 0) + 1
-    total = ", ".join(f"{count} {answer}" for answer, count in counts.items())
+    """All of it: a count, a line for every claim with its reason, the comparisons below it."""
     why = [f"{TITLES[v.claim.paper]}: {v.claim.statement} **{_capital(v.answer)}.** {v.why}" for v in verdicts]
-    summary = f"## What the papers claim\n\nOf {len(verdicts)} claims: {total}.\n\n{markdown.bullets(why)}\n\n{FILES}"
+    summary = f"## What the papers claim\n\n{_counts(verdicts)}\n\n{markdown.bullets(why)}\n\n{FILES}"
     lines = [each for verdict in verdicts for each in _lines(verdict)]
     if not lines:
         return summary
-    sides = ("left", "left", "left", *["right"] * 5, "left")
+    if not any(part.published is not None for verdict in verdicts for part in verdict.claim.parts):
+        lines = [{name: text for name, text in line.items() if name != "published"} for line in lines]
+    sides = ["left" if name in TEXTS else "right" for name in lines[0]]
     grid = pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=sides)
     return f"{summary}\n\n{ABOUT}\n\n{grid}"
+
+
+def _counts(verdicts: Sequence[Verdict]) -> str:
+    counts = Counter(verdict.answer for verdict in verdicts)
+    return (
+        f"Of {len(verdicts)} claims: {', '.join(f'{counts[answer]} {answer}' for answer in ANSWERS if counts[answer])}."
+    )
 
 
 def _lines(verdict: Verdict) -> list[dict[str, str]]:
@@ -53,6 +77,7 @@ def _line(part: Part, said: Answer, found: Comparison) -> dict[str, str]:
         "compared": f"({compared})" if part.confounded else compared,
         "says": part.expects,
         "published": markdown.number(part.published, "+"),
+        "matters": f"{part.matters:g}",
         "ours": shown,
         "p": markdown.p_value(found.corrected),
         "seeds": str(found.seeds),

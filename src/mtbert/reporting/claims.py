@@ -134,6 +134,12 @@ def load(file: Path = FILE) -> Claims:
         raise DataError(f"{file} has to hold matters, baselines, and claims with parts: {error!r}") from None
 
 
+def without_published(claim: Claim) -> Claim:
+    """The claim without the papers' numbers, for data that these do not speak of."""
+    parts = tuple(part.model_copy(update={"published": None}) for part in claim.parts)
+    return claim.model_copy(update={"parts": parts})
+
+
 def _with_defaults(content: Any) -> dict[str, Any]:
     """Each claim with its name; each part with its claim's values where it has none of its own, and what matters."""
     shared = Part.model_fields.keys()

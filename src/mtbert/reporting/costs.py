@@ -1,34 +1,44 @@
-"""What a variant costs beside what it scores: weights to store, and time to train."""
+"""What a row costs beside what it scores: weights to store, and time to train."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from statistics import fmean, stdev
 from typing import Any
 
-from mtbert.reporting.catalog import Catalog
-from mtbert.reporting.results import Score, Weights
+from mtbert import metrics
+from mtbert.metrics import MAIN_TASKS
+from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.results import Score, Weights, together
+from mtbert.reporting.tables import join
 
-NAMED = 12  # points of a scatter that bear their names; more would hide one another
+Reached = dict[int, dict[str, float]]  # by seed, then metric
 
 
 @dataclass(frozen=True)
 class Cost:
-    """One variant or ensemble.
+    """One variant, one ensemble, or the single-task variants that together make one row.
 
     Attributes:
-        name, paper: as in the catalog.
+        name: as in the catalog; of variants that make one row, that row's.
+        paper, row: the published row that it answers to.
+        variants: the names of its models; of an ensemble, its own.
         added, trained, times_bert: as in `results.Weights`.
-        seconds: training time of one seed, a mean over seeds; of an ensemble, of all members; None where not logged.
+        seconds: training time of one seed, a mean over seeds, of all its models; None where not logged.
         scores: dev scores by metric, one of each seed.
+        departures: settings that differ from the shipped ones.
     """
 
     name: str
     paper: str
+    row: str
+    variants: tuple[str, ...]
     added: int
     trained: int
     times_bert: float
     seconds: float | None
     scores: dict[str, list[float]]
+    departures: tuple[str, ...] = ()
 
     def mean(self, metric: str) -> float:
         """Over seeds."""
@@ -42,25 +52,81 @@ class Cost:
 def of(
     catalog: Catalog, scores: Sequence[Score], weights: dict[str, Weights], runs: Sequence[dict[str, Any]]
 ) -> list[Cost]:
-    """Every selected variant and ensemble that has a dev score, in the catalog's order.
+    """Every selected variant and ensemble that has a dev score, and every row that several single-task variants make.
 
     Args:
         catalog: what was asked for.
         scores, weights, runs: from `mtbert.reporting.results`.
+
+    Returns:
+        In the catalog's order; a row of several stands after the last of them.
     """
+    reached: dict[str, Reached] = {}
+    for score in scores:
+        if score.split == "dev" and score.value is not None:
+            reached.setdefault(score.variant, {}).setdefault(score.seed, {})[score.metric] = score.value
     found = []
-    for entry in catalog.selected:
-        reached: dict[str, list[float]] = {}
-        for score in scores:
-            if score.variant == entry.name and score.split == "dev" and score.value is not None:
-                reached.setdefault(score.metric, []).append(score.value)
-        if reached and entry.name in weights:
-            size, taken = weights[entry.name], [_seconds(name, runs) for name in entry.members or (entry.name,)]
-            seconds = None if None in taken else sum(time for time in taken if time is not None)
-            found.append(Cost(entry.name, entry.paper, size.added, size.trained, size.times_bert, seconds, reached))
+    for name, group in _groups(catalog):
+        known = [entry.name in reached and entry.name in weights for entry in group]
+        if all(known) and (by_metric := _by_metric([reached[entry.name] for entry in group])):
+            size = together([weights[entry.name] for entry in group])
+            found.append(_cost(name, group, size, _seconds(group, runs), by_metric))
     return found
 
 
-def _seconds(variant: str, runs: Sequence[dict[str, Any]]) -> float | None:
+def leaders(found: Sequence[Cost]) -> list[Cost]:
+    """Those of all three tasks, the highest overall first."""
+    whole = [cost for cost in found if "overall_raw" in cost.scores]
+    return sorted(whole, key=lambda cost: -cost.mean("overall_raw"))
+
+
+def _groups(catalog: Catalog) -> Iterator[tuple[str, list[Entry]]]:
+    """Each entry by itself, and those of one row that have different tasks together; with their name."""
+    for (_, row), entries in groupby(_by_row(catalog), key=lambda entry: (entry.paper, entry.row)):
+        several = list(entries)
+        yield from ((entry.name, [entry]) for entry in several)
+        for group in join(several):
+            if len(group) > 1 and {task for entry in group for task in entry.tasks} >= set(MAIN_TASKS):
+                yield row, group
+
+
+def _by_row(catalog: Catalog) -> list[Entry]:
+    """What was asked for, in the catalog's order, the entries of a row together."""
+    first: dict[tuple[str, str], int] = {}
+    for at, entry in enumerate(catalog.selected):
+        first.setdefault((entry.paper, entry.row), at)
+    return sorted(catalog.selected, key=lambda entry: first[entry.paper, entry.row])
+
+
+def _by_metric(parts: Sequence[Reached]) -> dict[str, list[float]]:
+    """Scores by metric, one of each seed that all parts have; the overalls of several parts are of their tasks."""
+    found: dict[str, list[float]] = {}
+    for seed in sorted(set.intersection(*(set(part) for part in parts))):
+        values = {metric: value for part in parts for metric, value in part[seed].items()}
+        if len(parts) > 1:
+            values |= metrics.overall(values)
+        for metric, value in values.items():
+            found.setdefault(metric, []).append(value)
+    return found
+
+
+def _cost(
+    name: str, group: Sequence[Entry], size: Weights, seconds: float | None, scores: dict[str, list[float]]
+) -> Cost:
+    variants = tuple(entry.name for entry in group)
+    changed = tuple(dict.fromkeys(one for entry in group for one in entry.departures))
+    first = group[0]
+    return Cost(
+        name, first.paper, first.row, variants, size.added, size.trained, size.times_bert, seconds, scores, changed
+    )
+
+
+def _seconds(group: Sequence[Entry], runs: Sequence[dict[str, Any]]) -> float | None:
+    """Of all models, the members of an ensemble among them; None where one has left no log."""
+    taken = [_mean_seconds(name, runs) for entry in group for name in entry.members or (entry.name,)]
+    return None if None in taken else sum(time for time in taken if time is not None)
+
+
+def _mean_seconds(variant: str, runs: Sequence[dict[str, Any]]) -> float | None:
     known = [run["training_seconds"] for run in runs if run["variant"] == variant and run["training_seconds"]]
     return fmean(known) if known else None

@@ -69,9 +69,7 @@ def binned_by_task(history: pd.DataFrame, width: int) -> pd.DataFrame:
 
 
 def _task_losses(entry: Entry, build: Path, seed: int) -> pd.DataFrame:
-    file = entry.directory(build, seed) / "history.csv"
-    if not file.is_file():
-        raise DataError(f"{file} is missing; `{entry.remake(seed)}` makes it")
+    file = entry.file(build, seed, "history.csv")
     try:
         history = pd.read_csv(file, usecols=["step", "name", "value"])
     except ValueError as error:  # not UTF-8, no table, or without one of the columns

@@ -10,16 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
-from mtbert import files, predictions
+from mtbert import files
 from mtbert.errors import DataError
 from mtbert.metrics import MAIN_TASKS
 from mtbert.reporting import tsne
 from mtbert.reporting.catalog import Catalog, Entry
 
 POINTS = 200  # of one variant and task at most: more hide one another, and the time grows with their square
+FARTHEST = 500  # from the middle, in steps finer than a pixel
 PAIRS = 40  # lines of each kind in a still picture
 KINDS = {  # as the report on SlapBERT tells pairs apart: those alike and those not, by the range of the label
     "qqp": {"paraphrases": (1.0, 1.0), "others": (0.0, 0.0)},
@@ -33,7 +35,7 @@ class Cloud:
 
     Attributes:
         ids, labels: of the rows.
-        flat, solid: places by t-SNE, [sentences, rows, 2] and [sentences, rows, 3].
+        flat, solid: places by t-SNE, whole numbers, [sentences, rows, 2] and [sentences, rows, 3].
     """
 
     ids: list[str]
@@ -48,8 +50,8 @@ class Cloud:
 
 
 def clouds(build: Path, catalog: Catalog) -> dict[str, dict[str, Cloud]]:
-    """By task and variant, of its first seed; without the runs that have left no embeddings."""
-    variants = [entry for entry in catalog.selected if not entry.members]
+    """By task and variant, of its first seed; of those that are shown one by one and have left embeddings."""
+    variants = [entry for entry in catalog.detailed if not entry.members]
     wanted = [(task, entry) for entry in variants for task in MAIN_TASKS if task in entry.tasks]
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # numpy lets others run while it computes
         made = list(pool.map(lambda one: cloud(build, one[1], one[0]), wanted))
@@ -65,20 +67,37 @@ def cloud(build: Path, entry: Entry, task: str) -> Cloud | None:
     found = load(build, entry, task)
     if found is None or found.shape[1] < 4:  # t-SNE needs a few neighbours
         return None
-    shown = found[:, : POINTS // len(found)]
+    said = entry.file(build, entry.seeds[0], f"predictions/{task}-dev.parquet")
+    known = files.read_parquet(said, ["id", "label"])
+    labels = known["label"].to_numpy()
+    chosen = balanced(labels[: found.shape[1]], task, POINTS // len(found))
+    shown = found[:, chosen]
     sentences, rows, width = shown.shape
     points = shown.reshape(-1, width)
-    flat, solid = (places.reshape(sentences, rows, -1) for places in tsne.project(points, (2, 3)))
-    known = files.read_parquet(predictions.path(entry.directory(build, entry.seeds[0]), task, "dev"), ["id", "label"])
-    return Cloud(known["id"].tolist()[:rows], known["label"].to_numpy()[:rows], flat, solid)
+    flat, solid = (_scaled(places).reshape(sentences, rows, -1) for places in tsne.project(points, (2, 3)))
+    return Cloud(known["id"].iloc[chosen].tolist(), labels[chosen], flat, solid)
+
+
+def balanced(labels: np.ndarray, task: str, count: int) -> np.ndarray:
+    """At most `count` row numbers, rising, of each kind of label equally many as far as there are; the first ones."""
+    kinds = kind_of(labels, task) if task in KINDS else labels
+    at = pd.Series(kinds).groupby(kinds, dropna=False).cumcount().to_numpy()  # how many of the kind come before
+    return np.sort(np.argsort(at, kind="stable")[:count])
+
+
+def _scaled(places: np.ndarray) -> np.ndarray:
+    """Whole numbers, the farthest at FARTHEST: the scale of t-SNE means nothing, and a page of many is half as long."""
+    return np.round(places * (FARTHEST / max(float(np.abs(places).max()), tsne.TINY)))
 
 
 def load(build: Path, entry: Entry, task: str) -> np.ndarray | None:
     """[sentences, rows, width] of a task's first dev rows by the first seed; None where the run has left none."""
     seed = entry.seeds[0]
-    file = entry.directory(build, seed) / "embeddings.safetensors"
+    if not (entry.directory(build, seed) / "embeddings.safetensors").is_file():
+        return None
+    file = entry.file(build, seed, "embeddings.safetensors")
     try:
-        found = load_file(file).get(task) if file.is_file() else None
+        found = load_file(file).get(task)
     except SafetensorError as error:
         raise DataError(f"{file} is damaged: {error}; `{entry.remake(seed)}` makes it again") from None
     return None if found is None else found.astype(np.float32)

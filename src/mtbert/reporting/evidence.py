@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mtbert import files, metrics, predictions, seeding
+from mtbert import files, metrics, seeding
 from mtbert.errors import DataError
 from mtbert.metrics import MAIN_TASKS
+from mtbert.reporting import results
 from mtbert.reporting.catalog import Catalog, Entry
 from mtbert.reporting.claims import OVERFITTING
 from mtbert.reporting.published import OVERALLS, SCORED
@@ -60,7 +61,7 @@ class Evidence:
             (entry.name, seed): score
             for entry in catalog.selected
             for seed in entry.seeds
-            if (score := _on_train(entry.directory(build, seed))) is not None
+            if (score := _on_train(build, entry, seed)) is not None
         }
 
     def seeds(self, variants: Sequence[str], metric: str) -> set[int]:
@@ -112,10 +113,11 @@ def tasks_of(metric: str) -> tuple[str, ...]:
     return MAIN_TASKS if metric in (*OVERALLS, OVERFITTING) else (metric,)
 
 
-def _on_train(directory: Path) -> float | None:
-    """overall_normalised on the training rows that were scored; None without."""
-    file = directory / "metrics.json"
-    return files.read_json(file).get("train", {}).get("overall_normalised") if file.is_file() else None
+def _on_train(build: Path, entry: Entry, seed: int) -> float | None:
+    """overall_normalised on the training rows that were scored; None without. `results.scores` compares it."""
+    if not (entry.directory(build, seed) / "metrics.json").is_file():
+        return None
+    return results.read_metrics(entry, build, seed)["train"].get("overall_normalised")
 
 
 def _task(build: Path, catalog: Catalog, task: str) -> TaskScores | None:
@@ -124,7 +126,7 @@ def _task(build: Path, catalog: Catalog, task: str) -> TaskScores | None:
         (entry.name, seed): files.read_parquet(file, USED)
         for entry in catalog.selected
         for seed in entry.seeds
-        if task in entry.tasks and (file := _predictions(build, entry, seed, task)).is_file()
+        if task in entry.tasks and (file := entry.predictions(build, seed, task, "dev")) is not None
     }
     tables = {run: table for run, table in tables.items() if not np.isnan(table["label"].to_numpy(float)).all()}
     if not tables:
@@ -141,10 +143,6 @@ def _task(build: Path, catalog: Catalog, task: str) -> TaskScores | None:
     alone = len(np.unique(clusters)) == len(clusters)
     column = {run: number for number, run in enumerate(tables)}
     return TaskScores(column, np.flatnonzero(counts), labels, said, scores, draws, right, alone)
-
-
-def _predictions(build: Path, entry: Entry, seed: int, task: str) -> Path:
-    return predictions.path(entry.directory(build, seed), task, "dev")
 
 
 def _same_rows(tables: Mapping[Run, pd.DataFrame], task: str) -> pd.DataFrame:

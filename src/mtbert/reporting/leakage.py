@@ -86,4 +86,4 @@ def render(table: pd.DataFrame) -> str:
     sides = ("left", "left", *["right"] * 3)
     grid = pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=sides)
     said = "Dev scores without the rows that a model may have seen before, less those in the tables, over all variants."
-    return f"## Leakage\n\n{said} Each variant: [leakage.csv](leakage.csv).\n\n{grid}"
+    return f"## Leakage\n\n{said} Each variant: [leakage.csv](../leakage.csv).\n\n{grid}"

@@ -14,6 +14,7 @@ from mtbert.tasks import TASKS
 HEADINGS = {metric: TASKS[metric].title if metric in TASKS else metric for metric in METRICS}
 DASH, MINUS, TIMES = "\N{EN DASH}", "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 STORED = f"{TIMES} BERT"
+CHANGED = "\N{DAGGER}"  # marks a row whose settings are not the shipped ones
 KEPT = {  # by run.keep and run.selection
     ("last", "whole"): "the last; dev scores are of the whole set, on which nothing was chosen",
     ("last", "half"): "the last; dev scores are of one half of the set",
@@ -43,7 +44,7 @@ def heading(table: Table) -> str:
 def about(table: Table, catalog: Catalog) -> list[str]:
     """What a reader must know before comparing."""
     data = f", data `{catalog.data}`" if catalog.data else ""
-    paper = " Paper: bert-base-uncased." if table.paper in TITLES else ""
+    paper = " Paper: bert-base-uncased." if table.published else ""
     seeds = ", ".join(map(str, catalog.seeds))
     spread = SPREAD if len(catalog.seeds) > 1 else "one run each"
     lines = [f"Ours: profile `{catalog.profile}`{data}, encoder `{catalog.encoder}`.{paper}"]
@@ -92,8 +93,9 @@ def grid(table: Table) -> str:
 
 
 def label(table: Table, row: Row) -> str:
-    """The row's name, with its split where the table has several."""
-    return f"{row.label} ({row.split})" if len(table.splits) > 1 else row.label
+    """The row's name, with its split where the table has several and a mark where its settings were changed."""
+    name = f"{row.label} ({row.split})" if len(table.splits) > 1 else row.label
+    return f"{name} {CHANGED}" if row.departures else name
 
 
 def _lines(name: str, row: Row, table: Table) -> list[dict[str, str]]:
@@ -103,13 +105,15 @@ def _lines(name: str, row: Row, table: Table) -> list[dict[str, str]]:
     paper = {heading: number(cell.published) for heading, cell in cells.items()}
     ours = {heading: mine(cell) for heading, cell in cells.items()}
     lines = [{"row": name, " ": "paper", **paper}, {"row": "", " ": "ours", **ours, **size}]
+    lines = lines if table.published else [{**lines[1], "row": name}]
     if any(cell.low is not None for cell in cells.values()):
         lines.append(
             {"row": "", " ": "95 %"} | {heading: interval(cell.low, cell.high) for heading, cell in cells.items()}
         )
     if any(cell.difference is not None for cell in cells.values()):
         lines.append({"row": "", " ": "difference"} | {h: number(cell.difference, "+") for h, cell in cells.items()})
-    return [{**dict.fromkeys(lines[1], ""), **line} for line in lines]
+    columns = next(line for line in lines if line[" "] == "ours")
+    return [{**dict.fromkeys(columns, ""), **line} for line in lines]
 
 
 def p_of(row: Row, table: Table) -> str:
@@ -159,7 +163,17 @@ def p_value(value: float) -> str:
 def footnotes(table: Table, catalog: Catalog) -> list[str]:
     """Notes on the paper's rows, and where to find the predictions of what the course scores itself."""
     notes = [f"{row.label}, paper: {row.note}." for row in table.rows if row.note]
-    return notes + _otherwise(table, catalog) + _withheld(table, catalog)
+    return changes(table) + notes + _otherwise(table, catalog) + _withheld(table, catalog)
+
+
+def changes(table: Table) -> list[str]:
+    """What the mark at a row's name says."""
+    return [
+        f"{CHANGED} {row.label}, ours: changed from the shipped settings: "
+        f"{', '.join(f'`{departure}`' for departure in row.departures)}."
+        for row in table.rows
+        if row.departures
+    ]
 
 
 def _otherwise(table: Table, catalog: Catalog) -> list[str]:
@@ -188,3 +202,16 @@ def _withheld(table: Table, catalog: Catalog) -> list[str]:
 def bullets(lines: list[str]) -> str:
     """A Markdown list; empty for no lines."""
     return "\n".join(f"- {line}" for line in lines)
+
+
+def count(value: float | None) -> str:
+    """A whole number with commas, or a dash."""
+    return DASH if value is None else f"{value:,.0f}"
+
+
+def lined(lines: list[dict[str, str]], sides: int) -> str:
+    """A Markdown table whose first `sides` columns are text; empty for no lines."""
+    if not lines:
+        return ""
+    align = ["left"] * sides + ["right"] * (len(lines[0]) - sides)
+    return pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=align)

@@ -56,8 +56,8 @@ def answers(build: Path, catalog: Catalog) -> dict[str, dict[str, Answers]]:
 
 
 def _read(build: Path, entry: Entry, task: Task) -> Answers | None:
-    paths = [predictions.path(entry.directory(build, seed), task.name, "dev") for seed in entry.seeds]
-    tables = [predictions.read(file) for file in paths if file.is_file()]
+    paths = [entry.predictions(build, seed, task.name, "dev") for seed in entry.seeds]
+    tables = [predictions.read(file) for file in paths if file is not None]
     tables = [table.loc[table["scored"] & table["label"].notna()].set_index("id") for table in tables]
     if not tables or tables[0].empty:
         return None

@@ -1,264 +1,173 @@
-"""The report's index, README.md: the tables, what ran where and how long, the data, and how to do it again."""
+"""The report's README.md, one screen: what ran, what came of it, what was changed, how to do it again, and the rest."""
 
-import re
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+import shlex
+from collections.abc import Sequence
 
-import pandas as pd
-
-from mtbert import files
-from mtbert.reporting import claimed, leakage, markdown, mistakes, sentences
+from mtbert.reporting import claimed, markdown, sentences
 from mtbert.reporting.catalog import Catalog
 from mtbert.reporting.claims import Verdict
-from mtbert.reporting.mistakes import Answers
-from mtbert.reporting.pictures import Picture
+from mtbert.reporting.costs import Cost
 from mtbert.reporting.tables import Table
-from mtbert.tasks import SPLITS, TASKS
 
-MARKS = re.compile(r"[\\`*_\[\]|~&]")  # what Markdown takes for its own within a line
-FILES = (
-    "The same as one page to explore, offline: [index.html](index.html).\n\n"
-    "Every run and score: [results.csv](results.csv), [summary.json](summary.json), [curves.csv](curves.csv), "
-    "[runs.csv](runs.csv)."
-)
+LEADERS = 5  # rows of the table
+DETAILS = {  # file below details: what it holds
+    "claims": "every claim with its comparisons",
+    "misses": "worst misses",
+    "pictures": "pictures",
+    "leakage": "leakage",
+    "data": "what the checks of the data found",
+    "runs": "what ran where",
+}
+NUMBERS = ("results.csv", "summary.json", "curves.csv", "runs.csv", "claims.csv", "comparisons.csv", "leakage.csv")
 
-CORPORA = [f"{task}/{split}" for task in TASKS for split in SPLITS]
 
-
-def render(
-    build: Path,
-    catalog: Catalog,
-    tables: list[Table],
-    runs: list[dict[str, Any]],
-    made: Sequence[Picture],
-    seen: pd.DataFrame,
-    judged: Sequence[Verdict],
-    answers: Mapping[str, Mapping[str, Answers]],
-) -> str:
-    """The page in Markdown.
-
-    Args:
-        build, catalog, tables: what is reported.
-        runs, made, seen, judged: from `results.runs`, `pictures.write`, `leakage.scores` and `verdicts.judge`.
-        answers: from `mistakes.answers`.
-    """
+def render(catalog: Catalog, tables: Sequence[Table], judged: Sequence[Verdict], leaders: Sequence[Cost]) -> str:
+    """README.md; `leaders` are from `costs.leaders`, the other arguments as for `report.write`."""
     sections = [
         f"# Results: profile `{catalog.profile}`",
-        f"{again(catalog)}\n\n{FILES}",
-        claimed.render(judged),
-        *(
-            f"{markdown.render(table, catalog)}\nAs numbers: [{table.name}.csv](tables/{table.name}.csv)."
-            for table in tables
-        ),
-        shown(made),
-        misses(build, catalog, answers),
-        leakage.render(seen),
-        ran(runs),
+        headline(catalog),
+        "**[index.html](index.html)** is the whole report as one page to explore, offline.",
+        markdown.bullets(limits(catalog)),
+        best(leaders),
+        claimed.in_short(judged),
+        rest(tables),
+        again(catalog),
         missing(catalog),
-        *(pretraining(build, name) for name in PRETRAININGS),
-        data(build, catalog),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
-def shown(made: Sequence[Picture]) -> str:
-    """The pictures, one below the other; they show the first seed where they show single runs."""
-    if not made:
-        return ""
-    images = [f"**{picture.title}**\n\n![{picture.title}](pictures/{picture.name}.png)" for picture in made]
-    return "\n\n".join(["## Pictures", *images])
+def headline(catalog: Catalog) -> str:
+    """What ran, in a sentence."""
+    variants = sum(not entry.members for entry in catalog.selected)
+    known = sum(not entry.members for entry in catalog.entries)
+    counts = {len(entry.seeds) for entry in catalog.selected} or {len(catalog.seeds)}
+    seeds = "one seed" if counts == {1} else f"{markdown.span(counts)} seeds"
+    data = f" on `{catalog.data}`" if catalog.data else ""
+    ran = f"{variants} of the catalog's {known} variants, {seeds} each"
+    return f"{ran}, trained{data} from the encoder `{catalog.encoder}`."
 
 
-def misses(build: Path, catalog: Catalog, answers: Mapping[str, Mapping[str, Answers]]) -> str:
-    """The worst misses of all variants together, a table a task; with sentences where these may be handed on."""
-    parts = [_misses_of(build, catalog, task, list(several.values())) for task, several in answers.items()]
-    if not any(parts):
-        return ""
-    about = "Rows that the variants, taken together, are surest of and wrong, or farthest from the label."
-    if not sentences.may_be_committed(catalog):
-        about += " By id: the corpora are not handed on. `build/report/index.html` shows the sentences."
-    return "\n\n".join(["## Worst misses", about, *filter(None, parts)])
+def limits(catalog: Catalog) -> list[str]:
+    """What can be concluded, and what not, in Markdown."""
+    counts = {len(entry.seeds) for entry in catalog.selected} or {len(catalog.seeds)}
+    found = changed(catalog)
+    if counts == {1}:
+        found.append(
+            "**One seed.** Another seed gives other scores, and one run does not show by how much. That one variant is "
+            "better than another cannot be concluded from this report."
+        )
+    else:
+        found.append(
+            f"**{markdown.span(counts)} seeds.** Intervals are 95 % and of the mean over seeds; one seed has "
+            "none. A difference whose interval holds 0 may be noise."
+        )
+    if sentences.may_be_committed(catalog):
+        found.append(
+            "**Generated sentences.** The sample is a small corpus of this project's own: it shows that the machinery "
+            "works, and says nothing of the methods."
+        )
+    note = f" {catalog.encoder_note.rstrip('.')}." if catalog.encoder_note else ""
+    if catalog.encoder != "bert-base-uncased" and not catalog.own_data:
+        found.append(
+            f"**Another encoder.** The papers start from `bert-base-uncased`, these runs from `{catalog.encoder}`: "
+            f"compare which variant is ahead, not the scores themselves.{note}"
+        )
+    elif note:
+        found.append(f"**`{catalog.encoder}`.**{note}")
+    found.append(f"**Which epoch.** Kept: {markdown.KEPT[catalog.keep, catalog.selection]}.")
+    if catalog.detail:
+        found.append(f"**Many variants.** {catalog.detail}")
+    if catalog.missing:
+        found.append("**Not complete.** Some runs are missing; means and intervals are of those that are there.")
+    return found
 
 
-def _misses_of(build: Path, catalog: Catalog, task: str, several: list[Answers]) -> str:
-    worst = mistakes.worst(mistakes.together(several), TASKS[task])
-    texts = sentences.read(build, task, {miss.id for miss in worst}) if sentences.may_be_committed(catalog) else {}
-    size = "off by" if TASKS[task].kind == "score" else "probability"
+def changed(catalog: Catalog) -> list[str]:
+    """What differs from the shipped settings, and in which variants; nothing where nothing does."""
+    of: dict[tuple[str, ...], list[str]] = {}
+    for entry in catalog.selected:
+        if entry.departures:
+            of.setdefault(entry.departures, []).append(entry.name)
+    told = [f"{_code(names)}: {_code(departures)}" for departures, names in of.items()]
+    settings = f" Set for all: {_code(catalog.overrides)}." if catalog.overrides else ""
+    if not told:
+        return [f"**Changed settings.**{settings}"] if settings else []
+    return [f"**Changed settings.** These are not the papers' rows any more, and {markdown.CHANGED} marks them: "
+            f"{'; '.join(told)}."]  # fmt: skip
+
+
+def _code(words: Sequence[str]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def best(leaders: Sequence[Cost]) -> str:
+    """The rows with the highest overall on dev."""
     lines = [
         {
-            "sentences" if texts else "row": " / ".join(map(literal, texts.get(miss.id, []))) or f"`{miss.id}`",
-            "label": f"{miss.label:g}",
-            "predicted": f"{miss.prediction:.3g}",
-            size: f"{miss.size:.2f}",
+            "row": cost.row + (f" {markdown.CHANGED}" if cost.departures else ""),
+            "variants": " + ".join(f"`{name}`" for name in cost.variants),
+            "overall": markdown.number(cost.mean("overall_raw"))
+            + ("" if (spread := cost.spread("overall_raw")) is None else f" ± {spread:.3f}"),
+            markdown.STORED: f"{cost.times_bert:.2f}",
         }
-        for miss in worst
+        for cost in leaders[:LEADERS]
     ]
-    return f"**{TASKS[task].title}**\n\n{_grid(lines, sides=1)}" if lines else ""
+    about = f"The mean of three scores on dev; {markdown.STORED} counts the weights to store, one encoder as 1."
+    return f"## Highest overall scores\n\n{about}\n\n{markdown.lined(lines, sides=2)}" if lines else ""
 
 
-def literal(text: str) -> str:
-    """Text of a corpus as Markdown that shows it as it is, in one cell of a table."""
-    return MARKS.sub(r"\\\g<0>", " ".join(text.split())).replace("<", "&lt;")
+def rest(tables: Sequence[Table]) -> str:
+    """Where everything else stands: a line for the tables, one for the details and one for the numbers."""
+    run = [f"[{markdown.heading(table)}](tables/{table.name}.md)" for table in tables if table.run]
+    absent = sum(not table.run for table in tables)
+    more = f" Of {absent} more no row was run: [tables](tables)." if absent else ""
+    details = ", ".join(f"[{what}](details/{name}.md)" for name, what in DETAILS.items())
+    numbers = ", ".join(f"[{name}]({name})" for name in NUMBERS)
+    lines = [
+        f"Tables, ours beside the papers': {'; '.join(run)}.{more}",
+        f"Details: {details}.",
+        f"Numbers: {numbers}.",
+    ]
+    return f"## The rest\n\n{markdown.bullets(lines)}"
 
 
 def again(catalog: Catalog) -> str:
     """How to make this report again."""
-    return f"To make it again:\n\n```\n{command(catalog)}\n```"
+    return f"## To make it again\n\n```\n{command(catalog)}\n```"
 
 
 def command(catalog: Catalog) -> str:
-    """The command that makes this report again."""
-    own = f" -S data_dir={catalog.data}" if catalog.data else ""
-    chosen = [entry.name for entry in catalog.selected if not entry.members]
-    settings = f"profile={catalog.profile}{own} -S 'variants=[{','.join(chosen)}]'"
-    seeds = ",".join(map(str, catalog.seeds))
-    return f"dvc exp run -S {settings} -S 'seeds=[{seeds}]'"
-
-
-def ran(runs: list[dict[str, Any]]) -> str:
-    """What ran where: wall time per run and, below, the machine and the libraries."""
-    logged = [run for run in runs if run["seconds"] is not None]
-    if not logged:
-        return ""
-    lines = [
-        {
-            "run": f"{run['variant']}, seed {run['seed']}",
-            "wall time": duration(run["seconds"]),
-            "training": duration(run["training_seconds"]),
-            "examples": _rounded(run["examples"]),
-            "examples / s": _rounded(run["examples_per_second"]),
-            "memory, MB": _rounded(run["peak_memory_mb"]),
-            "device": f"{run['device']}, {run['precision']}",
-        }
-        for run in logged
+    """The command that makes all that was asked for, in a checkout as shipped; it trains what is missing."""
+    settings = [
+        f"profile={catalog.profile}",
+        *([f"data_dir={catalog.data}"] if catalog.data else []),
+        f"variants=[{','.join(catalog.asked)}]",
+        f"seeds=[{','.join(map(str, catalog.seeds))}]",
+        *catalog.overrides,
     ]
-    sides = ("left", *["right"] * 5, "left")
-    table = pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=sides)
-    total = f"All trainings together: {duration(sum(run['seconds'] for run in logged))}."
-    return f"## What ran where\n\n{table}\n\n{total}\n\n{markdown.bullets(machines(logged))}"
+    return " ".join(["dvc exp run", *(f"-S {shlex.quote(setting)}" for setting in settings)])
 
 
 def missing(catalog: Catalog) -> str:
-    """What was asked for and is not there, with the commands that make it; empty where all is there."""
+    """What was asked for and is not there; empty where all is there."""
     if not catalog.missing:
         return ""
-    commands = markdown.bullets([f"`{command}`" for command in catalog.missing])
-    return f"## Not run yet\n\nThese were asked for; the tables do without them.\n\n{commands}"
+    return (
+        "## Not run yet\n\nThese were asked for; the tables do without them, and the command above trains them.\n\n"
+        f"{markdown.bullets(absent(catalog))}"
+    )
 
 
-def machines(logged: list[dict[str, Any]]) -> list[str]:
-    """One line for each machine and set of libraries that runs were made with."""
-    return list(dict.fromkeys(_machine(run) for run in logged))
-
-
-def _machine(run: dict[str, Any]) -> str:
-    versions = {name.removesuffix(" version"): value for name, value in run.items() if name.endswith(" version")}
-    libraries = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
-    accelerator = f", {run['accelerator']}" if run["accelerator"] else ""
-    size = f"{_rounded(run['cores'])} cores, {_rounded(run['memory_gb'])} GB"
-    return f"{run['processor']}, {size}{accelerator}; {libraries}"
-
-
-def duration(seconds: float | None) -> str:
-    """Such as `45 s`, `12 min 05 s` or `3 h 20 min`."""
-    if seconds is None:
-        return markdown.DASH
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes >= 60:
-        return f"{minutes // 60} h {minutes % 60:02d} min"
-    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
-
-
-def _rounded(value: float | None) -> str:
-    return markdown.DASH if value is None else f"{value:,.0f}"
-
-
-PRETRAININGS = {  # name: title, what was measured, its keys in metrics.json but for _before and _after, what it read
-    "sbert": (
-        "SBERT pretraining",
-        "Pearson's r between the cosine of two sentence embeddings and the label, on STS-B dev",
-        "sts_dev_pearson", "pairs", "entailment pairs",
-    ),
-    "mlm": (
-        "MLM pretraining", "Loss of the masked language model on the tasks' dev sentences",
-        "mlm_dev_loss", "sentences", "training sentences",
-    ),
-}  # fmt: skip
-
-
-def pretraining(build: Path, name: str) -> str:
-    """What a pretraining changed; empty where no variant of the plan starts from it."""
-    file, settings = build / "encoders" / name / "metrics.json", build / "plan" / f"pretrain-{name}.yaml"
-    needed = files.read_yaml(settings).get("needed", True) if settings.is_file() else True
-    if not needed or not file.is_file():
-        return ""
-    title, measured, key, read, what = PRETRAININGS[name]
-    found = files.read_json(file)
-    before, after = (markdown.number(found.get(f"{key}_{when}")) for when in ("before", "after"))
-    steps, count = _rounded(found.get("steps")), _rounded(found.get(read))
-    return f"## {title}\n\n{measured}: {before} before, {after} after {steps} steps over {count} {what}."
-
-
-def data(build: Path, catalog: Catalog) -> str:
-    """What the check of the data found, from build/data/report.json, and what else `preprocess` should have left."""
-    file, unknown = build / "data" / "report.json", _unknown_rows(build, catalog)
-    if not file.is_file():
-        return f"## Data\n\n{unknown}" if unknown else ""
-    report = files.read_json(file)
-    overlaps = [*report.get("overlaps", []), *report.get("overlaps with pretraining", [])]
-    parts = [
-        "## Data",
-        _grid([_file_line(name, report["files"][name]) for name in CORPORA if name in report["files"]], sides=2),
-        "Duplicates: rows whose sentences an earlier row has; conflicts: such rows with different labels (case and "
-        "spacing folded). Refused rows, with line and reason: `build/data/report.json`.",
-        _grid([_overlap_line(overlap) for overlap in overlaps if overlap["sharing"] or overlap["bare"]], sides=2),
-        _missing(report.get("missing", [])),
-        unknown,
+def absent(catalog: Catalog) -> list[str]:
+    """What was asked for and is not there: a line for each set of seeds with the variants that lack it."""
+    seeds: dict[str, list[int]] = {}
+    for name, seed in catalog.missing:
+        seeds.setdefault(name, []).append(seed)
+    names: dict[tuple[int, ...], list[str]] = {}
+    for name, lacking in seeds.items():
+        names.setdefault(tuple(lacking), []).append(name)
+    return [
+        f"seed{'s' if len(lacking) > 1 else ''} {', '.join(map(str, lacking))}: {_code(several)}"
+        for lacking, several in names.items()
     ]
-    return "\n\n".join(part for part in parts if part)
-
-
-def _unknown_rows(build: Path, catalog: Catalog) -> str:
-    """What the report does without where `preprocess` has not said which dev rows share a sentence."""
-    asked = {task for entry in catalog.selected for task in entry.tasks}
-    needed = [Path("data", task, "dev-rows.parquet") for task in TASKS if task in asked]
-    lacking = ", ".join(f"`{file}`" for file in needed if not (build / file).is_file())
-    said = "rows that share a sentence are resampled apart, which makes intervals too narrow, and leakage is not told"
-    return f"Without {lacking} {said}; `dvc repro preprocess` makes what is missing." if lacking else ""
-
-
-def _file_line(name: str, found: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        "file": name,
-        "labels": "yes" if found["labelled"] else "withheld",
-        "rows read": _rounded(found["read"]),
-        "kept": _rounded(found["kept"]),
-        "refused": _rounded(len(found["refused"])),
-        "duplicates": _rounded(found["duplicates"]["folded"]),
-        "conflicts": _rounded(len(found["conflicts"])),
-    }
-
-
-def _overlap_line(overlap: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        "rows of": overlap["of"],
-        "that are in": overlap["with"],
-        "rows": _rounded(overlap["rows"]),
-        "exactly": _rounded(overlap["exact"]),
-        "case and spacing folded": _rounded(overlap["folded"]),
-        "punctuation dropped": _rounded(overlap["bare"]),
-        "sharing a sentence": _rounded(overlap["sharing"]),
-    }
-
-
-def _missing(names: Sequence[str]) -> str:
-    return f"Not there: {', '.join(f'`{name}`' for name in names)}." if names else ""
-
-
-def _grid(lines: list[dict[str, str]], sides: int) -> str:
-    """A Markdown table whose first `sides` columns are text; empty for no lines."""
-    if not lines:
-        return ""
-    align = ["left"] * sides + ["right"] * (len(lines[0]) - sides)
-    return pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=align)

@@ -16,10 +16,10 @@ from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
 from mtbert import files
-from mtbert.reporting import embeddings, mistakes
+from mtbert.reporting import embeddings, mistakes, placing
 from mtbert.reporting.analysis import Analysis
 from mtbert.reporting.catalog import Catalog
-from mtbert.reporting.costs import NAMED, Cost
+from mtbert.reporting.costs import Cost, leaders
 from mtbert.reporting.embeddings import KINDS, PAIRS, Cloud
 from mtbert.reporting.mistakes import Answers
 from mtbert.reporting.published import TITLES
@@ -27,6 +27,8 @@ from mtbert.tasks import TASKS
 
 COLUMNS = 3
 SIDE = 3.2  # inches of a panel
+PLOT = (580.0, 300.0)  # width and height in points of the axes of a picture of one
+LETTER = 5.2  # width in points of a letter of a name
 COLOURS = ("tab:blue", "tab:orange")
 STEPS_OFF = ("#2b6a99", "#a7c6dd", "#f6d9a8", "#e8965a", "#b2402a")  # right, then farther and farther off
 Loss = dict[str, pd.Series]
@@ -49,6 +51,7 @@ def write(build: Path, catalog: Catalog, shown: Analysis, directory: Path) -> li
     made = []
     for picture in drawn(build, catalog, shown):
         picture.figure.savefig(directory / f"{picture.name}.png", metadata={"Software": None})
+        picture.figure.clear()  # one of many panels holds some hundred MB
         made.append(picture)
     return made
 
@@ -58,7 +61,7 @@ def drawn(build: Path, catalog: Catalog, shown: Analysis) -> Iterator[Picture]:
     yield from costs(shown.costs)
     yield from distances(shown.answers.get("sst", {}))
     for paper in dict.fromkeys(entry.paper for entry in catalog.selected):
-        names = {entry.name for entry in catalog.selected if entry.paper == paper}
+        names = {entry.name for entry in catalog.detailed if entry.paper == paper}
         title = TITLES.get(paper, "Variants of one's own")
         yield from losses(_of(shown.losses, names), paper, title)
         yield from confusions(_of(shown.answers, names), paper, title)
@@ -79,29 +82,37 @@ def _of(found: dict[str, dict[str, Found]], names: set[str]) -> dict[str, dict[s
 
 
 def costs(found: Sequence[Cost]) -> Iterator[Picture]:
-    """The overall score on dev against stored weights and against training time, a point each."""
-    whole = [cost for cost in found if "overall_raw" in cost.scores]
+    """The overall score on dev against stored weights, a named point for each row."""
+    whole = leaders(found)
     if not whole:
         return
-    figure = Figure(figsize=(10, 4.5), layout="constrained")
-    left, right = figure.subplots(1, 2, sharey=True)
-    _scatter(left, whole, [cost.times_bert for cost in whole])
-    left.set_xlabel("weights to store, times one encoder")
-    left.set_ylabel("overall on dev (raw)")
-    timed = [cost for cost in whole if cost.seconds is not None]
-    _scatter(right, timed, [(cost.seconds or 0) / 60 for cost in timed])
-    right.set_xlabel("training time, minutes")
-    yield Picture("costs", "Overall score on dev against weights and training time", figure)
-
-
-def _scatter(axes: Axes, found: Sequence[Cost], places: Sequence[float]) -> None:
-    heights = [cost.mean("overall_raw") for cost in found]
-    spreads = [cost.spread("overall_raw") or 0 for cost in found]
+    figure, axes = canvas(9, 5)
+    places, heights = [cost.times_bert for cost in whole], [cost.mean("overall_raw") for cost in whole]
+    spreads = [cost.spread("overall_raw") or 0 for cost in whole]
     axes.errorbar(places, heights, yerr=spreads if any(spreads) else None, fmt="o", markersize=5, linewidth=0.8)
-    if len(found) <= NAMED:
-        for cost, place, height in zip(found, places, heights, strict=True):
-            axes.annotate(cost.name, (place, height), xytext=(4, 4), textcoords="offset points", fontsize="x-small")
-    axes.margins(x=0.2, y=0.1)
+    axes.set_xlabel("weights to store, times one encoder")
+    axes.set_ylabel("overall on dev (raw)")
+    axes.margins(x=0.08, y=0.12)
+    _name(axes, [cost.name for cost in whole], places, heights)
+    yield Picture("costs", "Overall score on dev against weights to store", figure)
+
+
+def _name(axes: Axes, names: Sequence[str], places: Sequence[float], heights: Sequence[float]) -> None:
+    """Write each point's name beside it, as far as there is room for."""
+    (left, right), (bottom, top), (width, height) = axes.get_xlim(), axes.get_ylim(), PLOT
+    points = [
+        ((x - left) / (right - left) * width, (y - bottom) / (top - bottom) * height)
+        for x, y in zip(places, heights, strict=True)
+    ]
+    sizes = [(LETTER * len(name), 1.6 * LETTER) for name in names]
+    found = zip(names, places, heights, placing.offsets(points, sizes, width, height), strict=True)
+    line = {"arrowstyle": "-", "linewidth": 0.4, "color": "0.6", "shrinkA": 0, "shrinkB": 3}
+    for name, x, y, shift in found:
+        if shift is not None:
+            axes.annotate(
+                name, (x, y), xytext=shift, textcoords="offset points", fontsize="x-small", ha="center", va="center",
+                arrowprops=line,
+            )  # fmt: skip
 
 
 # --- training loss ----------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 `pandas.DataFrame(scores(...))` is one tidy table of every score.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +12,20 @@ from typing import Any
 
 import pandas as pd
 
-from mtbert import files, metrics, predictions
+from mtbert import files, metrics, outputs, predictions
 from mtbert.errors import DataError
+from mtbert.outputs import RunMetrics, VoteMetrics
 from mtbert.reporting.catalog import Catalog, Entry
 from mtbert.reporting.published import METRICS, OVERALLS
-from mtbert.tasks import Split
+from mtbert.tasks import TASKS, Split
 
 SCORED_SPLITS: tuple[Split, ...] = ("train", "dev", "test")
-RUN_COLUMNS = (
-    *("variant", "seed", "seconds", "training_seconds", "examples", "examples_per_second", "peak_memory_mb"),
-    *("device", "precision", "processor", "cores", "memory_gb", "accelerator"),
+SCORED_COLUMNS = ["label", "prediction", "scored"]
+ROUNDING = 1e-9  # by which two sums of the same numbers may differ
+SETTLED = ("variant", "seed", "steps", "epoch", "examples", "device", "precision", "threads")  # by the settings
+RUN_COLUMNS = (  # the rest is the clock's and the host's
+    *(*SETTLED, "seconds", "training_seconds", "examples_per_second", "peak_memory_mb"),
+    *("processor", "cores", "memory_gb", "accelerator"),
 )
 
 
@@ -52,30 +57,52 @@ class Weights:
 
 
 def scores(build: Path, catalog: Catalog) -> list[Score]:
-    """Every score of every selected variant and ensemble; none where there are no predictions.
+    """Every score of every selected variant and ensemble, from their prediction files; none where there are none.
 
     Raises:
-        DataError: a result is missing; the message names the command that makes it.
+        DataError: a result is missing or altered, or metrics.json says something else than the prediction files; the
+            message names the command that makes it again.
     """
     return [
         Score(entry.name, entry.kind, entry.paper, entry.row, seed, split, metric, value)
         for entry in catalog.selected
         for seed in entry.seeds
-        for split in SCORED_SPLITS
-        for metric, value in _split_scores(entry, build, seed, split).items()
+        for split, found in _scores(entry, build, seed).items()
+        for metric, value in found.items()
     ]
 
 
-def _split_scores(entry: Entry, build: Path, seed: int, split: Split) -> dict[str, float | None]:
-    """Scores, those of METRICS first and in its order; None where the labels of what was predicted are withheld."""
-    scored: dict[str, float] = read_metrics(entry, build, seed).get(split, {})
-    place = entry.directory(build, seed)
-    predicted = [task for task in entry.tasks if predictions.path(place, task, split).is_file()]
-    known: dict[str, float | None] = dict.fromkeys(predicted)
-    if set(metrics.MAIN_TASKS) <= set(predicted):
-        known |= dict.fromkeys(OVERALLS)
-    known |= scored
-    return {metric: known[metric] for metric in METRICS if metric in known} | known
+def _scores(entry: Entry, build: Path, seed: int) -> dict[Split, dict[str, float | None]]:
+    """By split, those of METRICS in its order; None where the labels of what was predicted are withheld."""
+    said, found = read_metrics(entry, build, seed), {}
+    for split in SCORED_SPLITS:
+        values = {
+            task: predictions.score(files.read_parquet(file, SCORED_COLUMNS), TASKS[task])
+            for task in entry.tasks
+            if (file := entry.predictions(build, seed, task, split)) is not None
+        }
+        known = {task: value for task, value in values.items() if value is not None}
+        known |= metrics.overall(known)
+        _compare(said[split], known, f"{split} of {entry.name}, seed {seed}", entry.remake(seed))
+        overalls = dict.fromkeys(OVERALLS) if set(metrics.MAIN_TASKS) <= set(values) else {}
+        every: dict[str, float | None] = {**values, **overalls, **known}
+        found[split] = {metric: every[metric] for metric in METRICS if metric in every} | every
+    return found
+
+
+def _compare(said: Mapping[str, float], computed: Mapping[str, float], where: str, remedy: str) -> None:
+    """DataError where metrics.json and the prediction files differ by more than the order of a sum does."""
+    for metric in sorted(said.keys() | computed.keys()):
+        one, other = said.get(metric), computed.get(metric)
+        if one is None or other is None or not math.isclose(one, other, rel_tol=0, abs_tol=ROUNDING):
+            raise DataError(
+                f"{where}: metrics.json says {metric} {_shown(one)}, the prediction files {_shown(other)}; "
+                f"`{remedy} --force --single-item` makes both again"
+            )
+
+
+def _shown(value: float | None) -> str:
+    return "nothing" if value is None else f"{value:.6f}"
 
 
 def weights(build: Path, catalog: Catalog) -> dict[str, Weights]:
@@ -96,9 +123,11 @@ def _weights(entry: Entry, build: Path, seed: int) -> Weights:
     return Weights(encoder, added, counts["trained"], (encoder + added) / encoder)
 
 
-def wide(build: Path, catalog: Catalog) -> pd.DataFrame:
-    """One row per variant or ensemble and seed: length, a column per split and metric (dev_sst, ...), weights."""
-    known = scores(build, catalog)
+def wide(build: Path, catalog: Catalog, known: Sequence[Score]) -> pd.DataFrame:
+    """One row per variant or ensemble and seed: length, a column per split and metric (dev_sst, ...), weights.
+
+    known: from `scores`.
+    """
     more = sorted({score.metric for score in known} - set(METRICS))
     values: dict[tuple[str, int], dict[str, float | None]] = {}
     for score in known:
@@ -110,16 +139,17 @@ def wide(build: Path, catalog: Catalog) -> pd.DataFrame:
     for entry in catalog.selected:
         for seed in entry.seeds:
             about = {"variant": entry.name, "kind": entry.kind, "paper": entry.paper, "row": entry.row, "seed": seed}
-            content, mine = read_metrics(entry, build, seed), values.get((entry.name, seed), {})
+            mine, content = values.get((entry.name, seed), {}), read_metrics(entry, build, seed)
             length = {name: content.get(name) for name in ("steps", "epoch")}
+            length |= {"departures": "; ".join(entry.departures)}
             rows.append(about | length | {name: mine.get(name) for name in columns} | vars(counts[entry.name]))
     return pd.DataFrame(rows).astype({"steps": "Int64", "epoch": "Int64"})
 
 
-def summary(build: Path, catalog: Catalog) -> dict[str, dict[str, float]]:
-    """Mean dev scores over seeds by variant or ensemble, then metric, to six decimals."""
+def summary(catalog: Catalog, known: Sequence[Score]) -> dict[str, dict[str, float]]:
+    """Mean dev scores over seeds by variant or ensemble, then metric, to six decimals; `known` is from `scores`."""
     values: dict[tuple[str, str], list[float]] = {}
-    for score in scores(build, catalog):
+    for score in known:
         if score.split == "dev" and score.value is not None:
             values.setdefault((score.variant, score.metric), []).append(score.value)
     found: dict[str, dict[str, float]] = {entry.name: {} for entry in catalog.selected}
@@ -140,27 +170,38 @@ def bars(summary: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
 
 
 def runs(build: Path, catalog: Catalog) -> list[dict[str, Any]]:
-    """How each training went, from build/logs: one mapping per selected variant and seed.
+    """How each training went: one mapping per selected variant and seed.
 
     Returns:
-        Keys of RUN_COLUMNS, then one per library version such as `torch version`; None where a log does not say.
+        Keys of RUN_COLUMNS, those of SETTLED first, which are the same in two runs of the same settings; then, of the
+        run's log, the clock's, the host's and one per library such as `torch version`. None for what is not told.
     """
-    logged = []
+    found = []
     for entry in (entry for entry in catalog.selected if not entry.members):
         for seed in entry.seeds:
-            file = files.log_directory(build, entry.directory(build, seed)) / "run.json"
-            run = files.read_json(file) if file.is_file() else {}
-            versions = {f"{name} version": version for name, version in run.get("versions", {}).items()}
-            logged.append({**run, **run.get("machine", {}), **versions, "variant": entry.name, "seed": seed})
-    columns = [*RUN_COLUMNS, *sorted({name for run in logged for name in run if name.endswith(" version")})]
-    return [{name: run.get(name) for name in columns} for run in logged]
+            content = {name: value for name, value in read_metrics(entry, build, seed).items() if value is not None}
+            about = {"variant": entry.name, "seed": seed, "threads": entry.threads}
+            found.append({**_log(entry, build, seed), **content, **about})
+    columns = [*RUN_COLUMNS, *sorted({name for run in found for name in run if name.endswith(" version")})]
+    return [{name: run.get(name) for name in columns} for run in found]
+
+
+def settled(runs: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """What of `runs` may be committed: nothing of the clock or the host."""
+    return pd.DataFrame([{name: run[name] for name in SETTLED} for run in runs], columns=list(SETTLED)).convert_dtypes()
+
+
+def _log(entry: Entry, build: Path, seed: int) -> dict[str, Any]:
+    """A run's log, flat; empty where there is none."""
+    found = outputs.log(files.log_directory(build, entry.directory(build, seed)))
+    log = found.model_dump(exclude_none=True) if found else {}
+    versions = {f"{name} version": version for name, version in log.get("versions", {}).items()}
+    return {**log, **log.get("machine", {}), **versions}
 
 
 def read_metrics(entry: Entry, build: Path, seed: int) -> dict[str, Any]:
-    """metrics.json of one seed; DataError with the command that makes it where it is missing."""
-    file = entry.directory(build, seed) / "metrics.json"
-    if not file.is_file():
-        raise DataError(
-            f"no results of {entry.name} with seed {seed}: {file} is missing; `{entry.remake(seed)}` makes it"
-        )
-    return files.read_json(file)
+    """metrics.json of one seed; DataError with the command that makes it again where it is missing or damaged."""
+    kind = VoteMetrics if entry.members else RunMetrics
+    return files.read_as(
+        kind, entry.file(build, seed, "metrics.json"), f"{entry.remake(seed)} --force --single-item"
+    ).model_dump()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from mtbert import files, predictions
+from mtbert import files
 from mtbert.reporting.catalog import Catalog
 from mtbert.tasks import TASKS, Split, Task
 
@@ -38,8 +38,8 @@ def write(build: Path, catalog: Catalog, directory: Path) -> None:
         for entry, seed in runs:
             submitted = [TASKS[name] for name in entry.tasks if TASKS[name].submission]
             for task, split in itertools.product(submitted, SUBMITTED_SPLITS):
-                source = predictions.path(entry.directory(build, seed), task.name, split)
-                if source.is_file():
+                source = entry.predictions(build, seed, task.name, split)
+                if source is not None:
                     target = partial / entry.name / str(seed) / file_name(task.name, split)
                     target.parent.mkdir(parents=True, exist_ok=True)
                     target.write_text(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 from statistics import fmean
 from typing import Any
@@ -62,6 +63,7 @@ class Row:
         weights: theirs together; None without variants.
         scale, note: of the published row.
         against: its comparison with the table's baseline on dev; None for the baseline itself, and where there is none.
+        departures: settings of its variants that differ from the shipped ones, such as `pals.dim=276`.
     """
 
     label: str
@@ -72,6 +74,7 @@ class Row:
     scale: str
     note: str
     against: Comparison | None = None
+    departures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -92,11 +95,26 @@ class Table:
         return f"{self.paper}-table-{self.number}" if self.number.isdigit() else f"{self.paper}-{self.number}"
 
     @property
+    def run(self) -> bool:
+        """Whether any of its rows was."""
+        return any(row.variants for row in self.rows)
+
+    @property
+    def scored(self) -> bool:
+        """Whether any of its cells holds a number of ours."""
+        return any(cell.ours is not None for row in self.rows for cell in row.cells.values())
+
+    @property
+    def published(self) -> bool:
+        """Whether any of its rows holds a paper's number."""
+        return any(cell.published is not None for row in self.rows for cell in row.cells.values())
+
+    @property
     def splits(self) -> list[str]:
         """The splits it speaks of."""
         return list(dict.fromkeys(row.split for row in self.rows))
 
-    @property
+    @cached_property
     def metrics(self) -> list[str]:
         """The metrics that any of its rows speaks of, in the order of METRICS."""
         spoken = {m for row in self.rows for m, cell in row.cells.items() if cell != Cell(None, None, None, 0, NO_PART)}
@@ -113,6 +131,7 @@ class Table:
         numbers |= {"low": cell.low, "high": cell.high}
         size = vars(row.weights) if row.weights else dict.fromkeys(Weights.__dataclass_fields__)
         about = {"seeds": cell.seeds, "status": cell.status, "variants": " ".join(row.variants)}
+        about |= {"departures": "; ".join(row.departures)}
         return where | numbers | about | size | {"printed_scale": row.scale, "note": row.note}
 
 
@@ -129,8 +148,11 @@ def compare(
 
     Returns:
         Rows in the papers' order. Variants of a paper that answer to no published row stand at the end of its first
-        table; those of no published paper have a table of their own.
+        table; those of no published paper have a table of their own. On data of one's own there are no published
+        numbers and only rows that were run.
     """
+    if catalog.own_data:
+        published = [PublishedRow(row.paper, row.table, row.row, row.split, {}) for row in published]
     wanted = dict.fromkeys(entry.paper for entry in catalog.entries)
     shown = [row for row in published if row.paper in wanted]
     grouped = [(key, list(rows)) for key, rows in groupby(shown, key=lambda row: (row.paper, row.table))]
@@ -141,8 +163,8 @@ def compare(
         known = {row.row for row in published if row.paper == paper}
         more = _unpublished(paper, known, catalog) if number == first.get(paper, number) else []
         every = [line for row in (*rows, *more) for line in _rows(row, catalog, scores, weights)]
-        tables.append(Table(paper, number, tuple(every)))
-    return tables
+        tables.append(Table(paper, number, tuple(row for row in every if row.variants or not catalog.own_data)))
+    return [table for table in tables if table.rows]
 
 
 def against(tables: Sequence[Table], evidence: Evidence, baselines: Mapping[str, tuple[str, ...]]) -> list[Table]:
@@ -218,7 +240,8 @@ def _row(
     stored = together([weights[name] for name in selected]) if selected else None
     for metric in OVERALLS:
         cells[metric] = _overall_cell(cells, metric, bool(group), spoken)
-    return Row(label, row.split, cells, tuple(selected), stored, row.scale, row.note)
+    changed = tuple(dict.fromkeys(one for entry in group if entry.selected for one in entry.departures))
+    return Row(label, row.split, cells, tuple(selected), stored, row.scale, row.note, departures=changed)
 
 
 def _averaged(row: PublishedRow) -> list[str]:

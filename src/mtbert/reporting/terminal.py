@@ -1,5 +1,7 @@
 """A table for the terminal: one line a row, 100 columns at most with the usual row names."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from mtbert.reporting import markdown
@@ -7,17 +9,20 @@ from mtbert.reporting.catalog import Catalog
 from mtbert.reporting.tables import RUN, Cell, Table
 
 LABEL_WIDTH = 18  # leaves room for 5 columns of numbers
+CUT = "\N{HORIZONTAL ELLIPSIS}"
 
 
 def render(table: Table, catalog: Catalog) -> str:
-    """Heading and, for every row, `published → ours` by metric."""
-    about = f"profile {catalog.profile}, encoder {catalog.encoder}, {_seeds(table)}"
-    title = f"{markdown.heading(table)}\npaper → ours; {about}\n"
+    """Heading and, for every row, `published → ours` by metric; what was changed stands below."""
+    compared = "paper → ours; " if table.published else ""
+    about = f"{compared}profile {catalog.profile}, encoder {catalog.encoder}, {_seeds(table)}"
+    names = shortened([markdown.label(table, row) for row in table.rows])
     lines = [
-        {"": _short(markdown.label(table, row))} | {markdown.HEADINGS[m]: _shown(row.cells[m]) for m in table.metrics}
-        for row in table.rows
+        {"": name} | {markdown.HEADINGS[m]: _shown(row.cells[m], table.published) for m in table.metrics}
+        for name, row in zip(names, table.rows, strict=True)
     ]
-    return f"{title}\n{pd.DataFrame(lines).to_markdown(index=False, tablefmt='simple', disable_numparse=True)}"
+    grid = pd.DataFrame(lines).to_markdown(index=False, tablefmt="simple", disable_numparse=True)
+    return "\n".join([markdown.heading(table), about, "", grid, *markdown.changes(table)])
 
 
 def _seeds(table: Table) -> str:
@@ -28,11 +33,21 @@ def _seeds(table: Table) -> str:
     return "one seed" if counts == {1} else f"means of {markdown.span(counts)} seeds"
 
 
-def _shown(cell: Cell) -> str:
-    if cell.status == RUN:
+def _shown(cell: Cell, published: bool) -> str:
+    if cell.status == RUN and published:
         return f"{markdown.number(cell.published)} → {markdown.number(cell.ours)}"
     return markdown.mine(cell)
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= LABEL_WIDTH else f"{name[: LABEL_WIDTH - 1]}…"
+def shortened(names: Sequence[str]) -> list[str]:
+    """The names, cut to LABEL_WIDTH or to the first width at which no two of them become the same."""
+    width = LABEL_WIDTH
+    while len({cut for name in names if (cut := _short(name, width))}) < len(set(names)):
+        width += 1
+    return [_short(name, width) for name in names]
+
+
+def _short(name: str, width: int) -> str:
+    """Cut in the middle, since names of a table begin alike and those of changed rows end with a mark."""
+    half = width // 2
+    return name if len(name) <= width else f"{name[: width - half]}{CUT}{name[len(name) - half + 1 :]}"

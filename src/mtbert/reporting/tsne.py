@@ -12,12 +12,14 @@ compares them).
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.linalg import eigh
 
 PERPLEXITY = 30.0  # scikit-learn's own, where there are points enough
 ITERATIONS = 250
 EXAGGERATED = 100  # iterations with similarities EXAGGERATION times too large, which lets clusters form
 EXAGGERATION = 4.0  # as in the paper; the 12 of later works is for many points, and measured worse here
 HALVINGS = 25  # of the interval that holds the logarithm of a point's bandwidth: to one in a million
+MOST_DIMENSIONS = 3
 TINY = 1e-12
 
 
@@ -42,8 +44,11 @@ def _descend(wanted: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 def start(points: np.ndarray, dimensions: int) -> np.ndarray:
     """The first principal components, scaled to a standard deviation of 1e-4; zeros where there are too few."""
-    left, values, _ = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
-    found = (left * values)[:, :dimensions]
+    centred = points - points.mean(axis=0)
+    count = min(MOST_DIMENSIONS, *points.shape)  # the same for all, so that a place does not depend on the others
+    values, vectors = eigh(centred @ centred.T, subset_by_index=(len(points) - count, len(points) - 1))
+    vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(count)])  # which is free: positive
+    found = (vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1][:, :dimensions]
     places = np.zeros((len(points), dimensions), dtype=np.float32)
     places[:, : found.shape[1]] = found / max(float(found[:, 0].std()), TINY) * 1e-4
     return places
@@ -76,14 +81,17 @@ def similarities(points: np.ndarray) -> np.ndarray:
 
 def gradient(wanted: np.ndarray, places: np.ndarray) -> np.ndarray:
     """Of the Kullback-Leibler divergence of the places' similarities from those wanted, [rows, dimensions]."""
-    near = squared_distances(places)
-    near += 1
+    squares = np.square(places).sum(axis=1, keepdims=True)
+    ones = np.ones_like(squares)
+    # 1 + squared distances as one product: passes over [rows, rows] are what takes the time
+    near = np.hstack([-2 * places, squares + 1, ones]) @ np.hstack([places, ones, squares]).T
     np.reciprocal(near, out=near)
     np.fill_diagonal(near, 0)
     pull = near * (-1 / near.sum())
     pull += wanted
     pull *= near
-    return 4 * (pull.sum(axis=1)[:, None] * places - pull @ places)
+    *product, total = (pull @ np.hstack([places, ones])).T
+    return 4 * (total[:, None] * places - np.stack(product, axis=1))
 
 
 def squared_distances(points: np.ndarray) -> np.ndarray:

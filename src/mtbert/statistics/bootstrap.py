@@ -12,6 +12,7 @@ import numpy as np
 from mtbert.statistics.intervals import LEVEL
 
 DRAWS = 10_000
+TOGETHER = 100  # models at a time, since all intermediate sums of many take a GB
 UNITS = 1_000  # more would narrow the error of an interval's width, 1 / sqrt(2 units), which is 2 % here
 
 
@@ -68,6 +69,9 @@ def pearsons(labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> n
     Returns:
         draws x models.
     """
+    if predictions.ndim == 2 and predictions.shape[1] > TOGETHER:
+        blocks = np.split(predictions, range(TOGETHER, predictions.shape[1], TOGETHER), axis=1)
+        return np.concatenate([pearsons(labels, block, drawn) for block in blocks], axis=1)
     x, y = (_standardised(np.asarray(side, dtype=float).reshape(len(labels), -1)) for side in (labels, predictions))
     count = drawn.sums(np.ones((len(x), 1)))
     mean_x, mean_y, xy = drawn.sums(x) / count, drawn.sums(y) / count, drawn.sums(x * y) / count

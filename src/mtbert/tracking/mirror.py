@@ -73,7 +73,7 @@ def _run(directory: Path, build: Path) -> Record:
 def _report(build: Path) -> list[Record]:
     """The report of the build's profile, where it was made."""
     profile = files.read_yaml(build / "plan" / "catalog.yaml")["profile"]
-    directory = Path("reports") / profile
+    directory = files.report_directory(build, Path("reports"))
     return [record.of_report(directory, profile)] if (directory / "index.html").is_file() else []
 
 

@@ -24,7 +24,7 @@ from mtbert.data.batches import Batch, Examples
 from mtbert.errors import TrainingError
 from mtbert.model import MultitaskModel
 from mtbert.settings import RunSettings
-from mtbert.training import evaluation, losses, processes
+from mtbert.training import evaluation, losses, processes, progress
 from mtbert.training.checkpoints import Checkpoints, random_state, set_random_state
 from mtbert.training.history import History
 from mtbert.training.losses import Loss
@@ -93,12 +93,10 @@ class Trainer:
         state = self._resume()
         quiet = not self.accelerator.is_main_process
         initial = self.outcome.steps
-        with tqdm(
-            total=steps, initial=initial, unit="step", mininterval=1.0, dynamic_ncols=True, disable=quiet
-        ) as progress:
+        with progress.bar(steps, initial, quiet) as bar:
             for phase in phases:
                 if phase.number >= self.place.phase:
-                    self._phase(phase, state, progress)
+                    self._phase(phase, state, bar)
                     state = None
         if self.outcome.steps > initial:
             self._save(None)
@@ -108,7 +106,7 @@ class Trainer:
             self.outcome.epoch = self.epochs
         return self.outcome
 
-    def _phase(self, phase: Phase, state: dict[str, Any] | None, progress: tqdm) -> None:
+    def _phase(self, phase: Phase, state: dict[str, Any] | None, bar: tqdm) -> None:
         """Run a phase, from its start or from a checkpoint's state."""
         if state is None:  # what an earlier phase did best is not what this variant is
             self.outcome.score, self.outcome.state = -math.inf, {}
@@ -120,14 +118,14 @@ class Trainer:
             generator = seeding.stream(self.seed, "sampler", phase.number, self.place.epoch)
             groups = phase.sampler.groups(self.place.epoch, generator)
             for group in groups[self.place.step :]:
-                self._step(phase, group, len(groups), progress)
+                self._step(phase, group, len(groups), bar)
                 self._keep(phase)
             self.epochs += 1
             self._evaluate(phase)
             self.place = Place(phase.number, self.place.epoch + 1)
         self.place = Place(phase.number + 1)
 
-    def _step(self, phase: Phase, group: Sequence[str], steps: int, progress: tqdm) -> None:
+    def _step(self, phase: Phase, group: Sequence[str], steps: int, bar: tqdm) -> None:
         """One step of the epoch's `steps`: an update, what is told of it, and the learning rate of the next."""
         started = time.perf_counter()
         self.outcome.steps += 1
@@ -140,9 +138,9 @@ class Trainer:
             phase.schedule.observe(mean_of_tasks(self.place.losses))
         phase.rates.step()
         self.outcome.seconds += time.perf_counter() - started
-        progress.update()
+        bar.update()
         if values:
-            progress.set_postfix_str(", ".join(f"{k[5:]} {v:.3f}" for k, v in values.items() if "loss/" in k))
+            bar.set_postfix_str(", ".join(f"{k[5:]} {v:.3f}" for k, v in values.items() if "loss/" in k), refresh=False)
 
     def _update(self, phase: Phase, batches: Mapping[str, Batch]) -> None:
         """One update of the weights; nothing moves where a number is not finite."""

@@ -121,6 +121,9 @@ def _results(parts: Parts, outcome: Outcome, accelerator: Accelerator) -> Result
         "seed": parts.seed,
         "steps": outcome.steps,
         "epoch": outcome.epoch,
+        "examples": outcome.examples,
+        "device": accelerator.device.type,
+        "precision": "bf16" if accelerator.mixed_precision == "bf16" else "fp32",
         "parameters": parts.model.sizes(),
     }
     predicted: dict[str, dict[str, pd.DataFrame]] = {}
@@ -130,7 +133,9 @@ def _results(parts: Parts, outcome: Outcome, accelerator: Accelerator) -> Result
             predicted[split] = {t: evaluation.predict(parts.model, e, accelerator.device) for t, e in examples.items()}
         metrics[split] = evaluation.scores(predicted[split], examples)
     if parts.settings.run.train_rows:
-        metrics["train"] = _train_scores(parts, accelerator)
+        examples = {task: parts.examples["train"][task] for task in parts.settings.tasks}
+        predicted["train"] = _on_train(parts, examples, accelerator)
+        metrics["train"] = evaluation.scores(predicted["train"], examples)
     return Results(metrics, predicted)
 
 
@@ -151,13 +156,11 @@ def _write(directory: Path, parts: Parts, results: Results, history: History, ac
     files.seal(directory)
 
 
-def _train_scores(parts: Parts, accelerator: Accelerator) -> dict[str, float]:
-    """Scores on the first training rows of the variant's own tasks."""
-    examples = {task: parts.examples["train"][task] for task in parts.settings.tasks}
+def _on_train(parts: Parts, examples: Mapping[str, Examples], accelerator: Accelerator) -> dict[str, pd.DataFrame]:
+    """Predictions of the first training rows of the variant's own tasks."""
     device, rows = accelerator.device, parts.settings.run.train_rows
     with accelerator.autocast():
-        tables = {task: evaluation.predict(parts.model, e, device, rows) for task, e in examples.items()}
-    return evaluation.scores(tables, examples)
+        return {task: evaluation.predict(parts.model, e, device, rows) for task, e in examples.items()}
 
 
 def _log(outcome: Outcome, started: str, seconds: float, device: str, precision: str) -> dict[str, Any]:

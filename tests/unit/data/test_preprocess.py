@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mtbert.data import preprocess as module
-from mtbert.data.preprocess import preprocess
+from mtbert.data.preprocess import preprocess, refusals
 from mtbert.errors import DataError
 
 SST = "\tid\tsentence\tsentiment\n0\ta\tA fine film .\t3\n1\tb\tA FINE film .\t4\n2\tc\tDull .\tbad\n"
@@ -181,3 +181,27 @@ def test_a_relative_place_outside_the_repository_is_refused(outside: str) -> Non
 def test_a_place_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"data_dir in params.yaml is .*nowhere, which is no directory"):
         preprocess(tmp_path / "nowhere", tmp_path / "out", tokenize, set())
+
+
+def test_refused_rows_are_counted_with_the_first_reasons_and_the_file_that_lists_them(data_dir: Path, tmp_path: Path):
+    with (data_dir / "cs224n/ids-sst-train.csv").open("a") as file:
+        file.write("3\td\tOne .\t5\n4\ta\tTwo .\t1\n5\te\t \t1\n6\tf\t\t1\n")
+    made = preprocess(data_dir, tmp_path / "out", tokenize, set())
+    assert made == json.loads((tmp_path / "out/report.json").read_text())
+    assert refusals(made, Path("build/data")).splitlines() == [
+        "cs224n/ids-sst-train.csv: refused 5 of 7 rows",
+        "  line 4: sentiment is 'bad'; allowed: 0, 1, 2, 3, 4",
+        "  line 5: sentiment is '5'; allowed: 0, 1, 2, 3, 4",
+        "  line 6: its id is that of line 2",
+        "  and 2 more",
+        "Refused rows are left out; all are listed in build/data/report.json.",
+    ]
+
+
+def test_nothing_is_told_where_no_row_was_refused(data_dir: Path, tmp_path: Path):
+    (data_dir / "cs224n/ids-sst-train.csv").write_text(SST.replace("bad", "1"))
+    assert refusals(preprocess(data_dir, tmp_path / "out", tokenize, set()), tmp_path) == ""
+
+
+def test_data_that_are_neither_the_samples_nor_the_courses_are_ones_own(data_dir: Path, tmp_path: Path):
+    assert preprocess(data_dir, tmp_path / "out", tokenize, set())["whose"] == "own"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from sealing import seal
 
 from mtbert import predictions
 from mtbert.reporting import leakage
@@ -28,6 +29,7 @@ def build(tmp_path: Path) -> Path:
         table = pd.DataFrame({"id": list("eabcd"), "label": 1.0, "prediction": said, "probability_0": 0.5})
         table = table.assign(probability_1=0.5, scored=[False] + [True] * 4)
         predictions.write(predictions.path(tmp_path / f"runs/mine/{seed}", "qqp", "dev"), table, QQP)
+    seal(tmp_path)
     return tmp_path
 
 

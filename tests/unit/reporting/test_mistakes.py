@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sealing import seal
 
 from mtbert import predictions
 from mtbert.reporting import mistakes
@@ -26,6 +27,7 @@ def write(build: Path, seed: int, paraphrase: list[float], scores: list[float]) 
     for task, table in (("qqp", qqp), ("sts", sts)):
         columns = [name for name in table if name != "scored"]
         predictions.write(predictions.path(place, task, "dev"), table[[*columns, "scored"]], TASKS[task])
+    seal(build)
 
 
 @pytest.fixture

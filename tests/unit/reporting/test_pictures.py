@@ -31,6 +31,7 @@ def build(tmp_path: Path) -> Path:
         predictions.write(predictions.path(run, task, "dev"), table.assign(scored=True), TASKS[task])
     kept = {"sst": random.normal(size=(1, 4, 6)), "sts": random.normal(size=(2, 4, 6))}
     save_file({task: value.astype(np.float16) for task, value in kept.items()}, run / "embeddings.safetensors")
+    files.seal(run)
     for split, values in (("train", [0.0, 0.0, 1.0, 3.0]), ("dev", [1.0, 3.0])):
         (tmp_path / "data/sst").mkdir(parents=True, exist_ok=True)
         pd.DataFrame({"label": values}).to_parquet(tmp_path / f"data/sst/{split}.parquet")
@@ -73,11 +74,13 @@ def test_pairs_alike_and_pairs_unlike_and_none_between(build: Path):
 def test_sentences_in_one_sequence_make_no_picture_of_pairs(build: Path):
     file = build / "runs/mine/1/embeddings.safetensors"
     save_file({"sts": np.zeros((1, 4, 6), dtype=np.float16)}, file)
+    files.seal(file.parent)
     assert list(pictures.pairs(analysed(build).clouds["sts"], "sts", "own", "Mine")) == []
 
 
 def test_a_run_without_embeddings_is_left_out(build: Path):
     (build / "runs/mine/1/embeddings.safetensors").unlink()
+    files.seal(build / "runs/mine/1")
     assert analysed(build).clouds == {}
     assert list(pictures.sentiment({}, "own", "Mine")) == []
 
@@ -89,11 +92,22 @@ def test_shares_of_a_label_are_of_its_row():
     assert [text.get_text() for text in picture.figure.axes[0].texts] == ["0.75", "0.25", "0.00", "0.00"]
 
 
-def test_a_score_stands_above_what_it_costs():
-    cheap = Cost("cheap", "own", 10, 10, 1.5, 60.0, {"overall_raw": [0.5, 0.7]})
-    vote = Cost("vote", "own", 10, 10, 3.0, None, {"overall_raw": [0.8]})
-    part = Cost("part", "own", 10, 10, 1.0, 30.0, {"sst": [0.5]})
-    (picture,) = pictures.costs([cheap, vote, part])
-    left, right = picture.figure.axes
-    assert left.lines[0].get_xydata().round(6).tolist() == [[1.5, 0.6], [3.0, 0.8]]
-    assert right.lines[0].get_xydata().round(6).tolist() == [[1.0, 0.6]]
+def cost(name: str, times_bert: float, scores: dict[str, list[float]]) -> Cost:
+    return Cost(name, "own", name, (name,), 10, 10, times_bert, None, scores)
+
+
+def test_a_score_stands_above_what_it_costs_and_is_named():
+    cheap, vote = cost("cheap", 1.5, {"overall_raw": [0.5, 0.7]}), cost("vote", 3.0, {"overall_raw": [0.8]})
+    (picture,) = pictures.costs([cheap, vote, cost("part", 1.0, {"sst": [0.5]})])
+    (axes,) = picture.figure.axes
+    assert axes.lines[0].get_xydata().round(6).tolist() == [[3.0, 0.8], [1.5, 0.6]]
+    assert [text.get_text() for text in axes.texts] == ["vote", "cheap"]
+
+
+def test_an_equal_number_of_rows_of_each_label_is_shown():
+    labels = np.array([3.0] * 6 + [0.0, 1.0, 3.0, 0.0])
+    assert embeddings.balanced(labels, "sst", 5).tolist() == [0, 1, 6, 7, 9]
+    assert embeddings.balanced(labels, "sst", 99).tolist() == list(range(10))
+    scores = np.array([2.5, 2.6, 2.7, 5.0, 0.5, 2.8, 4.5])  # between, alike and unlike
+    assert embeddings.balanced(scores, "sts", 5).tolist() == [0, 1, 3, 4, 6]
+    assert embeddings.balanced(np.full(3, np.nan), "sst", 2).tolist() == [0, 1]

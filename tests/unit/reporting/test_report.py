@@ -29,16 +29,74 @@ def test_what_is_written(make_build: Make) -> None:
     pictures = ["costs", "distances", *(f"{paper}-confusion-{task}" for task in ("qqp", "sst"))]
     pictures += [f"{paper}-loss-{task}" for task in ("qqp", "sst", "sts")]
     assert sorted(contents(out)) == [
-        "README.md", "claims.csv", "comparisons.csv", "curves.csv", "index.html", "leakage.csv",
+        "README.md", "claims.csv", "comparisons.csv", "curves.csv",
+        *(f"details/{name}.md" for name in ("claims", "data", "leakage", "misses", "pictures", "runs")),
+        "index.html", "leakage.csv",
         *(f"pictures/{name}.png" for name in pictures),
         "results.csv", "runs.csv", "summary.json",
         "tables/pals-for-pals-table-1.csv", "tables/pals-for-pals-table-1.md",
         "tables/pals-for-pals-table-2.csv", "tables/pals-for-pals-table-2.md",
     ]  # fmt: skip
-    assert shown.splitlines()[5] == (
-        "Fine-tuned BERT  0.543 → 0.450  0.884 → 0.850  0.886 → 0.650  0.771 → 0.650  0.790 → 0.708"
-    )
-    assert shown.splitlines()[-1] == f"The whole report: {out / 'README.md'}"
+    lines = shown.splitlines()
+    assert lines[5] == "Fine-tuned BERT  0.543 → 0.450  0.884 → 0.850  0.886 → 0.650  0.771 → 0.650  0.790 → 0.708"
+    assert lines[-5:] == [
+        "Without a result of ours, and in the report alone: 1 more table.",
+        "",
+        f"Open the page:     {(out.parents[1] / 'build/report/index.html').as_uri()}",
+        "Compare the runs:  make mlflow",
+        "Change something:  . .venv/bin/activate; dvc exp run -S pals.dim=276",
+    ]
+
+
+def test_what_is_committed_does_not_depend_on_the_clock(make_build: Make) -> None:
+    build = make_build(seeds=(1, 2))
+    out, _ = write(build)
+    before = contents(out)
+    for file in build.glob("logs/*/*/*/run.json"):
+        log = files.read_json(file)
+        files.write_json(file, log | {"seconds": 9999.0, "training_seconds": 8888.0, "peak_memory_mb": 7777.0})
+    write(build)
+    assert contents(out) == before
+    assert "2 h 46 min" in (build / "report/index.html").read_text()
+    assert set(pd.read_csv(build / "report/runs.csv")["seconds"]) == {9999.0}
+    for file in build.glob("logs/*/*/*/run.json"):
+        file.unlink()
+    write(build)
+    assert contents(out) == before
+
+
+def test_ones_own_data_have_no_published_numbers_beside_them(make_build: Make) -> None:
+    build = make_build()
+    plan = files.read_yaml(build / "plan/catalog.yaml")
+    files.write_yaml(build / "plan/catalog.yaml", plan | {"data_dir": "/home/me/reviews"})
+    out, shown = write(build)
+    assert "0.543" not in "".join(file.read_text() for file in out.rglob("*.md"))
+    assert "Fine-tuned BERT  0.450    0.850  0.650" in shown
+    page = (out / "index.html").read_text()
+    assert ">paper</th>" not in page
+    assert ">published</th>" not in page
+    assert sorted(path.name for path in (out / "tables").glob("*.md")) == [
+        "pals-for-pals-table-1.md", "pals-for-pals-table-2.md",
+    ]  # fmt: skip
+
+
+def test_a_changed_row_is_marked_everywhere(make_build: Make) -> None:
+    build = make_build()
+    plan = files.read_yaml(build / "plan/catalog.yaml")
+    plan["variants"]["pals"]["departures"] = {"pals.dim": 276}
+    files.write_yaml(build / "plan/catalog.yaml", plan)
+    out, shown = write(build)
+    told = "† Original PALs, ours: changed from the shipped settings: `pals.dim=276`."
+    assert "Original PALs †  0.509 → 0.400" in shown
+    assert told in shown
+    table = (out / "tables/pals-for-pals-table-1.md").read_text()
+    assert "| Original PALs † |" in table
+    assert f"- {told}" in table
+    assert "`pals.dim=276`" in (out / "README.md").read_text()
+    assert "changed: pals.dim=276" in (out / "index.html").read_text()
+    assert pd.read_csv(out / "results.csv").dropna(subset="departures")["variant"].tolist() == ["pals"]
+    numbers = pd.read_csv(out / "tables/pals-for-pals-table-1.csv").dropna(subset="departures")
+    assert set(numbers["row"]) == {"Original PALs"}
 
 
 def test_summary_holds_means_of_dev_scores_over_seeds(make_build: Make) -> None:
@@ -64,9 +122,9 @@ def test_tidy_csv_of_a_table(make_build: Make) -> None:
     table = pd.read_csv(out / "tables" / "pals-for-pals-table-1.csv")
     assert len(table) == 7 * 5
     assert table.query("row == 'Original PALs' and metric == 'sst'").to_csv(index=False) == (
-        "paper,table,row,split,metric,published,ours,difference,std,low,high,seeds,status,variants,encoder,added,trained,"
-        "times_bert,printed_scale,note\n"
-        "pals-for-pals,1,Original PALs,dev,sst,0.509,0.4,-0.109,,,,1,run,pals,1000000.0,250000.0,1250000.0,1.25,raw,\n"
+        "paper,table,row,split,metric,published,ours,difference,std,low,high,seeds,status,variants,departures,"
+        "encoder,added,trained,times_bert,printed_scale,note\n"
+        "pals-for-pals,1,Original PALs,dev,sst,0.509,0.4,-0.109,,,,1,run,pals,,1000000.0,250000.0,1250000.0,1.25,raw,\n"
     )
 
 
@@ -98,11 +156,11 @@ def test_the_same_build_gives_the_same_bytes(make_build: Make) -> None:
 
 def test_a_missing_run_is_named_with_the_command_that_makes_it_and_the_rest_is_shown(make_build: Make) -> None:
     build = make_build(seeds=(1, 2))
-    (build / "runs" / "bert-sst" / "2" / "metrics.json").unlink()
-    (build / "ensembles" / "vote" / "1" / "metrics.json").unlink()
+    shutil.rmtree(build / "runs" / "bert-sst" / "2")
+    shutil.rmtree(build / "ensembles" / "vote" / "1")
     out, _ = write(build)
     readme = (out / "README.md").read_text()
-    assert "- `dvc repro train@bert-sst-2`\n- `dvc repro ensemble`\n" in readme
+    assert "- seed 2: `bert-sst`\n- seed 1: `vote`\n" in readme
     runs = pd.read_csv(out / "results.csv").groupby("variant")["seed"].agg(list).to_dict()
     assert runs == {"bert-qqp": [1, 2], "bert-sst": [1], "bert-sts": [1, 2], "pals": [1, 2], "vote": [2]}
 
@@ -132,8 +190,10 @@ def test_no_catalog_is_told(tmp_path: Path) -> None:
 
 def test_a_run_of_an_earlier_version_is_told(make_build: Make) -> None:
     build = make_build()
-    files.write_yaml(build / "runs/pals/1/settings.yaml", {"run": {"keep": "last"}})
-    with pytest.raises(DataError, match=r"settings.yaml is of an earlier version .* `dvc repro train@pals-1` makes"):
+    (build / "runs/pals/1/digests.json").unlink()
+    with pytest.raises(
+        DataError, match=r"pals/1 holds no digests.json.*earlier version.*dvc repro train@pals-1` makes"
+    ):
         write(build)
 
 

@@ -67,8 +67,8 @@ def test_a_sentence_is_text_and_never_markup(html: str) -> None:
     assert "&lt;script&gt;document.title" in html  # the statement of a claim
 
 
-def test_without_sentences_there_is_none_and_it_says_where_they_are(build: Path) -> None:
-    html = page(build, with_sentences=False, verdicts=[])
+def test_without_sentences_there_is_none_and_it_says_where_they_are(tmp_path: Path) -> None:
+    html = page(write(tmp_path / "build", "data/official", seeds=(1,)), local=False, verdicts=[])
     assert content(html)["sentences"] == {}
     assert "document.title" not in html
     assert "another 3" not in html
@@ -113,21 +113,52 @@ def test_one_seed_is_said_to_tell_nothing_of_noise(tmp_path: Path, html: str) ->
     assert "cannot be concluded from this report" in page(write(tmp_path / "build", seeds=(1,)))
 
 
-def test_runs_that_are_missing_are_named_by_the_command_that_makes_them(tmp_path: Path) -> None:
+def test_runs_that_are_missing_are_named_and_one_command_makes_them(tmp_path: Path) -> None:
     build = write(tmp_path / "build")
     (build / "runs/pals/2").rename(tmp_path / "away")
     html = page(build)
-    assert "<li><code>dvc repro train@pals-2</code></li>" in html
+    assert "<li>seed 2: <code>pals</code>, <code>vote</code></li>" in html
+    command = (
+        "dvc exp run -S profile=sample -S data_dir=data/sample -S &#39;variants=[bert-qqp,bert-sst,bert-sts,pals,"
+        "sbert-pals]&#39; -S &#39;seeds=[1,2]&#39; -S pals.dim=276"
+    )
+    assert html.count(command) == 2
     assert "Some runs are missing" in html
     assert "<strong>1 to 2 seeds.</strong>" in html
     assert np.sum(content(html)["confusions"]["sst"]["pals"]) == 23
     assert np.sum(content(html)["confusions"]["sst"]["sbert-pals"]) == 2 * 23
 
 
+def test_times_stand_in_the_local_page_alone(build: Path) -> None:
+    committed, local = page(build, local=False), page(build)
+    assert list(content(committed)["costs"]) == ["weights", "added"]
+    assert list(content(local)["costs"]) == ["weights", "added", "time"]
+    assert ("wall time" in committed, "wall time" in local) == (False, True)
+    assert ("steps of training in all" in committed, "of training in all" in local) == (True, True)
+
+
+def test_single_task_models_of_one_row_are_among_the_leaders_and_the_costs(html: str) -> None:
+    leaders = html[html.index("Highest overall scores") : html.index('id="claims"')]
+    assert "bert-qqp + bert-sst + bert-sts" in leaders
+    overall, sst = (content(html)["costs"]["weights"][metric]["data"][0] for metric in ("overall_raw", "sst"))
+    assert overall["text"] == ["Fine-tuned BERT", "pals", "sbert-pals", "vote"]
+    assert overall["x"][0] == 3 * (1 + 1.25)
+    assert sst["text"] == ["bert-sst", "pals", "sbert-pals", "vote"]
+
+
+def test_the_number_of_what_matters_is_told(html: str) -> None:
+    assert "every difference that matters: 0.01 or more (SST-5)" in html
+
+
+def test_what_was_changed_is_told(html: str) -> None:
+    assert html.count("changed: pals.dim=276") >= 2  # in the table of leaders and in the paper's
+    assert "<strong>Changed settings.</strong>" in html
+
+
 def test_where_nothing_is_known_the_page_says_so(tmp_path: Path) -> None:
     plan = replace(catalog.read(write(tmp_path / "build") / "plan/catalog.yaml"), entries=())
-    nothing = analysis.Analysis({}, {}, {}, [])
-    html = site.render(tmp_path / "none", plan, [], [], [], pd.DataFrame(), nothing, with_sentences=True)
+    nothing = analysis.Analysis({}, {}, {}, [], frozenset())
+    html = site.render(tmp_path / "none", plan, [], [], [], pd.DataFrame(), nothing, local=True)
     for words in (
         "No run has left losses",
         "No run has scores",
@@ -142,9 +173,9 @@ def test_every_figure_is_one_that_plotly_knows(html: str) -> None:
     found = content(html)
     trees = [found["losses"], found["costs"], {"distances": found["distances"]}, found["clouds"]]
     leaves = [leaf for tree in trees for leaf in _leaves(tree)]
-    assert len(leaves) == 3 + 3 * 5 + 1 + 7 * 2
+    assert len(leaves) == 3 + 3 * 5 + 1 + 9 * 2
     for leaf in leaves:
-        go.Figure(leaf)  # raises on a name or value that Plotly does not know
+        go.Figure({key: leaf[key] for key in ("data", "layout")})  # raises on a name or value that Plotly does not know
 
 
 def _leaves(tree: dict[str, Any]) -> list[dict[str, Any]]:

@@ -185,7 +185,7 @@ def test_the_terminal_shows_a_row_a_line_within_100_columns() -> None:
         "                    SST-5          QQP            STS-B          overall_raw    overall_normalised\n"
         "------------------  -------------  -------------  -------------  -------------  --------------------\n"
         "PALs                0.500 → 0.480  0.900 → 0.920  0.800 → 0.800  0.733 → 0.733  0.767 → 0.767\n"
-        "A row with quite …  not run        not run        not run        not run        not run"
+        "A row wit…ong name  not run        not run        not run        not run        not run"
     )
     assert max(map(len, shown.splitlines())) <= 100
 

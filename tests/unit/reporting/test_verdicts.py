@@ -31,6 +31,7 @@ def write(build: Path, name: str, seed: int, right: dict[str, int], scored: int 
         table[predictions.probability_columns(TASKS[task])] = 0.5
         table["scored"] = np.arange(ROWS) < scored
         predictions.write(predictions.path(build / "runs" / name / str(seed), task, "dev"), table, TASKS[task])
+    files.seal(build / "runs" / name / str(seed))
 
 
 def catalog(seeds: tuple[int, ...] = (1, 2, 3), tasks: tuple[str, ...] = ("sst",), names: str = "ab") -> Catalog:
@@ -124,7 +125,10 @@ def test_overall_scores_are_means_of_tasks_and_overfitting_is_train_less_dev(tmp
         table = pd.DataFrame({"id": [f"r{n}" for n in range(ROWS)], "label": gold, "prediction": -gold, "scored": True})
         place = tmp_path / "runs" / name / "1"
         predictions.write(predictions.path(place, "sts", "dev"), table, TASKS["sts"])
-        files.write_json(place / "metrics.json", {"train": {"overall_normalised": 0.9 + extra / 1000}})
+        sizes = {"encoder": 1, "added": 0, "trained": 1}
+        about = {"variant": name, "seed": 1, "steps": 1, "epoch": 1, "parameters": sizes, "dev": {}, "test": {}}
+        files.write_json(place / "metrics.json", about | {"train": {"overall_normalised": 0.9 + extra / 1000}})
+        files.seal(place)
     runs = Evidence(tmp_path, catalog((1,), ("sst", "qqp", "sts")))
     values = {
         metric: runs.scores(["a"], metric, [1])[0].tolist()

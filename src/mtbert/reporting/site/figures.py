@@ -4,6 +4,7 @@ Colours are names of the style sheet's variables (`meta.colour`), which page.js 
 reader's light or dark mode. Points name their rows (`meta.rows`), whose sentences stand once in the page.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,18 +12,20 @@ import numpy as np
 import pandas as pd
 
 from mtbert.metrics import MAIN_TASKS
-from mtbert.reporting import mistakes
-from mtbert.reporting.costs import NAMED, Cost
+from mtbert.reporting import mistakes, placing
+from mtbert.reporting.costs import Cost
 from mtbert.reporting.embeddings import KINDS, Cloud, kind_of
 from mtbert.reporting.markdown import HEADINGS
 from mtbert.reporting.mistakes import Answers
-from mtbert.reporting.published import METRICS
+from mtbert.reporting.published import METRICS, OVERALLS
 from mtbert.tasks import TASKS
 
 COLOURS = 8  # of the style sheet's --c0 to --c7, told apart by the colour-blind too
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "diamond", "square", "cross", "x", "triangle-up")
 ROW_HEIGHT = 26  # pixels of a bar
+SCREENS = {"wide": (1000, 330, 12), "narrow": (270, 330, 10)}  # width, height and font in pixels
+WIDTH_OF_A_LETTER = 0.56  # of the font's size
 LABELS = {  # what the classes of a task mean
     "sst": ("very negative", "negative", "neutral", "positive", "very positive"),
     "qqp": ("no paraphrase", "paraphrase"),
@@ -62,35 +65,34 @@ def _line(name: str, loss: pd.Series, look: dict[str, str]) -> Figure:
     }
 
 
-def costs(found: Sequence[Cost], titles: dict[str, str]) -> dict[str, dict[str, Figure]]:
-    """Dev score against weights and against training time, then by metric: a point for each variant."""
+def costs(found: Sequence[Cost], titles: dict[str, str], with_times: bool) -> dict[str, dict[str, Figure]]:
+    """Dev score against weights and, with times, training time, then by metric: a named point for each row."""
     axes = {
         "weights": ("weights to store, times one encoder", {cost.name: cost.times_bert for cost in found}),
         "added": ("added weights, millions", {cost.name: cost.added / 1e6 for cost in found}),
-        "time": (
-            "training time of one seed, minutes",
-            {c.name: c.seconds / 60 for c in found if c.seconds is not None},
-        ),
     }
+    if with_times:
+        timed = {cost.name: cost.seconds / 60 for cost in found if cost.seconds is not None}
+        axes["time"] = ("training time of one seed, minutes", timed)
     order = ("overall_raw", *(metric for metric in METRICS if metric != "overall_raw"))
-    trees = {
-        axis: {
-            metric: _against(title, places, metric, [cost for cost in found if metric in cost.scores], titles)
-            for metric in order
-            if any(metric in cost.scores and cost.name in places for cost in found)
-        }
-        for axis, (title, places) in axes.items()
-    }
-    return {axis: tree for axis, tree in trees.items() if tree}
+    trees: dict[str, dict[str, Figure]] = {}
+    for axis, (title, places) in axes.items():
+        for metric in order:
+            shown = [cost for cost in found if cost.name in places and _is_of(cost, metric)]
+            if shown:
+                trees.setdefault(axis, {})[metric] = _against(title, places, metric, shown, titles)
+    return trees
+
+
+def _is_of(cost: Cost, metric: str) -> bool:
+    """Of single-task models that make one row, each stands for itself where one task is shown."""
+    return metric in cost.scores and (len(cost.variants) == 1 or metric in OVERALLS)
 
 
 def _against(
-    title: str, places: dict[str, float], metric: str, found: Sequence[Cost], titles: dict[str, str]
+    title: str, places: dict[str, float], metric: str, shown: Sequence[Cost], titles: dict[str, str]
 ) -> Figure:
-    shown = [cost for cost in found if cost.name in places]
     papers = list(dict.fromkeys(cost.paper for cost in shown))
-    ordered = sorted(shown, key=lambda cost: cost.mean(metric))  # neighbours' names on different sides
-    sides = {cost.name: f"{('bottom', 'top')[at % 2]} center" for at, cost in enumerate(ordered)}
     traces = []
     for at, paper in enumerate(papers):
         mine = [cost for cost in shown if cost.paper == paper]
@@ -99,12 +101,11 @@ def _against(
             {
                 "type": "scatter",
                 "cliponaxis": False,
-                "mode": "markers+text" if len(shown) <= NAMED else "markers",
+                "mode": "markers",
                 "name": titles.get(paper, "one's own"),
                 "x": rounded([places[cost.name] for cost in mine], 4),
                 "y": rounded([cost.mean(metric) for cost in mine], 4),
                 "text": [cost.name for cost in mine],
-                "textposition": [sides[cost.name] for cost in mine],
                 "hovertemplate": "%{text}<br>%{y:.3f} at %{x:.3~f}<extra></extra>",
                 "marker": {"size": 10, "symbol": SYMBOLS[at % len(SYMBOLS)]},
                 "error_y": {"type": "data", "array": rounded([spread or 0 for spread in spreads], 4), "thickness": 1}
@@ -112,8 +113,36 @@ def _against(
                 "meta": {"colour": f"c{at % COLOURS}"},
             }
         )
-    y = titled(f"{SCORES[metric]} on dev")
-    return {"data": traces, "layout": {"xaxis": titled(title), "yaxis": y, "showlegend": len(papers) > 1}}
+    x, y = _span([places[cost.name] for cost in shown], 0.08), _span([cost.mean(metric) for cost in shown], 0.12)
+    axes = {"xaxis": titled(title) | {"range": x}, "yaxis": titled(f"{SCORES[metric]} on dev") | {"range": y}}
+    places_of = {cost.name: (places[cost.name], cost.mean(metric)) for cost in shown}
+    named = {screen: _names(places_of, x, y, *size) for screen, size in SCREENS.items()}
+    return {"data": traces, "layout": {**axes, "showlegend": len(papers) > 1}, "named": named}
+
+
+def _span(values: Sequence[float], room: float) -> list[float]:
+    """The range of an axis with room at both ends."""
+    low, high = min(values), max(values)
+    edge = room * (high - low) or 0.1 * abs(high) or 1.0
+    return [round(low - edge, 4), round(high + edge, 4)]
+
+
+def _names(
+    points: dict[str, tuple[float, float]], x: Sequence[float], y: Sequence[float], width: float, height: float,
+    font: float,
+) -> list[Figure]:  # fmt: skip
+    """Each point's name beside it, the highest first, as far as there is room for."""
+    names = sorted(points, key=lambda name: -points[name][1])
+    scale = width / (x[1] - x[0]), height / (y[1] - y[0])
+    places = [((points[name][0] - x[0]) * scale[0], (points[name][1] - y[0]) * scale[1]) for name in names]
+    sizes = [(WIDTH_OF_A_LETTER * font * len(name) + 4, font + 4) for name in names]
+    found = zip(names, placing.offsets(places, sizes, width, height), strict=True)
+    return [
+        {"text": name, "x": round(points[name][0], 4), "y": round(points[name][1], 4)}
+        | {"ax": round(shift[0]), "ay": -round(shift[1])}
+        for name, shift in found
+        if shift is not None
+    ]
 
 
 def distances(found: dict[str, Answers]) -> Figure | None:
@@ -205,9 +234,10 @@ def _joined(places: np.ndarray, colour: str, solid: bool) -> Figure:
     }
 
 
-def coordinates(points: np.ndarray) -> dict[str, list[float | None]]:
-    """Points [rows, dimensions] as x, y and z."""
-    return {axis: rounded(values, 2) for axis, values in zip("xyz", points.T, strict=False)}
+def coordinates(points: np.ndarray) -> dict[str, list[int | None]]:
+    """Points [rows, dimensions], whole numbers or NaN, as x, y and z."""
+    columns = zip("xyz", points.T.tolist(), strict=False)
+    return {axis: [None if math.isnan(value) else int(value) for value in values] for axis, values in columns}
 
 
 def titled(text: str) -> dict[str, Any]:

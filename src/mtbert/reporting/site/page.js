@@ -106,14 +106,20 @@ function hoverText(task, row, sentence) {
 // --- figures ------------------------------------------------------------------------------------------------------------
 
 /* A trace in the mode's colours, and with the sentences of its points. */
-function painted(trace, task, narrow) {
+function painted(trace, task) {
   const { colour: name, rows, apart } = trace.meta, paint = colour(name);
   const made = { ...trace, line: { ...trace.line, color: paint }, marker: { ...trace.marker, color: paint } };
-  if (trace.mode?.includes("text") && narrow) made.mode = "markers";  // names would be cut off
-  if (trace.mode?.includes("text")) made.textfont = { color: colour("muted"), size: 11 };
   if (rows) made.text = rows.map((row, at) => hoverText(task, row, apart ? (at < rows.length / 2 ? 0 : 1) : null));
   if (trace.type === "bar") delete made.line;
   return made;
+}
+
+/* The names of points, each with a thin line to its point where it could not stand beside it. */
+function namesOf(figure, width) {
+  const narrow = width < 500;
+  const look = { xanchor: "center", yanchor: "middle", arrowhead: 0, arrowwidth: 0.7, standoff: 5,
+    arrowcolor: colour("between"), font: { color: colour("text"), size: narrow ? 10 : 12 } };
+  return (figure.named?.[narrow ? "narrow" : "wide"] ?? []).map(one => ({ ...one, ...look }));
 }
 
 function layoutOf(figure, width) {
@@ -128,7 +134,7 @@ function layoutOf(figure, width) {
     legend: { orientation: "h", traceorder: "normal", y: 1.02, yanchor: "bottom", x: 0, font: { color: text } },
     hoverlabel: { bgcolor: colour("raised"), bordercolor: line, font: { color: text }, align: "left" },
     dragmode: matchMedia("(pointer: coarse)").matches && !figure.layout.scene ? false : "zoom",
-    ...figure.layout,
+    ...figure.layout, annotations: namesOf(figure, width),
     xaxis: axis(figure.layout.xaxis), yaxis: axis(figure.layout.yaxis),
     scene: { xaxis: solid(scene.xaxis), yaxis: solid(scene.yaxis), zaxis: solid(scene.zaxis), dragmode: "orbit" },
   };
@@ -151,7 +157,7 @@ class Canvas {
 
   draw() {
     if (!this.near || !this.figure) return;
-    const traces = this.figure.data.map(trace => painted(trace, this.task, this.place.clientWidth < 500));
+    const traces = this.figure.data.map(trace => painted(trace, this.task));
     if (this.place.closest("#losses")) for (const trace of traces) trace.visible = !hidden.has(trace.name);
     const layout = layoutOf(this.figure, this.place.clientWidth);
     if (this.place.closest("#losses")) layout.showlegend = false;

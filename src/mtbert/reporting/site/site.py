@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from mtbert.metrics import MAIN_TASKS
-from mtbert.reporting import claims, leakage, markdown, mistakes, page, sentences
+from mtbert.reporting import claims, corpora, costs, details, leakage, markdown, mistakes, page, sentences
 from mtbert.reporting.analysis import Analysis
 from mtbert.reporting.catalog import Catalog
 from mtbert.reporting.claims import Answer, Verdict
@@ -64,7 +64,7 @@ def render(
     runs: Sequence[dict[str, Any]],
     seen: pd.DataFrame,
     shown: Analysis,
-    with_sentences: bool,
+    local: bool = False,
 ) -> str:
     """The whole page as HTML.
 
@@ -72,8 +72,10 @@ def render(
         build: the build directory, for sentences and what the data checks found.
         catalog, tables, verdicts: what was asked for and what came of it.
         runs, seen, shown: from `results.runs`, `leakage.scores` and `analysis.of`.
-        with_sentences: whether the corpora's sentences stand in the page; else the rows' ids do.
+        local: whether it stays on this machine; else it holds nothing of the clock, and sentences only where these
+            are the project's own.
     """
+    with_sentences = local or sentences.may_be_committed(catalog)
     folder = PackageLoader("mtbert.reporting.site", ".")
     environment = Environment(
         loader=folder, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -84,20 +86,22 @@ def render(
     environment.filters |= {"phrase": lambda text: Markup(_markdown.renderInline(text))}
     return environment.get_template("page.html").render(
         catalog=catalog,
-        facts=facts(catalog, runs, shown),
+        facts=facts(catalog, runs, shown, local),
         findings=findings(verdicts),
-        limits=limits(catalog),
-        leaders=leaders(catalog, shown),
-        missing=catalog.missing,
+        limits=page.limits(catalog),
+        leaders=leaders(shown),
+        missing=page.absent(catalog),
+        matters=matters(verdicts),
         verdicts=[verdict_of(verdict) for verdict in sorted(verdicts, key=lambda one: [*BADGES].index(one.answer))],
         tables=[table_of(table, catalog) for table in tables],
         shown=shown,
+        local=local,
         with_sentences=with_sentences,
-        data=data(build, shown, with_sentences),
-        found=page.data(build, catalog),
+        data=data(build, shown, with_sentences, local),
+        found=corpora.data(build, catalog),
         leaked=_below(leakage.render(seen)),
-        pretrainings=[_below(page.pretraining(build, name)) for name in page.PRETRAININGS],
-        ran=_below(page.ran(list(runs))),
+        pretrainings=[_below(details.pretraining(build, name)) for name in details.PRETRAININGS],
+        ran=_below(details.timed(runs) if local else details.ran(build, runs)),
         again=page.command(catalog),
         titles=TITLES,
         names=NAMES,
@@ -115,23 +119,28 @@ def _below(text: str) -> str:
 # --- summary ----------------------------------------------------------------------------------------------------------
 
 
-def facts(catalog: Catalog, runs: Sequence[dict[str, Any]], shown: Analysis) -> list[tuple[str, str]]:
+def facts(
+    catalog: Catalog, runs: Sequence[dict[str, Any]], shown: Analysis, local: bool
+) -> list[tuple[str, str]]:  # fmt: skip
     """The numbers that say how much was run: value and what it counts."""
     variants = [entry for entry in catalog.selected if not entry.members]
     known = sum(not entry.members for entry in catalog.entries)
+    counts = {len(entry.seeds) for entry in catalog.selected} or {len(catalog.seeds)}
     scored = {task: len(next(iter(several.values())).labels) for task, several in shown.answers.items()}
-    seconds = sum(run["seconds"] or 0 for run in runs)
     return [
         (f"{len(variants)} of {known}", "variants of the catalog trained"),
-        (markdown.span(_seeds(catalog)), "seed each" if _seeds(catalog) == {1} else "seeds each"),
+        (markdown.span(counts), "seed each" if counts == {1} else "seeds each"),
         (f"{sum(scored.values()):,}", f"dev rows scored: {_list(scored)}"),
-        (page.duration(seconds) if seconds else markdown.DASH, "of training in all"),
+        _length(runs, local),
     ]
 
 
-def _seeds(catalog: Catalog) -> set[int]:
-    """How many seeds have run, of the variants and ensembles."""
-    return {len(entry.seeds) for entry in catalog.selected} or {len(catalog.seeds)}
+def _length(runs: Sequence[dict[str, Any]], local: bool) -> tuple[str, str]:
+    """How long the trainings were: in steps or, where the page stays on the machine, by the clock."""
+    seconds = sum(run["seconds"] or 0 for run in runs)
+    if local and seconds:
+        return details.duration(seconds), "of training in all"
+    return f"{sum(run['steps'] or 0 for run in runs):,}", "steps of training in all"
 
 
 def _list(tasks: dict[str, int]) -> str:
@@ -144,54 +153,20 @@ def findings(verdicts: Sequence[Verdict]) -> list[tuple[Badge, int]]:
     return [(badge, counts[answer]) for answer, badge in BADGES.items()] if verdicts else []
 
 
-def limits(catalog: Catalog) -> list[str]:
-    """What can be concluded, and what not, in Markdown."""
-    found = []
-    if _seeds(catalog) == {1}:
-        found.append(
-            "**One seed.** Another seed gives other scores, and one run does not show by how much. That one variant is "
-            "better than another cannot be concluded from this report."
-        )
-    else:
-        found.append(
-            f"**{markdown.span(_seeds(catalog))} seeds.** Intervals are 95 % and of the mean over seeds; one seed has "
-            "none. A difference whose interval holds 0 may be noise."
-        )
-    if sentences.may_be_committed(catalog):
-        found.append(
-            "**Generated sentences.** The sample is a small corpus of this project's own: it shows that the machinery "
-            "works, and says nothing of the methods."
-        )
-    note = f" {catalog.encoder_note.rstrip('.')}." if catalog.encoder_note else ""
-    if catalog.encoder != "bert-base-uncased":
-        found.append(
-            f"**Another encoder.** The papers start from `bert-base-uncased`, these runs from `{catalog.encoder}`: "
-            f"compare which variant is ahead, not the scores themselves.{note}"
-        )
-    elif note:
-        found.append(f"**`{catalog.encoder}`.**{note}")
-    found.append(f"**Which epoch.** Kept: {markdown.KEPT[catalog.keep, catalog.selection]}.")
-    if catalog.missing:
-        found.append("**Not complete.** Some runs are missing; means and intervals are of those that are there.")
-    return found
-
-
-def leaders(catalog: Catalog, shown: Analysis) -> list[dict[str, Any]]:
-    """The variants with the highest overall on dev, and what their row is called."""
-    rows = {entry.name: entry for entry in catalog.entries}
-    whole = [cost for cost in shown.costs if "overall_raw" in cost.scores]
-    ordered = sorted(whole, key=lambda cost: -cost.mean("overall_raw"))[:LEADERS]
+def leaders(shown: Analysis) -> list[dict[str, Any]]:
+    """The rows with the highest overall on dev."""
     return [
         {
-            "name": cost.name,
-            "row": rows[cost.name].row,
+            "variants": " + ".join(cost.variants),
+            "row": cost.row,
             "paper": TITLES.get(cost.paper, ""),
+            "changed": ", ".join(cost.departures),
             "overall": cost.mean("overall_raw"),
             "spread": cost.spread("overall_raw"),
             "tasks": [cost.mean(task) for task in MAIN_TASKS],
             "times_bert": cost.times_bert,
         }
-        for cost in ordered
+        for cost in costs.leaders(shown.costs)[:LEADERS]
     ]
 
 
@@ -214,6 +189,7 @@ def verdict_of(verdict: Verdict) -> dict[str, Any]:
         for part, answer, comparison in zip(verdict.claim.parts, verdict.answers, verdict.comparisons, strict=True)
     ]
     return {
+        "published": any(part.published is not None for part in verdict.claim.parts),
         "name": verdict.claim.name,
         "paper": TITLES.get(verdict.claim.paper, verdict.claim.paper),
         "statement": verdict.claim.statement,
@@ -223,6 +199,14 @@ def verdict_of(verdict: Verdict) -> dict[str, Any]:
     }
 
 
+def matters(verdicts: Sequence[Verdict]) -> str:
+    """From which difference on one matters, of every score that a claim speaks of."""
+    smallest: dict[float, dict[str, None]] = {}
+    for part in (part for verdict in verdicts for part in verdict.claim.parts):
+        smallest.setdefault(part.matters, {})[NAMES[part.metric]] = None
+    return "; ".join(f"{size:g} or more ({', '.join(names)})" for size, names in sorted(smallest.items()))
+
+
 def table_of(table: Table, catalog: Catalog) -> dict[str, Any]:
     """A paper's table, published beside ours."""
     return {
@@ -230,9 +214,10 @@ def table_of(table: Table, catalog: Catalog) -> dict[str, Any]:
         "heading": markdown.heading(table),
         "about": markdown.about(table, catalog),
         "footnotes": markdown.footnotes(table, catalog),
+        "published": table.published,
         "metrics": [NAMES[metric] for metric in table.metrics],
         "rows": [_row(row, table) for row in table.rows],
-        "run": any(row.variants for row in table.rows),
+        "run": table.run,
         "baseline": " ".join(table.baseline),
     }
 
@@ -244,6 +229,7 @@ def _row(row: Row, table: Table) -> dict[str, Any]:
         "p": markdown.p_of(row, table) if table.baseline and row.variants else "",
         "p_value": row.against.corrected if row.against else "",
         "variants": ", ".join(row.variants),
+        "changed": ", ".join(row.departures),
         "run": bool(row.variants),
         "cells": cells,
         "weights": row.weights,
@@ -265,9 +251,9 @@ def _cell(cell: Cell) -> dict[str, Any]:
 # --- what the script shows --------------------------------------------------------------------------------------------
 
 
-def data(build: Path, shown: Analysis, with_sentences: bool) -> dict[str, Any]:
+def data(build: Path, shown: Analysis, with_sentences: bool, with_times: bool) -> dict[str, Any]:
     """Figures, confusions and misses, each a tree of choices, and the sentences that they speak of."""
-    missed = {task: misses(several, task) for task, several in shown.answers.items()}
+    missed = {task: misses(several, task, shown.detailed) for task, several in shown.answers.items()}
     rows = numbered(shown)
     texts = {
         task: sentences.read(build, task, {*rows.get(task, {}), *(m["id"] for some in several.values() for m in some)})
@@ -278,10 +264,12 @@ def data(build: Path, shown: Analysis, with_sentences: bool) -> dict[str, Any]:
     return {
         "losses": figures.losses(shown.losses, looks),
         "looks": looks,
-        "costs": figures.costs(shown.costs, TITLES),
+        "costs": figures.costs(shown.costs, TITLES, with_times),
         "distances": figures.distances(shown.answers.get("sst", {})),
         "clouds": figures.clouds(shown.clouds, rows),
-        "confusions": {task: tree for task, some in shown.answers.items() if (tree := confusions(some))},
+        "confusions": {
+            task: tree for task, some in shown.answers.items() if (tree := confusions(some, shown.detailed))
+        },
         "misses": missed,
         "rows": {task: list(known) for task, known in rows.items()},
         "sentences": texts if with_sentences else {},
@@ -298,14 +286,15 @@ def numbered(shown: Analysis) -> dict[str, dict[str, int]]:
     }
 
 
-def confusions(found: dict[str, Answers]) -> dict[str, list[list[int]]]:
-    """Number of rows by label and prediction, for each variant of a task of classes."""
-    return {name: said.confusion.tolist() for name, said in found.items() if len(said.confusion)}
+def confusions(found: dict[str, Answers], detailed: Collection[str]) -> dict[str, list[list[int]]]:
+    """Number of rows by label and prediction, for each of these variants of a task of classes."""
+    return {name: said.confusion.tolist() for name, said in found.items() if name in detailed and len(said.confusion)}
 
 
-def misses(found: dict[str, Answers], task: str) -> dict[str, list[dict[str, Any]]]:
-    """The worst misses of all variants together, then of each."""
-    several = {ALL: mistakes.together(list(found.values()))} | found if len(found) > 1 else found
+def misses(found: dict[str, Answers], task: str, detailed: Collection[str]) -> dict[str, list[dict[str, Any]]]:
+    """The worst misses of all variants together, then of each of these."""
+    several = {ALL: mistakes.together(list(found.values()))} if len(found) > 1 else {}
+    several |= {name: said for name, said in found.items() if name in detailed}
     return {name: [_miss(miss) for miss in mistakes.worst(said, TASKS[task])] for name, said in several.items()}
 
 

@@ -1,0 +1,67 @@
+"""docs/data.md against the code: file names, columns, rows that parse, and which variants need which files."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from mtbert import plan
+from mtbert.data import readers
+from mtbert.tasks import SPLITS, TASKS
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs/data.md").read_text(encoding="utf-8")
+EXAMPLES = dict(re.findall(r"^`([^`]+)`\n\n```\n(.*?)```\n", PAGE, re.MULTILINE | re.DOTALL))
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip().strip("`") for cell in line.strip("|").split("|")]
+
+
+def test_files_and_columns_are_those_of_the_tasks():
+    told = [cells(line) for line in PAGE.splitlines() if cells(line)[0] in TASKS and line.count("|") == 8]
+    assert [line[:6] for line in told] == [
+        [name, *(task.files.get(split, "none") for split in SPLITS), "`, `".join(task.sentences), task.label]
+        for name, task in TASKS.items()
+    ]
+
+
+def test_there_is_a_row_of_every_file():
+    assert list(EXAMPLES) == [file for task in TASKS.values() for file in task.files.values()]
+
+
+@pytest.mark.parametrize(("task", "split"), [(task, split) for task in TASKS for split in TASKS[task].files])
+def test_the_row_is_one_of_the_samples_and_is_read(tmp_path: Path, task: str, split: str):
+    name = TASKS[task].files[split]  # pyright: ignore[reportArgumentType]
+    assert set(EXAMPLES[name].splitlines()) <= set((ROOT / "data/sample" / name).read_text().splitlines())
+    (tmp_path / name).parent.mkdir()
+    (tmp_path / name).write_text(EXAMPLES[name], encoding="utf-8")
+    corpus = readers.read(tmp_path, TASKS[task], split)  # pyright: ignore[reportArgumentType]
+    assert (len(corpus.rows), corpus.refused, corpus.rows["label"].notna().all()) == (1, [], True)
+
+
+def test_the_variants_of_one_task_are_named_and_need_no_more():
+    table = dict(re.findall(r"^\| (sst|qqp|sts|cfimdb) \| (`[^|]+`) \|$", PAGE, re.MULTILINE))
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())["catalog"]
+    for task, named in table.items():
+        single = [name for name, variant in params.items() if variant.get("tasks") == [task]]
+        assert sorted(re.findall(r"`([^`]+)`", named)) == sorted(single)
+    assert list(table) == ["sst", "qqp", "sts", "cfimdb"]
+
+
+def test_the_variants_that_need_more_than_the_three_tasks_are_named(tmp_path: Path):
+    values = yaml.safe_load((ROOT / "params.yaml").read_text())
+    needs = {}
+    for name in ("pals", "sbert-pals", "mypal-more-data", "mypal-warmup", "mypal-relational"):
+        (tmp_path / "params.yaml").write_text(yaml.safe_dump(values | {"variants": [name]}, sort_keys=False))
+        needs[name] = {task for task, _ in plan.plan(plan.Params(tmp_path / "params.yaml"))["needs"]}
+    three = {"sst", "qqp", "sts"}
+    more = three | {"cfimdb", "snli"}
+    assert needs == {
+        "pals": three,
+        "sbert-pals": three | {"snli", "mnli"},
+        "mypal-more-data": more,
+        "mypal-warmup": more,
+        "mypal-relational": more,
+    }

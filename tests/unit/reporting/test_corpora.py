@@ -1,0 +1,46 @@
+"""The section on the data: what the checks found."""
+
+from pathlib import Path
+
+from mtbert import files
+from mtbert.reporting import catalog, corpora
+
+
+def test_data_checks_are_summed_up(tmp_path: Path) -> None:
+    entry = catalog.Entry("a", "own", "a", ("sst",), True)
+    plan = catalog.Catalog("sample", (1,), "best", "half", "tiny", "", "", (entry,))
+    assert corpora.data(tmp_path, plan) == (
+        "## Data\n\nWithout `data/sst/dev-rows.parquet` rows that share a sentence are resampled apart, which makes "
+        "intervals too narrow, and leakage is not told; `dvc repro preprocess` makes what is missing."
+    )
+    files.write_text(tmp_path / "data/sst/dev-rows.parquet", "there")
+    assert corpora.data(tmp_path, plan) == ""
+    counts = {"exact": 1, "folded": 2, "bare": 3}
+    train = {"labelled": True, "read": 8544, "kept": 8543, "refused": [{}], "duplicates": counts, "conflicts": [{}]}
+    test = {"labelled": False, "read": 2210, "kept": 2210, "refused": [], "duplicates": counts, "conflicts": []}
+    shared = {"of": "sst/dev", "with": "sst/train", "rows": 1101, **counts, "sharing": 4}
+    nothing = shared | {"of": "sst/test", "bare": 0, "sharing": 0}
+    report = {"files": {"sst/train": train, "sst/test": test}, "missing": ["cs224n/a.csv"]}
+    files.write_json(
+        tmp_path / "data/report.json", report | {"overlaps": [shared], "overlaps with pretraining": [nothing]}
+    )
+    assert corpora.data(tmp_path, plan).splitlines() == [
+        "## Data",
+        "",
+        "| file      | labels   |   rows read |   kept |   refused |   duplicates |   conflicts |",
+        "|:----------|:---------|------------:|-------:|----------:|-------------:|------------:|",
+        "| sst/train | yes      |       8,544 |  8,543 |         1 |            2 |           1 |",
+        "| sst/test  | withheld |       2,210 |  2,210 |         0 |            2 |           0 |",
+        "",
+        "Duplicates: rows whose sentences an earlier row has; conflicts: such rows with different labels (case and "
+        "spacing folded). Refused rows, with line and reason: `build/data/report.json`.",
+        "",
+        "| rows of   | that are in   |   rows |   exactly |   case and spacing folded |   punctuation dropped |"
+        "   sharing a sentence |",
+        "|:----------|:--------------|-------:|----------:|--------------------------:|----------------------:|"
+        "---------------------:|",
+        "| sst/dev   | sst/train     |  1,101 |         1 |                         2 |                     3 |"
+        "                    4 |",
+        "",
+        "Not there: `cs224n/a.csv`.",
+    ]
