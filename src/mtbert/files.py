@@ -153,8 +153,8 @@ WHOSE = {"data/sample": "sample", "data/official": "course"}  # by place, where 
 def whose_data(build: Path, data_dir: str) -> str:
     """`sample`, `course` or `own`: whose corpora the runs of a build directory are of, as preprocessing found."""
     file = build / "data" / "report.json"
-    told = read_json(file) if file.is_file() else {}
-    return told.get("whose") or WHOSE.get(data_dir, "own")
+    told = read_as(dict[str, Any], file, "dvc repro preprocess").get("whose") if file.is_file() else None
+    return told if isinstance(told, str) and told else WHOSE.get(data_dir, "own")
 
 
 def report_directory(build: Path, reports: Path) -> Path:

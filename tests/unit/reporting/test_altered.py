@@ -12,7 +12,7 @@ import yaml
 
 from mtbert import ensembling, files, inputs, outputs
 from mtbert.errors import DataError, MtbertError
-from mtbert.reporting import catalog, curves, embeddings, page, results, submissions
+from mtbert.reporting import catalog, corpora, curves, details, embeddings, results, submissions
 from mtbert.reporting.catalog import Catalog
 
 RUN = "runs/pals/1"
@@ -107,7 +107,7 @@ def test_a_damaged_log_is_told_and_left_out(build: Path, capsys: pytest.CaptureF
     whole = results.runs(build, plan(build))
     files.write_text(files.log_directory(build, build / RUN) / "run.json", '{"seconds": "long"}')
     (left,) = [run for run in results.runs(build, plan(build)) if run["variant"] == "pals"]
-    assert (left["seconds"], left["device"], left["seed"]) == (None, None, 1)
+    assert (left["seconds"], left["peak_memory_mb"], left["seed"]) == (None, None, 1)
     assert [run for run in results.runs(build, plan(build)) if run["variant"] != "pals"] == [
         run for run in whole if run["variant"] != "pals"
     ]
@@ -115,10 +115,10 @@ def test_a_damaged_log_is_told_and_left_out(build: Path, capsys: pytest.CaptureF
 
 
 STRUCTURED = READERS | {
-    "encoders/sbert/metrics.json": lambda build: page.pretraining(build, "sbert"),
-    "data/report.json": lambda build: page.data(build, plan(build)),
+    "encoders/sbert/metrics.json": lambda build: details.pretraining(build, "sbert"),
+    "data/report.json": lambda build: corpora.data(build, plan(build)),
     "init/pals.json": lambda build: inputs._expected(build / "init/pals.json"),
-    "log": lambda build: page.ran(results.runs(build, plan(build))),
+    "log": lambda build: details.timed(results.runs(build, plan(build))),
 }
 WRONG = ([], {}, "text", None, float("nan"), float("inf"), True, -1, 1.5, [[]], {"a": 1}, 10**400)
 
