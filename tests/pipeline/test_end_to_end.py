@@ -62,7 +62,7 @@ def test_every_run_has_its_files(project: Project):
     for run in ("bert-sst", "pals", "apart"):
         directory = project.root / "build/runs" / run / "1"
         assert {p.name for p in directory.iterdir()} == {
-            "embeddings.safetensors", "history.csv", "metrics.json", "model.safetensors", "predictions",
+            "digests.json", "embeddings.safetensors", "history.csv", "metrics.json", "model.safetensors", "predictions",
             "settings.yaml",
         }  # fmt: skip
         with safe_open(directory / "model.safetensors", "pt") as weights:

@@ -137,7 +137,5 @@ def test_a_manifest_without_examples_is_refused(build: Path):
     written(build)
     whole = files.read_json(build / "init/a.json")
     files.write_json(build / "init/a.json", whole | {"data": {}})
-    with pytest.raises(
-        DataError, match="data: Dictionary should have at least 1 item .*; `dvc repro init` makes it again"
-    ):
+    with pytest.raises(DataError, match=r"data: Dictionary should have at least 1 item"):
         inputs.check(build / "init/a.json", build)
