@@ -226,7 +226,8 @@ def plan(root: Path) -> None:
     """The stage's own work."""
     from mtbert import plan
 
-    plan.write(plan.plan(plan.Params(root / "params.yaml")), root / "build" / "plan")
+    planned = plan.plan(plan.Params(root / "params.yaml"))
+    plan.write(planned.documents, root / "build" / "plan")
 
 
 def report(root: Path) -> None:

@@ -9,6 +9,7 @@ def main(file: Path, out: Path) -> None:
     """Write the plan files."""
     with starting.imports():
         from mtbert import plan
+        from mtbert.plan import code
     params = plan.Params(file)
     data = str(params.get("data_dir"))
     if (shown := credentials.masked(data)) != data:  # it would stand in plan files, in dvc.lock and in the report
@@ -17,7 +18,7 @@ def main(file: Path, out: Path) -> None:
             "or an absolute one"
         )
     planned = plan.plan(params)
-    plan.write(planned, out)
+    plan.write(planned.documents | code.of_stages(Path(__file__).parent), out)
     print(*planned.notes, sep="\n", end="\n" * bool(planned.notes))
 
 

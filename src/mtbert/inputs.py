@@ -17,16 +17,8 @@ from mtbert.errors import DataError
 from mtbert.outputs import Manifest
 from mtbert.tasks import REUSES, SPLITS, corpus
 
-# Below this package: the code that every training goes through. Techniques come in through the plan file.
-SHARED = (
-    "assembly.py", "training", "objectives/base.py", "samplers/base.py", "weightings/base.py", "gradients/base.py",
-    "schedules/base.py", "model.py", "features/base.py", "features/tagged.txt", "adapters/base.py",
-    "connectors/base.py", "heads/base.py", "encoder/attention.py", "encoder/bert.py", "encoder/dropout.py",
-    "encoder/pooling.py", "encoder/loading.py", "encoder/hardware.py", "data/batches.py", "data/tokens.py",
-    "metrics.py", "predictions.py", "tasks.py", "settings.py", "seeding.py",
-)  # fmt: skip
-PACKAGE = Path(__file__).parent
 MACHINE = "machine.json"
+CODE = "code-train.yaml"  # of the plan: what every training goes through
 ENCODER_FILES = ("model.safetensors", "config.json", "tokenizer.json")
 
 
@@ -44,7 +36,7 @@ def manifest(settings: dict[str, Any], build: Path) -> dict[str, Any]:
     return {
         "encoder": {"path": _relative(encoder, build)} | {name: files.sha256(encoder / name) for name in ENCODER_FILES},
         "data": {_relative(file, build): files.sha256(file) for file in examples if file.exists()},
-        "code": code(),
+        "code": files.sha256(build / "plan" / CODE),
         "machine": machine(build),
     }
 
@@ -52,13 +44,6 @@ def manifest(settings: dict[str, Any], build: Path) -> dict[str, Any]:
 def machine(build: Path) -> dict[str, str]:
     """Processor, accelerator and PyTorch's version where this build folder was begun: scores depend on them."""
     return files.read_as(dict[str, str], build / MACHINE, f"rm -f {build / MACHINE} && dvc repro machine")
-
-
-def code() -> str:
-    """One digest of the shared code."""
-    found = [file for name in SHARED for file in sorted([PACKAGE / name, *(PACKAGE / name).rglob("*.py")])]
-    digests = {_relative(file, PACKAGE): files.sha256(file) for file in found if file.is_file()}
-    return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
 
 
 def write(plan: Path, build: Path, out: Path) -> None:
@@ -76,7 +61,6 @@ def identity(build: Path, variant: str, seed: int) -> str:
         "plan": files.sha256(build / "plan" / f"{variant}.yaml"),
         "init": files.sha256(build / "init" / f"{variant}.json"),
         "seed": seed,
-        "code": {_relative(file, PACKAGE): files.sha256(file) for file in sorted(PACKAGE.rglob("*.py"))},
         "torch": metadata.version("torch"),
         "processes": os.environ.get("WORLD_SIZE", "1"),
     }

@@ -31,13 +31,6 @@ class Technique(Generic[S, P, T]):
         """The file that holds the technique."""
         return Path(inspect.getfile(self.build))
 
-    @property
-    def sources(self) -> set[Path]:
-        """That file and those of the classes it builds on; a change of them is a change of every variant with it."""
-        bases = inspect.getmro(self.build) if inspect.isclass(self.build) else ()
-        ours = self.build.__module__.partition(".")[0]
-        return {self.source, *(Path(inspect.getfile(base)) for base in bases if base.__module__.startswith(f"{ours}."))}
-
 
 class Registry(Generic[P, T]):
     """The techniques of one kind, by name.

@@ -168,7 +168,7 @@ class PhaseSettings(Section):
         epochs: how often the sampler starts over, dev is scored and annealing moves on.
         steps_per_epoch: `all` for as many as see as many examples as the phase's tasks have together.
         examples_per_task: examples of each task in an epoch, where steps_per_epoch is `all`. A model of three tasks
-            then has three times the steps of a model of one, and both see as much of each task. `all` for what there is.
+            then has three times the steps of a model of one, and both see as much of each task; or `all`.
         share_of_examples: the share of the tasks' examples that an epoch sees, where both of these are `all`.
         learning_rate: at the schedule's peak.
         betas, eps, weight_decay: AdamW's.
@@ -221,7 +221,7 @@ class VariantSettings(Section):
         also: further rows of that paper that the same model answers to.
         profile: which profile it was resolved for.
         phases: one after the other; none for a model that is scored as it starts.
-        sources: SHA-256 of the source file of each technique it uses, so that a change of a technique is a change here.
+        sources: SHA-256 of the files that its techniques go through, so that a change of a technique is a change here.
     """
 
     variant: Name

@@ -24,8 +24,9 @@ threads = re.search("threads: ([0-9]+)", text)
 stage, told = Path(sys.argv[0]).stem, Path("told")
 outs = {
     "machine": ["build/machine.json"],
-    "plan": [f"build/plan/{name}.yaml" for name in
-             ("a", "b", "c", "encoder", "needs", "catalog", "pretrain-sbert", "pretrain-mlm")],
+    "plan": [f"build/plan/{name}.yaml" for name in (
+        "a", "b", "c", "encoder", "needs", "catalog", "pretrain-sbert", "pretrain-mlm", "code-encoder",
+        "code-preprocess", "code-pretrain-sbert", "code-pretrain-mlm", "code-train", "code-ensemble", "code-report")],
     "encoder": ["build/encoders/base/tokenizer.json"],
     "preprocess": ["build/data/rows"],
     "pretrain": [f"build/encoders/{sys.argv[1]}/weights"],

@@ -25,6 +25,7 @@ def build(tmp_path: Path) -> Path:
         files.write_text(tmp_path / "data" / f"{file}.parquet", file)
     files.write_json(tmp_path / "machine.json", MACHINE)
     files.write_yaml(tmp_path / "plan/catalog.yaml", CATALOG)
+    files.write_yaml(tmp_path / "plan/code-train.yaml", {"model.py": "1"})
     files.write_yaml(tmp_path / "plan/a.yaml", settings("base", "sst"))
     files.write_yaml(tmp_path / "plan/b.yaml", settings("sbert", "sts"))
     return tmp_path

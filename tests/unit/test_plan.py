@@ -354,7 +354,7 @@ def test_what_is_no_such_yaml_is_refused(tmp_path, text):
 
 def test_equal_settings_are_equal_bytes(tmp_path):
     for folder in ("a", "b"):
-        plan.write(plan.plan(plan.Params(PARAMS)), tmp_path / folder)
+        plan.write(plan.plan(plan.Params(PARAMS)).documents, tmp_path / folder)
     for file in (tmp_path / "a").iterdir():
         assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes()
 

@@ -5,6 +5,7 @@ variant of the catalog is checked before anything trains, and all faults are tol
 follow from others. What departs from the shipped params.yaml is told with what it changes.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,10 +101,10 @@ def _notes(params: Params, found: list[Effect]) -> list[str]:
     return ["what departs from the shipped params.yaml", *lines] if lines else []
 
 
-def write(planned: Planned, out: Path) -> None:
+def write(documents: Mapping[str, Any], out: Path) -> None:
     """One file a document, in a new directory."""
     with files.new_directory(out) as directory:
-        for name, document in planned.documents.items():
+        for name, document in documents.items():
             files.write_yaml(directory / f"{name}.yaml", document)
 
 

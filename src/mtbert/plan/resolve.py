@@ -4,14 +4,11 @@ What a variant does not use never reaches its file.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pydantic
 import torch
 
-import mtbert
-from mtbert import files
 from mtbert.adapters import ADAPTERS
 from mtbert.connectors import CONNECTORS
 from mtbert.connectors.base import Connector
@@ -21,6 +18,7 @@ from mtbert.heads import HEADS
 from mtbert.heads.base import Head
 from mtbert.model import check_apart
 from mtbert.objectives import OBJECTIVES
+from mtbert.plan import code
 from mtbert.plan.departures import blamed
 from mtbert.plan.layers import COLLECTIONS, COMMON, ENTRY, merged, over
 from mtbert.plan.params import Fault, Params, Place
@@ -219,10 +217,11 @@ class _Resolver:
             return {"name": name}
 
     def _sources(self) -> dict[str, str]:
-        package = Path(mtbert.__file__).parent
         used = (registry[name] for registry in REGISTRIES for name in registry if name in self.used)
-        found = {file for technique in used for file in technique.sources}
-        return {file.relative_to(package).as_posix(): files.sha256(file) for file in sorted(found)}
+        found: dict[str, str] = {}
+        for technique in used:
+            found |= code.of_technique(technique.source)
+        return dict(sorted(found.items()))
 
     def _unused(self) -> None:
         """Overrides of what the variant does not use would pass silently."""

@@ -112,6 +112,8 @@ def _own_files(params: Params) -> Iterator[Fault]:
     for name in params.get("catalog"):
         if name in OWN_FILES:
             yield Fault(("catalog", name), f"a file of the plan has that name; it has {', '.join(OWN_FILES)}")
+        elif name.startswith("code-"):
+            yield Fault(("catalog", name), "names that begin with code- are those of the plan's own files")
 
 
 def _twice(node: Any, place: Place = ()) -> Iterator[Fault]:

@@ -11,7 +11,6 @@ from mtbert import files, predictions
 from mtbert.reporting import analysis, embeddings, mistakes, pictures
 from mtbert.reporting.catalog import Catalog, Entry
 from mtbert.reporting.costs import Cost
-from mtbert.reporting.mistakes import Answers
 from mtbert.tasks import TASKS
 
 MINE = Entry("mine", "own", "mine", ("sst", "sts"), True, seeds=(1,))
