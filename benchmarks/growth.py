@@ -229,6 +229,7 @@ def report(root: Path) -> None:
     from mtbert.reporting import report
 
     report.write(root / "build", root / "reports" / "sample", root / "build" / "submissions")
+    report.for_dvc(root / "reports" / "sample", root / "reports")
 
 
 def nothing_to_do(roots: Mapping[str, Path], turns: int = 5) -> dict[str, float]:

@@ -127,8 +127,8 @@ class Catalog:
         if count <= DETAILED:
             return ""
         return (
-            f"Embeddings, confusions, worst misses and pictures of losses show the first {DETAILED} of {count} variants, "
-            "in the order of the catalog in params.yaml. All else is of all of them."
+            f"Embeddings, confusions, worst misses and pictures of losses show the first {DETAILED} of {count} "
+            "variants, in the order of the catalog in params.yaml. All else is of all of them."
         )
 
 

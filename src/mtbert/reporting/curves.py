@@ -3,6 +3,7 @@
 import math
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from mtbert.errors import DataError
@@ -63,9 +64,14 @@ def binned(history: pd.DataFrame, width: int) -> pd.Series:
 
 def binned_by_task(history: pd.DataFrame, width: int) -> pd.DataFrame:
     """The same before the mean: a column for each name, a bin without a value between its neighbours."""
-    bins = history.assign(step=(history["step"] + width - 1) // width * width)
-    means = pd.Series(bins.groupby(["step", "name"])["value"].mean()).unstack()
-    return pd.DataFrame(means).interpolate(limit_area="inside")
+    steps, row = np.unique((history["step"].to_numpy() + width - 1) // width * width, return_inverse=True)
+    names, column = np.unique(history["name"].to_numpy(dtype=str), return_inverse=True)
+    at, shape = row * len(names) + column, (len(steps), len(names))
+    counts = np.bincount(at, minlength=len(steps) * len(names)).reshape(shape)
+    sums = np.bincount(at, weights=history["value"].to_numpy(dtype=float), minlength=counts.size).reshape(shape)
+    means = np.where(counts, sums / np.maximum(counts, 1), np.nan)
+    frame = pd.DataFrame(means, pd.Index(steps, name="step"), pd.Index(names, name="name"))
+    return frame.interpolate(limit_area="inside")
 
 
 def _task_losses(entry: Entry, build: Path, seed: int) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from it, their places cannot.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,6 +27,7 @@ from mtbert.reporting.published import TITLES
 from mtbert.tasks import TASKS
 
 COLUMNS = 3
+PANELS = 24  # of one picture: more than any paper has rows, and eight screens of them
 SIDE = 3.2  # inches of a panel
 PLOT = (580.0, 300.0)  # width and height in points of the axes of a picture of one
 LETTER = 5.2  # width in points of a letter of a name
@@ -138,9 +140,9 @@ def confusions(found: dict[str, dict[str, Answers]], paper: str, title: str) -> 
     for task, several in found.items():
         panels = {name: said.confusion for name, said in several.items() if len(said.confusion)}
         if panels:
-            figure = grid(panels, _shares_of_labels, ticks=False)
             shown = f"{title}: {TASKS[task].title} dev labels (rows) and predictions (columns), share of the label"
-            yield Picture(f"{paper}-confusion-{task}", shown, figure)
+            panels, shown = first(panels, shown)
+            yield Picture(f"{paper}-confusion-{task}", shown, grid(panels, _shares_of_labels, ticks=False))
 
 
 def _shares_of_labels(axes: Axes, counts: np.ndarray) -> None:
@@ -206,6 +208,7 @@ def sentiment(clouds: dict[str, Cloud], paper: str, title: str) -> Iterator[Pict
     """SST dev in two dimensions, a panel a variant, coloured by label."""
     if clouds:
         shown = f"{title}: SST-5 dev embeddings by t-SNE, from negative (blue) to positive (red)"
+        clouds, shown = first(clouds, shown)
         yield Picture(f"{paper}-sentiment", shown, grid(clouds, _cloud, ticks=False))
 
 
@@ -218,8 +221,8 @@ def pairs(clouds: dict[str, Cloud], task: str, paper: str, title: str) -> Iterat
     apart = {name: (cloud, embeddings.kind_of(cloud.labels, task)) for name, cloud in clouds.items() if cloud.apart}
     if apart:
         names = " and ".join(f"{kind} ({colour[4:]})" for kind, colour in zip(KINDS[task], COLOURS, strict=True))
-        figure = grid(apart, _lines, ticks=False, projection="3d")
-        yield Picture(f"{paper}-pairs-{task}", f"{title}: {TASKS[task].title} dev pairs by t-SNE, {names}", figure)
+        apart, shown = first(apart, f"{title}: {TASKS[task].title} dev pairs by t-SNE, {names}")
+        yield Picture(f"{paper}-pairs-{task}", shown, grid(apart, _lines, ticks=False, projection="3d"))
 
 
 def _lines(axes: Axes, shown: tuple[Cloud, np.ndarray]) -> None:
@@ -237,6 +240,13 @@ def canvas(width: float, height: float) -> tuple[Figure, Axes]:
     """An empty figure of that many inches with one pair of axes."""
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots()
+
+
+def first(panels: dict[str, Shown], title: str) -> tuple[dict[str, Shown], str]:
+    """As many panels as one picture has room for, and its title, which says where it shows the first alone."""
+    if len(panels) <= PANELS:
+        return panels, title
+    return dict(islice(panels.items(), PANELS)), f"{title} (the first {PANELS} of {len(panels)})"
 
 
 def grid(

@@ -111,3 +111,12 @@ def test_an_equal_number_of_rows_of_each_label_is_shown():
     scores = np.array([2.5, 2.6, 2.7, 5.0, 0.5, 2.8, 4.5])  # between, alike and unlike
     assert embeddings.balanced(scores, "sts", 5).tolist() == [0, 1, 3, 4, 6]
     assert embeddings.balanced(np.full(3, np.nan), "sst", 2).tolist() == [0, 1]
+
+
+def test_a_picture_of_very_many_variants_shows_the_first_and_says_so():
+    said = mistakes.Answers(pd.Series(dtype=float), pd.DataFrame(), np.array([[1, 3], [0, 0]]), 1)
+    several = {f"v{number}": said for number in range(26)}
+    (picture,) = pictures.confusions({"qqp": several}, "own", "Mine")
+    assert picture.title.endswith("share of the label (the first 24 of 26)")
+    assert [axes.get_title() for axes in picture.figure.axes] == [f"v{number}" for number in range(24)]
+    assert pictures.first({"a": 1}, "Mine") == ({"a": 1}, "Mine")

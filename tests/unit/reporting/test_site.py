@@ -212,3 +212,24 @@ def test_bars_of_distances_stand_in_order() -> None:
 
 def test_a_number_that_is_not_finite_is_null() -> None:
     assert figures.rounded([1.26, float("nan"), float("inf")], 1) == [1.3, None, None]
+
+
+def test_of_very_many_variants_the_first_are_shown_one_by_one_and_the_page_says_so(
+    build: Path, html: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Many variants." not in html
+    monkeypatch.setattr(catalog, "DETAILED", 2)
+    shown = page(build)
+    assert (
+        "Embeddings, confusions, worst misses and pictures of losses show the first 2 of 3 variants, in the order of "
+        "the catalog in params.yaml. All else is of all of them."
+    ) in shown
+    found = content(shown)
+    assert [list(found[part]["sst"]) for part in ("clouds", "confusions", "misses")] == [
+        ["bert-sst", "pals"],
+        ["bert-sst", "pals", "vote"],
+        ["all variants", "bert-sst", "pals", "vote"],
+    ]
+    assert [line["name"] for line in found["losses"]["sst"]["data"]] == ["bert-sst", "pals", "sbert-pals"]
+    everyone = content(html)["misses"]["sst"]["all variants"]
+    assert found["misses"]["sst"]["all variants"] == everyone
