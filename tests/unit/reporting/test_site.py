@@ -218,10 +218,10 @@ def test_of_very_many_variants_the_first_are_shown_one_by_one_and_the_page_says_
     build: Path, html: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "Many variants." not in html
-    monkeypatch.setattr(catalog, "DETAILED", 2)
+    monkeypatch.setattr(catalog, "DETAILED", 4)
     shown = page(build)
     assert (
-        "Embeddings, confusions, worst misses and pictures of losses show the first 2 of 3 variants, in the order of "
+        "Embeddings, confusions, worst misses and pictures of losses show the first 4 of 5 variants, in the order of "
         "the catalog in params.yaml. All else is of all of them."
     ) in shown
     found = content(shown)
