@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from mtbert import files
-from mtbert.training import logs
 
 STAGES = Path(__file__).parents[2] / "stages"
 PLAN = "build/plan"
@@ -58,7 +57,7 @@ def test_a_variant_that_was_not_planned_is_told_with_what_plans_it(monkeypatch: 
 def test_the_machine_on_which_a_build_was_begun_is_written_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setattr(sys, "argv", ["machine.py", str(tmp_path / "machine.json")])
     for processor in ("i386", "i486"):
-        monkeypatch.setattr(logs, "_processor", lambda processor=processor: processor)
+        monkeypatch.setattr("mtbert.training.logs._processor", lambda processor=processor: processor)
         runpy.run_path(str(STAGES / "machine.py"), run_name="__main__")
         content = files.read_json(tmp_path / "machine.json")
         assert sorted(content) == ["accelerator", "processor", "torch"]
