@@ -88,7 +88,7 @@ def _why(params: Params, name: str, document: dict[str, Any], departure: Departu
     if place[0] in COLLECTIONS:
         return "is not concerned"
     if place[0] == "pretrain" and document["model"]["encoder"] not in place:
-        return f"does not start from {' or '.join(place[1:2] or PRETRAININGS)}"
+        return f"does not start from {' or '.join(map(str, place[1:2] or PRETRAININGS))}"
     if place[0] in NAMES and place[0] not in _used(document):
         return f"does not use {place[0]}"
     if kept := _kept(params, name, place):
@@ -126,7 +126,7 @@ def told(params: Params, effect: Effect) -> str:
     value = "taken away" if departure.value is MISSING else f"= {_shown(departure.value)}"
     was = "" if departure.shipped is MISSING else f" (shipped: {_shown(departure.shipped)})"
     changed = [*effect.changes, *(name for name in effect.documents if not effect.changes)]
-    does = f"changes {', '.join(changed)}" if changed else "changes no selected variant"
+    does = f"changes {', '.join(changed)}" if changed else "changes none"
     kept = f"; {_others(effect)}" if effect.at_the_top and effect.others else ""
     return f"  {params.file}:{params.line(departure.place)}: {departure.key} {value}{was}: {does}{kept}"
 
