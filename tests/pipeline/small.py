@@ -99,8 +99,10 @@ def small(catalog: dict[str, Any], **params: Any) -> dict[str, Any]:
     """Parameters for a project with this catalog alone, all of it selected."""
     values = yaml.safe_load((REPOSITORY / "params.yaml").read_text(encoding="utf-8"))
     profile = SMALL | {"encoder": {**SMALL["encoder"], "name": "tiny"}}
+    left = {name: {**values[name], **dict.fromkeys(section)} for name, section in SMALL.items() if name != "pretrain"}
     return {
-        "presets": {name: {} for name in values["presets"]} | {"default": values["presets"]["default"]},
+        **left,  # to the profile
+        "presets": {name: {} for name in (*values["presets"], "mine")} | {"default": values["presets"]["default"]},
         "profiles": {"sample": profile},
         "catalog": catalog,
         "variants": list(catalog),

@@ -97,7 +97,11 @@ def _departures(name: str, found: list[Effect]) -> dict[str, Any]:
 
 
 def _notes(params: Params, found: list[Effect]) -> list[str]:
-    lines = [effects.told(params, effect) for effect in found]
+    """A line for each value that changes something or was set for all, and one for the rest."""
+    weighty = [effect for effect in found if effect.at_the_top or effect.changes or effect.documents]
+    lines = [effects.told(params, effect) for effect in weighty]
+    if rest := [effect.departure.key for effect in found if effect not in weighty]:
+        lines.append(f"  changes no selected variant: {', '.join(rest)}")
     return ["what departs from the shipped params.yaml", *lines] if lines else []
 
 

@@ -126,7 +126,7 @@ def told(params: Params, effect: Effect) -> str:
     value = "taken away" if departure.value is MISSING else f"= {_shown(departure.value)}"
     was = "" if departure.shipped is MISSING else f" (shipped: {_shown(departure.shipped)})"
     changed = [*effect.changes, *(name for name in effect.documents if not effect.changes)]
-    does = f"changes {', '.join(changed)}" if changed else "changes no selected variant"
+    does = f"changes {', '.join(changed)}" if changed else "changes none"
     kept = f"; {_others(effect)}" if effect.at_the_top and effect.others else ""
     return f"  {params.file}:{params.line(departure.place)}: {departure.key} {value}{was}: {does}{kept}"
 
