@@ -176,8 +176,13 @@ def write_project(root: Path, count: int) -> None:
     for name in ("src", "stages", "data/sample"):
         shutil.copytree(REPOSITORY / name, root / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     params = yaml.safe_load((REPOSITORY / "params.yaml").read_text(encoding="utf-8"))
-    catalog = {f"v{number}": {"paper": "mine", "row": "mine", "tasks": ["sst"]} for number in range(count)}
-    params |= {"presets": {}, "profiles": {"sample": {"encoder": {"name": "tiny"}}}, "ensembles": {}, "seeds": [1]}
+    catalog = {f"v{number}": {"row": "mine", "tasks": ["sst"]} for number in range(count)}
+    params |= {
+        "presets": {"default": params["presets"]["default"]},
+        "profiles": {"sample": {"encoder": {"name": "tiny"}}},
+        "ensembles": {},
+        "seeds": [1],
+    }
     params |= {"catalog": catalog, "variants": list(catalog)}
     (root / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
     subprocess.run(["git", "init", "-q"], cwd=root, check=True)

@@ -98,13 +98,10 @@ class Project:
 def small(catalog: dict[str, Any], **params: Any) -> dict[str, Any]:
     """Parameters for a project with this catalog alone, all of it selected."""
     values = yaml.safe_load((REPOSITORY / "params.yaml").read_text(encoding="utf-8"))
-    sections = {name: {**(values[name]), **section} for name, section in SMALL.items()}
-    sections["encoder"]["name"] = "tiny"
-    profiles = {"sample": {}}
+    profile = SMALL | {"encoder": {**SMALL["encoder"], "name": "tiny"}}
     return {
-        **sections,
-        "presets": {},
-        "profiles": profiles,
+        "presets": {name: {} for name in values["presets"]} | {"default": values["presets"]["default"]},
+        "profiles": {"sample": profile},
         "catalog": catalog,
         "variants": list(catalog),
         "ensembles": {},

@@ -198,7 +198,7 @@ def test_a_reused_corpus_is_needed_and_has_to_serve_a_task_of_the_variant(tmp_pa
     single = {"paper": "my-pal-bert", "tasks": ["sst"], "training": {"tasks": films}}
     assert ["cfimdb", "train"] in planned(tmp_path, ("catalog.films", single), ("variants", ["films"]))["needs"]
     wrong = faults(tmp_path, ("catalog.films", {**single, "tasks": ["qqp"]}))
-    assert "'cfimdb_as_sst' trains none of the variant's tasks, qqp" in wrong
+    assert "sst, cfimdb_as_sst: trains none of the variant's tasks, qqp" in wrong
 
 
 def test_every_published_row_has_a_variant_or_a_vote(tmp_path):
@@ -367,3 +367,82 @@ def test_the_number_of_threads_is_part_of_every_training_and_pretraining(tmp_pat
     documents = planned(tmp_path, ("run.threads", 3))
     assert documents["pals"]["run"]["threads"] == documents["pretrain-sbert"]["threads"] == 3
     assert changed(planned(tmp_path), documents) == set(documents) - {"catalog", "encoder", "needs", "pretrain-mlm"}
+
+
+def respelled(tmp_path: Path, line: str, instead: str) -> list[str]:
+    """The faults told where one line of the project's params.yaml stands there otherwise."""
+    text = PARAMS.read_text(encoding="utf-8")
+    assert text.count(f"\n{line}") == 1
+    file = tmp_path / "params.yaml"
+    file.write_text(text.replace(f"\n{line}", f"\n{instead}"), encoding="utf-8")
+    (tmp_path / "data/sample").mkdir(parents=True, exist_ok=True)
+    with pytest.raises(SettingsError) as error:
+        plan.plan(plan.Params(file))
+    return [told.partition("params.yaml:")[2].partition(": ")[2] for told in str(error.value).splitlines()[1:]]
+
+
+@pytest.mark.parametrize(
+    ("line", "instead", "fault"),
+    [
+        ("      sampler: annealed", "      smpler: annealed", "presets.default.training.smpler: unknown key; did you"),
+        ("  weighting: equal ", "  wieghting: equal ", "training.wieghting: unknown key; did you mean weight"),
+        ("  weighting: equal ", "  weighting: eqaul ", "training.weighting: unknown weighting 'eqaul'; did y"),
+        ("      eps: 1.0e-08", "      eps: small", "presets.default.training.eps: Input should be a val"),
+        ("model:", "modl:", "modl: unknown section; did you mean model? allowed: profile"),
+        ("  sample:", "  smaple:", "profile: unknown profile 'sample'; did you mean smaple? known: smaple, laptop"),
+    ],
+)  # fmt: skip
+def test_what_follows_from_a_fault_is_not_told(tmp_path, line, instead, fault):
+    told = respelled(tmp_path, line, instead)
+    assert len(told) == 1
+    assert told[0].startswith(fault)
+
+
+def test_independent_faults_are_told_beside_one_that_others_follow_from(tmp_path):
+    told = faults(tmp_path, ("training.smpler", "fair"), ("pals.dim", 275), ("launch", "a;b"), ("variants", ["palz"]))
+    places = [line.split(": ")[1] for line in told.splitlines()[1:]]
+    assert sorted(places) == ["launch", "pals.dim", "training.smpler", "variants.0"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "data/$(touch x)",
+        "data/s; touch x",
+        "a`b`",
+        "a|b",
+        "a\nb",
+        "-rf",
+        "../data",
+        "data/../..",
+        "a'b",
+        'a"b',
+        "a\\b",
+        "a*",
+    ],
+)
+def test_a_data_dir_that_is_no_plain_path_is_refused_also_where_it_is_there(tmp_path, path):
+    (tmp_path / path).mkdir(parents=True, exist_ok=True)
+    assert "is no plain path, and commands hold it" in faults(tmp_path, ("data_dir", path))
+
+
+@pytest.mark.parametrize("path", ["my data/a-b_c.d+e@f:g", "daten/größe"])
+def test_a_plain_path_to_a_directory_is_taken_and_one_to_nothing_is_refused(tmp_path, path):
+    assert f"data_dir: {path} is no directory; allowed: data/sample" in faults(tmp_path, ("data_dir", path))
+    (tmp_path / path).mkdir(parents=True)
+    assert planned(tmp_path, ("data_dir", path))["catalog"]["data_dir"] == path
+
+
+def test_data_that_will_be_downloaded_need_not_be_there(tmp_path):
+    assert planned(tmp_path, ("data_dir", "data/official"))["catalog"]["data_dir"] == "data/official"
+
+
+@pytest.mark.parametrize(
+    "launch", ["a;b", "a & b", "a|b", "$(a)", "a `b`", "a > b", "a < b", "a\nb", "a 'b'", "~/a", "a*"]
+)
+def test_what_the_shell_would_take_as_more_than_a_command_is_refused(tmp_path, launch):
+    assert "which means something to the shell; allowed: one command" in faults(tmp_path, ("launch", launch))
+
+
+def test_a_command_with_arguments_launches(tmp_path):
+    assert planned(tmp_path, ("launch", "torchrun --nproc-per-node=4 --rdzv-endpoint localhost:29400"))

@@ -166,9 +166,9 @@ class _Resolver:
     def _phase(self, phase: dict[str, Any], tasks: list[str]) -> dict[str, Any]:
         objectives = phase.get("objectives") or []
         chosen = tasks if phase.get("tasks") in (None, "all") else phase["tasks"]
-        for task in chosen:
-            if served(task) not in tasks:
-                self._fault(("training", "tasks"), f"{task!r} trains none of the variant's tasks, {', '.join(tasks)}")
+        if strange := [task for task in chosen if served(task) not in tasks]:
+            told = f"{', '.join(strange)}: trains none of the variant's tasks, {', '.join(tasks)}"
+            self._fault(("training", "tasks"), told)
         if "adapters" in (phase.get("trainable") or []) and phase["trainable"] == ["adapters"] and not self._adapts():
             self._fault(("training", "trainable"), "adapters alone are trained, but the variant has no adapter")
         self._fits(phase)
