@@ -171,7 +171,7 @@ def _sampler(phase: PhaseSettings, train: Mapping[str, Examples]) -> Sampler:
     sizes = {task: len(train[task]) for task in phase.tasks}
     count = Share.here().count
     batches = {
-        task: math.ceil(size * phase.share_of_examples / (_batch_size(phase, task) * count))
+        task: math.ceil(size * (phase.share_of_examples or 1) / (_batch_size(phase, task) * count))
         for task, size in sizes.items()
     }
     turns = phase.examples_per_task and math.ceil(phase.examples_per_task / (phase.batch_size * count))

@@ -69,6 +69,9 @@ PartName = Annotated[str, AfterValidator(_known_part)]
 Pooling = Literal["pooler", "cls", "mean"]
 
 
+LENGTHS = ("steps_per_epoch", "examples_per_task", "share_of_examples")  # of an epoch; one of them says it
+
+
 class Section(BaseModel):
     """Base of all settings: unknown keys and NaN are refused, nothing is converted silently, nothing changes later."""
 
@@ -166,10 +169,10 @@ class PhaseSettings(Section):
         batch_size: examples of one task in a batch.
         batch_sizes: the same for single tasks.
         epochs: how often the sampler starts over, dev is scored and annealing moves on.
-        steps_per_epoch: `all` for as many as see as many examples as the phase's tasks have together.
-        examples_per_task: examples of each task in an epoch, where steps_per_epoch is `all`. A model of three tasks
-            then has three times the steps of a model of one, and both see as much of each task; or `all`.
-        share_of_examples: the share of the tasks' examples that an epoch sees, where both of these are `all`.
+        steps_per_epoch: `all` for as many as it takes to see as many examples as the phase's tasks have together.
+        examples_per_task: in place of that: examples of each task in an epoch, so that a model of three tasks has three
+            times the steps of a model of one, and both see as much of a task; or `all`.
+        share_of_examples: in place of both: the share of the tasks' examples that an epoch sees; or `all`.
         learning_rate: at the schedule's peak.
         betas, eps, weight_decay: AdamW's.
         clip: largest gradient norm; `none` for no clipping.
@@ -189,22 +192,19 @@ class PhaseSettings(Section):
     epochs: int = Field(ge=1)
     steps_per_epoch: Annotated[int | None, ALL] = Field(default=None, ge=1)
     examples_per_task: Annotated[int | None, ALL] = Field(default=None, ge=1)
-    share_of_examples: float = Field(default=1.0, gt=0, le=1)
+    share_of_examples: Annotated[float | None, ALL] = Field(default=None, gt=0, lt=1)
     learning_rate: float = Field(gt=0)
     betas: list[float] = Field(default=[0.9, 0.999], min_length=2, max_length=2)
     eps: float = Field(default=1e-8, gt=0)
     weight_decay: float = Field(default=0.0, ge=0)
     clip: Annotated[float | None, NONE] = Field(default=None, gt=0)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _one_length(cls, values: Any) -> Any:
-        """Of what states an epoch's length only that which decides it is kept: steps, else examples, else a share."""
-        if not isinstance(values, dict):
-            return values
-        lengths = ("steps_per_epoch", "examples_per_task", "share_of_examples")
-        decides = next((name for name in lengths if values.get(name) not in (None, "all")), None)
-        return {name: value for name, value in values.items() if name not in lengths or name == decides}
+    @model_validator(mode="after")
+    def _one_length(self) -> "PhaseSettings":
+        stated = [name for name in LENGTHS if getattr(self, name) is not None]
+        if len(stated) > 1:
+            raise ValueError(f"{' and '.join(stated)} both say how long an epoch is; allowed: one of them")
+        return self
 
     @model_validator(mode="after")
     def _something_to_learn(self) -> "PhaseSettings":

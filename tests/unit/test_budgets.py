@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pydantic
 import pytest
 from runs import examples, settings
 
 from mtbert import assembly
 from mtbert.plan import resolve
+from mtbert.plan.layers import over
 from mtbert.plan.params import Params
 from mtbert.reporting import claims
 from mtbert.settings import PhaseSettings
@@ -31,11 +33,25 @@ def steps(tasks: list[str], **phase) -> int:
         ({"examples_per_task": 20}, 5, 10),
         ({"examples_per_task": 20, "batch_sizes": {"sst": 1}}, 5, 10),  # as many updates, whatever a task's batch
         ({"examples_per_task": 20, "sampler": {"name": "interleaved"}}, 5, 5),
-        ({"steps_per_epoch": 7, "examples_per_task": 20, "share_of_examples": 0.5}, 7, 7),
+        ({"steps_per_epoch": 7}, 7, 7),
     ],
 )
 def test_steps_of_a_model_of_one_task_and_of_two(phase: dict, alone: int, together: int):
     assert (steps(["sst"], **phase), steps(["sst", "sts"], **phase)) == (alone, together)
+
+
+def test_two_lengths_of_one_epoch_are_refused():
+    with pytest.raises(
+        pydantic.ValidationError, match="steps_per_epoch and share_of_examples both say how long an epoch"
+    ):
+        settings(phase={"steps_per_epoch": 7, "share_of_examples": 0.5})
+
+
+def test_a_length_in_a_stronger_layer_takes_the_place_of_any_other():
+    weak = {"steps_per_epoch": 7, "epochs": 2}
+    assert over(weak, {"examples_per_task": 9}) == {"examples_per_task": 9, "epochs": 2}
+    assert over({"share_of_examples": 0.5}, {"steps_per_epoch": "all"}) == {"steps_per_epoch": "all"}
+    assert over(weak, {"examples_per_task": None}) == weak
 
 
 EVERY = claims.load()

@@ -7,6 +7,7 @@ import copy
 from typing import Any
 
 from mtbert.plan.params import Params, Place
+from mtbert.settings import LENGTHS
 
 KNOBS = ("profile", "data_dir", "seeds", "variants", "launch")
 COLLECTIONS = ("presets", "profiles", "catalog", "ensembles")
@@ -34,10 +35,15 @@ def merged(params: Params, section: str, variant: str | None = None) -> dict[str
 
 
 def over(base: Any, top: Any) -> Any:
-    """`top` laid over `base`: mappings are merged, nulls give way, everything else is replaced."""
+    """`top` laid over `base`: mappings are merged, nulls give way, everything else is replaced.
+
+    Of the ways to state an epoch's length the one that `top` has takes the place of any other.
+    """
     if not isinstance(top, dict):
         return copy.deepcopy(top)
     below = base if isinstance(base, dict) else {}
+    if any(top.get(key) is not None for key in LENGTHS):
+        below = {key: value for key, value in below.items() if key not in LENGTHS}
     return {**below, **{key: over(below.get(key), value) for key, value in top.items() if value is not None}}
 
 
