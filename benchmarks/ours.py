@@ -142,7 +142,7 @@ def training(
     nowhere = Checkpoints(build / "checkpoints", "benchmark")
 
     def run() -> None:
-        trainer = Trainer(parts.model, settings.run, accelerator, history, {}, SEED, nowhere, Stop())
+        trainer = Trainer(parts.model, settings.run, accelerator, history, [{}], SEED, nowhere, Stop())
         with memory.kept(), contextlib.redirect_stderr(io.StringIO()):  # its progress bar
             trainer.run([phase], len(plan))
         nowhere.clear()

@@ -28,6 +28,7 @@ def train(variant: str, seed: int, build: Path, identity: str) -> dict[str, Any]
     place, rank = Path(variant, str(seed)), Share.here().rank
     settings = assembly.read_settings(build / "plan" / f"{variant}.yaml")
     parts = assembly.assemble(settings, seed, build)
+    parts.code = inputs.code(build / "init" / f"{variant}.json")
     if rank == 0:
         print(f"{variant}, seed {seed}: {parts.steps} steps on {', '.join(settings.tasks)}")
     saved = build / "checkpoints" / place

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import numpy as np
 import torch
 from models import small_bert
 from runs import TASKS_HERE, checkpoints, examples, settings
@@ -24,6 +25,7 @@ SMART = {"name": "smart", "noise": 1e-2, "step_size": 1e-1, "radius": 1e-1}
 # Every technique with a state of its own; each phase is 2 epochs of 8 steps unless it says otherwise.
 TECHNIQUES: dict[str, list[dict]] = {
     "plain": [{}],
+    "best epochs of two halves": [{"sampler": {"name": "annealed"}}],
     "annealed, best epoch": [{"sampler": {"name": "annealed"}, "schedule": {"name": "slanted_triangular"}}],
     "smart": [{"objectives": [SMART]}],
     "simcse": [{"objectives": [{"name": "simcse"}]}],
@@ -63,6 +65,8 @@ def parts_of(technique: str) -> run.Parts:
         chosen = chosen.model_copy(update={"model": chosen.model.model_copy(update={"adapter": {"name": "none"}})})
     model = assembly.build_model(chosen, small_bert(), 1, ["[MASK]"])
     found = {split: {t: examples(t, count) for t in TASKS_HERE} for split, count in (("train", 12), ("dev", 7))}
+    for dev in found["dev"].values() if "halves" in technique else ():
+        dev.choose_on(np.arange(7) % 2 == 0, crossed=True)
     found["train"]["cfimdb_as_sst"] = examples("sst", 11)
     made = assembly.phases(chosen, 1, model, found["train"])
     return run.Parts(chosen, 1, model, made, 16, found)

@@ -87,8 +87,9 @@ def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[
             if file.exists():
                 task, model = TASKS[name], settings.model
                 found[split][name] = batches.load(file, task, model.pair_encoding, marks, model.max_tokens)
-                if split == "dev" and settings.run.selection == "half":
-                    batches.halve(found[split][name], data / name / "dev-rows.parquet")
+                if split == "dev" and settings.run.selection != "whole":
+                    crossed = settings.run.selection == "cross"
+                    batches.halve(found[split][name], data / name / "dev-rows.parquet", crossed)
             elif split != "test":
                 raise DataError(f"{file} is missing; `dvc repro preprocess` makes it from data_dir (params.yaml)")
     for name in {entry for phase in settings.phases for entry in phase.tasks if entry in REUSES}:

@@ -67,6 +67,11 @@ def identity(build: Path, variant: str, seed: int) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
+def code(manifest: Path) -> str:
+    """The digest of the code that all trainings share, as a manifest has it."""
+    return files.read_as(Manifest, manifest, "dvc repro init").code
+
+
 def check(manifest: Path, build: Path) -> None:
     """Compare what lies below `build` with a manifest that `write` wrote, so that nothing altered is trained on.
 

@@ -103,8 +103,10 @@ class RunSettings(Section):
             and not the machine's affair.
         keep: which epoch is kept and scored: the `last`, or the `best` of the last phase by the mean of the tasks'
             scores on what `selection` says.
-        selection: `half` chooses the epoch on one half of dev and scores the other; `whole` does both on all of dev, as
-            the papers do, whose scores are then a little too good where `keep` is `best`.
+        selection: `cross` keeps two epochs of one training, each chosen on one half of dev and scored on the other, so
+            that all of dev counts; weights, test and embeddings are of the first half's. `half` stops at one epoch and
+            half of the scores; `whole` does both on all of dev, as the papers do, whose scores are then a little too
+            good where `keep` is `best`. A schedule that watches dev sees the first half.
         evaluations: dev scores during training, after every this many epochs; 0 for none.
         evaluation_rows: dev rows of each task that these scores use (the first ones), or `all`. The final scores
             use all that count.
@@ -118,7 +120,7 @@ class RunSettings(Section):
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     threads: int = Field(default=2, ge=1)
     keep: Literal["last", "best"] = "best"
-    selection: Literal["half", "whole"] = "half"
+    selection: Literal["cross", "half", "whole"] = "cross"
     evaluations: int = Field(default=1, ge=0)
     evaluation_rows: Annotated[int | None, ALL] = Field(default=None, ge=1)
     train_rows: int = Field(default=0, ge=0)

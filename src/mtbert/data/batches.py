@@ -95,6 +95,7 @@ class Examples:
     Attributes:
         chooses, scored: bool, by which examples an epoch is chosen, and which count in a score: all by both, unless
             `choose_on` says otherwise.
+        crossed: whether the others choose an epoch, too, each half that of the other's scores.
     """
 
     def __init__(
@@ -107,19 +108,24 @@ class Examples:
         self.rows = _sequences(table, task, encoding, marks, limit)
         self.lengths = np.array([max(len(ids) for ids, _ in row) for row in self.rows])
         self.chooses = self.scored = np.ones(len(table), dtype=bool)
+        self.crossed = False
 
-    def choose_on(self, chooses: np.ndarray) -> None:
-        """Choose epochs by these examples, bool, and have the others alone count in scores; DataError for no half."""
+    def choose_on(self, chooses: np.ndarray, crossed: bool = False) -> None:
+        """Choose epochs by these examples, bool, and have the others alone count in scores; DataError for no half.
+
+        Crossed, the others choose, too, and all count.
+        """
         if chooses.all() or not chooses.any():
             raise DataError(
                 f"dev of {self.task.name} cannot be halved: its {len(self)} rows share sentences, or are too few; "
-                "run.selection in params.yaml is half; allowed: whole"
+                "run.selection in params.yaml is half or cross; allowed: whole"
             )
-        self.chooses, self.scored = chooses, ~chooses
+        self.chooses, self.scored, self.crossed = chooses, ~chooses | crossed, crossed
 
-    def choosing(self) -> "Examples":
-        """Those by which an epoch is chosen, which are all that count in a score of theirs."""
-        return self._part(np.flatnonzero(self.chooses))
+    def choosing(self) -> list["Examples"]:
+        """Those by which an epoch is chosen, which are all that count in a score of theirs: one part, crossed two."""
+        first = self._part(np.flatnonzero(self.chooses))
+        return [first, self._part(np.flatnonzero(~self.chooses))] if self.crossed else [first]
 
     def _part(self, picks: np.ndarray) -> "Examples":
         part = copy.copy(self)
@@ -225,12 +231,15 @@ def batches_by_length(lengths: np.ndarray, size: int, generator: np.random.Gener
     return [batches[position] for position in generator.permutation(len(batches))]
 
 
-def halve(examples: Examples, file: Path) -> None:
-    """Have an epoch chosen on the half that a file of `preprocess` names; DataError where it is of other rows."""
+def halve(examples: Examples, file: Path, crossed: bool = False) -> None:
+    """Have an epoch chosen on the half that a file of `preprocess` names; DataError where it is of other rows.
+
+    Crossed, the other half chooses one, too.
+    """
     table = files.read_parquet(file, ["id", "chooses"])
     if tuple(table["id"]) != examples.ids:
         raise DataError(f"{file} is not of {examples.task.name}'s dev set; `dvc repro preprocess` makes both")
-    examples.choose_on(table["chooses"].to_numpy(dtype=bool))
+    examples.choose_on(table["chooses"].to_numpy(dtype=bool), crossed)
 
 
 def load(

@@ -18,6 +18,8 @@ CHANGED = "\N{DAGGER}"  # marks a row whose settings are not the shipped ones
 KEPT = {  # by run.keep and run.selection
     ("last", "whole"): "the last; dev scores are of the whole set, on which nothing was chosen",
     ("last", "half"): "the last; dev scores are of one half of the set",
+    ("last", "cross"): "the last; dev scores are of the whole set, on which nothing was chosen",
+    ("best", "cross"): "the best on one half of dev for the scores of the other, and the reverse",
     ("best", "half"): "the best on one half of dev; dev scores are of the other half",
     ("best", "whole"): "the best on dev, as the papers have it, so our dev scores are a little too good",
 }

@@ -66,6 +66,23 @@ def _table(model: MultitaskModel, examples: Examples, outputs: torch.Tensor) -> 
     return table.assign(scored=examples.scored[:count])
 
 
+def choosing(dev: Mapping[str, Examples]) -> list[dict[str, Examples]]:
+    """The parts of dev by each of which an epoch is chosen: one, or two halves where each chooses for the other."""
+    halves = {task: examples.choosing() for task, examples in dev.items()}
+    return [dict(zip(halves, part, strict=True)) for part in zip(*halves.values(), strict=True)] or [{}]
+
+
+def crossed(
+    first: Mapping[str, pd.DataFrame], second: Mapping[str, pd.DataFrame], examples: Mapping[str, Examples]
+) -> dict[str, pd.DataFrame]:
+    """Each row as the weights predict it that the other half chose: the first half those of `second`, and so on."""
+    found = {}
+    for task, table in first.items():
+        chooses = examples[task].chooses
+        found[task] = pd.concat([table.loc[~chooses], second[task].loc[chooses]]).sort_index()
+    return found
+
+
 def scores(tables: Mapping[str, pd.DataFrame], examples: Mapping[str, Examples]) -> dict[str, float]:
     """Each task's metric where labels are known, and both overall scores where all three main tasks are there."""
     found = {name: predictions.score(table, examples[name].task) for name, table in tables.items()}

@@ -39,16 +39,19 @@ class Outcome:
     """What a training ended with: how far it went, which epoch was kept, how long it took without evaluations.
 
     Attributes:
+        examples: by what the sampler drew.
+        epochs, scores: of each choosing part of dev, the epoch that it chose, and its score.
+        states: the weights of these epochs; none where none was chosen.
         parts: into how many parts batches had to be split for want of memory.
         resumed: how often it went on from a checkpoint.
     """
 
     steps: int = 0
-    epoch: int = 0
-    examples: int = 0
+    examples: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
-    score: float = -math.inf
-    state: dict[str, Tensor] = field(default_factory=dict)
+    epochs: list[int] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+    states: dict[int, dict[str, Tensor]] = field(default_factory=dict)
     parts: int = 1
     resumed: int = 0
 
@@ -75,7 +78,7 @@ class Trainer:
         settings: RunSettings,
         accelerator: Accelerator,
         history: History,
-        dev: Mapping[str, Examples],
+        dev: Sequence[Mapping[str, Examples]],
         seed: int,
         checkpoints: Checkpoints,
         stop: Stop,
@@ -107,16 +110,16 @@ class Trainer:
                     state = None
         if self.outcome.steps > initial:
             self._save(None)
-        if self.outcome.state:
-            self.model.load_state_dict(self.outcome.state)
+        if self.outcome.states:
+            self.model.load_state_dict(self.outcome.states[self.outcome.epochs[0]])
         else:
-            self.outcome.epoch = self.epochs
+            self.outcome.epochs = [self.epochs]
         return self.outcome
 
     def _phase(self, phase: Phase, state: dict[str, Any] | None, bar: tqdm) -> None:
         """Run a phase, from its start or from a checkpoint's state."""
         if state is None:  # what an earlier phase did best is not what this variant is
-            self.outcome.score, self.outcome.state = -math.inf, {}
+            self._forget()
         else:
             phase.load_state_dict(state["phase"])
             set_random_state(state["random"], self.accelerator.device)
@@ -166,7 +169,8 @@ class Trainer:
             self.place.losses.setdefault(name, []).append(loss)
         for name, term in update.terms.items():
             self.history.loss(name, term, update.examples.get(name, 0))
-        self.outcome.examples += sum(update.examples.values())
+        for name, count in update.examples.items():
+            self.outcome.examples[name] = self.outcome.examples.get(name, 0) + count
 
     def _gradients(self, phase: Phase, batches: Mapping[str, Batch]) -> dict[str, Loss]:
         """The losses, with their gradient in the parameters; of smaller parts where the memory does not hold them."""
@@ -226,25 +230,47 @@ class Trainer:
         return evaluation.mean_score(scores, {served(name): None for name in phase.settings.tasks})
 
     def _evaluate(self, phase: Phase) -> dict[str, float]:
-        """Score dev after every `evaluations` epochs, and remember the weights that are the phase's best so far."""
+        """Score dev after every `evaluations` epochs, and remember the weights that are the phase's best so far.
+
+        Returns: what a schedule may watch, the scores on the first choosing part; nothing where it was not time.
+        """
         settings = self.settings
         if not settings.evaluations or self.epochs % settings.evaluations:
             return {}
         device, rows = self.accelerator.device, settings.evaluation_rows
+        rows = rows and math.ceil(rows / len(self.dev))
         try:
             with self.stop.at_once(), self.accelerator.autocast():
-                tables = {t: evaluation.predict(self.model, e, device, rows) for t, e in self.dev.items()}
+                tables = [
+                    {t: evaluation.predict(self.model, e, device, rows) for t, e in part.items()} for part in self.dev
+                ]
         except Stopped:
             self.epochs -= 1  # it comes again
             self._save(phase)
             raise
-        scores = evaluation.scores(tables, self.dev)
-        self.history.add(phase.number, self.outcome.steps, {f"dev/{name}": value for name, value in scores.items()})
+        scores = [evaluation.scores(of_tasks, part) for of_tasks, part in zip(tables, self.dev, strict=True)]
+        means = {f"dev/{name}": float(np.mean([of_part[name] for of_part in scores])) for name in scores[0]}
+        self.history.add(phase.number, self.outcome.steps, means)
         self.history.pause()
-        if settings.keep == "best" and (mean := self._mean(phase, scores)) > self.outcome.score:
-            self.outcome.score, self.outcome.epoch = mean, self.epochs
-            self.outcome.state = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
-        return scores
+        if settings.keep == "best":
+            self._remember([self._mean(phase, of_part) for of_part in scores])
+        return scores[0]
+
+    def _forget(self) -> None:
+        """No epoch is chosen."""
+        count = len(self.dev)
+        self.outcome.epochs, self.outcome.scores, self.outcome.states = [0] * count, [-math.inf] * count, {}
+
+    def _remember(self, scores: Sequence[float]) -> None:
+        """Keep this epoch's weights for each choosing part of dev on which it is the best so far."""
+        outcome = self.outcome
+        for at, score in enumerate(scores):
+            if score > outcome.scores[at]:
+                outcome.scores[at], outcome.epochs[at] = score, self.epochs
+        outcome.states = {epoch: state for epoch, state in outcome.states.items() if epoch in outcome.epochs}
+        if self.epochs in outcome.epochs:
+            weights = self.model.state_dict()
+            outcome.states[self.epochs] = {name: value.detach().clone() for name, value in weights.items()}
 
     def _keep(self, phase: Phase) -> None:
         """Make a checkpoint where it is time for one, or where the training was asked to stop; then leave."""

@@ -41,6 +41,7 @@ class Parts:
     phases: Iterable[Phase]
     steps: int
     examples: Mapping[Split, Mapping[str, Examples]]
+    code: str = ""  # a digest of what all trainings share
 
 
 def device_and_precision(settings: VariantSettings) -> tuple[torch.device, str]:
@@ -80,7 +81,7 @@ def train(
             parts.settings.run,
             accelerator,
             history,
-            {task: examples.choosing() for task, examples in parts.examples.get("dev", {}).items()},
+            evaluation.choosing(parts.examples.get("dev", {})),
             parts.seed,
             checkpoints,
             stop,
@@ -129,7 +130,8 @@ def _results(parts: Parts, outcome: Outcome, accelerator: Accelerator) -> Result
         "variant": parts.settings.variant,
         "seed": parts.seed,
         "steps": outcome.steps,
-        "epoch": outcome.epoch,
+        "epoch": outcome.epochs[0],
+        "epochs": outcome.epochs,
         "examples": outcome.examples,
         "device": accelerator.device.type,
         "precision": "bf16" if accelerator.mixed_precision == "bf16" else "fp32",
@@ -140,6 +142,11 @@ def _results(parts: Parts, outcome: Outcome, accelerator: Accelerator) -> Result
         examples = parts.examples.get(split, {})
         with accelerator.autocast():
             predicted[split] = {t: evaluation.predict(parts.model, e, accelerator.device) for t, e in examples.items()}
+            if split == "dev" and len(set(outcome.epochs)) > 1:  # else both halves chose the same weights
+                parts.model.load_state_dict(outcome.states[outcome.epochs[1]])
+                other = {t: evaluation.predict(parts.model, e, accelerator.device) for t, e in examples.items()}
+                predicted[split] = evaluation.crossed(predicted[split], other, examples)
+                parts.model.load_state_dict(outcome.states[outcome.epochs[0]])
         metrics[split] = evaluation.scores(predicted[split], examples)
     if parts.settings.run.train_rows:
         examples = {task: parts.examples["train"][task] for task in parts.settings.tasks}
@@ -159,7 +166,9 @@ def _write(directory: Path, parts: Parts, results: Results, history: History, ac
     numpy.save_file(embedded, directory / "embeddings.safetensors")
     state = {name: value.detach().cpu().contiguous() for name, value in parts.model.state_dict().items()}
     save_file(state, directory / "model.safetensors")
-    files.write_yaml(directory / "settings.yaml", {**parts.settings.model_dump(), "seed": parts.seed})
+    files.write_yaml(
+        directory / "settings.yaml", {**parts.settings.model_dump(), "seed": parts.seed, "code": parts.code}
+    )
     files.write_json(directory / "metrics.json", results.metrics)
     history.write(directory / "history.csv")
     files.seal(directory)
@@ -178,9 +187,9 @@ def _log(outcome: Outcome, started: str, seconds: float, device: str, precision:
         "seconds": round(seconds, 1),
         "training_seconds": round(outcome.seconds, 1),
         "resumed": outcome.resumed,
-        "examples": outcome.examples,
+        "examples": sum(outcome.examples.values()),
         "parts": outcome.parts,
-        "examples_per_second": round(outcome.examples / outcome.seconds, 1) if outcome.seconds else 0.0,
+        "examples_per_second": round(sum(outcome.examples.values()) / max(outcome.seconds, 1e-9), 1),
         "peak_memory_mb": logs.peak_memory_mb(),
         "device": device,
         "precision": precision,

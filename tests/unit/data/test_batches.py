@@ -218,16 +218,23 @@ def rows_file(folder: Path, ids: list[str], chooses: list[bool]) -> Path:
 def test_all_examples_choose_and_are_scored_unless_halved():
     examples = pairs("cross")
     assert examples.chooses.tolist() == examples.scored.tolist() == [True, True, True]
-    assert examples.choosing().ids == ("a", "b", "c")
+    assert [part.ids for part in examples.choosing()] == [("a", "b", "c")]
 
 
 def test_one_half_chooses_the_epoch_and_the_other_is_scored(tmp_path: Path):
     examples = pairs("bi")
     halve(examples, rows_file(tmp_path, ["a", "b", "c"], [False, True, False]))
     assert examples.scored.tolist() == [True, False, True]
-    choosing = examples.choosing()
+    (choosing,) = examples.choosing()
     assert (choosing.ids, choosing.labels.tolist(), choosing.scored.tolist()) == (("b",), [0.0], [True])
     assert choosing.batch([0]).input_ids.tolist() == examples.batch([1]).input_ids.tolist()
+
+
+def test_crossed_each_half_chooses_and_all_are_scored(tmp_path: Path):
+    examples = pairs("bi")
+    halve(examples, rows_file(tmp_path, ["a", "b", "c"], [False, True, False]), crossed=True)
+    assert examples.scored.tolist() == [True, True, True]
+    assert [part.ids for part in examples.choosing()] == [("b",), ("a", "c")]
 
 
 def test_halves_of_other_rows_are_refused(tmp_path: Path):

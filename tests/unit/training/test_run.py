@@ -152,6 +152,44 @@ def test_an_epoch_is_chosen_by_the_half_that_is_not_scored(tmp_path):
     assert history["dev/sst"] == right[half].mean()
 
 
+def test_each_half_is_scored_by_the_epoch_that_the_other_chose(tmp_path, monkeypatch):
+    made = parts(settings(phase={"epochs": 2}), 1)
+    half = np.array([True, False, True, False, True, False, True])
+    for examples in made.examples["dev"].values():
+        examples.choose_on(half, crossed=True)
+    means = iter([0.1, 0.9, 0.2, 0.8])  # each epoch's on the first half, and on the other
+    monkeypatch.setattr(run.evaluation, "mean_score", lambda *_: next(means))
+    seen = []
+    predict = run.evaluation.predict
+
+    def noted(model, examples, *further):
+        table = predict(model, examples, *further)
+        if examples is made.examples["dev"]["sts"]:
+            seen.append(table["prediction"].to_numpy())
+        return table
+
+    monkeypatch.setattr(run.evaluation, "predict", noted)
+    metrics = run.train(made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path))
+    assert (metrics["epoch"], metrics["epochs"]) == (2, [2, 1])
+    table = pd.read_parquet(tmp_path / "run/predictions/sts-dev.parquet")
+    second, first = seen  # of both epochs' weights, after the training
+    assert not np.array_equal(first, second)
+    assert table["prediction"].tolist() == np.where(half, first, second).tolist()
+    assert table["scored"].all()
+    assert table["id"].tolist() == [f"sts{number}" for number in range(7)]
+    kept = predict(made.model, made.examples["dev"]["sts"], torch.device("cpu"))["prediction"]
+    assert kept.tolist() == second.tolist()  # and the weights are the first half's
+
+
+def test_a_run_tells_what_it_saw_and_ran(tmp_path):
+    made = dataclasses.replace(parts(settings(phase={"epochs": 1}), 1), code="1f")
+    metrics = run.train(made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path))
+    log = files.read_json(next((tmp_path / "logs").rglob("run.json")))
+    assert set(metrics["examples"]) <= {"sst", "sts"}
+    assert sum(metrics["examples"].values()) == log["examples"] > 0
+    assert files.read_yaml(tmp_path / "run/settings.yaml")["code"] == "1f"
+
+
 def test_dev_without_labels_chooses_no_epoch():
     with pytest.raises(
         DataError, match=r"dev of sts has no labels .* run.keep in params.yaml is best, .*; allowed .*: last"
