@@ -34,7 +34,7 @@ def test_defaults_are_the_tiny_encoder() -> None:
     ("wrong", "message"),
     [
         ({"name": "bert"}, "unknown encoder 'bert'; known: tiny, minilm, bert-base-uncased"),
-        ({"width": 10, "heads": 3}, "heads must divide width, but 3 does not divide 10"),
+        ({"width": 10, "heads": 3}, "width is 10 and heads 3, which does not divide it"),
         ({"name": "tiny", "directory": "weights"}, "tiny is made, not read: set directory to null"),
         ({"wdith": 384}, "Extra inputs are not permitted"),
         ({"layers": 0}, "greater than 0"),
