@@ -23,10 +23,11 @@ Symbols: sigma `noise`, eta `step_size`, epsilon `radius`, r `length`, T_x~ `ste
 Shapes: noise and its gradient [rows, tokens, width]; the norm is taken over each token's vector, as in both codes.
 
 Mind that with dropout on, as in the authors' code, the two passes have masks of their own, so that both terms also ask
-for agreement between dropout masks; `projected` at the reports' radius of 1e-6 asks for nearly nothing else. The codes
-go uphill on the KL divergence in one direction and MT-DNN's adds noise behind the embeddings' LayerNorm; here both are
-as in the formula, on the words. In bf16 the words themselves stay fp32, but what follows rounds differences as small as
-1e-6 away.
+for agreement between dropout masks; `projected` at the reports' radius of 1e-6 asks for nearly nothing else. With the
+reports' sigma and eta the `normalised` noise is nearly all random start: see docs/reports.md. The codes go uphill on
+the KL divergence in one direction and MT-DNN's adds noise behind the embeddings' LayerNorm; here both are as in the
+formula, on the words. In bf16 the words themselves stay fp32, but what follows rounds differences as small as 1e-6
+away.
 
 Raises: SettingsError for a radius or a length that is not positive, by its type.
 """

@@ -1,0 +1,39 @@
+"""What does not go together within a variant is refused before anything trains."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mtbert.plan import resolve
+from mtbert.plan.params import Params
+
+PARAMS = Params(Path(__file__).parents[2] / "params.yaml")
+
+
+def faults(variant: str, **edits: Any) -> list[str]:
+    params = PARAMS
+    for key, value in edits.items():
+        params = params.put(tuple(key.split("__")), value)
+    return [f"{'.'.join(map(str, fault.place))}: {fault.message}" for fault in resolve.variant(params, variant)[1]]
+
+
+def test_sentences_that_are_ranked_may_not_have_seen_their_partners():
+    entry = PARAMS.get("catalog", "slap-smart-mnr")
+    (told,) = faults("slap-smart-mnr", catalog={"slap-smart-mnr": entry | {"transformer_layer": {"apart": ["qqp"]}}})
+    assert "model.heads.sts ranks sentences that must not have seen one another" in told
+
+
+def test_what_learns_nothing_may_not_be_trained():
+    (told,) = faults("pals", model__heads__sst="chance")
+    assert told == (
+        "model.heads.sst: chance learns nothing, but sst is trained; allowed with it: `phases: []` in the catalog"
+    )
+    assert faults("slap-rand") == []
+
+
+@pytest.mark.parametrize(("watch", "count"), [("dev", 1), ("train", 0)])
+def test_a_schedule_that_goes_by_dev_needs_dev_scores(watch: str, count: int):
+    told = faults("slap-base", run__evaluations=0, run__keep="last", reduce_on_plateau__watch=watch)
+    refusal = "run.evaluations: reduce_on_plateau goes by dev scores, of which run.evaluations 0 makes none"
+    assert told == [refusal] * count
