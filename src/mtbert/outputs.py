@@ -23,13 +23,20 @@ class Sizes(Section):
 
 
 class RunMetrics(Section):
-    """metrics.json of a run; scores by task, and the overalls."""
+    """metrics.json of a run; scores by task, and the overalls.
+
+    Attributes:
+        epoch: whose weights are kept.
+        epochs: those that each choosing part of dev chose.
+        examples: how many were trained on, by what the sampler drew.
+    """
 
     variant: str
     seed: int
     steps: int = Field(ge=0)
     epoch: int = Field(ge=0)
-    examples: int | None = None
+    epochs: list[int] = []
+    examples: dict[str, int] | None = None
     device: str | None = None
     precision: str | None = None
     parameters: Sizes
@@ -53,7 +60,7 @@ class Kept(BaseModel):
     """Of settings.yaml: which epoch a run kept, on what it was chosen, and how many threads it ran with."""
 
     keep: Literal["last", "best"]
-    selection: Literal["half", "whole"]
+    selection: Literal["cross", "half", "whole"]
     threads: int | None = None
 
 

@@ -66,7 +66,9 @@ def make(build: Path, name: str, seeds: range = range(1, 4), **run: object) -> N
             key: value for key, value in run.items() if key in ("keep", "selection", "threads")
         }
         files.write_yaml(place / "settings.yaml", {"run": section, **kept})
-        files.write_json(place / "metrics.json", {key: run[key] for key in ("steps", "examples") if key in run})
+        about = {"variant": name, "seed": seed, "steps": run.get("steps", 1), "epoch": 1, "dev": {}, "test": {}}
+        about |= {"parameters": {"encoder": 1, "added": 0, "trained": 1}, "examples": run.get("examples")}
+        files.write_json(place / "metrics.json", about)
 
 
 def learn(build: Path, name: str, losses: list[float], dev: list[float]) -> None:

@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 
 from mtbert import assembly, files
 from mtbert.errors import DataError, TrainingError
+from mtbert.outputs import RunMetrics
 from mtbert.training import losses, run
 from mtbert.training.loop import mean_of_tasks
 
@@ -185,6 +186,7 @@ def test_a_run_tells_what_it_saw_and_ran(tmp_path):
     made = dataclasses.replace(parts(settings(phase={"epochs": 1}), 1), code="1f")
     metrics = run.train(made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path))
     log = files.read_json(next((tmp_path / "logs").rglob("run.json")))
+    assert RunMetrics(**metrics).examples == metrics["examples"]  # as the report reads it
     assert set(metrics["examples"]) <= {"sst", "sts"}
     assert sum(metrics["examples"].values()) == log["examples"] > 0
     assert files.read_yaml(tmp_path / "run/settings.yaml")["code"] == "1f"
