@@ -157,7 +157,9 @@ class _Resolver:
             return None
 
     def _fit_together(self, heads: dict[str, Head], connector: Connector | None) -> None:
-        for task, head in heads.items() if connector else ():
+        if connector is None:
+            return
+        for task, head in heads.items():
             try:
                 check_apart(task, head, connector)
             except SettingsError as error:
