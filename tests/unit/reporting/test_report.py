@@ -33,7 +33,7 @@ def test_what_is_written(make_build: Make) -> None:
         *(f"details/{name}.md" for name in ("claims", "data", "leakage", "misses", "pictures", "runs")),
         "index.html", "leakage.csv",
         *(f"pictures/{name}.png" for name in pictures),
-        "results.csv", "runs.csv", "summary.json",
+        "results.csv", "runs.csv", "scores.csv", "summary.json",
         "tables/pals-for-pals-table-1.csv", "tables/pals-for-pals-table-1.md",
         "tables/pals-for-pals-table-2.csv", "tables/pals-for-pals-table-2.md",
     ]  # fmt: skip
