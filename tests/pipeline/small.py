@@ -13,7 +13,7 @@ import yaml
 
 REPOSITORY = Path(__file__).parents[2]
 COPIED = ("dvc.yaml", "params.yaml", ".dvcignore", ".gitignore", ".dvc/config", ".dvc/.gitignore")
-FOLDERS = ("src", "stages", "data/sample")
+FOLDERS = ("src", "stages", "data/sample", "data/searches")
 SMALL: dict[str, Any] = {
     "encoder": {"width": 24, "layers": 2, "heads": 2, "feed_forward": 48},
     "pals": {"dim": 12, "heads": 2},

@@ -97,6 +97,41 @@ def test_layers_of_settings_from_weak_to_strong(tmp_path):
     assert rate(*strip, default, preset, profile, section, own, phase) == 1e-6
 
 
+def test_a_learning_rate_by_kind_goes_before_one_for_all_in_its_layer_and_after_one_in_a_stronger(tmp_path):
+    def rates(*edits):
+        documents = planned(tmp_path, ("profiles.sample.training", {}), *edits)
+        return [documents[name]["phases"][0]["learning_rate"] for name in ("pals", "frozen-pals", "frozen-bert")]
+
+    preset = ("presets.pals-for-pals.training", {"learning_rate": 1e-5, "learning_rates": {"heads": 2e-5}})
+    all_kinds = {"encoder": 3e-5, "adapters": 4e-5, "heads": 5e-5}
+    assert rates(preset) == [1e-5, 1e-5, 2e-5]
+    assert rates(preset, ("profiles.sample.training", {"learning_rates": {"adapters": 4e-5}})) == [1e-5, 4e-5, 2e-5]
+    assert rates(preset, ("profiles.sample.training", {"learning_rates": all_kinds})) == [3e-5, 4e-5, 5e-5]
+    assert rates(preset, ("profiles.sample.training", {"learning_rate": 6e-5})) == [6e-5, 6e-5, 6e-5]
+    assert rates(preset, ("training.learning_rates.heads", 7e-5), ("training.learning_rate", 8e-5)) == [
+        8e-5,
+        8e-5,
+        7e-5,
+    ]
+    own = ("catalog.frozen-bert.training.learning_rate", 9e-5)
+    assert rates(preset, ("profiles.sample.training", {"learning_rates": all_kinds}), own) == [3e-5, 4e-5, 9e-5]
+
+
+def test_a_phase_takes_the_rate_of_its_own_kind(tmp_path):
+    phases = [{"trainable": ["heads"]}, {}, {"trainable": ["adapters"], "learning_rate": 5e-5}]
+    rates = {"encoder": 1e-5, "adapters": 2e-5, "heads": 3e-5}
+    found = planned(tmp_path, ("catalog.pals.phases", phases), ("training.learning_rates", rates))["pals"]["phases"]
+    assert [phase["learning_rate"] for phase in found] == [3e-5, 1e-5, 5e-5]
+    assert "learning_rates" not in found[0]
+
+
+def test_the_reports_own_rates_hold_in_the_paper_profile(tmp_path):
+    names = ["pals", "frozen-pals", "frozen-bert", "choose-sst-pretrain", "choose-sst-finetune", "slap-base-frozen"]
+    found = planned(tmp_path, ("profile", "paper"), ("variants", names))
+    rates = [found[name]["phases"][0]["learning_rate"] for name in names]
+    assert rates == [2e-5, 2e-5, 1e-3, 1e-3, 1e-5, 1e-3]
+
+
 def test_null_gives_way_in_every_layer(tmp_path):
     nulls = (("profiles.sample.mlp.dropout", None), ("catalog.pals.mlp", {"dropout": None}))
     assert planned(tmp_path, *nulls)["pals"]["model"]["heads"]["sst"]["dropout"] == 0.3  # of presets.default

@@ -17,7 +17,7 @@ from mtbert.errors import SettingsError
 from mtbert.plan import resolve
 from mtbert.plan.departures import SHIPPED, departures
 from mtbert.plan.documents import shared
-from mtbert.plan.layers import COLLECTIONS, KNOBS
+from mtbert.plan.layers import COLLECTIONS, KNOBS, SEARCH
 from mtbert.plan.params import MISSING, Params
 
 PARAMS = Path(__file__).parents[2] / "params.yaml"
@@ -32,7 +32,7 @@ def leaves(node: Any, place: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     return [leaf for key, value in node.items() for leaf in leaves(value, (*place, key))]
 
 
-SECTIONS = {key: value for key, value in SHIPPED_PARAMS.values.items() if key not in (*KNOBS, *COLLECTIONS)}
+SECTIONS = {key: value for key, value in SHIPPED_PARAMS.values.items() if key not in (*KNOBS, *COLLECTIONS, SEARCH)}
 LAYERS = [section for name in ("presets", "profiles") for section in SHIPPED_PARAMS.values[name].values()]
 # Another valid value of every key of every section.
 OTHER: dict[str, Any] = {
@@ -49,7 +49,9 @@ OTHER: dict[str, Any] = {
     "training.trainable": ["heads"], "training.supervised": False, "training.frozen": ["layer_1"],
     "training.batch_size": 24, "training.batch_sizes": {"sst": 8}, "training.epochs": 7, "training.steps_per_epoch": 7,
     "training.examples_per_task": 7, "training.share_of_examples": 0.25,
-    "training.learning_rate": 0.001, "training.betas": [0.8, 0.9], "training.eps": 1e-6, "training.weight_decay": 0.5,
+    "training.learning_rate": 0.002, "training.learning_rates.encoder": 0.002,
+    "training.learning_rates.adapters": 0.002, "training.learning_rates.heads": 0.002,
+    "training.betas": [0.8, 0.9], "training.eps": 1e-6, "training.weight_decay": 0.5,
     "training.clip": 2.0,
     "linear.dropout": 0.25, "mlp.width": 64, "mlp.dropout": 0.25,
     "pals.dim": 240, "pals.heads": 1, "pals.layers": [0], "pals.bias": False, "pals.activation": "none",
@@ -72,6 +74,7 @@ OTHER: dict[str, Any] = {
     "pretrain.mlm.max_sentences": 7, "pretrain.mlm.batch_size": 16, "pretrain.mlm.epochs": 7,
     "pretrain.mlm.learning_rate": 0.001, "pretrain.mlm.warmup": 0.2,
 }  # fmt: skip
+RATE = "  learning_rate: 0.001    # (preset, profile) at the schedule's peak, where none is stated by kind"
 # Of techniques that the catalog does not use: a variant that does.
 UNUSED = {name: [name] for name in ("square_root", "simcse", "round_robin_shortest")}
 
@@ -128,7 +131,7 @@ def resolved(params: Params, name: str) -> Any:
     return None if faults else (document, shared(params, {name: document}))
 
 
-def test_a_learning_rate_changes_the_variants_that_have_none_of_their_own() -> None:
+def test_a_learning_rate_changes_the_variants_that_have_another() -> None:
     before = plan.plan(SHIPPED_PARAMS).documents
     after = plan.plan(with_values(("training.learning_rate", 0.001))).documents
     assert [name for name in SELECTED if before[name] != after[name]] == [n for n in SELECTED if n != "frozen-bert"]
@@ -148,10 +151,15 @@ def test_a_learning_rate_changes_the_variants_that_have_none_of_their_own() -> N
         (
             ("training.learning_rate", 0.001),
             "training.learning_rate = 0.001 (shipped: null): changes bert-sst, bert-qqp, bert-sts, pals, frozen-pals, "
-            "sbert-pals, smart-pals; frozen-bert keeps catalog.frozen-bert.training.learning_rate",
+            "sbert-pals, smart-pals; frozen-bert has it already",
+        ),
+        (
+            ("training.learning_rates.adapters", 0.002),
+            "training.learning_rates.adapters = 0.002 (shipped: null): changes frozen-pals; bert-sst, bert-qqp, "
+            "bert-sts, pals, sbert-pals, smart-pals are trained as encoder; frozen-bert is trained as heads",
         ),
         (("model.encoder", "mlm"), "smart-pals; sbert-pals keeps catalog.sbert-pals.uses"),
-        (("training.learning_rate", 0.0003), "have it already; frozen-bert keeps"),
+        (("training.learning_rate", 0.0003), "changes frozen-bert; bert-sst, bert-qqp, bert-sts, pals, frozen-pals,"),
         (("pretrain.sbert.epochs", 2), "changes sbert-pals; bert-sst, bert-qqp, bert-sts, frozen-bert, pals, frozen-"),
         (("encoder.width", 96), "encoder.width = 96: changes bert-sst, bert-qqp, bert-sts, frozen-bert, pals, frozen-"),
         (("profiles.laptop.training.epochs", 9), "  changes no selected variant: profiles.laptop.training.epochs"),
@@ -245,7 +253,7 @@ def test_any_text_comes_back_from_its_override(tmp_path_factory: pytest.TempPath
     ("override", "removed", "added"),
     [
         ("pals.dim=276", ["  dim: 204"], ["  dim: 276"]),
-        ("training.learning_rate=0.001", 1, ["  learning_rate: 0.001    # (preset, profile) at the schedule's peak"]),
+        ("training.learning_rate=0.001", 1, [RATE]),
         ("model.heads.sts=linear", ["    sts:"], ["    sts: linear"]),
         ("seeds=[1,2,3]", [], ["- 2", "- 3"]),
         ("variants=[bert-sst,bert-qqp,bert-sts,frozen-bert,pals,frozen-pals,sbert-pals]", ["- smart-pals"], []),

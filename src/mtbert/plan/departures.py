@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mtbert.plan.layers import COLLECTIONS, KNOBS, layers, origin
+from mtbert.plan.layers import COLLECTIONS, KNOBS, SEARCH, layers, origin
 from mtbert.plan.params import MISSING, Params, Place, dotted
 
 SHIPPED = Path(__file__).with_name("shipped.yaml")
@@ -46,8 +46,9 @@ def shipped() -> Params:
 
 
 def departures(params: Params) -> list[Departure]:
-    """In the order of params.yaml, what was taken away last; knobs are none."""
-    return [found for found in _between((), params.values, shipped().values) if found.place[0] not in KNOBS]
+    """In the order of params.yaml, what was taken away last; knobs are none, and no training depends on the search."""
+    aside = (*KNOBS, SEARCH)
+    return [found for found in _between((), params.values, shipped().values) if found.place[0] not in aside]
 
 
 def blamed(params: Params, places: Sequence[Place], variant: str | None = None) -> Place:

@@ -5,7 +5,7 @@ from typing import Any
 
 from mtbert.encoder.sources import PRETRAININGS
 from mtbert.objectives import OBJECTIVES
-from mtbert.plan import resolve
+from mtbert.plan import rates, resolve
 from mtbert.plan.departures import Departure
 from mtbert.plan.documents import shared
 from mtbert.plan.layers import COLLECTIONS, layers
@@ -13,6 +13,7 @@ from mtbert.plan.params import MISSING, Fault, Params, Place, dotted
 from mtbert.plan.techniques import NAMES, place_of
 
 LONGEST_SHOWN = 80  # characters of a value in a message
+RATE, RATES = ("training", "learning_rate"), ("training", "learning_rates")
 Variants = dict[str, dict[str, Any]]  # resolved, by name
 
 
@@ -91,12 +92,14 @@ def _why(params: Params, name: str, document: dict[str, Any], departure: Departu
         return f"does not start from {' or '.join(map(str, place[1:2] or tuple(PRETRAININGS)))}"
     if place[0] in NAMES and place[0] not in _used(document):
         return f"does not use {place[0]}"
-    if kept := _kept(params, name, place):
+    if kept := _kept(params, name, place) or _other_rate(params, name, document, place):
         return f"keeps {dotted(kept)}"
     if place[:2] in (("model", "heads"), ("model", "pooling")) and place[2:] and place[2] not in document["tasks"]:
         return f"has no task {place[2]}"
     if place[0] == "training" and not document["phases"]:
         return "is not trained"
+    if place[:2] == RATES and place[2:] and place[2] not in _kinds(document):
+        return f"is trained as {' and '.join(_kinds(document))}"
     return ALREADY
 
 
@@ -118,6 +121,21 @@ def _kept(params: Params, name: str, place: Place) -> Place | None:
         return (*entry, "phases")
     used = params.get(*entry, "uses") or []
     return (*entry, "uses") if any(place_of(name) == place and name not in OBJECTIVES for name in used) else None
+
+
+def _other_rate(params: Params, name: str, document: dict[str, Any], place: Place) -> Place | None:
+    """Where a learning rate stands that goes before the one at this place: for its kind of training, or its own."""
+    if place[:2] not in (RATE, RATES):
+        return None
+    entry: Place = ("catalog", name)
+    of_kinds: list[Place] = [(*layer, *RATES, kind) for layer in (entry, ()) for kind in _kinds(document)]
+    stated = (other for other in (*of_kinds, (*entry, *RATE)) if other != place and params.get(*other) is not None)
+    return next(stated, None)
+
+
+def _kinds(document: dict[str, Any]) -> list[str]:
+    """Each kind of training that a resolved variant has."""
+    return list(dict.fromkeys(map(rates.of_phase, document["phases"])))
 
 
 def told(params: Params, effect: Effect) -> str:

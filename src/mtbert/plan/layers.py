@@ -13,6 +13,7 @@ KNOBS = ("profile", "data_dir", "seeds", "variants", "launch")
 COLLECTIONS = ("presets", "profiles", "catalog", "ensembles")
 COMMON = ("run", "model", "training")  # sections that every variant uses
 SHARED = ("encoder", "pretrain")  # sections that are no variant's
+SEARCH = "search"  # the section that no training depends on: it looks for values that a profile then states
 ENTRY = ("paper", "row", "also", "preset", "uses", "tasks", "phases")  # what a catalog entry holds beside sections
 DEFAULT = ("presets", "default")  # what holds where nothing else speaks
 
@@ -37,13 +38,16 @@ def merged(params: Params, section: str, variant: str | None = None) -> dict[str
 def over(base: Any, top: Any) -> Any:
     """`top` laid over `base`: mappings are merged, nulls give way, everything else is replaced.
 
-    Of the ways to state an epoch's length the one that `top` has takes the place of any other.
+    Of the ways to state an epoch's length the one that `top` has takes the place of any other. A `learning_rate` there
+    takes the place of `learning_rates` below, which say it by kind of training.
     """
     if not isinstance(top, dict):
         return copy.deepcopy(top)
     below = base if isinstance(base, dict) else {}
     if any(top.get(key) is not None for key in LENGTHS):
         below = {key: value for key, value in below.items() if key not in LENGTHS}
+    if top.get("learning_rate") is not None:
+        below = {key: value for key, value in below.items() if key != "learning_rates"}
     return {**below, **{key: over(below.get(key), value) for key, value in top.items() if value is not None}}
 
 

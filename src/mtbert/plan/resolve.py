@@ -18,7 +18,7 @@ from mtbert.heads import HEADS
 from mtbert.heads.base import Head
 from mtbert.model import check_apart
 from mtbert.objectives import OBJECTIVES
-from mtbert.plan import code
+from mtbert.plan import code, rates
 from mtbert.plan.departures import blamed
 from mtbert.plan.layers import COLLECTIONS, COMMON, ENTRY, merged, over
 from mtbert.plan.params import Fault, Params, Place
@@ -172,7 +172,7 @@ class _Resolver:
             self._fault(("training", "trainable"), "adapters alone are trained, but the variant has no adapter")
         self._fits(phase)
         return {
-            **phase,
+            **rates.settled(phase),
             "tasks": chosen,
             **self._choices("training", phase),
             "objectives": [self._choice(OBJECTIVES, name, ("training", "objectives")) for name in objectives],

@@ -9,7 +9,7 @@ from mtbert.features import FEATURES
 from mtbert.gradients import GRADIENTS
 from mtbert.heads import HEADS
 from mtbert.objectives import OBJECTIVES
-from mtbert.plan.layers import COMMON, SHARED
+from mtbert.plan.layers import COMMON, SEARCH, SHARED
 from mtbert.registry import Registry
 from mtbert.samplers import SAMPLERS
 from mtbert.schedules import SCHEDULES
@@ -19,7 +19,7 @@ REGISTRIES: tuple[Registry[..., Any], ...] = (
     FEATURES, ADAPTERS, CONNECTORS, HEADS, SAMPLERS, OBJECTIVES, WEIGHTINGS, GRADIENTS, SCHEDULES,
 )  # fmt: skip
 NAMES = tuple(name for registry in REGISTRIES for name in registry)
-SECTIONS = (*COMMON, *SHARED, *NAMES)
+SECTIONS = (*COMMON, *SHARED, SEARCH, *NAMES)
 PLACES: dict[tuple[str, str], Registry[..., Any]] = {  # where params.yaml names one technique of a kind
     ("model", "features"): FEATURES,
     ("model", "adapter"): ADAPTERS,

@@ -14,8 +14,9 @@ from mtbert.errors import UnknownNameError, faults
 from mtbert.heads import HEADS
 from mtbert.objectives import OBJECTIVES
 from mtbert.plan.departures import shipped
-from mtbert.plan.layers import COLLECTIONS, COMMON, DEFAULT, ENTRY, KNOBS, over
+from mtbert.plan.layers import COLLECTIONS, COMMON, DEFAULT, ENTRY, KNOBS, SEARCH, over
 from mtbert.plan.params import MISSING, Fault, Params, Place
+from mtbert.plan.rates import LearningRates, SearchSettings
 from mtbert.plan.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USABLE
 from mtbert.settings import ModelSettings, PhaseSettings, PhaseTask, RunSettings, Section, TaskName
 from mtbert.tasks import TASKS
@@ -53,11 +54,12 @@ def _repaired(params: Params, fault: Fault, guess: bool) -> Params:
 
 
 def partial(kind: type[Section], **other: Any) -> type[Section]:
-    """The same keys, each of which may be missing; `other` types hold for some of them."""
+    """The same keys, each of which may be missing; `other` types hold for some of them, or for further keys."""
     fields: dict[str, Any] = {}
     for name, field in kind.model_fields.items():
         own = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
-        fields[name] = (other.get(name, own), None)
+        fields[name] = (other.pop(name, own), None)
+    fields |= {name: (own, None) for name, own in other.items()}
     return pydantic.create_model(kind.__name__, __base__=Section, **fields)
 
 
@@ -83,8 +85,11 @@ def _typed() -> dict[Place, type[Section]]:
     typed: dict[Place, type[Section]] = {
         ("run",): partial(RunSettings),
         ("model",): partial(ModelSettings, encoder=encoder, heads=heads, **named),
-        ("training",): partial(PhaseSettings, tasks=tasks, objectives=objectives, **named),
+        ("training",): partial(
+            PhaseSettings, tasks=tasks, objectives=objectives, learning_rates=LearningRates, **named
+        ),
         ("encoder",): partial(EncoderSettings),
+        (SEARCH,): partial(SearchSettings),
     }
     typed |= {("pretrain", name): partial(settings) for name, settings in PRETRAININGS.items()}
     return typed | {(name,): partial(registry[name].settings) for registry in REGISTRIES for name in registry}

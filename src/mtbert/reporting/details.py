@@ -9,7 +9,7 @@ import pandas as pd
 
 from mtbert import files
 from mtbert.outputs import PRETRAINED
-from mtbert.reporting import claimed, corpora, leakage, markdown, mistakes, sentences
+from mtbert.reporting import claimed, corpora, leakage, markdown, mistakes, searches, sentences
 from mtbert.reporting.catalog import Catalog
 from mtbert.reporting.claims import Verdict
 from mtbert.reporting.mistakes import Answers
@@ -43,7 +43,7 @@ def render(
         "pictures": [shown(made, catalog.detail)],
         "leakage": [leakage.render(seen)],
         "data": [corpora.data(build, catalog)],
-        "runs": [ran(build, runs), *pretrained],
+        "runs": [ran(build, runs), searches.render(searches.read(catalog.profile)), *pretrained],
     }
     return {name: _file([part for part in parts if part]) for name, parts in found.items()}
 

@@ -1,0 +1,67 @@
+"""The search for learning rates from the sample to its table, with a model so small that a training takes seconds."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mtbert import files, search
+from mtbert.data.preprocess import preprocess
+from mtbert.data.tokens import wordpieces
+from mtbert.encoder import loading
+from mtbert.encoder.sources import EncoderSettings
+from mtbert.errors import TrainingError
+from mtbert.plan.params import Params
+from mtbert.training import logs
+
+ROOT = Path(__file__).parents[2]
+SMALL = {
+    ("search", "kinds"): {"encoder": "bert-sst"},
+    ("search", "rates"): [1e-4, 1e-2],
+    ("search", "held_out"): 60,
+    ("training", "examples_per_task"): 8,
+    ("training", "batch_size"): 4,
+    ("training", "epochs"): 1,
+    ("run", "threads"): 1,
+    ("mlp", "width"): 8,
+}
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Path:
+    """What the stages before trainings write, and a dev set that no one may open."""
+    build, sample = tmp_path / "build", ROOT / "data/sample"
+    small = EncoderSettings(name="tiny", width=24, layers=2, heads=2, feed_forward=48)
+    loading.fetch(small, sample, build / "encoders/base")
+    preprocess(sample, build / "data", wordpieces(build / "encoders/base"), set())
+    (build / "data/sst/dev.parquet").write_bytes(b"not for the search")
+    files.write_json(build / "machine.json", logs.origin())
+    return build
+
+
+def test_a_search_trains_each_rate_once_and_leaves_a_table(
+    build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    params = Params(Path("params.yaml"))
+    for place, value in SMALL.items():
+        params = params.put(place, value)
+    search.run(params, 2, build, tmp_path / "out")
+    assert "2 of 2 to train" in capsys.readouterr().out
+    file = tmp_path / "out/sample.csv"
+    first, table = file.read_bytes(), pd.read_csv(file)
+    assert list(table) == ["kind", "variant", "rate", "seed", "sst", "mean", "chosen", "rows", "steps"]
+    assert list(table["rate"]) == [1e-4, 1e-2]
+    assert (table["rows"].tolist(), table["steps"].tolist()) == ([60, 60], [2, 2])
+    assert table["chosen"].sum() == 1
+
+    search.run(params, 1, build, tmp_path / "out")
+    assert "0 of 2 to train" in capsys.readouterr().out
+    assert file.read_bytes() == first
+
+    files.write_text(tmp_path / "train.py", "raise SystemExit('out of memory')")
+    monkeypatch.setattr(search.code, "SCRIPTS", tmp_path)
+    with pytest.raises(TrainingError, match=r"1 of 2 failed, the others are kept: .*encoder-2\.log"):
+        search.run(params.put(("search", "rates"), [1e-4, 1e-3]), 1, build, tmp_path / "out")
+    assert (build / "search/output/encoder-2.log").read_text() == "out of memory\n"
+    assert file.read_bytes() == first
