@@ -54,6 +54,7 @@ bench: setup  ## speed beside others, growth, starts: benchmarks/README.md; the 
 	$(BIN)/python benchmarks/imports.py --record benchmarks
 
 mlflow: setup  ## compare runs in a browser, at the page that is printed; PORT=5001 for another port
+	@[ ! -d build/runs ] || $(BIN)/python stages/track.py build
 	@$(BIN)/python -m mtbert.tracking.ui $(PORT)
 
 setup: $(BIN)/.ready

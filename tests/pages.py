@@ -64,7 +64,7 @@ def _run(build: Path, place: Path, name: str, tasks: Sequence[str], seed: int, a
     )
     weights = {"encoder": 1_000_000, "added": 250_000 * (len(name) - 3), "trained": 1_250_000}
     about = {"parameters": weights, "steps": 4, "epoch": 1, "variant": name}
-    _results(place, tasks, seed, about | {"examples": 1200, "device": "cpu", "precision": "fp32"})
+    _results(place, tasks, seed, about | {"examples": {"sst": 1200}, "device": "cpu", "precision": "fp32"})
     machine = {"processor": "Some CPU", "cores": 2, "memory_gb": 23.4, "accelerator": ""}
     log: dict[str, Any] = {"seconds": 65.0 * seed, "training_seconds": 30.0 * len(tasks)}
     log |= {"examples_per_second": 120.0, "peak_memory_mb": 900.0}

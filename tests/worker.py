@@ -17,7 +17,7 @@ if __name__ == "__main__":
     folder, phase = Path(sys.argv[1]), json.loads(sys.argv[2])
     dropout, rank = phase.pop("dropout", 0.0), Share.here().rank
     if len(sys.argv) > 3 and rank == 1:
-        survivor.arm(int(sys.argv[3]), "forward")
+        survivor.arm(survivor.at_work(), int(sys.argv[3]), "forward")
     model = {
         "dropout": dropout,
         "adapter": {"name": "pals", "dim": 8, "heads": 2, "dropout": 0.0},

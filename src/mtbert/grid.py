@@ -22,7 +22,7 @@ from typing import IO
 
 import psutil
 
-from mtbert import errors, files, locking
+from mtbert import errors, files, locking, outputs
 from mtbert.errors import SettingsError, TrainingError
 
 DVC = (sys.executable, "-m", "dvc")
@@ -170,7 +170,8 @@ def longest_first(stages: Iterable[str]) -> list[str]:
     def seconds(stage: str) -> float:
         variant = _name(stage).rpartition("-")[0]
         earlier = EARLIER.glob(f"{variant}/*/*/run.json")
-        return max((files.read_json(log)["seconds"] for log in earlier), default=math.inf)
+        logs = [log for file in earlier if (log := outputs.log(file.parent))]  # without those that are damaged
+        return max((log.seconds for log in logs), default=math.inf)
 
     return sorted(stages, key=seconds, reverse=True)
 

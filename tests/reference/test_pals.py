@@ -90,7 +90,8 @@ def test_a_task_moves_no_other_task():
 
 def test_heads_that_do_not_divide_dim_are_refused():
     with pytest.raises(
-        SettingsError, match=r"adapter pals: heads is 5, which does not divide dim, 12; allowed: 1, 2, 3, 4, 6, 12"
+        SettingsError,
+        match=r"adapter pals: dim is 12 and heads 5, which does not divide it; .*divide 12: 1, 2, 3, 4, 6, 12",
     ):
         pals(width=8, layers=2, dim=12, heads=5)
 

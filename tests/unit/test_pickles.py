@@ -15,7 +15,7 @@ from mtbert.data import batches, tokens
 from mtbert.data.batches import Marks
 from mtbert.encoder import loading, mlm, sbert
 from mtbert.encoder.sources import EncoderSettings, MlmSettings, SbertSettings
-from mtbert.reporting import curves, embeddings, mistakes, page, pictures, results
+from mtbert.reporting import corpora, curves, details, embeddings, mistakes, pictures, results
 from mtbert.reporting.catalog import Catalog, Entry
 from mtbert.tasks import TASKS
 
@@ -76,9 +76,9 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "encoders/base/encoder.json": lambda file, _: loading.load(file.parent),
     "encoders/base/tokenizer.json": lambda file, _: tokens.wordpieces(file.parent),
     "plan/pals.yaml": lambda file, _: assembly.read_settings(file),
-    "plan/pretrain-mlm.yaml": lambda _, build: page.pretraining(build, "mlm"),
+    "plan/pretrain-mlm.yaml": lambda _, build: details.pretraining(build, "mlm"),
     "init/pals.json": lambda file, build: inputs.check(file, build),
-    "data/report.json": lambda _, build: page.data(build, PLAN),
+    "data/report.json": lambda _, build: corpora.data(build, PLAN),
     "data/sst/train.parquet": lambda file, _: batches.load(file, TASKS["sst"], "cross", Marks(1, 2, 0), 16),
     "data/sst/dev.parquet": lambda _, build: pictures.shares(build, "sst"),
     "data/snli/train.parquet": lambda _, build: sbert.pretrain(SbertSettings(corpora=["snli"], device="cpu"), build),

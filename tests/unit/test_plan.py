@@ -135,24 +135,15 @@ def test_a_variant_that_does_not_use_a_technique_has_nothing_of_it(tmp_path):
 
 def test_sources_are_digests_of_the_techniques_used(tmp_path):
     used = planned(tmp_path)["smart-pals"]["sources"]
-    assert sorted(used) == [
-        "adapters/base.py",
+    assert list(used) == [  # what all trainings share stands in code-train.yaml
         "adapters/pals.py",
-        "connectors/base.py",
         "connectors/direct.py",
-        "features/base.py",
         "features/words.py",
-        "gradients/base.py",
         "gradients/total.py",
-        "heads/base.py",
         "heads/mlp.py",
-        "objectives/base.py",
         "objectives/smart.py",
         "samplers/annealed.py",
-        "samplers/base.py",
-        "schedules/base.py",
         "schedules/slanted_triangular.py",
-        "weightings/base.py",
         "weightings/equal.py",
     ]
     assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in used.values())

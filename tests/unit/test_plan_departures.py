@@ -40,7 +40,8 @@ OTHER: dict[str, Any] = {
     "run.evaluations": 2, "run.evaluation_rows": 7, "run.train_rows": 7, "run.log_every": 7,
     "model.encoder": "mlm", "model.pair_encoding": "bi", "model.max_tokens": 64, "model.dropout": 0.2,
     "model.features": "pos", "model.adapter": "pals", "model.connector": "transformer_layer",
-    "model.pooling.sst": "cls", "model.pooling.qqp": "cls", "model.pooling.sts": "cls", "model.pooling.cfimdb": "cls",
+    "model.pooling.sst": "cls", "model.pooling.qqp": "cls", "model.pooling.sts": "cls",
+    "model.pooling.cfimdb": "pooler",
     "model.heads.sst": "linear", "model.heads.qqp": "linear", "model.heads.sts": "linear",
     "model.heads.cfimdb": "mlp",
     "training.tasks": ["sst"], "training.sampler": "interleaved", "training.objectives": ["smart"],
@@ -196,7 +197,7 @@ def test_a_value_that_does_not_fit_a_variant_that_nobody_selected_is_a_note() ->
         ([("pals.layers", [0, 1])], ["pals.layers=[0,1]"]),
         ([("training.eps", 1e-6)], ["training.eps=1e-06"]),
         ([("encoder.width", 96)], ["+encoder.width=96"]),
-        ([("model.max_tokens", None)], ["model.max_tokens=null"]),
+        ([("run.log_every", None)], ["run.log_every=null"]),
         ([("catalog.slap-rand", MISSING)], ["~catalog.slap-rand"]),
         ([("catalog.slap-rand.row", "a 'row', ${x} \\")], [r"catalog.slap-rand.row='a \'row\', \${x} \\'"]),
         (

@@ -14,7 +14,6 @@ from mtbert.plan.params import Fault, Params, at
 from mtbert.plan.techniques import REGISTRIES
 from mtbert.settings import RunSettings
 
-DOWNLOADED = "data/official"
 # dvc.yaml puts both knobs into commands and paths: nothing in them may mean something to a shell, to YAML or to DVC.
 PATH = re.compile(r"[\w/.+@:-][\w/.+@: -]*")
 OPERATORS = re.compile(r"[;&|<>`$\\'\"(){}\n\r#*?!~\[\]]")
@@ -54,10 +53,11 @@ def _data_dir(params: Params) -> Iterator[Fault]:
             f"{path!r} is no plain path, and commands hold it; allowed: letters, digits, spaces within and "
             "/ . _ - + @ :, without - at the start and without .. as a part",
         )
-    elif Path(path).as_posix() != DOWNLOADED and not (params.file.parent / path).is_dir():
+    elif not (params.file.parent / path).is_dir():
         yield Fault(
             ("data_dir",),
-            f"{path} is no directory; allowed: data/sample, {DOWNLOADED} (downloaded) or a directory of your own",
+            f"{path} is no directory; allowed: data/sample, data/official (which `make official` downloads) or a "
+            "directory of your own",
         )
 
 

@@ -98,7 +98,8 @@ def ran(build: Path, runs: Sequence[Mapping[str, Any]]) -> str:
     known = [run for run in runs if run["steps"] is not None]
     lines = [_length(run) | _device(run) | {"threads": markdown.count(run["threads"])} for run in known]
     file = build / "machine.json"
-    machine = ", ".join(str(value) for value in files.read_json(file).values() if value) if file.is_file() else ""
+    begun = files.read_as(dict[str, str], file, f"rm {file} && dvc repro machine") if file.is_file() else {}
+    machine = ", ".join(value for value in begun.values() if value)
     parts = [markdown.lined(lines, sides=1), f"Machine: {machine}." if machine else ""]
     told = "\n\n".join(part for part in parts if part)
     return f"## What ran where\n\n{told}" if told else ""

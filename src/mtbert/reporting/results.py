@@ -181,6 +181,8 @@ def runs(build: Path, catalog: Catalog) -> list[dict[str, Any]]:
         for seed in entry.seeds:
             content = {name: value for name, value in read_metrics(entry, build, seed).items() if value is not None}
             about = {"variant": entry.name, "seed": seed, "threads": entry.threads}
+            if "examples" in content:  # of each task
+                about["examples"] = sum(content["examples"].values())
             found.append({**_log(entry, build, seed), **content, **about})
     columns = [*RUN_COLUMNS, *sorted({name for run in found for name in run if name.endswith(" version")})]
     return [{name: run.get(name) for name in columns} for run in found]

@@ -64,12 +64,12 @@ def accuracies(right: np.ndarray, drawn: Resamples) -> np.ndarray:
 
 
 def pearsons(labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> np.ndarray:
-    """Pearson's r in every draw, 0 where a side is constant; labels has rows or rows x 1, predictions rows x models.
+    """Pearson's r in every draw, 0 where a side is constant; labels has rows or rows x 1 (or a column a model).
 
     Returns:
         draws x models.
     """
-    if predictions.ndim == 2 and predictions.shape[1] > TOGETHER:
+    if labels.size == len(labels) and predictions.ndim == 2 and predictions.shape[1] > TOGETHER:
         blocks = np.split(predictions, range(TOGETHER, predictions.shape[1], TOGETHER), axis=1)
         return np.concatenate([pearsons(labels, block, drawn) for block in blocks], axis=1)
     x, y = (_standardised(np.asarray(side, dtype=float).reshape(len(labels), -1)) for side in (labels, predictions))

@@ -53,9 +53,10 @@ def test_the_variants_of_one_task_are_named_and_need_no_more():
 def test_the_variants_that_need_more_than_the_three_tasks_are_named(tmp_path: Path):
     values = yaml.safe_load((ROOT / "params.yaml").read_text())
     needs = {}
+    (tmp_path / "data/sample").mkdir(parents=True)
     for name in ("pals", "sbert-pals", "mypal-more-data", "mypal-warmup", "mypal-relational"):
         (tmp_path / "params.yaml").write_text(yaml.safe_dump(values | {"variants": [name]}, sort_keys=False))
-        needs[name] = {task for task, _ in plan.plan(plan.Params(tmp_path / "params.yaml"))["needs"]}
+        needs[name] = {task for task, _ in plan.plan(plan.Params(tmp_path / "params.yaml")).documents["needs"]}
     three = {"sst", "qqp", "sts"}
     more = three | {"cfimdb", "snli"}
     assert needs == {

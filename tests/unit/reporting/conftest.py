@@ -90,7 +90,7 @@ def make_build(tmp_path: Path) -> Callable[..., Path]:
                 weights = {"encoder": 1_000_000, "added": 250_000, "trained": 1_250_000}
                 known = {task: value for task, value in (test or {}).items() if task in scores}
                 about = {"variant": name, "seed": seed, "steps": 4, "epoch": 1, "parameters": weights}
-                about |= {"examples": 12000, "device": "cpu", "precision": "bf16"}
+                about |= {"examples": {"sst": 12000}, "device": "cpu", "precision": "bf16"}
                 lines = [f"0,{step},loss/{task},{2 / step}" for step in (1, 2, 4) for task in scores]
                 files.write_text(place / "history.csv", "phase,step,name,value\n" + "\n".join(lines) + "\n")
                 files.write_yaml(place / "settings.yaml", RUN)
