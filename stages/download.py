@@ -1,8 +1,8 @@
-"""Download the corpora from their own hosts: python stages/download.py data/official."""
+"""Download the corpora from their own hosts, such as to data/official."""
 
 from pathlib import Path
 
-from mtbert import errors
+from mtbert import command
 from mtbert.data import official
 
 
@@ -12,5 +12,4 @@ def main(out: Path) -> None:
 
 
 if __name__ == "__main__":
-    with errors.shown_plainly():
-        main(*errors.arguments("OUT"))
+    command.run(main)

@@ -1,8 +1,8 @@
-"""Fetch or make the starting weights: python stages/encoder.py build/plan/encoder.yaml DATA_DIR OUT."""
+"""Stage `encoder`: fetch or make the starting weights."""
 
 from pathlib import Path
 
-from mtbert import errors, files
+from mtbert import command, files
 from mtbert.encoder import loading
 from mtbert.encoder.sources import EncoderSettings
 from mtbert.settings import checked
@@ -14,5 +14,4 @@ def main(plan: Path, data_dir: Path, out: Path) -> None:
 
 
 if __name__ == "__main__":
-    with errors.shown_plainly():
-        main(*errors.arguments("PLAN", "DATA_DIR", "OUT"))
+    command.run(main)

@@ -1,8 +1,14 @@
-"""Stage `ensemble`: the vote of every selected ensemble and seed. Usage: ensemble.py CATALOG RUNS OUT"""
+"""Stage `ensemble`: the vote of every selected ensemble and seed."""
 
-from mtbert import ensembling, errors
+from pathlib import Path
+
+from mtbert import command, ensembling
+
+
+def main(catalog: Path, runs: Path, out: Path) -> None:
+    """Vote, and tell each ensemble's scores."""
+    print("\n".join(ensembling.vote_all(catalog, runs, out)))
+
 
 if __name__ == "__main__":
-    with errors.shown_plainly():
-        catalog, runs, out = errors.arguments("CATALOG", "RUNS", "OUT")
-        print("\n".join(ensembling.vote_all(catalog, runs, out)))
+    command.run(main)

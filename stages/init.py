@@ -1,8 +1,14 @@
-"""Stage `init`: what each selected variant starts from, by digest. Usage: init.py BUILD OUT"""
+"""Stage `init`: what each selected variant starts from, by digest."""
 
-from mtbert import errors, inputs
+from pathlib import Path
+
+from mtbert import command, inputs
+
+
+def main(build: Path, out: Path) -> None:
+    """Write a file for each variant."""
+    inputs.write(build / "plan", build, out)
+
 
 if __name__ == "__main__":
-    with errors.shown_plainly():
-        build, out = errors.arguments("BUILD", "OUT")
-        inputs.write(build / "plan", build, out)
+    command.run(main)

@@ -1,4 +1,4 @@
-"""Stage `machine`: on which machine this build folder was begun. Usage: machine.py OUT
+"""Stage `machine`: on which machine this build folder was begun.
 
 What is there stays: runs of another machine or of an earlier PyTorch are as good as they were. Remove the file to have
 everything train again here.
@@ -6,7 +6,7 @@ everything train again here.
 
 from pathlib import Path
 
-from mtbert import errors, files
+from mtbert import command, files
 
 
 def main(out: Path) -> None:
@@ -19,5 +19,4 @@ def main(out: Path) -> None:
 
 
 if __name__ == "__main__":
-    with errors.shown_plainly():
-        main(*errors.arguments("OUT"))
+    command.run(main)

@@ -1,27 +1,26 @@
-"""Stage `plan`: params.yaml to one resolved, checked settings file per variant. Usage: plan.py PARAMS OUT"""
+"""Stage `plan`: params.yaml to one resolved, checked settings file per variant."""
 
 from pathlib import Path
 
-from mtbert import credentials, errors, starting
+from mtbert import command, credentials, errors, starting
 
 
-def main(file: Path, out: Path) -> None:
+def main(params: Path, out: Path) -> None:
     """Write the plan files."""
     with starting.imports():
         from mtbert import plan
         from mtbert.plan import code
-    params = plan.Params(file)
-    data = str(params.get("data_dir"))
+    settings = plan.Params(params)
+    data = str(settings.get("data_dir"))
     if (shown := credentials.masked(data)) != data:  # it would stand in plan files, in dvc.lock and in the report
         raise errors.SettingsError(
-            f"data_dir in {file} is {shown}, which holds a user and password; allowed: a path inside the repository, "
+            f"data_dir in {params} is {shown}, which holds a user and password; allowed: a path inside the repository, "
             "or an absolute one"
         )
-    planned = plan.plan(params)
+    planned = plan.plan(settings)
     plan.write(planned.documents | code.of_stages(Path(__file__).parent), out)
     print(*planned.notes, sep="\n", end="\n" * bool(planned.notes))
 
 
 if __name__ == "__main__":
-    with errors.shown_plainly():
-        main(*errors.arguments("PARAMS", "OUT"))
+    command.run(main)

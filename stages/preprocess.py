@@ -1,4 +1,4 @@
-"""Corpus files to tokens: `python stages/preprocess.py DATA_DIR ENCODER_DIR OUT NEEDS`.
+"""Stage `preprocess`: corpus files to tokens.
 
 NEEDS is a YAML list of [task, split] pairs: the files that must be there, as `plan` found. Rows that are refused are
 told, if any are.
@@ -6,9 +6,9 @@ told, if any are.
 
 from pathlib import Path
 
+from mtbert import command
 from mtbert.data.preprocess import preprocess, refusals
 from mtbert.data.tokens import wordpieces
-from mtbert.errors import arguments, shown_plainly
 from mtbert.files import read_plan
 from mtbert.settings import checked
 from mtbert.tasks import Split
@@ -22,5 +22,4 @@ def main(data_dir: Path, encoder_dir: Path, out: Path, needs: Path) -> None:
 
 
 if __name__ == "__main__":
-    with shown_plainly():
-        main(*arguments("DATA_DIR", "ENCODER_DIR", "OUT", "NEEDS"))
+    command.run(main)

@@ -1,10 +1,10 @@
-"""Pretrain the encoder: python stages/pretrain.py sbert build/plan/pretrain-sbert.yaml build."""
+"""Stage `pretrain`: further weights to start from, by name, made from those of stage `encoder`."""
 
 import importlib
 import os
 from pathlib import Path
 
-from mtbert import errors, files, starting
+from mtbert import command, errors, files, starting
 from mtbert.encoder.sources import PRETRAININGS
 from mtbert.settings import checked
 
@@ -12,7 +12,7 @@ from mtbert.settings import checked
 def main(kind: str, plan: Path, build: Path) -> None:
     """Write build/encoders/KIND; just a card that says so where no selected variant starts from it."""
     if kind not in PRETRAININGS:
-        raise errors.SettingsError(f"unknown pretraining {kind!r}; known: {', '.join(PRETRAININGS)}")
+        raise errors.SettingsError(str(errors.UnknownNameError("pretraining", kind, PRETRAININGS)))
     content = files.read_plan(plan, "needed")
     if not content.pop("needed"):
         with files.new_directory(build / "encoders" / kind) as partial:
@@ -27,6 +27,4 @@ def main(kind: str, plan: Path, build: Path) -> None:
 
 
 if __name__ == "__main__":
-    with errors.shown_plainly():
-        kind, plan_file, build_directory = errors.arguments("KIND", "PLAN", "BUILD")
-        main(str(kind), plan_file, build_directory)
+    command.run(main)

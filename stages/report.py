@@ -1,19 +1,24 @@
-"""Stage `report`: every result beside the papers' numbers. Usage: report.py BUILD REPORTS SUBMISSIONS
+"""Stage `report`: every result beside the papers' numbers.
 
 The report goes to a folder below REPORTS that `mtbert.files.report_directory` names; what DVC shows, to REPORTS itself.
 Where MTBERT_TABLES is `later`, whoever started this prints the tables.
 """
 
 import os
+from pathlib import Path
 
-from mtbert import errors, files, starting
+from mtbert import command, files, starting
+
+
+def main(build: Path, reports: Path, submissions: Path) -> None:
+    """Write the report, what DVC shows, and the submissions; show the tables."""
+    with starting.imports():
+        from mtbert.reporting import report
+    out = files.report_directory(build, reports)
+    shown = report.write(build, out, submissions)
+    report.for_dvc(out, reports)
+    print(f"{out} is written" if os.environ.get("MTBERT_TABLES") == "later" else shown)
+
 
 if __name__ == "__main__":
-    with errors.shown_plainly():
-        build, reports, submissions = errors.arguments("BUILD", "REPORTS", "SUBMISSIONS")
-        with starting.imports():
-            from mtbert.reporting import report
-        out = files.report_directory(build, reports)
-        shown = report.write(build, out, submissions)
-        report.for_dvc(out, reports)
-        print(f"{out} is written" if os.environ.get("MTBERT_TABLES") == "later" else shown)
+    command.run(main)

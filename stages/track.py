@@ -1,35 +1,30 @@
-"""Stage `track`: bring every run and ensemble that MLflow lacks into it. Usage: python stages/track.py build"""
+"""Stage `track`: bring every run and ensemble that MLflow lacks into it."""
 
-import argparse
 import os
 import sys
 from pathlib import Path
 
-from mtbert import errors, tracking
+from mtbert import command, tracking
 
 
-def main() -> None:
-    """Read the arguments, bring the runs in, say how many."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("build", type=Path, help="the build directory, such as build")
-    build = parser.parse_args().build
-    with errors.shown_plainly():
-        try:
-            done = tracking.bring_in(build)
-        except tracking.TrackingError as error:
-            # Exit status 1 keeps DVC from counting the stage as done, so that the next `dvc repro` makes good; the
-            # stage comes last and nothing needs it, so all results are recorded by then. Within `dvc exp run` a
-            # failed stage would discard the whole experiment, and without MLflow there is nothing to make good.
-            experiment = os.environ.get("DVC_EXP_NAME")
-            if tracking.installed() and not experiment:
-                raise
-            first = f" (`dvc exp apply {experiment}` first)" if experiment else ""
-            print(f"warning: {error}{first}", file=sys.stderr)
-            return
-        untrained = f", {done.untrained} not trained yet" if done.untrained else ""
-        report = "; the report's figures, too" if done.report else ""
-        print(f"{done.new} new, {done.present} already there{untrained}{report}")
+def main(build: Path) -> None:
+    """Bring the runs in, say how many."""
+    try:
+        done = tracking.bring_in(build)
+    except tracking.TrackingError as error:
+        # Exit status 1 keeps DVC from counting the stage as done, so that the next `dvc repro` makes good; the
+        # stage comes last and nothing needs it, so all results are recorded by then. Within `dvc exp run` a
+        # failed stage would discard the whole experiment, and without MLflow there is nothing to make good.
+        experiment = os.environ.get("DVC_EXP_NAME")
+        if tracking.installed() and not experiment:
+            raise
+        first = f" (`dvc exp apply {experiment}` first)" if experiment else ""
+        print(f"warning: {error}{first}", file=sys.stderr)
+        return
+    untrained = f", {done.untrained} not trained yet" if done.untrained else ""
+    report = "; the report's figures, too" if done.report else ""
+    print(f"{done.new} new, {done.present} already there{untrained}{report}")
 
 
 if __name__ == "__main__":
-    main()
+    command.run(main)

@@ -123,7 +123,7 @@ def ensemble(name: str, members: Sequence[str], seed: int, runs: Path, directory
     places = {member: _run(runs, member, seed) for member in members}
     scores: dict[str, dict[str, float]] = {split: {} for split in VOTED_SPLITS}
     for split in VOTED_SPLITS:
-        for task in metrics.MAIN_TASKS:
+        for task in TASKS:
             if not all(predictions.path(place, task, split).is_file() for place in places.values()):
                 continue
             tables = {member: _read(place, member, seed, task, split) for member, place in places.items()}

@@ -5,7 +5,6 @@ import difflib
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pydantic
@@ -44,14 +43,6 @@ class UnknownNameError(ValueError):
         self.meant = next(iter(difflib.get_close_matches(str(name), known, 1)), None)
         hint = f"did you mean {self.meant}? " if self.meant else ""
         super().__init__(f"unknown {kind} {name!r}; {hint}known: {', '.join(known)}")
-
-
-def arguments(*names: str) -> list[Path]:
-    """The command line's arguments, one for each name; SettingsError with what is allowed where others came."""
-    if len(sys.argv) != len(names) + 1:
-        came = " ".join(sys.argv[1:]) or "nothing"
-        raise SettingsError(f"{Path(sys.argv[0]).name} came with {came}; allowed: {' '.join(names)}")
-    return [Path(value) for value in sys.argv[1:]]
 
 
 def faults(error: pydantic.ValidationError) -> list[tuple[tuple[str | int, ...], str]]:

@@ -1,6 +1,6 @@
 """The multi-task model: an encoder, features, an adapter, a connector and one head a task, all handed in."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 import torch
@@ -17,9 +17,12 @@ from mtbert.heads.base import Head
 from mtbert.settings import Pooling
 
 
-def check_apart(task: str, head: Head, connector: Connector) -> None:
-    """SettingsError where a head compares a sentence with others' partners, and the connector shows it its own."""
-    if head.needs_apart and connector.mixes(task):
+def check_apart(task: str, head: Head | type[Head], mixed: Collection[str]) -> None:
+    """SettingsError where a head compares a sentence with others' partners, and a connector shows it its own.
+
+    mixed: the tasks where that connector shows both sentences of a pair to each other.
+    """
+    if head.needs_apart and task in mixed:
         raise SettingsError(
             f"model.heads.{task} ranks sentences that must not have seen one another, but the connector shows both "
             f"sentences of a pair to each other; add {task} to the connector's `apart`, or take another one"
@@ -40,7 +43,7 @@ class MultitaskModel(nn.Module):
     ) -> None:
         super().__init__()
         for task, head in heads.items():
-            check_apart(task, head, connector)
+            check_apart(task, head, connector.mixed)
         self.encoder = encoder
         self.features = features
         self.adapter = adapter

@@ -12,7 +12,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 import pydantic
 
-from mtbert.errors import SettingsError, in_words
+from mtbert.errors import SettingsError, UnknownNameError, in_words
 
 S = TypeVar("S")  # settings of one technique
 P = ParamSpec("P")  # what a kind's techniques are built from beside their settings
@@ -46,7 +46,7 @@ class Registry(Generic[P, T]):
     def __getitem__(self, name: str) -> Technique[Any, P, T]:
         """The technique of that name; SettingsError names the known ones."""
         if name not in self._techniques:
-            raise SettingsError(f"unknown {self.kind} {name!r}; known: {', '.join(self._techniques)}")
+            raise SettingsError(str(UnknownNameError(self.kind, name, self._techniques)))
         return self._techniques[name]
 
     def __contains__(self, name: object) -> bool:
@@ -57,10 +57,12 @@ class Registry(Generic[P, T]):
 
     def build(self, choice: dict[str, Any], *surroundings: P.args, **named: P.kwargs) -> T:
         """Build the technique that `choice` ({"name": ..., option: value, ...}) describes."""
+        return self[choice.get("name", "")].build(self.settings(choice), *surroundings, **named)
+
+    def settings(self, choice: dict[str, Any]) -> Any:
+        """The settings that `choice` holds; SettingsError where they are not the technique's."""
         options = {key: value for key, value in choice.items() if key != "name"}
-        technique = self[choice.get("name", "")]
         try:
-            settings = technique.settings(**options)
+            return self[choice.get("name", "")].settings(**options)
         except pydantic.ValidationError as error:
             raise SettingsError(f"{self.kind} {choice['name']}: {in_words(error)}") from None
-        return technique.build(settings, *surroundings, **named)

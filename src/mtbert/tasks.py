@@ -6,8 +6,6 @@ A new task is one row here and, if its files have a format of their own, one rea
 from dataclasses import dataclass
 from typing import Literal
 
-from mtbert.errors import SettingsError
-
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 
@@ -128,10 +126,3 @@ def served(name: str) -> str:
 def corpus(name: str) -> str:
     """The corpus that a phase's entry draws its examples from."""
     return REUSES[name].corpus if name in REUSES else name
-
-
-def task(name: str) -> Task:
-    """The task of that name; SettingsError names the known ones."""
-    if name not in TASKS:
-        raise SettingsError(f"unknown task {name!r}; known: {', '.join(TASKS)}")
-    return TASKS[name]

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -180,6 +181,44 @@ def test_a_head_gives_outputs_with_a_loss_or_refuses_the_task(name: str):
             continue
         head.loss(outputs, torch.ones(3)).backward()
         assert all(vector.grad is not None and torch.isfinite(vector.grad).all() for vector in vectors)
+
+
+def refusal(asked: Callable[..., object], *surroundings: object) -> str:
+    """What is said against it; nothing where it is taken."""
+    try:
+        asked(*surroundings)
+    except SettingsError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("name", list(HEADS))
+def test_what_a_head_refuses_its_class_says(name: str):
+    technique: Any = HEADS[name]
+    for task, embeddings in KINDS:
+        settings = technique.settings()
+        said = refusal(technique.build.check, settings, TASKS[task], embeddings)
+        assert said == refusal(technique.build, settings, TASKS[task], 8, embeddings)
+
+
+# --- connectors -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(CONNECTORS))
+@pytest.mark.parametrize("tasks", [["sst", "qqp", "sts"], ["sst"], ["cfimdb", "sts"]])
+@pytest.mark.parametrize("width", [24, 23])
+def test_what_a_connector_refuses_its_class_says(name: str, tasks: list[str], width: int):
+    technique: Any = CONNECTORS[name]
+    settings = technique.settings()
+    said = refusal(technique.build.check, settings, tasks, width)
+    assert said == refusal(technique.build, settings, width, tasks)
+    assert refusal(technique.build.check, settings, tasks) in ("", said)  # a width that is not known is not refused
+
+
+@pytest.mark.parametrize("name", list(CONNECTORS))
+def test_a_connector_mixes_of_the_tasks_that_it_serves(name: str):
+    built = CONNECTORS.build({"name": name}, 24, tasks := ["sst", "qqp", "sts"])
+    assert built.mixed <= built.served <= set(tasks)
 
 
 # --- samplers ---------------------------------------------------------------------------------------------------------

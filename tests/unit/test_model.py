@@ -94,8 +94,8 @@ def test_ranking_sentences_that_have_seen_their_partners_is_refused():
     mnr = HEADS.build({"name": "mnr"}, TASKS["sts"], 24, 2)
     layer = CONNECTORS.build({"name": "transformer_layer"}, 24, ["sts"])
     with pytest.raises(SettingsError, match=r"model\.heads\.sts ranks sentences .* add sts to the connector's `apart`"):
-        check_apart("sts", mnr, layer)
-    check_apart("sts", mnr, CONNECTORS.build({"name": "transformer_layer", "apart": ["sts"]}, 24, ["sts"]))
+        check_apart("sts", mnr, layer.mixed)
+    check_apart("sts", mnr, CONNECTORS.build({"name": "transformer_layer", "apart": ["sts"]}, 24, ["sts"]).mixed)
 
 
 @pytest.mark.parametrize("task", ["sst", "qqp", "sts"])

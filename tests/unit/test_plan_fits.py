@@ -37,3 +37,27 @@ def test_a_schedule_that_goes_by_dev_needs_dev_scores(watch: str, count: int):
     told = faults("slap-base", run__evaluations=0, run__keep="last", reduce_on_plateau__watch=watch)
     refusal = "run.evaluations: reduce_on_plateau goes by dev scores, of which run.evaluations 0 makes none"
     assert told == [refusal] * count
+
+
+@pytest.mark.parametrize(
+    ("encoder", "told"),
+    [
+        ({"width": 250, "heads": 5}, "which does not divide the width 250"),
+        ({"name": "minilm"}, ""),
+        ({"directory": "bert", "name": "minilm"}, ""),  # whose width is not known before it is read
+    ],
+)
+def test_a_connector_is_asked_with_the_encoders_width(encoder: dict[str, Any], told: str):
+    found = faults("slap-share-surgery", encoder=encoder)
+    assert found == [f"encoder.width: transformer_layer.heads is 12, {told}"] * bool(told)
+
+
+def test_a_number_of_attention_heads_that_does_not_divide_the_encoders_width_is_refused():
+    told = "transformer_layer.heads: transformer_layer.heads is 7, which does not divide the width 384"
+    assert faults("slap-share-surgery", transformer_layer__heads=7) == [told]
+    assert faults("slap-share-surgery", transformer_layer__heads=6) == []
+
+
+def test_nothing_is_built_to_see_what_fits(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("torch.nn.Module.__init__", lambda *_: pytest.fail("a module is built"))
+    assert faults("slap-smart-mnr") == []

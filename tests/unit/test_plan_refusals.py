@@ -229,5 +229,5 @@ def test_any_value_at_any_key_is_resolved_or_refused(
         planned = plan.plan(plan.Params(file))
     except SettingsError:
         return
-    plan.write(planned, file.with_name("plan"))
+    plan.write(planned.documents, file.with_name("plan"))
     assert files.read_yaml(file.with_name("plan") / "catalog.yaml") == planned.documents["catalog"]

@@ -49,7 +49,7 @@ def test_the_choice_is_left_as_it_was():
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
-    with pytest.raises(SettingsError, match=r"^unknown spice 'sallt'; known: salt, plain$"):
+    with pytest.raises(SettingsError, match=r"^unknown spice 'sallt'; did you mean salt\? known: salt, plain$"):
         SPICES.build({"name": "sallt"})
 
 

@@ -24,7 +24,7 @@ COMMANDS = [  # the file of the plan that each misses, and its script's argument
 def told(monkeypatch: pytest.MonkeyPatch, place: Path, stage: str, *arguments: str) -> str:
     """How a stage's script, started in that folder, ends."""
     monkeypatch.chdir(place)
-    monkeypatch.setattr(sys, "argv", [stage, *arguments])
+    monkeypatch.setattr(sys, "argv", [f"{stage}.py", *arguments])
     with pytest.raises(SystemExit) as ended:
         runpy.run_path(str(STAGES / f"{stage}.py"), run_name="__main__")
     return str(ended.value.code)
@@ -67,32 +67,46 @@ def test_the_machine_on_which_a_build_was_begun_is_written_once(monkeypatch: pyt
     assert files.read_json(tmp_path / "machine.json")["processor"] == "i486"
 
 
-@pytest.mark.parametrize("arguments", [[], ["pals"], ["pals", "one"], ["pals", "-1"], ["pals", "1", "build", "more"]])
-def test_a_training_without_its_variant_and_seed_says_what_it_takes(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str]
-):
-    came = " ".join(arguments) or "nothing"
-    message = f"error: came {came}; allowed: VARIANT SEED [BUILD], such as pals 1"
-    assert told(monkeypatch, tmp_path, "train", *arguments) == message
+@pytest.mark.parametrize("name", sorted(file.name for file in STAGES.glob("*.py")))
+def test_a_stage_is_a_command_of_at_most_40_lines(name: str):
+    lines = (STAGES / name).read_text(encoding="utf-8").splitlines()
+    assert lines[-2:] == ['if __name__ == "__main__":', "    command.run(main)"]
+    assert len(lines) <= 40
 
 
-@pytest.mark.parametrize(
-    ("stage", "allowed"),
-    [
-        ("download", "OUT"),
-        ("encoder", "PLAN DATA_DIR OUT"),
-        ("ensemble", "CATALOG RUNS OUT"),
-        ("init", "BUILD OUT"),
-        ("machine", "OUT"),
-        ("plan", "PARAMS OUT"),
-        ("preprocess", "DATA_DIR ENCODER_DIR OUT NEEDS"),
-        ("pretrain", "KIND PLAN BUILD"),
-        ("report", "BUILD REPORTS SUBMISSIONS"),
-    ],
-)
-@pytest.mark.parametrize("arguments", [[], ["a", "b", "c", "d", "e"]])
+USAGES = {
+    "download": "OUT",
+    "encoder": "PLAN DATA_DIR OUT",
+    "ensemble": "CATALOG RUNS OUT",
+    "init": "BUILD OUT",
+    "machine": "OUT",
+    "plan": "PARAMS OUT",
+    "preprocess": "DATA_DIR ENCODER_DIR OUT NEEDS",
+    "pretrain": "KIND PLAN BUILD",
+    "report": "BUILD REPORTS SUBMISSIONS",
+    "track": "BUILD",
+    "train": "VARIANT SEED [BUILD]",
+}
+
+
+def test_every_stage_has_its_usage_here():
+    assert {file.stem for file in STAGES.glob("*.py")} == set(USAGES)
+
+
+@pytest.mark.parametrize(("stage", "usage"), USAGES.items())
+@pytest.mark.parametrize("arguments", [[], ["1", "2", "3", "4", "5"]])
 def test_a_stage_with_other_arguments_than_it_takes_says_what_it_takes(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stage: str, allowed: str, arguments: list[str]
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    stage: str,
+    usage: str,
+    arguments: list[str],
 ):
-    came = " ".join(arguments) or "nothing"
-    assert told(monkeypatch, tmp_path, stage, *arguments) == f"error: {stage}.py came with {came}; allowed: {allowed}"
+    assert told(monkeypatch, tmp_path, stage, *arguments) == "2"
+    assert capsys.readouterr().err.startswith(f"usage: {stage}.py {usage}\n{stage}.py: error: ")
+
+
+def test_an_unknown_pretraining_is_told_with_the_one_that_was_meant(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    message = told(monkeypatch, tmp_path, "pretrain", "sbertt", f"{PLAN}/pretrain-sbert.yaml", "build")
+    assert message == "error: unknown pretraining 'sbertt'; did you mean sbert? known: sbert, mlm"

@@ -2,8 +2,7 @@
 
 import pytest
 
-from mtbert.errors import SettingsError
-from mtbert.tasks import SPLITS, TASKS, task
+from mtbert.tasks import SPLITS, TASKS
 
 
 def test_kind_classes_and_metric_of_every_task():
@@ -59,16 +58,6 @@ def test_similarity_runs_from_0_to_5():
 @pytest.mark.parametrize("name", ["snli", "mnli"])
 def test_words_of_entailment_have_fixed_numbers(name: str):
     assert TASKS[name].labels == {"contradiction": 0, "neutral": 1, "entailment": 2}
-
-
-def test_a_task_by_name():
-    assert task("sts") is TASKS["sts"]
-    assert task("sts").name == "sts"
-
-
-def test_an_unknown_task_is_refused_with_the_known_ones():
-    with pytest.raises(SettingsError, match="unknown task 'stsb'; known: sst, qqp, sts, cfimdb, snli, mnli"):
-        task("stsb")
 
 
 def test_splits():

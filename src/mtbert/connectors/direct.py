@@ -14,5 +14,7 @@ from mtbert.settings import NoOptions
 class Direct(Connector):
     """Embeddings as they are."""
 
-    def __init__(self, settings: NoOptions, width: int, tasks: Sequence[str]) -> None:
-        super().__init__(settings, width, tasks, served=())
+    @classmethod
+    def serves(cls, settings: NoOptions, tasks: Sequence[str]) -> Sequence[str]:
+        """None."""
+        return ()

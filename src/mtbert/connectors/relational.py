@@ -28,8 +28,13 @@ class Relational(Connector):
     """One linear layer for all tasks that it serves."""
 
     def __init__(self, settings: Settings, width: int, tasks: Sequence[str]) -> None:
-        super().__init__(settings, width, tasks, settings.tasks)
+        super().__init__(settings, width, tasks)
         self.layer = nn.Linear(width, width)
+
+    @classmethod
+    def serves(cls, settings: Settings, tasks: Sequence[str]) -> Sequence[str]:
+        """As its section has it."""
+        return settings.tasks
 
     def joined(self, embeddings: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """The same layer on each."""

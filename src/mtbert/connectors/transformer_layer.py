@@ -11,7 +11,7 @@ Source: SlapBERT, sections 4.3 (sts alone) and 4.4 (all tasks); the layer is tor
 Raises: SettingsError where `heads` does not divide the width, or the variant trains none of `tasks`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated, Literal
 
 import torch
@@ -36,12 +36,27 @@ class TransformerLayer(Connector):
     """One encoder layer for all tasks that it serves."""
 
     def __init__(self, settings: Settings, width: int, tasks: Sequence[str]) -> None:
-        super().__init__(settings, width, tasks, tasks if settings.tasks == "all" else settings.tasks)
-        if width % settings.heads:
-            raise SettingsError(f"transformer_layer.heads is {settings.heads}, which does not divide the width {width}")
+        super().__init__(settings, width, tasks)
         self.layer = nn.TransformerEncoderLayer(
             width, settings.heads, 4 * width, settings.dropout, activation="gelu", batch_first=True
         )
+
+    @classmethod
+    def serves(cls, settings: Settings, tasks: Sequence[str]) -> Sequence[str]:
+        """As its section has it."""
+        return tasks if settings.tasks == "all" else settings.tasks
+
+    @classmethod
+    def mixes(cls, settings: Settings, tasks: Sequence[str]) -> Collection[str]:
+        """All that it serves, but those apart."""
+        return set(cls.serves(settings, tasks)) & set(tasks) - set(settings.apart)
+
+    @classmethod
+    def check(cls, settings: Settings, tasks: Sequence[str], width: int | None = None) -> None:
+        """SettingsError, too, where attention heads do not divide the width."""
+        super().check(settings, tasks, width)
+        if width is not None and width % settings.heads:
+            raise SettingsError(f"transformer_layer.heads is {settings.heads}, which does not divide the width {width}")
 
     def forward(self, task: str, embeddings: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Together, or one by one."""
@@ -49,10 +64,6 @@ class TransformerLayer(Connector):
             (together,) = self.joined((torch.cat(embeddings),))
             return together.chunk(len(embeddings))
         return super().forward(task, embeddings)
-
-    def mixes(self, task: str) -> bool:
-        """All that it serves, but those apart."""
-        return task in self.served and task not in self.settings.apart
 
     def joined(self, embeddings: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """The sentences of an example see one another."""

@@ -18,6 +18,7 @@ class Source:
     Attributes:
         name: as in params.yaml.
         note: what a reader of a table made with it must know; empty where there is nothing.
+        width: of a token's hidden state; 0 where the settings say it.
         sha256: of model.safetensors, wherever the file comes from; empty where the weights are made here.
         repository: on the model hub.
         revision: commit of that repository.
@@ -27,6 +28,7 @@ class Source:
 
     name: str
     note: str = ""
+    width: int = 0
     sha256: str = ""
     repository: str = ""
     revision: str = ""
@@ -41,6 +43,7 @@ SOURCES: dict[str, Source] = {
         Source(
             "minilm",
             note="MiniLM was itself trained on sentence pairs that include Quora duplicates, SNLI and MNLI.",
+            width=384,
             sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
             repository="sentence-transformers/all-MiniLM-L6-v2",
             revision="c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
@@ -49,6 +52,7 @@ SOURCES: dict[str, Source] = {
         ),
         Source(
             "bert-base-uncased",
+            width=768,
             sha256="68d45e234eb4a928074dfd868cead0219ab85354cc53d20e772753c6bb9169d3",
             repository="google-bert/bert-base-uncased",
             revision="86b5e0934494bd15c9632b12f734a8a67f723594",
@@ -107,6 +111,11 @@ class EncoderSettings(Section):
     def source(self) -> Source:
         """Where that encoder comes from."""
         return SOURCES[self.name]
+
+    @property
+    def known_width(self) -> int | None:
+        """Width of a token's hidden state, unless it has to be read where the files lie."""
+        return None if self.directory else self.source.width or self.width
 
 
 class SbertSettings(Section):

@@ -19,7 +19,8 @@ class Head(nn.Module):
     """From embeddings to outputs. Subclasses take (settings, task, width, embeddings) and give `forward`.
 
     Args:
-        task: which task it serves.
+        settings: of the technique's own section.
+        task: which task it serves; SettingsError where it cannot.
         width: width of an embedding.
         embeddings: how many there are for an example, 1 or 2.
 
@@ -33,10 +34,16 @@ class Head(nn.Module):
     learns = True
     needs_apart = False
 
-    def __init__(self, task: Task, width: int, embeddings: int) -> None:
+    def __init__(self, settings: Any, task: Task, width: int, embeddings: int) -> None:
         super().__init__()
+        self.check(settings, task, embeddings)
+        self.settings = settings
         self.task = task
         self.inputs = width * embeddings
+
+    @classmethod
+    def check(cls, settings: Any, task: Task, embeddings: int) -> None:
+        """SettingsError where such a head cannot serve that task, with as many embeddings for an example."""
 
     @property
     def outputs(self) -> int:
@@ -87,11 +94,11 @@ class PairScoreHead(Head):
     Raises: SettingsError for a task without a score, or where the sentences of a pair are not encoded apart.
     """
 
-    def __init__(self, settings: Any, task: Task, width: int, embeddings: int) -> None:
-        super().__init__(task, width, embeddings)
-        self.settings = settings
+    @classmethod
+    def check(cls, settings: Any, task: Task, embeddings: int) -> None:
+        """SettingsError as above."""
         if embeddings != 2 or task.kind != "score":
-            name = type(self).__module__.rpartition(".")[2]
+            name = cls.__module__.rpartition(".")[2]
             raise SettingsError(
                 f"model.heads.{task.name} is {name}, which scores two embeddings: it needs a task of pairs with a "
                 f"score, and model.pair_encoding: bi"

@@ -19,17 +19,12 @@ from torch import Tensor
 
 from mtbert.errors import SettingsError
 from mtbert.heads.base import Head
-from mtbert.settings import NoOptions
-from mtbert.tasks import Task
 
 
 class ChanceHead(Head):
     """Draws its outputs."""
 
     learns = False
-
-    def __init__(self, settings: NoOptions, task: Task, width: int, embeddings: int) -> None:
-        super().__init__(task, width, embeddings)
 
     def forward(self, *embeddings: Tensor) -> Tensor:
         """Outputs [batch, size]."""

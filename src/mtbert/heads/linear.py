@@ -27,7 +27,7 @@ class LinearHead(Head):
     """Dropout and one linear layer."""
 
     def __init__(self, settings: Settings, task: Task, width: int, embeddings: int) -> None:
-        super().__init__(task, width, embeddings)
+        super().__init__(settings, task, width, embeddings)
         self.dropout = Dropout(settings.dropout)
         self.linear = self.output_layer(self.inputs)
 

@@ -31,7 +31,7 @@ class MlpHead(Head):
     """Dropout, linear, GELU, linear."""
 
     def __init__(self, settings: Settings, task: Task, width: int, embeddings: int) -> None:
-        super().__init__(task, width, embeddings)
+        super().__init__(settings, task, width, embeddings)
         self.dropout = Dropout(settings.dropout)
         self.hidden = nn.Linear(self.inputs, settings.width)
         self.output = self.output_layer(settings.width)

@@ -25,8 +25,9 @@ EDGE = 1e-6
 class SquaredCosineHead(Head):
     """cos(u, v)^2 as probability or score."""
 
-    def __init__(self, settings: NoOptions, task: Task, width: int, embeddings: int) -> None:
-        super().__init__(task, width, embeddings)
+    @classmethod
+    def check(cls, settings: NoOptions, task: Task, embeddings: int) -> None:
+        """SettingsError for a task of several classes, or a single embedding."""
         if embeddings != 2 or task.kind == "classes":
             raise SettingsError(
                 f"model.heads.{task.name} is squared_cosine, which compares two embeddings: it needs a task of pairs "

@@ -19,9 +19,10 @@ REGISTRATIONS = tuple(
 )
 # They refuse, write, log, look things up or make what comes in by digest: no number of a training goes through them.
 WITHOUT_INFLUENCE = (
-    "__init__.py", "closures.py", "credentials.py", "errors.py", "files.py", "inputs.py", "locking.py", "outputs.py",
-    "registry.py", "starting.py", "tracking/", "data/__init__.py", "data/readers.py", "encoder/__init__.py",
-    "encoder/sources.py", "encoder/tiny.py", "training/__init__.py", "training/logs.py", "training/progress.py",
+    "__init__.py", "closures.py", "command.py", "credentials.py", "errors.py", "files.py", "inputs.py", "locking.py",
+    "outputs.py", "registry.py", "starting.py", "tracking/", "data/__init__.py", "data/readers.py",
+    "encoder/__init__.py", "encoder/sources.py", "encoder/tiny.py", "training/__init__.py", "training/logs.py",
+    "training/progress.py",
 )  # fmt: skip
 
 

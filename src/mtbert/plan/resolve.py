@@ -3,19 +3,17 @@
 What a variant does not use never reaches its file.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pydantic
-import torch
 
 from mtbert.adapters import ADAPTERS
 from mtbert.connectors import CONNECTORS
-from mtbert.connectors.base import Connector
+from mtbert.encoder.sources import EncoderSettings
 from mtbert.errors import SettingsError, faults
 from mtbert.gradients import GRADIENTS
 from mtbert.heads import HEADS
-from mtbert.heads.base import Head
 from mtbert.model import check_apart
 from mtbert.objectives import OBJECTIVES
 from mtbert.plan import code, rates
@@ -82,7 +80,7 @@ class _Resolver:
         for phase in document["phases"]:
             for task in sorted(set(map(served, phase["tasks"]))):
                 name = document["model"]["heads"][task]["name"]
-                if not _attribute(HEADS, name, "learns"):
+                if not _class(HEADS, name).learns:
                     told = f"{name} learns nothing, but {task} is trained; allowed with it: `phases: []` in the catalog"
                     self._fault(("model", "heads", task), told)
             if SCHEDULES.build(phase["schedule"]).needs_dev and not document["run"]["evaluations"]:
@@ -129,38 +127,37 @@ class _Resolver:
             "pooling": pooling,
         }
         if not self.faults:
-            heads, connector = self._build_heads(resolved), self._build_connector(resolved, tasks)
-            if connector is not None:
-                self._fit_together(heads, connector)
+            self._ask(resolved, tasks)
         return resolved
 
-    def _build_heads(self, model: dict[str, Any]) -> dict[str, Head]:
-        """A head says itself what it cannot serve; a narrow one without weights is built to ask it."""
-        heads = {}
-        for task, head in model["heads"].items():
+    def _ask(self, model: dict[str, Any], tasks: list[str]) -> None:
+        """Connector and heads say themselves what they refuse."""
+        name = model["connector"]["name"]
+        connector, settings = _class(CONNECTORS, name), CONNECTORS.settings(model["connector"])
+        places = [("model", "connector"), (name,), ("encoder", "width")]
+        served = self._takes(places, connector.check, settings, tasks, self._width())
+        mixed = connector.mixes(settings, tasks) if served else ()
+        for task, choice in model["heads"].items():
+            head, place = _class(HEADS, choice["name"]), ("model", "heads", task)
             embeddings = 2 if TASKS[task].is_pair and model.get("pair_encoding") == "bi" else 1
-            try:
-                with torch.device("meta"):
-                    heads[task] = HEADS.build(head, TASKS[task], 2, embeddings)
-            except SettingsError as error:
-                self._fault(("model", "heads", task), str(error), ("model", "pair_encoding"))
-        return heads
+            asked = HEADS.settings(choice), TASKS[task], embeddings
+            if self._takes([place, ("model", "pair_encoding")], head.check, *asked):
+                self._takes([place, ("model", "connector")], check_apart, task, head, mixed)
 
-    def _build_connector(self, model: dict[str, Any], tasks: list[str]) -> Connector | None:
-        """A connector too; without weights, and of a width that all usual numbers of attention heads divide."""
+    def _takes(self, places: Sequence[Place], check: Callable[..., None], *asked: Any) -> bool:
+        """Whether a check passes; else its refusal is a fault."""
         try:
-            with torch.device("meta"):
-                return CONNECTORS.build(model["connector"], 5040, tasks)
+            check(*asked)
         except SettingsError as error:
-            self._fault(("model", "connector"), str(error), (model["connector"]["name"],))
-            return None
+            self._fault(places[0], str(error), *places[1:])
+            return False
+        return True
 
-    def _fit_together(self, heads: dict[str, Head], connector: Connector) -> None:
-        for task, head in heads.items():
-            try:
-                check_apart(task, head, connector)
-            except SettingsError as error:
-                self._fault(("model", "heads", task), str(error), ("model", "connector"))
+    def _width(self) -> int | None:
+        try:
+            return EncoderSettings(**merged(self.params, "encoder")).known_width
+        except pydantic.ValidationError:  # told as a fault of its section
+            return None
 
     def _phase(self, phase: dict[str, Any], tasks: list[str]) -> dict[str, Any]:
         objectives = phase.get("objectives") or []
@@ -181,9 +178,9 @@ class _Resolver:
     def _fits(self, phase: dict[str, Any]) -> None:
         """A rule for several tasks a step would do nothing, silently, where a step holds one."""
         rule, sampler = str(phase.get("gradients")), str(phase.get("sampler"))
-        if rule not in GRADIENTS or not _attribute(GRADIENTS, rule, "several_tasks"):
+        if rule not in GRADIENTS or not _class(GRADIENTS, rule).several_tasks:
             return
-        fitting = [name for name in SAMPLERS if _attribute(SAMPLERS, name, "several_tasks")]
+        fitting = [name for name in SAMPLERS if _class(SAMPLERS, name).several_tasks]
         if sampler not in fitting:
             self._fault(
                 ("training", "gradients"),
@@ -250,6 +247,6 @@ class _Resolver:
         return found
 
 
-def _attribute(registry: Registry[..., Any], name: str, attribute: str) -> bool:
-    """What a technique's class says of itself, such as whether it is for steps that hold several tasks."""
-    return getattr(registry[name].build, attribute)
+def _class(registry: Registry[..., Any], name: str) -> Any:
+    """A technique's class, which says of it, unbuilt, what it is for and what it refuses."""
+    return registry[name].build

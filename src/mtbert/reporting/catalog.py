@@ -7,9 +7,8 @@ from typing import Any
 
 from mtbert import files, predictions
 from mtbert.errors import DataError, SettingsError
-from mtbert.metrics import MAIN_TASKS
 from mtbert.outputs import Trained
-from mtbert.tasks import Split
+from mtbert.tasks import TASKS, Split
 
 OWN = "own"  # stands for the paper of a variant that answers to none
 DETAILED = 64  # variants that are shown one by one: the shipped catalog has as many
@@ -212,7 +211,7 @@ def _as_set(value: Any) -> str:
 
 
 def _shared(members: list[Entry]) -> tuple[str, ...]:
-    return tuple(task for task in MAIN_TASKS if all(task in member.tasks for member in members))
+    return tuple(task for task in TASKS if all(task in member.tasks for member in members))
 
 
 def _shown(data_dir: str) -> str:

@@ -4,7 +4,6 @@ from collections.abc import Collection
 
 import pandas as pd
 
-from mtbert.metrics import MAIN_TASKS
 from mtbert.reporting import submissions
 from mtbert.reporting.catalog import Catalog
 from mtbert.reporting.published import METRICS, OVERALLS, TITLES
@@ -190,15 +189,16 @@ def _withheld(table: Table, catalog: Catalog) -> list[str]:
     rows = [row for row in table.rows if WITHHELD in {cell.status for cell in row.cells.values()}]
     if not rows:
         return []
-    tasks = [task for task in MAIN_TASKS if WITHHELD in {row.cells[task].status for row in rows}]
+    tasks = [task for task in TASKS if WITHHELD in {row.cells[task].status for row in rows}]
     titles = ", ".join(TASKS[task].title for task in tasks)
-    names = ", ".join(f"`{submissions.file_name(task, 'test')}`" for task in tasks)
+    told = f"Withheld: the test labels of {titles} are not public."
+    names = ", ".join(f"`{submissions.file_name(task, 'test')}`" for task in tasks if TASKS[task].submission)
+    if not names:
+        return [told]
     seed = str(catalog.seeds[0]) if len(catalog.seeds) == 1 else "SEED"
     variants = dict.fromkeys(variant for row in rows for variant in row.variants)
     places = ", ".join(f"`build/submissions/{variant}/{seed}/`" for variant in variants)
-    return [
-        f"Withheld: the test labels of {titles} are not public. To have them scored, hand in {names} from {places}."
-    ]
+    return [f"{told} To have them scored, hand in {names} from {places}."]
 
 
 def bullets(lines: list[str]) -> str:

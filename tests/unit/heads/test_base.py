@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from mtbert.heads.base import Head
+from mtbert.settings import NoOptions
 from mtbert.tasks import TASKS
 
-CLASSES, BINARY, SCORE = (Head(TASKS[name], width=4, embeddings=1) for name in ("sst", "qqp", "sts"))
+CLASSES, BINARY, SCORE = (Head(NoOptions(), TASKS[name], width=4, embeddings=1) for name in ("sst", "qqp", "sts"))
 LN2, LN3 = math.log(2), math.log(3)
 
 
@@ -17,7 +18,7 @@ def test_sizes_of_an_output():
 
 
 def test_two_embeddings_are_twice_as_wide():
-    assert Head(TASKS["qqp"], width=4, embeddings=2).inputs == 8
+    assert Head(NoOptions(), TASKS["qqp"], width=4, embeddings=2).inputs == 8
 
 
 def test_cross_entropy():
