@@ -197,3 +197,10 @@ def test_the_terminal_says_of_how_many_seeds_the_rows_are_means() -> None:
     both = [*twice, score(frozen, "sst", 0.4)]
     for found, words in ((twice, ", means of 2 seeds"), (both, ", means of 1 to 2 seeds"), ([], ", not run")):
         assert terminal.render(compare(plan, found)[0], plan).splitlines()[1].endswith(words)
+
+
+def test_withheld_labels_of_a_task_that_the_course_does_not_grade_are_told_without_a_file_to_hand_in() -> None:
+    snli = entry("a", tasks=("snli",))
+    published = [PublishedRow(PAPER, "1", "PALs", "test", {})]
+    (table,) = compare(catalog(snli), [score(snli, "snli", None, split="test")], published)
+    assert "Withheld: the test labels of SNLI are not public.\n" in markdown.render(table, catalog(snli))
