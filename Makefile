@@ -12,7 +12,7 @@ export DVC_NO_ANALYTICS := true
 
 reproduce grid: export MTBERT_TABLES := later
 
-.PHONY: reproduce grid experiments official report browser test check bench mlflow setup lock licences clean
+.PHONY: reproduce grid search experiments official report browser test check bench mlflow setup lock licences clean
 
 reproduce: setup  ## run the pipeline, print the tables that have results and what to do next
 	$(BIN)/dvc repro
@@ -21,6 +21,9 @@ reproduce: setup  ## run the pipeline, print the tables that have results and wh
 grid: setup  ## the same, JOBS trainings side by side; with fewer threads each if need be; VARIANTS=all for the whole catalog
 	$(BIN)/python -m mtbert.grid --jobs $(JOBS) $(if $(VARIANTS),--variants "$(VARIANTS)")
 	@$(BIN)/python -m mtbert.reporting build
+
+search: setup  ## look for the learning rate of each kind of training, JOBS trainings side by side: docs/settings.md
+	$(BIN)/python -m mtbert.search --jobs $(JOBS)
 
 experiments: setup  ## what was changed in each experiment of `dvc exp run`, and what came of it
 	$(BIN)/dvc exp show --only-changed --drop '^(build|data|src|stages|reports)/|^params.yaml$$|^(Created|State|Executor)$$'
