@@ -215,21 +215,46 @@ class PhaseSettings(Section):
         return self
 
 
-class VariantSettings(Section):
+class Answers(Section):
+    """What a variant answers to.
+
+    Attributes:
+        paper, row: the paper and its table's row; a variant of one's own may have none.
+        also: further rows of that paper that the same model answers to.
+    """
+
+    paper: Name | None = None
+    row: str = ""
+    also: list[str] = []
+
+
+class Entry(Answers):
+    """A variant as the catalog has it, beside the sections that it sets.
+
+    Attributes:
+        preset: the paper whose preset it takes, where it is not `paper`.
+        uses: techniques, each in the place of its kind.
+        tasks: the three main ones where it says nothing.
+        phases: what each sets of section `training`.
+    """
+
+    preset: str | None = None
+    uses: list[str] | None = None
+    tasks: list[str] | None = None
+    phases: list[Any] = [{}]
+
+
+class VariantSettings(Answers):
     """One variant, resolved: all that its training depends on, and nothing else.
 
     Attributes:
-        variant, paper, row: its name, and the paper and table row it answers to; one of one's own may have none.
-        also: further rows of that paper that the same model answers to.
+        variant: its name.
         profile: which profile it was resolved for.
         phases: one after the other; none for a model that is scored as it starts.
         sources: SHA-256 of the files that its techniques go through, so that a change of a technique is a change here.
     """
 
     variant: Name
-    paper: Name | None
-    row: str
-    also: list[str] = []
     profile: str
     tasks: list[TaskName] = Field(min_length=1)
     model: ModelSettings

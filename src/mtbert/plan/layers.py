@@ -7,14 +7,14 @@ import copy
 from typing import Any
 
 from mtbert.plan.params import Params, Place
-from mtbert.settings import LENGTHS
+from mtbert.settings import LENGTHS, Entry
 
 KNOBS = ("profile", "data_dir", "seeds", "variants", "launch")
 COLLECTIONS = ("presets", "profiles", "catalog", "ensembles")
 COMMON = ("run", "model", "training")  # sections that every variant uses
 SHARED = ("encoder", "pretrain")  # sections that are no variant's
 SEARCH = "search"  # the section that no training depends on: it looks for values that a profile then states
-ENTRY = ("paper", "row", "also", "preset", "uses", "tasks", "phases")  # what a catalog entry holds beside sections
+ENTRY = tuple(Entry.model_fields)  # what a catalog entry holds beside sections
 DEFAULT = ("presets", "default")  # what holds where nothing else speaks
 
 

@@ -24,7 +24,7 @@ from mtbert.plan.techniques import PLACES, REGISTRIES, place_of
 from mtbert.registry import Registry
 from mtbert.samplers import SAMPLERS
 from mtbert.schedules import SCHEDULES
-from mtbert.settings import VariantSettings
+from mtbert.settings import Entry, VariantSettings
 from mtbert.tasks import TASKS, served
 
 MAIN_TASKS = ["sst", "qqp", "sts"]
@@ -48,21 +48,22 @@ class _Resolver:
     def __init__(self, params: Params, name: str, entry: Mapping[str, Any]) -> None:
         self.params = params
         self.name = name
-        self.entry = entry
+        self.keys = [*entry]
+        self.entry = Entry(**{key: entry[key] for key in ENTRY if key in entry})
         self.used: set[str] = set()
         self.faults: list[Fault] = []
 
     def resolve(self) -> dict[str, Any]:
         """The content of the variant's file."""
-        tasks = self.entry.get("tasks") or MAIN_TASKS
+        tasks = self.entry.tasks or MAIN_TASKS
         model, training = self._section("model"), self._section("training")
         self._use(model, training)
-        phases = [over(training, phase) for phase in self.entry.get("phases", [{}])]
+        phases = [over(training, phase) for phase in self.entry.phases]
         document = {
             "variant": self.name,
-            "paper": self.entry.get("paper"),
-            "row": self.entry.get("row", self.name),
-            "also": self.entry.get("also", []),
+            "paper": self.entry.paper,
+            "row": self.entry.row or self.name,
+            "also": self.entry.also,
             "profile": self.params.get("profile"),
             "tasks": tasks,
             "model": self._model(model, tasks),
@@ -94,7 +95,7 @@ class _Resolver:
         """What `uses` is short for."""
         sections = {"model": model, "training": training}
         chosen: dict[tuple[str, str], str] = {}  # for each place that holds one name
-        for number, name in enumerate(self.entry.get("uses") or []):
+        for number, name in enumerate(self.entry.uses or []):
             if name in OBJECTIVES:
                 self._use_objective(name, training)
                 continue
@@ -222,7 +223,7 @@ class _Resolver:
 
     def _unused(self) -> None:
         """Overrides of what the variant does not use would pass silently."""
-        for key in self.entry:
+        for key in self.keys:
             if key not in (*ENTRY, *COMMON, *self.used):
                 allowed = ", ".join([*ENTRY, *COMMON, *sorted(self.used)])
                 told = f"the variant does not use {key}; add it to `uses`, or allowed here: {allowed}"

@@ -12,7 +12,7 @@ from mtbert.encoder.sources import PRETRAININGS
 from mtbert.errors import UnknownNameError, faults
 from mtbert.plan.params import Fault, Params, Place
 from mtbert.plan.techniques import SECTIONS
-from mtbert.settings import Name, Section
+from mtbert.settings import Entry, Name, Section
 
 LARGEST = 2**31 - 1  # for whole numbers: sizes, counts and seeds
 OWN_FILES = ("catalog", "encoder", "needs", *(f"pretrain-{name}" for name in PRETRAININGS))  # beside variants
@@ -48,12 +48,7 @@ class _Layer(_Open):
     training: _Training | None = None
 
 
-class _Entry(_Layer):
-    paper: Name | None = None
-    row: str = ""
-    preset: str | None = None
-    uses: list[str] | None = None
-    tasks: list[str] | None = None
+class _Entry(Entry, _Layer):
     phases: list[_Training] = []
 
 
