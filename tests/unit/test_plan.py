@@ -459,8 +459,10 @@ def test_a_plain_path_to_a_directory_is_taken_and_one_to_nothing_is_refused(tmp_
     assert planned(tmp_path, ("data_dir", path))["catalog"]["data_dir"] == path
 
 
-def test_data_that_will_be_downloaded_need_not_be_there(tmp_path):
-    assert planned(tmp_path, ("data_dir", "data/official"))["catalog"]["data_dir"] == "data/official"
+def test_data_that_can_be_downloaded_are_refused_with_what_downloads_them(tmp_path):
+    assert "data/official is no directory; allowed: data/sample, data/official (which `make official`" in faults(
+        tmp_path, ("data_dir", "data/official")
+    )
 
 
 @pytest.mark.parametrize(
