@@ -40,6 +40,7 @@ class Project:
         for name in FOLDERS:
             shutil.copytree(REPOSITORY / name, root / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
         self.edit(**params)
+        shutil.copy(root / "params.yaml", root / "src/mtbert/plan/shipped.yaml")  # what departs is what a test sets
         self.git("init", "-q")
         self.commit()
 

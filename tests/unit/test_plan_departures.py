@@ -216,7 +216,7 @@ def test_a_value_that_does_not_fit_a_variant_that_nobody_selected_is_a_note() ->
         ([("catalog.10", {"uses": ["pals"]})], ["+catalog.10={uses:[pals]}"]),
         ([("catalog.pals.training", {"learning_rate": 1e-5})], ["+catalog.pals.training={learning_rate:1e-05}"]),
         ([("training.batch_sizes.sst", 8)], ["+training.batch_sizes.sst=8"]),
-        ([("data_dir", "data/official"), ("seeds", [1, 2])], []),
+        ([("data_dir", "."), ("seeds", [1, 2])], []),
     ],
 )
 def test_overrides_lead_from_the_shipped_file_to_the_same_plan(

@@ -13,7 +13,7 @@ from mtbert import files, plan
 from mtbert.errors import SettingsError
 
 TEXT = (Path(__file__).parents[2] / "params.yaml").read_text(encoding="utf-8")
-VALUES = {**yaml.safe_load(TEXT), "data_dir": "data/official"}  # which need not be there
+VALUES = {**yaml.safe_load(TEXT), "data_dir": "."}  # the folder of params.yaml, which is there
 SMALL = {**VALUES, "catalog": {"sbert-pals": VALUES["catalog"]["sbert-pals"]}, "variants": ["sbert-pals"]} | {
     "ensembles": {"vote": {"paper": "pals-for-pals", "row": "Vote", "members": ["sbert-pals"]}}
 }

@@ -74,18 +74,18 @@ def test_text_of_a_corpus_is_shown_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data_dir", "row"),
+    ("whose", "row"),
     [
-        ("data/sample", "| very dull / another |       5 |           2 |     3.00 |"),
-        ("data/official", "| `a`   |       5 |           2 |     3.00 |"),
+        ("sample", "| very dull / another |       5 |           2 |     3.00 |"),
+        ("course", "| `a`   |       5 |           2 |     3.00 |"),
     ],
 )
-def test_worst_misses_hold_sentences_where_these_are_ours(tmp_path: Path, data_dir: str, row: str) -> None:
+def test_worst_misses_hold_sentences_where_these_are_ours(tmp_path: Path, whose: str, row: str) -> None:
     (tmp_path / "data/sts").mkdir(parents=True)
     rows = pd.DataFrame({"id": ["a"], "sentence1": ["very  dull"], "sentence2": ["another"]})
     rows.to_parquet(tmp_path / "data/sts/dev.parquet")
     labels, none = pd.Series([5.0], ["a"]), np.zeros((0, 0), dtype=int)
     said = [Answers(labels, pd.DataFrame({"prediction": [score]}, ["a"]), none, 1) for score in (1.0, 3.0)]
-    plan = catalog.Catalog("sample", (1,), "last", "whole", "tiny", "", data_dir, ())
+    plan = catalog.Catalog("sample", (1,), "last", "whole", "tiny", "", "any", (), whose=whose)
     assert details.misses(tmp_path, plan, {"sts": dict(enumerate(said))}).splitlines()[-1] == row  # pyright: ignore
     assert details.misses(tmp_path, plan, {}) == ""
