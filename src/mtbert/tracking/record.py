@@ -204,6 +204,7 @@ def of_run(directory: Path, logs: Path) -> Record:
     variant, seed = directory.parent.name, directory.name
     files.check_sealed(directory, f"dvc repro train@{variant}-{seed}", READ)
     settings, results = files.read_yaml(directory / "settings.yaml"), files.read_json(directory / "metrics.json")
+    settings = {name: value for name, value in settings.items() if name != "code"}  # a live run begins without it
     changes = departures(directory.parents[2], settings["variant"])
     about = card(settings, int(results["seed"]), changes)
     key = digest([about.settings_key, results, files.sha256(directory / "history.csv")])
