@@ -123,7 +123,7 @@ def _against(
 def _span(values: Sequence[float], room: float) -> list[float]:
     """The range of an axis with room at both ends."""
     low, high = min(values), max(values)
-    edge = room * (high - low) or 0.1 * abs(high) or 1.0
+    edge = max(room * (high - low) or 0.1 * abs(high) or 1.0, 0.001)  # rounding must leave some of it
     return [round(low - edge, 4), round(high + edge, 4)]
 
 
