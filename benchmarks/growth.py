@@ -173,7 +173,7 @@ def write_project(root: Path, count: int) -> None:
     for name in ("dvc.yaml", ".dvcignore", ".dvc/config"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(REPOSITORY / name, root / name)
-    for name in ("src", "stages", "data/sample"):
+    for name in ("src", "stages", "data/sample", "data/searches"):
         shutil.copytree(REPOSITORY / name, root / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     params = yaml.safe_load((REPOSITORY / "params.yaml").read_text(encoding="utf-8"))
     catalog = {f"v{number}": {"row": "mine", "tasks": ["sst"]} for number in range(count)}
@@ -225,9 +225,10 @@ def command(root: Path, *arguments: str) -> str:
 def plan(root: Path) -> None:
     """The stage's own work."""
     from mtbert import plan
+    from mtbert.plan import code
 
     planned = plan.plan(plan.Params(root / "params.yaml"))
-    plan.write(planned.documents, root / "build" / "plan")
+    plan.write(planned.documents | code.of_stages(), root / "build" / "plan")
 
 
 def report(root: Path) -> None:

@@ -22,7 +22,7 @@ def alone(file: Path, what: str, pause: Callable[[], None] = lambda: time.sleep(
 
     Args:
         file: of the lock. It stays when the lock is given back: a process that waits has it open. Beside it, with the
-            ending .json, stands who has the lock or had it last.
+            ending .json, stands who has the lock.
         what: what the lock is for, as the message names it, such as `training pals, seed 1`.
         pause: called between two tries; what it raises ends the waiting.
 
@@ -41,6 +41,7 @@ def alone(file: Path, what: str, pause: Callable[[], None] = lambda: time.sleep(
         files.write_json(holder, {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%F %T")})
         yield waited
     finally:
+        holder.unlink(missing_ok=True)
         lock.release()
 
 

@@ -1,5 +1,6 @@
 """`make grid` beside `dvc repro`."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -150,8 +151,10 @@ def test_the_number_of_threads_is_set_in_params_and_dvc_repro_then_finds_nothing
 def test_a_second_grid_says_who_runs_and_waits(project: Stubs):
     project.forget("train@a-1")
     project.hold("a-1")
-    with project.start_grid("--jobs", "2") as first, project.start_grid("--jobs", "2") as second:
+    with contextlib.ExitStack() as stack:
+        first = stack.enter_context(project.start_grid("--jobs", "2"))
         wait_for(lambda: project.process("a-1") is not None)
+        second = stack.enter_context(project.start_grid("--jobs", "2"))
         assert second.stdout is not None
         told_first = second.stdout.readline() if second.poll() is None else ""
         project.go_on()

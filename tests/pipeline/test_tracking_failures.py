@@ -301,7 +301,7 @@ def dripping() -> Iterator[int]:
 def test_server_that_never_ends_its_answer(root: Path, dripping: int) -> None:
     """`track` gives up after its limit, here 2 seconds; a training ends, and so does its log, within theirs."""
     place = {"MLFLOW_TRACKING_URI": f"http://127.0.0.1:{dripping}/a-t0ken"}
-    code = "from mtbert.tracking import mirror; mirror.PATIENCE = 2; import track; track.main()"
+    code = "from mtbert.tracking import mirror; mirror.PATIENCE = 2; import track; track.command.run(track.main)"
     path = f"{REPOSITORY}/src{os.pathsep}{REPOSITORY}/stages"
     command = [sys.executable, "-c", code, "build"]
     failed = subprocess.run(

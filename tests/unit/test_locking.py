@@ -73,6 +73,12 @@ def test_a_holder_that_cannot_be_read_is_another_process(tmp_path: Path, capfd: 
     assert capfd.readouterr().err == "training: another process is at it; waiting until that ends\n"
 
 
+def test_who_gives_the_lock_back_is_no_longer_named(tmp_path: Path):
+    with locking.alone(tmp_path / "0.lock", "training"):
+        assert (tmp_path / "0.json").exists()
+    assert not (tmp_path / "0.json").exists()
+
+
 def test_different_locks_do_not_meet(tmp_path: Path):
     """As the processes of one torchrun have theirs."""
     with locking.alone(tmp_path / "0.lock", "rank 0"), locking.alone(tmp_path / "1.lock", "rank 1") as waited:
