@@ -79,5 +79,9 @@ def small_model(
 
 
 def build_adapter(choice: dict, encoder: Encoder, tasks: Sequence[str]) -> Adapter:
-    """The adapter that `choice` describes, beside that encoder."""
-    return ADAPTERS.build(choice, Shape(encoder.width, encoder.layers, 0.2), list(tasks)).eval()
+    """The adapter that `choice` describes, in that encoder."""
+    adapter = ADAPTERS.build(
+        choice, Shape(encoder.width, encoder.layers, encoder.bert.config.intermediate_size, 0.2), list(tasks)
+    ).eval()
+    adapter.meet([layer.linears() for layer in encoder.layer_modules()])
+    return adapter

@@ -63,8 +63,10 @@ def build_model(settings: VariantSettings, weights: Bert, seed: int, vocabulary:
     mask_token = vocabulary.index("[MASK]") if "[MASK]" in vocabulary else None
     encoder = Encoder(weights, chosen.dropout, mask_token)
     features = FEATURES.build(chosen.features, encoder.width, vocabulary)
-    shape = Shape(encoder.width, encoder.layers, weights.config.initializer_range)
+    config = weights.config
+    shape = Shape(encoder.width, encoder.layers, config.intermediate_size, config.initializer_range)
     adapter = ADAPTERS.build(chosen.adapter, shape, settings.tasks)
+    adapter.meet([layer.linears() for layer in encoder.layer_modules()])
     connector = CONNECTORS.build(chosen.connector, encoder.width, settings.tasks)
     heads = {task: build_head(settings, task, encoder.width) for task in settings.tasks}
     return MultitaskModel(encoder, features, adapter, connector, heads, chosen.pooling)

@@ -30,7 +30,7 @@ def check_apart(task: str, head: Head | type[Head], mixed: Collection[str]) -> N
 
 
 class MultitaskModel(nn.Module):
-    """One shared encoder, features before it, an adapter beside it, a connector behind it; a head for each task."""
+    """One shared encoder, features before it, an adapter in it, a connector behind it; a head for each task."""
 
     def __init__(
         self,
@@ -61,8 +61,8 @@ class MultitaskModel(nn.Module):
         `noise` [rows, tokens, width] is added to the word embeddings.
         """
         words = self.features(self.encoder.words(batch.input_ids), batch.input_ids)
-        beside = partial(self.adapter, batch.task)
-        hidden = self.encoder(words if noise is None else words + noise, batch.token_types, batch.mask, beside)
+        slots = partial(self.adapter.slot, batch.task)
+        hidden = self.encoder(words if noise is None else words + noise, batch.token_types, batch.mask, slots)
         pooled = pool(self.pooling[batch.task], self.encoder, hidden, batch.mask)  # [rows, width]
         return self.connector(batch.task, pooled.chunk(batch.sequences))
 

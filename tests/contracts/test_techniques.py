@@ -5,7 +5,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -13,7 +14,7 @@ import numpy as np
 import pydantic
 import pytest
 import torch
-from models import ours
+from models import build_adapter, ours, small_batch, small_bert
 from torch import nn
 from transformers import BertConfig, BertModel
 
@@ -125,32 +126,58 @@ def test_what_needs_no_torch_does_not_import_it(module: str):
 # --- adapters ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", list(ADAPTERS))
-def test_an_adapter_adds_nothing_or_something_like_hidden(name: str):
-    adapter = ADAPTERS.build({"name": name}, Shape(width=24, layers=2), ["sst", "sts"])
-    hidden, mask = torch.randn(3, 5, 24), torch.ones(3, 1, 1, 5, dtype=torch.bool)
-    for beside in (adapter(task, layer, hidden, mask) for task in ("sst", "sts") for layer in (0, 1)):
-        assert beside is None or (beside.shape == hidden.shape and torch.isfinite(beside).all())
+def with_adapter(name: str, tasks: Sequence[str] = ("sst", "sts")) -> tuple[Encoder, Adapter]:
+    """A small encoder and that adapter in it, every weight of which is drawn anew: some start as nothing."""
+    torch.manual_seed(0)
+    encoder = Encoder(small_bert(), 0.0).eval()
+    adapter = build_adapter({"name": name}, encoder, tasks)
+    for parameter in adapter.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    return encoder, adapter
+
+
+def hidden_of(encoder: Encoder, adapter: Adapter, task: str, batch: Batch) -> torch.Tensor:
+    return encoder(encoder.words(batch.input_ids), batch.token_types, batch.mask, partial(adapter.slot, task))
+
+
+@pytest.mark.parametrize("name", [name for name in ADAPTERS if name != "none"])
+def test_an_adapter_changes_finitely_what_the_encoder_computes(name: str):
+    encoder, adapter = with_adapter(name)
+    batch = small_batch("sst")
+    plain = encoder(encoder.words(batch.input_ids), batch.token_types, batch.mask)
+    for task in ("sst", "sts"):
+        changed = hidden_of(encoder, adapter, task, batch)
+        assert changed.shape == plain.shape
+        assert torch.isfinite(changed).all()
+        assert not torch.equal(changed, plain)
 
 
 @pytest.mark.parametrize("name", list(ADAPTERS))
 def test_an_adapter_does_not_see_padding(name: str):
-    adapter = ADAPTERS.build({"name": name}, Shape(width=24, layers=1), ["sst"]).eval()
-    hidden, mask = torch.randn(1, 5, 24), torch.tensor([True, True, True, False, False]).view(1, 1, 1, 5)
-    whole, cut = adapter("sst", 0, hidden, mask), adapter("sst", 0, hidden[:, :3], mask[..., :3])
-    assert (whole is None) == (cut is None)
-    if whole is not None:
-        torch.testing.assert_close(whole[:, :3], cut)
+    encoder, adapter = with_adapter(name)
+    batch = small_batch("sst")
+    kept = batch.mask.bool()
+    whole = hidden_of(encoder, adapter, "sst", batch)
+    batch.input_ids[~kept] = 49
+    torch.testing.assert_close(hidden_of(encoder, adapter, "sst", batch)[kept], whole[kept])
 
 
 @pytest.mark.parametrize("name", list(ADAPTERS))
 def test_all_weights_of_an_adapter_are_used_by_some_task(name: str):
-    adapter: Adapter = ADAPTERS.build({"name": name}, Shape(width=24, layers=2), ["sst", "sts"])
-    hidden, mask = torch.randn(3, 5, 24), torch.ones(3, 1, 1, 5, dtype=torch.bool)
-    found = [adapter(task, layer, hidden, mask) for task in ("sst", "sts") for layer in (0, 1)]
-    for beside in (beside for beside in found if beside is not None):
-        beside.square().sum().backward()
+    encoder, adapter = with_adapter(name)
+    for task in ("sst", "sts"):
+        hidden_of(encoder, adapter, task, small_batch("sst")).square().sum().backward()
     assert [weight for weight, parameter in adapter.named_parameters() if parameter.grad is None] == []
+
+
+@pytest.mark.parametrize("name", list(ADAPTERS))
+def test_an_adapter_serves_a_task_only_with_what_is_that_tasks_or_everyones(name: str):
+    encoder, adapter = with_adapter(name)
+    before = hidden_of(encoder, adapter, "sst", small_batch("sst"))
+    for weight, parameter in adapter.named_parameters():
+        if "sts" in weight.split("."):
+            torch.nn.init.zeros_(parameter)
+    assert torch.equal(hidden_of(encoder, adapter, "sst", small_batch("sst")), before)
 
 
 # --- heads ------------------------------------------------------------------------------------------------------------
@@ -267,7 +294,7 @@ def tiny_model() -> MultitaskModel:
     config = BertConfig(
         vocab_size=20, hidden_size=24, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24, dtype="float32"
     )
-    adapter = ADAPTERS.build({"name": "none"}, Shape(24, 1), ["sst", "sts"])
+    adapter = ADAPTERS.build({"name": "none"}, Shape(24, 1, 24), ["sst", "sts"])
     heads = {task: LinearHead(LinearSettings(dropout=0.0), TASKS[task], 24, 1) for task in ("sst", "sts")}
     connector = CONNECTORS.build({"name": "direct"}, 24, ["sst", "sts"])
     features = FEATURES.build({"name": "words"}, 24, ())

@@ -1,4 +1,6 @@
-"""The encoder against Hugging Face's own BertModel, which it equals where nothing stands beside a layer."""
+"""The encoder against Hugging Face's own BertModel, which it equals where no adapter changes a layer."""
+
+from functools import partial
 
 import pytest
 import torch
@@ -10,7 +12,7 @@ from mtbert.encoder.pooling import pool
 
 
 def outputs(encoder, adapter, batch):
-    return encoder(encoder.words(batch.input_ids), batch.token_types, batch.mask, lambda *place: adapter("sst", *place))
+    return encoder(encoder.words(batch.input_ids), batch.token_types, batch.mask, partial(adapter.slot, "sst"))
 
 
 def hugging_face(bert, batch):

@@ -14,7 +14,7 @@ from mtbert.errors import SettingsError
 
 
 def pals(width, layers, tasks=("sst",), **options):
-    return ADAPTERS.build({"name": "pals", **options}, Shape(width, layers, 0.3), list(tasks))
+    return ADAPTERS.build({"name": "pals", **options}, Shape(width, layers, 4 * width, 0.3), list(tasks))
 
 
 def weights(adapter):
@@ -49,7 +49,7 @@ def test_output_equals_numpy():
             torch.nn.init.normal_(parameter)
     hidden = torch.randn(2, 5, 10)
     mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
-    ours = adapter("sst", 1, hidden, mask.bool()[:, None, None, :])
+    ours = adapter.slot("sst", 1).beside(hidden, mask.bool()[:, None, None, :])
     theirs = numpy_pal(adapter.paths["sst"], 1, hidden.double().numpy(), mask.numpy(), heads=3)
     np.testing.assert_allclose(ours.detach().numpy(), theirs, atol=1e-6)
 
@@ -59,12 +59,14 @@ def test_weights_at_bert_base_shape():
 
 
 def test_half_pals_stand_in_the_top_six_layers_only():
-    adapter = ADAPTERS.build({"name": "pals", "dim": 276, "heads": 12, "layers": "top_half"}, Shape(768, 12), ["sst"])
+    adapter = ADAPTERS.build(
+        {"name": "pals", "dim": 276, "heads": 12, "layers": "top_half"}, Shape(768, 12, 3072), ["sst"]
+    )
     assert adapter.layers == (6, 7, 8, 9, 10, 11)
     assert weights(adapter) == 2 * 768 * 276 + 6 * 3 * 276**2
     hidden, mask = torch.zeros(1, 2, 768), torch.ones(1, 1, 1, 2, dtype=torch.bool)
-    assert adapter("sst", 5, hidden, mask) is None
-    assert adapter("sst", 6, hidden, mask).shape == (1, 2, 768)
+    assert adapter.slot("sst", 5).beside(hidden, mask) is None
+    assert adapter.slot("sst", 6).beside(hidden, mask).shape == (1, 2, 768)
 
 
 def test_projections_belong_to_a_task_and_attention_to_a_task_and_layer():
@@ -98,4 +100,4 @@ def test_heads_that_do_not_divide_dim_are_refused():
 
 def test_layers_that_the_encoder_does_not_have_are_refused():
     with pytest.raises(SettingsError, match=r"pals\.layers is \[1, 2\]; the encoder has layers 0 to 1"):
-        ADAPTERS.build({"name": "pals", "layers": [1, 2]}, Shape(8, 2), ["sst"])
+        ADAPTERS.build({"name": "pals", "layers": [1, 2]}, Shape(8, 2, 32), ["sst"])

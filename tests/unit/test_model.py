@@ -79,7 +79,7 @@ def test_sizes_are_counted_from_the_model():
 
 def test_bi_encoded_pairs_are_two_embeddings_of_one_encoder():
     encoder = Encoder(small_bert())
-    adapter = ADAPTERS.build({"name": "none"}, Shape(24, 2), ["sts"])
+    adapter = ADAPTERS.build({"name": "none"}, Shape(24, 2, 48), ["sts"])
     heads = {"sts": HEADS.build({"name": "squared_cosine"}, TASKS["sts"], 24, 2)}
     connector = CONNECTORS.build({"name": "direct"}, 24, ["sts"])
     features = FEATURES.build({"name": "words"}, 24, ())

@@ -1,22 +1,36 @@
 """What an adapter is."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from torch import Tensor, nn
+from torch import nn
+
+from mtbert.encoder.slot import Linear, Slot
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What an adapter knows of the encoder that it stands beside: its width, layers and the spread of fresh weights."""
+    """What an adapter knows of the encoder: its sizes, and the spread of fresh weights.
+
+    Attributes:
+        width: the hidden size.
+        layers: how many.
+        inner: the width between the two feed-forward maps.
+        initializer_range: standard deviation.
+    """
 
     width: int
     layers: int
+    inner: int
     initializer_range: float = 0.02
+
+    def linear(self, name: Linear) -> tuple[int, int]:
+        """Inputs and outputs of one of a layer's linear maps."""
+        return (self.width if name != "output" else self.inner, self.inner if name == "intermediate" else self.width)
 
 
 class Adapter(nn.Module):
-    """A path from a layer's input to just before its second LayerNorm; its parameters are all its own.
+    """Changes the encoder's layers for a task; its parameters are all its own.
 
     Subclasses take (settings, shape, tasks).
     """
@@ -26,9 +40,32 @@ class Adapter(nn.Module):
         self.shape = shape
         self.tasks = tuple(tasks)
 
-    def forward(self, task: str, layer: int, hidden: Tensor, mask: Tensor) -> Tensor | None:
-        """What to add beside layer `layer` (0, 1, ...) for `task`; None for nothing.
-
-        Shapes: hidden [rows, tokens, width], mask [rows, 1, 1, tokens] (true where a token is), result like hidden.
-        """
+    def slot(self, task: str, layer: int) -> Slot:
+        """What it does in layer `layer` (0, 1, ...) for `task`; `PLAIN` for nothing."""
         raise NotImplementedError
+
+    def meet(self, layers: Sequence[Mapping[Linear, nn.Linear]]) -> None:
+        """See the linear maps of every layer once, before training: for what starts from their weights."""
+
+
+class InLayer(nn.Module, Slot):
+    """A module that does an adapter's work in one layer."""
+
+
+class InEveryLayer(Adapter):
+    """An adapter of one module a layer: one set of them for all tasks, or one set for each task.
+
+    Args:
+        per_task: whether each task has a set of its own.
+        build: makes the module of a layer, given its number.
+    """
+
+    def __init__(self, shape: Shape, tasks: Sequence[str], per_task: bool, build: Callable[[int], InLayer]) -> None:
+        super().__init__(shape, tasks)
+        self.set_of = {task: task if per_task else "shared" for task in tasks}
+        names = dict.fromkeys(self.set_of.values())
+        self.sets = nn.ModuleDict({name: nn.ModuleList(map(build, range(shape.layers))) for name in names})
+
+    def slot(self, task: str, layer: int) -> InLayer:
+        """The module of the task's set."""
+        return self.sets[self.set_of[task]][layer]  # type: ignore[index, return-value]

@@ -1,24 +1,23 @@
 """No adapter: the encoder's layers as they are.
 
-Formula: nothing is added.
+Formula: nothing is changed.
 
 Source: Devlin et al. (2019), plain BERT.
 """
 
 from collections.abc import Sequence
 
-from torch import Tensor
-
 from mtbert.adapters.base import Adapter, Shape
+from mtbert.encoder.slot import PLAIN, Slot
 from mtbert.settings import NoOptions
 
 
 class NoAdapter(Adapter):
-    """Adds nothing and has no parameters."""
+    """Changes nothing and has no parameters."""
 
     def __init__(self, settings: NoOptions, shape: Shape, tasks: Sequence[str]) -> None:
         super().__init__(shape, tasks)
 
-    def forward(self, task: str, layer: int, hidden: Tensor, mask: Tensor) -> Tensor | None:
-        """Nothing to add."""
-        return None
+    def slot(self, task: str, layer: int) -> Slot:
+        """The layer as it is."""
+        return PLAIN

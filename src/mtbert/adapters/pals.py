@@ -28,6 +28,7 @@ from torch import Tensor, nn
 
 from mtbert.adapters.base import Adapter, Shape
 from mtbert.encoder.attention import attention
+from mtbert.encoder.slot import PLAIN, Slot
 from mtbert.errors import SettingsError
 from mtbert.settings import Section, undivided
 
@@ -94,9 +95,20 @@ class ProjectedAttentionLayers(Adapter):
         self.layers = _layers(settings.layers, shape.layers)
         self.paths = nn.ModuleDict({task: TaskPath(settings, shape, self.layers) for task in tasks})
 
-    def forward(self, task: str, layer: int, hidden: Tensor, mask: Tensor) -> Tensor | None:
-        """PA(h) where the layer has a PAL."""
-        return self.paths[task](layer, hidden, mask) if layer in self.layers else None
+    def slot(self, task: str, layer: int) -> Slot:
+        """PA(h) beside the layer, where it has a PAL."""
+        return Beside(self.paths[task], layer) if layer in self.layers else PLAIN  # type: ignore[arg-type]
+
+
+class Beside(Slot):
+    """A task's path at one layer."""
+
+    def __init__(self, path: TaskPath, layer: int) -> None:
+        self.path, self.layer = path, layer
+
+    def beside(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """PA(h)."""
+        return self.path(self.layer, hidden, mask)
 
 
 def _layers(choice: str | list[int], count: int) -> tuple[int, ...]:

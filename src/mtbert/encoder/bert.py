@@ -1,8 +1,8 @@
-"""BERT (Devlin et al. 2019, section 3) with a slot for adapters beside each layer.
+"""BERT (Devlin et al. 2019, section 3) with a slot for adapters in each layer.
 
-A layer computes h_att = LN(h + SA(h)) and LN(h_att + FFN(h_att) + beside), where `beside` is what an adapter adds. With
-nothing beside it this is Hugging Face's BertModel, whose names of parts and settings it has, so that weights and
-config.json are the same files. Hugging Face's own takes three seconds to import, as long as all else of a training.
+A layer computes h_att = LN(h + SA(h)) and LN(h_att + FFN(h_att)); what an adapter can change of it stands in slot.py.
+Without one this is Hugging Face's BertModel, whose names of parts and settings it has, so that weights and config.json
+are the same files. Hugging Face's own takes three seconds to import, as long as all else of a training.
 
 Legend: rows sequences of a batch; tokens the longest of them; width the hidden size.
 """
@@ -19,9 +19,10 @@ from torch import Tensor, nn
 from mtbert import files
 from mtbert.encoder.attention import attention
 from mtbert.encoder.dropout import Dropout
+from mtbert.encoder.slot import PLAIN, Linear, Slot, Sublayer
 from mtbert.errors import EncoderError
 
-Beside = Callable[[int, Tensor, Tensor], Tensor | None]  # (layer, hidden, mask) -> what to add
+Slots = Callable[[int], Slot]  # of a layer by its number
 
 
 @dataclass(frozen=True)
@@ -71,11 +72,12 @@ class SelfAttention(nn.Module):
         self.value = nn.Linear(width, width)
         self.dropout = Dropout(config.attention_probs_dropout_prob)
 
-    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, hidden: Tensor, mask: Tensor, slot: Slot) -> Tensor:
         """Hidden and result [rows, tokens, width], mask [rows, 1, 1, tokens]."""
+        maps: tuple[tuple[Linear, nn.Linear], ...] = (("query", self.query), ("key", self.key), ("value", self.value))
         query, key, value = (
-            projection(hidden).unflatten(-1, (self.heads, -1)).transpose(1, 2)  # [rows, heads, tokens, width / heads]
-            for projection in (self.query, self.key, self.value)
+            slot.linear(name, dense, hidden).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            for name, dense in maps  # [rows, heads, tokens, width / heads]
         )
         return attention(query, key, value, mask, self.training, self.dropout.p).transpose(1, 2).flatten(2)
 
@@ -83,15 +85,18 @@ class SelfAttention(nn.Module):
 class Output(nn.Module):
     """The end of each half of a layer: a dense map, what goes round it, and normalisation."""
 
-    def __init__(self, inputs: int, config: Config) -> None:
+    def __init__(self, dense: Linear, sublayer: Sublayer, inputs: int, config: Config) -> None:
         super().__init__()
+        self.names: tuple[Linear, Sublayer] = dense, sublayer
         self.dense = nn.Linear(inputs, config.hidden_size)
         self.LayerNorm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
         self.dropout = Dropout(config.hidden_dropout_prob)
 
-    def forward(self, inner: Tensor, around: Tensor, beside: Tensor | None = None) -> Tensor:
+    def forward(self, inner: Tensor, around: Tensor, slot: Slot, beside: Tensor | None = None) -> Tensor:
         """Inner [rows, tokens, inputs]; the others and the result [rows, tokens, width]."""
-        summed = self.dropout(self.dense(inner)) + around
+        dense, sublayer = self.names
+        output = self.dropout(slot.linear(dense, self.dense, inner))
+        summed = slot.sublayer(sublayer, output, around, self.LayerNorm)
         return self.LayerNorm(summed if beside is None else summed + beside)
 
 
@@ -102,15 +107,27 @@ class Layer(nn.Module):
         super().__init__()
         self.attention = nn.Module()
         self.attention.self = SelfAttention(config)
-        self.attention.output = Output(config.hidden_size, config)
+        self.attention.output = Output("attention_output", "attention", config.hidden_size, config)
         self.intermediate = nn.Module()
         self.intermediate.dense = nn.Linear(config.hidden_size, config.intermediate_size)
-        self.output = Output(config.intermediate_size, config)
+        self.output = Output("output", "feed_forward", config.intermediate_size, config)
 
-    def forward(self, hidden: Tensor, mask: Tensor, beside: Tensor | None) -> Tensor:
-        """One layer with something beside it; hidden, beside and result [rows, tokens, width]."""
-        attended = self.attention.output(self.attention.self(hidden, mask), hidden)  # type: ignore[operator]
-        return self.output(F.gelu(self.intermediate.dense(attended)), attended, beside)  # type: ignore[operator]
+    def forward(self, hidden: Tensor, mask: Tensor, slot: Slot = PLAIN) -> Tensor:
+        """One layer; hidden and result [rows, tokens, width], mask [rows, 1, 1, tokens]."""
+        beside = slot.beside(hidden, mask)
+        attended = self.attention.output(self.attention.self(hidden, mask, slot), hidden, slot)  # type: ignore[operator]
+        inner = F.gelu(slot.linear("intermediate", self.intermediate.dense, attended))  # type: ignore[arg-type]
+        return self.output(inner, attended, slot, beside)
+
+    def linears(self) -> dict[Linear, nn.Linear]:
+        """Its linear maps by the names that a slot knows."""
+        attention, parts = self.attention, ("query", "key", "value")
+        found = {name: getattr(attention.self, name) for name in parts}
+        return found | {  # type: ignore[return-value]
+            "attention_output": attention.output.dense,  # type: ignore[union-attr]
+            "intermediate": self.intermediate.dense,
+            "output": self.output.dense,
+        }
 
 
 class Bert(nn.Module):
@@ -143,7 +160,7 @@ def read(directory: Path) -> Bert:
 
 
 class Encoder(nn.Module):
-    """A BERT whose layers can have something beside them.
+    """A BERT whose layers an adapter can change.
 
     Args:
         bert: its weights.
@@ -177,8 +194,8 @@ class Encoder(nn.Module):
         """BERT's own dense layer and tanh on the first token: [rows, tokens, width] -> [rows, width]."""
         return torch.tanh(self.bert.pooler["dense"](hidden[:, 0]))
 
-    def forward(self, words: Tensor, token_types: Tensor, mask: Tensor, beside: Beside) -> Tensor:
-        """Hidden states of the last layer.
+    def forward(self, words: Tensor, token_types: Tensor, mask: Tensor, slots: Slots = lambda _: PLAIN) -> Tensor:
+        """Hidden states of the last layer; `slots` gives a layer's number (0, 1, ...) what an adapter does there.
 
         Shapes: words [rows, tokens, width], token_types and mask [rows, tokens], result [rows, tokens, width].
         """
@@ -187,16 +204,17 @@ class Encoder(nn.Module):
         if torch.is_autocast_enabled(kind):  # else what goes round the layers stays fp32, and is cast in each of them
             hidden = hidden.to(torch.get_autocast_dtype(kind))
         attend = mask.bool()[:, None, None, :]  # [rows, 1, 1, tokens]
-        for number, layer in enumerate(self._layers()):
-            hidden = layer(hidden, attend, beside(number, hidden, attend))
+        for number, layer in enumerate(self.layer_modules()):
+            hidden = layer(hidden, attend, slots(number))
         return hidden.float()
 
-    def _layers(self) -> list[Layer]:
+    def layer_modules(self) -> list[Layer]:
+        """Its layers, the lowest first."""
         return list(self.bert.encoder["layer"])  # type: ignore[arg-type]
 
     def parts(self) -> dict[str, list[nn.Parameter]]:
         """Its parameters by the names that `training.trainable` uses; parts may overlap."""
-        layers = self._layers()
+        layers = self.layer_modules()
         modules: dict[str, list[nn.Module]] = {
             "encoder": [self.bert],
             "embeddings": [self.bert.embeddings],

@@ -63,7 +63,7 @@ class MaskedLanguageModel(Objective):
         ids, mask = first_sentences(batch)
         chosen = self.choose(mask)
         words = self.model.encoder.words(self.hide(ids, chosen))
-        hidden = self.model.encoder(words, torch.zeros_like(ids), mask, lambda *_: None)
+        hidden = self.model.encoder(words, torch.zeros_like(ids), mask)
         mean = "mean" if chosen.any() else "sum"  # a sum over none is 0, and reaches what other processes' terms reach
         return self.settings.weight * F.cross_entropy(self.logits(hidden[chosen]).float(), ids[chosen], reduction=mean)
 

@@ -1,0 +1,41 @@
+"""Where an adapter can change a layer of the encoder, without the encoder knowing what adapters there are.
+
+Legend: rows sequences of a batch; tokens the longest of them; width the hidden size.
+"""
+
+from typing import Literal
+
+from torch import Tensor, nn
+
+Linear = Literal["query", "key", "value", "attention_output", "intermediate", "output"]
+Sublayer = Literal["attention", "feed_forward"]
+
+
+class Slot:
+    """What an adapter does in one layer, for one task: nothing, where a subclass does not say otherwise.
+
+    A layer computes q, k, v = linear(query | key | value, h), a = linear(attention_output, attention(q, k, v)),
+    h_att = LN(sublayer(attention, a, h)), f = linear(output, GELU(linear(intermediate, h_att))) and
+    LN(sublayer(feed_forward, f, h_att) + beside(h)). Dropout follows the linear maps attention_output and output.
+    """
+
+    def linear(self, name: Linear, dense: nn.Linear, inputs: Tensor) -> Tensor:
+        """The output of one of the layer's linear maps: [rows, tokens, in] -> [rows, tokens, out] of `dense`."""
+        return dense(inputs)
+
+    def sublayer(self, name: Sublayer, output: Tensor, around: Tensor, norm: nn.LayerNorm) -> Tensor:
+        """What `norm` normalises at the end of a sub-layer: its output and what goes round it.
+
+        Shapes: output, around and result [rows, tokens, width].
+        """
+        return output + around
+
+    def beside(self, hidden: Tensor, mask: Tensor) -> Tensor | None:
+        """What to add before the layer's second LayerNorm, given the layer's input; None for nothing.
+
+        Shapes: hidden [rows, tokens, width], mask [rows, 1, 1, tokens] (true where a token is), result like hidden.
+        """
+        return None
+
+
+PLAIN = Slot()
