@@ -9,10 +9,11 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DO_NOT_TRACK := true
 export DVC_NO_ANALYTICS := true
+export NO_MKDOCS_2_WARNING := true
 
 reproduce grid: export MTBERT_TABLES := later
 
-.PHONY: reproduce grid search experiments official report browser test check bench mlflow setup lock licences clean
+.PHONY: reproduce grid search experiments official report browser test check bench mlflow docs setup lock licences clean
 
 reproduce: setup  ## run the pipeline, print the tables that have results and what to do next
 	$(BIN)/dvc repro
@@ -59,6 +60,10 @@ bench: setup  ## speed beside others, growth, starts: benchmarks/README.md; the 
 mlflow: setup  ## compare runs in a browser, at the page that is printed; PORT=5001 for another port
 	@[ ! -d build/runs ] || $(BIN)/python stages/track.py build
 	@$(BIN)/python -m mtbert.tracking.ui $(PORT)
+
+docs: setup  ## the documentation as a site, with a reference made of the docstrings
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "build/site/index.html; with search: $(BIN)/mkdocs serve"
 
 setup: $(BIN)/.ready
 

@@ -56,7 +56,9 @@ def of(
 
     Args:
         catalog: what was asked for.
-        scores, weights, runs: from `mtbert.reporting.results`.
+        scores: from `mtbert.reporting.results`.
+        weights: likewise.
+        runs: likewise.
 
     Returns:
         In the catalog's order; a row of several stands after the last of them.

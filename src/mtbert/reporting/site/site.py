@@ -74,8 +74,12 @@ def render(
 
     Args:
         build: the build directory, for sentences and what the data checks found.
-        catalog, tables, verdicts: what was asked for and what came of it.
-        runs, seen, shown: from `results.runs`, `leakage.scores` and `analysis.of`.
+        catalog: what was asked for.
+        tables: ours beside the papers'.
+        verdicts: on the claims.
+        runs: from `results.runs`.
+        seen: from `leakage.scores`.
+        shown: from `analysis.of`.
         local: whether it stays on this machine; else it holds nothing of the clock, and sentences only where these
             are the project's own.
     """
