@@ -1,5 +1,7 @@
 """The page's content, without a browser: what is told, and that no licensed sentence is handed on."""
 
+import gzip
+import hashlib
 import json
 import re
 from dataclasses import replace
@@ -167,6 +169,11 @@ def test_where_nothing_is_known_the_page_says_so(tmp_path: Path) -> None:
         "No claim was",
     ):
         assert words in html
+
+
+def test_plotly_is_the_file_that_npm_has() -> None:
+    unpacked = gzip.decompress(site.PLOTLY.read_bytes())
+    assert hashlib.sha256(unpacked).hexdigest() == "99784e3abfb07b142a15e521a439e6d9addceadb3f79553fd24c72774f0649ba"
 
 
 def test_every_figure_is_one_that_plotly_knows(html: str) -> None:
