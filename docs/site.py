@@ -9,7 +9,8 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
-LINK = re.compile(r"\[([^]\n]+)\]\(((?!https?:|#)[^)\s]+)\)")
+IMAGE = re.compile(r"!\[[^]\n]*\]\(([^)\s]+)\)")
+LINK = re.compile(r"(?<!!)\[([^]\n]+)\]\(((?!https?:|#)[^)\s]+)\)")
 
 
 def on_config(config: Any) -> Any:
@@ -22,6 +23,8 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the pages that are made of other files."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     files.append(File.generated(config, "index.md", content=LINK.sub(_within_docs, readme)))
+    for picture in IMAGE.findall(readme):
+        files.append(File(picture, str(ROOT), config.site_dir, use_directory_urls=False))
     for package in _packages():
         name = _name(package)
         files.append(File.generated(config, f"reference/{name}.md", content=_reference(name, package)))
