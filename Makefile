@@ -13,7 +13,7 @@ export NO_MKDOCS_2_WARNING := true
 
 reproduce grid: export MTBERT_TABLES := later
 
-.PHONY: reproduce grid search experiments official report browser test check bench mlflow docs setup lock licences clean
+.PHONY: reproduce grid search experiments official report browser test test-fast check bench mlflow docs setup lock licences clean
 
 reproduce: setup  ## run the pipeline, print the tables that have results and what to do next
 	$(BIN)/dvc repro
@@ -44,6 +44,9 @@ browser:  ## what the tests of the page need: Chromium and its driver, from Debi
 
 test: check browser  ## form, types, imports, then the tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q
+
+test-fast: setup  ## the tests that need neither the pipeline nor a browser
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -q tests/unit tests/contracts tests/reference
 
 check: setup  ## form, types, the direction of imports, known faults of the packages
 	$(BIN)/ruff check
