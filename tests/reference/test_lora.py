@@ -171,6 +171,18 @@ def test_dropout_is_on_what_goes_into_the_factors_alone(name):
     assert not torch.equal(hidden_of(encoder, adapter), hidden_of(encoder, adapter))
 
 
+@pytest.mark.parametrize("name", ["lora", "dora", "ia3", "mtl_lora"])
+def test_in_bf16_a_map_gives_bf16(name):
+    encoder = Encoder(ours(small_hugging_face_bert()), 0.0)
+    slot = build_adapter({"name": name}, encoder, ["sst"]).slot("sst", 0)
+    with torch.autocast("cpu", torch.bfloat16):
+        for place, dense in encoder.layer_modules()[0].linears().items():
+            inputs = torch.randn(1, 2, dense.in_features, dtype=torch.bfloat16)
+            output = slot.linear(place, dense, inputs)
+            assert output.dtype == torch.bfloat16
+            torch.testing.assert_close(output, dense(inputs), atol=0.05, rtol=0.05)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -1,4 +1,4 @@
-"""Two narrow factors beside a linear map, and the settings that go with them: what LoRA and its kin share."""
+"""Two narrow factors beside a linear map, and the settings that go with them, for the adapters that have these."""
 
 from typing import Annotated
 
@@ -19,7 +19,7 @@ def _each_once(names: list[Linear]) -> list[Linear]:
 
 
 class FactorSettings(Section):
-    """What the settings of all of them have.
+    """What the settings of each of them have.
 
     Attributes:
         rank: r, the width between the factors.
