@@ -69,6 +69,9 @@ def own_name(name):
 def both(choice, config):
     """The same small BERT with that adapter twice, ours and peft's, and no dropout in it."""
     bert = small_hugging_face_bert()
+    for name, weight in bert.named_parameters():
+        if name.endswith("bias"):  # else they are zero, and what becomes of them would not show
+            torch.nn.init.normal_(weight, std=0.2)
     encoder = Encoder(ours(bert), 0.0)
     adapter = build_adapter(choice, encoder, ["sst", "sts"])
     for module in bert.modules():
