@@ -6,7 +6,7 @@ from functools import partial
 import peft
 import pytest
 import torch
-from models import build_adapter, ours, small_batch, small_hugging_face_bert
+from models import build_adapter, ours, small_batch, small_hugging_face_bert, small_model
 
 from mtbert.adapters import ADAPTERS
 from mtbert.adapters.base import Shape
@@ -172,6 +172,16 @@ def test_dropout_is_on_what_goes_into_the_factors_alone(name):
     for weight in adapter.parameters():
         torch.nn.init.normal_(weight)
     assert not torch.equal(hidden_of(encoder, adapter), hidden_of(encoder, adapter))
+
+
+@pytest.mark.parametrize("name", ["lora", "dora", "ia3", "mtl_lora"])
+def test_weights_of_a_checkpoint_take_the_place_of_what_it_starts_from(name):
+    models = [small_model({"name": name}).eval() for _ in range(2)]
+    trained, fresh = models
+    for weight in trained.parameters():
+        weight.data += 0.1 * torch.randn(weight.shape)
+    fresh.load_state_dict(trained.state_dict())
+    assert torch.equal(fresh(small_batch("sst")), trained(small_batch("sst")))
 
 
 @pytest.mark.parametrize("name", ["lora", "dora", "ia3", "mtl_lora"])
