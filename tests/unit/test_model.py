@@ -7,7 +7,7 @@ from models import small_batch, small_bert, small_model
 from mtbert.adapters import ADAPTERS
 from mtbert.adapters.base import Shape
 from mtbert.connectors import CONNECTORS
-from mtbert.encoder.bert import Encoder
+from mtbert.encoder.bert import Bert, Config, Encoder
 from mtbert.errors import SettingsError
 from mtbert.features import FEATURES
 from mtbert.heads import HEADS
@@ -64,6 +64,19 @@ def test_a_layer_that_the_model_lacks_is_refused():
 def test_everything():
     model = small_model(PALS)
     assert changed_by_a_step(model, ["encoder", "adapters", "heads"]) == {n for n, _ in model.named_parameters()}
+
+
+def test_biases_alone_are_trained_with_those_of_layer_norms_and_pooler():
+    assert changed_by_a_step(small_model(PALS), ["biases"]) == {
+        f"encoder.bert.{name}" for name, _ in small_bert().named_parameters() if name.endswith(".bias")
+    }
+
+
+def test_biases_of_bert_base():
+    with torch.device("meta"):
+        encoder = Encoder(Bert(Config(30522, 768, 12, 12, 3072, 512)))
+    parts = {name: sum(p.numel() for p in part) for name, part in encoder.parts().items()}
+    assert (parts["biases"], parts["encoder"]) == (102_912, 109_482_240)  # the paper: less than 0.1 %
 
 
 def test_sizes_are_counted_from_the_model():
