@@ -4,7 +4,7 @@ import copy
 import difflib
 import functools
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from dvc.utils.hydra import apply_overrides
@@ -19,6 +19,7 @@ from mtbert.plan.departures import SHIPPED, departures
 from mtbert.plan.documents import shared
 from mtbert.plan.layers import COLLECTIONS, KNOBS, SEARCH
 from mtbert.plan.params import MISSING, Params
+from mtbert.plan.techniques import NAMES, REGISTRIES, USABLE
 
 PARAMS = Path(__file__).parents[2] / "params.yaml"
 SHIPPED_PARAMS = Params(PARAMS)
@@ -54,13 +55,14 @@ OTHER: dict[str, Any] = {
     "training.betas": [0.8, 0.9], "training.eps": 1e-6, "training.weight_decay": 0.5,
     "training.clip": 2.0,
     "linear.dropout": 0.25, "mlp.width": 64, "mlp.dropout": 0.25,
+    "pals.dim": 240, "pals.heads": 1, "pals.layers": [0], "pals.bias": False, "pals.activation": "none",
+    "pals.dropout": 0.25,
     "lora.rank": 4, "lora.alpha": 4.0, "lora.dropout": 0.25, "lora.per_task": True, "lora.targets": ["key"],
     "dora.rank": 4, "dora.alpha": 4.0, "dora.dropout": 0.25, "dora.per_task": True, "dora.targets": ["key"],
     "ia3.per_task": True,
     "mtl_lora.rank": 4, "mtl_lora.alpha": 4.0, "mtl_lora.dropout": 0.25, "mtl_lora.ways": 2,
     "mtl_lora.temperature": 1.0, "mtl_lora.targets": ["key"],
-    "pals.dim": 240, "pals.heads": 1, "pals.layers": [0], "pals.bias": False, "pals.activation": "none",
-    "pals.dropout": 0.25, "mnr.scale": 10.0, "mnr.positive": 0.5, "relational.tasks": ["sts"],
+    "mnr.scale": 10.0, "mnr.positive": 0.5, "relational.tasks": ["sts"],
     "transformer_layer.tasks": ["sts"], "transformer_layer.apart": ["sts"],
     "transformer_layer.heads": 6, "transformer_layer.dropout": 0.25,
     "proportional.divide": {"qqp": 2.0}, "square_root.divide": {"qqp": 2.0}, "annealed.divide": {"qqp": 2.0},
@@ -80,8 +82,25 @@ OTHER: dict[str, Any] = {
     "pretrain.mlm.learning_rate": 0.001, "pretrain.mlm.warmup": 0.2,
 }  # fmt: skip
 RATE = "  learning_rate: 0.001    # (preset, profile) at the schedule's peak, where none is stated by kind"
-# Of techniques that the catalog does not use: a variant that does.
-UNUSED = {name: [name] for name in ("square_root", "simcse", "round_robin_shortest", "lora", "dora", "ia3", "mtl_lora")}
+
+
+def another(section: str, option: str) -> Any:
+    """Another valid value of a technique's option where none is written above: of a number, a switch or a choice."""
+    (registry,) = [registry for registry in REGISTRIES if section in registry]
+    shipped = SHIPPED_PARAMS.get(section, option)
+    if isinstance(shipped, bool):
+        return not shipped
+    if isinstance(shipped, str):
+        return next(
+            one for one in get_args(registry[section].settings.model_fields[option].annotation) if one != shipped
+        )
+    return shipped + 1 if isinstance(shipped, int) else shipped / 2 or 0.25
+
+
+WRITTEN = set(OTHER)
+OTHER |= {
+    key: another(*place) for place in leaves(SECTIONS) if place[0] in NAMES and (key := ".".join(place)) not in WRITTEN
+}
 
 
 def with_values(*edits: tuple[str, Any]) -> Params:
@@ -118,8 +137,8 @@ def test_there_is_another_value_for_every_key() -> None:
 def test_every_value_set_in_a_section_takes_effect(key: str, profile: str) -> None:
     section = key.split(".")[0]
     before = IN_PROFILE[profile]
-    if section in UNUSED:
-        before = before.put(("catalog", "mine"), {"uses": UNUSED[section]})
+    if section in USABLE:  # the catalog may not use it
+        before = before.put(("catalog", "mine"), {"uses": [section]})
     if key == "encoder.directory":  # `tiny` is made, not read
         before = before.put(("encoder", "name"), "minilm")
     value = "tiny" if key == "encoder.name" and profile == "laptop" else OTHER[key]
