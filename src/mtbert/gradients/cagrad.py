@@ -12,7 +12,7 @@ For a given length of g_w the best w is that of the point of a convex hull neare
 is the root of a falling function, found to the last digits.
 
 Where g_w is 0 (below 1e-4 of the gradients' lengths together), no direction helps all tasks and the formula is not
-defined: d is g_0, which is in the ball, as it is where g_0 is 0.
+defined: d is g_0, which is in the ball. So it is where the ball has no size (below 1e-6).
 
 Prefer `mgda` where no task may be harmed at all, and `upgrad` where conflicts alone are to be taken out.
 """
@@ -26,6 +26,7 @@ from mtbert.gradients.gramian import Array, GramianRule, in_few_dimensions, near
 from mtbert.settings import Section
 
 SHORTEST = 1e-4  # g_w, where the gradients' squared lengths add up to 1
+NO_SIZE = 1e-6  # of the ball, on the same scale
 DIGITS = 4 * np.finfo(float).eps
 
 
@@ -55,7 +56,7 @@ def coefficients(gramian: Array, c: float) -> Array:
     even = np.full(len(columns), 1 / len(columns))
     radius = c * np.linalg.norm(mean)
     longest = np.linalg.norm(columns, axis=0).max()
-    if radius <= SHORTEST**2:
+    if radius < NO_SIZE:
         return even
 
     def weights(length: float) -> Array:

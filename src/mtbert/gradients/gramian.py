@@ -20,6 +20,7 @@ from mtbert.gradients.base import GradientRule
 
 Gradients = list[Tensor | None]  # one a parameter; None where a task does not reach it
 Array = NDArray[np.float64]
+SMALLEST = 1e-14
 
 
 class GramianRule(GradientRule):
@@ -81,13 +82,16 @@ def weighted(column: Sequence[Tensor | None], weights: Sequence[float]) -> Tenso
 def in_few_dimensions(gramian: Array) -> Array:
     """Columns with the same products as the gradients, which are scaled so that their squared lengths add up to 1.
 
-    Args:
-        gramian: [tasks, tasks]; eigenvalues that rounding made negative count as 0.
+    Of columns that depend on one another, a sum can vanish however much each counts. Eigenvalues below 1e-14, with those
+    that rounding made negative, therefore count as that, so that what is looked for is there once and stays small.
 
-    Returns: [tasks, tasks], a column a task; all 0 where the gradients are.
+    Args:
+        gramian: [tasks, tasks].
+
+    Returns: [tasks, tasks], a column a task.
     """
     values, vectors = np.linalg.eigh(gramian / (np.trace(gramian) or 1.0))
-    return np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+    return np.sqrt(np.maximum(values, SMALLEST))[:, None] * vectors.T
 
 
 def nearest_to_origin(points: Array) -> Array:
@@ -96,6 +100,6 @@ def nearest_to_origin(points: Array) -> Array:
     Non-negative least squares finds them: where |sum_i x_i p_i|^2 + s^2 (1 - sum_i x_i)^2 is least, x is in proportion
     to the weights, whatever s is.
     """
-    size = np.sqrt((points**2).sum(axis=0).max()) or 1.0
+    size = np.linalg.norm(points, axis=0).max()
     found, _ = nnls(np.vstack([points / size, np.ones(points.shape[1])]), np.append(np.zeros(len(points)), 1.0))
     return found / found.sum()

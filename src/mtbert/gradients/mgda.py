@@ -7,7 +7,7 @@ Source: Desideri (2012), theorem 2.2; Sener and Koltun (2018), section 3, equati
 without the scaling of gradients that their code offers. Symbols: g_i the gradient of task i over the shared parameters.
 
 It is found exactly, by non-negative least squares; the paper's algorithm 2 (Frank-Wolfe) comes as near as it has rounds.
-Where several a make the same g, such as for equal gradients, any of them is taken. A task whose gradient is 0 takes all.
+Equal gradients count alike. A task whose gradient is 0 takes all.
 
 Mind that the shortest gradient counts most: tasks that are as good as learnt hold the others back. Prefer `imtl_g` where
 gradients differ in length.
