@@ -20,6 +20,7 @@ class Sizes(Section):
     encoder: int = Field(ge=1)
     added: int = Field(ge=0)
     trained: int = Field(ge=0)
+    stored: int = Field(ge=0)
 
 
 class RunMetrics(Section):

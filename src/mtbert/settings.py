@@ -54,7 +54,7 @@ PhaseTask = Annotated[str, AfterValidator(_known_entry)]  # a task, or a corpus 
 # Names become folders and stage names, so they may hold nothing that leads elsewhere.
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
 PARTS = (
-    "encoder", "embeddings", "layers", "attention", "feed_forward", "output_norms", "pooler",
+    "encoder", "embeddings", "layers", "attention", "feed_forward", "output_norms", "pooler", "biases",
     "features", "adapters", "connector", "heads",
 )  # fmt: skip
 

@@ -171,7 +171,7 @@ def test_no_table_hides_a_column_at_1400_pixels(show: Show, tmp_path: Path, loca
                 .map(one => [one.getAttribute('aria-label'), one.scrollWidth, one.clientWidth])"""
     assert chrome.execute_script(hidden) == []
     shown = chrome.find_element(By.CSS_SELECTOR, "#tables .beside").text
-    for heading in (markdown.STORED, "p", "seeds"):
+    for heading in (markdown.TIMES_BERT, "p", "seeds"):
         assert heading in shown
 
 

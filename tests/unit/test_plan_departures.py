@@ -4,7 +4,7 @@ import copy
 import difflib
 import functools
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from dvc.utils.hydra import apply_overrides
@@ -19,6 +19,7 @@ from mtbert.plan.departures import SHIPPED, departures
 from mtbert.plan.documents import shared
 from mtbert.plan.layers import COLLECTIONS, KNOBS, SEARCH
 from mtbert.plan.params import MISSING, Params
+from mtbert.plan.techniques import NAMES, REGISTRIES, USABLE
 
 PARAMS = Path(__file__).parents[2] / "params.yaml"
 SHIPPED_PARAMS = Params(PARAMS)
@@ -81,8 +82,25 @@ OTHER: dict[str, Any] = {
     "pretrain.mlm.learning_rate": 0.001, "pretrain.mlm.warmup": 0.2,
 }  # fmt: skip
 RATE = "  learning_rate: 0.001    # (preset, profile) at the schedule's peak, where none is stated by kind"
-# Of techniques that the catalog does not use: a variant that does.
-UNUSED = {name: [name] for name in ("square_root", "simcse", "round_robin_shortest", "lora", "dora", "ia3", "mtl_lora")}
+
+
+def another(section: str, option: str) -> Any:
+    """Another valid value of a technique's option where none is written above: of a number, a switch or a choice."""
+    (registry,) = [registry for registry in REGISTRIES if section in registry]
+    shipped = SHIPPED_PARAMS.get(section, option)
+    if isinstance(shipped, bool):
+        return not shipped
+    if isinstance(shipped, str):
+        return next(
+            one for one in get_args(registry[section].settings.model_fields[option].annotation) if one != shipped
+        )
+    return shipped + 1 if isinstance(shipped, int) else shipped / 2 or 0.25
+
+
+WRITTEN = set(OTHER)
+OTHER |= {
+    key: another(*place) for place in leaves(SECTIONS) if place[0] in NAMES and (key := ".".join(place)) not in WRITTEN
+}
 
 
 def with_values(*edits: tuple[str, Any]) -> Params:
@@ -119,8 +137,8 @@ def test_there_is_another_value_for_every_key() -> None:
 def test_every_value_set_in_a_section_takes_effect(key: str, profile: str) -> None:
     section = key.split(".")[0]
     before = IN_PROFILE[profile]
-    if section in UNUSED:
-        before = before.put(("catalog", "mine"), {"uses": UNUSED[section]})
+    if section in USABLE:  # the catalog may not use it
+        before = before.put(("catalog", "mine"), {"uses": [section]})
     if key == "encoder.directory":  # `tiny` is made, not read
         before = before.put(("encoder", "name"), "minilm")
     value = "tiny" if key == "encoder.name" and profile == "laptop" else OTHER[key]

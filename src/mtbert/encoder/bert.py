@@ -213,7 +213,11 @@ class Encoder(nn.Module):
         return list(self.bert.encoder["layer"])  # type: ignore[arg-type]
 
     def parts(self) -> dict[str, list[nn.Parameter]]:
-        """Its parameters by the names that `training.trainable` uses; parts may overlap."""
+        """Its parameters by the names that `training.trainable` uses; parts may overlap.
+
+        `biases` are all that are called so: those of linear maps, LayerNorms and pooler. Trained alone, with the heads,
+        they are BitFit (Ben Zaken et al. 2022, section 3): 102,912 weights of BERT-base.
+        """
         layers = self.layer_modules()
         modules: dict[str, list[nn.Module]] = {
             "encoder": [self.bert],
@@ -225,4 +229,5 @@ class Encoder(nn.Module):
             "pooler": [self.bert.pooler],
         }
         modules |= {f"layer_{number}": [layer] for number, layer in enumerate(layers, start=1)}
-        return {name: [p for module in group for p in module.parameters()] for name, group in modules.items()}
+        found = {name: [p for module in group for p in module.parameters()] for name, group in modules.items()}
+        return found | {"biases": [p for name, p in self.bert.named_parameters() if name.endswith(".bias")]}

@@ -23,7 +23,7 @@ class Cost:
         name: as in the catalog; of variants that make one row, that row's.
         paper, row: the published row that it answers to.
         variants: the names of its models; of an ensemble, its own.
-        added, trained, times_bert: as in `results.Weights`.
+        added, trained, stored, times_bert: as in `results.Weights`.
         seconds: training time of one seed, a mean over seeds, of all its models; None where not logged.
         scores: dev scores by metric, one of each seed.
         departures: settings that differ from the shipped ones.
@@ -35,6 +35,7 @@ class Cost:
     variants: tuple[str, ...]
     added: int
     trained: int
+    stored: int
     times_bert: float
     seconds: float | None
     scores: dict[str, list[float]]
@@ -113,11 +114,18 @@ def _by_metric(parts: Sequence[Reached]) -> dict[str, list[float]]:
 def _cost(
     name: str, group: Sequence[Entry], size: Weights, seconds: float | None, scores: dict[str, list[float]]
 ) -> Cost:
-    variants = tuple(entry.name for entry in group)
-    changed = tuple(dict.fromkeys(one for entry in group for one in entry.departures))
-    first = group[0]
     return Cost(
-        name, first.paper, first.row, variants, size.added, size.trained, size.times_bert, seconds, scores, changed
+        name=name,
+        paper=group[0].paper,
+        row=group[0].row,
+        variants=tuple(entry.name for entry in group),
+        added=size.added,
+        trained=size.trained,
+        stored=size.stored,
+        times_bert=size.times_bert,
+        seconds=seconds,
+        scores=scores,
+        departures=tuple(dict.fromkeys(one for entry in group for one in entry.departures)),
     )
 
 

@@ -123,7 +123,7 @@ class Table:
     def tidy(self) -> pd.DataFrame:
         """One line per row and metric: what Row and Cell hold, and paper and table."""
         lines = [self._line(row, metric, row.cells[metric]) for row in self.rows for metric in self.metrics]
-        return pd.DataFrame(lines).astype({"encoder": "Int64", "added": "Int64", "trained": "Int64"})
+        return pd.DataFrame(lines).astype(dict.fromkeys(("encoder", "added", "trained", "stored"), "Int64"))
 
     def _line(self, row: Row, metric: str, cell: Cell) -> dict[str, Any]:
         where = {"paper": self.paper, "table": self.number, "row": row.label, "split": row.split, "metric": metric}

@@ -135,7 +135,7 @@ def _results(parts: Parts, outcome: Outcome, accelerator: Accelerator) -> Result
         "examples": outcome.examples,
         "device": accelerator.device.type,
         "precision": "bf16" if accelerator.mixed_precision == "bf16" else "fp32",
-        "parameters": parts.model.sizes(),
+        "parameters": parts.model.sizes(parts.settings.phases),
     }
     predicted: dict[str, dict[str, pd.DataFrame]] = {}
     for split in ("dev", "test"):

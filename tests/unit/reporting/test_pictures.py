@@ -99,7 +99,7 @@ def test_shares_of_a_label_are_of_its_row():
 
 
 def cost(name: str, times_bert: float, scores: dict[str, list[float]]) -> Cost:
-    return Cost(name, "own", name, (name,), 10, 10, times_bert, None, scores)
+    return Cost(name, "own", name, (name,), 10, 10, 10, times_bert, None, scores)
 
 
 def test_a_score_stands_above_what_it_costs_and_is_named():

@@ -131,8 +131,8 @@ def test_runs_that_are_missing_are_named_and_one_command_makes_them(tmp_path: Pa
 
 def test_times_stand_in_the_local_page_alone(build: Path) -> None:
     committed, local = page(build, local=False), page(build)
-    assert list(content(committed)["costs"]) == ["weights", "added"]
-    assert list(content(local)["costs"]) == ["weights", "added", "time"]
+    assert list(content(committed)["costs"]) == ["weights", "stored", "added"]
+    assert list(content(local)["costs"]) == ["weights", "stored", "added", "time"]
     assert ("wall time" in committed, "wall time" in local) == (False, True)
     assert ("steps of training in all" in committed, "of training in all" in local) == (True, True)
 

@@ -28,6 +28,11 @@ def test_biases_and_layer_norms_take_no_weight_decay():
     assert len(decayed["params"]) + len(kept["params"]) == len(names)
 
 
+def test_biases_alone_take_no_weight_decay():
+    (kept,) = optimisers.groups(phase(), small_model().train_only(["biases"]), EQUAL)
+    assert (kept["weight_decay"], len(kept["params"])) == (0.0, 1 + 2 * 8 + 1)  # embeddings, two layers, pooler
+
+
 def test_a_step_without_a_gradient_shrinks_matrices_alone():
     matrix, bias = nn.Parameter(torch.ones(1, 1)), nn.Parameter(torch.ones(1))
     optimiser = optimisers.adamw(phase(weight_decay=0.5, learning_rate=0.1), [matrix, bias], EQUAL)

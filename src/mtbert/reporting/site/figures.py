@@ -69,6 +69,7 @@ def costs(found: Sequence[Cost], titles: dict[str, str], with_times: bool) -> di
     """Dev score against weights and, with times, training time, then by metric: a named point for each row."""
     axes = {
         "weights": ("weights to store, times one encoder", {cost.name: cost.times_bert for cost in found}),
+        "stored": ("stored beside the encoder, millions", {cost.name: cost.stored / 1e6 for cost in found}),
         "added": ("added weights, millions", {cost.name: cost.added / 1e6 for cost in found}),
     }
     if with_times:

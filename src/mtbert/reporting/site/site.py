@@ -49,6 +49,7 @@ BADGES: dict[Answer, Badge] = {
 }
 NAMES = {
     "weights": "weights to store",
+    "stored": "stored beside the encoder",
     "added": "added weights",
     "time": "training time",
     "2": "two dimensions",
