@@ -54,7 +54,7 @@ PACKAGES: dict[str, Registry[..., Any]] = {
     "schedules": SCHEDULES,
 }
 SOURCE = Path(mtbert.__file__).parent
-HELPERS = {"adapters": {"factors", "merging"}}  # files that hold no technique
+HELPERS = {"adapters": {"factors", "merging"}, "gradients": {"gramian"}}  # files that hold no technique
 
 every_technique = pytest.mark.parametrize(
     ("registry", "name"),
