@@ -22,7 +22,8 @@ ABOUT = (
     f"the claim, corrected over all claims of its paper, at the last planned look ({_LOOKS}). A claim holds where all "
     "its parts do, and does not where one part lacks what matters; a part's own verdict is not corrected. *Higher* and "
     "*lower* hold where there is a difference to that side and fail where there is none that matters; *close* holds "
-    "where they are apart by less than what matters, *not higher* where ours is not better by as much. Parts in brackets differ in more than the claim says and do not "
+    "where they are apart by less than what matters, *not higher* where ours is not better by as much. "
+    "Parts in brackets differ in more than the claim says and do not "
     f"count. Found: the smallest difference that this rule finds with {PLANNED} seeds in four of five repetitions. "
     "*Gate*: what keeps a part from being judged. [How to read a verdict](../../../docs/verdicts.md)."
 )
