@@ -139,9 +139,10 @@ def _phase(
     train: Mapping[str, Examples],
 ) -> Phase:
     device, _ = device_and_precision(settings)
-    train = _drawn_from(phase, train)
     streams = {
-        task: Stream(train[task], _batch_size(phase, task), seeding.derive(seed, number), Share.here())
+        task: Stream(
+            train[task].first(phase.rows), _batch_size(phase, task), seeding.derive(seed, number), Share.here()
+        )
         for task in phase.tasks
     }
     trained = model.train_only(phase.trainable, phase.frozen)
@@ -171,13 +172,8 @@ def _objective(choice: dict[str, Any], model: MultitaskModel, number: int, seed:
     return objective
 
 
-def _drawn_from(phase: PhaseSettings, train: Mapping[str, Examples]) -> dict[str, Examples]:
-    """The training rows of the phase's tasks that it may draw."""
-    return {task: train[task].first(phase.rows) for task in phase.tasks}
-
-
 def _sampler(phase: PhaseSettings, train: Mapping[str, Examples]) -> Sampler:
-    sizes = {task: len(examples) for task, examples in _drawn_from(phase, train).items()}
+    sizes = {task: min(len(train[task]), phase.rows or len(train[task])) for task in phase.tasks}
     count = Share.here().count
     batches = {
         task: math.ceil(size * (phase.share_of_examples or 1) / (_batch_size(phase, task) * count))
