@@ -31,13 +31,26 @@ TECHNIQUES: dict[str, list[dict]] = {
     "simcse": [{"objectives": [{"name": "simcse"}]}],
     "simcse with a linear layer": [{"objectives": [{"name": "simcse_linear"}]}],
     "pcgrad": [{"tasks": THREE, "sampler": FULL, "gradients": {"name": "pcgrad"}}],
+    "gradnorm": [{"sampler": FULL, "gradients": {"name": "gradnorm"}}],
+    "nash_mtl, random weights": [{"sampler": FULL, "gradients": {"name": "nash_mtl"}, "weighting": {"name": "random"}}],
+    "famo": [{"sampler": FULL, "weighting": {"name": "famo"}}],
+    "dynamic average": [{"epochs": 4, "steps_per_epoch": 4, "weighting": {"name": "dynamic_average"}}],
+    "uncertainty": [{"sampler": FULL, "weighting": {"name": "uncertainty"}}],
     "dynamic loss": [{"sampler": FULL, "weighting": {"name": "dynamic"}}],
     "frozen, falling rate": [{"trainable": ["adapters", "heads"], "frozen": ["layer_1"], **FALLING}],
     "rate by dev": [{**FALLING, "schedule": PLATEAU | {"watch": "dev", "threshold": 0.0}}],
     "masked language model": [{"objectives": [{"name": "masked_language_model"}], "supervised": False}],
     "several phases": [{"epochs": 1}, {"epochs": 1, "objectives": [SMART], "schedule": {"name": "reduce_on_plateau"}}],
 }
-WITHOUT_PALS = {"plain", "dynamic loss"}
+WITHOUT_PALS = {
+    "plain",
+    "dynamic loss",
+    "gradnorm",
+    "nash_mtl, random weights",
+    "famo",
+    "dynamic average",
+    "uncertainty",
+}
 NOT_BY_EXAMPLE = {"simcse", "simcse with a linear layer", "masked language model"}
 # Where it dies, one after the other: the step (of 16, with a checkpoint after every second), and at what.
 DEATHS = [

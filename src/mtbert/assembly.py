@@ -147,7 +147,7 @@ def _phase(
     }
     trained = model.train_only(phase.trainable, phase.frozen)
     objectives = {choice["name"]: _objective(choice, model, number, seed, device) for choice in phase.objectives}
-    weighting = WEIGHTINGS.build(phase.weighting, phase.tasks).to(device)
+    weighting = WEIGHTINGS.build(phase.weighting, phase.tasks, _generator(seed, "weighting", number)).to(device)
     own = [parameter for objective in objectives.values() for parameter in objective.parameters()]
     parameters = [*trained, *own, *weighting.parameters()]
     return Phase(
@@ -158,10 +158,15 @@ def _phase(
         sampler=_sampler(phase, train),
         objectives=objectives,
         weighting=weighting,
-        rule=GRADIENTS.build(phase.gradients, torch.Generator().manual_seed(seeding.derive(seed, "gradients", number))),
+        rule=GRADIENTS.build(phase.gradients, _generator(seed, "gradients", number)),
         schedule=SCHEDULES.build(phase.schedule),
         optimiser=optimisers.adamw(phase, parameters, weighting),
     )
+
+
+def _generator(seed: int, *purpose: str | int) -> torch.Generator:
+    """The same on every process."""
+    return torch.Generator().manual_seed(seeding.derive(seed, *purpose))
 
 
 def _objective(choice: dict[str, Any], model: MultitaskModel, number: int, seed: int, device: torch.device) -> Any:

@@ -68,6 +68,8 @@ OTHER: dict[str, Any] = {
     "proportional.divide": {"qqp": 2.0}, "square_root.divide": {"qqp": 2.0}, "annealed.divide": {"qqp": 2.0},
     "annealed.decrease": 0.5, "reduce_on_plateau.factor": 0.5, "reduce_on_plateau.patience": 2,
     "reduce_on_plateau.threshold": 0.01, "reduce_on_plateau.watch": "train",
+    "fixed.weights": {"qqp": 2.0}, "uncertainty.learning_rate": 0.5, "dynamic_average.temperature": 1.0,
+    "famo.learning_rate": 0.5, "famo.decay": 0.5, "cagrad.c": 0.5, "gradnorm.learning_rate": 0.5, "gradnorm.alpha": 1.0,
     "dynamic.learning_rate": 0.5, "pcgrad.reduction": "sum", "round_robin_shortest.until": "qqp",
     "pos.tagger": "nltk", "masked_language_model.weight": 0.5,
     "masked_language_model.share": 0.25, "simcse.weight": 0.5, "simcse.temperature": 0.1, "simcse.tasks": ["qqp"],

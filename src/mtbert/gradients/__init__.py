@@ -2,7 +2,7 @@
 
 import torch
 
-from mtbert.gradients import cagrad, imtl_g, mgda, nash_mtl, pcgrad, total, upgrad
+from mtbert.gradients import cagrad, gradnorm, imtl_g, mgda, nash_mtl, pcgrad, total, upgrad
 from mtbert.gradients.base import GradientRule
 from mtbert.registry import Registry, Technique
 from mtbert.settings import NoOptions
@@ -16,6 +16,7 @@ GRADIENTS: Registry[[torch.Generator], GradientRule] = Registry(
         "cagrad": Technique(cagrad.Settings, cagrad.CaGrad),
         "imtl_g": Technique(NoOptions, imtl_g.ImtlG),
         "upgrad": Technique(NoOptions, upgrad.UpGrad),
+        "gradnorm": Technique(gradnorm.Settings, gradnorm.GradNorm),
         "nash_mtl": Technique(NoOptions, nash_mtl.NashMtl),
     },
 )

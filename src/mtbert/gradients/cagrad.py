@@ -4,8 +4,8 @@ Formula: d = g_0 + c |g_0| g_w / |g_w| with g_0 = 1/T sum_i g_i and g_w = sum_i 
 g_w . g_0 + c |g_0| |g_w| least, where all w_i >= 0 and sum_i w_i = 1. This d has the largest min_i d . g_i of all with
 |d - g_0| <= c |g_0|.
 
-Source: Liu et al. (2021), *Conflict-averse gradient descent*, section 3.1, equations 4 to 6 and algorithm 1; c = 0.4 is
-the value of section 5.2. The authors' code also divides d by 1 + c^2, which their paper does not. Symbols: g_i the
+Source: Liu et al. (2021), *Conflict-averse gradient descent*, section 3.1 and algorithm 1; c = 0.4 is one of the
+values that it tries. The authors' code also divides d by 1 + c^2, which their paper does not. Symbols: g_i the
 gradient of task i over the shared parameters, T tasks; c from 0, the mean gradient, to below 1.
 
 For a given length of g_w the best w is that of the point of a convex hull nearest to the origin; which length it is,
@@ -16,6 +16,8 @@ defined: d is g_0, which is in the ball. So it is where the ball has no size (be
 
 Prefer `mgda` where no task may be harmed at all, and `upgrad` where conflicts alone are to be taken out.
 """
+
+from typing import Any
 
 import numpy as np
 from pydantic import Field
@@ -67,5 +69,6 @@ def coefficients(gramian: Array, c: float) -> Array:
 
     if too_long(SHORTEST) <= 0:
         return even
-    found = weights(brentq(too_long, SHORTEST, 1.001 * longest, xtol=DIGITS, rtol=DIGITS))
+    length: Any = brentq(too_long, SHORTEST, 1.001 * longest, xtol=DIGITS, rtol=DIGITS)
+    found = weights(length)
     return even + radius / np.linalg.norm(columns @ found) * found

@@ -82,8 +82,8 @@ def weighted(column: Sequence[Tensor | None], weights: Sequence[float]) -> Tenso
 def in_few_dimensions(gramian: Array) -> Array:
     """Columns with the same products as the gradients, which are scaled so that their squared lengths add up to 1.
 
-    Of columns that depend on one another, a sum can vanish however much each counts. Eigenvalues below 1e-14, with those
-    that rounding made negative, therefore count as that, so that what is looked for is there once and stays small.
+    Of columns that depend on one another, a sum can vanish however much each counts. Eigenvalues below 1e-14, with
+    those that rounding made negative, therefore count as that: what is looked for is then there once, and stays small.
 
     Args:
         gramian: [tasks, tasks].

@@ -3,13 +3,13 @@
 Formula: g = sum_i a_i g_i with sum_i a_i = 1 and g . g_i / |g_i| the same for every task: a is in proportion to
 G^-1 (|g_1|, ..., |g_T|), where G_ij = g_i . g_j.
 
-Source: Liu et al. (2021), *Towards impartial multi-task learning*, section 3.1, equation 6, whose solution is the same in
+Source: Liu et al. (2021), *Towards impartial multi-task learning*, section 3.1, whose solution is the same in
 another form; here for shared parameters, where the paper takes the shared representation. Symbols: g_i the gradient of
 task i over the shared parameters, T tasks.
 
-Where G has no inverse, its pseudo-inverse counts, if the projections come out alike (two equal gradients: a half each).
-If they do not, only the zero vector projects alike on all, and a is what makes it (opposed gradients cancel). Where no a
-does either, or G is 0, every task counts 1/T. A task whose gradient is 0 counts 0.
+Where G has no inverse, its pseudo-inverse counts, if the projections come out alike (two equal gradients: a half
+each). If they do not, only the zero vector projects alike on all, and a is what makes it (opposed gradients cancel).
+Where no a does either, or G is 0, every task counts 1/T. A task whose gradient is 0 counts 0.
 
 Mind that a_i may be negative, and that the common projection may be, too: with three tasks or more whose gradients
 differ much in length and conflict, the formula can turn against all tasks. Prefer `upgrad`, which never does.

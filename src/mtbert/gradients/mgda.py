@@ -3,14 +3,14 @@
 Formula: g = sum_i a_i g_i with the a that makes |sum_i a_i g_i| least, where all a_i >= 0 and sum_i a_i = 1. Then
 g . g_i >= |g|^2 for every task.
 
-Source: Desideri (2012), theorem 2.2; Sener and Koltun (2018), section 3, equation 3, without their bound for encoders and
+Source: Desideri (2012); Sener and Koltun (2018), section 3, equation 3, without their bound for encoders and
 without the scaling of gradients that their code offers. Symbols: g_i the gradient of task i over the shared parameters.
 
-It is found exactly, by non-negative least squares; the paper's algorithm 2 (Frank-Wolfe) comes as near as it has rounds.
-Equal gradients count alike. A task whose gradient is 0 takes all.
+It is found exactly, by non-negative least squares; the paper's algorithm 2 (Frank-Wolfe) comes as near as it has
+rounds. Equal gradients count alike. A task whose gradient is 0 takes all.
 
-Mind that the shortest gradient counts most: tasks that are as good as learnt hold the others back. Prefer `imtl_g` where
-gradients differ in length.
+Mind that the shortest gradient counts most: tasks that are as good as learnt hold the others back. Prefer `imtl_g`
+where gradients differ in length.
 """
 
 from torch import Tensor

@@ -1,14 +1,14 @@
 """The tasks bargain over the gradient: each one's gain counts by its logarithm, so that none is given up (Nash-MTL).
 
-Formula: g = sum_i a_i g_i with sum_j (g_i . g_j) a_j = 1 / a_i and a_i > 0 for every task. Then |g|^2 = T, however long the
-gradients are, and a task's loss falls the more slowly, the more it counts.
+Formula: g = sum_i a_i g_i with sum_j (g_i . g_j) a_j = 1 / a_i and a_i > 0 for every task. Then |g|^2 = T, however
+long the gradients are, and a task's loss falls the more slowly, the more it counts.
 
-Source: Navon et al. (2022), section 3.2, claim 3.1 and algorithm 1. Symbols: g_i the gradient of task i over the shared
+Source: Navon et al. (2022), section 3 and algorithm 1. Symbols: g_i the gradient of task i over the shared
 parameters, T tasks.
 
-The a is where 1/2 a' G a - sum_i log a_i is least, a convex function with one such place, found by Newton's method to the
-last digits. The authors' code approaches it by a sequence of convex programs, starts from the last step's a, multiplies
-g by sqrt(|G|) and then cuts it to length 1 (here `training.clip` does that); nothing is remembered here.
+The a is where 1/2 a' G a - sum_i log a_i is least, a convex function with one such place, found by Newton's method to
+the last digits. The authors' code approaches it by a sequence of convex programs, starts from the last step's a,
+multiplies g by sqrt(|G|) and then cuts it to length 1 (here `training.clip` does that); nothing is remembered here.
 
 Where gradients cancel, or one is 0, no a exists: it would grow without end. As much as 1e-10 of the squared lengths
 together is therefore added to each task's own, so that a stays finite, while what cancels still does.

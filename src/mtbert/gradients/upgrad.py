@@ -3,7 +3,7 @@
 Formula: g = 1/T sum_i p(g_i), where p(x) is the vector nearest to x with p(x) . g_j >= 0 for every task j. As a sum of
 gradients: p(g_i) = sum_j v_j g_j with the v that makes |sum_j v_j g_j| least, where v_i >= 1 and all others >= 0.
 
-Source: Quinton and Rey (2024), section 3.1, equations 3 and 4, and proposition 1. Symbols: g_i the gradient of task i over
+Source: Quinton and Rey (2024), section 3.1, equation 3, and proposition 1. Symbols: g_i the gradient of task i over
 the shared parameters, T tasks.
 
 It is found exactly, by non-negative least squares, so that linearly dependent gradients need no regularisation. Where
