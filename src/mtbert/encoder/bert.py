@@ -1,8 +1,9 @@
-"""BERT (Devlin et al. 2019, section 3) with a slot for adapters in each layer.
+"""BERT (Devlin et al. 2019, section 3) with a slot for adapters in each layer; RoBERTa (Liu et al. 2019) is one, too.
 
 A layer computes h_att = LN(h + SA(h)) and LN(h_att + FFN(h_att)); what an adapter can change of it stands in slot.py.
-Without one this is Hugging Face's BertModel, whose names of parts and settings it has, so that weights and config.json
-are the same files. Hugging Face's own takes three seconds to import, as long as all else of a training.
+Without one this is Hugging Face's BertModel or RobertaModel, whose names of parts and settings it has, so that weights
+and config.json are the same files. Hugging Face's own takes three seconds to import, as long as all else of a training.
+RoBERTa's places are counted from the one behind that of its padding token, and its tokens are all of one type.
 
 Legend: rows sequences of a batch; tokens the longest of them; width the hidden size.
 """
@@ -10,6 +11,7 @@ Legend: rows sequences of a batch; tokens the longest of them; width the hidden 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -23,11 +25,14 @@ from mtbert.encoder.slot import PLAIN, Linear, Slot, Sublayer
 from mtbert.errors import EncoderError
 
 Slots = Callable[[int], Slot]  # of a layer by its number
+BERT, ROBERTAS = "bert", ("roberta", "xlm-roberta", "camembert")  # as config.json's model_type has them
+# What else config.json may say, of what changes the outputs.
+EXPECTED = {"hidden_act": "gelu", "position_embedding_type": "absolute", "is_decoder": False}
 
 
 @dataclass(frozen=True)
 class Config:
-    """What config.json tells of a BERT, in its words."""
+    """What config.json tells of a BERT, in its words; `pad_token_id` is where RoBERTa's places are counted from."""
 
     vocab_size: int
     hidden_size: int
@@ -40,6 +45,34 @@ class Config:
     hidden_dropout_prob: float = 0.1
     attention_probs_dropout_prob: float = 0.1
     initializer_range: float = 0.02
+    model_type: str = BERT
+    pad_token_id: int = 0
+
+    @classmethod
+    def read(cls, directory: Path) -> "Config":
+        """That of an encoder's directory; EncoderError for another architecture, with those that can be had."""
+        file = directory / "config.json"
+        settings = files.read_json(file)
+        kind = settings.get("model_type") if isinstance(settings, dict) else None
+        if kind not in (BERT, *ROBERTAS):
+            known = ", ".join((BERT, *ROBERTAS))
+            raise EncoderError(f"{file}: model_type is {kind!r}, whose architecture cannot be had; allowed: {known}")
+        for name, value in EXPECTED.items():
+            if settings.get(name, value) != value:
+                raise EncoderError(f"{file}: {name} is {settings[name]!r}; allowed: {value!r}")
+        usual: dict[str, Any] = {"pad_token_id": 1} if kind in ROBERTAS else {}
+        told: dict[str, Any] = {field.name: settings[field.name] for field in fields(cls) if field.name in settings}
+        return cls(**usual | told)
+
+    @property
+    def first_place(self) -> int:
+        """The row of the position embeddings that the first token gets."""
+        return 0 if self.model_type == BERT else self.pad_token_id + 1
+
+    @property
+    def longest(self) -> int:
+        """The most tokens that a sequence may have."""
+        return self.max_position_embeddings - self.first_place
 
 
 class Embeddings(nn.Module):
@@ -48,6 +81,7 @@ class Embeddings(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
         width = config.hidden_size
+        self.first = config.first_place
         self.word_embeddings = nn.Embedding(config.vocab_size, width)
         self.position_embeddings = nn.Embedding(config.max_position_embeddings, width)
         self.token_type_embeddings = nn.Embedding(config.type_vocab_size, width)
@@ -56,7 +90,7 @@ class Embeddings(nn.Module):
 
     def forward(self, words: Tensor, token_types: Tensor) -> Tensor:
         """From word embeddings [rows, tokens, width] to the first layer's input of the same shape."""
-        places = self.position_embeddings.weight[: words.shape[1]]
+        places = self.position_embeddings.weight[self.first : self.first + words.shape[1]]
         return self.dropout(self.LayerNorm(words + self.token_type_embeddings(token_types) + places))
 
 
@@ -131,27 +165,24 @@ class Layer(nn.Module):
 
 
 class Bert(nn.Module):
-    """The weights of a BERT by Hugging Face's names."""
+    """The weights of a BERT by Hugging Face's names; the pooler is empty where it has none."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, pooler: bool = True) -> None:
         super().__init__()
         self.config = config
         self.embeddings = Embeddings(config)
         self.encoder = nn.ModuleDict({"layer": nn.ModuleList(Layer(config) for _ in range(config.num_hidden_layers))})
-        self.pooler = nn.ModuleDict({"dense": nn.Linear(config.hidden_size, config.hidden_size)})
+        self.pooler = nn.ModuleDict()
+        if pooler:
+            self.pooler["dense"] = nn.Linear(config.hidden_size, config.hidden_size)
 
 
 def read(directory: Path) -> Bert:
     """The BERT of an encoder's directory, in fp32; EncoderError where the files hold another architecture."""
-    settings = files.read_json(directory / "config.json")
-    expected = {"model_type": "bert", "hidden_act": "gelu"}
-    for name, value in expected.items():
-        if settings.get(name, value) != value:
-            raise EncoderError(f"{directory / 'config.json'}: {name} is {settings[name]!r}, expected {value!r}")
-    config = Config(**{field.name: settings[field.name] for field in fields(Config) if field.name in settings})
+    config = Config.read(directory)
     weights = {name: value.float() for name, value in load_file(directory / "model.safetensors").items()}
     with torch.device("meta"):  # nothing is drawn for weights that are replaced at once
-        bert = Bert(config)
+        bert = Bert(config, pooler="pooler.dense.weight" in weights)
     missing = sorted(bert.state_dict().keys() - weights.keys())
     if missing:
         raise EncoderError(f"{directory / 'model.safetensors'} lacks weights of BERT: {', '.join(missing)}")
@@ -166,11 +197,15 @@ class Encoder(nn.Module):
         bert: its weights.
         dropout: in place of its own, everywhere; None keeps them.
         mask_token: id of [MASK], where the tokenizer has one.
+        typed: whether its tokenizer tells the second sentence of a pair by its type.
     """
 
-    def __init__(self, bert: Bert, dropout: float | None = None, mask_token: int | None = None) -> None:
+    def __init__(
+        self, bert: Bert, dropout: float | None = None, mask_token: int | None = None, typed: bool = True
+    ) -> None:
         super().__init__()
         self.mask_token = mask_token
+        self.typed = typed and bert.config.type_vocab_size > 1
         self.bert = bert
         for module in bert.modules():
             if isinstance(module, Dropout) and dropout is not None:
@@ -192,6 +227,8 @@ class Encoder(nn.Module):
 
     def pooled(self, hidden: Tensor) -> Tensor:
         """BERT's own dense layer and tanh on the first token: [rows, tokens, width] -> [rows, width]."""
+        if "dense" not in self.bert.pooler:
+            raise EncoderError("model.pooling is pooler, but the encoder has none; allowed: cls or mean")
         return torch.tanh(self.bert.pooler["dense"](hidden[:, 0]))
 
     def forward(self, words: Tensor, token_types: Tensor, mask: Tensor, slots: Slots = lambda _: PLAIN) -> Tensor:
@@ -199,7 +236,7 @@ class Encoder(nn.Module):
 
         Shapes: words [rows, tokens, width], token_types and mask [rows, tokens], result [rows, tokens, width].
         """
-        hidden = self.bert.embeddings(words, token_types)
+        hidden = self.bert.embeddings(words, token_types if self.typed else torch.zeros_like(token_types))
         kind = hidden.device.type
         if torch.is_autocast_enabled(kind):  # else what goes round the layers stays fp32, and is cast in each of them
             hidden = hidden.to(torch.get_autocast_dtype(kind))
