@@ -70,9 +70,11 @@ def model(name: str, of: PreTrainedConfig) -> PreTrainedModel:
     return getattr(transformers, name)(of).eval()
 
 
-def folder(out: Path, name: str = "RobertaForMaskedLM", kind: str = "roberta", **changes: Any) -> Path:
+def folder(
+    out: Path, name: str = "RobertaForMaskedLM", kind: str = "roberta", lines: Iterable[str] = LINES, **changes: Any
+) -> Path:
     """A folder with model.safetensors, config.json and the tokenizer of that kind."""
-    tokenizer = cased() if kind == "bert" else byte_level()
+    tokenizer = cased() if kind == "bert" else byte_level(lines)
     model(name, config(kind, len(tokenizer), **changes)).save_pretrained(out)
     tokenizer.save_pretrained(out)
     return out

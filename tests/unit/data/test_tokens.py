@@ -18,7 +18,7 @@ PADDING, UNKNOWN, START, END, MASK, PLAY, ING, ED, CAT, DOG, SAT, RAN, STOP = ra
 
 @pytest.fixture(scope="module")
 def reference() -> BertTokenizer:
-    return BertTokenizer(vocab={word: number for number, word in enumerate(WORDS)})
+    return BertTokenizer(vocab={word: number for number, word in enumerate(WORDS)}, model_max_length=512)
 
 
 @pytest.fixture

@@ -206,12 +206,13 @@ def test_hub_is_asked_for_the_pinned_revision_and_no_pickle(
     calls = []
 
     def snapshot_download(repository: str, *, revision: str, allow_patterns: list[str]) -> str:
-        calls.append((repository, revision, [name for name in allow_patterns if "*" in name or name.endswith(".bin")]))
+        kinds = {name.rpartition(".")[2] for name in allow_patterns}
+        calls.append((repository, revision, kinds))
         return str(pinned)
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
     loading.fetch(asked(), Path("unused"), tmp_path / "out")
-    assert calls == [("someone/bert", "f" * 40, [])]
+    assert calls == [("someone/bert", "f" * 40, {"safetensors", "json", "txt"})]
 
 
 def test_the_card_does_not_depend_on_the_way(pinned: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

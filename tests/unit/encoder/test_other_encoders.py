@@ -179,7 +179,7 @@ def test_a_cased_vocabulary_alone_is_read_as_its_settings_say(tmp_path: Path) ->
     [
         (
             {"model_type": "distilbert"},
-            "model_type is 'distilbert', whose architecture cannot be had; allowed: bert, roberta, xlm-roberta, camember",
+            "model_type is 'distilbert', whose architecture cannot be had; allowed: bert, roberta, xlm-roberta, camemb",
         ),
         ({"model_type": "modernbert"}, "model_type is 'modernbert', whose architecture cannot be had; allowed: bert, "),
         ({"hidden_act": "gelu_new"}, "hidden_act is 'gelu_new'; allowed: 'gelu'"),
