@@ -14,7 +14,7 @@ from mtbert import assembly, errors, files, inputs, predictions, tracking
 from mtbert.data import batches, tokens
 from mtbert.data.batches import Marks
 from mtbert.encoder import loading, mlm, sbert
-from mtbert.encoder.bert import Config
+from mtbert.encoder.config import Config
 from mtbert.encoder.sources import EncoderSettings, MlmSettings, SbertSettings
 from mtbert.reporting import corpora, curves, details, embeddings, mistakes, pictures, results
 from mtbert.reporting.catalog import Catalog, Entry

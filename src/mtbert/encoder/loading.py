@@ -18,6 +18,7 @@ from safetensors import SafetensorError, safe_open
 
 from mtbert import files, tasks
 from mtbert.data import readers, tokens
+from mtbert.encoder.config import Config
 from mtbert.encoder.sources import (
     COMMIT,
     DIGEST,
@@ -34,8 +35,6 @@ from mtbert.outputs import EncoderCard
 
 if TYPE_CHECKING:  # at run time transformers comes in where it is needed: a training does without, and starts sooner
     from transformers import BertModel
-
-    from mtbert.encoder.bert import Config
 
 WEIGHTS = "model.safetensors"
 SHARDS = "model.safetensors.index.json"
@@ -58,7 +57,6 @@ def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
         DataError: a corpus file that tiny's vocabulary is made of cannot be read.
     """
     from mtbert.encoder import tiny
-    from mtbert.encoder.bert import Config
 
     with files.new_directory(out) as partial, quiet():
         if settings.name == TINY:
@@ -118,8 +116,6 @@ def card(directory: Path) -> dict[str, Any]:
 
 def write_card(directory: Path, name: str, origin: str, note: str, digests: Mapping[str, str]) -> None:
     """Write encoder.json for weights that lie in the directory already."""
-    from mtbert.encoder.bert import Config
-
     config = Config.read(directory)
     with safe_open(directory / WEIGHTS, "pt") as weights:
         pooler = "pooler.dense.weight" in weights.keys()  # noqa: SIM118, it is no mapping
@@ -146,7 +142,7 @@ def save_tokenizer(pieces: list[str], positions: int, directory: Path) -> None:
     files.write_text(directory / VOCABULARY, "".join(f"{piece}\n" for piece in pieces))
 
 
-def keep_tokenizer(directory: Path, config: "Config", out: Path) -> None:
+def keep_tokenizer(directory: Path, config: Config, out: Path) -> None:
     """Write the tokenizer that lies in a directory: its tokenizer.json without padding, and the names of its marks.
 
     Where there is no tokenizer.json, Hugging Face's own class makes it of the vocabulary.
@@ -331,8 +327,6 @@ def bert(directory: Path) -> "BertModel":
     """
     import torch
     from transformers import AutoModel
-
-    from mtbert.encoder.bert import Config
 
     Config.read(directory)
     for file in directory.glob("*.safetensors"):
