@@ -13,7 +13,7 @@ Settings: `tagger: shipped` is trained when the model is made on the some sixty 
 file, with universal tags: it needs no download, and is right on common words alone. `tagger: nltk` is NLTK's own
 English one, with Penn's tags, from nltk_data.
 
-Raises: SettingsError where NLTK's own tagger is asked for and is not there, or where the encoder's pieces are no BERT's:
+Raises: SettingsError where NLTK's own tagger is asked for and not there, or where the encoder's pieces are not BERT's:
 RoBERTa's have a mark for the space before a word, and tell no word from the stop behind it.
 """
 
