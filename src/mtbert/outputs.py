@@ -112,6 +112,9 @@ class EncoderCard(Lenient):
     note: str
     layers: int
     width: int
+    positions: int
+    pooler: bool
+    fetched: dict[str, str]
 
 
 class SbertMetrics(Section):
@@ -181,6 +184,7 @@ class InitEncoder(Section):
     weights: str = Field(alias="model.safetensors")
     config: str = Field(alias="config.json")
     tokenizer: str = Field(alias="tokenizer.json")
+    marks: str = Field(alias="tokenizer_config.json")
 
 
 class Manifest(Lenient):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mtbert.encoder.sources import PRETRAININGS, SOURCES, EncoderSettings
+from mtbert.encoder.sources import PRETRAININGS, EncoderSettings
 from mtbert.plan.layers import merged
 from mtbert.plan.params import Params
 from mtbert.settings import RunSettings
@@ -14,7 +14,11 @@ ABOUT = ("paper", "row", "also", "rival", "tasks")  # what the catalog says of a
 def shared(params: Params, selected: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """The files of what the selected variants start from, by name."""
     pretrainings = {f"pretrain-{name}": _pretraining(params, name, [*selected.values()]) for name in PRETRAININGS}
-    return {"encoder": EncoderSettings(**merged(params, "encoder")).model_dump(), **pretrainings}
+    return {"encoder": _encoder(params).model_dump(), **pretrainings}
+
+
+def _encoder(params: Params) -> EncoderSettings:
+    return EncoderSettings(**merged(params, "encoder"))
 
 
 def documents(params: Params, variants: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -22,12 +26,12 @@ def documents(params: Params, variants: dict[str, dict[str, Any]]) -> dict[str, 
     selected = {name: variants[name] for name in params.get("variants")}
     starts = shared(params, selected)
     run = RunSettings(**merged(params, "run"))
-    encoder = starts["encoder"]["name"]
+    encoder = _encoder(params)
     catalog = {
         **{knob: params.get(knob) for knob in ("profile", "data_dir", "seeds")},
         "keep": run.keep,
         "selection": run.selection,
-        "encoder": {"name": encoder, "note": SOURCES[encoder].note},
+        "encoder": {"name": encoder.shown, "note": encoder.source.note},
         "variants": {
             name: {key: variant[key] for key in ABOUT} | {"selected": name in selected}
             for name, variant in variants.items()
