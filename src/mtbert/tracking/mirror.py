@@ -34,6 +34,11 @@ class Summary:
     untrained: int
     report: bool = False
 
+    def __str__(self) -> str:
+        untrained = f", {self.untrained} not trained yet" if self.untrained else ""
+        report = "; the report's figures, too" if self.report else ""
+        return f"{self.new} new, {self.present} already there{untrained}{report}"
+
 
 def bring_in(build: Path) -> Summary:
     """Make MLflow hold every selected run and ensemble of `build` once and completely, and the last report's figures.
