@@ -126,7 +126,7 @@ class Model(Trained):
         if task is None and len(self.tasks) > 1:
             raise ModelError(f"{self.name} has an embedding for each of its tasks; say which: {', '.join(self.tasks)}")
         about = self.task(task or self.tasks[0])
-        if about.is_pair and rows and isinstance(rows[0], str):
+        if about.is_pair and any(isinstance(row, str) for row in rows):
             about = self._alone(about)
         made, _ = self._examples(about, texts(about, rows), watch=False)
         found = np.zeros((len(made), len(made.rows[0]), self.network.encoder.width), dtype=np.float32)

@@ -38,7 +38,7 @@ def texts(task: Task, rows: Sequence[Row]) -> list[tuple[str, ...]]:
     """
     if isinstance(rows, str) or not len(rows):
         raise DataError(f"{task.name} needs a list of rows, each {_form(task)}; came {'a text' if rows else 'no row'}")
-    several = [(row,) if isinstance(row, str) else tuple(row) for row in rows]
+    several = [tuple(row) if isinstance(row, (list, tuple)) else (row,) for row in rows]
     faults = [f"row {number}: {said}" for number, row in enumerate(several, 1) if (said := _fault(task, row))]
     if faults:
         more = f"; and {len(faults) - MOST_FAULTS} more rows" if len(faults) > MOST_FAULTS else ""
@@ -67,6 +67,6 @@ def examples(
         table[f"tokens{number}"] = tokens
     made = (Watched if watch else Examples)(table, task, settings.pair_encoding, marks, settings.max_tokens)
     lengths = np.array([[len(tokens) for tokens in texts] for texts in columns])  # [texts, rows]
-    if task.is_pair and settings.pair_encoding == "cross":
-        return made, lengths.sum(axis=0) > settings.max_tokens - 3  # [CLS], [SEP] and [SEP]
-    return made, (lengths > settings.max_tokens - 2).any(axis=0)  # [CLS] and [SEP]
+    crossed = task.is_pair and settings.pair_encoding == "cross"
+    marked = lengths.sum(axis=0) + 3 if crossed else lengths.max(axis=0) + 2  # with [CLS] and each [SEP]
+    return made, np.asarray(marked > settings.max_tokens)

@@ -85,20 +85,25 @@ def read(path: Path, said: Kind | None = None) -> Given:
     """
     kind = kind_of(path, said)
     name = "standard input" if path == STANDARD else str(path)
-    try:
-        raw = sys.stdin.buffer.read() if path == STANDARD else path.read_bytes()
-        text = raw.decode("utf-8-sig")
-    except OSError as error:
-        raise DataError(f"{name} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise DataError(f"{name}, line {line}: not UTF-8 text") from None
+    text = _decoded(path, name)
     if kind == "csv" and said is None and "\t" in text.partition("\n")[0]:
         kind = "tsv"
     records = list(READERS[kind](text, name))
     if not records:
         raise DataError(f"{name} holds no rows")
     return Given(name, kind, tuple(dict.fromkeys(key for record in records for key in record)), records)
+
+
+def _decoded(path: Path, name: str) -> str:
+    try:
+        raw = sys.stdin.buffer.read() if path == STANDARD else path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{name} cannot be read: {error.strerror}") from None
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise DataError(f"{name}, line {line}: not UTF-8 text") from None
 
 
 def _separated(separator: str) -> Callable[[str, str], Iterator[dict[str, Any]]]:
