@@ -162,14 +162,13 @@ def choosing(contents: Contents, card: Card) -> float | None:
 
 
 def save(trained: Trained, model_id: str, out: Path) -> None:
-    """Write the folder of a model, its weights as a link; DataError where these are not as they were written."""
+    """Write the folder of a model, what is large as links; DataError where weights are not as they were written."""
     weights, tasks = files.sealed(trained.directory, WEIGHTS, trained.remedy()), trained.tasks
     with tempfile.TemporaryDirectory() as scratch:
         run = Path(scratch) / RUN
-        (run / "encoder").mkdir(parents=True)
-        for source, names, target in ((trained.directory, OF_RUN, run), (trained.encoder, OF_ENCODER, run / "encoder")):
-            for name in names:
-                shutil.copyfile(source / name, target / name)
+        run.mkdir()
+        for name in OF_RUN:
+            shutil.copyfile(trained.directory / name, run / name)
         texts = {name: EXAMPLE[name] for name in list(EXAMPLE)[: len(TASKS[tasks[0]].sentences)]}
         mlflow.pyfunc.save_model(
             out,
@@ -180,7 +179,11 @@ def save(trained: Trained, model_id: str, out: Path) -> None:
             input_example=(pd.DataFrame(texts), {"task": tasks[0]}),
             mlflow_model=Model(model_id=model_id),
         )
-    link(weights, out / "artifacts" / RUN / WEIGHTS)
+    kept = out / "artifacts" / RUN
+    (kept / "encoder").mkdir()
+    link(weights, kept / WEIGHTS)
+    for name in OF_ENCODER:
+        link(trained.encoder / name, kept / "encoder" / name)
 
 
 def signature(task: str) -> ModelSignature:
