@@ -325,11 +325,16 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.jobs < 1:
         parser.error(f"--jobs is {arguments.jobs}; allowed: 1 and more")
+    with errors.shown_plainly():
+        start(arguments.jobs, arguments.variants)
+
+
+def start(jobs: int, variants: str | None) -> None:
+    """`run`, as a process whose work it is: a signal to stop is heeded between two steps."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as nohup has it
             signal.signal(number, lambda number, _: _signals.append(number))
-    with errors.shown_plainly():
-        run(arguments.jobs, arguments.variants)
+    run(jobs, variants)
 
 
 if __name__ == "__main__":
