@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 import runs
+from accelerate.state import AcceleratorState
 
 from mtbert import assembly, ensembling, files
 from mtbert.data.preprocess import preprocess
@@ -16,6 +17,7 @@ from mtbert.training import run
 DATA = Path(__file__).parents[1] / "data" / "sample"
 ENCODER = EncoderSettings(width=24, layers=2, heads=2, feed_forward=48, vocabulary=1000, positions=32)
 MODEL = {"crossed": {"pair_encoding": "cross"}, "apart": {"pair_encoding": "bi"}}
+PRECISION = {"crossed": "fp32", "apart": "bf16"}
 STEPS = {"steps_per_epoch": 4, "learning_rate": 0.03}
 
 
@@ -31,16 +33,18 @@ def build(folder: Path) -> Path:
 
 def settings(name: str, **model: object) -> VariantSettings:
     """Of a small variant with that model."""
-    given = runs.settings(phase=STEPS).model_dump()
+    given = runs.settings(phase=STEPS, run={"precision": PRECISION[name]}).model_dump()
     return VariantSettings(**given | {"variant": name, "model": given["model"] | {"max_tokens": 16} | model})
 
 
 def train(folder: Path, name: str, seed: int, model: dict[str, object]) -> None:
     """Train one and write its plan file."""
     plan = settings(name, **model)
+    AcceleratorState._reset_state(True)  # it keeps the precision of a process's first training
     files.write_yaml(folder / "plan" / f"{name}.yaml", plan.model_dump())
     parts = assembly.assemble(plan, seed, folder)
     run.train(parts, folder / "runs" / name / str(seed), folder / "logs" / name / str(seed), runs.checkpoints(folder))
+    AcceleratorState._reset_state(True)
 
 
 def rows(build: Path, task: str, split: str) -> list[tuple[str, ...]]:

@@ -25,10 +25,11 @@ os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
 
 import mlflow
 import pandas as pd
+from mlflow.artifacts import download_artifacts
 from mlflow.entities import LoggedModel, LoggedModelStatus
 from mlflow.exceptions import MlflowException
 from mlflow.models import Model, ModelSignature
-from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema
+from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema, TensorSpec
 
 BEST = "best"  # alias of a variant's version with the best choosing score
 SERVED = Path(mtbert.__file__).parent / "using" / "served.py"
@@ -48,9 +49,7 @@ def folder(uri: str) -> Path:
     tracking = place.tracking_uri()
     try:
         with warnings.catch_warnings(action="ignore"):  # MLflow's own of SQLAlchemy's
-            fetched = mlflow.artifacts.download_artifacts(
-                artifact_uri=uri, tracking_uri=tracking, registry_uri=tracking
-            )
+            fetched = download_artifacts(artifact_uri=uri, tracking_uri=tracking, registry_uri=tracking)
     except MlflowException as error:
         named = uri.partition(":/")[2]  # behind the scheme an @ would be taken for that of a password
         raise place.TrackingError(f"MLflow has no model {named} ({place.reason(error, tracking)})") from None
@@ -188,7 +187,7 @@ def save(trained: Trained, model_id: str, out: Path) -> None:
 
 def signature(task: str) -> ModelSignature:
     """Of every model: a text, maybe a second one, and the task, where it is not that one."""
-    columns = [ColSpec("string", "text"), ColSpec("string", "text_pair", required=False)]
+    columns: list[ColSpec | TensorSpec] = [ColSpec("string", "text"), ColSpec("string", "text_pair", required=False)]
     return ModelSignature(Schema(columns), params=ParamSchema([ParamSpec("task", "string", task)]))
 
 

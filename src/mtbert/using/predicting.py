@@ -123,9 +123,10 @@ class Model(Trained):
             ModelError: another task, none where there are several, or single texts where the model sees pairs alone.
             DataError: a row is empty or not of that task's form.
         """
-        if task is None and len(self.tasks) > 1:
+        first, *others = self.tasks
+        if task is None and others:
             raise ModelError(f"{self.name} has an embedding for each of its tasks; say which: {', '.join(self.tasks)}")
-        about = self.task(task or self.tasks[0])
+        about = self.task(task or first)
         if about.is_pair and any(isinstance(row, str) for row in rows):
             about = self._alone(about)
         made, _ = self._examples(about, texts(about, rows), watch=False)

@@ -38,7 +38,7 @@ def texts(task: Task, rows: Sequence[Row]) -> list[tuple[str, ...]]:
     """
     if isinstance(rows, str) or not len(rows):
         raise DataError(f"{task.name} needs a list of rows, each {_form(task)}; came {'a text' if rows else 'no row'}")
-    several = [tuple(row) if isinstance(row, (list, tuple)) else (row,) for row in rows]
+    several: list[tuple[Any, ...]] = [tuple(row) if isinstance(row, (list, tuple)) else (row,) for row in rows]
     faults = [f"row {number}: {said}" for number, row in enumerate(several, 1) if (said := _fault(task, row))]
     if faults:
         more = f"; and {len(faults) - MOST_FAULTS} more rows" if len(faults) > MOST_FAULTS else ""

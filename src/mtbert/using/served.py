@@ -6,15 +6,16 @@ Input: `text`, and `text_pair` for tasks of pairs; parameter `task`. Output: a r
 from pathlib import Path
 from typing import Any
 
-import mlflow
 import pandas as pd
 from mlflow.exceptions import MlflowException
+from mlflow.models import set_model
 from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
+from mlflow.pyfunc.model import PythonModel
 
 from mtbert.errors import MtbertError
 
 
-class Served(mlflow.pyfunc.PythonModel):
+class Served(PythonModel):
     """A trained model by MLflow's interface."""
 
     def load_context(self, context: Any) -> None:
@@ -23,7 +24,7 @@ class Served(mlflow.pyfunc.PythonModel):
 
         self.model = loading.of_run(Path(context.artifacts["run"]))
 
-    def predict(self, context: Any, model_input: pd.DataFrame, params: Any = None) -> pd.DataFrame:
+    def predict(self, context: Any, model_input: pd.DataFrame, params: Any = None) -> Any:
         """What the model says of each row; MLflow answers with status 400 and our words where a row is at fault."""
         try:
             task = self.model.task((params or {}).get("task") or self.model.tasks[0])
@@ -39,4 +40,4 @@ class Served(mlflow.pyfunc.PythonModel):
         return [tuple(text for text in row if isinstance(text, str)) for row in rows]
 
 
-mlflow.models.set_model(Served())
+set_model(Served())
