@@ -140,7 +140,7 @@ def step(shape: str, tokens: int, build: Path) -> None:
     made = {"sst": corpus.uniform(tokens, size * count, config.vocab_size)}
     ours.write_build(build, config, made)
     plan = corpus.plan(made, corpus.by_length, size, count)
-    run = ours.training("plain", plan, build, size, device.type, ours.PALS)
+    run = ours.training("plain", plan, build, size, device.type, {"name": "none"})
     seconds: list[float] = []
     most = clock.peak_memory(lambda: seconds.extend(clock.steps(run, device)), device)
     files.write_json(build / "cost.json", [min(seconds), most])

@@ -54,6 +54,11 @@ OTHER: dict[str, Any] = {
     "training.betas": [0.8, 0.9], "training.eps": 1e-6, "training.weight_decay": 0.5,
     "training.clip": 2.0,
     "linear.dropout": 0.25, "mlp.width": 64, "mlp.dropout": 0.25,
+    "lora.rank": 4, "lora.alpha": 4.0, "lora.dropout": 0.25, "lora.per_task": True, "lora.targets": ["key"],
+    "dora.rank": 4, "dora.alpha": 4.0, "dora.dropout": 0.25, "dora.per_task": True, "dora.targets": ["key"],
+    "ia3.per_task": True,
+    "mtl_lora.rank": 4, "mtl_lora.alpha": 4.0, "mtl_lora.dropout": 0.25, "mtl_lora.ways": 2,
+    "mtl_lora.temperature": 1.0, "mtl_lora.targets": ["key"],
     "pals.dim": 240, "pals.heads": 1, "pals.layers": [0], "pals.bias": False, "pals.activation": "none",
     "pals.dropout": 0.25, "mnr.scale": 10.0, "mnr.positive": 0.5, "relational.tasks": ["sts"],
     "transformer_layer.tasks": ["sts"], "transformer_layer.apart": ["sts"],
@@ -76,7 +81,7 @@ OTHER: dict[str, Any] = {
 }  # fmt: skip
 RATE = "  learning_rate: 0.001    # (preset, profile) at the schedule's peak, where none is stated by kind"
 # Of techniques that the catalog does not use: a variant that does.
-UNUSED = {name: [name] for name in ("square_root", "simcse", "round_robin_shortest")}
+UNUSED = {name: [name] for name in ("square_root", "simcse", "round_robin_shortest", "lora", "dora", "ia3", "mtl_lora")}
 
 
 def with_values(*edits: tuple[str, Any]) -> Params:

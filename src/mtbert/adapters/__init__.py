@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mtbert.adapters import none, pals
+from mtbert.adapters import dora, ia3, lora, mtl_lora, none, pals
 from mtbert.adapters.base import Adapter, Shape
 from mtbert.registry import Registry, Technique
 from mtbert.settings import NoOptions
@@ -12,5 +12,9 @@ ADAPTERS: Registry[[Shape, Sequence[str]], Adapter] = Registry(
     {
         "none": Technique(NoOptions, none.NoAdapter),
         "pals": Technique(pals.Settings, pals.ProjectedAttentionLayers),
+        "lora": Technique(lora.Settings, lora.LowRankAdaptation),
+        "dora": Technique(dora.Settings, dora.WeightDecomposedAdaptation),
+        "ia3": Technique(ia3.Settings, ia3.ScaledActivations),
+        "mtl_lora": Technique(mtl_lora.Settings, mtl_lora.MixedAdaptation),
     },
 )
