@@ -6,6 +6,6 @@ pairing: rows of two sides, checked, to arrays. judging: arrays to what can be t
 Nothing here imports torch, DVC or MLflow, but for a run of MLflow that is asked for, nor pandas but for texts.
 """
 
-from mtbert.comparing.judging import Outcome, compare
+from mtbert.comparing.judging import Outcome, compare, score
 
-__all__ = ["Outcome", "compare"]
+__all__ = ["Outcome", "compare", "score"]

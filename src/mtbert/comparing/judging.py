@@ -98,6 +98,14 @@ def compare(ours: Rows, theirs: Rows, metric: str, matters: float) -> Outcome:
     )  # fmt: skip
 
 
+def score(rows: Rows, metric: str) -> Side:
+    """The score of one side alone, with its interval; DataError where its rows are not as they should be."""
+    pairs = pair(rows, rows, metric)
+    drawn = bootstrap.resamples(pairs.clusters, seeding.stream(SEED, "bootstrap", metric))
+    scores, draws = _scores(pairs.labels, pairs.ours, rows.of_scores, metric, drawn)
+    return Side(rows.name, scores.tolist(), *_mean(scores, draws, pairs.seeds))
+
+
 def _scores(
     labels: np.ndarray, said: np.ndarray, of_scores: bool, metric: str, drawn: Resamples
 ) -> tuple[np.ndarray, np.ndarray]:
