@@ -46,14 +46,13 @@ def _run(
 
 
 def _found(run_id: str) -> tuple[Any, Any]:
-    from mlflow import MlflowClient
-    from mlflow.exceptions import MlflowException
+    from mtbert.tracking import store  # keeps MLflow quiet, and from waiting for minutes
 
     uri = tracking.tracking_uri()
-    client = MlflowClient(uri)
+    client = store.MlflowClient(uri)
     try:
         return client, client.get_run(run_id)
-    except MlflowException as error:
+    except store.MlflowException as error:
         said = place.without_credentials(str(error), uri)
         raise DataError(f"MLflow ({place.shown(uri)}) has no run {run_id}: {said}") from None
 

@@ -20,7 +20,7 @@ CODE = """\
 from transformers import AutoModel, AutoTokenizer
 
 model = AutoModel.from_pretrained(folder, trust_remote_code=True).eval()
-tokenizer = AutoTokenizer.from_pretrained(folder)
+tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
 inputs = tokenizer({texts}, padding=True, truncation=True, return_tensors="pt")
 model(**inputs, task="{task}"{sequences}).logits
 ```

@@ -1,8 +1,8 @@
 """A multi-task BERT of mtbert as a model of transformers.
 
     model = AutoModel.from_pretrained(folder, trust_remote_code=True)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    inputs = tokenizer(first, second, truncation=True, max_length=model.config.max_tokens, padding=True, ...)
+    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
+    inputs = tokenizer(first, second, truncation=True, padding=True, return_tensors="pt")
     model(**inputs, task="sts").logits
 
 Where the sentences of a pair are encoded apart (`config.pair_encoding` is `bi`), the rows of the inputs are all first
