@@ -312,11 +312,16 @@ def _graph(model: Model, network: nn.Module, task: str, file: Path) -> None:
     batch, length = torch.export.Dim("batch"), torch.export.Dim("tokens", max=model.longest)
     dynamic = {name: {sequences - 1: batch, sequences: length} for name in inputs}
     with _without_warnings():
-        torch.onnx.export(
+        made = torch.onnx.export(
             Graph(network, task, sequences), tuple(inputs.values()), str(file), dynamo=True, opset_version=OPSET,
             input_names=list(inputs), output_names=["logits"], dynamic_shapes=dynamic, external_data=False,
             verbose=False,
         )  # fmt: skip
+    free = [
+        size for given in (made.model.graph.inputs if made else []) for size in list(given.shape or ())[sequences - 1 :]
+    ]
+    if not free or any(isinstance(size, int) for size in free):
+        raise ExportError(f"{model.name}, {task}: torch's exporter has fixed batch or length of the graph: {free}")
 
 
 FORMS: dict[str, Callable[[Model, Path, str | None], str]] = {

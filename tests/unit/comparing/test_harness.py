@@ -48,7 +48,7 @@ def test_of_several_filters_one_is_chosen(tmp_path: Path) -> None:
     lines = [line(0, filter="strict-match"), line(0, filter="flexible-extract", acc=0.0)]
     assert [row.prediction for row in read(tmp_path, lines, filtered="flexible-extract").rows] == ["0"]
     for filtered in (None, "none"):
-        with pytest.raises(DataError, match="other filters: strict-match, flexible-extract; .*--filter"):
+        with pytest.raises(DataError, match=r"other filters: strict-match, flexible-extract; .*--filter"):
             read(tmp_path, lines, filtered=filtered)
 
 

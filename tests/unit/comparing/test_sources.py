@@ -58,7 +58,7 @@ def test_one_file_a_seed(tmp_path: Path) -> None:
     written(tmp_path / "sx/dev-sts.csv", "")
     found = read(tmp_path / "s{seed}/dev-sts.csv")
     assert [(row.seed, row.place) for row in found] == [("2", "seed 2, line 2"), ("10", "seed 10, line 2")]
-    with pytest.raises(DataError, match="no file has a number in the place of {seed}"):
+    with pytest.raises(DataError, match=r"no file has a number in the place of \{seed\}"):
         read(tmp_path / "t{seed}/dev-sts.csv")
 
 
@@ -71,7 +71,7 @@ def test_a_runs_own_file_gets_the_clusters_that_preprocessing_found(tmp_path: Pa
     pd.DataFrame({"id": ["8", "7"], "cluster": [4, 5]}).to_parquet(rows)
     assert [row.cluster for row in read(file)] == ["5", "4"]
     pd.DataFrame({"id": ["8"], "cluster": [4]}).to_parquet(rows)
-    with pytest.raises(DataError, match="rows that .*dev-rows.parquet lacks: 7"):
+    with pytest.raises(DataError, match=r"rows that .*dev-rows.parquet lacks: 7"):
         read(file)
 
 

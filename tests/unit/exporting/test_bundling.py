@@ -56,7 +56,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / "a.py").write_text(MODULE)
     (folder / "b.py").write_text(
-        "class Base:\n    pass\n\n\ndef helper(x):\n    return x\n\n\ndef late(x):\n    return x\n\n\ndef unused():\n    pass\n"
+        "class Base:\n    pass\n\n\n"
+        "def helper(x):\n    return x\n\n\ndef late(x):\n    return x\n\n\ndef unused():\n    pass\n"
     )
     monkeypatch.setattr(bundling, "PACKAGE", folder)
     return folder
@@ -103,13 +104,13 @@ class Thing(Base):
 
 def test_other_packages_are_refused(package: Path) -> None:
     (package / "d.py").write_text("def f():\n    import nltk\n    return nltk\n")
-    with pytest.raises(MtbertError, match="mtbert.d needs the package nltk, which an export cannot bring"):
+    with pytest.raises(MtbertError, match=r"mtbert.d needs the package nltk, which an export cannot bring"):
         bundling.bundle([("mtbert.d", "f")], {})
     (package / "e.py").write_text("from pydantic import BaseModel\n\n\nclass A(BaseModel):\n    pass\n")
     with pytest.raises(MtbertError, match="needs the package pydantic"):
         bundling.bundle([("mtbert.e", "A")], {})
     (package / "f.py").write_text("from mtbert import b\n\n\ndef f():\n    return b.helper\n")
-    with pytest.raises(MtbertError, match="mtbert.f imports the module b whole"):
+    with pytest.raises(MtbertError, match=r"mtbert.f imports the module b whole"):
         bundling.bundle([("mtbert.f", "f")], {})
 
 

@@ -35,7 +35,8 @@ with torch.no_grad():
         both = tokenizer([*texts, *others], padding=True, truncation=True, return_tensors="pt")
         said.append(model(**both, task="sts", sequences=2).logits)
     else:
-        said.append(model(**tokenizer(texts, others, padding=True, truncation=True, return_tensors="pt"), task="sts").logits)
+        both = tokenizer(texts, others, padding=True, truncation=True, return_tensors="pt")
+        said.append(model(**both, task="sts").logits)
 print(json.dumps([each.tolist() for each in said]))
 """
 SENTENCES = """
