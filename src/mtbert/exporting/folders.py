@@ -173,7 +173,8 @@ def _probe(model: Model, sequences: int) -> dict[str, Tensor]:
     return {"input_ids": ids * mask, "attention_mask": mask, "token_type_ids": types}
 
 
-def _sequences(model: Model, task: str) -> int:
+def sequences_of(model: Model, task: str) -> int:
+    """How many sequences an example of the task is: two where a pair is encoded apart."""
     return 2 if TASKS[task].is_pair and model.settings.model.pair_encoding == "bi" else 1
 
 
@@ -197,7 +198,7 @@ def _compare(model: Model, exported: modeling.MtbertModel) -> None:
     """ExportError where a task's outputs are not the model's own."""
     with torch.no_grad(), _on_cpu(model) as network:
         for task in model.tasks:
-            sequences = _sequences(model, task)
+            sequences = sequences_of(model, task)
             inputs = _probe(model, sequences)
             ours, theirs = network(_batch(task, inputs, sequences)), exported(**inputs, task=task, sequences=sequences)
             if not torch.allclose(ours, theirs.logits, rtol=0, atol=1e-6):
@@ -238,7 +239,7 @@ def _bert(model: Model, task: str) -> Bert:
         more.append("a connector")
     if network.pooling[task] != "pooler":
         more.append(f"pooling {network.pooling[task]}")
-    if _sequences(model, task) > 1:
+    if sequences_of(model, task) > 1:
         more.append("sentences encoded apart")
     if more:
         raise ExportError(_not_plain(model, task, ", ".join(more)))
@@ -305,7 +306,7 @@ def _without_warnings() -> Iterator[None]:
 
 
 def _graph(model: Model, network: nn.Module, task: str, file: Path) -> None:
-    sequences = _sequences(model, task)
+    sequences = sequences_of(model, task)
     inputs = _probe(model, sequences)
     if sequences > 1:
         inputs = {name: value.unflatten(0, (sequences, -1)) for name, value in inputs.items()}
