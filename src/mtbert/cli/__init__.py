@@ -14,6 +14,8 @@ from mtbert import errors
 
 COMMANDS = {  # name, with the file's _ as -, and what `mtbert --help` says of it
     "predict": "Predict with a trained model: sentences, or a file of them.",
+    "export": "Write a trained model for transformers, sentence-transformers or ONNX.",
+    "compare": "Say whether one model predicts better than another, from files of predictions.",
     "grid": "Train what params.yaml lists, several trainings side by side.",
     "search": "Look for the learning rate of each kind of training.",
     "tables": "Print the tables of results, and what to do next.",

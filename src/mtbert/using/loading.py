@@ -1,7 +1,6 @@
 """Trained models from where they lie: by name, by folder, or by MLflow's address."""
 
 import warnings
-from dataclasses import fields
 from pathlib import Path
 
 import torch
@@ -10,7 +9,6 @@ from safetensors.torch import load_file
 import mtbert
 from mtbert import assembly, files
 from mtbert.data import tokens
-from mtbert.data.batches import Marks
 from mtbert.encoder import bert, hardware, loading
 from mtbert.errors import UnknownNameError
 from mtbert.model import MultitaskModel
@@ -110,14 +108,12 @@ def of_run(folder: Path, device: str = "auto") -> Model:
         warnings.warn(said, stacklevel=2)
     encoder = _encoder(folder, settings)
     target = hardware.device(device)
-    pieces = tokens.read(encoder).get_vocab()
-    vocabulary = sorted(pieces, key=pieces.__getitem__)
     return Model(
         settings=settings,
         metrics=metrics,
-        network=_network(settings, encoder, vocabulary, files.sealed(folder, WEIGHTS, again)).to(target).eval(),
+        network=_network(settings, encoder, files.sealed(folder, WEIGHTS, again)).to(target).eval(),
         tokenize=tokens.wordpieces(encoder),
-        marks=Marks(*(pieces[name] for name in ("[CLS]", "[SEP]", "[PAD]"))),
+        marks=tokens.marks(encoder),
         device=target,
         run=folder,
         encoder=encoder,
@@ -143,18 +139,17 @@ def _encoder(folder: Path, settings: VariantSettings) -> Path:
     )
 
 
-def _network(settings: VariantSettings, encoder: Path, vocabulary: list[str], weights: Path) -> MultitaskModel:
+def _network(settings: VariantSettings, encoder: Path, weights: Path) -> MultitaskModel:
     """The model with its trained weights, which the run holds whole: none are read from the encoder's folder."""
     state = load_file(weights)
-    known = files.read_json(encoder / loading.CONFIG)
-    shape = bert.Config(**{field.name: known[field.name] for field in fields(bert.Config) if field.name in known})
+    shape = bert.Config.read(encoder)
+    inside = {name.removeprefix(WITHIN): value for name, value in state.items() if name.startswith(WITHIN)}
     try:
         with torch.device("meta"):  # nothing is drawn for weights that are replaced at once
-            start = bert.Bert(shape)
-        inside = {name.removeprefix(WITHIN): value for name, value in state.items() if name.startswith(WITHIN)}
+            start = bert.Bert(shape, pooler="pooler.dense.weight" in inside)
         start.load_state_dict(inside, assign=True)
         with torch.random.fork_rng():
-            model = assembly.build_model(settings, start, 0, vocabulary)
+            model = assembly.build_model(settings, start, 0, tokens.vocabulary(encoder), tokens.marks(encoder))
         model.load_state_dict(state)
     except (RuntimeError, KeyError) as error:
         said = " ".join(str(error).split())
