@@ -39,14 +39,14 @@ def seconds(run: Callable[[], Any]) -> float:
 
 def measure(model: loading.Model, task: str, threads: int) -> list[dict[str, Any]]:
     """A line for each shape."""
-    from onnxruntime import InferenceSession, SessionOptions
+    import onnxruntime
 
     torch.set_num_threads(threads)
-    options = SessionOptions()
+    options: Any = onnxruntime.SessionOptions()  # type: ignore[attr-defined]
     options.intra_op_num_threads = threads
     with tempfile.TemporaryDirectory() as place:
         folders.export(model, "onnx", Path(place) / "out", task)
-        session = InferenceSession(str(Path(place) / "out" / f"{task}.onnx"), options)
+        session = onnxruntime.InferenceSession(str(Path(place) / "out" / f"{task}.onnx"), options)
     network = folders.Graph(model.network.eval(), task, 1)
     lines = []
     for batch, length in SHAPES:
