@@ -15,6 +15,9 @@ from mtbert import errors
 COMMANDS = {  # name, with the file's _ as -, and what `mtbert --help` says of it
     "predict": "Predict with a trained model: sentences, or a file of them.",
     "grid": "Train what params.yaml lists, several trainings side by side.",
+    "pack": "Write trainings to one file, for a machine without DVC.",
+    "run-packed": "Train what such a file holds.",
+    "unpack": "Take the runs that were made of it, and have DVC record them.",
     "search": "Look for the learning rate of each kind of training.",
     "tables": "Print the tables of results, and what to do next.",
     "report": "Write the report from the runs that are there; train nothing.",

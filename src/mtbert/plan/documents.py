@@ -25,7 +25,7 @@ def documents(params: Params, variants: dict[str, dict[str, Any]]) -> dict[str, 
         **{knob: params.get(knob) for knob in ("profile", "data_dir", "seeds")},
         "keep": run.keep,
         "selection": run.selection,
-        "encoder": {"name": encoder, "note": SOURCES[encoder].note},
+        "encoder": {"name": encoder, "note": _note(starts["encoder"])},
         "variants": {
             name: {**{key: variant[key] for key in ("paper", "row", "also", "tasks")}, "selected": name in selected}
             for name, variant in variants.items()
@@ -38,6 +38,12 @@ def documents(params: Params, variants: dict[str, dict[str, Any]]) -> dict[str, 
     return {**selected, **starts, "needs": _needs([*selected.values()], starts), "catalog": catalog}
 
 
+def _note(encoder: dict[str, Any]) -> str:
+    """What a reader of a table has to know of the starting weights."""
+    rounded = "Its weights are rounded to fp16." if encoder["weights"] == "fp16" else ""
+    return " ".join(filter(None, [SOURCES[encoder["name"]].note, rounded]))
+
+
 def _pretraining(params: Params, name: str, selected: list[dict[str, Any]]) -> dict[str, Any]:
     """A pretraining's settings, or that nothing selected starts from it."""
     if not any(variant["model"]["encoder"] == name for variant in selected):
@@ -45,6 +51,7 @@ def _pretraining(params: Params, name: str, selected: list[dict[str, Any]]) -> d
     run = merged(params, "run")
     where = {key: run[key] for key in ("device", "precision", "threads") if key in run}  # the machine is the same
     settings = PRETRAININGS[name](**{**where, **merged(params, "pretrain").get(name, {})})
+    where["weights"] = EncoderSettings(**merged(params, "encoder")).weights
     return {"needed": True, **settings.model_dump(mode="json")}
 
 
