@@ -68,6 +68,9 @@ def sort(returned: Returned, folder: Path) -> Sorted:
 
 
 def _check(one: Parcel, folder: Path) -> None:
+    seeds = files.read_plan(BUILD / "plan" / "catalog.yaml", "seeds")["seeds"]
+    if one.seed not in seeds:
+        raise DataError(f"params.yaml lists the seeds {', '.join(map(str, seeds))}; add {one.seed} to take it")
     here = parcel.of(one.variant, one.seed)
     if others := parcel.differences(one, here):
         raise DataError(f"made with other {' and '.join(others)} than lie here now; pack and train it again")
