@@ -4,19 +4,23 @@ The first member is a list of contents, JSON, whose `files` tells the SHA-256 of
 """
 
 import contextlib
+import gzip
+import io
 import json
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Iterator, Mapping
-from io import BytesIO
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 from mtbert import files
 from mtbert.errors import DataError
 from mtbert.settings import Section
 
 LONGEST_CONTENTS = 64 * 2**20  # bytes of the list of contents: a hundred for each file of half a million
+EXPANSION = 100  # how many times its own size an archive may come to, beside ROOM; gzip's limit is a thousand
+ROOM = 2**20  # bytes
 Member = Path | bytes
 
 
@@ -42,7 +46,12 @@ def write(out: Path, top: str, contents: Contents, name: str, members: Mapping[s
     digests = {member: _digest(content) for member, content in sorted(members.items())}
     listed = contents.model_copy(update={"files": digests}).model_dump(mode="json")
     text = json.dumps(listed, indent=1, sort_keys=True) + "\n"
-    with files.new_file(out) as partial, tarfile.open(partial, "w", format=tarfile.PAX_FORMAT) as tar:
+    with (
+        files.new_file(out) as partial,
+        partial.open("wb") as handle,
+        gzip.GzipFile("", "wb", 6, handle, mtime=0) as pressed,  # which notes no name and no time
+        tarfile.open(fileobj=pressed, mode="w") as tar,
+    ):
         _add(tar, f"{top}/{name}", text.encode())
         for member in digests:
             _add(tar, f"{top}/{member}", members[member])
@@ -57,7 +66,7 @@ def _add(tar: tarfile.TarFile, name: str, content: Member) -> None:
     about.mode = 0o644
     if isinstance(content, bytes):
         about.size = len(content)
-        tar.addfile(about, BytesIO(content))
+        tar.addfile(about, io.BytesIO(content))
         return
     about.size = content.stat().st_size
     with content.open("rb") as handle:
@@ -82,21 +91,46 @@ def extract(archive: Path, folder: Path) -> None:
     """
     if not archive.is_file():
         raise DataError(f"{archive} is missing")
-    left, names = archive.stat().st_size, set[str]()
+    names = set[str]()
     try:
-        with tarfile.open(archive, "r:") as tar:  # not compressed: a small file cannot become a large one
-            for member in tar:
-                left -= member.size
-                _refuse(archive, member, folder, left, names)
-                names.add(member.name)
-                tar.extract(member, folder, set_attrs=False, filter="data")
-    except tarfile.FilterError as error:
+        with gzip.open(archive) as whole:
+            source = _Bounded(whole, archive.stat().st_size * EXPANSION + ROOM)
+            with tarfile.open(fileobj=source, mode="r|") as tar:
+                for member in tar:
+                    _refuse(archive, member, folder, names)
+                    source.has_room(member.size)
+                    names.add(member.name)
+                    tar.extract(member, folder, set_attrs=False, filter="data")
+    except (_TooLargeError, tarfile.FilterError) as error:
         raise _refused(archive, str(error)) from None
-    except (tarfile.TarError, EOFError, UnicodeError, ValueError) as error:
-        raise DataError(f"{archive} is cut off or no tar file ({error}); copy it again") from None
+    except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, UnicodeError, ValueError) as error:
+        raise DataError(f"{archive} is cut off or no archive of ours ({error}); copy it again") from None
 
 
-def _refuse(archive: Path, member: tarfile.TarInfo, folder: Path, left: int, names: set[str]) -> None:
+class _TooLargeError(Exception):
+    """An archive comes to more than it may."""
+
+
+class _Bounded(io.RawIOBase):
+    """A stream that ends in an error where more is read of it than it may hold."""
+
+    def __init__(self, source: IO[bytes], left: int) -> None:
+        self.source, self.left = source, left
+
+    def read(self, size: int = -1) -> bytes:
+        """Read, and count."""
+        found = self.source.read(size)
+        self.has_room(len(found))
+        self.left -= len(found)
+        return found
+
+    def has_room(self, size: int) -> None:
+        """Raise _TooLargeError where so many bytes more are too many."""
+        if size > self.left:
+            raise _TooLargeError(f"it comes to more than {EXPANSION} times its own size")
+
+
+def _refuse(archive: Path, member: tarfile.TarInfo, folder: Path, names: set[str]) -> None:
     """Raise DataError where a member is none of ours."""
     tarfile.data_filter(member, str(folder))
     parts = member.name.split("/")
@@ -104,8 +138,6 @@ def _refuse(archive: Path, member: tarfile.TarInfo, folder: Path, left: int, nam
         raise _refused(archive, f"{member.name!r} is no plain file")
     if not set(parts).isdisjoint({"", ".", ".."}) or "\\" in member.name or ":" in member.name:
         raise _refused(archive, f"{member.name!r} is no plain path")
-    if left < 0:
-        raise _refused(archive, f"with {member.name!r} it says to hold more bytes than it has")
     if member.name in names:
         raise _refused(archive, f"{member.name!r} comes twice")
 
@@ -133,6 +165,6 @@ def check(folder: Path, expected: Mapping[str, str], remedy: str) -> None:
     for member, digest in expected.items():
         found = folder / member
         if not found.is_file():
-            raise DataError(f"{folder.name} lacks {member}, which its list of contents names; `{remedy}` makes it")
+            raise DataError(f"{folder.name} lacks {member}: it was cut off or altered; `{remedy}` makes it again")
         if files.sha256(found) != digest:
             raise DataError(f"{folder.name}: {member} is not as it was written; `{remedy}` makes it again")
