@@ -12,7 +12,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import TypeVar
 
 from mtbert import files
 from mtbert.errors import DataError
@@ -114,7 +114,7 @@ class _TooLargeError(Exception):
 class _Bounded(io.RawIOBase):
     """A stream that ends in an error where more is read of it than it may hold."""
 
-    def __init__(self, source: IO[bytes], left: int) -> None:
+    def __init__(self, source: io.BufferedIOBase, left: int) -> None:
         self.source, self.left = source, left
 
     def read(self, size: int = -1) -> bytes:

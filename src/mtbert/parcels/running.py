@@ -152,11 +152,12 @@ def _start(one: Parcel, folder: Path, share: dict[str, str]) -> Running:
     told(f"{one.name}: started")
     file = _output(folder, one)
     file.parent.mkdir(parents=True, exist_ok=True)
+    paths = os.pathsep.join(filter(None, ["src", os.environ.get("PYTHONPATH")]))  # a cluster's modules use it, too
     with file.open("ab") as output:
         process = subprocess.Popen(
             [sys.executable, str(SCRIPT), one.variant, str(one.seed)],
             cwd=folder,
-            env=os.environ | share | {"PYTHONPATH": "src", "MTBERT_LIVE": "off"},
+            env=os.environ | share | {"PYTHONPATH": paths, "MTBERT_LIVE": "off"},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -50,8 +50,8 @@ def _pretraining(params: Params, name: str, selected: list[dict[str, Any]]) -> d
         return {"needed": False}
     run = merged(params, "run")
     where = {key: run[key] for key in ("device", "precision", "threads") if key in run}  # the machine is the same
-    settings = PRETRAININGS[name](**{**where, **merged(params, "pretrain").get(name, {})})
     where["weights"] = EncoderSettings(**merged(params, "encoder")).weights
+    settings = PRETRAININGS[name](**{**where, **merged(params, "pretrain").get(name, {})})
     return {"needed": True, **settings.model_dump(mode="json")}
 
 
