@@ -9,7 +9,7 @@ from pydantic import Field
 from mtbert import files, inputs
 from mtbert.closures import closure
 from mtbert.errors import DataError
-from mtbert.outputs import Origin, RunMetrics
+from mtbert.outputs import Origin
 from mtbert.parcels.archives import Contents
 from mtbert.settings import Section
 
@@ -109,9 +109,7 @@ def check_run(parcel: Parcel, run: Path, build: Path) -> Path:
     log = files.log_directory(run.parents[2], run)
     about = files.read_as(dict[str, Any], log / "run.json", remedy)
     torch = about.get("versions", {}).get("torch", "")
-    metrics = files.read_as(RunMetrics, run / "metrics.json", remedy)
-    same = (metrics.variant, metrics.seed) == (parcel.variant, parcel.seed)
-    if not same or about.get("identity") != inputs.identity(build, parcel.variant, parcel.seed, torch):
+    if about.get("identity") != inputs.identity(build, parcel.variant, parcel.seed, torch):
         raise DataError(f"{run} was made from other settings, data, weights or code than lie in {build}")
     return log
 

@@ -56,10 +56,10 @@ def _untrained(returned: Returned) -> list[str]:
 
 def sort(returned: Returned, folder: Path) -> Sorted:
     """Check every run against what lies here."""
-    found = Sorted()
+    found, seeds = Sorted(), files.read_plan(BUILD / "plan" / "catalog.yaml", "seeds")["seeds"]
     for one in returned.parcels:
         try:
-            _check(one, folder)
+            _check(one, folder, seeds)
         except DataError as error:
             found.faults.append(f"{one.name}: {error}")
         else:
@@ -67,8 +67,7 @@ def sort(returned: Returned, folder: Path) -> Sorted:
     return found
 
 
-def _check(one: Parcel, folder: Path) -> None:
-    seeds = files.read_plan(BUILD / "plan" / "catalog.yaml", "seeds")["seeds"]
+def _check(one: Parcel, folder: Path, seeds: Sequence[int]) -> None:
     if one.seed not in seeds:
         raise DataError(f"params.yaml lists the seeds {', '.join(map(str, seeds))}; add {one.seed} to take it")
     here = parcel.of(one.variant, one.seed)
