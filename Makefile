@@ -9,10 +9,11 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DO_NOT_TRACK := true
 export DVC_NO_ANALYTICS := true
+export NO_MKDOCS_2_WARNING := true
 
 reproduce grid: export MTBERT_TABLES := later
 
-.PHONY: reproduce grid search experiments official report browser test check bench mlflow setup lock licences clean
+.PHONY: reproduce grid search experiments official report browser test test-fast check bench mlflow docs setup lock licences clean
 
 reproduce: setup  ## run the pipeline, print the tables that have results and what to do next
 	$(BIN)/dvc repro
@@ -44,6 +45,9 @@ browser:  ## what the tests of the page need: Chromium and its driver, from Debi
 test: check browser  ## form, types, imports, then the tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q
 
+test-fast: setup  ## the tests that need neither the pipeline nor a browser
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -q tests/unit tests/contracts tests/reference
+
 check: setup  ## form, types, the direction of imports, known faults of the packages
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -59,6 +63,10 @@ bench: setup  ## speed beside others, growth, starts: benchmarks/README.md; the 
 mlflow: setup  ## compare runs in a browser, at the page that is printed; PORT=5001 for another port
 	@[ ! -d build/runs ] || $(BIN)/python stages/track.py build
 	@$(BIN)/python -m mtbert.tracking.ui $(PORT)
+
+docs: setup  ## the documentation as a site, with a reference made of the docstrings
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "build/site/index.html; with search: $(BIN)/mkdocs serve"
 
 setup: $(BIN)/.ready
 

@@ -140,7 +140,7 @@ def step(shape: str, tokens: int, build: Path) -> None:
     made = {"sst": corpus.uniform(tokens, size * count, config.vocab_size)}
     ours.write_build(build, config, made)
     plan = corpus.plan(made, corpus.by_length, size, count)
-    run = ours.training("plain", plan, build, size, device.type, ours.PALS)
+    run = ours.training("plain", plan, build, size, device.type, {"name": "none"})
     seconds: list[float] = []
     most = clock.peak_memory(lambda: seconds.extend(clock.steps(run, device)), device)
     files.write_json(build / "cost.json", [min(seconds), most])
@@ -197,7 +197,7 @@ def write_results(build: Path, count: int) -> None:
     table = pd.DataFrame({"id": [f"r{number}" for number in range(rows)], "label": labels, "prediction": labels})
     table[list(predictions.probability_columns(task))] = 1 / task.classes
     table["scored"] = True
-    content = {"steps": 40, "epoch": 1, "parameters": {"encoder": 1000, "added": 250, "trained": 1250}}
+    content = {"steps": 40, "epoch": 1, "parameters": {"encoder": 1000, "added": 250, "trained": 1250, "stored": 1250}}
     history = "phase,step,name,value\n" + "".join(f"1,{step},loss/sst,{2 / step}\n" for step in range(1, 41))
     for name in (f"v{number}" for number in range(count)):
         run = build / "runs" / name / "1"

@@ -27,12 +27,13 @@ from mtbert.training.run import device_and_precision
 from mtbert.training.stopping import Stop
 
 PALS = {"dim": 204, "heads": 12}
+ADAPTERS: dict[str, dict[str, int]] = {"pals": PALS, "lora": {"rank": 8}, "houlsby": {"size": 64}}
 SEED = 1
 
 # What each contestant does otherwise than plain fine-tuning.
 KINDS: dict[str, dict[str, Any]] = {
     "plain": {},
-    "pals": {},
+    **{name: {} for name in ADAPTERS},
     "smart": {"objectives": [{"name": "smart"}]},
     "interleaved": {"sampler": {"name": "interleaved"}},
     "pcgrad": {"sampler": {"name": "interleaved"}, "gradients": {"name": "pcgrad"}},
@@ -75,7 +76,7 @@ def write_build(build: Path, config: BertConfig, corpora: Mapping[str, Corpus]) 
     with loading.quiet():
         bert.save_pretrained(encoder)
         loading.save_tokenizer(vocabulary(config.vocab_size), config.max_position_embeddings, encoder)
-        loading.write_card(encoder, "benchmark", "made here", "", bert)
+        loading.write_card(encoder, "benchmark", "made here", "", {})
     for task, corpus in corpora.items():
         ids = [f"{task}-{number}" for number in range(len(corpus.first))]
         table = pd.DataFrame({"id": ids, "label": [float(label) for label in corpus.labels], "tokens1": corpus.first})
@@ -91,10 +92,10 @@ def training(
     build: Path,
     size: int,
     device: str,
-    pals: dict[str, Any],
+    adapter: dict[str, Any],
     encoding: Literal["cross", "bi"] = "cross",
 ) -> Callable[[], None]:
-    """A function that trains the whole plan once more."""
+    """A function that trains the whole plan once more, with that adapter in the encoder (`{"name": ...}`)."""
     tasks = sorted({task for step in plan for task in step})
     settings = VariantSettings(
         variant="benchmark",
@@ -106,7 +107,7 @@ def training(
             "pair_encoding": encoding,
             "max_tokens": 512,
             "features": {"name": "words"},
-            "adapter": {"name": "pals", **pals} if kind == "pals" else {"name": "none"},
+            "adapter": adapter,
             "connector": {"name": "direct"},
             "pooling": dict.fromkeys(tasks, "pooler"),
             "heads": {task: {"name": "linear"} for task in tasks},

@@ -46,15 +46,21 @@ class Shape:
         """The project's PALs, narrower where the whole encoder is."""
         return ours.PALS | ({"dim": 12, "heads": 2} if self.width < ours.PALS["dim"] else {})
 
-    def arithmetic(self, lengths: Sequence[int], pals: bool) -> float:
+    def adapter(self, name: str) -> dict[str, Any]:
+        """What a contestant of the project has in its encoder."""
+        options = {**ours.ADAPTERS, "pals": self.pals}
+        return {"name": name, **options[name]} if name in options else {"name": "none"}
+
+    def arithmetic(self, lengths: Sequence[int], adapter: str) -> float:
         """Multiplications and additions of a forward and a backward pass (twice that) over these sequences' tokens.
 
         Matrix products of the layers alone: 2 (4 w^2 + 2 w f) a token and 4 n w for its attention; of a PAL
-        2 (2 w d + 3 d^2) and 4 n d.
+        2 (2 w d + 3 d^2) and 4 n d; of two targets' factors or two bottlenecks of width m 2 (4 w m).
         """
-        wide, deep, narrow = self.width, self.feed_forward, self.pals["dim"]
-        token = 2 * (4 * wide**2 + 2 * wide * deep) + pals * 2 * (2 * wide * narrow + 3 * narrow**2)
-        other = 4 * (wide + pals * narrow)  # a token with each of its sequence
+        wide, deep, narrow = self.width, self.feed_forward, (adapter == "pals") * self.pals["dim"]
+        thin = {"lora": ours.ADAPTERS["lora"]["rank"], "houlsby": ours.ADAPTERS["houlsby"]["size"]}.get(adapter, 0)
+        token = 2 * (4 * wide**2 + 2 * wide * deep + 2 * wide * narrow + 3 * narrow**2 + 4 * wide * thin)
+        other = 4 * (wide + narrow)  # a token with each of its sequence
         return 3 * self.layers * sum(float(n) * token + float(n) ** 2 * other for n in lengths)
 
     def config(self) -> BertConfig:
@@ -68,8 +74,8 @@ class Shape:
         )
 
 
-FEW = ("plain", "pals", "bert-n-pals", "trainer", "trainer-best")
-EVERY = ("plain", "pals", "smart", "interleaved", "pcgrad", "bert-n-pals", "minbert", "trainer", "trainer-best")
+FEW = ("plain", *ours.ADAPTERS, "bert-n-pals", "trainer", "trainer-best")
+EVERY = (*ours.KINDS, "bert-n-pals", "minbert", "trainer", "trainer-best")
 SHAPES = {
     "minilm": Shape(6, 384, 12, 1536, 30522, 3, 5, EVERY, 1.3),
     "base": Shape(12, 768, 12, 3072, 30522, 1, 3, FEW, 1.15),
@@ -77,7 +83,6 @@ SHAPES = {
 }
 KNOWN = (*ours.KINDS, *plain.KINDS, *peers.KINDS)
 FP32 = (*plain.KINDS, "trainer")
-WITH_PALS = ("pals", *plain.KINDS)
 PEERS: dict[str, Rule] = {
     "bert-n-pals": at_random,
     "minbert": at_random,
@@ -89,6 +94,8 @@ PEERS: dict[str, Rule] = {
 SLOWER: dict[tuple[str, str], float | None] = {
     ("bert-n-pals", "pals"): 10.0,
     ("minbert", "pals"): None,
+    ("lora", "plain"): None,
+    ("houlsby", "plain"): None,
     ("trainer", "plain"): 3.0,
     ("trainer-best", "plain"): 1.3,
     ("trainer-compiled", "plain"): None,
@@ -134,10 +141,8 @@ class Bench:
             together = name in ("interleaved", "pcgrad")
             planned = plan(self.corpora, by_length, self.size, steps, together)
             device = self.device.type
-            return Contestant(
-                planned,
-                ours.training(name, planned, self.scratch / "build", self.size, device, self.shape.pals, self.encoding),
-            )
+            more = (self.size, device, self.shape.adapter(name), self.encoding)
+            return Contestant(planned, ours.training(name, planned, self.scratch / "build", *more))
         # Padded to 128 tokens all batches are alike, so one task's stand for all.
         corpora = {"qqp": self.corpora["qqp"]} if name == "bert-n-pals" else self.corpora
         planned = plan(corpora, PEERS[name], self.size, steps)
@@ -159,7 +164,8 @@ class Bench:
         picked = [(task, pick) for step in steps for task, picks in step.items() for pick in picks]
         lengths = [tokens for task, pick in picked for tokens in self.corpora[task].sequences[pick]]
         precision = "fp32" if name in FP32 else ours.precision_on(self.device)
-        done = None if name == "smart" else self.shape.arithmetic(lengths, name in WITH_PALS) / seconds.sum()
+        adapter = "pals" if name in plain.KINDS else name
+        done = None if name == "smart" else self.shape.arithmetic(lengths, adapter) / seconds.sum()
         return {
             "contestant": name,
             "precision": precision,

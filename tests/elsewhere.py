@@ -42,7 +42,7 @@ with (told / "trained").open("a") as trained:
 def repository(root: Path) -> Path:
     """What a training reads, as the stages before it leave it; the package itself is this one's."""
     build = root / "build"
-    for name in ("model.safetensors", "config.json", "tokenizer.json", "encoder.json"):
+    for name in (*inputs.ENCODER_FILES, "encoder.json"):
         files.write_text(build / "encoders/base" / name, name)
     for name in ("sst/train", "sst/dev"):
         files.write_text(build / f"data/{name}.parquet", name)
@@ -53,11 +53,18 @@ def repository(root: Path) -> Path:
     for name in selected:
         settings = {"model": {"encoder": "base"}, "tasks": ["sst"], "phases": [{"tasks": ["sst"]}]}
         files.write_yaml(build / f"plan/{name}.yaml", settings | {"variant": name, "run": {"threads": 1}})
-    inputs.write(build / "plan", build, build / "init")
+    start_from(build)
     files.write_text(root / "stages/train.py", SCRIPT)
     if not (root / "src").exists():
         (root / "src").symlink_to(REPOSITORY / "src")
     return root
+
+
+def start_from(build: Path) -> None:
+    """Stage `init`, without looking into an encoder that holds names only."""
+    for name in ("a", "b"):
+        settings = files.read_yaml(build / f"plan/{name}.yaml")
+        files.write_json(build / f"init/{name}.json", inputs.manifest(settings, build))
 
 
 def told(folder: Path, *names: str) -> None:

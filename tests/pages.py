@@ -62,7 +62,8 @@ def _run(build: Path, place: Path, name: str, tasks: Sequence[str], seed: int, a
     save_file(
         {t: random.normal(size=s).astype(np.float16) for t, s in shapes.items()}, place / "embeddings.safetensors"
     )
-    weights = {"encoder": 1_000_000, "added": 250_000 * (len(name) - 3), "trained": 1_250_000}
+    added = 250_000 * (len(name) - 3)
+    weights = {"encoder": 1_000_000, "added": added, "trained": 1_250_000, "stored": 1_000_000 + added}
     about = {"parameters": weights, "steps": 4, "epoch": 1, "variant": name}
     _results(place, tasks, seed, about | {"examples": {"sst": 1200}, "device": "cpu", "precision": "fp32"})
     machine = {"processor": "Some CPU", "cores": 2, "memory_gb": 23.4, "accelerator": ""}

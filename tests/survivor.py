@@ -12,7 +12,7 @@ from models import small_bert
 from runs import TASKS_HERE, checkpoints, examples, settings
 
 from mtbert import assembly
-from mtbert.data.batches import Batch
+from mtbert.data.batches import Batch, Marks
 from mtbert.training import checkpoints as saving
 from mtbert.training import evaluation, losses, run, updates
 from mtbert.training.loop import OnUpdate, Trainer, mean_of_tasks
@@ -31,13 +31,26 @@ TECHNIQUES: dict[str, list[dict]] = {
     "simcse": [{"objectives": [{"name": "simcse"}]}],
     "simcse with a linear layer": [{"objectives": [{"name": "simcse_linear"}]}],
     "pcgrad": [{"tasks": THREE, "sampler": FULL, "gradients": {"name": "pcgrad"}}],
+    "gradnorm": [{"sampler": FULL, "gradients": {"name": "gradnorm"}}],
+    "nash_mtl, random weights": [{"sampler": FULL, "gradients": {"name": "nash_mtl"}, "weighting": {"name": "random"}}],
+    "famo": [{"sampler": FULL, "weighting": {"name": "famo"}}],
+    "dynamic average": [{"epochs": 4, "steps_per_epoch": 4, "weighting": {"name": "dynamic_average"}}],
+    "uncertainty": [{"sampler": FULL, "weighting": {"name": "uncertainty"}}],
     "dynamic loss": [{"sampler": FULL, "weighting": {"name": "dynamic"}}],
     "frozen, falling rate": [{"trainable": ["adapters", "heads"], "frozen": ["layer_1"], **FALLING}],
     "rate by dev": [{**FALLING, "schedule": PLATEAU | {"watch": "dev", "threshold": 0.0}}],
     "masked language model": [{"objectives": [{"name": "masked_language_model"}], "supervised": False}],
     "several phases": [{"epochs": 1}, {"epochs": 1, "objectives": [SMART], "schedule": {"name": "reduce_on_plateau"}}],
 }
-WITHOUT_PALS = {"plain", "dynamic loss"}
+WITHOUT_PALS = {
+    "plain",
+    "dynamic loss",
+    "gradnorm",
+    "nash_mtl, random weights",
+    "famo",
+    "dynamic average",
+    "uncertainty",
+}
 NOT_BY_EXAMPLE = {"simcse", "simcse with a linear layer", "masked language model"}
 # Where it dies, one after the other: the step (of 16, with a checkpoint after every second), and at what.
 DEATHS = [
@@ -63,7 +76,7 @@ def parts_of(technique: str) -> run.Parts:
     chosen = chosen.model_copy(update={"phases": phases})
     if technique in WITHOUT_PALS:
         chosen = chosen.model_copy(update={"model": chosen.model.model_copy(update={"adapter": {"name": "none"}})})
-    model = assembly.build_model(chosen, small_bert(), 1, ["[MASK]"])
+    model = assembly.build_model(chosen, small_bert(), 1, ["[MASK]"], Marks(1, 2, 3, mask=0))
     found = {split: {t: examples(t, count) for t in TASKS_HERE} for split, count in (("train", 12), ("dev", 7))}
     for dev in found["dev"].values() if "halves" in technique else ():
         dev.choose_on(np.arange(7) % 2 == 0, crossed=True)

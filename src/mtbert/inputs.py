@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from mtbert import files
+from mtbert.encoder import loading
 from mtbert.errors import DataError
 from mtbert.outputs import Manifest
 from mtbert.tasks import REUSES, SPLITS, corpus
 
 MACHINE = "machine.json"
 CODE = "code-train.yaml"  # of the plan: what every training goes through
-ENCODER_FILES = ("model.safetensors", "config.json", "tokenizer.json")
+ENCODER_FILES = ("model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json")
 
 
 def manifest(settings: dict[str, Any], build: Path) -> dict[str, Any]:
@@ -52,6 +53,8 @@ def write(plan: Path, build: Path, out: Path) -> None:
     with files.new_directory(out) as directory:
         for name in (name for name, variant in variants.items() if variant["selected"]):
             settings = files.read_plan(plan / f"{name}.yaml", "model", "tasks", "phases")
+            model = settings["model"]
+            loading.check_use(build / "encoders" / model["encoder"], model["pooling"], model["max_tokens"])
             files.write_json(directory / f"{name}.json", manifest(settings, build))
 
 

@@ -14,7 +14,7 @@ from mtbert.encoder.pooling import pool
 from mtbert.errors import SettingsError
 from mtbert.features.base import Features
 from mtbert.heads.base import Head
-from mtbert.settings import Pooling
+from mtbert.settings import PhaseSettings, Pooling
 
 
 def check_apart(task: str, head: Head | type[Head], mixed: Collection[str]) -> None:
@@ -92,11 +92,14 @@ class MultitaskModel(nn.Module):
         Returns the parameters that are left to train, each once, in the model's order. SettingsError for a part that
         the model does not have.
         """
-        kept = {id(parameter) for name in frozen for parameter in self._part(name)}
-        chosen = {id(parameter) for name in names for parameter in self._part(name)} - kept
+        chosen = self._chosen(names, frozen)
         for parameter in self.parameters():
             parameter.requires_grad_(id(parameter) in chosen)
         return [parameter for parameter in self.parameters() if parameter.requires_grad]
+
+    def _chosen(self, names: Sequence[str], frozen: Sequence[str]) -> set[int]:
+        kept = {id(parameter) for name in frozen for parameter in self._part(name)}
+        return {id(parameter) for name in names for parameter in self._part(name)} - kept
 
     def _part(self, name: str) -> list[nn.Parameter]:
         parts = self.parts()
@@ -106,11 +109,20 @@ class MultitaskModel(nn.Module):
             )
         return parts[name]
 
-    def sizes(self) -> dict[str, int]:
-        """How many weights the encoder has, how many all else adds, and how many are trained now."""
+    def sizes(self, phases: Sequence[PhaseSettings]) -> dict[str, int]:
+        """Numbers of weights after training in these phases, from the first to the last.
+
+        Returns:
+            encoder: all of the encoder's; added: all others; trained: those that are trained now; stored: what has to
+            be kept beside the encoder that the training started from, which are all that were added and those of the
+            encoder that any phase trained.
+        """
         encoder = sum(p.numel() for p in self.encoder.parameters())
+        added = sum(p.numel() for p in self.parameters()) - encoder
+        changed: set[int] = set().union(*(self._chosen(phase.trainable, phase.frozen) for phase in phases))
         return {
             "encoder": encoder,
-            "added": sum(p.numel() for p in self.parameters()) - encoder,
+            "added": added,
             "trained": sum(p.numel() for p in self.parameters() if p.requires_grad),
+            "stored": added + sum(p.numel() for p in self.encoder.parameters() if id(p) in changed),
         }

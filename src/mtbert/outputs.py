@@ -20,6 +20,7 @@ class Sizes(Section):
     encoder: int = Field(ge=1)
     added: int = Field(ge=0)
     trained: int = Field(ge=0)
+    stored: int = Field(ge=0)
 
 
 class RunMetrics(Section):
@@ -131,6 +132,9 @@ class EncoderCard(Lenient):
     note: str
     layers: int
     width: int
+    positions: int
+    pooler: bool
+    fetched: dict[str, str]
 
 
 class SbertMetrics(Section):
@@ -200,6 +204,7 @@ class InitEncoder(Section):
     weights: str = Field(alias="model.safetensors")
     config: str = Field(alias="config.json")
     tokenizer: str = Field(alias="tokenizer.json")
+    marks: str = Field(alias="tokenizer_config.json")
 
 
 class Manifest(Lenient):

@@ -3,7 +3,7 @@
 A new task is one row here and, if its files have a format of their own, one reader in `mtbert.data.readers`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 Split = Literal["train", "dev", "test"]
@@ -37,7 +37,7 @@ class Task:
     files: dict[Split, str]
     sentences: tuple[str, ...]
     label: str
-    labels: dict[str, int]
+    labels: dict[str, int] = field(default_factory=dict)
     submission: str = ""
     lowest: float = 0.0
     highest: float = 0.0
@@ -56,39 +56,90 @@ def _course(stem: str) -> dict[Split, str]:
     }
 
 
+ONE, TWO = ("sentence",), ("sentence1", "sentence2")
 ENTAILMENT = {"contradiction": 0, "neutral": 1, "entailment": 2}
 
-TASKS: dict[str, Task] = {
-    task.name: task
-    for task in (
-        Task(
-            "sst", "SST-5", "classes", 5, "accuracy", "course",
-            _course("ids-sst"), ("sentence",), "sentiment", {}, "Predicted_Sentiment",
-        ),
-        Task(
-            "qqp", "QQP", "binary", 2, "accuracy", "course",
-            _course("quora"), ("sentence1", "sentence2"), "is_duplicate", {}, "Predicted_Is_Paraphrase",
-        ),
-        Task(
-            "sts", "STS-B", "score", 1, "pearson", "course",
-            _course("sts"), ("sentence1", "sentence2"), "similarity", {}, "Predicted_Similiary", 0.0, 5.0,
-        ),
-        Task(
-            "cfimdb", "CFIMDB", "binary", 2, "accuracy", "course",
-            _course("ids-cfimdb"), ("sentence",), "sentiment", {}, "Predicted_Sentiment",
-        ),
-        Task(
-            "snli", "SNLI", "classes", 3, "accuracy", "nli",
-            {"train": "nli/snli_1.0_train.jsonl", "dev": "nli/snli_1.0_dev.jsonl", "test": "nli/snli_1.0_test.jsonl"},
-            ("sentence1", "sentence2"), "gold_label", ENTAILMENT,
-        ),
-        Task(
-            "mnli", "MNLI", "classes", 3, "accuracy", "nli",
-            {"train": "nli/multinli_1.0_train.jsonl", "dev": "nli/multinli_1.0_dev_matched.jsonl"},
-            ("sentence1", "sentence2"), "gold_label", ENTAILMENT,
-        ),
-    )
-}  # fmt: skip
+_ROWS = (
+    Task(
+        name="sst",
+        title="SST-5",
+        kind="classes",
+        classes=5,
+        metric="accuracy",
+        reader="course",
+        files=_course("ids-sst"),
+        sentences=ONE,
+        label="sentiment",
+        submission="Predicted_Sentiment",
+    ),
+    Task(
+        name="qqp",
+        title="QQP",
+        kind="binary",
+        classes=2,
+        metric="accuracy",
+        reader="course",
+        files=_course("quora"),
+        sentences=TWO,
+        label="is_duplicate",
+        submission="Predicted_Is_Paraphrase",
+    ),
+    Task(
+        name="sts",
+        title="STS-B",
+        kind="score",
+        classes=1,
+        metric="pearson",
+        reader="course",
+        files=_course("sts"),
+        sentences=TWO,
+        label="similarity",
+        submission="Predicted_Similiary",
+        lowest=0.0,
+        highest=5.0,
+    ),
+    Task(
+        name="cfimdb",
+        title="CFIMDB",
+        kind="binary",
+        classes=2,
+        metric="accuracy",
+        reader="course",
+        files=_course("ids-cfimdb"),
+        sentences=ONE,
+        label="sentiment",
+        submission="Predicted_Sentiment",
+    ),
+    Task(
+        name="snli",
+        title="SNLI",
+        kind="classes",
+        classes=3,
+        metric="accuracy",
+        reader="nli",
+        files={
+            "train": "nli/snli_1.0_train.jsonl",
+            "dev": "nli/snli_1.0_dev.jsonl",
+            "test": "nli/snli_1.0_test.jsonl",
+        },
+        sentences=TWO,
+        label="gold_label",
+        labels=ENTAILMENT,
+    ),
+    Task(
+        name="mnli",
+        title="MNLI",
+        kind="classes",
+        classes=3,
+        metric="accuracy",
+        reader="nli",
+        files={"train": "nli/multinli_1.0_train.jsonl", "dev": "nli/multinli_1.0_dev_matched.jsonl"},
+        sentences=TWO,
+        label="gold_label",
+        labels=ENTAILMENT,
+    ),
+)
+TASKS: dict[str, Task] = {task.name: task for task in _ROWS}
 
 
 @dataclass(frozen=True)
@@ -112,8 +163,8 @@ class Reuse:
 REUSES: dict[str, Reuse] = {
     reuse.name: reuse
     for reuse in (
-        Reuse("snli_as_qqp", "snli", "qqp", {0: 0, 2: 1}),
-        Reuse("cfimdb_as_sst", "cfimdb", "sst", {0: 0, 1: 4}),
+        Reuse(name="snli_as_qqp", corpus="snli", serves="qqp", labels={0: 0, 2: 1}),
+        Reuse(name="cfimdb_as_sst", corpus="cfimdb", serves="sst", labels={0: 0, 1: 4}),
     )
 }
 

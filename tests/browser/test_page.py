@@ -55,7 +55,7 @@ def test_every_section_is_filled_and_nothing_is_logged_or_fetched(file: Path, sh
         assert len(traces(chrome, section, "trace.type")) == count
     choose(chrome, "embeddings", 0, "sts")
     choose(chrome, "embeddings", 2, "3")
-    assert set(traces(chrome, "embeddings", "trace.type")) == {"scatter3d"}
+    assert all(traces(chrome, "embeddings", "trace.meta.z"))
     for section in chrome.find_elements(By.CSS_SELECTOR, "main > section"):
         shown = section.text.splitlines()
         assert len(shown) > 2, section.get_attribute("id")
@@ -63,6 +63,28 @@ def test_every_section_is_filled_and_nothing_is_logged_or_fetched(file: Path, sh
         assert chrome.find_elements(By.CSS_SELECTOR, f"#{section} table tbody tr"), section
     assert [entry for entry in chrome.get_log("browser") if entry["level"] == "SEVERE"] == []
     assert {address for address in requested(chrome) if not address.startswith(("data:", "blob:"))} == {file.as_uri()}
+
+
+def test_three_dimensions_turn_by_key_and_by_pointer(file: Path, show: Show) -> None:
+    chrome = show(file)
+    choose(chrome, "embeddings", 2, "3")
+    canvas = chrome.find_element(By.CSS_SELECTOR, "#embeddings .canvas")
+    first = x_of_embeddings(chrome)
+    chrome.execute_script("arguments[0].focus()", canvas)
+    ActionChains(chrome).send_keys(Keys.ARROW_RIGHT).perform()
+    second = WebDriverWait(chrome, 10).until(lambda _: x_of_embeddings(chrome, but=first))
+    ActionChains(chrome).drag_and_drop_by_offset(canvas, 40, 10).perform()
+    assert WebDriverWait(chrome, 10).until(lambda _: x_of_embeddings(chrome, but=second)) != first
+    choose(chrome, "embeddings", 2, "2")
+    flat = x_of_embeddings(chrome)
+    ActionChains(chrome).drag_and_drop_by_offset(canvas, 40, 10).perform()
+    assert x_of_embeddings(chrome) == flat
+
+
+def x_of_embeddings(chrome: Chrome, but: list | None = None) -> list | None:
+    """Of the first trace; None as long as they are still the same."""
+    found = traces(chrome, "embeddings", "trace.x")[0]
+    return None if found == but else found
 
 
 def test_the_policy_forbids_connections(file: Path, show: Show) -> None:
@@ -171,7 +193,7 @@ def test_no_table_hides_a_column_at_1400_pixels(show: Show, tmp_path: Path, loca
                 .map(one => [one.getAttribute('aria-label'), one.scrollWidth, one.clientWidth])"""
     assert chrome.execute_script(hidden) == []
     shown = chrome.find_element(By.CSS_SELECTOR, "#tables .beside").text
-    for heading in (markdown.STORED, "p", "seeds"):
+    for heading in (markdown.TIMES_BERT, "p", "seeds"):
         assert heading in shown
 
 

@@ -35,13 +35,17 @@ def measured(script: str, kept: Path, *arguments: str) -> dict:
 
 def test_every_contestant_trains_and_is_compared(kept: Path):
     found = measured("steps.py", kept, "--shape", "tiny", "--batch", "4", "--passes", "1", "--device", "cpu")
-    names = ["plain", "pals", "smart", "interleaved", "pcgrad", "bert-n-pals", "minbert", "trainer", "trainer-best"]
+    adapters = ["pals", "lora", "houlsby"]
+    others = ["bert-n-pals", "minbert", "trainer", "trainer-best"]
+    names = ["plain", *adapters, "smart", "interleaved", "pcgrad", *others]
     assert [row["contestant"] for row in found["contestants"]] == names
     assert all(row["s a step"] > 0 for row in found["contestants"])
     aims = {(row["step of"], row["over"]): row["aim"] for row in found["ratios"]}
     assert aims == {
         ("bert-n-pals", "pals"): ">= 10",
         ("minbert", "pals"): None,
+        ("lora", "plain"): None,
+        ("houlsby", "plain"): None,
         ("trainer", "plain"): ">= 3",
         ("trainer-best", "plain"): ">= 1.3",
         ("smart", "plain"): "<= 2.6",
@@ -92,6 +96,18 @@ def test_timed_batches_stand_for_their_part_by_mean_length():
 
     lengths = np.array([4, 5, 9, 1, 2, 3])  # one example a batch: 1 2 3 | 4 5 9, whose means are 2 and 6
     assert corpus.chosen([[0], [1], [2], [3], [4], [5]], lengths, 2) == [[4], [1]]
+
+
+def test_an_adapters_arithmetic_is_that_of_its_matrix_products():
+    import steps
+
+    shape = steps.SHAPES["base"]
+    plain, pals, lora, houlsby = (shape.arithmetic([1], name) for name in ("plain", "pals", "lora", "houlsby"))
+    assert pals - plain == 3 * 12 * (2 * (2 * 768 * 204 + 3 * 204**2) + 4 * 204)
+    assert lora - plain == 3 * 2 * 294_912  # each of its weights once a token, times and plus
+    assert houlsby - plain == 3 * 12 * 2 * 2 * (2 * 768 * 64)
+    assert shape.adapter("plain") == {"name": "none"}
+    assert shape.adapter("lora") == {"name": "lora", "rank": 8}
 
 
 def test_a_ratio_is_held_against_its_aim():

@@ -1,20 +1,28 @@
 """The model as a whole: what is trained, what is counted, how pairs are encoded apart."""
 
+from collections.abc import Sequence
+
 import pytest
 import torch
 from models import small_batch, small_bert, small_model
+from runs import settings
 
 from mtbert.adapters import ADAPTERS
 from mtbert.adapters.base import Shape
 from mtbert.connectors import CONNECTORS
-from mtbert.encoder.bert import Encoder
+from mtbert.encoder.bert import Bert, Config, Encoder
 from mtbert.errors import SettingsError
 from mtbert.features import FEATURES
 from mtbert.heads import HEADS
 from mtbert.model import MultitaskModel, check_apart
+from mtbert.settings import PhaseSettings
 from mtbert.tasks import TASKS
 
 PALS = {"name": "pals", "dim": 8, "heads": 2, "dropout": 0.0}
+
+
+def phase(trainable: list[str], frozen: Sequence[str] = ()) -> PhaseSettings:
+    return settings(phase={"trainable": trainable, "frozen": list(frozen)}).phases[0]
 
 
 def changed_by_a_step(model: MultitaskModel, trainable: list[str]) -> set[str]:
@@ -66,15 +74,45 @@ def test_everything():
     assert changed_by_a_step(model, ["encoder", "adapters", "heads"]) == {n for n, _ in model.named_parameters()}
 
 
+def test_biases_alone_are_trained_with_those_of_layer_norms_and_pooler():
+    assert changed_by_a_step(small_model(PALS), ["biases"]) == {
+        f"encoder.bert.{name}" for name, _ in small_bert().named_parameters() if name.endswith(".bias")
+    }
+
+
+def test_biases_of_bert_base():
+    with torch.device("meta"):
+        encoder = Encoder(Bert(Config(30522, 768, 12, 12, 3072, 512)))
+    parts = {name: sum(p.numel() for p in part) for name, part in encoder.parts().items()}
+    assert (parts["biases"], parts["encoder"]) == (102_912, 109_482_240)  # the paper: less than 0.1 %
+
+
 def test_sizes_are_counted_from_the_model():
     model = small_model(PALS)
     model.train_only(["heads"])
     heads = (24 + 1) * 5 + (24 + 1) * 1 + (24 + 1) * 1
     task_path = (24 * 8 + 8) + (8 * 24 + 24) + 2 * (8 * 24 + 24)
-    sizes = model.sizes()
-    assert sizes["added"] == heads + 3 * task_path
+    sizes = model.sizes([phase(["heads"])])
+    assert sizes["added"] == sizes["stored"] == heads + 3 * task_path
     assert sizes["trained"] == heads
     assert sizes["encoder"] == sum(p.numel() for p in small_bert().parameters())
+
+
+@pytest.mark.parametrize(
+    ("phases", "of_encoder"),
+    [
+        ([], 0),
+        ([(["heads"], [])], 0),
+        ([(["biases", "heads"], [])], 2 * (4 * 24 + 48 + 24 + 2 * 24) + 24 + 24),
+        ([(["encoder", "heads"], ["encoder"])], 0),
+        ([(["pooler"], []), (["biases"], ["embeddings", "layers"])], 24 * 24 + 24),
+        ([(["encoder", "heads"], []), (["heads"], [])], 12_408),
+    ],
+)
+def test_what_any_phase_trains_of_the_encoder_has_to_be_stored_with_what_is_added(phases, of_encoder):
+    model = small_model(PALS)
+    sizes = model.sizes([phase(*parts) for parts in phases])
+    assert sizes["stored"] - sizes["added"] == of_encoder
 
 
 def test_bi_encoded_pairs_are_two_embeddings_of_one_encoder():
@@ -127,7 +165,8 @@ def test_a_connector_is_a_part_of_its_own_and_counts_as_added():
     trained = model.train_only(["connector"])
     assert [id(p) for p in trained] == [id(p) for p in model.connector.parameters()]
     heads = (24 + 1) * 5 + (24 + 1) * 1 + (24 + 1) * 1
-    assert (model.sizes()["added"], model.sizes()["trained"]) == (heads + 600, 600)  # 24 * 24 + 24
+    sizes = model.sizes([phase(["connector"])])
+    assert (sizes["added"], sizes["trained"]) == (heads + 600, 600)  # 24 * 24 + 24
 
 
 def test_the_loss_of_a_served_task_alone_reaches_the_connector():

@@ -284,6 +284,10 @@ def test_several_phases_each_start_from_the_training_section(tmp_path):
             "pcgrad acts where a step holds several tasks, but the steps of sampler",
         ),
         (
+            ("training.weighting", "famo"),
+            "training.weighting: famo acts where a step holds several tasks, but the steps of sampler",
+        ),
+        (
             ("catalog.bert-sst.model", {"connector": "relational"}),
             "the connector serves qqp, sts, but the variant trains",
         ),

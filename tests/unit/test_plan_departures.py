@@ -4,7 +4,7 @@ import copy
 import difflib
 import functools
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from dvc.utils.hydra import apply_overrides
@@ -19,6 +19,7 @@ from mtbert.plan.departures import SHIPPED, departures
 from mtbert.plan.documents import shared
 from mtbert.plan.layers import COLLECTIONS, KNOBS, SEARCH
 from mtbert.plan.params import MISSING, Params
+from mtbert.plan.techniques import NAMES, REGISTRIES, USABLE
 
 PARAMS = Path(__file__).parents[2] / "params.yaml"
 SHIPPED_PARAMS = Params(PARAMS)
@@ -55,12 +56,20 @@ OTHER: dict[str, Any] = {
     "training.clip": 2.0,
     "linear.dropout": 0.25, "mlp.width": 64, "mlp.dropout": 0.25,
     "pals.dim": 240, "pals.heads": 1, "pals.layers": [0], "pals.bias": False, "pals.activation": "none",
-    "pals.dropout": 0.25, "mnr.scale": 10.0, "mnr.positive": 0.5, "relational.tasks": ["sts"],
+    "pals.dropout": 0.25,
+    "lora.rank": 4, "lora.alpha": 4.0, "lora.dropout": 0.25, "lora.per_task": True, "lora.targets": ["key"],
+    "dora.rank": 4, "dora.alpha": 4.0, "dora.dropout": 0.25, "dora.per_task": True, "dora.targets": ["key"],
+    "ia3.per_task": True,
+    "mtl_lora.rank": 4, "mtl_lora.alpha": 4.0, "mtl_lora.dropout": 0.25, "mtl_lora.ways": 2,
+    "mtl_lora.temperature": 1.0, "mtl_lora.targets": ["key"],
+    "mnr.scale": 10.0, "mnr.positive": 0.5, "relational.tasks": ["sts"],
     "transformer_layer.tasks": ["sts"], "transformer_layer.apart": ["sts"],
     "transformer_layer.heads": 6, "transformer_layer.dropout": 0.25,
     "proportional.divide": {"qqp": 2.0}, "square_root.divide": {"qqp": 2.0}, "annealed.divide": {"qqp": 2.0},
     "annealed.decrease": 0.5, "reduce_on_plateau.factor": 0.5, "reduce_on_plateau.patience": 2,
     "reduce_on_plateau.threshold": 0.01, "reduce_on_plateau.watch": "train",
+    "fixed.weights": {"qqp": 2.0}, "uncertainty.learning_rate": 0.5, "dynamic_average.temperature": 1.0,
+    "famo.learning_rate": 0.5, "famo.decay": 0.5, "cagrad.c": 0.5, "gradnorm.learning_rate": 0.5, "gradnorm.alpha": 1.0,
     "dynamic.learning_rate": 0.5, "pcgrad.reduction": "sum", "round_robin_shortest.until": "qqp",
     "pos.tagger": "nltk", "masked_language_model.weight": 0.5,
     "masked_language_model.share": 0.25, "simcse.weight": 0.5, "simcse.temperature": 0.1, "simcse.tasks": ["qqp"],
@@ -68,15 +77,33 @@ OTHER: dict[str, Any] = {
     "smart.weight": 0.5, "smart.bregman": 0.5, "smart.momentum": 0.5, "smart.noise": 0.001, "smart.step_size": 0.01,
     "smart.form": "projected", "smart.momentum_later": 0.5, "smart.early": 0.5, "smart.length": 0.5,
     "smart.radius": 0.001, "smart.steps": 2, "smart.norm": "l2",
-    "encoder.name": "minilm", "encoder.directory": "somewhere", "encoder.weights": "fp16",
+    "encoder.name": "minilm", "encoder.revision": "e" * 40, "encoder.directory": "somewhere",
+    "encoder.weights": "fp16",
     "pretrain.sbert.max_pairs": 7, "pretrain.sbert.batch_size": 16, "pretrain.sbert.epochs": 7,
     "pretrain.sbert.learning_rate": 0.001, "pretrain.sbert.warmup": 0.2,
     "pretrain.mlm.max_sentences": 7, "pretrain.mlm.batch_size": 16, "pretrain.mlm.epochs": 7,
     "pretrain.mlm.learning_rate": 0.001, "pretrain.mlm.warmup": 0.2,
 }  # fmt: skip
 RATE = "  learning_rate: 0.001    # (preset, profile) at the schedule's peak, where none is stated by kind"
-# Of techniques that the catalog does not use: a variant that does.
-UNUSED = {name: [name] for name in ("square_root", "simcse", "round_robin_shortest")}
+
+
+def another(section: str, option: str) -> Any:
+    """Another valid value of a technique's option where none is written above: of a number, a switch or a choice."""
+    (registry,) = [registry for registry in REGISTRIES if section in registry]
+    shipped = SHIPPED_PARAMS.get(section, option)
+    if isinstance(shipped, bool):
+        return not shipped
+    if isinstance(shipped, str):
+        return next(
+            one for one in get_args(registry[section].settings.model_fields[option].annotation) if one != shipped
+        )
+    return shipped + 1 if isinstance(shipped, int) else shipped / 2 or 0.25
+
+
+WRITTEN = set(OTHER)
+OTHER |= {
+    key: another(*place) for place in leaves(SECTIONS) if place[0] in NAMES and (key := ".".join(place)) not in WRITTEN
+}
 
 
 def with_values(*edits: tuple[str, Any]) -> Params:
@@ -113,10 +140,15 @@ def test_there_is_another_value_for_every_key() -> None:
 def test_every_value_set_in_a_section_takes_effect(key: str, profile: str) -> None:
     section = key.split(".")[0]
     before = IN_PROFILE[profile]
-    if section in UNUSED:
-        before = before.put(("catalog", "mine"), {"uses": UNUSED[section]})
+    if section in USABLE:  # the catalog may not use it
+        several = any(
+            getattr(registry[section].build, "several_tasks", False) for registry in REGISTRIES if section in registry
+        )
+        before = before.put(("catalog", "mine"), {"uses": ["interleaved", section] if several else [section]})
     if key == "encoder.directory":  # `tiny` is made, not read
         before = before.put(("encoder", "name"), "minilm")
+    if key == "encoder.revision":  # of what the project does not pin
+        before = before.put(("encoder",), before.get("encoder") | {"name": "some/bert", "revision": "d" * 40})
     value = "tiny" if key == "encoder.name" and profile == "laptop" else OTHER[key]
     if key == "pos.tagger" and profile != "sample":
         value = "shipped"

@@ -14,6 +14,7 @@ from mtbert.plan.rates import kind_of, of_phase
         (["adapters", "heads", "pooler", "output_norms"], "adapters"),
         (["connector", "heads"], "adapters"),
         (["output_norms", "heads"], "adapters"),
+        (["biases", "heads"], "adapters"),
         (["heads"], "heads"),
         (["heads", "pooler"], "heads"),
     ],

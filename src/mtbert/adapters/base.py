@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from torch import nn
+from torch import Tensor, nn
 
 from mtbert.encoder.slot import Linear, Slot
 
@@ -48,8 +48,19 @@ class Adapter(nn.Module):
         """See the linear maps of every layer once, before training: for what starts from their weights."""
 
 
+class Mergeable(Slot):
+    """A slot that does nothing that other weights of the layer's linear maps would not do: see merging.py."""
+
+    def merged(self, name: Linear, dense: nn.Linear) -> tuple[Tensor, Tensor]:
+        """Weight [out, in] and bias [out] with which `dense` alone gives what `linear` gives in evaluation."""
+        raise NotImplementedError
+
+
 class InLayer(nn.Module, Slot):
     """A module that does an adapter's work in one layer."""
+
+    def meet(self, linears: Mapping[Linear, nn.Linear]) -> None:
+        """See the layer's linear maps once, before training."""
 
 
 class InEveryLayer(Adapter):
@@ -65,6 +76,12 @@ class InEveryLayer(Adapter):
         self.set_of = {task: task if per_task else "shared" for task in tasks}
         names = dict.fromkeys(self.set_of.values())
         self.sets = nn.ModuleDict({name: nn.ModuleList(map(build, range(shape.layers))) for name in names})
+
+    def meet(self, layers: Sequence[Mapping[Linear, nn.Linear]]) -> None:
+        """Each set sees every layer."""
+        for modules in self.sets.values():
+            for module, linears in zip(modules, layers, strict=True):  # type: ignore[call-overload]
+                module.meet(linears)
 
     def slot(self, task: str, layer: int) -> InLayer:
         """The module of the task's set."""

@@ -2,11 +2,21 @@
 
 import torch
 
-from mtbert.gradients import pcgrad, total
+from mtbert.gradients import cagrad, gradnorm, imtl_g, mgda, nash_mtl, pcgrad, total, upgrad
 from mtbert.gradients.base import GradientRule
 from mtbert.registry import Registry, Technique
 from mtbert.settings import NoOptions
 
 GRADIENTS: Registry[[torch.Generator], GradientRule] = Registry(
-    "gradient rule", {"total": Technique(NoOptions, total.Total), "pcgrad": Technique(pcgrad.Settings, pcgrad.PcGrad)}
+    "gradient rule",
+    {
+        "total": Technique(NoOptions, total.Total),
+        "pcgrad": Technique(pcgrad.Settings, pcgrad.PcGrad),
+        "mgda": Technique(NoOptions, mgda.Mgda),
+        "cagrad": Technique(cagrad.Settings, cagrad.CaGrad),
+        "imtl_g": Technique(NoOptions, imtl_g.ImtlG),
+        "upgrad": Technique(NoOptions, upgrad.UpGrad),
+        "gradnorm": Technique(gradnorm.Settings, gradnorm.GradNorm),
+        "nash_mtl": Technique(NoOptions, nash_mtl.NashMtl),
+    },
 )

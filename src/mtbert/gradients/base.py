@@ -39,3 +39,6 @@ class GradientRule:
             backward: back-propagates a scalar (scaled and spread over processes as the run needs), adding to `.grad`.
         """
         raise NotImplementedError
+
+    def after_update(self, losses: Mapping[str, float]) -> None:
+        """Told after every update: the losses of its step before they were weighted, means over all processes."""

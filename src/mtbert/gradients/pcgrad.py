@@ -16,16 +16,13 @@ A task's own parameters (heads, adapters) keep its gradient: no other task can b
 Prefer `total` with a sampler whose steps hold one task: there is nothing to project.
 """
 
-from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from mtbert.gradients.base import GradientRule
+from mtbert.gradients.gramian import GramianRule
 from mtbert.settings import Section
-
-Gradients = list[Tensor | None]  # one a parameter; None where a task does not reach it
 
 
 class Settings(Section):
@@ -34,43 +31,17 @@ class Settings(Section):
     reduction: Literal["sum", "mean"] = "sum"
 
 
-class PcGrad(GradientRule):
+class PcGrad(GramianRule):
     """Projects conflicting gradients."""
 
-    several_tasks = True
+    def counts(self, gramian: Tensor) -> list[float]:
+        """What is left of each task's gradient in the sum of the projected ones."""
+        return coefficients(gramian, self.generator).sum(dim=0).tolist()
 
-    def __call__(
-        self, losses: Mapping[str, Tensor], parameters: Sequence[nn.Parameter], backward: Callable[[Tensor], None]
-    ) -> None:
-        """Gradients of each task, projected over the shared parameters, summed or averaged."""
-        of = [gradients(loss, parameters, backward) for loss in losses.values()]
-        reached = [sum(g is not None for g in column) for column in zip(*of, strict=True)]
-        shared = [number for number, count in enumerate(reached) if count > 1]
-        left = coefficients(products(of, shared), self.generator).sum(dim=0).tolist()
-        for number, parameter in enumerate(parameters):
-            by = reached[number] if self.settings.reduction == "mean" else 1
-            weights = [weight / by for weight in left] if reached[number] > 1 else [1.0] * len(of)
-            parameter.grad = weighted([gradient[number] for gradient in of], weights)
-
-
-def gradients(loss: Tensor, parameters: Sequence[nn.Parameter], backward: Callable[[Tensor], None]) -> Gradients:
-    """One task's gradient in each parameter."""
-    for parameter in parameters:
-        parameter.grad = None
-    backward(loss)
-    return [parameter.grad for parameter in parameters]
-
-
-def products(of: Sequence[Gradients], shared: Sequence[int]) -> Tensor:
-    """g_i . g_j over the shared parameters, for all tasks: [tasks, tasks] in fp64, on the CPU."""
-    found = torch.zeros(len(of), len(of), dtype=torch.float64)
-    for i, first in enumerate(of):
-        for j, second in enumerate(of[: i + 1]):
-            pairs = [(first[number], second[number]) for number in shared]
-            parts = [torch.dot(a.flatten(), b.flatten()) for a, b in pairs if a is not None and b is not None]
-            if parts:
-                found[i, j] = found[j, i] = torch.stack(parts).double().sum()
-    return found
+    def within(self, counts: list[float], reached: int) -> list[float]:
+        """The same, or that over the number of tasks that reach the parameter."""
+        by = max(reached, 1) if self.settings.reduction == "mean" else 1
+        return [count / by for count in super().within(counts, reached)]
 
 
 def coefficients(products: Tensor, generator: torch.Generator) -> Tensor:
@@ -86,12 +57,3 @@ def coefficients(products: Tensor, generator: torch.Generator) -> Tensor:
             if j != i and conflict < 0:
                 found[i, j] -= conflict / products[j, j]
     return found
-
-
-def weighted(column: Sequence[Tensor | None], weights: Sequence[float]) -> Tensor | None:
-    """The weighted sum of what tasks have for one parameter, in the place of the first; None where none has."""
-    total: Tensor | None = None
-    for gradient, weight in zip(column, weights, strict=True):
-        if gradient is not None:
-            total = gradient.mul_(weight) if total is None else total.add_(gradient, alpha=weight)
-    return total

@@ -1,7 +1,4 @@
-"""params.yaml as it was read: its values, the line of each, and faults told by line.
-
-What would take long to read, or means more than values, is refused before it is read.
-"""
+"""params.yaml as it was read: its values, the line of each, and faults told by line."""
 
 import copy
 from collections.abc import Iterable
@@ -11,14 +8,11 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
-from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, NodeEvent
 from ruamel.yaml.scalarbool import ScalarBoolean
 
 from mtbert.errors import SettingsError
+from mtbert.plan import guard
 
-LARGEST = 2**17  # bytes of a file, some five times the project's own
-MOST = 10_000  # values, with those that aliases stand for
-DEEPEST = 30  # levels
 LONGEST_SHOWN = 60  # characters of a key in a message
 Place = tuple[str | int, ...]  # the keys that lead to a value
 MISSING: Any = type("Missing", (), {"__repr__": lambda _: "nothing"})()  # where there is no value, not even null
@@ -47,9 +41,7 @@ class Params:
     def __init__(self, file: Path) -> None:
         self.file = file
         try:
-            text = _text(file)
-            _look_through(text, file)
-            self.tree = YAML(typ="rt").load(text)
+            self.tree = YAML(typ="rt").load(guard.read(file))
         except FileNotFoundError:
             raise SettingsError(f"{file} is missing; stage scripts run at the repository's root") from None
         except (YAMLError, ValueError, OSError) as error:  # ValueError: not UTF-8, or a number of thousands of digits
@@ -100,46 +92,6 @@ def _put(node: Any, place: Place, value: Any) -> Any:
         return node
     changed = _put(node.get(key), tuple(below), value)
     return {name: item for name, item in {**node, key: changed}.items() if item is not MISSING}
-
-
-def _text(file: Path) -> str:
-    with file.open("rb") as handle:
-        content = handle.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise SettingsError(f"{file} has more than {LARGEST:,} bytes, which is no settings file")
-    return content.decode("utf-8")
-
-
-def _look_through(text: str, file: Path) -> None:
-    """Raise SettingsError for tags, and for more levels or values than settings have, aliases followed."""
-    count = 0
-    begun: list[tuple[str | None, int]] = []  # of each mapping or list around: its anchor, and values before it
-    below: dict[str | None, int] = {}  # values that each anchor's aliases stand for
-    for event in YAML(typ="rt").parse(text):
-        if isinstance(event, CollectionEndEvent):
-            anchor, before = begun.pop()
-            below[anchor] = count - before
-            continue
-        if not isinstance(event, NodeEvent):
-            continue
-        line = f"{file}:{event.start_mark.line + 1}"
-        if isinstance(event, AliasEvent):
-            if any(anchor == event.anchor for anchor, _ in begun):
-                raise SettingsError(f"{line}: *{event.anchor} stands within the value that it stands for")
-            count += below.get(event.anchor, 0)
-        elif event.anchor and event.anchor in below:
-            raise SettingsError(f"{line}: &{event.anchor} is there twice")
-        elif tag := getattr(event, "tag", None):
-            raise SettingsError(f"{line}: tag {tag}; allowed: values without tags")
-        elif isinstance(event, CollectionStartEvent):
-            begun.append((event.anchor, count))
-        else:
-            below[event.anchor] = 1
-        count += 1
-        if len(begun) > DEEPEST:
-            raise SettingsError(f"{line}: more than {DEEPEST} levels, which no settings have")
-        if count > MOST:
-            raise SettingsError(f"{line}: more than {MOST:,} values with those of aliases, which no settings have")
 
 
 def _shown(key: str | int) -> str:

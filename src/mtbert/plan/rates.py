@@ -50,7 +50,7 @@ def kind_of(trainable: Collection[str]) -> Kind:
     """What kind of training it is that trains these parts of a model.
 
     `encoder` where the encoder's layers or embeddings are among them; `heads` where heads and pooler are alone;
-    `adapters` for all that lies between, such as adapters or a connector beside a frozen encoder.
+    `adapters` for all that lies between, such as adapters or a connector beside a frozen encoder, or its biases.
     """
     if any(part in ENCODER or part.startswith("layer_") for part in trainable):
         return "encoder"

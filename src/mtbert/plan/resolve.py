@@ -26,6 +26,7 @@ from mtbert.samplers import SAMPLERS
 from mtbert.schedules import SCHEDULES
 from mtbert.settings import Entry, VariantSettings
 from mtbert.tasks import TASKS, served
+from mtbert.weightings import WEIGHTINGS
 
 MAIN_TASKS = ["sst", "qqp", "sts"]
 
@@ -64,6 +65,7 @@ class _Resolver:
             "paper": self.entry.paper,
             "row": self.entry.row or self.name,
             "also": self.entry.also,
+            "rival": self.entry.rival,
             "profile": self.params.get("profile"),
             "tasks": tasks,
             "model": self._model(model, tasks),
@@ -177,18 +179,18 @@ class _Resolver:
         }
 
     def _fits(self, phase: dict[str, Any]) -> None:
-        """A rule for several tasks a step would do nothing, silently, where a step holds one."""
-        rule, sampler = str(phase.get("gradients")), str(phase.get("sampler"))
-        if rule not in GRADIENTS or not _class(GRADIENTS, rule).several_tasks:
-            return
+        """What is for several tasks a step would do nothing, silently, or have no sense where a step holds one."""
+        sampler = str(phase.get("sampler"))
         fitting = [name for name in SAMPLERS if _class(SAMPLERS, name).several_tasks]
-        if sampler not in fitting:
-            self._fault(
-                ("training", "gradients"),
-                f"{rule} acts where a step holds several tasks, but the steps of sampler {sampler} hold one; allowed "
-                f"with it: {', '.join(fitting)}",
-                ("training", "sampler"),
-            )
+        for key, registry in (("gradients", GRADIENTS), ("weighting", WEIGHTINGS)):
+            name = str(phase.get(key))
+            if name in registry and _class(registry, name).several_tasks and sampler not in fitting:
+                self._fault(
+                    ("training", key),
+                    f"{name} acts where a step holds several tasks, but the steps of sampler {sampler} hold one; "
+                    f"allowed with it: {', '.join(fitting)}",
+                    ("training", "sampler"),
+                )
 
     def _adapts(self) -> bool:
         return bool(self.used & (set(ADAPTERS) - {"none"}))

@@ -1,6 +1,6 @@
 """What a row costs beside what it scores: weights to store, and time to train."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import fmean, stdev
@@ -11,6 +11,7 @@ from mtbert.metrics import MAIN_TASKS
 from mtbert.reporting.catalog import Catalog, Entry
 from mtbert.reporting.results import Score, Weights, together
 from mtbert.reporting.tables import join
+from mtbert.statistics import intervals
 
 Reached = dict[int, dict[str, float]]  # by seed, then metric
 
@@ -23,7 +24,7 @@ class Cost:
         name: as in the catalog; of variants that make one row, that row's.
         paper, row: the published row that it answers to.
         variants: the names of its models; of an ensemble, its own.
-        added, trained, times_bert: as in `results.Weights`.
+        added, trained, stored, times_bert: as in `results.Weights`.
         seconds: training time of one seed, a mean over seeds, of all its models; None where not logged.
         scores: dev scores by metric, one of each seed.
         departures: settings that differ from the shipped ones.
@@ -35,6 +36,7 @@ class Cost:
     variants: tuple[str, ...]
     added: int
     trained: int
+    stored: int
     times_bert: float
     seconds: float | None
     scores: dict[str, list[float]]
@@ -48,6 +50,16 @@ class Cost:
         """Sample standard deviation over seeds; None with fewer than two."""
         return stdev(self.scores[metric]) if len(self.scores[metric]) > 1 else None
 
+    def half(self, metric: str) -> float | None:
+        """Half of the mean's 95 % interval over seeds; None with fewer than two."""
+        found = intervals.over_seeds(self.scores[metric])
+        return None if found.high is None else found.high - found.mean
+
+
+def among(found: Sequence[Cost], names: Collection[str]) -> list[Cost]:
+    """Those whose models all have one of these names."""
+    return [cost for cost in found if set(cost.variants) <= set(names)]
+
 
 def of(
     catalog: Catalog, scores: Sequence[Score], weights: dict[str, Weights], runs: Sequence[dict[str, Any]]
@@ -56,7 +68,9 @@ def of(
 
     Args:
         catalog: what was asked for.
-        scores, weights, runs: from `mtbert.reporting.results`.
+        scores: from `mtbert.reporting.results`.
+        weights: likewise.
+        runs: likewise.
 
     Returns:
         In the catalog's order; a row of several stands after the last of them.
@@ -113,11 +127,18 @@ def _by_metric(parts: Sequence[Reached]) -> dict[str, list[float]]:
 def _cost(
     name: str, group: Sequence[Entry], size: Weights, seconds: float | None, scores: dict[str, list[float]]
 ) -> Cost:
-    variants = tuple(entry.name for entry in group)
-    changed = tuple(dict.fromkeys(one for entry in group for one in entry.departures))
-    first = group[0]
     return Cost(
-        name, first.paper, first.row, variants, size.added, size.trained, size.times_bert, seconds, scores, changed
+        name=name,
+        paper=group[0].paper,
+        row=group[0].row,
+        variants=tuple(entry.name for entry in group),
+        added=size.added,
+        trained=size.trained,
+        stored=size.stored,
+        times_bert=size.times_bert,
+        seconds=seconds,
+        scores=scores,
+        departures=tuple(dict.fromkeys(one for entry in group for one in entry.departures)),
     )
 
 

@@ -32,9 +32,13 @@ def render(
     """The text of every file below details, by its name without the ending.
 
     Args:
-        build, catalog: what is reported.
-        judged, runs, made, seen, answers: from `verdicts.judge`, `results.runs`, `pictures.write`, `leakage.scores` and
-            `mistakes.answers`.
+        build: what is reported.
+        catalog: what was asked for.
+        judged: from `verdicts.judge`.
+        runs: from `results.runs`.
+        made: from `pictures.write`.
+        seen: from `leakage.scores`.
+        answers: from `mistakes.answers`.
     """
     pretrained = [pretraining(build, name) for name in PRETRAININGS]
     found = {

@@ -12,7 +12,8 @@ from mtbert.tasks import TASKS
 
 HEADINGS = {metric: TASKS[metric].title if metric in TASKS else metric for metric in METRICS}
 DASH, MINUS, TIMES = "\N{EN DASH}", "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
-STORED = f"{TIMES} BERT"
+TIMES_BERT = f"{TIMES} BERT"
+COUNTS = ("trained", "added", "stored")  # of weights
 CHANGED = "\N{DAGGER}"  # marks a row whose settings are not the shipped ones
 KEPT = {  # by run.keep and run.selection
     ("last", "whole"): "the last; dev scores are of the whole set, on which nothing was chosen",
@@ -57,7 +58,9 @@ def about(table: Table, catalog: Catalog) -> list[str]:
     lines += [_tested(table)] if table.baseline else []
     return [
         *lines,
-        f"Weights in millions; {STORED} is what a row's models store, over one encoder: (encoder + added) / encoder.",
+        "Weights in millions. Stored: what has to be kept for all tasks beside the encoder that a row's models start "
+        "from, which is what they add and what they train of it. "
+        f"{TIMES_BERT}: all their weights over one encoder's, (encoder + added) / encoder.",
     ]
 
 
@@ -129,9 +132,9 @@ def _size(row: Row) -> dict[str, str]:
     """Weights and number of seeds."""
     seeds = str(max(cell.seeds for cell in row.cells.values()) or DASH)
     if row.weights is None:
-        return {"trained": DASH, "added": DASH, STORED: DASH, "seeds": seeds}
-    millions = {"trained": f"{row.weights.trained / 1e6:.2f}", "added": f"{row.weights.added / 1e6:.2f}"}
-    return {**millions, STORED: f"{row.weights.times_bert:.2f}", "seeds": seeds}
+        return {**dict.fromkeys((*COUNTS, TIMES_BERT), DASH), "seeds": seeds}
+    millions = {name: f"{getattr(row.weights, name) / 1e6:.2f}" for name in COUNTS}
+    return {**millions, TIMES_BERT: f"{row.weights.times_bert:.2f}", "seeds": seeds}
 
 
 def mine(cell: Cell) -> str:

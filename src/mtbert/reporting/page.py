@@ -109,11 +109,11 @@ def best(leaders: Sequence[Cost]) -> str:
             "variants": " + ".join(f"`{name}`" for name in cost.variants),
             "overall": markdown.number(cost.mean("overall_raw"))
             + ("" if (spread := cost.spread("overall_raw")) is None else f" ± {spread:.3f}"),
-            markdown.STORED: f"{cost.times_bert:.2f}",
+            markdown.TIMES_BERT: f"{cost.times_bert:.2f}",
         }
         for cost in leaders[:LEADERS]
     ]
-    about = f"The mean of three scores on dev; {markdown.STORED} counts the weights to store, one encoder as 1."
+    about = f"The mean of three scores on dev; {markdown.TIMES_BERT} counts a row's weights, one encoder as 1."
     return f"## Highest overall scores\n\n{about}\n\n{markdown.lined(lines, sides=2)}" if lines else ""
 
 

@@ -18,7 +18,8 @@ def offsets(points: Sequence[Offset], sizes: Sequence[Offset], width: float, hei
     Args:
         points: in pixels from the lower left corner, those to be named first in front.
         sizes: width and height of each name in pixels.
-        width, height: of the picture in pixels.
+        width: of the picture in pixels.
+        height: likewise.
 
     Returns:
         None for a name that finds no room.

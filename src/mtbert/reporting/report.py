@@ -45,8 +45,9 @@ def write(build: Path, directory: Path, submitted: Path) -> str:
         The tables that have results and what to do next, for the terminal.
 
     Raises:
-        SettingsError: no catalog. DataError: nothing has run, or what lies there is damaged. What was asked for and
-        has not run yet is left out, and listed with the command that makes it.
+        SettingsError: no catalog.
+        DataError: nothing has run, or what lies there is damaged. What was asked for and has not run yet is left out,
+            and listed with the command that makes it.
     """
     plan = catalogs.there(catalogs.read(build / "plan" / "catalog.yaml"), build)
     scores, weights = results.scores(build, plan), results.weights(build, plan)

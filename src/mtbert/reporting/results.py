@@ -47,12 +47,14 @@ class Score:
 class Weights:
     """Numbers of weights of the models of one row: one encoder's, and what all models add (adapters, heads) and train.
 
-    times_bert: the weights that must be stored over one encoder's; each model stores an encoder of its own.
+    stored: what all models need beside the encoder that they start from: what they add, and what they train of it.
+    times_bert: all weights of all models over one encoder's; each model has an encoder of its own.
     """
 
     encoder: int
     added: int
     trained: int
+    stored: int
     times_bert: float
 
 
@@ -114,13 +116,14 @@ def weights(build: Path, catalog: Catalog) -> dict[str, Weights]:
 def together(models: Sequence[Weights]) -> Weights:
     """Weights of models that are kept side by side."""
     added, trained = sum(model.added for model in models), sum(model.trained for model in models)
-    return Weights(models[0].encoder, added, trained, sum(model.times_bert for model in models))
+    stored, times_bert = sum(model.stored for model in models), sum(model.times_bert for model in models)
+    return Weights(models[0].encoder, added, trained, stored, times_bert)
 
 
 def _weights(entry: Entry, build: Path, seed: int) -> Weights:
     counts = read_metrics(entry, build, seed)["parameters"]
     encoder, added = counts["encoder"], counts["added"]
-    return Weights(encoder, added, counts["trained"], (encoder + added) / encoder)
+    return Weights(encoder, added, counts["trained"], counts["stored"], (encoder + added) / encoder)
 
 
 def wide(build: Path, catalog: Catalog, known: Sequence[Score]) -> pd.DataFrame:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from mtbert import metrics
 from mtbert.metrics import MAIN_TASKS
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.catalog import RIVALS, Catalog, Entry
 from mtbert.reporting.claims import Comparison
 from mtbert.reporting.comparisons import compare_rows, corrected
 from mtbert.reporting.evidence import Evidence
@@ -123,7 +123,7 @@ class Table:
     def tidy(self) -> pd.DataFrame:
         """One line per row and metric: what Row and Cell hold, and paper and table."""
         lines = [self._line(row, metric, row.cells[metric]) for row in self.rows for metric in self.metrics]
-        return pd.DataFrame(lines).astype({"encoder": "Int64", "added": "Int64", "trained": "Int64"})
+        return pd.DataFrame(lines).astype(dict.fromkeys(("encoder", "added", "trained", "stored"), "Int64"))
 
     def _line(self, row: Row, metric: str, cell: Cell) -> dict[str, Any]:
         where = {"paper": self.paper, "table": self.number, "row": row.label, "split": row.split, "metric": metric}
@@ -153,7 +153,7 @@ def compare(
     """
     if catalog.own_data:
         published = [PublishedRow(row.paper, row.table, row.row, row.split, {}) for row in published]
-    wanted = dict.fromkeys(entry.paper for entry in catalog.entries)
+    wanted = dict.fromkeys([*(entry.paper for entry in catalog.entries), *([RIVALS] if catalog.rivals else [])])
     shown = [row for row in published if row.paper in wanted]
     grouped = [(key, list(rows)) for key, rows in groupby(shown, key=lambda row: (row.paper, row.table))]
     first = {paper: number for (paper, number), _ in reversed(grouped)}
@@ -215,7 +215,8 @@ def join(entries: Sequence[Entry]) -> list[list[Entry]]:
 
 def _unpublished(paper: str, known: set[str], catalog: Catalog) -> list[PublishedRow]:
     """Rows, without numbers, for the entries of a paper that answer to none of its published rows."""
-    rows = dict.fromkeys(entry.row for entry in catalog.entries if entry.paper == paper and entry.row not in known)
+    every = dict.fromkeys(entry.row_in(paper) for entry in catalog.entries)
+    rows = [row for row in every if row is not None and row not in known]
     return [PublishedRow(paper, OWN_TABLE, row, "dev", {}) for row in rows]
 
 

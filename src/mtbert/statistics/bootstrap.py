@@ -48,7 +48,8 @@ def resamples(
     Args:
         clusters: a number for each row; rows of the same number are drawn together.
         generator: the same one gives the same resamples.
-        draws, units: how many resamples, and of how many units at most.
+        draws: how many resamples.
+        units: of how many units at most.
     """
     found, of_row = np.unique(clusters, return_inverse=True)
     count = min(len(found), units)

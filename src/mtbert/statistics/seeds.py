@@ -56,9 +56,10 @@ def share_below(
     seeds on a coarse score can come to by chance, one draw more is counted beyond, so that p is never 0.
 
     Args:
-        distance, of_seeds: ...
+        distance: from the mean, of any shape.
+        of_seeds: v, of the same shape.
         seeds: n.
-        examples: draws of E, draws x ...
+        examples: draws of E, one more axis in front.
         weights: of the draws; None for all alike.
     """
     away = distance - examples

@@ -43,7 +43,8 @@ def one_sided(at_most: P, at_least: P, matters: float, announced: float | None) 
     """The p of a part that says that a difference is higher.
 
     Args:
-        at_most, at_least: p of the true difference being at most, and at least, a bound.
+        at_most: p of the true difference being at most a bound.
+        at_least: p of its being at least a bound.
         matters: the smallest difference that matters.
         announced: the difference that the paper gives, None for none. Where it is itself smaller than what matters, a
             small difference is no reproach: the part fails only where the difference is not even positive.
@@ -57,6 +58,12 @@ def close(at_most: P, at_least: P, matters: float) -> PartP:
     """The p of a part that says that two are apart by less than what matters: two one-sided tests (Schuirmann 1987)."""
     holds = np.maximum(at_most(-matters), at_least(matters))
     fails = np.minimum(1, 2 * np.minimum(at_most(matters), at_least(-matters)))
+    return PartP(holds, fails, np.ones_like(fails))
+
+
+def not_higher(at_most: P, at_least: P, matters: float) -> PartP:
+    """The p of a part that says that a difference is less than what matters, if there is one to that side at all."""
+    holds, fails = at_least(matters), at_most(matters)
     return PartP(holds, fails, np.ones_like(fails))
 
 

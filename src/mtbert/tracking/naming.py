@@ -25,7 +25,7 @@ params.yaml, and its seed; its description says more.
 | `choosing/...` | scores on dev during training, by which the epoch is chosen: compare no models by them |
 | `loss/...` | training losses, means over the steps since the entry before |
 | `schedule/...`, `speed/...` | the learning rate; examples a second |
-| `parameters/...` | how many there are: the encoder's, those added to it, those trained |
+| `parameters/...` | how many there are: the encoder's, those added, those trained, those to store beside the encoder |
 | `run/...` | steps, epoch kept, seconds, memory of the training process |
 | `system/...` | processor, memory, disk, network, GPU of the whole machine, while the run was logged live |
 

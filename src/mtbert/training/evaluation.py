@@ -51,7 +51,7 @@ def embed(model: MultitaskModel, examples: Examples, device: torch.device, rows:
         found.append(torch.stack(model.embeddings(batch.to(device))).float().cpu().numpy().astype(np.float16))
     model.train(was_training)
     order = np.argsort(np.concatenate(picks), kind="stable")
-    return np.concatenate(found, axis=1)[:, order]
+    return np.ascontiguousarray(np.concatenate(found, axis=1)[:, order])  # as safetensors takes them
 
 
 def _table(model: MultitaskModel, examples: Examples, outputs: torch.Tensor) -> pd.DataFrame:
@@ -72,15 +72,10 @@ def choosing(dev: Mapping[str, Examples]) -> list[dict[str, Examples]]:
     return [dict(zip(halves, part, strict=True)) for part in zip(*halves.values(), strict=True)] or [{}]
 
 
-def crossed(
-    first: Mapping[str, pd.DataFrame], second: Mapping[str, pd.DataFrame], examples: Mapping[str, Examples]
-) -> dict[str, pd.DataFrame]:
-    """Each row as the weights predict it that the other half chose: the first half those of `second`, and so on."""
-    found = {}
-    for task, table in first.items():
-        chooses = examples[task].chooses
-        found[task] = pd.concat([table.loc[~chooses], second[task].loc[chooses]]).sort_index()
-    return found
+def joined(first: pd.DataFrame, second: pd.DataFrame, examples: Examples) -> pd.DataFrame:
+    """The tables of both parts that `choosing` makes of these examples as one, in the file's order."""
+    rows = np.concatenate([np.flatnonzero(examples.chooses), np.flatnonzero(~examples.chooses)])
+    return pd.concat([first, second]).set_axis(rows).sort_index()
 
 
 def scores(tables: Mapping[str, pd.DataFrame], examples: Mapping[str, Examples]) -> dict[str, float]:

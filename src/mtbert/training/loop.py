@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -159,7 +160,7 @@ class Trainer:
         updates.clip(phase, update)
         phase.optimiser.step()
         phase.optimiser.zero_grad()
-        phase.after_step()
+        phase.after_step(update.losses, lambda: self._losses(phase, batches))
         self._note(update)
         self.on_update(self, batches)
 
@@ -178,9 +179,8 @@ class Trainer:
             try:
                 with self.accelerator.autocast():
                     found = {name: self._loss(phase, name, batch) for name, batch in batches.items()}
-                    weighted = {
-                        name: phase.weighting(name, loss.total * batches[name].weight) for name, loss in found.items()
-                    }
+                    totals = {name: loss.total * batches[name].weight for name, loss in found.items()}
+                    weighted = phase.weighting(totals, partial(processes.means, self.accelerator))
                 phase.rule(weighted, phase.parameters, processes.averaged(self.accelerator, phase.parameters))
                 return found
             except RuntimeError as error:
@@ -189,6 +189,12 @@ class Trainer:
                 self._split(phase, batches)
             phase.optimiser.zero_grad()
             clear_device_cache(garbage_collection=True)
+
+    def _losses(self, phase: Phase, batches: Mapping[str, Batch]) -> dict[str, float]:
+        """The losses of an update's batches by the weights as they are now, means over all processes."""
+        with self.accelerator.autocast():
+            found = {name: self._loss(phase, name, b).total.detach() * b.weight for name, b in batches.items()}
+        return processes.means(self.accelerator, found)
 
     def _loss(self, phase: Phase, name: str, batch: Batch) -> Loss:
         if self.outcome.parts == 1:
@@ -223,6 +229,7 @@ class Trainer:
         scores = self._evaluate(phase)
         dev = self._mean(phase, scores) if scores and phase.schedule.needs_dev else None
         phase.schedule.observe(mean_of_tasks(self.place.losses), dev)
+        phase.weighting.after_epoch({name: float(np.mean(of_task)) for name, of_task in self.place.losses.items()})
         phase.rates.step()
 
     def _mean(self, phase: Phase, scores: Mapping[str, float]) -> float:

@@ -13,7 +13,7 @@ from mtbert.objectives.base import Objective
 from mtbert.samplers.base import Sampler
 from mtbert.schedules.base import Schedule
 from mtbert.settings import PhaseSettings
-from mtbert.weightings.base import Weighting
+from mtbert.weightings.base import Again, Weighting
 
 
 @dataclass
@@ -45,10 +45,17 @@ class Phase:
         """Steps of the whole phase."""
         return self.settings.epochs * self.sampler.steps
 
-    def after_step(self) -> None:
-        """Tell the objectives that the optimiser has moved, and what share of the phase's steps is done."""
+    def after_step(self, losses: Mapping[str, float], again: Again) -> None:
+        """Tell the objectives, the weighting and the rule that the optimiser has moved.
+
+        Args:
+            losses: of the step, before they were weighted.
+            again: computes the same once more.
+        """
         for objective in self.objectives.values():
             objective.after_step((self.rates.last_epoch + 1) / self.steps)
+        self.weighting.after_update(losses, again)
+        self.rule.after_update(losses)
 
     def state_dict(self) -> dict[str, Any]:
         """All of it that changes in training, but for the model's weights, for a checkpoint."""

@@ -135,24 +135,39 @@ def _results(parts: Parts, outcome: Outcome, accelerator: Accelerator) -> Result
         "examples": outcome.examples,
         "device": accelerator.device.type,
         "precision": "bf16" if accelerator.mixed_precision == "bf16" else "fp32",
-        "parameters": parts.model.sizes(),
+        "parameters": parts.model.sizes(parts.settings.phases),
     }
     predicted: dict[str, dict[str, pd.DataFrame]] = {}
     for split in ("dev", "test"):
         examples = parts.examples.get(split, {})
-        with accelerator.autocast():
-            predicted[split] = {t: evaluation.predict(parts.model, e, accelerator.device) for t, e in examples.items()}
-            if split == "dev" and len(set(outcome.epochs)) > 1:  # else both halves chose the same weights
-                parts.model.load_state_dict(outcome.states[outcome.epochs[1]])
-                other = {t: evaluation.predict(parts.model, e, accelerator.device) for t, e in examples.items()}
-                predicted[split] = evaluation.crossed(predicted[split], other, examples)
-                parts.model.load_state_dict(outcome.states[outcome.epochs[0]])
+        crossed = split == "dev" and len(set(outcome.epochs)) > 1  # else both halves chose the same weights
+        predicted[split] = (_crossed if crossed else _predicted)(parts, examples, outcome, accelerator)
         metrics[split] = evaluation.scores(predicted[split], examples)
     if parts.settings.run.train_rows:
         examples = {task: parts.examples["train"][task] for task in parts.settings.tasks}
         predicted["train"] = _on_train(parts, examples, accelerator)
         metrics["train"] = evaluation.scores(predicted["train"], examples)
     return Results(metrics, predicted)
+
+
+def _predicted(
+    parts: Parts, examples: Mapping[str, Examples], outcome: Outcome, accelerator: Accelerator
+) -> dict[str, pd.DataFrame]:
+    """Every row as the weights that the model has predict it."""
+    with accelerator.autocast():
+        return {task: evaluation.predict(parts.model, e, accelerator.device) for task, e in examples.items()}
+
+
+def _crossed(
+    parts: Parts, examples: Mapping[str, Examples], outcome: Outcome, accelerator: Accelerator
+) -> dict[str, pd.DataFrame]:
+    """Each half of dev as the weights predict it that the other half chose; the model comes back as it was."""
+    first, second = evaluation.choosing(examples)
+    of_second = _predicted(parts, second, outcome, accelerator)
+    parts.model.load_state_dict(outcome.states[outcome.epochs[1]])
+    of_first = _predicted(parts, first, outcome, accelerator)
+    parts.model.load_state_dict(outcome.states[outcome.epochs[0]])
+    return {task: evaluation.joined(of_first[task], of_second[task], e) for task, e in examples.items()}
 
 
 def _write(directory: Path, parts: Parts, results: Results, history: History, accelerator: Accelerator) -> None:

@@ -2,12 +2,22 @@
 
 from collections.abc import Sequence
 
+import torch
+
 from mtbert.registry import Registry, Technique
 from mtbert.settings import NoOptions
-from mtbert.weightings import dynamic, equal
+from mtbert.weightings import dynamic, dynamic_average, equal, famo, fixed, random, uncertainty
 from mtbert.weightings.base import Weighting
 
-WEIGHTINGS: Registry[[Sequence[str]], Weighting] = Registry(
+WEIGHTINGS: Registry[[Sequence[str], torch.Generator], Weighting] = Registry(
     "weighting",
-    {"equal": Technique(NoOptions, equal.Equal), "dynamic": Technique(dynamic.Settings, dynamic.Dynamic)},
+    {
+        "equal": Technique(NoOptions, equal.Equal),
+        "fixed": Technique(fixed.Settings, fixed.Fixed),
+        "random": Technique(NoOptions, random.Random),
+        "dynamic": Technique(dynamic.Settings, dynamic.Dynamic),
+        "uncertainty": Technique(uncertainty.Settings, uncertainty.Uncertainty),
+        "dynamic_average": Technique(dynamic_average.Settings, dynamic_average.DynamicAverage),
+        "famo": Technique(famo.Settings, famo.Famo),
+    },
 )

@@ -15,17 +15,18 @@ Symbols: l_t the loss of task t, with the terms of its objectives; s_t learnt, 0
 Mind that a task is turned down the more, the larger its loss: at its best s_t is log l_t, where every task counts alike
 in relation to its loss.
 
-Prefer `equal` where the losses of the tasks are on one scale, or where a training is compared with one without it.
+Prefer `uncertainty` for the paper's own form, which tells classes from scores; `equal` where the losses of the tasks
+are on one scale, or where a training is compared with one without it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 
 from mtbert.settings import Section
-from mtbert.weightings.base import Weighting
+from mtbert.weightings.base import Mean, Weighting
 
 
 class Settings(Section):
@@ -37,13 +38,13 @@ class Settings(Section):
 class Dynamic(Weighting):
     """One learnt number a task."""
 
-    def __init__(self, settings: Settings, tasks: Sequence[str]) -> None:
-        super().__init__(settings, tasks)
+    def __init__(self, settings: Settings, tasks: Sequence[str], generator: torch.Generator) -> None:
+        super().__init__(settings, tasks, generator)
         self.s = nn.ParameterDict({task: nn.Parameter(torch.zeros(())) for task in tasks})
 
-    def forward(self, task: str, loss: Tensor) -> Tensor:
+    def forward(self, losses: Mapping[str, Tensor], mean: Mean) -> dict[str, Tensor]:
         """exp(-s) loss + s."""
-        return torch.exp(-self.s[task]) * loss + self.s[task]
+        return {task: torch.exp(-self.s[task]) * loss + self.s[task] for task, loss in losses.items()}
 
     def learning_rate(self, of_model: float) -> float:
         """Its own."""

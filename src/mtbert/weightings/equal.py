@@ -5,14 +5,16 @@ Formula: l_t' = l_t.
 Source: the usual multi-task objective.
 """
 
+from collections.abc import Mapping
+
 from torch import Tensor
 
-from mtbert.weightings.base import Weighting
+from mtbert.weightings.base import Mean, Weighting
 
 
 class Equal(Weighting):
-    """The loss itself."""
+    """The losses themselves."""
 
-    def forward(self, task: str, loss: Tensor) -> Tensor:
-        """As it came."""
-        return loss
+    def forward(self, losses: Mapping[str, Tensor], mean: Mean) -> dict[str, Tensor]:
+        """As they came."""
+        return dict(losses)

@@ -63,6 +63,14 @@ def test_cross_encoding_puts_a_pair_into_one_sequence():
     assert batch.token_types.tolist() == [[0, 0, 0, 0, 1, 1, 0], [0, 0, 0, 1, 1, 1, 1]]
 
 
+def test_a_pair_is_framed_by_the_tokenizers_marks():
+    roberta = Marks(start=0, end=2, padding=1, between=2, typed=False)
+    batch = Examples(PAIRS, TASKS["qqp"], "cross", roberta, 16).batch([0, 1])
+    assert batch.input_ids.tolist() == [[0, 11, 12, 2, 2, 13, 2, 1], [0, 21, 2, 2, 22, 23, 24, 2]]
+    assert batch.mask.tolist() == [[1, 1, 1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1, 1, 1]]
+    assert batch.token_types.tolist() == [[0, 0, 0, 0, 1, 1, 1, 0], [0, 0, 0, 1, 1, 1, 1, 1]]
+
+
 def test_bi_encoding_stacks_all_first_sentences_then_all_second_ones():
     batch = pairs("bi").batch([0, 1])
     assert (batch.sequences, len(batch)) == (2, 2)
@@ -119,6 +127,12 @@ def test_examples_of_a_file_without_any_label(tmp_path: Path):
     examples = load(tmp_path / "test.parquet", TASKS["sst"], "cross", MARKS, limit=16)
     assert np.isnan(examples.labels).tolist() == [True, True, True]
     assert examples.batch([1]).input_ids.tolist() == [[101, 21, 22, 23, 102]]
+
+
+def test_the_first_examples_are_as_many_as_asked_for():
+    examples = singles(5)
+    assert examples.first(2).ids == examples.ids[:2]
+    assert (len(examples.first(2).labels), len(examples.first(9)), len(examples.first(None))) == (2, 5, 5)
 
 
 def test_every_example_comes_once_a_pass():

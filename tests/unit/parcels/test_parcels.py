@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from elsewhere import REPOSITORY, repository, snapshot, told
+from elsewhere import REPOSITORY, repository, snapshot, start_from, told
 
-from mtbert import files, grid, inputs
+from mtbert import files, grid
 from mtbert.errors import DataError, TrainingError
 from mtbert.parcels import alone, archives, packing, parcel, running, unpacking
 from mtbert.parcels.parcel import Pack, Returned
@@ -87,6 +87,7 @@ def test_a_pack_holds_what_its_trainings_need_once_and_nothing_else(here: Path):
         "build/data/sst/train.parquet", "build/data/sst/dev.parquet",
         "build/encoders/base/config.json", "build/encoders/base/encoder.json",
         "build/encoders/base/model.safetensors", "build/encoders/base/tokenizer.json",
+        "build/encoders/base/tokenizer_config.json",
     }  # fmt: skip
     assert "src/mtbert/files.py" in found
     assert "src/mtbert/parcels/unpacking.py" not in found
@@ -372,7 +373,7 @@ def test_a_run_of_something_else_than_lies_here_is_refused(
 ):
     archive = runs(there)
     files.write_text(here / file, (here / file).read_text() + "more: 1\n" if text is None else text)
-    inputs.write(here / "build/plan", here / "build", here / "build/init")
+    start_from(here / "build")
     assert f"a-1: made with other {what} than lie here now" in refused(archive)
     assert not (here / "build/runs/a").exists()
 

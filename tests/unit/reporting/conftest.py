@@ -87,7 +87,7 @@ def make_build(tmp_path: Path) -> Callable[..., Path]:
             runs = {"pals": dev} | {f"bert-{task}": {task: value + 0.05} for task, value in dev.items()}
             for name, scores in runs.items():
                 place = build / "runs" / name / str(seed)
-                weights = {"encoder": 1_000_000, "added": 250_000, "trained": 1_250_000}
+                weights = {"encoder": 1_000_000, "added": 250_000, "trained": 1_250_000, "stored": 1_250_000}
                 known = {task: value for task, value in (test or {}).items() if task in scores}
                 about = {"variant": name, "seed": seed, "steps": 4, "epoch": 1, "parameters": weights}
                 about |= {"examples": {"sst": 12000}, "device": "cpu", "precision": "bf16"}

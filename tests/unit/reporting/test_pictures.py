@@ -99,7 +99,7 @@ def test_shares_of_a_label_are_of_its_row():
 
 
 def cost(name: str, times_bert: float, scores: dict[str, list[float]]) -> Cost:
-    return Cost(name, "own", name, (name,), 10, 10, times_bert, None, scores)
+    return Cost(name, "own", name, (name,), 10, 10, 10, times_bert, None, scores)
 
 
 def test_a_score_stands_above_what_it_costs_and_is_named():
@@ -108,6 +108,18 @@ def test_a_score_stands_above_what_it_costs_and_is_named():
     (axes,) = picture.figure.axes
     assert axes.lines[0].get_xydata().round(6).tolist() == [[3.0, 0.8], [1.5, 0.6]]
     assert [text.get_text() for text in axes.texts] == ["vote", "cheap"]
+
+
+def test_rivals_stand_above_their_weights_with_intervals():
+    found = [cost("one", 1.5, {"overall_raw": [0.5, 0.7]}), cost("part", 1.0, {"sst": [0.5]})]
+    stored, trained = pictures.rivals(found)
+    assert (stored.name, trained.name) == ("rivals-stored", "rivals-trained")
+    (axes,) = stored.figure.axes
+    ((line,),) = [bar.get_segments() for bar in axes.collections]
+    # of two seeds 0.1 either side of the mean, Student's interval is 12.706 times 0.1
+    assert line.round(3).tolist() == [[0.0, -0.671], [0.0, 1.871]]
+    assert [text.get_text() for text in axes.texts] == ["one"]
+    assert list(pictures.rivals([])) == []
 
 
 def test_an_equal_number_of_rows_of_each_label_is_shown():

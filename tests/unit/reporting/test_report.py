@@ -123,8 +123,9 @@ def test_tidy_csv_of_a_table(make_build: Make) -> None:
     assert len(table) == 7 * 5
     assert table.query("row == 'Original PALs' and metric == 'sst'").to_csv(index=False) == (
         "paper,table,row,split,metric,published,ours,difference,std,low,high,seeds,status,variants,departures,"
-        "encoder,added,trained,times_bert,printed_scale,note\n"
-        "pals-for-pals,1,Original PALs,dev,sst,0.509,0.4,-0.109,,,,1,run,pals,,1000000.0,250000.0,1250000.0,1.25,raw,\n"
+        "encoder,added,trained,stored,times_bert,printed_scale,note\n"
+        "pals-for-pals,1,Original PALs,dev,sst,0.509,0.4,-0.109,,,,1,run,pals,,"
+        "1000000.0,250000.0,1250000.0,1250000.0,1.25,raw,\n"
     )
 
 

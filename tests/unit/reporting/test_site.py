@@ -1,5 +1,7 @@
 """The page's content, without a browser: what is told, and that no licensed sentence is handed on."""
 
+import gzip
+import hashlib
 import json
 import re
 from dataclasses import replace
@@ -14,6 +16,7 @@ import pytest
 from pages import HOSTILE, VERDICTS, page, write
 
 from mtbert.reporting import analysis, catalog, report
+from mtbert.reporting.costs import Cost
 from mtbert.reporting.embeddings import Cloud
 from mtbert.reporting.mistakes import Answers
 from mtbert.reporting.site import figures, site
@@ -131,8 +134,8 @@ def test_runs_that_are_missing_are_named_and_one_command_makes_them(tmp_path: Pa
 
 def test_times_stand_in_the_local_page_alone(build: Path) -> None:
     committed, local = page(build, local=False), page(build)
-    assert list(content(committed)["costs"]) == ["weights", "added"]
-    assert list(content(local)["costs"]) == ["weights", "added", "time"]
+    assert list(content(committed)["costs"]) == ["weights", "stored", "added"]
+    assert list(content(local)["costs"]) == ["weights", "stored", "added", "time"]
     assert ("wall time" in committed, "wall time" in local) == (False, True)
     assert ("steps of training in all" in committed, "of training in all" in local) == (True, True)
 
@@ -169,11 +172,24 @@ def test_where_nothing_is_known_the_page_says_so(tmp_path: Path) -> None:
         assert words in html
 
 
+def test_plotly_is_the_file_that_npm_has() -> None:
+    unpacked = gzip.decompress(site.PLOTLY.read_bytes())
+    assert hashlib.sha256(unpacked).hexdigest() == "99784e3abfb07b142a15e521a439e6d9addceadb3f79553fd24c72774f0649ba"
+
+
+def test_rivals_have_a_figure_by_stored_and_by_trained_weights() -> None:
+    one = Cost("one", "rivals", "One", ("one",), 10, 3_000_000, 2_000_000, 1.5, None, {"overall_raw": [0.5, 0.7]})
+    shown = figures.rivals([one])
+    assert {name: figure["data"][0]["x"] for name, figure in shown.items()} == {"stored": [2.0], "trained": [3.0]}
+    assert shown["stored"]["data"][0]["error_y"]["array"] == [1.2706]  # Student's t of two seeds, times 0.1
+    assert figures.rivals([]) == {}
+
+
 def test_every_figure_is_one_that_plotly_knows(html: str) -> None:
     found = content(html)
     trees = [found["losses"], found["costs"], {"distances": found["distances"]}, found["clouds"]]
     leaves = [leaf for tree in trees for leaf in _leaves(tree)]
-    assert len(leaves) == 3 + 3 * 5 + 1 + 9 * 2
+    assert len(leaves) == 3 + 4 * 5 + 1 + 9 * 2
     for leaf in leaves:
         go.Figure({key: leaf[key] for key in ("data", "layout")})  # raises on a name or value that Plotly does not know
 

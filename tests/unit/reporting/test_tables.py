@@ -13,7 +13,7 @@ from mtbert.reporting.results import Score, Weights
 
 ALL = ("sst", "qqp", "sts")
 PAPER = "pals-for-pals"
-WEIGHTS = Weights(encoder=20_000_000, added=1_000_000, trained=21_000_000, times_bert=1.05)
+WEIGHTS = Weights(encoder=20_000_000, added=1_000_000, trained=21_000_000, stored=22_000_000, times_bert=1.05)
 PUBLISHED = [
     PublishedRow(
         PAPER, "1", "PALs", "dev",
@@ -61,7 +61,7 @@ def test_a_joined_row_has_an_overall_and_the_weights_of_all_its_models() -> None
     }  # fmt: skip
     assert row.cells["sst"].difference == pytest.approx(-0.1)
     assert row.variants == ("a", "b", "c")
-    assert row.weights == Weights(20_000_000, 3_000_000, 63_000_000, pytest.approx(3.15))  # pyright: ignore
+    assert row.weights == Weights(20_000_000, 3_000_000, 63_000_000, 66_000_000, pytest.approx(3.15))  # pyright: ignore
 
 
 def test_mean_and_sample_standard_deviation_over_seeds() -> None:
@@ -91,6 +91,17 @@ def test_why_a_number_is_not_there() -> None:
     for plan in (catalog(entry("pals", selected=False)), catalog(entry("other", row="Other", selected=False))):
         (table,) = compare(plan, [])
         assert {table.rows[0].cells[metric].status for metric in table.metrics} == {"not run"}
+
+
+def test_rivals_have_a_table_in_which_rows_of_the_reports_stand_too() -> None:
+    pals = dataclasses.replace(entry("pals"), rival="PALs")
+    lora = dataclasses.replace(entry("rival-lora", row="LoRA"), paper="rivals")
+    idle = entry("other", row="Other")
+    tables = {table.name: table for table in compare(catalog(pals, idle, lora), [score(pals, "sst", 0.4)])}
+    assert [(row.label, row.variants) for row in tables["rivals-variants"].rows] == [
+        ("PALs", ("pals",)), ("LoRA", ("rival-lora",)),
+    ]  # fmt: skip
+    assert "LoRA" not in {row.label for name in tables if name != "rivals-variants" for row in tables[name].rows}
 
 
 def test_several_models_of_a_row_are_named_and_rows_of_ones_own_follow_the_published() -> None:
@@ -130,24 +141,26 @@ def test_markdown_of_a_table() -> None:
         "- `overall_raw` = (SST-5 + QQP + r) / 3, `overall_normalised` = (SST-5 + QQP + (r + 1) / 2) / 3; SST-5 and "
         "QQP are accuracies, r is Pearson's correlation on STS-B. The paper prints `overall_raw`; we computed its "
         "`overall_normalised` from its parts.\n"
-        "- Weights in millions; × BERT is what a row's models store, over one encoder: (encoder + added) / encoder.\n"
+        "- Weights in millions. Stored: what has to be kept for all tasks beside the encoder that a row's models start "
+        "from, which is what they add and what they train of it. × BERT: all their weights over one encoder's, "
+        "(encoder + added) / encoder.\n"
         "\n"
         "| row    |            |          SST-5 |            QQP |          STS-B |    overall_raw "
-        "|   overall_normalised |   trained |   added |   × BERT |   seeds |\n"
+        "|   overall_normalised |   trained |   added |   stored |   × BERT |   seeds |\n"
         "|:-------|:-----------|---------------:|---------------:|---------------:|---------------:"
-        "|---------------------:|----------:|--------:|---------:|--------:|\n"
+        "|---------------------:|----------:|--------:|---------:|---------:|--------:|\n"
         "| PALs   | paper      |          0.500 |          0.900 |          0.800 |          0.733 "
-        "|                0.767 |           |         |          |         |\n"
+        "|                0.767 |           |         |          |          |         |\n"
         "|        | ours       |  0.490 ± 0.014 |  0.920 ± 0.000 |  0.800 ± 0.000 |  0.737 ± 0.005 "
-        "|        0.770 ± 0.005 |     21.00 |    1.00 |     1.05 |       2 |\n"
+        "|        0.770 ± 0.005 |     21.00 |    1.00 |    22.00 |     1.05 |       2 |\n"
         "|        | 95 %       | [0.363, 0.617] | [0.920, 0.920] | [0.800, 0.800] | [0.694, 0.779] "
-        "|       [0.728, 0.812] |           |         |          |         |\n"
+        "|       [0.728, 0.812] |           |         |          |          |         |\n"
         "|        | difference |         −0.010 |         +0.020 |         +0.000 |         +0.004 "
-        "|               +0.003 |           |         |          |         |\n"
+        "|               +0.003 |           |         |          |          |         |\n"
         "| Frozen | paper      |              – |              – |              – |              – "
-        "|                    – |           |         |          |         |\n"
+        "|                    – |           |         |          |          |         |\n"
         "|        | ours       |        not run |        not run |        not run |        not run "
-        "|              not run |         – |       – |        – |       – |\n"
+        "|              not run |         – |       – |        – |        – |       – |\n"
         "\n"
         "- PALs, paper: a note.\n"
     )

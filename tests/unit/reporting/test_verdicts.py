@@ -67,7 +67,7 @@ def make(build: Path, name: str, seeds: range = range(1, 4), **run: object) -> N
         }
         files.write_yaml(place / "settings.yaml", {"run": section, **kept})
         about = {"variant": name, "seed": seed, "steps": run.get("steps", 1), "epoch": 1, "dev": {}, "test": {}}
-        about |= {"parameters": {"encoder": 1, "added": 0, "trained": 1}, "examples": run.get("examples")}
+        about |= {"parameters": {"encoder": 1, "added": 0, "trained": 1, "stored": 1}, "examples": run.get("examples")}
         files.write_json(place / "metrics.json", about)
 
 
@@ -150,7 +150,7 @@ def test_overall_scores_are_means_of_tasks_and_overfitting_is_train_less_dev(tmp
         table = pd.DataFrame({"id": [f"r{n}" for n in range(ROWS)], "label": gold, "prediction": -gold, "scored": True})
         place = tmp_path / "runs" / name / "1"
         predictions.write(predictions.path(place, "sts", "dev"), table, TASKS["sts"])
-        sizes = {"encoder": 1, "added": 0, "trained": 1}
+        sizes = {"encoder": 1, "added": 0, "trained": 1, "stored": 1}
         about = {"variant": name, "seed": 1, "steps": 1, "epoch": 1, "parameters": sizes, "dev": {}, "test": {}}
         files.write_json(place / "metrics.json", about | {"train": {"overall_normalised": 0.9 + extra / 1000}})
         files.seal(place)
@@ -352,7 +352,7 @@ def test_rows_are_tested_against_their_tables_baseline(tmp_path: Path) -> None:
     runs = evidence(tmp_path, {"a": [260, 262, 261], "b": [200, 202, 201], "c": [200, 202, 201]})
     rows = [published.PublishedRow("slapbert", "2", name, "dev", {"sst": 0.5}) for name in "abc"]
     scores = [results.Score(n, "variant", "slapbert", n, 1, "dev", "sst", 0.5) for n in "abc"]
-    weights = {name: results.Weights(1, 1, 1, 1.0) for name in "abc"}
+    weights = {name: results.Weights(1, 1, 1, 1, 1.0) for name in "abc"}
     made = tables.compare(rows, catalog(names="abc"), scores, weights)
     (table,) = tables.against(made, runs, {"slapbert-table-2": ("b",)})
     shown = [row.against and (row.against.seeds, round(row.against.corrected, 2)) for row in table.rows]

@@ -10,7 +10,7 @@ from mtbert.settings import PhaseSettings
 from mtbert.training import optimisers
 from mtbert.weightings import WEIGHTINGS
 
-EQUAL = WEIGHTINGS.build({"name": "equal"}, ["sst"])
+EQUAL = WEIGHTINGS.build({"name": "equal"}, ["sst"], torch.Generator())
 
 
 def phase(**changes) -> PhaseSettings:
@@ -28,6 +28,11 @@ def test_biases_and_layer_norms_take_no_weight_decay():
     assert len(decayed["params"]) + len(kept["params"]) == len(names)
 
 
+def test_biases_alone_take_no_weight_decay():
+    (kept,) = optimisers.groups(phase(), small_model().train_only(["biases"]), EQUAL)
+    assert (kept["weight_decay"], len(kept["params"])) == (0.0, 1 + 2 * 8 + 1)  # embeddings, two layers, pooler
+
+
 def test_a_step_without_a_gradient_shrinks_matrices_alone():
     matrix, bias = nn.Parameter(torch.ones(1, 1)), nn.Parameter(torch.ones(1))
     optimiser = optimisers.adamw(phase(weight_decay=0.5, learning_rate=0.1), [matrix, bias], EQUAL)
@@ -38,7 +43,7 @@ def test_a_step_without_a_gradient_shrinks_matrices_alone():
 
 
 def test_learnt_weights_of_losses_have_a_rate_of_their_own_and_no_decay():
-    weighting = WEIGHTINGS.build({"name": "dynamic", "learning_rate": 0.25}, ["sst"])
+    weighting = WEIGHTINGS.build({"name": "dynamic", "learning_rate": 0.25}, ["sst"], torch.Generator())
     matrix = nn.Parameter(torch.ones(1, 1))
     found = optimisers.groups(phase(), [matrix, *weighting.parameters()], weighting)
     assert [(group["lr"], group["weight_decay"]) for group in found] == [(1e-3, 0.01), (0.25, 0.0)]
@@ -47,11 +52,11 @@ def test_learnt_weights_of_losses_have_a_rate_of_their_own_and_no_decay():
 def test_the_weights_move_by_what_they_have_to_while_the_model_is_trained_slowly():
     """In 100 updates at the encoder's rate of 1e-5, s moves by 0.2 and not by 0.001."""
     model, batch = small_model(tasks=["sts"]), small_batch("sts")
-    weighting = WEIGHTINGS.build({"name": "dynamic"}, ["sts"])
+    weighting = WEIGHTINGS.build({"name": "dynamic"}, ["sts"], torch.Generator())
     trained = [*model.parameters(), *weighting.parameters()]
     optimiser = optimisers.adamw(phase(learning_rate=1e-5), trained, weighting)
     for _ in range(100):
         optimiser.zero_grad()
-        weighting("sts", model.loss(batch, model(batch))).backward()
+        weighting({"sts": model.loss(batch, model(batch))}, lambda _: {})["sts"].backward()
         optimiser.step()
     assert abs(weighting.values()["s/sts"]) > 0.2

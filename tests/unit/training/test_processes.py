@@ -20,6 +20,15 @@ INTERLEAVED = {
     "sampler": {"name": "interleaved"}, "gradients": {"name": "pcgrad"}, "weighting": {"name": "dynamic"},
 }  # fmt: skip
 
+FULL = {"sampler": {"name": "interleaved"}}
+EACH = {
+    "one task a step": {},
+    "gradient surgery on all tasks": INTERLEAVED,
+    "famo, cagrad": FULL | {"gradients": {"name": "cagrad"}, "weighting": {"name": "famo"}},
+    "random weights, gradnorm": FULL | {"gradients": {"name": "gradnorm"}, "weighting": {"name": "random"}},
+    "dynamic average": FULL | {"weighting": {"name": "dynamic_average"}, "epochs": 3},
+}
+
 
 def command(processes: int, folder: Path, phase: dict) -> list[str]:
     launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
@@ -45,7 +54,7 @@ def history(folder: Path) -> pd.DataFrame:
     return pd.read_csv(folder / "run/history.csv", index_col=["phase", "step", "name"])
 
 
-@pytest.mark.parametrize("phase", [{}, INTERLEAVED], ids=["one task a step", "gradient surgery on all tasks"])
+@pytest.mark.parametrize("phase", EACH.values(), ids=EACH)
 def test_two_processes_at_half_the_batch_are_one_at_the_full_batch(tmp_path: Path, phase: dict):
     # 12 training examples in batches of 8 make a second batch of 4; 10 make one of 2
     run(1, tmp_path / "one", **phase, batch_size=8)

@@ -165,21 +165,25 @@ def test_each_half_is_scored_by_the_epoch_that_the_other_chose(tmp_path, monkeyp
 
     def noted(model, examples, *further):
         table = predict(model, examples, *further)
-        if examples is made.examples["dev"]["sts"]:
-            seen.append(table["prediction"].to_numpy())
+        if examples.task.name == "sts":
+            seen.append(table["prediction"].tolist())
         return table
 
     monkeypatch.setattr(run.evaluation, "predict", noted)
     metrics = run.train(made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path))
     assert (metrics["epoch"], metrics["epochs"]) == (2, [2, 1])
     table = pd.read_parquet(tmp_path / "run/predictions/sts-dev.parquet")
-    second, first = seen  # of both epochs' weights, after the training
-    assert not np.array_equal(first, second)
-    assert table["prediction"].tolist() == np.where(half, first, second).tolist()
+    first_by_1, _, first_by_2, second_by_2 = seen[:4]  # after each epoch, both halves
+    assert first_by_1 != first_by_2
+    assert table.loc[half, "prediction"].tolist() == first_by_1
+    assert table.loc[~half, "prediction"].tolist() == second_by_2
+    assert [len(rows) for rows in seen[4:]] == [3, 4, 5]  # after the training: each half of dev once, then test
     assert table["scored"].all()
     assert table["id"].tolist() == [f"sts{number}" for number in range(7)]
-    kept = predict(made.model, made.examples["dev"]["sts"], torch.device("cpu"))["prediction"]
-    assert kept.tolist() == second.tolist()  # and the weights are the first half's
+    kept = predict(made.model, run.evaluation.choosing(made.examples["dev"])[0]["sts"], torch.device("cpu"))[
+        "prediction"
+    ]
+    assert kept.tolist() == first_by_2  # the weights are those that the first half chose
 
 
 def test_a_run_tells_what_it_saw_and_ran(tmp_path):

@@ -69,6 +69,7 @@ def costs(found: Sequence[Cost], titles: dict[str, str], with_times: bool) -> di
     """Dev score against weights and, with times, training time, then by metric: a named point for each row."""
     axes = {
         "weights": ("weights to store, times one encoder", {cost.name: cost.times_bert for cost in found}),
+        "stored": ("stored beside the encoder, millions", {cost.name: cost.stored / 1e6 for cost in found}),
         "added": ("added weights, millions", {cost.name: cost.added / 1e6 for cost in found}),
     }
     if with_times:
@@ -82,6 +83,26 @@ def costs(found: Sequence[Cost], titles: dict[str, str], with_times: bool) -> di
             if shown:
                 trees.setdefault(axis, {})[metric] = _against(title, places, metric, shown, titles)
     return trees
+
+
+def rivals(found: Sequence[Cost]) -> dict[str, Figure]:
+    """The overall score of each against stored and against trained weights, with intervals."""
+    whole = [cost for cost in found if "overall_raw" in cost.scores]
+    axes = {
+        "stored": ("stored beside the encoder, millions", {cost.name: cost.stored / 1e6 for cost in whole}),
+        "trained": ("trained weights, millions", {cost.name: cost.trained / 1e6 for cost in whole}),
+    }
+    shown = {name: _against(*axis, "overall_raw", whole, {}) for name, axis in axes.items() if whole}
+    for figure in shown.values():
+        figure["layout"]["showlegend"] = False
+        for trace in figure["data"]:
+            trace["error_y"] |= _intervals([cost for cost in whole if cost.name in trace["text"]])
+    return shown
+
+
+def _intervals(found: Sequence[Cost]) -> Figure:
+    halves = [cost.half(metric="overall_raw") for cost in found]
+    return {"array": rounded([half or 0 for half in halves], 4), "visible": any(halves)}
 
 
 def _is_of(cost: Cost, metric: str) -> bool:
@@ -184,29 +205,28 @@ def clouds(
 
 def _cloud(cloud: Cloud, places: np.ndarray, task: str, rows: dict[str, int]) -> Figure:
     """Points in the colour of their kind, and a line between the two sentences of a pair."""
-    solid = places.shape[-1] == 3
     numbers = np.array([rows[row] for row in cloud.ids])
     traces = []
     for name, colour, mine in kinds(cloud.labels, task):
         if not mine.any():
             continue
         if cloud.apart:
-            traces.append(_joined(places[:, mine], colour, solid))
+            traces.append(_joined(places[:, mine], colour))
+        flat, depth = coordinates(np.concatenate(list(places[:, mine])))
         first, *second = (numbers[mine].tolist() for _ in places)
         traces.append(
             {
-                "type": "scatter3d" if solid else "scatter",
+                "type": "scatter",
                 "mode": "markers",
                 "name": name,
-                **coordinates(np.concatenate(list(places[:, mine]))),
-                "marker": {"size": 3 if solid else 7, "opacity": 0.85},
+                **flat,
+                "marker": {"size": 7, "opacity": 0.85},
                 "hovertemplate": "%{text}<extra></extra>",
-                "meta": {"colour": colour, "rows": sum(second, first), "apart": cloud.apart},
+                "meta": {"colour": colour, "rows": sum(second, first), "apart": cloud.apart, **depth},
             }
         )
-    hidden = {"visible": False} if not solid else {"showticklabels": False, "title": {"text": ""}}
-    axes = {axis: hidden for axis in ("xaxis", "yaxis", "zaxis")[: places.shape[-1]]}
-    return {"data": traces, "layout": {"scene": axes, "height": 560} if solid else {**axes, "height": 560}}
+    axes = {axis: {"visible": False} for axis in ("xaxis", "yaxis")}
+    return {"data": traces, "layout": {**axes, "height": 560, "meta": {"solid": places.shape[-1] == 3}}}
 
 
 def kinds(labels: np.ndarray, task: str) -> list[tuple[str, str, np.ndarray]]:
@@ -218,26 +238,31 @@ def kinds(labels: np.ndarray, task: str) -> list[tuple[str, str, np.ndarray]]:
     return [("between", "between", numbers == -1), *named]
 
 
-def _joined(places: np.ndarray, colour: str, solid: bool) -> Figure:
+def _joined(places: np.ndarray, colour: str) -> Figure:
     """Lines between the first and the second sentence of each pair, with a gap after each."""
     gaps = np.full_like(places[0], np.nan)
     ends = np.stack([*places, gaps], axis=1).reshape(-1, places.shape[-1])
+    flat, depth = coordinates(ends)
     return {
-        "type": "scatter3d" if solid else "scatter",
+        "type": "scatter",
         "mode": "lines",
-        **coordinates(ends),
-        "line": {"width": 2 if solid else 1},
+        **flat,
+        "line": {"width": 1},
         "opacity": 0.5,
         "hoverinfo": "skip",
         "showlegend": False,
-        "meta": {"colour": colour},
+        "meta": {"colour": colour, **depth},
     }
 
 
-def coordinates(points: np.ndarray) -> dict[str, list[int | None]]:
-    """Points [rows, dimensions], whole numbers or NaN, as x, y and z."""
+Places = dict[str, list[int | None]]
+
+
+def coordinates(points: np.ndarray) -> tuple[Places, Places]:
+    """Points [rows, 2 or 3], whole numbers or NaN: x and y, and z where there is one, which the page turns."""
     columns = zip("xyz", points.T.tolist(), strict=False)
-    return {axis: [None if math.isnan(value) else int(value) for value in values] for axis, values in columns}
+    found = {axis: [None if math.isnan(value) else int(value) for value in values] for axis, values in columns}
+    return {axis: found[axis] for axis in "xy"}, {axis: found[axis] for axis in found if axis == "z"}
 
 
 def titled(text: str) -> dict[str, Any]:

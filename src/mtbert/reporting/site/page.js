@@ -103,6 +103,16 @@ function hoverText(task, row, sentence) {
   return shown.length ? shown.map(wrapped).join("<br>– ") : `row ${id}`;
 }
 
+// --- Plotly -------------------------------------------------------------------------------------------------------------
+
+/* Unpacked from the page itself, once; the tables do not wait for it. */
+async function unpack() {
+  const bytes = Uint8Array.from(atob(document.getElementById("plotly").textContent), letter => letter.charCodeAt(0));
+  const code = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  document.head.append(element("script", { textContent: code }));
+}
+const plotly = unpack();
+
 // --- figures ------------------------------------------------------------------------------------------------------------
 
 /* A trace in the mode's colours, and with the sentences of its points. */
@@ -125,19 +135,60 @@ function namesOf(figure, width) {
 function layoutOf(figure, width) {
   const line = colour("line"), text = colour("text"), muted = colour("muted");
   const axis = given => ({ gridcolor: line, zerolinecolor: line, linecolor: line, tickcolor: line, ...given });
-  const scene = figure.layout.scene ?? {};
-  const solid = given => ({ ...axis(given), showbackground: false, showspikes: false });
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", height: 430, autosize: true,
     font: { family: "system-ui, sans-serif", size: width < 500 ? 11 : 13, color: muted },
     margin: { l: 10, r: 10, t: 20, b: 10 },
     legend: { orientation: "h", traceorder: "normal", y: 1.02, yanchor: "bottom", x: 0, font: { color: text } },
     hoverlabel: { bgcolor: colour("raised"), bordercolor: line, font: { color: text }, align: "left" },
-    dragmode: matchMedia("(pointer: coarse)").matches && !figure.layout.scene ? false : "zoom",
+    dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
     ...figure.layout, annotations: namesOf(figure, width),
     xaxis: axis(figure.layout.xaxis), yaxis: axis(figure.layout.yaxis),
-    scene: { xaxis: solid(scene.xaxis), yaxis: solid(scene.yaxis), zaxis: solid(scene.zaxis), dragmode: "orbit" },
   };
+}
+
+// --- three dimensions ---------------------------------------------------------------------------------------------------
+
+/* Points seen from an angle, all within a fixed range; the nearer, the larger. */
+class View {
+  constructor(traces) {
+    const squares = traces.flatMap(trace => trace.x.map((x, at) => x ** 2 + trace.y[at] ** 2 + trace.meta.z[at] ** 2));
+    this.radius = 1.05 * Math.sqrt(squares.reduce((one, other) => Math.max(one, other), 0)) || 1;
+  }
+
+  turned(trace, [across, up]) {
+    const [c, s, cu, su] = [Math.cos(across), Math.sin(across), Math.cos(up), Math.sin(up)];
+    const seen = { x: [], y: [], size: [] };
+    trace.x.forEach((x, at) => {
+      const y = trace.y[at], z = trace.meta.z[at], gap = x === null;
+      const depth = s * x + c * z;
+      seen.x.push(gap ? null : c * x - s * z);
+      seen.y.push(gap ? null : cu * y - su * depth);
+      seen.size.push(6 + 3 * (su * y + cu * depth) / this.radius);
+    });
+    return { ...trace, x: seen.x, y: seen.y, marker: { ...trace.marker, size: seen.size } };
+  }
+
+  layout(given) {
+    const axis = { visible: false, range: [-this.radius, this.radius], fixedrange: true };
+    return { ...given, xaxis: { ...axis, scaleanchor: "y" }, yaxis: axis, dragmode: false };
+  }
+}
+
+/* Call `turn(across, up)` with radians as a pointer or the arrow keys ask for. */
+function turnable(place, turn) {
+  let from = null;
+  place.addEventListener("pointerdown", event => { from = [event.clientX, event.clientY]; });
+  addEventListener("pointerup", () => { from = null; });
+  place.addEventListener("pointermove", event => {
+    if (!from) return;
+    turn((event.clientX - from[0]) / 150, (event.clientY - from[1]) / 150);
+    from = [event.clientX, event.clientY];
+  });
+  const keys = { ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, -0.1], ArrowDown: [0, 0.1] };
+  place.addEventListener("keydown", event => {
+    if (event.key in keys && turn(...keys[event.key])) event.preventDefault();
+  });
 }
 
 /* Draw a figure into a canvas once it comes near the screen, and again whenever what it shows or the mode changes. */
@@ -148,18 +199,33 @@ class Canvas {
     new IntersectionObserver(([entry]) => { if (entry.isIntersecting && !this.near) { this.near = true; this.draw(); } },
       { rootMargin: "600px" }).observe(place);
     dark.addEventListener("change", () => this.draw());
+    this.angles = [0.5, 0.4];
+    turnable(place, (across, up) => this.turn(across, up));
   }
 
   show(figure, task) {
-    Object.assign(this, { figure, task });
+    Object.assign(this, { figure, task, view: figure.layout.meta?.solid ? new View(figure.data) : null });
+    this.place.style.touchAction = this.view ? "none" : "";
+    this.place.tabIndex = this.view ? 0 : -1;
     this.draw();
   }
 
-  draw() {
+  turn(across, up) {
+    if (!this.view) return false;
+    this.angles = [this.angles[0] + across, this.angles[1] + up];
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => this.draw());
+    return true;
+  }
+
+  async draw() {
+    await plotly;
     if (!this.near || !this.figure) return;
-    const traces = this.figure.data.map(trace => painted(trace, this.task));
+    let traces = this.figure.data.map(trace => painted(trace, this.task));
+    if (this.view) traces = traces.map(trace => this.view.turned(trace, this.angles));
     if (this.place.closest("#losses")) for (const trace of traces) trace.visible = !hidden.has(trace.name);
-    const layout = layoutOf(this.figure, this.place.clientWidth);
+    let layout = layoutOf(this.figure, this.place.clientWidth);
+    if (this.view) layout = this.view.layout(layout);
     if (this.place.closest("#losses")) layout.showlegend = false;
     const options = { displayModeBar: false, responsive: true };
     Plotly.react(this.place, traces, layout, options);

@@ -1,5 +1,6 @@
 """The page: what it shows, put together for its template."""
 
+import base64
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -7,13 +8,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
-import plotly.offline
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from mtbert.metrics import MAIN_TASKS
-from mtbert.reporting import claims, corpora, costs, details, leakage, markdown, mistakes, page, sentences
+from mtbert.reporting import claimed, claims, corpora, costs, details, leakage, markdown, mistakes, page, sentences
 from mtbert.reporting.analysis import Analysis
 from mtbert.reporting.catalog import Catalog
 from mtbert.reporting.claims import Answer, Verdict
@@ -24,6 +24,8 @@ from mtbert.reporting.site import figures
 from mtbert.reporting.tables import RUN, Cell, Row, Table
 from mtbert.tasks import TASKS
 
+# Plotly's basic build (MIT licence) as npm's plotly.js-basic-dist-min has it, packed with gzip: a quarter of the size.
+PLOTLY = Path(__file__).with_name("plotly-basic-4.1.1.min.js.gz")
 LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 LEADERS = 10  # rows of the summary's table
 ALL = "all variants"  # their answers together
@@ -49,7 +51,9 @@ BADGES: dict[Answer, Badge] = {
 }
 NAMES = {
     "weights": "weights to store",
+    "stored": "stored beside the encoder",
     "added": "added weights",
+    "trained": "trained weights",
     "time": "training time",
     "2": "two dimensions",
     "3": "three dimensions",
@@ -74,8 +78,12 @@ def render(
 
     Args:
         build: the build directory, for sentences and what the data checks found.
-        catalog, tables, verdicts: what was asked for and what came of it.
-        runs, seen, shown: from `results.runs`, `leakage.scores` and `analysis.of`.
+        catalog: what was asked for.
+        tables: ours beside the papers'.
+        verdicts: on the claims.
+        runs: from `results.runs`.
+        seen: from `leakage.scores`.
+        shown: from `analysis.of`.
         local: whether it stays on this machine; else it holds nothing of the clock, and sentences only where these
             are the project's own.
     """
@@ -91,17 +99,18 @@ def render(
     return environment.get_template("page.html").render(
         catalog=catalog,
         facts=facts(catalog, runs, shown, local),
-        findings=findings(verdicts),
+        findings={heading: findings(some) for heading, some in claimed.apart(verdicts).items()},
         limits=page.limits(catalog),
         leaders=leaders(shown),
         missing=page.absent(catalog),
         matters=matters(verdicts),
-        verdicts=[verdict_of(verdict) for verdict in sorted(verdicts, key=lambda one: [*BADGES].index(one.answer))],
+        verdicts={heading: sorted_verdicts(some) for heading, some in claimed.apart(verdicts).items()},
         tables=[table_of(table, catalog) for table in tables],
         shown=shown,
         local=local,
         with_sentences=with_sentences,
-        data=data(build, shown, with_sentences, local),
+        data=data(build, shown, with_sentences, local, catalog.rivals),
+        rivals=catalog.rivals,
         found=corpora.data(build, catalog),
         leaked=_below(leakage.render(seen)),
         pretrainings=[_below(details.pretraining(build, name)) for name in details.PRETRAININGS],
@@ -111,7 +120,7 @@ def render(
         names=NAMES,
         script=Markup(folder.get_source(environment, "page.js")[0]),
         style=Markup(folder.get_source(environment, "page.css")[0]),
-        plotly=Markup(plotly.offline.get_plotlyjs()),
+        plotly=base64.b64encode(PLOTLY.read_bytes()).decode(),
     )
 
 
@@ -177,6 +186,11 @@ def leaders(shown: Analysis) -> list[dict[str, Any]]:
 # --- claims and tables ------------------------------------------------------------------------------------------------
 
 
+def sorted_verdicts(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """Claims as the page shows them, those that hold first."""
+    return [verdict_of(verdict) for verdict in sorted(verdicts, key=lambda one: [*BADGES].index(one.answer))]
+
+
 def verdict_of(verdict: Verdict) -> dict[str, Any]:
     """A claim, its verdict, and each comparison with its numbers."""
     parts = [
@@ -195,7 +209,7 @@ def verdict_of(verdict: Verdict) -> dict[str, Any]:
     return {
         "published": any(part.published is not None for part in verdict.claim.parts),
         "name": verdict.claim.name,
-        "paper": TITLES.get(verdict.claim.paper, verdict.claim.paper),
+        "paper": verdict.claim.told_by,
         "statement": verdict.claim.statement,
         "badge": BADGES[verdict.answer],
         "why": verdict.why,
@@ -255,7 +269,9 @@ def _cell(cell: Cell) -> dict[str, Any]:
 # --- what the script shows --------------------------------------------------------------------------------------------
 
 
-def data(build: Path, shown: Analysis, with_sentences: bool, with_times: bool) -> dict[str, Any]:
+def data(
+    build: Path, shown: Analysis, with_sentences: bool, with_times: bool, rivals: Collection[str]
+) -> dict[str, Any]:
     """Figures, confusions and misses, each a tree of choices, and the sentences that they speak of."""
     missed = {task: misses(several, task, shown.detailed) for task, several in shown.answers.items()}
     rows = numbered(shown)
@@ -269,6 +285,7 @@ def data(build: Path, shown: Analysis, with_sentences: bool, with_times: bool) -
         "losses": figures.losses(shown.losses, looks),
         "looks": looks,
         "costs": figures.costs(shown.costs, TITLES, with_times),
+        "rivals": figures.rivals(costs.among(shown.costs, rivals)),
         "distances": figures.distances(shown.answers.get("sst", {})),
         "clouds": figures.clouds(shown.clouds, rows),
         "confusions": {

@@ -1,0 +1,36 @@
+"""An adapter folded into the encoder's weights, where it does nothing that other weights would not do."""
+
+import copy
+import inspect
+
+import torch
+
+from mtbert.adapters.base import Adapter, Mergeable
+from mtbert.encoder.bert import Bert, Encoder
+from mtbert.encoder.slot import PLAIN
+from mtbert.errors import SettingsError, UnknownNameError
+
+
+def merge(encoder: Encoder, adapter: Adapter, task: str) -> Bert:
+    """A copy of the encoder that without adapter gives what this one gives for `task` with it, in evaluation.
+
+    SettingsError for an adapter that cannot be folded in, and for a task that it does not serve.
+    """
+    if task not in adapter.tasks:
+        raise SettingsError(str(UnknownNameError("task of the adapter", task, adapter.tasks)))
+    merged = Encoder(copy.deepcopy(encoder.bert))
+    for number, layer in enumerate(merged.layer_modules()):
+        slot = adapter.slot(task, number)
+        if slot is PLAIN:
+            continue
+        if not isinstance(slot, Mergeable):
+            raise SettingsError(
+                f"model.adapter {inspect.getmodulename(inspect.getfile(type(adapter)))} cannot be merged into the "
+                "encoder: it does more than change weights of its linear maps; allowed: an adapter that does no more"
+            )
+        with torch.no_grad():
+            for name, dense in layer.linears().items():
+                weight, bias = slot.merged(name, dense)
+                dense.weight.copy_(weight)
+                dense.bias.copy_(bias)
+    return merged.bert

@@ -1,0 +1,37 @@
+"""The documentation as a site."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site; strict: a dead link, or a docstring that names what is not there, fails."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "true"}
+    built = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False)
+    assert (built.returncode, built.stdout + built.stderr) == (0, "")
+    return folder
+
+
+def test_every_page_of_docs_is_in_the_navigation(site: Path):
+    start = (site / "index.html").read_text()
+    pages = [file.stem for file in (REPOSITORY / "docs").glob("*.md")]
+    assert [page for page in pages if f'href="{page}.html"' not in start] == []
+
+
+def test_the_reference_has_the_docstrings(site: Path):
+    assert "Stickland and Murray (2019)" in (site / "reference/mtbert.adapters.html").read_text()
+
+
+def test_no_page_fetches_anything_from_another_host(site: Path):
+    fetched = re.compile(r'<(?:script|link|img)[^>]+(?:src|href)="(https?:[^"]+)"')
+    assert {url for page in site.rglob("*.html") for url in fetched.findall(page.read_text())} == set()

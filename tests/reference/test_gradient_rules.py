@@ -1,0 +1,230 @@
+"""Gradient rules against TorchJD and against what makes a solution one, on 500 random sets of gradients.
+
+Where a rule solves a problem, the conditions of its solution decide, to 1e-6, since they need no other solver; TorchJD
+has to agree as far as its own solver goes. It needs further packages for three of the rules: quadprog for upgrad, cvxpy
+with clarabel for cagrad and with ecos for nash_mtl. Where they are missing, these comparisons are left out.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from torchjd.aggregation import CAGradWeighting, IMTLGWeighting, MGDAWeighting, NashMTL, UPGradWeighting
+from torchjd.linalg import QuadprogProjector
+
+from mtbert.gradients import cagrad, imtl_g, mgda, nash_mtl, upgrad
+
+Array = NDArray[np.float64]  # a row a task
+C = 0.4
+RULES = {
+    "mgda": mgda.coefficients,
+    "cagrad": lambda gramian: cagrad.coefficients(gramian, C),
+    "imtl_g": imtl_g.coefficients,
+    "upgrad": upgrad.coefficients,
+    "nash_mtl": nash_mtl.coefficients,
+}
+random = np.random.default_rng(16)
+
+
+def some(tasks: int, dimensions: int = 8) -> Array:
+    """Gradients that differ up to a hundredfold in length, and mostly conflict."""
+    return random.normal(size=(tasks, dimensions)) * 10.0 ** random.uniform(-1, 1, size=(tasks, 1))
+
+
+def of_low_rank(tasks: int) -> Array:
+    return some(tasks, tasks - 1)
+
+
+def with_a_zero(tasks: int) -> Array:
+    return np.vstack([some(tasks - 1), np.zeros((1, 8))])
+
+
+def with_two_opposed(tasks: int) -> Array:
+    others = some(tasks - 1)
+    return np.vstack([others, -others[:1]])
+
+
+def with_two_equal(tasks: int) -> Array:
+    others = some(tasks - 1)
+    return np.vstack([others, others[:1]])
+
+
+def in_agreement(tasks: int) -> Array:
+    return np.abs(some(tasks))
+
+
+PLAIN = [make(2 + number % 4) for make in (some, in_agreement) for number in range(150)]
+DEGENERATE = [
+    make(2 + number % 4)
+    for make in (of_low_rank, with_a_zero, with_two_opposed, with_two_equal)
+    for number in range(50)
+]
+ALL = [*PLAIN, *DEGENERATE]
+
+
+def unit(rows: Array) -> Array:
+    """The same with squared lengths that add up to 1, so that 1e-6 means the same for all."""
+    return rows / np.linalg.norm(rows)
+
+
+def counts(name: str, rows: Array) -> Array:
+    return RULES[name](rows @ rows.T)
+
+
+def made(name: str, rows: Array) -> Array:
+    """The gradient that comes out."""
+    return counts(name, rows) @ rows
+
+
+def test_there_are_500_with_two_to_five_tasks():
+    assert (len(ALL), {len(rows) for rows in ALL}) == (500, {2, 3, 4, 5})
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_every_gramian_gives_finite_counts(name: str):
+    for rows in [*ALL, *(np.zeros((tasks, 3)) for tasks in (1, 2, 5)), *(1e-12 * rows for rows in ALL[:9])]:
+        found = counts(name, rows)
+        assert found.shape == (len(rows),)
+        assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_gramian_that_rounding_spoilt_gives_finite_counts(name: str):
+    for rows in ALL:
+        spoilt = (rows @ rows.T).astype(np.float32) * (1 + 1e-6 * random.normal(size=(len(rows), len(rows))))
+        assert np.isfinite(RULES[name]((spoilt + spoilt.T) / 2)).all()
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_order_of_tasks_does_not_matter(name: str):
+    for rows in PLAIN[::10]:
+        assert counts(name, rows[::-1])[::-1] == pytest.approx(counts(name, rows), rel=1e-5, abs=1e-6)
+
+
+# --- what makes a solution one ----------------------------------------------------------------------------------------
+
+
+def test_mgda_gives_a_mean_that_no_gradient_would_shorten():
+    for rows in map(unit, ALL):
+        found = counts("mgda", rows)
+        assert found.min() >= 0
+        assert found.sum() == pytest.approx(1.0, abs=1e-12)
+        assert (rows @ (found @ rows)).min() >= (found @ rows) @ (found @ rows) - 1e-9
+
+
+def test_cagrad_does_as_much_for_the_worst_task_as_its_dual_problem_allows():
+    helped = 0
+    for rows in map(unit, ALL):
+        even, found = np.full(len(rows), 1 / len(rows)), counts("cagrad", rows)
+        mean, given = even @ rows, found @ rows
+        radius = C * np.linalg.norm(mean)
+        assert np.linalg.norm(given - mean) <= radius + 1e-9
+        weights = found - even
+        if not weights.any():  # no direction helps all
+            assert np.linalg.norm(made("mgda", rows)) <= 1e-4
+            continue
+        worst = weights / weights.sum() @ rows
+        assert weights.min() >= 0
+        assert (rows @ given).min() >= worst @ mean + radius * np.linalg.norm(worst) - 1e-9
+        helped += 1
+    assert helped > 400
+
+
+def test_imtl_g_gives_equal_projections():
+    for rows in map(unit, ALL):
+        found, lengths = counts("imtl_g", rows), np.linalg.norm(rows, axis=1)
+        assert found.sum() == pytest.approx(1.0, abs=1e-9)
+        projections = (rows @ (found @ rows))[lengths > 0] / lengths[lengths > 0]
+        scale = max(1.0, np.abs(found).max())
+        if np.ptp(projections) > 1e-6 * scale:  # there are none, and all count alike
+            assert np.ptp(found) == pytest.approx(0.0, abs=1e-12)
+            assert np.linalg.matrix_rank(rows) < len(rows)
+
+
+def least(rows: Array, lowest: Array) -> Array:
+    """v' J of the v >= lowest that makes it shortest, by trying which v are at their lowest."""
+    candidates = []
+    for free in itertools.product([False, True], repeat=len(rows)):
+        at = np.array(free)
+        v = lowest.astype(float)
+        v[at] = np.linalg.lstsq(rows[at].T, -lowest[~at] @ rows[~at], rcond=1e-12)[0]
+        if (v >= lowest - 1e-9).all():
+            candidates.append(v @ rows)
+    return min(candidates, key=np.linalg.norm)
+
+
+def test_upgrad_is_the_mean_of_the_nearest_gradients_that_harm_no_task():
+    for rows in map(unit, ALL):
+        expected = np.mean([least(rows, one) for one in np.eye(len(rows))], axis=0)
+        assert made("upgrad", rows) == pytest.approx(expected, abs=1e-6)
+        assert (rows @ made("upgrad", rows)).min() >= -1e-9
+
+
+def test_nash_mtl_solves_its_equation():
+    for rows in map(unit, PLAIN):
+        found = counts("nash_mtl", rows)
+        assert found.min() > 0
+        assert found * (rows @ rows.T @ found) == pytest.approx(np.ones(len(rows)), abs=1e-4)
+        if np.linalg.cond(rows @ rows.T) < 1e3:  # below, what is added to each length is seen
+            assert found * (rows @ rows.T @ found) == pytest.approx(np.ones(len(rows)), abs=1e-6)
+
+
+def test_nash_mtl_lets_cancel_what_cancels():
+    for rows in map(unit, DEGENERATE):
+        assert np.linalg.norm(made("nash_mtl", rows)) <= np.sqrt(len(rows)) * (1 + 1e-6)
+        assert (rows @ made("nash_mtl", rows)).min() >= -1e-4
+
+
+# --- TorchJD ----------------------------------------------------------------------------------------------------------
+
+
+def theirs(weighting: torch.nn.Module, rows: Array) -> Array:
+    return weighting(torch.tensor(rows @ rows.T)).numpy()
+
+
+def test_mgda_is_torchjds_where_that_is_exact_and_no_longer_elsewhere():
+    for rows in map(unit, ALL):
+        found = theirs(MGDAWeighting(epsilon=1e-12), rows) @ rows
+        if len(rows) == 2:  # a line, on which its search is exact
+            assert made("mgda", rows) == pytest.approx(found, abs=1e-6)
+        more = found @ found - made("mgda", rows) @ made("mgda", rows)
+        assert -1e-9 <= more <= 4 / 102  # what 100 rounds of Frank-Wolfe guarantee for points within the unit ball
+
+
+def test_imtl_g_is_torchjds():
+    for rows in map(unit, PLAIN):
+        assert counts("imtl_g", rows) == pytest.approx(theirs(IMTLGWeighting(), rows), rel=1e-6, abs=1e-6)
+
+
+def test_upgrad_is_torchjds():
+    pytest.importorskip("quadprog", reason="torchjd[quadprog_projector] is not installed")
+    weighting = UPGradWeighting(projector=QuadprogProjector(norm_eps=0.0, reg_eps=1e-13))
+    for rows in map(unit, ALL):
+        assert made("upgrad", rows) == pytest.approx(theirs(weighting, rows) @ rows, abs=1e-6)
+
+
+def test_cagrad_is_torchjds_which_never_does_more_for_the_worst_task():
+    pytest.importorskip("clarabel", reason="torchjd[cagrad] is not installed")
+    for rows in map(unit, ALL):
+        found, expected = counts("cagrad", rows), theirs(CAGradWeighting(c=C), rows)
+        assert np.ptp(found).astype(bool) == expected.any()  # where no direction helps all, it gives nothing
+        if expected.any():
+            assert found @ rows == pytest.approx(expected @ rows, abs=1e-4)  # as far as clarabel goes: half to 1e-9
+            assert (rows @ (found @ rows)).min() >= (rows @ (expected @ rows)).min() - 1e-9
+
+
+@pytest.mark.filterwarnings("ignore:You are solving a parameterized problem")
+def test_nash_mtl_is_torchjds_where_that_comes_near_a_solution():
+    pytest.importorskip("ecos", reason="torchjd[nash_mtl] is not installed")
+    near = 0
+    for rows in map(unit, PLAIN):
+        gramian = rows @ rows.T
+        size = np.sqrt(np.linalg.norm(gramian))  # by which its code multiplies
+        weighting = NashMTL(len(rows), max_norm=0.0, optim_niter=100).weighting
+        expected = weighting(torch.tensor(rows)).numpy() / size
+        if np.abs(expected * (gramian @ expected) - 1).max() < 1e-2:  # most of its answers are far from one
+            assert counts("nash_mtl", rows) * size == pytest.approx(expected * size, rel=2e-2)
+            near += 1
+    assert near >= 20

@@ -1,0 +1,31 @@
+"""GradNorm's step on its weights, and what it gives to a task's own parameters."""
+
+import pytest
+import torch
+from torch import nn
+
+from mtbert.gradients import GRADIENTS
+from mtbert.gradients.gradnorm import slope
+
+
+def test_the_slope_is_that_of_the_formula():
+    logits = torch.tensor([0.3, -0.2, 0.1], dtype=torch.float64, requires_grad=True)
+    lengths, left = torch.tensor([2.0, 0.5, 1.0]).double(), torch.tensor([0.5, 0.9, 0.7]).double()
+    weights = 3 * logits.softmax(dim=0)
+    meant = ((weights * lengths).mean() * (left / left.mean()) ** 1.5).detach()
+    (weights * lengths - meant).abs().sum().backward()
+    assert slope(weights.detach(), lengths, left, 1.5).tolist() == pytest.approx(logits.grad.tolist())
+
+
+def test_the_task_with_the_longer_gradient_counts_less_after_an_update_also_in_its_own_parameters():
+    rule = GRADIENTS.build({"name": "gradnorm"}, torch.Generator())
+
+    def step() -> list[float]:
+        shared, own = nn.Parameter(torch.ones(1)), nn.Parameter(torch.ones(1))
+        rule({"sst": 8 * shared.sum() + own.sum(), "sts": shared.sum()}, [shared, own], lambda loss: loss.backward())
+        rule.after_update({"sst": 2.0, "sts": 2.0})
+        return [shared.grad.item(), own.grad.item()]
+
+    assert step() == [9.0, 1.0]
+    first, second = step()
+    assert (first, second) == pytest.approx((8 * second + 2 - second, 0.975), abs=1e-3)
