@@ -78,6 +78,7 @@ OTHER: dict[str, Any] = {
     "smart.form": "projected", "smart.momentum_later": 0.5, "smart.early": 0.5, "smart.length": 0.5,
     "smart.radius": 0.001, "smart.steps": 2, "smart.norm": "l2",
     "encoder.name": "minilm", "encoder.revision": "e" * 40, "encoder.directory": "somewhere",
+    "encoder.weights": "fp16",
     "pretrain.sbert.max_pairs": 7, "pretrain.sbert.batch_size": 16, "pretrain.sbert.epochs": 7,
     "pretrain.sbert.learning_rate": 0.001, "pretrain.sbert.warmup": 0.2,
     "pretrain.mlm.max_sentences": 7, "pretrain.mlm.batch_size": 16, "pretrain.mlm.epochs": 7,

@@ -99,6 +99,7 @@ class EncoderSettings(Section):
         name: a key of SOURCES, owner/name on the model hub, or a folder that begins with /, ./, ../ or ~/.
         revision: which content, where the name is no key of SOURCES: the commit on the hub, or a folder's digest.
         directory: where the files of a key of SOURCES lie, instead of package or hub.
+        weights: fp16 rounds them, and those of the pretrainings, so that they take half the room in a pack.
         width: of a token's hidden state.
         layers: number of BERT layers.
         heads: attention heads in each; they divide the width.
@@ -115,6 +116,7 @@ class EncoderSettings(Section):
     name: Annotated[str, AfterValidator(_known)] = TINY
     revision: str | None = None
     directory: str | None = None
+    weights: Literal["fp32", "fp16"] = "fp32"
     width: PositiveInt = 384
     layers: PositiveInt = 2
     heads: PositiveInt = 12
@@ -188,6 +190,7 @@ class SbertSettings(Section):
         weight_decay: of AdamW.
         scale: factor on cosines before the softmax, the inverse of a temperature.
         max_tokens: longer sentences are cut.
+        weights: as the encoder's: fp16 rounds what comes of it.
         device: auto takes a GPU where there is one, else Apple's, else the CPU.
         precision: auto takes bf16 where the hardware has it.
         threads: of the CPU; another number adds up in another order.
@@ -203,6 +206,7 @@ class SbertSettings(Section):
     weight_decay: float = Field(default=0.0, ge=0)
     scale: PositiveFloat = 20.0
     max_tokens: PositiveInt = 128
+    weights: Literal["fp32", "fp16"] = "fp32"
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     threads: PositiveInt = 2
@@ -239,6 +243,7 @@ class MlmSettings(Section):
     warmup: float = Field(default=0.1, ge=0, lt=1)
     weight_decay: float = Field(default=0.01, ge=0)
     max_tokens: PositiveInt = 128
+    weights: Literal["fp32", "fp16"] = "fp32"
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     threads: PositiveInt = 2

@@ -31,7 +31,7 @@ def documents(params: Params, variants: dict[str, dict[str, Any]]) -> dict[str, 
         **{knob: params.get(knob) for knob in ("profile", "data_dir", "seeds")},
         "keep": run.keep,
         "selection": run.selection,
-        "encoder": {"name": encoder.shown, "note": encoder.source.note},
+        "encoder": {"name": encoder.shown, "note": _note(encoder)},
         "variants": {
             name: {key: variant[key] for key in ABOUT} | {"selected": name in selected}
             for name, variant in variants.items()
@@ -44,12 +44,19 @@ def documents(params: Params, variants: dict[str, dict[str, Any]]) -> dict[str, 
     return {**selected, **starts, "needs": _needs([*selected.values()], starts), "catalog": catalog}
 
 
+def _note(encoder: EncoderSettings) -> str:
+    """What a reader of a table has to know of the starting weights."""
+    rounded = "Its weights are rounded to fp16." if encoder.weights == "fp16" else ""
+    return " ".join(filter(None, [encoder.source.note, rounded]))
+
+
 def _pretraining(params: Params, name: str, selected: list[dict[str, Any]]) -> dict[str, Any]:
     """A pretraining's settings, or that nothing selected starts from it."""
     if not any(variant["model"]["encoder"] == name for variant in selected):
         return {"needed": False}
     run = merged(params, "run")
     where = {key: run[key] for key in ("device", "precision", "threads") if key in run}  # the machine is the same
+    where["weights"] = _encoder(params).weights
     settings = PRETRAININGS[name](**{**where, **merged(params, "pretrain").get(name, {})})
     return {"needed": True, **settings.model_dump(mode="json")}
 
