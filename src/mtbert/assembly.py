@@ -140,7 +140,9 @@ def _phase(
 ) -> Phase:
     device, _ = device_and_precision(settings)
     streams = {
-        task: Stream(train[task], _batch_size(phase, task), seeding.derive(seed, number), Share.here())
+        task: Stream(
+            train[task].first(phase.rows), _batch_size(phase, task), seeding.derive(seed, number), Share.here()
+        )
         for task in phase.tasks
     }
     trained = model.train_only(phase.trainable, phase.frozen)
@@ -176,7 +178,7 @@ def _objective(choice: dict[str, Any], model: MultitaskModel, number: int, seed:
 
 
 def _sampler(phase: PhaseSettings, train: Mapping[str, Examples]) -> Sampler:
-    sizes = {task: len(train[task]) for task in phase.tasks}
+    sizes = {task: min(len(train[task]), phase.rows or len(train[task])) for task in phase.tasks}
     count = Share.here().count
     batches = {
         task: math.ceil(size * (phase.share_of_examples or 1) / (_batch_size(phase, task) * count))

@@ -175,6 +175,7 @@ class PhaseSettings(Section):
         examples_per_task: in place of that: examples of each task in an epoch, so that a model of three tasks has three
             times the steps of a model of one, and both see as much of a task; or `all`.
         share_of_examples: in place of both: the share of the tasks' examples that an epoch sees; or `all`.
+        rows: training rows of each task that examples are drawn from, the first ones, or `all`.
         learning_rate: at the schedule's peak.
         betas, eps, weight_decay: AdamW's.
         clip: largest gradient norm; `none` for no clipping.
@@ -195,6 +196,7 @@ class PhaseSettings(Section):
     steps_per_epoch: Annotated[int | None, ALL] = Field(default=None, ge=1)
     examples_per_task: Annotated[int | None, ALL] = Field(default=None, ge=1)
     share_of_examples: Annotated[float | None, ALL] = Field(default=None, gt=0, lt=1)
+    rows: Annotated[int | None, ALL] = Field(default=None, ge=1)
     learning_rate: float = Field(gt=0)
     betas: list[float] = Field(default=[0.9, 0.999], min_length=2, max_length=2)
     eps: float = Field(default=1e-8, gt=0)
@@ -221,11 +223,13 @@ class Answers(Section):
     Attributes:
         paper, row: the paper and its table's row; a variant of one's own may have none.
         also: further rows of that paper that the same model answers to.
+        rival: its row among PALs' rivals, where it answers to a report and stands there, too.
     """
 
     paper: Name | None = None
     row: str = ""
     also: list[str] = []
+    rival: str = ""
 
 
 class Entry(Answers):

@@ -34,6 +34,7 @@ def steps(tasks: list[str], **phase) -> int:
         ({"examples_per_task": 20, "batch_sizes": {"sst": 1}}, 5, 10),  # as many updates, whatever a task's batch
         ({"examples_per_task": 20, "sampler": {"name": "interleaved"}}, 5, 5),
         ({"steps_per_epoch": 7}, 7, 7),
+        ({"rows": 30}, 8, 8 + 6),  # of the 100 and the 21 that there are
     ],
 )
 def test_steps_of_a_model_of_one_task_and_of_two(phase: dict, alone: int, together: int):

@@ -127,6 +127,10 @@ class Examples:
         first = self._part(np.flatnonzero(self.chooses))
         return [first, self._part(np.flatnonzero(~self.chooses))] if self.crossed else [first]
 
+    def first(self, count: int | None) -> "Examples":
+        """As many from the start; all where the count is None, or more than there are."""
+        return self if count is None else self._part(np.arange(min(count, len(self))))
+
     def _part(self, picks: np.ndarray) -> "Examples":
         part = copy.copy(self)
         part.ids, part.rows = tuple(self.ids[pick] for pick in picks), [self.rows[pick] for pick in picks]

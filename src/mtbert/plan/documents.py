@@ -8,6 +8,8 @@ from mtbert.plan.params import Params
 from mtbert.settings import RunSettings
 from mtbert.tasks import corpus
 
+ABOUT = ("paper", "row", "also", "rival", "tasks")  # what the catalog says of a variant
+
 
 def shared(params: Params, selected: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """The files of what the selected variants start from, by name."""
@@ -27,7 +29,7 @@ def documents(params: Params, variants: dict[str, dict[str, Any]]) -> dict[str, 
         "selection": run.selection,
         "encoder": {"name": encoder, "note": SOURCES[encoder].note},
         "variants": {
-            name: {**{key: variant[key] for key in ("paper", "row", "also", "tasks")}, "selected": name in selected}
+            name: {key: variant[key] for key in ABOUT} | {"selected": name in selected}
             for name, variant in variants.items()
         },
         "ensembles": {

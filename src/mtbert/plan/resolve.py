@@ -65,6 +65,7 @@ class _Resolver:
             "paper": self.entry.paper,
             "row": self.entry.row or self.name,
             "also": self.entry.also,
+            "rival": self.entry.rival,
             "profile": self.params.get("profile"),
             "tasks": tasks,
             "model": self._model(model, tasks),

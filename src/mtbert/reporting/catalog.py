@@ -10,6 +10,7 @@ from mtbert.errors import DataError, SettingsError
 from mtbert.outputs import Trained
 from mtbert.tasks import TASKS, Split
 
+RIVALS = "rivals"  # stands for the paper of what is held against PALs beside the reports
 OWN = "own"  # stands for the paper of a variant that answers to none
 DETAILED = 64  # variants that are shown one by one: the shipped catalog has as many
 
@@ -22,6 +23,7 @@ class Entry:
         name: as in params.yaml.
         paper, row: the published row it answers to; `own` and its name where it answers to none.
         also: further rows of the paper that the same model answers to, such as its test scores' in another table.
+        rival: its row among PALs' rivals, where it answers to a report and stands there, too.
         seeds: those that were asked for or, of what `there` gives, those whose results are there.
         kept: `run.keep` and `run.selection` that the first of them was trained with; known to what `there` gives.
         threads: with how many threads that was; known to what `there` gives.
@@ -38,14 +40,24 @@ class Entry:
     selected: bool
     members: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
+    rival: str = ""
     seeds: tuple[int, ...] = ()
     kept: tuple[str, str] | None = None
     threads: int | None = None
     departures: tuple[str, ...] = ()
 
     def answers(self, paper: str, row: str) -> bool:
-        """Whether that published row is one of its own."""
-        return paper == self.paper and row in (self.row, *self.also)
+        """Whether that row is one of its own."""
+        return row in (self.row_in(paper), *(self.also if paper == self.paper else ()))
+
+    def row_in(self, paper: str) -> str | None:
+        """Its row among a paper's, or among PALs' rivals; None where it has none there."""
+        return self.row if paper == self.paper else (self.rival or None) if paper == RIVALS else None
+
+    @property
+    def is_rival(self) -> bool:
+        """Whether it is held against PALs."""
+        return self.row_in(RIVALS) is not None
 
     @property
     def kind(self) -> str:
@@ -107,6 +119,11 @@ class Catalog:
     def own_data(self) -> bool:
         """Whether the data are the user's own, so that no published number says anything of them."""
         return self.whose == "own"
+
+    @property
+    def rivals(self) -> frozenset[str]:
+        """Names of what is held against PALs."""
+        return frozenset(entry.name for entry in self.entries if entry.is_rival)
 
     @property
     def selected(self) -> list[Entry]:
@@ -200,9 +217,10 @@ def _typed(content: dict[str, Any]) -> Catalog:
 def _entry(name: str, row: dict[str, Any], tasks: tuple[str, ...], seeds: tuple[int, ...]) -> Entry:
     paper, label = row.get("paper") or OWN, row.get("row") or name
     members, also = (tuple(row.get(key) or ()) for key in ("members", "also"))
+    rival = row.get("rival") or ""
     changed = tuple(f"{key}={_as_set(value)}" for key, value in (row.get("departures") or {}).items())
     seeds = seeds if row["selected"] else ()
-    return Entry(name, paper, label, tasks, row["selected"], members, also, seeds, departures=changed)
+    return Entry(name, paper, label, tasks, row["selected"], members, also, rival, seeds, departures=changed)
 
 
 def _as_set(value: Any) -> str:

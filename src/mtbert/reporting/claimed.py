@@ -9,7 +9,6 @@ import pandas as pd
 from mtbert.reporting import markdown
 from mtbert.reporting.claims import OVERFITTING, Answer, Comparison, Part, Verdict
 from mtbert.reporting.comparisons import line
-from mtbert.reporting.published import TITLES
 from mtbert.statistics.verdicts import LOOKS, PLANNED
 
 NOT_RUN: Answer = "not run"
@@ -23,7 +22,8 @@ ABOUT = (
     f"the claim, corrected over all claims of its paper, at the last planned look ({_LOOKS}). A claim holds where all "
     "its parts do, and does not where one part lacks what matters; a part's own verdict is not corrected. *Higher* and "
     "*lower* hold where there is a difference to that side and fail where there is none that matters; *close* holds "
-    "where they are apart by less than what matters. Parts in brackets differ in more than the claim says and do not "
+    "where they are apart by less than what matters, *not higher* where ours is not better by as much. "
+    "Parts in brackets differ in more than the claim says and do not "
     f"count. Found: the smallest difference that this rule finds with {PLANNED} seeds in four of five repetitions. "
     "*Gate*: what keeps a part from being judged. [How to read a verdict](../../../docs/verdicts.md)."
 )
@@ -37,19 +37,29 @@ def in_short(verdicts: Sequence[Verdict]) -> str:
     """For the README: how many claims got each verdict, and a line for each that was run."""
     if not verdicts:
         return ""
+    return "\n\n".join(_each_in_short(heading, some) for heading, some in apart(verdicts).items())
+
+
+def apart(verdicts: Sequence[Verdict]) -> dict[str, list[Verdict]]:
+    """The claims of the five reports and those of the field, each under its heading, where there are any."""
+    of = {"What the papers claim": False, "What the field claims of PALs and their rivals": True}
+    found = {heading: [v for v in verdicts if bool(v.claim.source) == field] for heading, field in of.items()}
+    return {heading: some for heading, some in found.items() if some}
+
+
+def _each_in_short(heading: str, verdicts: Sequence[Verdict]) -> str:
     said = [
-        f"**{_capital(v.answer)}.** {v.claim.statement} ({TITLES[v.claim.paper]})"
+        f"**{_capital(v.answer)}.** {v.claim.statement} ({v.claim.told_by})"
         for v in sorted(verdicts, key=lambda one: ANSWERS.index(one.answer))
         if v.answer != NOT_RUN
     ]
     about = f"{_counts(verdicts)} [Each with its numbers](details/claims.md)."
-    return "\n\n".join(filter(None, ["## What the papers claim", about, markdown.bullets(said)]))
+    return "\n\n".join(filter(None, [f"## {heading}", about, markdown.bullets(said)]))
 
 
 def render(verdicts: Sequence[Verdict]) -> str:
     """All of it: a count, a line for every claim with its reason, the comparisons below it."""
-    why = [_told(verdict) for verdict in verdicts]
-    summary = f"## What the papers claim\n\n{_counts(verdicts)}\n\n{markdown.bullets(why)}\n\n{FILES}"
+    summary = "\n\n".join([*(_with_reasons(*group) for group in apart(verdicts).items()), FILES])
     lines = [each for verdict in verdicts for each in _lines(verdict)]
     if not lines:
         return summary
@@ -60,8 +70,12 @@ def render(verdicts: Sequence[Verdict]) -> str:
     return f"{summary}\n\n{ABOUT}\n\n{grid}"
 
 
+def _with_reasons(heading: str, verdicts: Sequence[Verdict]) -> str:
+    return f"## {heading}\n\n{_counts(verdicts)}\n\n{markdown.bullets([_told(verdict) for verdict in verdicts])}"
+
+
 def _told(verdict: Verdict) -> str:
-    paper, section = TITLES[verdict.claim.paper], verdict.claim.section
+    paper, section = verdict.claim.told_by, verdict.claim.section
     return f"{paper} ({section}): {verdict.claim.statement} **{_capital(verdict.answer)}.** {verdict.why}".strip()
 
 
@@ -112,7 +126,8 @@ def frame(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "claim": verdict.claim.name, "paper": verdict.claim.paper, "section": verdict.claim.section,
+                "claim": verdict.claim.name, "paper": verdict.claim.paper, "source": verdict.claim.source,
+                "section": verdict.claim.section,
                 "statement": verdict.claim.statement,
                 "verdict": verdict.answer, "part": said, "ours": " ".join(part.ours), "other": " ".join(part.other),
                 "metric": part.metric, "expects": part.expects, "published": part.published, "matters": part.matters,

@@ -9,12 +9,13 @@ import pydantic
 
 from mtbert import files
 from mtbert.errors import DataError, in_words
+from mtbert.reporting.catalog import RIVALS
 from mtbert.reporting.published import METRICS, TITLES
 from mtbert.settings import Section
 
 FILE = Path(__file__).with_name("claims.yaml")
 OVERFITTING = "overfitting"  # overall_normalised on training rows less that on dev
-Expected = Literal["higher", "lower", "close"]
+Expected = Literal["higher", "lower", "close", "not higher"]
 Answer = Literal[
     "holds", "real, but smaller than what matters", "does not hold", "cannot be told from these runs",
     "cannot be told: still learning", "cannot be told: unequal budgets", "cannot be compared", "not run",
@@ -85,7 +86,8 @@ class Part(Section):
     Attributes:
         ours, other: names of the variants (or an ensemble) of each side.
         metric: of `published.METRICS`, or `overfitting`.
-        expects: `higher`: ours is better by more than nothing; `lower`; or `close`: apart by less than what matters.
+        expects: `higher`: ours is better by more than nothing; `lower`; `close`: apart by less than what matters;
+            or `not higher`: ours is better by less than what matters, if at all.
         matters: the smallest difference that matters.
         published: the difference that the paper prints; None where it prints none.
         differs: the settings in which the two differ because the claim says so; `examples` and `updates` among them
@@ -104,13 +106,28 @@ class Part(Section):
 
 
 class Claim(Section):
-    """A paper's claim: name, paper, where in the paper, the statement in a sentence, and what it compares."""
+    """A paper's claim: name, paper, where in the paper, the statement in a sentence, and what it compares.
+
+    source: who says so, where it is not one of the five reports; such claims have `rivals` for their paper.
+    """
 
     name: str
     paper: Paper
+    source: str = ""
     section: str
     statement: str
     parts: Annotated[tuple[Part, ...], pydantic.BeforeValidator(_sequence)]
+
+    @pydantic.model_validator(mode="after")
+    def _says_who(self) -> "Claim":
+        if (self.paper == RIVALS) != bool(self.source):
+            raise ValueError(f"a claim has a source where its paper is {RIVALS}, and nowhere else")
+        return self
+
+    @property
+    def told_by(self) -> str:
+        """Whose claim it is, for people."""
+        return self.source or TITLES[self.paper]
 
 
 class Claims(Section):

@@ -1,6 +1,6 @@
 """What a row costs beside what it scores: weights to store, and time to train."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import fmean, stdev
@@ -11,6 +11,7 @@ from mtbert.metrics import MAIN_TASKS
 from mtbert.reporting.catalog import Catalog, Entry
 from mtbert.reporting.results import Score, Weights, together
 from mtbert.reporting.tables import join
+from mtbert.statistics import intervals
 
 Reached = dict[int, dict[str, float]]  # by seed, then metric
 
@@ -48,6 +49,16 @@ class Cost:
     def spread(self, metric: str) -> float | None:
         """Sample standard deviation over seeds; None with fewer than two."""
         return stdev(self.scores[metric]) if len(self.scores[metric]) > 1 else None
+
+    def half(self, metric: str) -> float | None:
+        """Half of the mean's 95 % interval over seeds; None with fewer than two."""
+        found = intervals.over_seeds(self.scores[metric])
+        return None if found.high is None else found.high - found.mean
+
+
+def among(found: Sequence[Cost], names: Collection[str]) -> list[Cost]:
+    """Those whose models all have one of these names."""
+    return [cost for cost in found if set(cost.variants) <= set(names)]
 
 
 def of(

@@ -20,7 +20,7 @@ from mtbert import files
 from mtbert.reporting import embeddings, mistakes, placing
 from mtbert.reporting.analysis import Analysis
 from mtbert.reporting.catalog import Catalog
-from mtbert.reporting.costs import Cost, leaders
+from mtbert.reporting.costs import Cost, among, leaders
 from mtbert.reporting.embeddings import KINDS, PAIRS, Cloud
 from mtbert.reporting.mistakes import Answers
 from mtbert.reporting.published import TITLES
@@ -30,6 +30,7 @@ COLUMNS = 3
 PANELS = 24  # of one picture: more than any paper has rows, and eight screens of them
 SIDE = 3.2  # inches of a panel
 PLOT = (580.0, 300.0)  # width and height in points of the axes of a picture of one
+RIVALS = {"stored": "weights to keep beside the encoder", "trained": "trained weights"}
 LETTER = 5.2  # width in points of a letter of a name
 COLOURS = ("tab:blue", "tab:orange")
 STEPS_OFF = ("#2b6a99", "#a7c6dd", "#f6d9a8", "#e8965a", "#b2402a")  # right, then farther and farther off
@@ -61,6 +62,7 @@ def write(build: Path, catalog: Catalog, shown: Analysis, directory: Path) -> li
 def drawn(build: Path, catalog: Catalog, shown: Analysis) -> Iterator[Picture]:
     """Costs and distances of all; losses, confusions, sentiment in two dimensions and pairs in three by paper."""
     yield from costs(shown.costs)
+    yield from rivals(among(shown.costs, catalog.rivals))
     yield from distances(shown.answers.get("sst", {}))
     for paper in dict.fromkeys(entry.paper for entry in catalog.selected):
         names = {entry.name for entry in catalog.detailed if entry.paper == paper}
@@ -85,18 +87,33 @@ def _of(found: dict[str, dict[str, Found]], names: set[str]) -> dict[str, dict[s
 
 def costs(found: Sequence[Cost]) -> Iterator[Picture]:
     """The overall score on dev against stored weights, a named point for each row."""
+    if whole := leaders(found):
+        spreads = [cost.spread("overall_raw") for cost in whole]
+        figure = _points(whole, [cost.times_bert for cost in whole], spreads, "weights to store, times one encoder")
+        yield Picture("costs", "Overall score on dev against weights to store", figure)
+
+
+def rivals(found: Sequence[Cost]) -> Iterator[Picture]:
+    """The same of PALs and their rivals, against stored and against trained weights, with 95 % intervals."""
     whole = leaders(found)
-    if not whole:
-        return
+    halves = [cost.half("overall_raw") for cost in whole]
+    for kind, about in RIVALS.items() if whole else ():
+        places = [getattr(cost, kind) / 1e6 for cost in whole]
+        figure = _points(whole, places, halves, f"{about}, millions")
+        yield Picture(f"rivals-{kind}", f"PALs and their rivals: overall score on dev against {about}", figure)
+
+
+def _points(found: Sequence[Cost], places: Sequence[float], bars: Sequence[float | None], label: str) -> Figure:
+    """The overall score of each at its place, with its name and a bar to both sides where any has one."""
     figure, axes = canvas(9, 5)
-    places, heights = [cost.times_bert for cost in whole], [cost.mean("overall_raw") for cost in whole]
-    spreads = [cost.spread("overall_raw") or 0 for cost in whole]
-    axes.errorbar(places, heights, yerr=spreads if any(spreads) else None, fmt="o", markersize=5, linewidth=0.8)
-    axes.set_xlabel("weights to store, times one encoder")
+    heights = [cost.mean("overall_raw") for cost in found]
+    lengths = [bar or 0 for bar in bars]
+    axes.errorbar(places, heights, yerr=lengths if any(bars) else None, fmt="o", markersize=5, linewidth=0.8)
+    axes.set_xlabel(label)
     axes.set_ylabel("overall on dev (raw)")
     axes.margins(x=0.08, y=0.12)
-    _name(axes, [cost.name for cost in whole], places, heights)
-    yield Picture("costs", "Overall score on dev against weights to store", figure)
+    _name(axes, [cost.name for cost in found], places, heights)
+    return figure
 
 
 def _name(axes: Axes, names: Sequence[str], places: Sequence[float], heights: Sequence[float]) -> None:

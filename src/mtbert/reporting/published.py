@@ -32,6 +32,7 @@ TITLES = {
     "choose-pals": "Choose Your PALs Wisely",
     "slapbert": "SlapBERT",
     "pals-for-pals": "Pals for PALs",
+    "rivals": "PALs and their rivals",  # no report: what is held against PALs besides
 }
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from mtbert import metrics
 from mtbert.metrics import MAIN_TASKS
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.catalog import RIVALS, Catalog, Entry
 from mtbert.reporting.claims import Comparison
 from mtbert.reporting.comparisons import compare_rows, corrected
 from mtbert.reporting.evidence import Evidence
@@ -153,7 +153,7 @@ def compare(
     """
     if catalog.own_data:
         published = [PublishedRow(row.paper, row.table, row.row, row.split, {}) for row in published]
-    wanted = dict.fromkeys(entry.paper for entry in catalog.entries)
+    wanted = dict.fromkeys([*(entry.paper for entry in catalog.entries), *([RIVALS] if catalog.rivals else [])])
     shown = [row for row in published if row.paper in wanted]
     grouped = [(key, list(rows)) for key, rows in groupby(shown, key=lambda row: (row.paper, row.table))]
     first = {paper: number for (paper, number), _ in reversed(grouped)}
@@ -215,7 +215,8 @@ def join(entries: Sequence[Entry]) -> list[list[Entry]]:
 
 def _unpublished(paper: str, known: set[str], catalog: Catalog) -> list[PublishedRow]:
     """Rows, without numbers, for the entries of a paper that answer to none of its published rows."""
-    rows = dict.fromkeys(entry.row for entry in catalog.entries if entry.paper == paper and entry.row not in known)
+    every = dict.fromkeys(entry.row_in(paper) for entry in catalog.entries)
+    rows = [row for row in every if row is not None and row not in known]
     return [PublishedRow(paper, OWN_TABLE, row, "dev", {}) for row in rows]
 
 

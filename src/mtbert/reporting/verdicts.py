@@ -15,7 +15,7 @@ from mtbert.reporting.claims import Answer, Claim, Comparison, Part, Verdict
 from mtbert.reporting.comparisons import between, refused, shared_seeds
 from mtbert.reporting.evidence import Evidence, tasks_of
 from mtbert.statistics import seeds as over_seeds
-from mtbert.statistics.verdicts import LOOKS, PLANNED, Decision, P, PartP, close, decide, one_sided
+from mtbert.statistics.verdicts import LOOKS, PLANNED, Decision, P, PartP, close, decide, not_higher, one_sided
 
 HOLDS: Answer = "holds"
 LITTLE: Answer = "real, but smaller than what matters"
@@ -67,6 +67,8 @@ def part_p(part: Part, at_most: P, at_least: P) -> PartP:
     """The one-sided p of a part, from those of the true difference being at most, and at least, a bound."""
     if part.expects == "close":
         return close(at_most, at_least, part.matters)
+    if part.expects == "not higher":
+        return not_higher(at_most, at_least, part.matters)
     if part.expects == "higher":
         return one_sided(at_most, at_least, part.matters, part.published)
     announced = None if part.published is None else -part.published

@@ -61,6 +61,12 @@ def close(at_most: P, at_least: P, matters: float) -> PartP:
     return PartP(holds, fails, np.ones_like(fails))
 
 
+def not_higher(at_most: P, at_least: P, matters: float) -> PartP:
+    """The p of a part that says that a difference is less than what matters, if there is one to that side at all."""
+    holds, fails = at_least(matters), at_most(matters)
+    return PartP(holds, fails, np.ones_like(fails))
+
+
 @dataclass(frozen=True)
 class Decision:
     """What is proved of claims, bool ... x claims, and their p, corrected over the family, looks x ... x claims.

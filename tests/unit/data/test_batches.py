@@ -121,6 +121,12 @@ def test_examples_of_a_file_without_any_label(tmp_path: Path):
     assert examples.batch([1]).input_ids.tolist() == [[101, 21, 22, 23, 102]]
 
 
+def test_the_first_examples_are_as_many_as_asked_for():
+    examples = singles(5)
+    assert examples.first(2).ids == examples.ids[:2]
+    assert (len(examples.first(2).labels), len(examples.first(9)), len(examples.first(None))) == (2, 5, 5)
+
+
 def test_every_example_comes_once_a_pass():
     stream = Stream(singles(23), size=4, seed=1)
     assert stream.batches_per_pass == 6

@@ -94,7 +94,7 @@ def test_every_published_difference_follows_from_the_tables(claim: Claim, part: 
 def test_the_papers_own_numbers_agree_with_their_claims(claim: Claim, part: Part) -> None:
     if part.published is not None:
         assert {
-            "higher": part.published > 0, "lower": part.published < 0, "close": abs(part.published) < part.matters,
+            "higher": part.published > 0, "not higher": part.published < part.matters, "lower": part.published < 0, "close": abs(part.published) < part.matters,
         }[part.expects]  # fmt: skip
 
 
@@ -119,7 +119,35 @@ def test_each_confounded_part_has_a_clean_one_beside_it() -> None:
 
 def test_all_claims_of_all_papers() -> None:
     count = {paper: sum(claim.paper == paper for claim in EVERY.claims.values()) for paper in published.TITLES}
-    assert count == {"my-pal-bert": 10, "minbert-pals": 10, "choose-pals": 7, "slapbert": 5, "pals-for-pals": 5}
+    assert count == {"my-pal-bert": 10, "minbert-pals": 10, "choose-pals": 7, "slapbert": 5, "pals-for-pals": 5,
+                     "rivals": 6}  # fmt: skip
+
+
+RIVALS = [name for name in PARAMS.get("catalog") if PARAMS.get("catalog", name, "paper") == "rivals"]
+METHOD = {"adapter", "gradients", "weighting", "trainable", "sampler", "rows"}
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_a_rival_differs_from_pals_in_its_method_alone(name: str) -> None:
+    assert difference(resolved(name), resolved("pals")) <= METHOD
+
+
+def test_rivals_have_the_preset_of_pals() -> None:
+    assert PARAMS.get("presets", "rivals") == PARAMS.get("presets", "pals-for-pals")
+
+
+def test_a_claim_of_the_field_says_who_claims_it(tmp_path: Path) -> None:
+    file = tmp_path / "claims.yaml"
+    text = (
+        "matters: {sst: 0.01}\nbaselines: {}\nclaims:\n  a:\n    paper: rivals\n    source: Hu et al. (2021)\n"
+        "    section: '4'\n    statement: A.\n    parts:\n    - {ours: x, other: y, metric: sst, expects: not higher}\n"
+    )
+    file.write_text(text)
+    assert claims.load(file).claims["a"].told_by == "Hu et al. (2021)"
+    for wrong in (text.replace("    source: Hu et al. (2021)\n", ""), text.replace("rivals", "slapbert")):
+        file.write_text(wrong)
+        with pytest.raises(DataError, match="a claim has a source where its paper is rivals, and nowhere else"):
+            claims.load(file)
 
 
 def test_every_name_is_in_the_catalog() -> None:
@@ -130,7 +158,7 @@ def test_every_name_is_in_the_catalog() -> None:
 
 def test_baselines_are_of_published_tables() -> None:
     tables = {f"{row.paper}-table-{row.table}" for row in published.load()}
-    assert EVERY.baselines.keys() <= tables
+    assert EVERY.baselines.keys() - {"rivals-variants"} <= tables
 
 
 def test_parts_inherit_from_their_claim_and_faults_are_told(tmp_path: Path) -> None:

@@ -110,6 +110,18 @@ def test_a_score_stands_above_what_it_costs_and_is_named():
     assert [text.get_text() for text in axes.texts] == ["vote", "cheap"]
 
 
+def test_rivals_stand_above_their_weights_with_intervals():
+    found = [cost("one", 1.5, {"overall_raw": [0.5, 0.7]}), cost("part", 1.0, {"sst": [0.5]})]
+    stored, trained = pictures.rivals(found)
+    assert (stored.name, trained.name) == ("rivals-stored", "rivals-trained")
+    (axes,) = stored.figure.axes
+    ((line,),) = [bar.get_segments() for bar in axes.collections]
+    # of two seeds 0.1 either side of the mean, Student's interval is 12.706 times 0.1
+    assert line.round(3).tolist() == [[0.0, -0.671], [0.0, 1.871]]
+    assert [text.get_text() for text in axes.texts] == ["one"]
+    assert list(pictures.rivals([])) == []
+
+
 def test_an_equal_number_of_rows_of_each_label_is_shown():
     labels = np.array([3.0] * 6 + [0.0, 1.0, 3.0, 0.0])
     assert embeddings.balanced(labels, "sst", 5).tolist() == [0, 1, 6, 7, 9]

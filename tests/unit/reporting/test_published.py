@@ -16,7 +16,7 @@ def test_all_five_papers_are_there() -> None:
     assert Counter(row.paper for row in published.load()) == {
         "my-pal-bert": 9, "minbert-pals": 10, "choose-pals": 20, "slapbert": 23, "pals-for-pals": 9,
     }  # fmt: skip
-    assert {row.paper for row in published.load()} == set(published.TITLES)
+    assert {row.paper for row in published.load()} == set(published.TITLES) - {"rivals"}
 
 
 def load(folder: Path, *lines: str) -> list[published.PublishedRow]:

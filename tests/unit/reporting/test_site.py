@@ -180,7 +180,7 @@ def test_every_figure_is_one_that_plotly_knows(html: str) -> None:
     found = content(html)
     trees = [found["losses"], found["costs"], {"distances": found["distances"]}, found["clouds"]]
     leaves = [leaf for tree in trees for leaf in _leaves(tree)]
-    assert len(leaves) == 3 + 3 * 5 + 1 + 9 * 2
+    assert len(leaves) == 3 + 4 * 5 + 1 + 9 * 2
     for leaf in leaves:
         go.Figure({key: leaf[key] for key in ("data", "layout")})  # raises on a name or value that Plotly does not know
 

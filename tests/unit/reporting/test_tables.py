@@ -93,6 +93,17 @@ def test_why_a_number_is_not_there() -> None:
         assert {table.rows[0].cells[metric].status for metric in table.metrics} == {"not run"}
 
 
+def test_rivals_have_a_table_in_which_rows_of_the_reports_stand_too() -> None:
+    pals = dataclasses.replace(entry("pals"), rival="PALs")
+    lora = dataclasses.replace(entry("rival-lora", row="LoRA"), paper="rivals")
+    idle = entry("other", row="Other")
+    tables = {table.name: table for table in compare(catalog(pals, idle, lora), [score(pals, "sst", 0.4)])}
+    assert [(row.label, row.variants) for row in tables["rivals-variants"].rows] == [
+        ("PALs", ("pals",)), ("LoRA", ("rival-lora",)),
+    ]  # fmt: skip
+    assert "LoRA" not in {row.label for name in tables if name != "rivals-variants" for row in tables[name].rows}
+
+
 def test_several_models_of_a_row_are_named_and_rows_of_ones_own_follow_the_published() -> None:
     entries = (
         entry("idle", selected=False),

@@ -41,6 +41,13 @@ def test_the_p_of_a_part_that_says_close() -> None:
     assert [float(each.little) for each in found] == [1, 1, 1]
 
 
+def test_the_p_of_a_part_that_says_not_higher() -> None:
+    found = [verdicts.not_higher(*bounds(at), 0.01) for at in (0.0, 0.02, -0.02)]
+    assert [round(float(each.holds), 4) for each in found] == [0.0062, 0.9938, 0.0]  # what is worse refutes nothing
+    assert [round(float(each.fails), 4) for each in found] == [0.9938, 0.0062, 1.0]
+    assert [float(each.little) for each in found] == [1, 1, 1]
+
+
 def decide(holds, fails, little, of, levels=(0.02,)) -> list[list[bool]]:
     """One look where the parts' p are in a row, several where in rows."""
     parts = PartP(*(np.atleast_2d(np.array(each, dtype=float)) for each in (holds, fails, little)))

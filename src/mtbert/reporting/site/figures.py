@@ -85,6 +85,26 @@ def costs(found: Sequence[Cost], titles: dict[str, str], with_times: bool) -> di
     return trees
 
 
+def rivals(found: Sequence[Cost]) -> dict[str, Figure]:
+    """The overall score of each against stored and against trained weights, with intervals."""
+    whole = [cost for cost in found if "overall_raw" in cost.scores]
+    axes = {
+        "stored": ("stored beside the encoder, millions", {cost.name: cost.stored / 1e6 for cost in whole}),
+        "trained": ("trained weights, millions", {cost.name: cost.trained / 1e6 for cost in whole}),
+    }
+    shown = {name: _against(*axis, "overall_raw", whole, {}) for name, axis in axes.items() if whole}
+    for figure in shown.values():
+        figure["layout"]["showlegend"] = False
+        for trace in figure["data"]:
+            trace["error_y"] |= _intervals([cost for cost in whole if cost.name in trace["text"]])
+    return shown
+
+
+def _intervals(found: Sequence[Cost]) -> Figure:
+    halves = [cost.half(metric="overall_raw") for cost in found]
+    return {"array": rounded([half or 0 for half in halves], 4), "visible": any(halves)}
+
+
 def _is_of(cost: Cost, metric: str) -> bool:
     """Of single-task models that make one row, each stands for itself where one task is shown."""
     return metric in cost.scores and (len(cost.variants) == 1 or metric in OVERALLS)

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from mtbert.metrics import MAIN_TASKS
-from mtbert.reporting import claims, corpora, costs, details, leakage, markdown, mistakes, page, sentences
+from mtbert.reporting import claimed, claims, corpora, costs, details, leakage, markdown, mistakes, page, sentences
 from mtbert.reporting.analysis import Analysis
 from mtbert.reporting.catalog import Catalog
 from mtbert.reporting.claims import Answer, Verdict
@@ -53,6 +53,7 @@ NAMES = {
     "weights": "weights to store",
     "stored": "stored beside the encoder",
     "added": "added weights",
+    "trained": "trained weights",
     "time": "training time",
     "2": "two dimensions",
     "3": "three dimensions",
@@ -98,17 +99,18 @@ def render(
     return environment.get_template("page.html").render(
         catalog=catalog,
         facts=facts(catalog, runs, shown, local),
-        findings=findings(verdicts),
+        findings={heading: findings(some) for heading, some in claimed.apart(verdicts).items()},
         limits=page.limits(catalog),
         leaders=leaders(shown),
         missing=page.absent(catalog),
         matters=matters(verdicts),
-        verdicts=[verdict_of(verdict) for verdict in sorted(verdicts, key=lambda one: [*BADGES].index(one.answer))],
+        verdicts={heading: sorted_verdicts(some) for heading, some in claimed.apart(verdicts).items()},
         tables=[table_of(table, catalog) for table in tables],
         shown=shown,
         local=local,
         with_sentences=with_sentences,
-        data=data(build, shown, with_sentences, local),
+        data=data(build, shown, with_sentences, local, catalog.rivals),
+        rivals=catalog.rivals,
         found=corpora.data(build, catalog),
         leaked=_below(leakage.render(seen)),
         pretrainings=[_below(details.pretraining(build, name)) for name in details.PRETRAININGS],
@@ -184,6 +186,11 @@ def leaders(shown: Analysis) -> list[dict[str, Any]]:
 # --- claims and tables ------------------------------------------------------------------------------------------------
 
 
+def sorted_verdicts(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """Claims as the page shows them, those that hold first."""
+    return [verdict_of(verdict) for verdict in sorted(verdicts, key=lambda one: [*BADGES].index(one.answer))]
+
+
 def verdict_of(verdict: Verdict) -> dict[str, Any]:
     """A claim, its verdict, and each comparison with its numbers."""
     parts = [
@@ -202,7 +209,7 @@ def verdict_of(verdict: Verdict) -> dict[str, Any]:
     return {
         "published": any(part.published is not None for part in verdict.claim.parts),
         "name": verdict.claim.name,
-        "paper": TITLES.get(verdict.claim.paper, verdict.claim.paper),
+        "paper": verdict.claim.told_by,
         "statement": verdict.claim.statement,
         "badge": BADGES[verdict.answer],
         "why": verdict.why,
@@ -262,7 +269,9 @@ def _cell(cell: Cell) -> dict[str, Any]:
 # --- what the script shows --------------------------------------------------------------------------------------------
 
 
-def data(build: Path, shown: Analysis, with_sentences: bool, with_times: bool) -> dict[str, Any]:
+def data(
+    build: Path, shown: Analysis, with_sentences: bool, with_times: bool, rivals: Collection[str]
+) -> dict[str, Any]:
     """Figures, confusions and misses, each a tree of choices, and the sentences that they speak of."""
     missed = {task: misses(several, task, shown.detailed) for task, several in shown.answers.items()}
     rows = numbered(shown)
@@ -276,6 +285,7 @@ def data(build: Path, shown: Analysis, with_sentences: bool, with_times: bool) -
         "losses": figures.losses(shown.losses, looks),
         "looks": looks,
         "costs": figures.costs(shown.costs, TITLES, with_times),
+        "rivals": figures.rivals(costs.among(shown.costs, rivals)),
         "distances": figures.distances(shown.answers.get("sst", {})),
         "clouds": figures.clouds(shown.clouds, rows),
         "confusions": {
