@@ -47,7 +47,7 @@ def render(
         "pictures": [shown(made, catalog.detail)],
         "leakage": [leakage.render(seen)],
         "data": [corpora.data(build, catalog)],
-        "runs": [ran(build, runs), searches.render(searches.read(catalog.profile)), *pretrained],
+        "runs": [ran(build, runs), searches.render(searches.read(catalog.profile, searches.place(build))), *pretrained],
     }
     return {name: _file([part for part in parts if part]) for name, parts in found.items()}
 

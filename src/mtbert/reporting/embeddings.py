@@ -5,6 +5,7 @@ encoded apart, else one.
 """
 
 import os
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from mtbert.reporting.catalog import Catalog, Entry
 
 SENTENCES = 1101  # of one variant at most, where each is a point: all of SST's dev, as SlapBERT's figure 2 has it
 POINTS = 200  # where two are joined by a line: more hide one another, and the time grows with their square
+CLOUDS = "clouds.parquet"  # of a build directory made of evidence, in the place of embeddings
 FARTHEST = 500  # from the middle, in steps finer than a pixel
 PAIRS = 40  # lines of each kind in a still picture
 KINDS = {  # as the report on SlapBERT tells pairs apart: those alike and those not, by the range of the label
@@ -52,6 +54,8 @@ class Cloud:
 
 def clouds(build: Path, catalog: Catalog) -> dict[str, dict[str, Cloud]]:
     """By task and variant, of its first seed; of those that are shown one by one and have left embeddings."""
+    if (build / CLOUDS).is_file():
+        return read(build / CLOUDS)
     variants = [entry for entry in catalog.detailed if not entry.members]
     wanted = [(task, entry) for entry in variants for task in MAIN_TASKS if task in entry.tasks]
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # numpy lets others run while it computes
@@ -60,6 +64,37 @@ def clouds(build: Path, catalog: Catalog) -> dict[str, dict[str, Cloud]]:
     for (task, entry), one in zip(wanted, made, strict=True):
         if one is not None:
             found.setdefault(task, {})[entry.name] = one
+    return found
+
+
+PLACES = ("flat_x", "flat_y", "solid_x", "solid_y", "solid_z")
+
+
+def write(found: Mapping[str, Mapping[str, Cloud]], file: Path) -> None:
+    """Write the places of all clouds as one table, a line a sentence."""
+    tables = [
+        pd.DataFrame(np.hstack([cloud.flat[side], cloud.solid[side]]).astype(np.int16), columns=PLACES).assign(
+            task=task, variant=name, sentence=side, id=cloud.ids, label=cloud.labels
+        )
+        for task, several in found.items()
+        for name, cloud in several.items()
+        for side in range(len(cloud.flat))
+    ]
+    columns = ["task", "variant", "sentence", "id", "label", *PLACES]
+    with files.new_file(file) as partial:
+        table = pd.concat(tables)[columns] if tables else pd.DataFrame(columns=columns)
+        table.to_parquet(partial, index=False, compression="zstd")
+
+
+def read(file: Path) -> dict[str, dict[str, Cloud]]:
+    """The clouds that `write` wrote, by task and variant in their order."""
+    found: dict[str, dict[str, Cloud]] = {}
+    for (task, variant), lines in files.read_parquet(file).groupby(["task", "variant"], sort=False):
+        sides = lines["sentence"].nunique()
+        places = lines[[*PLACES]].to_numpy(dtype=float).reshape(sides, -1, len(PLACES))
+        first = lines.loc[lines["sentence"] == 0]
+        one = Cloud(first["id"].tolist(), first["label"].to_numpy(), places[..., :2], places[..., 2:])
+        found.setdefault(str(task), {})[str(variant)] = one
     return found
 
 

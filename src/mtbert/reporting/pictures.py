@@ -27,6 +27,7 @@ from mtbert.reporting.published import TITLES
 from mtbert.tasks import TASKS
 
 COLUMNS = 3
+LABELLED = ("sst", "cfimdb")  # tasks whose labels' shares are drawn
 PANELS = 24  # of one picture: more than any paper has rows, and eight screens of them
 SIDE = 3.2  # inches of a panel
 PLOT = (580.0, 300.0)  # width and height in points of the axes of a picture of one
@@ -73,7 +74,7 @@ def drawn(build: Path, catalog: Catalog, shown: Analysis) -> Iterator[Picture]:
         yield from sentiment(clouds.get("sst", {}), paper, title)
         for task in KINDS:
             yield from pairs(clouds.get(task, {}), task, paper, title)
-    yield from labels(build, ("sst", "cfimdb"))
+    yield from labels(build, LABELLED)
 
 
 def _of(found: dict[str, dict[str, Found]], names: set[str]) -> dict[str, dict[str, Found]]:

@@ -278,6 +278,7 @@ def data(
     texts = {
         task: sentences.read(build, task, {*rows.get(task, {}), *(m["id"] for some in several.values() for m in some)})
         for task, several in missed.items()
+        if with_sentences
     }
     names = [entry for entry in dict.fromkeys(name for several in shown.losses.values() for name in several)]
     looks = figures.styles(names)
@@ -293,7 +294,7 @@ def data(
         },
         "misses": missed,
         "rows": {task: list(known) for task, known in rows.items()},
-        "sentences": texts if with_sentences else {},
+        "sentences": texts,
         "labels": figures.LABELS,
         "names": NAMES,
     }
