@@ -19,6 +19,7 @@ from mtbert.reporting import (
     costs,
     curves,
     details,
+    findings,
     leakage,
     markdown,
     page,
@@ -35,6 +36,7 @@ from mtbert.reporting import catalog as catalogs
 from mtbert.reporting.analysis import Analysis
 from mtbert.reporting.claims import Verdict
 from mtbert.reporting.evidence import Evidence
+from mtbert.reporting.findings import Standing
 from mtbert.reporting.results import Score
 
 TRY = ". .venv/bin/activate; dvc exp run -S pals.dim=276"
@@ -48,6 +50,7 @@ class Found:
     scores: list[Score]
     tables: list[tables.Table]
     judged: list[Verdict]
+    standings: list[Standing]
     runs: list[dict[str, Any]]
     seen: pd.DataFrame
     shown: Analysis
@@ -110,7 +113,9 @@ def gather(build: Path) -> Found:
     runs = results.runs(build, plan)
     shown = analysis.of(build, plan, scores, weights, runs)
     seen = leakage.scores(build, plan, evidence)
-    return Found(plan, scores, found, verdicts.judge(evidence, asked), runs, seen, shown)
+    judged = verdicts.judge(evidence, asked)
+    standings = findings.standings(every.contradictions.values(), judged)
+    return Found(plan, scores, found, judged, standings, runs, seen, shown)
 
 
 def _write_committed(build: Path, directory: Path, found: Found) -> None:
@@ -128,8 +133,10 @@ def _write_committed(build: Path, directory: Path, found: Found) -> None:
         files.write_json(partial / "summary.json", summary)
         _write_numbers(partial / "scores.csv", results.bars(summary))
         found.seen.to_csv(partial / "leakage.csv", index=False, lineterminator="\n", float_format="%.6f")
-        made = pictures.write(build, plan, shown, partial / "pictures")
-        files.write_text(partial / "README.md", page.render(plan, found.tables, judged, costs.leaders(shown.costs)))
+        made = pictures.write(build, plan, shown, partial / "pictures", judged)
+        files.write_text(
+            partial / "README.md", page.render(plan, found.tables, judged, costs.leaders(shown.costs), found.standings)
+        )
         for name, text in details.render(build, plan, judged, found.runs, made, found.seen, shown.answers).items():
             files.write_text(partial / "details" / f"{name}.md", text)
         files.write_text(partial / "index.html", _page(build, found, local=False))
@@ -138,7 +145,8 @@ def _write_committed(build: Path, directory: Path, found: Found) -> None:
 
 
 def _page(build: Path, found: Found, local: bool) -> str:
-    return site.render(build, found.plan, found.tables, found.judged, found.runs, found.seen, found.shown, local=local)
+    about = found.plan, found.tables, found.judged, found.runs, found.seen, found.shown, found.standings
+    return site.render(build, *about, local=local)
 
 
 def _write_tables(directory: Path, plan: catalogs.Catalog, found: list[tables.Table]) -> None:
