@@ -123,7 +123,8 @@ def balanced(labels: np.ndarray, task: str, count: int) -> np.ndarray:
 
 def _scaled(places: np.ndarray) -> np.ndarray:
     """Whole numbers, the farthest at FARTHEST: the scale of t-SNE means nothing, and a page of many is half as long."""
-    return np.round(places * (FARTHEST / max(float(np.abs(places).max()), tsne.TINY)))
+    scaled = np.round(places * (FARTHEST / max(float(np.abs(places).max()), tsne.TINY)))
+    return scaled.astype(np.int16).astype(float)  # as the evidence keeps them: a picture differs by the kind of number
 
 
 def load(build: Path, entry: Entry, task: str) -> np.ndarray | None:

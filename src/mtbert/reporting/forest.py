@@ -54,13 +54,18 @@ def of(verdicts: Sequence[Verdict]) -> Forest:
     """The forest of these claims."""
     heads, lines, at = [], [], 0
     for verdict in verdicts:
-        for text in textwrap.wrap(f"{verdict.claim.statement} [{verdict.answer}]", WIDTH):
+        for text in textwrap.wrap(f"{verdict.claim.statement} [{_short(verdict.answer)}]", WIDTH):
             heads.append(Head(-at, text))
             at += 1
         for part, answer, found in zip(verdict.claim.parts, verdict.answers, verdict.comparisons, strict=True):
             lines.append(Line(-at, *_labels(part), part, answer, found))
             at += 1
     return Forest(heads, lines, at, _reach(lines))
+
+
+def _short(answer: Answer) -> str:
+    """A verdict in a word or three."""
+    return answer.removesuffix(" from these runs").removeprefix("cannot be told: ").split(",")[0]
 
 
 def _labels(part: Part) -> tuple[str, str]:

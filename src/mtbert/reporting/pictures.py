@@ -39,6 +39,10 @@ RIVALS = {"stored": "weights to keep beside the encoder", "trained": "trained we
 LETTER = 5.2  # width in points of a letter of a name
 COLOURS = ("tab:blue", "tab:orange")
 ANSWERS = {"yes": "#0b6b50", "no": "#a23a12", "open": "#c08400", "none": "#5a6673"}  # by the colour of a verdict
+FOREST = (
+    "ours less the other's; green: holds, red: does not, yellow: open by itself; in brackets: not counted\n"
+    "grey: less than matters; hollow: published, a triangle farther out"
+)
 STEPS_OFF = ("#2b6a99", "#a7c6dd", "#f6d9a8", "#e8965a", "#b2402a")  # right, then farther and farther off
 Loss = dict[str, pd.Series]
 Found = TypeVar("Found")
@@ -129,9 +133,7 @@ def _forest(one: Forest) -> Figure:
         )
     axes.set(xlim=(-one.reach, one.reach), ylim=(-one.height, 1))
     axes.set_yticks(at, [line.label for line in one.lines], fontsize="x-small")
-    axes.set_xlabel(
-        "ours less the other's; green holds, red does not, yellow is open; grey: less than matters; hollow: published"
-    )
+    axes.set_xlabel(FOREST, fontsize="small")
     return figure
 
 
