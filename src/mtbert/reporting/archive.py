@@ -114,7 +114,7 @@ def _pack_task(build: Path, plan: Catalog, task: Task, directory: Path) -> None:
         if not tables:
             continue
         rows = _rows(tables, f"{split} predictions of {task.name}")
-        said = {run: _packed(table["prediction"], task) for run, table in tables.items()}
+        said = {run: _packed(table["prediction"].to_numpy(dtype=float), task) for run, table in tables.items()}
         about = build / "data" / task.name / "dev-rows.parquet"
         if split == "dev" and about.is_file():
             rows = pd.concat([rows, _shared(about, len(rows))], axis=1)
@@ -141,17 +141,16 @@ def _rows(tables: Mapping[str, pd.DataFrame], what: str) -> pd.DataFrame:
     """Ids, labels and what is scored, which all have to share: a column a run has no room for others."""
     (first, reference), *others = tables.items()
     for run, table in others:
-        if not table[ROW].equals(reference[ROW]):
+        if not pd.DataFrame(table, columns=ROW).equals(pd.DataFrame(reference, columns=ROW)):
             raise DataError(
                 f"{what} by {first} and by {run} hold other rows, labels or scored rows, so that they make no evidence "
                 "together; train both on the same data and with the same run.selection (`dvc repro`)"
             )
-    return reference[ROW].reset_index(drop=True)
+    return pd.DataFrame(reference, columns=ROW).reset_index(drop=True)
 
 
-def _packed(said: pd.Series, task: Task) -> np.ndarray:
+def _packed(values: np.ndarray, task: Task) -> np.ndarray:
     """The same numbers in fewer bytes where they fit."""
-    values = said.to_numpy(dtype=float)
     small = values.astype(np.uint8 if task.kind != "score" else np.float32)
     return small if np.array_equal(small.astype(float), values) else values
 
@@ -274,14 +273,15 @@ def _predict(place: Path, table: pd.DataFrame, task: Task, split: Split, likely:
     columns = predictions.probability_columns(task)
     whole = pd.concat([table, pd.DataFrame(likely[:, : len(columns)], table.index, columns)], axis=1)
     file = predictions.path(place, task.name, split)
-    predictions.write(file, whole[["id", "label", "prediction", *columns, "scored"]], task)
+    predictions.write(file, pd.DataFrame(whole, columns=["id", "label", "prediction", *columns, "scored"]), task)
 
 
 def _unpack_data(directory: Path, build: Path) -> None:
     """Labels, sentences where there are any, and the places of embeddings."""
-    for (task, split), lines in files.read_parquet(directory / "labels.parquet").groupby(["task", "split"]):
+    for key, lines in files.read_parquet(directory / "labels.parquet").groupby(["task", "split"]):
+        task, split = cast(tuple[str, str], key)
         labels = np.repeat(lines["label"].to_numpy(), lines["rows"].to_numpy())
-        _parquet(pd.DataFrame({"label": labels}), build / "data" / str(task) / f"{split}.parquet")
+        _parquet(pd.DataFrame({"label": labels}), build / "data" / task / f"{split}.parquet")
     for file in (directory / "sentences").glob("*.parquet"):
         _parquet(files.read_parquet(file), build / "data" / file.stem / "dev.parquet")
     _parquet(files.read_parquet(directory / "clouds.parquet"), build / embeddings.CLOUDS)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -89,12 +90,13 @@ def write(found: Mapping[str, Mapping[str, Cloud]], file: Path) -> None:
 def read(file: Path) -> dict[str, dict[str, Cloud]]:
     """The clouds that `write` wrote, by task and variant in their order."""
     found: dict[str, dict[str, Cloud]] = {}
-    for (task, variant), lines in files.read_parquet(file).groupby(["task", "variant"], sort=False):
-        sides = lines["sentence"].nunique()
+    for key, lines in files.read_parquet(file).groupby(["task", "variant"], sort=False):
+        task, variant = cast(tuple[str, str], key)
+        sides = len(np.unique(lines["sentence"].to_numpy()))
         places = lines[[*PLACES]].to_numpy(dtype=float).reshape(sides, -1, len(PLACES))
         first = lines.loc[lines["sentence"] == 0]
         one = Cloud(first["id"].tolist(), first["label"].to_numpy(), places[..., :2], places[..., 2:])
-        found.setdefault(str(task), {})[str(variant)] = one
+        found.setdefault(task, {})[variant] = one
     return found
 
 

@@ -70,7 +70,7 @@ def _read(build: Path, entry: Entry, task: Task) -> Answers | None:
 def _values(table: pd.DataFrame, task: Task) -> pd.DataFrame:
     """The probability of each class, in thousandths, or the score."""
     if task.kind == "score":
-        return table[["prediction"]]
+        return pd.DataFrame({"prediction": table["prediction"]})
     return pd.DataFrame(of_thousandths(thousandths(table, task)), table.index)
 
 
