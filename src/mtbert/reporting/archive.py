@@ -141,7 +141,7 @@ def _rows(tables: Mapping[str, pd.DataFrame], what: str) -> pd.DataFrame:
     """Ids, labels and what is scored, which all have to share: a column a run has no room for others."""
     (first, reference), *others = tables.items()
     for run, table in others:
-        if not pd.DataFrame(table, columns=ROW).equals(pd.DataFrame(reference, columns=ROW)):
+        if not bool(pd.DataFrame(table, columns=ROW).equals(pd.DataFrame(reference, columns=ROW))):
             raise DataError(
                 f"{what} by {first} and by {run} hold other rows, labels or scored rows, so that they make no evidence "
                 "together; train both on the same data and with the same run.selection (`dvc repro`)"

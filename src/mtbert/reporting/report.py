@@ -145,8 +145,8 @@ def _write_committed(build: Path, directory: Path, found: Found) -> None:
 
 
 def _page(build: Path, found: Found, local: bool) -> str:
-    about = found.plan, found.tables, found.judged, found.runs, found.seen, found.shown, found.standings
-    return site.render(build, *about, local=local)
+    about = found.plan, found.tables, found.judged, found.runs, found.seen, found.shown
+    return site.render(build, *about, local=local, standings=found.standings)
 
 
 def _write_tables(directory: Path, plan: catalogs.Catalog, found: list[tables.Table]) -> None:

@@ -89,8 +89,8 @@ def render(
     runs: Sequence[dict[str, Any]],
     seen: pd.DataFrame,
     shown: Analysis,
-    standings: Sequence[Standing] = (),
     local: bool = False,
+    standings: Sequence[Standing] = (),
 ) -> str:
     """The whole page as HTML.
 
