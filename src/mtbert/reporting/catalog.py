@@ -12,7 +12,7 @@ from mtbert.tasks import TASKS, Split
 
 RIVALS = "rivals"  # stands for the paper of what is held against PALs beside the reports
 OWN = "own"  # stands for the paper of a variant that answers to none
-DETAILED = 64  # variants that are shown one by one: the shipped catalog has as many
+DETAILED = 64  # variants that are shown one by one: as many as the five reports have
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,8 @@ def test_every_published_difference_follows_from_the_tables(claim: Claim, part: 
 def test_the_papers_own_numbers_agree_with_their_claims(claim: Claim, part: Part) -> None:
     if part.published is not None:
         assert {
-            "higher": part.published > 0, "not higher": part.published < part.matters, "lower": part.published < 0, "close": abs(part.published) < part.matters,
+            "higher": part.published > 0, "not higher": part.published < part.matters,
+            "lower": part.published < 0, "close": abs(part.published) < part.matters,
         }[part.expects]  # fmt: skip
 
 

@@ -16,6 +16,7 @@ import pytest
 from pages import HOSTILE, VERDICTS, page, write
 
 from mtbert.reporting import analysis, catalog, report
+from mtbert.reporting.costs import Cost
 from mtbert.reporting.embeddings import Cloud
 from mtbert.reporting.mistakes import Answers
 from mtbert.reporting.site import figures, site
@@ -174,6 +175,14 @@ def test_where_nothing_is_known_the_page_says_so(tmp_path: Path) -> None:
 def test_plotly_is_the_file_that_npm_has() -> None:
     unpacked = gzip.decompress(site.PLOTLY.read_bytes())
     assert hashlib.sha256(unpacked).hexdigest() == "99784e3abfb07b142a15e521a439e6d9addceadb3f79553fd24c72774f0649ba"
+
+
+def test_rivals_have_a_figure_by_stored_and_by_trained_weights() -> None:
+    one = Cost("one", "rivals", "One", ("one",), 10, 3_000_000, 2_000_000, 1.5, None, {"overall_raw": [0.5, 0.7]})
+    shown = figures.rivals([one])
+    assert {name: figure["data"][0]["x"] for name, figure in shown.items()} == {"stored": [2.0], "trained": [3.0]}
+    assert shown["stored"]["data"][0]["error_y"]["array"] == [1.2706]  # Student's t of two seeds, times 0.1
+    assert figures.rivals([]) == {}
 
 
 def test_every_figure_is_one_that_plotly_knows(html: str) -> None:
