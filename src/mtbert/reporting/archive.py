@@ -133,7 +133,7 @@ def _predicted(build: Path, plan: Catalog, task: Task, split: Split) -> Iterator
     """Every run's predictions whose labels are known, by the run's name and seed."""
     for entry, seed in _runs(plan):
         file = entry.predictions(build, seed, task.name, split) if task.name in entry.tasks else None
-        if file is not None and not (table := predictions.read(file))["label"].isna().all():
+        if file is not None and not (table := predictions.read(file))["label"].isna().to_numpy().all():
             yield f"{entry.name}/{seed}", table
 
 
