@@ -23,7 +23,10 @@ def main(kind: str, plan: Path, build: Path) -> None:
     os.environ["HF_HUB_OFFLINE"] = "1"
     with starting.imports():
         pretraining = importlib.import_module(f"mtbert.encoder.{kind}")
+        from mtbert.encoder import rounding
     pretraining.pretrain(settings, build)
+    if settings.weights == "fp16":
+        rounding.to_fp16(build / "encoders" / kind)
 
 
 if __name__ == "__main__":

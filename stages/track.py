@@ -21,9 +21,7 @@ def main(build: Path) -> None:
         first = f" (`dvc exp apply {experiment}` first)" if experiment else ""
         print(f"warning: {error}{first}", file=sys.stderr)
         return
-    untrained = f", {done.untrained} not trained yet" if done.untrained else ""
-    report = "; the report's figures, too" if done.report else ""
-    print(f"{done.new} new, {done.present} already there{untrained}{report}")
+    print(done)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ from mtbert.adapters import ADAPTERS
 from mtbert.adapters.base import Adapter, Shape
 from mtbert.connectors import CONNECTORS
 from mtbert.data.batches import Batch
-from mtbert.encoder.bert import Bert, Config, Encoder
+from mtbert.encoder.bert import Bert, Encoder
+from mtbert.encoder.config import Config
 from mtbert.features import FEATURES
 from mtbert.heads import HEADS
 from mtbert.model import MultitaskModel

@@ -1,1 +1,13 @@
 """mtbert: a cached, reproducible bench for ways to make one BERT serve several sentence tasks."""
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+
+def load(place: str | Path, seed: int | None = None, build: str | Path = "build", device: str = "auto") -> Any:
+    """A trained model that predicts, `mtbert.using.predicting.Model` or `Ensemble`: see `mtbert.using.loading.load`.
+
+    Imported by a name, so that `import mtbert` stays light, and no stage of the pipeline comes to it by its imports.
+    """
+    return importlib.import_module("mtbert.using.loading").load(place, seed, build, device)

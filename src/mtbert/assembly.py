@@ -15,7 +15,7 @@ from mtbert.data import batches, tokens
 from mtbert.data.batches import Examples, Marks, Share, Stream
 from mtbert.encoder import bert, loading
 from mtbert.encoder.bert import Bert, Encoder
-from mtbert.errors import DataError, EncoderError
+from mtbert.errors import DataError
 from mtbert.features import FEATURES
 from mtbert.gradients import GRADIENTS
 from mtbert.heads import HEADS
@@ -44,7 +44,8 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     encoder = build / "encoders" / settings.model.encoder
     examples = read_examples(settings, build / "data", encoder)
     loading.check(encoder)
-    model = build_model(settings, bert.read(encoder), seed, _vocabulary(encoder))
+    loading.check_use(encoder, settings.model.pooling, settings.model.max_tokens)
+    model = build_model(settings, bert.read(encoder), seed, tokens.vocabulary(encoder), tokens.marks(encoder))
     model.train_only([])  # nothing is trained unless a phase says so
     return Parts(
         settings=settings,
@@ -56,12 +57,14 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     )
 
 
-def build_model(settings: VariantSettings, weights: Bert, seed: int, vocabulary: Sequence[str] = ()) -> MultitaskModel:
-    """The model with fresh adapters and heads, whose weights the seed decides."""
+def build_model(
+    settings: VariantSettings, weights: Bert, seed: int, vocabulary: Sequence[str] = (), marks: Marks | None = None
+) -> MultitaskModel:
+    """The model with fresh adapters and heads, whose weights the seed decides; pieces and marks are the tokenizer's."""
     torch.manual_seed(seeding.derive(seed, "weights"))
     chosen = settings.model
-    mask_token = vocabulary.index("[MASK]") if "[MASK]" in vocabulary else None
-    encoder = Encoder(weights, chosen.dropout, mask_token)
+    mask_token, typed = (marks.mask, marks.typed) if marks else (None, True)
+    encoder = Encoder(weights, chosen.dropout, mask_token, typed)
     features = FEATURES.build(chosen.features, encoder.width, vocabulary)
     config = weights.config
     shape = Shape(encoder.width, encoder.layers, config.intermediate_size, config.initializer_range)
@@ -81,7 +84,7 @@ def build_head(settings: VariantSettings, name: str, width: int) -> Head:
 
 def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[Split, dict[str, Examples]]:
     """Every split of the variant's tasks that is there (train and dev have to be), and the corpora reused for them."""
-    marks = _marks(encoder)
+    marks = tokens.marks(encoder)
     found: dict[Split, dict[str, Examples]] = {split: {} for split in SPLITS}
     for name in settings.tasks:
         for split in SPLITS:
@@ -102,19 +105,6 @@ def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[
         task = TASKS[reuse.serves]
         found["train"][name] = batches.load(file, task, model.pair_encoding, marks, model.max_tokens, reuse.labels)
     return found
-
-
-def _marks(encoder: Path) -> Marks:
-    vocabulary, names = _vocabulary(encoder), ("[CLS]", "[SEP]", "[PAD]")
-    if not set(names) <= set(vocabulary):
-        raise EncoderError(f"{encoder / 'tokenizer.json'} lacks one of [CLS], [SEP] and [PAD], so it is not BERT's")
-    return Marks(*(vocabulary.index(name) for name in names))
-
-
-def _vocabulary(encoder: Path) -> list[str]:
-    """Word pieces by id."""
-    ids = tokens.read(encoder).get_vocab()
-    return sorted(ids, key=ids.__getitem__)
 
 
 def steps(settings: VariantSettings, train: Mapping[str, Examples]) -> int:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind")
 AGAIN = "remove it and run the stage that makes it"
+ELSEWHERE = "elsewhere.json"  # of a run that was made on another machine: on which, and what stayed there
 DIGESTS = "digests.json"  # of a run or an ensemble: the SHA-256 of each of its other files
 LOG_KEY = 12  # hexadecimal digits that tell the logs of one variant and seed apart
 LONGEST_INTEGER = 20  # digits with the sign: what 64 bits hold
@@ -79,7 +80,12 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Write indented JSON with sorted keys; NaN and infinities are refused (ValueError)."""
-    write_text(path, json.dumps(value, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n")
+    write_text(path, json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """As `write_json` writes it."""
+    return json.dumps(value, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def read_json(path: Path, again: str = AGAIN) -> Any:
@@ -204,6 +210,11 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
+def sha256_of(content: bytes) -> str:
+    """Hexadecimal SHA-256 of bytes."""
+    return hashlib.sha256(content).hexdigest()
+
+
 def seal(directory: Path) -> None:
     """Write digests.json, the last file of a run or an ensemble: the SHA-256 of every other file by its name there."""
     write_json(directory / DIGESTS, {name: sha256(directory / name) for name in _names(directory)})
@@ -239,11 +250,22 @@ def differences(directory: Path, expected: Mapping[str, str], only: Collection[s
 def sealed(directory: Path, name: str, remedy: str) -> Path:
     """A file to read of a run or an ensemble, once it is compared with its digest; as `check_sealed` for this one."""
     expected, file = _digests(directory, remedy).get(name), directory / name
+    if name in left_elsewhere(directory):
+        raise DataError(
+            f"{file} stayed on the machine that trained it; run-packed with --weights there and `mtbert unpack` bring "
+            f"it here, or `{remedy} --force --single-item` trains here"
+        )
     if expected is None or not file.is_file():
         raise DataError(f"{file} is missing; {_again(directory, remedy)}")
     if _seen(file, *_state(file)) != expected:
         raise DataError(f"{file} is not as it was written; {_again(directory, remedy)}")
     return file
+
+
+def left_elsewhere(directory: Path) -> dict[str, str]:
+    """The files of a run that stayed on the machine which trained it, with their digests; mostly none."""
+    file = directory / ELSEWHERE
+    return read_as(dict[str, Any], file, "mtbert unpack").get("left", {}) if file.is_file() else {}
 
 
 def _digests(directory: Path, remedy: str) -> dict[str, str]:

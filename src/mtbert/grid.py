@@ -51,22 +51,23 @@ def run(jobs: int, variants: str | None = None) -> None:
     """
     with locking.alone(LOCK, "grid", _pause):
         _wait_for_others()
-        _dvc(*(["repro"] if variants is None else _setting(f"variants=[{_names(variants)}]")), "init")
-        _one_process_each()
-        stages = _changed()
+        dvc(*(["repro"] if variants is None else setting(f"variants=[{names(variants)}]")), "init")
+        one_process_each()
+        stages = changed()
         if threads := fewer_threads(stages, jobs):
-            _dvc(*_setting(f"run.threads={threads}"), "init")
-            stages = _changed()
+            dvc(*setting(f"run.threads={threads}"), "init")
+            stages = changed()
         if stages:
             print(f"{len(stages)} to train or restore, {jobs} at a time; their output is in {LOGS}/", flush=True)
             if failed := train(longest_first(stages), shares(min(jobs, len(stages)))):
                 logs = "\n".join(f"  {_name(stage)}: {_log(stage)}" for stage in failed)
                 raise TrainingError(f"{len(failed)} of {len(stages)} failed, the others are recorded\n{logs}")
-        _dvc("repro")
+        dvc("repro")
 
 
-def _setting(override: str) -> list[str]:
-    return ["exp", "run", "-S", override]
+def setting(*overrides: str) -> list[str]:
+    """The command of DVC that sets these in params.yaml; stages follow."""
+    return ["exp", "run", *(part for override in overrides for part in ("-S", override))]
 
 
 def fewer_threads(stages: Sequence[str], jobs: int) -> int | None:
@@ -142,12 +143,14 @@ def _about(process: psutil.Process) -> str:
         return f"process {process.pid} has just ended"
 
 
-def _names(variants: str) -> str:
+def names(variants: str) -> str:
+    """Names with commas between, from names with spaces between or `all` of the catalog."""
     names = files.read_yaml(PARAMS)["catalog"] if variants == "all" else variants.split()
     return ",".join(names)
 
 
-def _one_process_each() -> None:
+def one_process_each() -> None:
+    """Raise SettingsError where params.yaml launches each training on several processes."""
     launch = files.read_yaml(PARAMS)["launch"]
     if launch.split()[0] in ("torchrun", "accelerate"):
         raise SettingsError(
@@ -156,7 +159,7 @@ def _one_process_each() -> None:
         )
 
 
-def _changed() -> list[str]:
+def changed() -> list[str]:
     """The trainings that are not up to date, in the order of dvc.yaml."""
     done = subprocess.run([*DVC, "status", "--json", "train"], stdout=subprocess.PIPE, check=False)
     if done.returncode:
@@ -246,7 +249,7 @@ def _log(stage: str) -> Path:
     return LOGS / f"{_name(stage)}.log"
 
 
-def _dvc(*arguments: str) -> None:
+def dvc(*arguments: str) -> None:
     """Run a DVC command to its end, on the terminal; leave with its status where it fails."""
     process = _popen(arguments)
     try:
@@ -325,11 +328,16 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.jobs < 1:
         parser.error(f"--jobs is {arguments.jobs}; allowed: 1 and more")
+    with errors.shown_plainly():
+        start(arguments.jobs, arguments.variants)
+
+
+def start(jobs: int, variants: str | None) -> None:
+    """`run`, as a process whose work it is: a signal to stop is heeded between two steps."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as nohup has it
             signal.signal(number, lambda number, _: _signals.append(number))
-    with errors.shown_plainly():
-        run(arguments.jobs, arguments.variants)
+    run(jobs, variants)
 
 
 if __name__ == "__main__":

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from mtbert import files
+from mtbert.encoder import loading
 from mtbert.errors import DataError
 from mtbert.outputs import Manifest
 from mtbert.tasks import REUSES, SPLITS, corpus
 
 MACHINE = "machine.json"
 CODE = "code-train.yaml"  # of the plan: what every training goes through
-ENCODER_FILES = ("model.safetensors", "config.json", "tokenizer.json")
+ENCODER_FILES = ("model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json")
 
 
 def manifest(settings: dict[str, Any], build: Path) -> dict[str, Any]:
@@ -52,16 +53,21 @@ def write(plan: Path, build: Path, out: Path) -> None:
     with files.new_directory(out) as directory:
         for name in (name for name, variant in variants.items() if variant["selected"]):
             settings = files.read_plan(plan / f"{name}.yaml", "model", "tasks", "phases")
+            model = settings["model"]
+            loading.check_use(build / "encoders" / model["encoder"], model["pooling"], model["max_tokens"])
             files.write_json(directory / f"{name}.json", manifest(settings, build))
 
 
-def identity(build: Path, variant: str, seed: int) -> str:
-    """A digest of all that a run's result depends on: settings, data, starting weights, code, PyTorch, processes."""
+def identity(build: Path, variant: str, seed: int, torch: str | None = None) -> str:
+    """A digest of all that a run's result depends on: settings, data, starting weights, code, PyTorch, processes.
+
+    `torch` is the version that the run was made with, where that is not the one which is installed here.
+    """
     parts = {
         "plan": files.sha256(build / "plan" / f"{variant}.yaml"),
         "init": files.sha256(build / "init" / f"{variant}.json"),
         "seed": seed,
-        "torch": metadata.version("torch"),
+        "torch": torch or metadata.version("torch"),
         "processes": os.environ.get("WORLD_SIZE", "1"),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -78,7 +84,7 @@ def check(manifest: Path, build: Path) -> None:
     Raises:
         DataError: the manifest is missing or damaged, or a file that it names is missing or altered.
     """
-    for path, expected in _expected(manifest).items():
+    for path, expected in named(manifest).items():
         file = build / path
         came = f"SHA-256 {files.sha256(file)}" if file.is_file() else "no file"
         if came != f"SHA-256 {expected}":
@@ -88,8 +94,8 @@ def check(manifest: Path, build: Path) -> None:
             )
 
 
-def _expected(manifest: Path) -> dict[str, str]:
-    """Each file of a manifest and its digest."""
+def named(manifest: Path) -> dict[str, str]:
+    """The files that a manifest names, relative to the build directory, and the digest of each."""
     if not manifest.is_file():
         raise DataError(f"{manifest} is missing; `dvc repro init` makes it for the variants that params.yaml lists")
     content = files.read_as(Manifest, manifest, "dvc repro init").model_dump(by_alias=True)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from scipy import stats
 
 from mtbert.errors import DataError
 
@@ -22,10 +21,41 @@ def pearson(labels: Values, predictions: Values) -> float:
     gold, guess = _aligned(labels, predictions)
     if np.ptp(gold) == 0 or np.ptp(guess) == 0:
         return 0.0
+    from scipy import stats  # takes half a second, and most scores are accuracies
+
     return float(stats.pearsonr(gold, guess).statistic)  # type: ignore[attr-defined]
 
 
-SCORES = {"accuracy": accuracy, "pearson": pearson}
+def spearman(labels: Values, predictions: Values) -> float:
+    """Spearman's rho, -1 to 1: Pearson's r of the ranks, equal values at the mean of theirs; 0 as there."""
+    gold, guess = _aligned(labels, predictions)
+    return pearson(_ranks(gold), _ranks(guess))
+
+
+def f1(labels: Values, predictions: Values) -> float:
+    """The harmonic mean of precision and recall, 0 to 1: of class 1, or the mean over `f1_classes` of more."""
+    gold, guess = _aligned(labels, predictions)
+    each = [_f1_of((gold == one), (guess == one)) for one in f1_classes(gold, guess)]
+    return float(np.mean(each))
+
+
+def f1_classes(labels: np.ndarray, predictions: np.ndarray) -> list[float]:
+    """The classes that F1 is the mean of: 1 alone where there are 0 and 1 alone, else all that occur on either side."""
+    found = sorted({*labels.tolist(), *predictions.tolist()})
+    return [1.0] if set(found) <= {0.0, 1.0} else found
+
+
+def _f1_of(is_one: np.ndarray, said_one: np.ndarray) -> float:
+    of_both = int(is_one.sum() + said_one.sum())
+    return 2 * int((is_one & said_one).sum()) / of_both if of_both else 0.0
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(count) - (count - 1) / 2)[place]
+
+
+SCORES = {"accuracy": accuracy, "f1": f1, "pearson": pearson, "spearman": spearman}
 
 
 def overall(scores: Mapping[str, float]) -> dict[str, float]:

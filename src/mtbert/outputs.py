@@ -86,6 +86,26 @@ class Machine(Lenient):
     accelerator: str
 
 
+class Origin(Section):
+    """What a run's numbers depend on beside its inputs, as `training.logs.origin` tells: build/machine.json."""
+
+    processor: str
+    accelerator: str
+    torch: str
+
+
+class Elsewhere(Section):
+    """elsewhere.json of a run that another machine has made, or that came without its weights.
+
+    Attributes:
+        machine: on which it ran.
+        left: files that stayed there, such as model.safetensors, and the SHA-256 of each.
+    """
+
+    machine: Origin
+    left: dict[str, str]
+
+
 class RunLog(Lenient):
     """run.json of a run's log; what is None was not logged."""
 
@@ -112,6 +132,9 @@ class EncoderCard(Lenient):
     note: str
     layers: int
     width: int
+    positions: int
+    pooler: bool
+    fetched: dict[str, str]
 
 
 class SbertMetrics(Section):
@@ -181,6 +204,7 @@ class InitEncoder(Section):
     weights: str = Field(alias="model.safetensors")
     config: str = Field(alias="config.json")
     tokenizer: str = Field(alias="tokenizer.json")
+    marks: str = Field(alias="tokenizer_config.json")
 
 
 class Manifest(Lenient):

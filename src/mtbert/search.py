@@ -204,19 +204,24 @@ def to_state(profile: str, result: pd.DataFrame) -> str:
 
 
 def main() -> None:
-    """Read the arguments, make what the trainings start from, search."""
+    """Read the arguments and start."""
     parser = argparse.ArgumentParser(description="Look for the learning rate of each kind of training")
     parser.add_argument("--jobs", type=int, default=1, help="trainings at a time")
     jobs = parser.parse_args().jobs
     if jobs < 1:
         parser.error(f"--jobs is {jobs}; allowed: 1 and more")
     with errors.shown_plainly():
-        params = Params(PARAMS)
-        settings(params)
-        if status := subprocess.run([*grid.DVC, "repro", *STAGES], check=False).returncode:
-            sys.exit(status)
-        result = run(params, jobs, BUILD, SEARCHES)
-        print(result.to_string(index=False), to_state(str(params.get("profile")), result), sep="\n\n")
+        start(jobs)
+
+
+def start(jobs: int) -> None:
+    """Make what the trainings start from, search, tell what was found."""
+    params = Params(PARAMS)
+    settings(params)
+    if status := subprocess.run([*grid.DVC, "repro", *STAGES], check=False).returncode:
+        sys.exit(status)
+    result = run(params, jobs, BUILD, SEARCHES)
+    print(result.to_string(index=False), to_state(str(params.get("profile")), result), sep="\n\n")
 
 
 if __name__ == "__main__":

@@ -64,14 +64,17 @@ def wait_for(condition: Any, seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
+def free_port() -> int:
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 class Server:
     """A real MLflow server on a database and a port of its own."""
 
     def __init__(self, database: Path) -> None:
-        with closing(socket.socket()) as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self.database = database
+        self.port, self.database = free_port(), database
         self.start()
 
     def start(self) -> None:

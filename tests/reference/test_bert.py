@@ -1,14 +1,18 @@
-"""The encoder against Hugging Face's own BertModel, which it equals where no adapter changes a layer."""
+"""The encoder against Hugging Face's own classes, which it equals where no adapter changes a layer."""
 
+from dataclasses import replace
 from functools import partial
 
+import encoders
 import pytest
 import torch
 from models import build_adapter, ours, small_batch, small_bert, small_hugging_face_bert
 from torch import nn
 
+from mtbert.encoder import bert as reading
 from mtbert.encoder.bert import Encoder
 from mtbert.encoder.pooling import pool
+from mtbert.errors import EncoderError
 
 
 def outputs(encoder, adapter, batch):
@@ -28,6 +32,52 @@ def test_without_adapter_equals_hugging_face(layers):
     kept = batch.mask.bool()
     torch.testing.assert_close(hidden[kept], expected.last_hidden_state[kept], atol=2e-6, rtol=0)
     torch.testing.assert_close(pool("pooler", encoder, hidden, batch.mask), expected.pooler_output, atol=1e-6, rtol=0)
+
+
+KINDS = {
+    "bert": "BertModel",
+    "roberta": "RobertaModel",
+    "xlm-roberta": "XLMRobertaModel",
+    "camembert": "CamembertModel",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("types", [1, 2])
+@pytest.mark.parametrize("padding", [1, 3])
+def test_outputs_and_gradients_of_every_kind_are_hugging_faces(tmp_path, kind, types, padding):
+    own = {"type_vocab_size": types, "pad_token_id": padding, "layer_norm_eps": 1e-5}
+    theirs = encoders.model(KINDS[kind], encoders.config(kind, pieces=50, positions=20, **own))
+    theirs.save_pretrained(tmp_path)
+    batch = small_batch("sst", rows=3, tokens=16)  # positions - 1 - 3 are the most that RoBERTa takes here
+    batch.input_ids[batch.input_ids == padding] = 7
+    batch.input_ids[batch.mask == 0] = padding
+    batch.token_types[:, 9:] = 1
+    typed = kind == "bert" and types == 2  # else the second part's tokens are of type 0, too
+    encoder = Encoder(reading.read(tmp_path), dropout=0.0, typed=kind == "bert")
+    expected = hugging_face(theirs, batch if typed else replace(batch, token_types=torch.zeros_like(batch.mask)))
+    hidden = encoder(encoder.words(batch.input_ids), batch.token_types, batch.mask)
+    kept = batch.mask.bool()
+    torch.testing.assert_close(hidden[kept], expected.last_hidden_state[kept], atol=1e-6, rtol=1e-6)
+    ours = pool("pooler", encoder, hidden, batch.mask)
+    torch.testing.assert_close(ours, expected.pooler_output, atol=1e-6, rtol=0)
+    weights = torch.linspace(-1, 1, 24)  # a sum of normalised values would be 0
+    for states, pooled in ((hidden, ours), (expected.last_hidden_state, expected.pooler_output)):
+        ((states[kept] * weights).mean() + (pooled * weights).mean()).backward()
+    gradients = {name: parameter.grad for name, parameter in theirs.named_parameters()}
+    assert gradients.keys() == dict(encoder.bert.named_parameters()).keys()
+    for name, parameter in encoder.bert.named_parameters():
+        torch.testing.assert_close(
+            parameter.grad, gradients[name], atol=1e-6, rtol=1e-6, msg=lambda told, n=name: n + told
+        )
+
+
+def test_a_pooler_that_is_not_there_is_refused(tmp_path):
+    encoders.model("RobertaForMaskedLM", encoders.config(pieces=50)).base_model.save_pretrained(tmp_path)
+    encoder, batch = Encoder(reading.read(tmp_path)), small_batch("sst")
+    assert encoder.parts()["pooler"] == []
+    with pytest.raises(EncoderError, match=r"model\.pooling is pooler, but the encoder has none; allowed: cls or mean"):
+        pool("pooler", encoder, torch.zeros(4, 6, 24), batch.mask)
 
 
 def test_a_pal_whose_up_projection_is_zero_equals_hugging_face():

@@ -6,21 +6,27 @@ from pathlib import Path
 import pytest
 
 from mtbert import files, inputs
-from mtbert.errors import DataError
+from mtbert.errors import DataError, EncoderError
 
 MACHINE = {"processor": "i386", "accelerator": "", "torch": "2.13.0"}
+CARD = {
+    "name": "tiny", "source": "here", "sha256": "0" * 64, "note": "", "layers": 2, "width": 24, "positions": 128,
+    "pooler": False, "fetched": {},
+}  # fmt: skip
 CATALOG = {"variants": {"a": {"selected": True}, "b": {"selected": True}, "c": {"selected": False}}}
 
 
 def settings(encoder: str, *tasks: str) -> dict:
-    return {"model": {"encoder": encoder}, "tasks": list(tasks), "phases": [{"tasks": list(tasks)}]}
+    model = {"encoder": encoder, "pooling": dict.fromkeys(tasks, "cls"), "max_tokens": 128}
+    return {"model": model, "tasks": list(tasks), "phases": [{"tasks": list(tasks)}]}
 
 
 @pytest.fixture
 def build(tmp_path: Path) -> Path:
     for encoder in ("base", "sbert"):
-        for name in ("model.safetensors", "config.json", "tokenizer.json"):
+        for name in ("model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json"):
             files.write_text(tmp_path / "encoders" / encoder / name, f"{encoder} {name}")
+        files.write_json(tmp_path / "encoders" / encoder / "encoder.json", CARD)
     for file in ("sst/train", "sst/dev", "sts/train", "sts/dev", "sts/test"):
         files.write_text(tmp_path / "data" / f"{file}.parquet", file)
     files.write_json(tmp_path / "machine.json", MACHINE)
@@ -69,6 +75,15 @@ def test_another_machine_reaches_every_variant(build: Path):
     files.write_json(build / "machine.json", MACHINE | {"processor": "i486"})
     after = written(build)
     assert {name for name in before if before[name] != after[name]} == {"a.json", "b.json"}
+
+
+def test_what_an_encoder_does_not_allow_is_refused_before_anything_trains(build: Path):
+    files.write_yaml(build / "plan/b.yaml", over := settings("sbert", "sts"))
+    written(build)
+    over["model"]["pooling"] = {"sts": "pooler"}
+    files.write_yaml(build / "plan/b.yaml", over)
+    with pytest.raises(EncoderError, match=r"model\.pooling is pooler for sts, but tiny comes without one"):
+        written(build)
 
 
 @pytest.mark.parametrize("content", [None, "[]", "{", '{"processor": 5}'])

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.metrics import f1_score as sklearn_f1
 
 from mtbert import metrics
 from mtbert.errors import DataError
@@ -44,7 +45,29 @@ def test_pearson_of_a_constant_is_0(labels: list[float], predictions: list[float
     assert metrics.pearson(labels, predictions) == 0.0
 
 
-@pytest.mark.parametrize("score", [metrics.accuracy, metrics.pearson])
+@pytest.mark.parametrize(
+    ("labels", "predictions", "expected"),
+    [
+        ([0, 0, 1, 1, 1], [1, 0, 1, 1, 0], 2 / 3),  # of class 1: precision 2/3, recall 2/3
+        ([0, 0], [0, 0], 0),  # no 1 anywhere
+        ([0, 1, 2, 2], [0, 2, 2, 1], (1 + 0 + 1 / 2) / 3),
+        ([2, 2], [2, 3], (2 / 3 + 0) / 2),  # a class that is only predicted counts
+    ],
+)
+def test_f1_by_hand_and_as_sklearn_has_it(labels: list[float], predictions: list[float], expected: float):
+    average: Any = "binary" if max(labels) <= 1 else "macro"
+    assert metrics.f1(labels, predictions) == pytest.approx(expected)
+    assert sklearn_f1(labels, predictions, average=average, zero_division=0) == pytest.approx(expected)
+
+
+def test_spearman_is_scipys_with_ties_too():
+    gold, guess = [1, 2, 2, 3, 5], [0.1, 0.3, 0.2, 0.3, 9]
+    expected: Any = stats.spearmanr(gold, guess)
+    assert metrics.spearman(gold, guess) == pytest.approx(expected.statistic)
+    assert metrics.spearman([1, 1], [1, 2]) == 0
+
+
+@pytest.mark.parametrize("score", metrics.SCORES.values())
 @pytest.mark.parametrize(
     ("labels", "predictions", "message"),
     [
@@ -62,7 +85,9 @@ def test_what_cannot_be_scored_is_refused(score, labels: list[float], prediction
 def test_scores_by_name():
     assert {name: score([0, 1, 2], [0, 0, 2]) for name, score in metrics.SCORES.items()} == {
         "accuracy": pytest.approx(2 / 3),
+        "f1": pytest.approx((2 / 3 + 0 + 1) / 3),
         "pearson": pytest.approx(0.8660254),
+        "spearman": pytest.approx(0.8660254),
     }
 
 

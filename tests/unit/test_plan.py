@@ -478,3 +478,13 @@ def test_what_the_shell_would_take_as_more_than_a_command_is_refused(tmp_path, l
 
 def test_a_command_with_arguments_launches(tmp_path):
     assert planned(tmp_path, ("launch", "torchrun --nproc-per-node=4 --rdzv-endpoint localhost:29400"))
+
+
+def test_rounded_starting_weights_are_known_to_the_encoder_the_pretrainings_and_the_report(tmp_path: Path):
+    before, after = planned(tmp_path), planned(tmp_path, ("encoder.weights", "fp16"))
+    assert changed(before, after) == {"encoder", "pretrain-sbert", "catalog"}
+    assert (after["encoder"]["weights"], after["pretrain-sbert"]["weights"]) == ("fp16", "fp16")
+    assert (
+        after["catalog"]["encoder"]["note"]
+        == before["catalog"]["encoder"]["note"] + " Its weights are rounded to fp16."
+    )

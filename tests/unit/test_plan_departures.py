@@ -77,7 +77,8 @@ OTHER: dict[str, Any] = {
     "smart.weight": 0.5, "smart.bregman": 0.5, "smart.momentum": 0.5, "smart.noise": 0.001, "smart.step_size": 0.01,
     "smart.form": "projected", "smart.momentum_later": 0.5, "smart.early": 0.5, "smart.length": 0.5,
     "smart.radius": 0.001, "smart.steps": 2, "smart.norm": "l2",
-    "encoder.name": "minilm", "encoder.directory": "somewhere",
+    "encoder.name": "minilm", "encoder.revision": "e" * 40, "encoder.directory": "somewhere",
+    "encoder.weights": "fp16",
     "pretrain.sbert.max_pairs": 7, "pretrain.sbert.batch_size": 16, "pretrain.sbert.epochs": 7,
     "pretrain.sbert.learning_rate": 0.001, "pretrain.sbert.warmup": 0.2,
     "pretrain.mlm.max_sentences": 7, "pretrain.mlm.batch_size": 16, "pretrain.mlm.epochs": 7,
@@ -146,6 +147,8 @@ def test_every_value_set_in_a_section_takes_effect(key: str, profile: str) -> No
         before = before.put(("catalog", "mine"), {"uses": ["interleaved", section] if several else [section]})
     if key == "encoder.directory":  # `tiny` is made, not read
         before = before.put(("encoder", "name"), "minilm")
+    if key == "encoder.revision":  # of what the project does not pin
+        before = before.put(("encoder",), before.get("encoder") | {"name": "some/bert", "revision": "d" * 40})
     value = "tiny" if key == "encoder.name" and profile == "laptop" else OTHER[key]
     if key == "pos.tagger" and profile != "sample":
         value = "shipped"

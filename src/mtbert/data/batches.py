@@ -19,6 +19,7 @@ from torch import Tensor
 
 from mtbert import files, seeding
 from mtbert.data import tokens
+from mtbert.data.tokens import Marks
 from mtbert.errors import DataError
 from mtbert.tasks import Task
 
@@ -45,6 +46,7 @@ class Batch:
     Shapes: input_ids, mask and token_types [rows, tokens] (int64), labels [batch] (float32; NaN where withheld).
 
     Attributes:
+        token_types: 0 in a sequence's first part, 1 in its second, whether or not the encoder tells them apart.
         weight: by what to multiply its mean loss, so that the mean over processes is the mean over all their examples.
     """
 
@@ -78,15 +80,6 @@ class Batch:
 
 ALONE = Share()
 Row = tuple[tuple[np.ndarray, int], ...]  # an example's sequences: their ids, and where the second part of each starts
-
-
-@dataclass(frozen=True)
-class Marks:
-    """Ids of the tokens that frame a sequence."""
-
-    start: int
-    end: int
-    padding: int
 
 
 class Examples:
@@ -178,7 +171,7 @@ def _sequences(table: pd.DataFrame, task: Task, encoding: str, marks: Marks, lim
         return [(_compact(tokens.single(first, *frame)),) for first in table["tokens1"]]
     pairs = zip(table["tokens1"], table["tokens2"], strict=True)
     if encoding == "cross":
-        return [(_compact(tokens.crossed(first, second, *frame)),) for first, second in pairs]
+        return [(_compact(tokens.crossed(first, second, *frame, marks.between)),) for first, second in pairs]
     return [tuple(_compact(tokens.single(sentence, *frame)) for sentence in pair) for pair in pairs]
 
 

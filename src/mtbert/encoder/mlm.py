@@ -13,13 +13,14 @@ Raises: EncoderError where the base encoder is not there; DataError where a corp
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import torch
 from datasets import Dataset
 from transformers import (
+    MODEL_FOR_MASKED_LM_MAPPING,
     AutoTokenizer,
-    BertForMaskedLM,
     DataCollatorForLanguageModeling,
     PreTrainedTokenizerBase,
     Trainer,
@@ -30,7 +31,7 @@ from mtbert import files, seeding
 from mtbert.data import tokens
 from mtbert.encoder import hardware, loading
 from mtbert.encoder.sources import MlmSettings
-from mtbert.errors import DataError
+from mtbert.errors import DataError, EncoderError
 
 LOSSES_SHOWN = 20  # how often the loss is printed in the course of the training
 
@@ -46,10 +47,14 @@ def pretrain(settings: MlmSettings, build: Path) -> None:
     card, encoder = loading.card(base), loading.load(base)
     with loading.quiet():
         tokenizer = AutoTokenizer.from_pretrained(base)
-    model = BertForMaskedLM(encoder.config)
-    model.bert.embeddings, model.bert.encoder = encoder.embeddings, encoder.encoder
+    if tokenizer.mask_token_id is None:
+        raise EncoderError(f"pretrain.mlm needs a mask token, which the tokenizer of {card['name']} lacks")
+    masked: Any = MODEL_FOR_MASKED_LM_MAPPING[type(encoder.config)]
+    model = masked(encoder.config)
+    model.base_model.embeddings, model.base_model.encoder = encoder.embeddings, encoder.encoder
     model.tie_weights()
-    sets = {split: sentences(build / "data", split, tokenizer, settings) for split in ("train", "dev")}
+    limit = min(settings.max_tokens, card["positions"])
+    sets = {split: sentences(build / "data", split, base, settings, limit) for split in ("train", "dev")}
     with tempfile.TemporaryDirectory() as scratch:
         trainer = Trainer(
             model=model,
@@ -63,26 +68,28 @@ def pretrain(settings: MlmSettings, build: Path) -> None:
         after = _loss(trainer, settings)
     with files.new_directory(out) as partial, loading.quiet():
         encoder.cpu().save_pretrained(partial)
-        loading.save_tokenizer(loading.vocabulary(base), encoder.config.max_position_embeddings, partial)
+        loading.copy_tokenizer(base, partial)
         origin = f"{card['name']}, then a masked language model on the sentences of {', '.join(settings.corpora)}"
-        loading.write_card(partial, "mlm", origin, card["note"], encoder)
+        loading.write_card(partial, "mlm", origin, card["note"], card["fetched"])
         scores = {"mlm_dev_loss_before": before, "mlm_dev_loss_after": after}
         files.write_json(
             partial / "metrics.json", {**scores, "sentences": len(sets["train"]), "steps": trainer.state.global_step}
         )
 
 
-def sentences(data: Path, split: str, tokenizer: PreTrainedTokenizerBase, settings: MlmSettings) -> Dataset:
-    """First sentences of the corpora's split in random order, at most `max_sentences`: column input_ids, with marks."""
+def sentences(data: Path, split: str, base: Path, settings: MlmSettings, limit: int) -> Dataset:
+    """First sentences of the corpora's split in random order, at most `max_sentences`: column input_ids.
+
+    Each is at most `limit` long with the marks of the tokenizer in `base`.
+    """
     paths = [data / corpus / f"{split}.parquet" for corpus in settings.corpora]
     for path in paths:
         if not path.is_file():
             raise DataError(f"{path} is missing: the corpus is not in data_dir, or was not preprocessed")
     pieces = pd.concat([files.read_parquet(path, ["tokens1"])["tokens1"] for path in paths], ignore_index=True)
     order = seeding.stream(settings.seed, "mlm", split).permutation(len(pieces))[: settings.max_sentences]
-    start, end = (int(str(token)) for token in (tokenizer.cls_token_id, tokenizer.sep_token_id))
-    rows = pieces.iloc[order].tolist()
-    return Dataset.from_dict({"input_ids": [tokens.single(row, start, end, settings.max_tokens)[0] for row in rows]})
+    marks, rows = tokens.marks(base), pieces.iloc[order].tolist()
+    return Dataset.from_dict({"input_ids": [tokens.single(row, marks.start, marks.end, limit)[0] for row in rows]})
 
 
 def _collator(tokenizer: PreTrainedTokenizerBase, settings: MlmSettings) -> DataCollatorForLanguageModeling:

@@ -56,10 +56,9 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
     after = sts_pearson(model, build / "data")
     with files.new_directory(out) as partial, loading.quiet():
         model.save(str(partial), create_model_card=False)
-        encoder = loading.bert(partial)
-        loading.save_tokenizer(loading.vocabulary(base), encoder.config.max_position_embeddings, partial)
+        loading.copy_tokenizer(base, partial)
         origin = f"{base_card['name']}, then SBERT pretraining on entailment pairs of {' and '.join(settings.corpora)}"
-        loading.write_card(partial, "sbert", origin, base_card["note"], encoder)
+        loading.write_card(partial, "sbert", origin, base_card["note"], base_card["fetched"])
         scores = {"sts_dev_pearson_before": before, "sts_dev_pearson_after": after}
         files.write_json(partial / "metrics.json", {**scores, "pairs": len(chosen), "steps": steps})
 
@@ -89,9 +88,14 @@ def _rows(path: Path) -> pd.DataFrame:
 def sentence_model(directory: Path, settings: SbertSettings) -> SentenceTransformer:
     """The encoder of that directory as a model of sentences: mean over its tokens."""
     loading.check(directory)
-    longest = files.read_json(directory / loading.CONFIG)["max_position_embeddings"]
+    card = loading.card(directory)
+    bare = (
+        {} if card["pooler"] else {"add_pooling_layer": False}
+    )  # else one would be drawn, and saved as if it were its own
     with loading.quiet():
-        words = Transformer(str(directory), max_seq_length=min(settings.max_tokens, longest))
+        words = Transformer(
+            str(directory), max_seq_length=min(settings.max_tokens, card["positions"]), model_kwargs=bare
+        )
     pooling = Pooling(words.get_embedding_dimension(), pooling_mode="mean")
     return SentenceTransformer(modules=[words, pooling], device=str(hardware.device(settings.device)))
 

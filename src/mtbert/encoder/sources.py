@@ -1,14 +1,26 @@
 """The encoders known by name, and the settings of what makes starting weights; without torch or transformers."""
 
+import hashlib
+import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, model_validator
 
+from mtbert import files
 from mtbert.errors import UnknownNameError
 from mtbert.settings import ALL, Section, TaskName, undivided
 
 TINY = "tiny"
+# What is taken of a repository or a folder: never a pickle.
+WANTED = (
+    "config.json", "model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors",
+    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "vocab.json", "merges.txt",
+)  # fmt: skip
+HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
+FOLDER = ("/", "./", "../", "~/")  # how a folder begins: it can be taken for no other name
+COMMIT, DIGEST = re.compile("[0-9a-f]{40}"), re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -62,17 +74,32 @@ SOURCES: dict[str, Source] = {
 
 
 def _known(name: str) -> str:
-    if name not in SOURCES:
-        raise UnknownNameError("encoder", name, SOURCES)
+    if not (name in SOURCES or name.startswith(FOLDER) or HUB_NAME.fullmatch(name)):
+        others = ("owner/name on the model hub", f"a folder that begins with {', '.join(FOLDER)}")
+        raise UnknownNameError("encoder", name, (*SOURCES, *others))
     return name
+
+
+def fetched(directory: Path) -> dict[str, str]:
+    """The SHA-256 of each file of an encoder that is taken from a folder, by its name."""
+    found = {file for pattern in WANTED for file in directory.glob(pattern) if file.is_file()}
+    return {file.name: files.sha256(file) for file in sorted(found)}
+
+
+def folder_digest(directory: Path) -> str:
+    """The SHA-256 of all that is taken from a folder, as `encoder.revision` states it."""
+    lines = (f"{digest}  {name}\n" for name, digest in fetched(directory).items())
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 class EncoderSettings(Section):
     """Section `encoder`: which to start from; `width` and what stands below it shape `tiny` alone.
 
     Attributes:
-        name: a key of SOURCES.
-        directory: where model.safetensors, config.json and the tokenizer's files lie, instead of package or hub.
+        name: a key of SOURCES, owner/name on the model hub, or a folder that begins with /, ./, ../ or ~/.
+        revision: which content, where the name is no key of SOURCES: the commit on the hub, or a folder's digest.
+        directory: where the files of a key of SOURCES lie, instead of package or hub.
+        weights: fp16 rounds them, and those of the pretrainings, so that they take half the room in a pack.
         width: of a token's hidden state.
         layers: number of BERT layers.
         heads: attention heads in each; they divide the width.
@@ -87,7 +114,9 @@ class EncoderSettings(Section):
     """
 
     name: Annotated[str, AfterValidator(_known)] = TINY
+    revision: str | None = None
     directory: str | None = None
+    weights: Literal["fp32", "fp16"] = "fp32"
     width: PositiveInt = 384
     layers: PositiveInt = 2
     heads: PositiveInt = 12
@@ -105,17 +134,47 @@ class EncoderSettings(Section):
             raise ValueError(undivided("width", self.width, self.heads))
         if self.name == TINY and self.directory:
             raise ValueError(f"{TINY} is made, not read: set directory to null, or name to the encoder that lies there")
+        if self.directory and self.name not in SOURCES:
+            raise ValueError(
+                "directory is where an encoder known by name lies: set it to null; a folder can be the name"
+            )
+        if self.name in SOURCES and self.revision:
+            raise ValueError(f"{self.name} has its revision in the project: set revision to null")
+        if self.folder is None:
+            self._on_hub()
+        elif self.revision and not DIGEST.fullmatch(self.revision):
+            raise ValueError(f"revision is {self.revision}; allowed for a folder: its digest, 64 hexadecimal digits")
         return self
+
+    def _on_hub(self) -> None:
+        if self.name not in SOURCES and not COMMIT.fullmatch(self.revision or ""):
+            raise ValueError(
+                f"revision is {self.revision}, but {self.name} is a name on the model hub, where branches move; "
+                'allowed: a commit of 40 hexadecimal digits. The newest: python -c "import huggingface_hub as hub; '
+                f"print(hub.model_info('{self.name}').sha)\". A folder would begin with ./"
+            )
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder that is the name, if it is one."""
+        return Path(self.name).expanduser() if self.name.startswith(FOLDER) else None
+
+    @property
+    def shown(self) -> str:
+        """The name without this machine's folders, for tables and cards."""
+        return self.name if self.folder is None else self.folder.resolve().name
 
     @property
     def source(self) -> Source:
-        """Where that encoder comes from."""
-        return SOURCES[self.name]
+        """Where that encoder comes from; for a folder what is known of it, which is its name."""
+        if self.folder:
+            return Source(self.shown)
+        return SOURCES.get(self.name, Source(self.name, repository=self.name, revision=self.revision or ""))
 
     @property
     def known_width(self) -> int | None:
         """Width of a token's hidden state, unless it has to be read where the files lie."""
-        return None if self.directory else self.source.width or self.width
+        return None if self.directory or self.name not in SOURCES else self.source.width or self.width
 
 
 class SbertSettings(Section):
@@ -131,6 +190,7 @@ class SbertSettings(Section):
         weight_decay: of AdamW.
         scale: factor on cosines before the softmax, the inverse of a temperature.
         max_tokens: longer sentences are cut.
+        weights: as the encoder's: fp16 rounds what comes of it.
         device: auto takes a GPU where there is one, else Apple's, else the CPU.
         precision: auto takes bf16 where the hardware has it.
         threads: of the CPU; another number adds up in another order.
@@ -146,6 +206,7 @@ class SbertSettings(Section):
     weight_decay: float = Field(default=0.0, ge=0)
     scale: PositiveFloat = 20.0
     max_tokens: PositiveInt = 128
+    weights: Literal["fp32", "fp16"] = "fp32"
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     threads: PositiveInt = 2
@@ -182,6 +243,7 @@ class MlmSettings(Section):
     warmup: float = Field(default=0.1, ge=0, lt=1)
     weight_decay: float = Field(default=0.01, ge=0)
     max_tokens: PositiveInt = 128
+    weights: Literal["fp32", "fp16"] = "fp32"
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     threads: PositiveInt = 2

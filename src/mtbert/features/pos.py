@@ -13,7 +13,8 @@ Settings: `tagger: shipped` is trained when the model is made on the some sixty 
 file, with universal tags: it needs no download, and is right on common words alone. `tagger: nltk` is NLTK's own
 English one, with Penn's tags, from nltk_data.
 
-Raises: SettingsError where NLTK's own tagger is asked for and is not there.
+Raises: SettingsError where NLTK's own tagger is asked for and not there, or where the encoder's pieces are not BERT's:
+RoBERTa's have a mark for the space before a word, and tell no word from the stop behind it.
 """
 
 import functools
@@ -51,6 +52,11 @@ class PartOfSpeech(Features):
 
     def __init__(self, settings: Settings, width: int, vocabulary: Sequence[str]) -> None:
         super().__init__(settings, width, vocabulary)
+        if not any(piece.startswith(CONTINUED) for piece in vocabulary):
+            raise SettingsError(
+                f"model.features is pos, which puts words together from pieces that begin with {CONTINUED}; the "
+                "encoder's tokenizer has none; allowed: words, or an encoder with WordPiece, such as BERT's"
+            )
         self.vocabulary = tuple(vocabulary)
         self.tagger = trained(sentences(TAGGED)) if settings.tagger == "shipped" else _nltk()
         self.numbers = {tag: number for number, tag in enumerate(sorted(self.tagger.classes), start=1)}

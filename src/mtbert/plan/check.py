@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pydantic
 
-from mtbert.encoder.sources import PRETRAININGS, EncoderSettings
+from mtbert.encoder.sources import PRETRAININGS, EncoderSettings, folder_digest
 from mtbert.errors import faults
 from mtbert.plan.departures import blamed
 from mtbert.plan.layers import merged
@@ -21,7 +21,9 @@ OPERATORS = re.compile(r"[;&|<>`$\\'\"(){}\n\r#*?!~\[\]]")
 
 def everything(params: Params) -> list[Fault]:
     """All faults but those of single values and single variants."""
-    return [fault for part in (_sections, _selection, _data_dir, _launch, _ensembles) for fault in part(params)]
+    return [
+        fault for part in (_sections, _encoder, _selection, _data_dir, _launch, _ensembles) for fault in part(params)
+    ]
 
 
 def _sections(params: Params) -> Iterator[Fault]:
@@ -35,6 +37,25 @@ def _sections(params: Params) -> Iterator[Fault]:
         except pydantic.ValidationError as error:
             for keys, said in faults(error):
                 yield Fault(blamed(params, [(*place, *keys)]), said)
+
+
+def _encoder(params: Params) -> Iterator[Fault]:
+    """A folder's files are those that `encoder.revision` names; one that is away may have been read before."""
+    try:
+        settings = EncoderSettings(**merged(params, "encoder"))
+    except pydantic.ValidationError:  # told as a fault of its section
+        return
+    if not settings.folder:
+        return
+    folder = params.file.parent / settings.folder
+    if folder.is_dir() and (found := folder_digest(folder)) != settings.revision:
+        yield Fault(
+            blamed(params, [("encoder", "revision"), ("encoder", "name")]),
+            f"{settings.revision}, but the digest of the files in {settings.name} is {found}: set encoder.revision to "
+            "it if they are meant",
+        )
+    elif not folder.is_dir() and not settings.revision:
+        yield Fault(blamed(params, [("encoder", "name")]), f"{settings.name} is no folder")
 
 
 def _selection(params: Params) -> Iterator[Fault]:

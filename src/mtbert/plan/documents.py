@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mtbert.encoder.sources import PRETRAININGS, SOURCES, EncoderSettings
+from mtbert.encoder.sources import PRETRAININGS, EncoderSettings
 from mtbert.plan.layers import merged
 from mtbert.plan.params import Params
 from mtbert.settings import RunSettings
@@ -14,7 +14,11 @@ ABOUT = ("paper", "row", "also", "rival", "tasks")  # what the catalog says of a
 def shared(params: Params, selected: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """The files of what the selected variants start from, by name."""
     pretrainings = {f"pretrain-{name}": _pretraining(params, name, [*selected.values()]) for name in PRETRAININGS}
-    return {"encoder": EncoderSettings(**merged(params, "encoder")).model_dump(), **pretrainings}
+    return {"encoder": _encoder(params).model_dump(), **pretrainings}
+
+
+def _encoder(params: Params) -> EncoderSettings:
+    return EncoderSettings(**merged(params, "encoder"))
 
 
 def documents(params: Params, variants: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -22,12 +26,12 @@ def documents(params: Params, variants: dict[str, dict[str, Any]]) -> dict[str, 
     selected = {name: variants[name] for name in params.get("variants")}
     starts = shared(params, selected)
     run = RunSettings(**merged(params, "run"))
-    encoder = starts["encoder"]["name"]
+    encoder = _encoder(params)
     catalog = {
         **{knob: params.get(knob) for knob in ("profile", "data_dir", "seeds")},
         "keep": run.keep,
         "selection": run.selection,
-        "encoder": {"name": encoder, "note": SOURCES[encoder].note},
+        "encoder": {"name": encoder.shown, "note": _note(encoder)},
         "variants": {
             name: {key: variant[key] for key in ABOUT} | {"selected": name in selected}
             for name, variant in variants.items()
@@ -40,12 +44,19 @@ def documents(params: Params, variants: dict[str, dict[str, Any]]) -> dict[str, 
     return {**selected, **starts, "needs": _needs([*selected.values()], starts), "catalog": catalog}
 
 
+def _note(encoder: EncoderSettings) -> str:
+    """What a reader of a table has to know of the starting weights."""
+    rounded = "Its weights are rounded to fp16." if encoder.weights == "fp16" else ""
+    return " ".join(filter(None, [encoder.source.note, rounded]))
+
+
 def _pretraining(params: Params, name: str, selected: list[dict[str, Any]]) -> dict[str, Any]:
     """A pretraining's settings, or that nothing selected starts from it."""
     if not any(variant["model"]["encoder"] == name for variant in selected):
         return {"needed": False}
     run = merged(params, "run")
     where = {key: run[key] for key in ("device", "precision", "threads") if key in run}  # the machine is the same
+    where["weights"] = _encoder(params).weights
     settings = PRETRAININGS[name](**{**where, **merged(params, "pretrain").get(name, {})})
     return {"needed": True, **settings.model_dump(mode="json")}
 

@@ -29,7 +29,7 @@ from mtbert.reporting.catalog import Catalog, Entry
 from mtbert.tasks import SPLITS, TASKS, Split, Task
 
 NAME = "evidence"
-TEXTS = ("metrics.json", "settings.yaml", "history.csv")  # of a run: kept word for word
+TEXTS = ("metrics.json", "settings.yaml", "history.csv", files.ELSEWHERE)  # of a run: kept word for word
 FACTS = ("plan/pretrain-*.yaml", "machine.json", "encoders/*/metrics.json")  # kept so, too
 ROW = ["id", "label", "scored"]
 SHARED = ["cluster", "in_train", "in_pretraining", "shares"]  # of a dev row

@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from mtbert import seeding
 from mtbert.reporting.claims import Comparison
 from mtbert.reporting.evidence import SEED, Evidence
-from mtbert.statistics import bootstrap, multiple
-from mtbert.statistics import seeds as over_seeds
+from mtbert.statistics import multiple
+from mtbert.statistics.paired import paired
 from mtbert.statistics.seeds import Difference
 
 
@@ -43,25 +42,13 @@ def between(
     """The same over these seeds, and the p of any bound; None where there is one seed."""
     (mine, my_draws), (theirs, their_draws) = (evidence.scores(side, metric, seeds) for side in (ours, other))
     differences, draws = mine - theirs, my_draws - their_draws
-    tests = {f"bootstrap, seed {seed}": float(bootstrap.p_value(draws[:, at])) for at, seed in enumerate(seeds)}
-    found, seed_sd = None, None
-    if len(seeds) > 1:
-        found = over_seeds.hierarchical(differences, draws, seeding.stream(SEED, "hierarchical bootstrap"))
-        low, high, p, example_sd = found.low, found.high, float(found.p), float(np.sqrt(found.of_examples))
-        seed_sd = float(np.sqrt(found.of_seeds * len(seeds)))
-        error = float(np.sqrt(found.of_seeds + found.of_examples))
-        tests = {"hierarchical bootstrap": p, "sign flip": float(over_seeds.sign_flip(differences)), **tests}
-    else:
-        low, high = bootstrap.interval(draws[:, 0])
-        p, error = next(iter(tests.values())), float(draws[:, 0].std())
-        example_sd = error
-    detectable = over_seeds.detectable(float(high - low) / 2, error)
+    found = paired(differences, draws, seeds, seeding.stream(SEED, "hierarchical bootstrap"))
     unshared = _unshared(evidence, ours, other, metric, seeds)
     comparison = Comparison(
-        tuple(ours), tuple(other), metric, float(differences.mean()), float(low), float(high), p, p, len(seeds),
-        evidence.examples(metric), detectable, tests, seed_sd, example_sd, unshared,
+        tuple(ours), tuple(other), metric, found.difference, found.low, found.high, found.p, found.p, len(seeds),
+        evidence.examples(metric), found.detectable, found.tests, found.seed_sd, found.example_sd, unshared,
     )  # fmt: skip
-    return comparison, found
+    return comparison, found.several
 
 
 def _unshared(

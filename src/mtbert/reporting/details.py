@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from mtbert import files
-from mtbert.outputs import PRETRAINED
+from mtbert.outputs import PRETRAINED, Elsewhere
 from mtbert.reporting import claimed, corpora, leakage, markdown, mistakes, needed, searches, sentences
 from mtbert.reporting.catalog import Catalog
 from mtbert.reporting.claims import Verdict
@@ -104,9 +104,26 @@ def ran(build: Path, runs: Sequence[Mapping[str, Any]]) -> str:
     file = build / "machine.json"
     begun = files.read_as(dict[str, str], file, f"rm {file} && dvc repro machine") if file.is_file() else {}
     machine = ", ".join(value for value in begun.values() if value)
-    parts = [markdown.lined(lines, sides=1), f"Machine: {machine}." if machine else ""]
+    parts = [
+        markdown.lined(lines, sides=1),
+        f"Machine: {machine}." if machine else "",
+        *_elsewhere(build, known, begun),
+    ]
     told = "\n\n".join(part for part in parts if part)
     return f"## What ran where\n\n{told}" if told else ""
+
+
+def _elsewhere(build: Path, runs: Sequence[Mapping[str, Any]], begun: Mapping[str, str]) -> list[str]:
+    """A line for each other machine: what ran there, as these runs say themselves."""
+    ran_there: dict[str, list[str]] = {}
+    for run in runs:
+        file = build / "runs" / run["variant"] / str(run["seed"]) / files.ELSEWHERE
+        if file.is_file():
+            machine = files.read_as(Elsewhere, file, "mtbert unpack").machine.model_dump()
+            if machine != begun:
+                where = ", ".join(value for value in machine.values() if value)
+                ran_there.setdefault(where, []).append(f"{run['variant']}, seed {run['seed']}")
+    return [f"On another machine, {where}: {'; '.join(names)}." for where, names in ran_there.items()]
 
 
 def timed(runs: Sequence[Mapping[str, Any]]) -> str:

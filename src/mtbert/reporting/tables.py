@@ -153,7 +153,8 @@ def compare(
     """
     if catalog.own_data:
         published = [PublishedRow(row.paper, row.table, row.row, row.split, {}) for row in published]
-    wanted = dict.fromkeys([*(entry.paper for entry in catalog.entries), *([RIVALS] if catalog.rivals else [])])
+    papers: list[str] = [*(entry.paper for entry in catalog.entries), *([RIVALS] if catalog.rivals else [])]
+    wanted = dict.fromkeys(papers)
     shown = [row for row in published if row.paper in wanted]
     grouped = [(key, list(rows)) for key, rows in groupby(shown, key=lambda row: (row.paper, row.table))]
     first = {paper: number for (paper, number), _ in reversed(grouped)}

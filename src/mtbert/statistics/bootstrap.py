@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mtbert.metrics import f1_classes
 from mtbert.statistics.intervals import LEVEL
 
 DRAWS = 10_000
+RANKED = 2**22  # values at a time, whose ranks are taken
 TOGETHER = 100  # models at a time, since all intermediate sums of many take a GB
 UNITS = 1_000  # more would narrow the error of an interval's width, 1 / sqrt(2 units), which is 2 % here
 
@@ -80,6 +82,57 @@ def pearsons(labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> n
     product = np.maximum(spread_x, 0) * np.maximum(spread_y, 0)
     constant = product < 1e-9  # of columns whose variance is 1, in single precision
     return np.where(constant, 0, (xy - mean_x * mean_y) / np.sqrt(np.where(constant, 1, product)))
+
+
+def f1s(labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> np.ndarray:
+    """`metrics.f1` in every draw, over the classes that all rows have; rows and rows x models, to draws x models."""
+    return np.column_stack([_f1s(labels, column, drawn) for column in predictions.T])
+
+
+def _f1s(labels: np.ndarray, said: np.ndarray, drawn: Resamples) -> np.ndarray:
+    each = []
+    for one in f1_classes(labels, said):
+        is_one, said_one = labels == one, said == one
+        hits, found = drawn.sums(np.column_stack([is_one & said_one, is_one.astype(int) + said_one])).T
+        each.append(np.where(found > 0, 2 * hits / np.maximum(found, 1), 0))
+    return np.mean(each, axis=0)
+
+
+def spearmans(labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> np.ndarray:
+    """Spearman's rho in every draw, 0 where a side is constant: rows are ranked anew among those that are drawn.
+
+    Args:
+        labels, predictions, drawn: rows, rows x models, and draws of rows.
+
+    Returns:
+        draws x models.
+    """
+    blocks = np.array_split(drawn.weights, max(1, drawn.weights.shape[0] * len(labels) // RANKED))
+    return np.concatenate([_spearmans(labels, predictions, block[:, drawn.units]) for block in blocks])
+
+
+def _spearmans(labels: np.ndarray, predictions: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """As `spearmans`, with how often each row is drawn, draws x rows."""
+    counts = counts.astype(float)
+    x = _centred_ranks(labels, counts)
+    columns = (_centred_ranks(column, counts) for column in predictions.T)
+    return np.column_stack([_weighted_r(x, y, counts) for y in columns])
+
+
+def _centred_ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Each row's rank in each draw less the mean rank, draws x rows; equal values have the mean of their ranks."""
+    order = np.argsort(values, kind="stable")
+    _, starts, place = np.unique(values[order], return_index=True, return_inverse=True)
+    of_value = np.add.reduceat(counts[:, order], starts, axis=1)
+    ranks = (np.cumsum(of_value, axis=1) - of_value / 2 - counts.sum(axis=1, keepdims=True) / 2)[:, place]
+    found = np.empty_like(ranks)
+    found[:, order] = ranks
+    return found
+
+
+def _weighted_r(x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    xx, yy, xy = ((counts * one * other).sum(axis=1) for one, other in ((x, x), (y, y), (x, y)))
+    return np.where(xx * yy > 0, xy / np.sqrt(np.where(xx * yy > 0, xx * yy, 1)), 0)
 
 
 def _standardised(columns: np.ndarray) -> np.ndarray:

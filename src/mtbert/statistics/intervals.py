@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from scipy import stats
+from scipy import special
 
 LEVEL = 0.05  # of every test; intervals hold 1 - LEVEL
 
@@ -26,5 +26,5 @@ def over_seeds(values: Sequence[float]) -> Summary:
     if len(values) < 2:
         return Summary(mean, None, None, None)
     std = stdev(values)
-    half = float(stats.t.isf(LEVEL / 2, len(values) - 1)) * std / math.sqrt(len(values))
+    half = -float(special.stdtrit(len(values) - 1, LEVEL / 2)) * std / math.sqrt(len(values))
     return Summary(mean, std, mean - half, mean + half)

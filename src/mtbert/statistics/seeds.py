@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import optimize, special, stats
+from scipy import optimize, special
 
 from mtbert.statistics import bootstrap
 from mtbert.statistics.intervals import LEVEL
@@ -99,7 +99,7 @@ def hierarchical(differences: np.ndarray, draws: np.ndarray, generator: np.rando
     shared = np.maximum(of_mean - own, 0) * n / (n - 1)
     shrink = np.sqrt(shared / np.where(of_mean == 0, 1, of_mean))
     ranks = (generator.permutation(len(draws)) + 0.5) / len(draws)  # each once, for tails without luck
-    student = stats.t.ppf(ranks, n - 1).reshape(-1, *[1] * mean.ndim)
+    student = special.stdtrit(n - 1, ranks).reshape(-1, *[1] * mean.ndim)
     drawn = mean + np.sqrt(of_seeds) * student + shrink * every
     low, high = bootstrap.interval(drawn)
     return Difference(mean, low, high, bootstrap.p_value(drawn), of_seeds, shared, n, shrink * every)
@@ -116,11 +116,17 @@ def detectable(half: float, error: float, level: float = LEVEL / 2) -> float:
     """
     if error == 0:
         return 0.0
-    ratio = max(half / error, float(stats.norm.isf(level)) + 1e-3)
-    ratio = min(ratio, float(stats.t.isf(level, 1)))
-    freedom: Any = optimize.brentq(lambda df: stats.t.isf(level, df) - ratio, 1 - 1e-6, 1e5)
-    shift: Any = optimize.brentq(lambda by: stats.nct.sf(ratio, freedom, by) - POWER, 0, max(100, 4 * ratio))
+    ratio = max(half / error, -float(special.ndtri(level)) + 1e-3)
+    ratio = min(ratio, _t_isf(level, 1))
+    freedom: Any = optimize.brentq(lambda df: _t_isf(level, df) - ratio, 1 - 1e-6, 1e5)
+    most = 1.5 * ratio + 2  # where the power is 0.86 or more, of any degrees of freedom; far beyond, nctdtr is NaN
+    shift: Any = optimize.brentq(lambda by: 1 - special.nctdtr(freedom, by, ratio) - POWER, 0, most)
     return shift * error
+
+
+def _t_isf(level: float, freedom: float) -> float:
+    """The value that Student's t is above in that share of cases."""
+    return -float(special.stdtrit(freedom, level))
 
 
 def promised(seed_sd: float, example_sd: float, seeds: int, level: float) -> float:
@@ -139,8 +145,8 @@ def critical(seed_sd: float, example_sd: float, seeds: int, level: float) -> flo
     nodes, weights = normal_draws(example_sd)
     of_seeds = np.asarray(seed_sd**2 / seeds)
     if seed_sd == 0:
-        return float(stats.norm.isf(level)) * example_sd
-    most = math.hypot(float(stats.t.isf(level / 2, seeds - 1)) * seed_sd, float(stats.norm.isf(level / 2)) * example_sd)
+        return -float(special.ndtri(level)) * example_sd
+    most = math.hypot(_t_isf(level / 2, seeds - 1) * seed_sd, float(special.ndtri(level / 2)) * example_sd)
     found: Any = optimize.brentq(
         lambda by: float(share_below(np.asarray(-by), of_seeds, seeds, nodes, weights)) - level, 0, 2 * most
     )
@@ -172,6 +178,8 @@ def sign_flip(differences: np.ndarray) -> np.ndarray:
     Under no difference each seed's difference could as well have had the other sign. It asks for other seeds on the
     same examples, and assumes nothing of their distribution. Its p is at least `sign_flip_floor(seeds)`.
     """
+    from scipy import stats  # takes half a second, and single seeds have no such test
+
     found = stats.permutation_test(
         (differences,), np.mean, permutation_type="samples", vectorized=True, axis=-1, n_resamples=100_000
     )

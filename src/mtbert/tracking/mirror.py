@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from filelock import FileLock
 
@@ -34,6 +34,11 @@ class Summary:
     untrained: int
     report: bool = False
 
+    def __str__(self) -> str:
+        untrained = f", {self.untrained} not trained yet" if self.untrained else ""
+        report = "; the report's figures, too" if self.report else ""
+        return f"{self.new} new, {self.present} already there{untrained}{report}"
+
 
 def bring_in(build: Path) -> Summary:
     """Make MLflow hold every selected run and ensemble of `build` once and completely, and the last report's figures.
@@ -48,10 +53,14 @@ def bring_in(build: Path) -> Summary:
     uri = place.tracking_uri()
     try:
         with FileLock(place.project_root() / LOCK):
-            import mtbert.tracking.store  # noqa: F401, MLflow's import is no time that a server takes
+            import mtbert.tracking.store
 
             patience = PATIENCE if place.database(uri) is None else None  # a file answers, and its lock has a limit
             new, figures = within(patience, lambda tick: _mirror([records, _report(build)], uri, tick))
+            if any(record.model for record in records):
+                import mtbert.tracking.models  # noqa: F401, as above
+
+                within(patience, lambda tick: _mirror_models(records, uri, tick))
     except MtbertError:  # of a file, which needs no MLflow to be put right
         raise
     except Exception as error:  # of MLflow, its database or the network: many kinds, all told alike
@@ -126,6 +135,21 @@ def _mirror(groups: Iterable[Iterable[Record]], uri: str, tick: Tick) -> list[in
 
     store = patiently(partial(Store, uri, tick))
     return [sum(patiently(partial(_bring, store, wanted)) for wanted in records) for records in groups]
+
+
+def _mirror_models(records: Iterable[Record], uri: str, tick: Tick) -> None:
+    """Make MLflow hold a model of each run that has weights, and a registered name for each variant."""
+    from mtbert.tracking.models import Models, registered
+    from mtbert.tracking.store import Store, patiently
+
+    models = Models(patiently(partial(Store, uri, tick)))
+    named: dict[str, list[Any]] = {}
+    for wanted in records:
+        if wanted.model is not None:
+            made = patiently(partial(models.bring, wanted, wanted.model))
+            named.setdefault(registered(wanted.card), []).append(made)
+    for name, several in named.items():
+        patiently(partial(models.register, name, several))
 
 
 def _bring(store: "Store", wanted: Record) -> bool:

@@ -101,12 +101,27 @@ class Record:
         run_key: SHA-256 over settings, seed and results: equal for one and the same run.
         read: reads the rest, which is only needed where MLflow lacks the run.
         replaces: whether it takes the place of what has the same card and another key, as a report does.
+        model: what a model is made of, where the run has weights.
     """
 
     card: Card
     run_key: str
     read: Callable[[], Contents]
     replaces: bool = False
+    model: "Trained | None" = None
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A run with weights: its folder, that of its encoder with the tokenizer, and its tasks."""
+
+    directory: Path
+    encoder: Path
+    tasks: tuple[str, ...]
+
+    def remedy(self) -> str:
+        """The command that trains it again."""
+        return f"dvc repro train@{self.directory.parent.name}-{self.directory.name}"
 
 
 def card(settings: Mapping[str, Any], seed: int, changes: Mapping[str, Any], kind: str = "variant") -> Card:
@@ -208,7 +223,14 @@ def of_run(directory: Path, logs: Path) -> Record:
     changes = departures(directory.parents[2], settings["variant"])
     about = card(settings, int(results["seed"]), changes)
     key = digest([about.settings_key, results, files.sha256(directory / "history.csv")])
-    return Record(about, key, partial(_contents, directory, logs, settings, results, changes))
+    read = partial(_contents, directory, logs, settings, results, changes)
+    return Record(about, key, read, model=_trained(directory, settings))
+
+
+def _trained(directory: Path, settings: Mapping[str, Any]) -> Trained | None:
+    encoder = directory.parents[2] / "encoders" / settings.get("model", {}).get("encoder", "base")
+    there = (directory / "model.safetensors").is_file() and (encoder / "tokenizer.json").is_file()
+    return Trained(directory, encoder, tuple(settings["tasks"])) if there else None
 
 
 def of_ensemble(directory: Path, entry: Mapping[str, Any], profile: str) -> Record:

@@ -1,4 +1,4 @@
-"""The one module that imports MLflow, and so is itself imported only where MLflow is used.
+"""The one module, beside `models`, that imports MLflow, and so is itself imported only where MLflow is used.
 
 A run is complete once it carries the tag `run_key`, the last thing that is written of it. Whatever breaks off before
 leaves a run without that tag, which `bring_in` replaces.
@@ -22,7 +22,7 @@ from filelock import FileLock
 from mtbert import files
 from mtbert.tracking.naming import NOTE, experiment_tags
 from mtbert.tracking.place import artifacts, database
-from mtbert.tracking.record import LONGEST_TAG, Card, Contents, Input, Place, Point
+from mtbert.tracking.record import LONGEST_TAG, Card, Contents, Input, Place, Point, Record
 
 # Set before MLflow is imported, which reads them then: nothing is reported to its makers.
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
@@ -34,7 +34,17 @@ os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "5")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
 
 from mlflow import MlflowClient
-from mlflow.entities import Dataset, DatasetInput, Experiment, InputTag, LifecycleStage, Metric, Param, RunTag
+from mlflow.entities import (
+    Dataset,
+    DatasetInput,
+    Experiment,
+    InputTag,
+    LifecycleStage,
+    LoggedModel,
+    Metric,
+    Param,
+    RunTag,
+)
 from mlflow.exceptions import MlflowException
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
@@ -46,6 +56,12 @@ for _name in ("mlflow", "urllib3", "alembic"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 
+LOCATIONS = (
+    ("experiments", "artifact_location"),
+    ("runs", "artifact_uri"),
+    ("logged_models", "artifact_location"),
+    ("model_versions", "storage_location"),
+)
 LOCKED = "database is locked"  # SQLite's words
 LATEST = ["last_update_time DESC"]
 SAMPLE = 10.0  # seconds between two looks at the machine
@@ -88,79 +104,85 @@ class Store:
         if self._file is not None:
             _create(self._file)
             _resettle(self._file)
-        self._uri, self._progress = uri, progress
-        self._client = MlflowClient(tracking_uri=uri)
+        self.uri, self.progress = uri, progress
+        self.client = MlflowClient(tracking_uri=uri)
 
     def begin(self, card: Card, started: int | None = None) -> str:
         """Start a run with its parameters and tags; returns its id."""
-        experiment = self._experiment(card.experiment)
-        run = self._client.create_run(experiment, start_time=started, tags=card.tags, run_name=card.name)
-        self._progress()
-        self._client.log_batch(run.info.run_id, params=[Param(name, value) for name, value in card.params.items()])
+        experiment = self.experiment(card.experiment)
+        run = self.client.create_run(experiment, start_time=started, tags=card.tags, run_name=card.name)
+        self.progress()
+        self.client.log_batch(run.info.run_id, params=[Param(name, value) for name, value in card.params.items()])
         return run.info.run_id
 
     def log(self, run_id: str, points: Iterable[Point]) -> None:
         """Add points to a run, in portions that MLflow takes at once."""
-        metrics = [Metric(point.name, point.value, point.time, point.step) for point in points]
+        metrics = [metric(point) for point in points]
         for start in range(0, len(metrics), PORTION):
-            self._client.log_batch(run_id, metrics=metrics[start : start + PORTION])
-            self._progress()
+            self.client.log_batch(run_id, metrics=metrics[start : start + PORTION])
+            self.progress()
 
     def complete(self, run_id: str, run_key: str, contents: Contents, logged: Collection[Place] = ()) -> None:
         """Add what `logged` does not name yet, end the run, and only then mark it as complete."""
         self.log(run_id, (point for point in contents.points if point.place not in logged))
         for folder, several in contents.artifacts.items():
             for file in several:
-                self._client.log_artifact(run_id, str(file), folder or None)
-                self._progress()
+                self.client.log_artifact(run_id, str(file), folder or None)
+                self.progress()
         if contents.inputs:
-            self._client.log_inputs(run_id, [_dataset(item) for item in contents.inputs])
+            self.client.log_inputs(run_id, [_dataset(item) for item in contents.inputs])
         if contents.note:
-            self._client.set_tag(run_id, NOTE, contents.note)
-        self._client.set_terminated(run_id, "FINISHED", contents.ended)
-        self._client.set_tag(run_id, "run_key", run_key)
+            self.client.set_tag(run_id, NOTE, contents.note)
+        self.client.set_terminated(run_id, "FINISHED", contents.ended)
+        self.client.set_tag(run_id, "run_key", run_key)
 
     def end(self, run_id: str, status: str, reason: str) -> None:
         """End a run that did not finish; `status` is FAILED or KILLED."""
-        self._client.log_batch(run_id, tags=[RunTag("ended_by", reason[:LONGEST_TAG])])
-        self._client.set_terminated(run_id, status)
+        self.client.log_batch(run_id, tags=[RunTag("ended_by", reason[:LONGEST_TAG])])
+        self.client.set_terminated(run_id, status)
 
     def find(self, card: Card) -> list[Found]:
         """Runs of the same settings and seed, oldest first."""
-        experiment = self._experiment(card.experiment)
+        experiment = self.experiment(card.experiment)
         query = f"tags.settings_key = '{card.settings_key}'"
-        runs = self._client.search_runs([experiment], query, order_by=["attributes.start_time ASC"])
-        self._progress()
+        runs = self.client.search_runs([experiment], query, order_by=["attributes.start_time ASC"])
+        self.progress()
         return [Found(run.info.run_id, run.data.tags.get("run_key", "")) for run in runs]
+
+    def models(self, record: Record) -> list[LoggedModel]:
+        """The models of a run, the latest first."""
+        experiment = self.experiment(record.card.experiment)
+        return self.client.search_logged_models([experiment], f"tags.run_key = '{record.run_key}'")
 
     def delete(self, run_id: str) -> None:
         """Delete a run's artifacts and take it out of sight (MLflow keeps its values until `mlflow gc`)."""
-        if self._client.list_artifacts(run_id):
-            place = self._client.get_run(run_id).info.artifact_uri
-            get_artifact_repository(str(place), self._uri).delete_artifacts()
-        self._client.delete_run(run_id)
-        self._progress()
+        if self.client.list_artifacts(run_id):
+            place = self.client.get_run(run_id).info.artifact_uri
+            get_artifact_repository(str(place), self.uri).delete_artifacts()
+        self.client.delete_run(run_id)
+        self.progress()
 
     def experiments(self) -> dict[str, str]:
         """Id of every experiment by its name, the one with the latest change first."""
-        return {found.name: found.experiment_id for found in self._client.search_experiments(order_by=LATEST)}
+        return {found.name: found.experiment_id for found in self.client.search_experiments(order_by=LATEST)}
 
-    def _experiment(self, name: str) -> str:
-        found = self._client.get_experiment_by_name(name) or self._new_experiment(name)
+    def experiment(self, name: str) -> str:
+        """Id of an experiment, which is made where it is missing."""
+        found = self.client.get_experiment_by_name(name) or self._new_experiment(name)
         if found.lifecycle_stage == LifecycleStage.DELETED:  # its name stays taken, so it has to come back
-            self._client.restore_experiment(found.experiment_id)
+            self.client.restore_experiment(found.experiment_id)
         for tag, value in experiment_tags().items():
             if tag not in found.tags:  # what a person has changed stays
-                self._client.set_experiment_tag(found.experiment_id, tag, value)
-        self._progress()
+                self.client.set_experiment_tag(found.experiment_id, tag, value)
+        self.progress()
         return found.experiment_id
 
     def _new_experiment(self, name: str) -> Experiment:
         place = (artifacts(self._file) / name).as_uri() if self._file else None
         try:
-            return self._client.get_experiment(self._client.create_experiment(name, artifact_location=place))
+            return self.client.get_experiment(self.client.create_experiment(name, artifact_location=place))
         except MlflowException:
-            found = self._client.get_experiment_by_name(name)
+            found = self.client.get_experiment_by_name(name)
             if found is None:
                 raise
             return found  # another training was quicker by a moment
@@ -213,6 +235,14 @@ class Machine:
             print(f"warning: MLflow is not told the machine's load any further ({said})", file=sys.stderr, flush=True)
 
 
+def metric(
+    point: Point, run_id: str | None = None, model_id: str | None = None, dataset: tuple[str, str] | None = None
+) -> Metric:
+    """A point as MLflow takes it; of a model, where it is one's score on a data set of that name and digest."""
+    name, digest = dataset or (None, None)
+    return Metric(point.name, point.value, point.time, point.step, model_id, name, digest, run_id)
+
+
 def _dataset(item: Input) -> DatasetInput:
     source = "hf" if item.context == "encoder" else "local"
     data = Dataset(item.name, item.digest, source, item.source)
@@ -255,7 +285,7 @@ def _resettle(file: Path) -> None:
             return
         with connection:  # all of it or nothing
             for old in (f"{owner}{folder}" for owner in owners - {here}):
-                for table, column in ("experiments", "artifact_location"), ("runs", "artifact_uri"):
+                for table, column in LOCATIONS:
                     connection.execute(
                         f"update {table} set {column} = ? || substr({column}, ?) where substr({column}, 1, ?) = ?",
                         (f"{here}{folder}", len(old) + 1, len(old), old),

@@ -31,29 +31,38 @@ SETTINGS = {  # nothing is reported to MLflow's makers, no jobs run, and warning
 
 
 def main() -> None:
-    """Serve until Ctrl-C."""
+    """Serve until Ctrl-C, at the port that the command line names."""
     with errors.shown_plainly():
-        port = _port(sys.argv[1:])
-        if not place.installed():
-            raise TrackingError("MLflow is not installed; `make setup` installs it")
-        uri = place.tracking_uri()
-        pages = _pages(uri, f"http://{HOST}:{port}")
-        file = place.database(uri)
-        if file is None:
-            return _tell(pages, "")
-        server = _start(file, port)
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        try:
-            _wait(server, port)
-            _tell(pages, "Ctrl-C ends it.")
-            if status := server.wait():
-                raise TrackingError(f"MLflow's server ended with status {status}; what it says stands above")
-        except KeyboardInterrupt:
-            print()
-        finally:
-            with contextlib.suppress(ProcessLookupError):  # it ended by itself
-                os.killpg(server.pid, signal.SIGTERM)
-            server.wait()
+        serve(sys.argv[1:])
+
+
+def serve(arguments: list[str]) -> None:
+    """Serve until Ctrl-C; `arguments` holds the port, or nothing.
+
+    Raises:
+        TrackingError: the port is none or is taken, or MLflow is not installed, does not answer or does not start.
+    """
+    port = _port(arguments)
+    if not place.installed():
+        raise TrackingError("MLflow is not installed; `make setup` installs it")
+    uri = place.tracking_uri()
+    pages = _pages(uri, f"http://{HOST}:{port}")
+    file = place.database(uri)
+    if file is None:
+        return _tell(pages, "")
+    server = _start(file, port)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        _wait(server, port)
+        _tell(pages, "Ctrl-C ends it.")
+        if status := server.wait():
+            raise TrackingError(f"MLflow's server ended with status {status}; what it says stands above")
+    except KeyboardInterrupt:
+        print()
+    finally:
+        with contextlib.suppress(ProcessLookupError):  # it ended by itself
+            os.killpg(server.pid, signal.SIGTERM)
+        server.wait()
 
 
 def _port(arguments: list[str]) -> int:

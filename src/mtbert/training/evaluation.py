@@ -51,7 +51,7 @@ def embed(model: MultitaskModel, examples: Examples, device: torch.device, rows:
         found.append(torch.stack(model.embeddings(batch.to(device))).float().cpu().numpy().astype(np.float16))
     model.train(was_training)
     order = np.argsort(np.concatenate(picks), kind="stable")
-    return np.concatenate(found, axis=1)[:, order]
+    return np.ascontiguousarray(np.concatenate(found, axis=1)[:, order])  # as safetensors takes them
 
 
 def _table(model: MultitaskModel, examples: Examples, outputs: torch.Tensor) -> pd.DataFrame:

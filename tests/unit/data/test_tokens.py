@@ -3,10 +3,13 @@
 import random
 from pathlib import Path
 
+import encoders
 import pytest
-from transformers import BertTokenizer
+from transformers import BertTokenizer, PreTrainedTokenizerBase
 
+from mtbert import files
 from mtbert.data import tokens
+from mtbert.data.tokens import Marks
 from mtbert.errors import EncoderError
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing", "##ed", "cat", "dog", "sat", "ran", "."]
@@ -15,7 +18,7 @@ PADDING, UNKNOWN, START, END, MASK, PLAY, ING, ED, CAT, DOG, SAT, RAN, STOP = ra
 
 @pytest.fixture(scope="module")
 def reference() -> BertTokenizer:
-    return BertTokenizer(vocab={word: number for number, word in enumerate(WORDS)})
+    return BertTokenizer(vocab={word: number for number, word in enumerate(WORDS)}, model_max_length=512)
 
 
 @pytest.fixture
@@ -113,7 +116,60 @@ def test_crossed_sequences_are_hugging_faces_at_long_lengths(reference: BertToke
     assert_equal_pairs(reference, pairs, limit)
 
 
-def assert_equal_pairs(reference: BertTokenizer, pairs: list[tuple[list[int], list[int]]], limit: int) -> None:
+@pytest.fixture(scope="module")
+def roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An encoder's directory with a byte-level tokenizer that cuts and pads, as published ones may."""
+    folder, tokenizer = tmp_path_factory.mktemp("roberta"), encoders.byte_level(model_max_length=128)
+    tokenizer(["cat", "dog"], padding="max_length", truncation=True, max_length=4)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def texts(seed: int, count: int) -> list[str]:
+    """Pieces of sentences, with capitals, spaces, accents and emoji, and empty ones."""
+    words = [*" ".join(encoders.LINES).split(), "naïve", "😀", "  two", "<s", "\t", "don't"]
+    draw = random.Random(seed)
+    return [" ".join(draw.choices(words, k=draw.randrange(1, 14))) for _ in range(count)]
+
+
+def test_the_marks_are_those_of_the_tokenizers_files(encoder: Path, roberta: Path):
+    assert tokens.marks(encoder) == Marks(START, END, PADDING, between=1, typed=True, mask=MASK)
+    assert tokens.marks(roberta) == Marks(0, 2, 1, between=2, typed=False, mask=4)
+
+
+def test_a_tokenizer_may_lack_a_mask_but_no_padding(roberta: Path, tmp_path: Path):
+    names = files.read_json(roberta / "tokenizer_config.json")
+    (tmp_path / "tokenizer.json").write_bytes((roberta / "tokenizer.json").read_bytes())
+    files.write_json(tmp_path / "tokenizer_config.json", {**names, "mask_token": None, "pad_token": {"content": "a"}})
+    found = tokens.marks(tmp_path)
+    assert (found.mask, found.padding) == (None, tokens.read(roberta).token_to_id("a"))
+    files.write_json(tmp_path / "tokenizer_config.json", {**names, "pad_token": "[nowhere]"})
+    with pytest.raises(EncoderError, match=r"tokenizer_config\.json names no pad_token that tokenizer\.json knows"):
+        tokens.marks(tmp_path)
+
+
+@pytest.mark.parametrize("limit", [6, 7, 8, 16, 128])
+def test_roberta_sentences_and_pairs_are_hugging_faces(roberta: Path, limit: int):
+    theirs, marks, encode = encoders.byte_level(), tokens.marks(roberta), tokens.wordpieces(roberta)
+    frame = (marks.start, marks.end, limit)
+    firsts, seconds = (texts(limit + part, 60) for part in (0, 1000))
+    one, two = encode(firsts), encode(seconds)
+    alone = theirs(firsts, truncation=True, max_length=limit)["input_ids"]
+    assert [tokens.single(ids, *frame)[0] for ids in one] == alone
+    pairs = theirs(firsts, seconds, truncation="longest_first", max_length=limit)["input_ids"]
+    found = [tokens.crossed(first, second, *frame, marks.between) for first, second in zip(one, two, strict=True)]
+    assert [ids for ids, _ in found] == pairs
+
+
+def test_the_first_part_of_a_roberta_pair_is_what_the_sentence_alone_would_be():
+    ids, second = tokens.crossed([5, 6], [7], 0, 2, 128, between=2)
+    assert (ids, second) == ([0, 5, 6, 2, 2, 7, 2], 4)
+    assert ids[:second] == tokens.single([5, 6], 0, 2, 128)[0]
+
+
+def assert_equal_pairs(
+    reference: PreTrainedTokenizerBase, pairs: list[tuple[list[int], list[int]]], limit: int
+) -> None:
     """Pairs go in as lists: alone, Hugging Face takes a pair with an empty second sentence for a single one."""
     firsts, seconds = ([text(pair[part]) for pair in pairs] for part in (0, 1))
     expected = reference(firsts, seconds, truncation="longest_first", max_length=limit)

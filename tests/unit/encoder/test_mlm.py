@@ -52,9 +52,9 @@ def test_the_same_seed_gives_the_same_weights(build: Path):
 
 
 def test_sentences_are_drawn_and_framed(build: Path):
-    found = mlm.sentences(build / "data", "train", mlm.AutoTokenizer.from_pretrained(build / "encoders/base"),
-                          SETTINGS.model_copy(update={"max_sentences": 2}))  # fmt: skip
-    assert len(found) == 2
+    two = SETTINGS.model_copy(update={"max_sentences": 2})
+    found = mlm.sentences(build / "data", "train", build / "encoders/base", two, 4)
+    assert [len(row) for row in found["input_ids"]] == [4, 4]
     tokenizer = Tokenizer.from_file(str(build / "encoders/base/tokenizer.json"))
     start, end = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     assert {(row[0], row[-1]) for row in found["input_ids"]} == {(start, end)}

@@ -30,10 +30,37 @@ def test_defaults_are_the_tiny_encoder() -> None:
     assert settings.feed_forward == 1536
 
 
+def test_a_name_means_one_thing_by_how_it_begins() -> None:
+    hub = EncoderSettings(name="intfloat/e5-base-v2", revision="a" * 40)
+    assert (hub.folder, hub.shown, hub.source.repository) == (None, "intfloat/e5-base-v2", "intfloat/e5-base-v2")
+    here = EncoderSettings(name="./intfloat/e5-base-v2", revision="a" * 64)
+    assert (here.folder, here.shown, here.source.repository) == (Path("intfloat/e5-base-v2"), "e5-base-v2", "")
+    home = EncoderSettings(name="~/e5/")
+    assert (home.folder, home.shown) == (Path.home() / "e5", "e5")
+    assert (hub.known_width, here.known_width, EncoderSettings(name="minilm").known_width) == (None, None, 384)
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"name": "bert"}, "unknown encoder 'bert'; known: tiny, minilm, bert-base-uncased"),
+        (
+            {"name": "bert"},
+            "unknown encoder 'bert'; known: tiny, minilm, bert-base-uncased, owner/name on the model hub, ",
+        ),
+        ({"name": "bart/"}, "unknown encoder 'bart/'; known: tiny, minilm"),
+        (
+            {"name": "some/bert"},
+            "revision is None, but some/bert is a name on the model hub, where branches move; allow",
+        ),
+        ({"name": "some/bert", "revision": "main"}, r"hub.model_info\('some/bert'\)"),
+        ({"name": "some/bert", "revision": "a" * 39}, "allowed: a commit of 40 hexadecimal digits"),
+        ({"name": "some/bert", "revision": "A" * 40}, "allowed: a commit of 40 hexadecimal digits"),
+        ({"name": "./some/bert", "revision": "a" * 40}, "allowed for a folder: its digest, 64 hexadecimal digits"),
+        ({"name": "minilm", "revision": "a" * 40}, "minilm has its revision in the project: set revision to null"),
+        (
+            {"name": "some/bert", "revision": "a" * 40, "directory": "b"},
+            "directory is where an encoder known by name lie",
+        ),
         ({"width": 10, "heads": 3}, "width is 10 and heads 3, which does not divide it"),
         ({"name": "tiny", "directory": "weights"}, "tiny is made, not read: set directory to null"),
         ({"wdith": 384}, "Extra inputs are not permitted"),

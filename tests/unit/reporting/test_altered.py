@@ -117,7 +117,7 @@ def test_a_damaged_log_is_told_and_left_out(build: Path, capsys: pytest.CaptureF
 STRUCTURED = READERS | {
     "encoders/sbert/metrics.json": lambda build: details.pretraining(build, "sbert"),
     "data/report.json": lambda build: corpora.data(build, plan(build)),
-    "init/pals.json": lambda build: inputs._expected(build / "init/pals.json"),
+    "init/pals.json": lambda build: inputs.named(build / "init/pals.json"),
     "log": lambda build: details.timed(results.runs(build, plan(build))),
 }
 WRONG = ([], {}, "text", None, float("nan"), float("inf"), True, -1, 1.5, [[]], {"a": 1}, 10**400)

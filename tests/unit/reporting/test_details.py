@@ -32,6 +32,21 @@ def test_what_is_committed_of_a_run_is_the_same_in_two_runs_of_the_same_settings
     ]  # fmt: skip
 
 
+def test_a_run_of_another_machine_is_told_with_that_machine(make_build: Callable[..., Path]) -> None:
+    build = make_build()
+    here = {"processor": "Some CPU", "accelerator": "", "torch": "2.13.0"}
+    files.write_json(build / "machine.json", here)
+    there = {"processor": "Xeon", "accelerator": "Tesla T4", "torch": "2.14.0"}
+    for name, machine in (("pals", there), ("bert-sst", there), ("bert-qqp", here)):  # the last left its weights
+        files.write_json(build / f"runs/{name}/1/elsewhere.json", {"machine": machine, "left": {}})
+        files.seal(build / f"runs/{name}/1")
+    assert details.ran(build, results.runs(build, plan(build))).splitlines()[-3:] == [
+        "Machine: Some CPU, 2.13.0.",
+        "",
+        "On another machine, Xeon, Tesla T4, 2.14.0: bert-sst, seed 1; pals, seed 1.",
+    ]
+
+
 def test_times_and_memory_are_told_of_the_runs_that_have_left_a_log(make_build: Callable[..., Path]) -> None:
     build = make_build()
     (files.log_directory(build, build / "runs/pals/1") / "run.json").unlink()

@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.metrics import f1_score
 from statsmodels.stats.multitest import multipletests
 
 from mtbert.statistics import bootstrap, intervals, multiple, seeds
@@ -48,6 +49,27 @@ def test_scores_of_each_draw_are_those_of_the_rows_that_were_drawn() -> None:
     assert bootstrap.accuracies(correct[:, None], drawn)[:, 0].tolist() == pytest.approx([3 / 4, 1, 0])
     expected = [stats.pearsonr(labels[i], said[i]).statistic for i in rows[:2]]
     assert bootstrap.pearsons(labels, said, drawn)[:, 0].tolist() == pytest.approx([*expected, 0], abs=1e-6)
+
+
+def test_f1_and_spearman_of_each_draw_are_those_of_the_rows_that_were_drawn() -> None:
+    labels, said = np.array([0.0, 1.0, 2.0, 1.0]), np.array([[0.0, 1.0], [1.0, 1.0], [1.0, 0.5], [2.0, 1.0]])
+    weights = np.array([[1, 1, 1], [2, 0, 1], [0, 3, 0]], dtype=np.float32)
+    drawn = bootstrap.Resamples(weights, np.array([0, 1, 0, 2]))
+    rows = [[0, 1, 2, 3], [0, 2, 0, 2, 3], [1, 1, 1]]
+    rho = [[stats.spearmanr(labels[i], column[i]).statistic for column in said.T] for i in rows[:2]]
+    assert bootstrap.spearmans(labels, said, drawn) == pytest.approx(np.array([*rho, [0, 0]]))
+    macro = [f1_score(labels[i], said[i, 0], average="macro", labels=[0, 1, 2], zero_division=0) for i in rows]
+    assert bootstrap.f1s(labels, said[:, :1], drawn)[:, 0].tolist() == pytest.approx(macro)
+    binary = [f1_score(labels[i] > 0, said[i, 0] > 0, zero_division=0) for i in rows]
+    assert bootstrap.f1s((labels > 0) + 0.0, (said[:, :1] > 0) + 0.0, drawn)[:, 0].tolist() == pytest.approx(binary)
+
+
+def test_ranks_are_taken_of_a_few_draws_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    labels, said = random().normal(size=30), random().normal(size=(30, 1)).round(1)
+    drawn = bootstrap.resamples(np.arange(30), random(), draws=50)
+    whole = bootstrap.spearmans(labels, said, drawn)
+    monkeypatch.setattr(bootstrap, "RANKED", 300)
+    assert bootstrap.spearmans(labels, said, drawn) == pytest.approx(whole)
 
 
 def test_the_bootstrap_of_a_proportion_is_binomial() -> None:

@@ -1,0 +1,13 @@
+"""`mtbert tables`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def main(build: Annotated[Path, typer.Argument(help="The build directory.")] = Path("build")) -> None:
+    """Print the tables that have results, and what to do next."""
+    from mtbert.reporting import __main__ as reporting
+
+    reporting.main(build, None, None)

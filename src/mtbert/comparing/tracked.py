@@ -1,0 +1,86 @@
+"""Predictions of MLflow's runs: among a run's artifacts, or in the run's folder of a build directory."""
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mtbert import files, tracking
+from mtbert.comparing import sources
+from mtbert.comparing.rows import Row, Rows
+from mtbert.errors import DataError
+from mtbert.tracking import place
+
+ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+
+
+def read(
+    source: str, columns: Mapping[str, str], metric: str, filtered: str | None, task: str | None, build: Path
+) -> Rows:
+    """The rows of what `sources.is_run` knows as runs; a run's tag `seed` is the seed of rows that tell none.
+
+    Raises:
+        DataError: MLflow is not there, has no such run, or its run has no predictions, or several.
+    """
+    if not tracking.installed():
+        raise DataError(f"{source} is a run of MLflow, which is not installed: pip install 'mtbert[pipeline]'")
+    parts = [_run(one, columns, metric, filtered, task, build) for one in source.split(",")]
+    rows: list[Row] = [row for part in parts for row in part.rows]
+    return Rows(source, rows, parts[0].of_scores)
+
+
+def _run(
+    source: str, columns: Mapping[str, str], metric: str, filtered: str | None, task: str | None, build: Path
+) -> Rows:
+    run_id, _, path = source.removeprefix("runs:/").partition("/")
+    client, run = _found(run_id)
+    tags = run.data.tags
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [path] if path else _prediction_files(client, run_id, task)
+        if len(paths) > 1:
+            raise DataError(f"{source}: several artifacts hold predictions; name one, as runs:/{run_id}/{paths[0]}")
+        local = Path(client.download_artifacts(run_id, paths[0], folder)) if paths else _ours(source, tags, task, build)
+        found = sources.read(str(local), columns, metric, filtered)
+    seed = tags.get("seed", "")
+    return Rows(source, [row if row.seed else row._replace(seed=seed) for row in found.rows], found.of_scores)
+
+
+def _found(run_id: str) -> tuple[Any, Any]:
+    from mtbert.tracking import store  # keeps MLflow quiet, and from waiting for minutes
+
+    uri = tracking.tracking_uri()
+    client = store.MlflowClient(uri)
+    try:
+        return client, client.get_run(run_id)
+    except store.MlflowException as error:
+        said = place.without_credentials(str(error), uri)
+        raise DataError(f"MLflow ({place.shown(uri)}) has no run {run_id}: {said}") from None
+
+
+def _prediction_files(client: Any, run_id: str, task: str | None, folder: str | None = None) -> list[str]:
+    found = []
+    for one in client.list_artifacts(run_id, folder):
+        if one.is_dir:
+            found += _prediction_files(client, run_id, task, one.path)
+        elif one.path.endswith(ENDINGS) and (task is None or f"{task}-dev" in one.path):
+            found.append(one.path)
+    return found
+
+
+def _ours(source: str, tags: Mapping[str, str], task: str | None, build: Path) -> Path:
+    """The file of a run of this project, which logs no predictions: in the build directory, if that has this run."""
+    variant, seed = tags.get("variant"), tags.get("seed")
+    directory = build / "runs" / str(variant) / str(seed)
+    if task is None or variant is None or not directory.is_dir():
+        raise DataError(
+            f"{source}: its artifacts hold no file of predictions ({', '.join(ENDINGS)}), and {build} has no run of "
+            "it; a run of mtbert needs --task as well, and --build where its folder is another"
+        )
+    from mtbert.tracking import record
+
+    if record.of_run(directory, Path()).run_key != tags.get("run_key"):
+        raise DataError(
+            f"{source}: {directory} is another training of that variant and seed; `dvc repro` makes its own"
+        )
+    remedy = f"dvc repro train@{variant}-{seed}"
+    return files.sealed(directory, f"predictions/{task}-dev.parquet", remedy)

@@ -1,0 +1,57 @@
+"""What config.json tells of an encoder, and which architectures can be had; without torch or transformers."""
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from mtbert import files
+from mtbert.errors import EncoderError
+
+BERT, ROBERTAS = "bert", ("roberta", "xlm-roberta", "camembert")  # as config.json's model_type has them
+# What else config.json may say, of what changes the outputs.
+EXPECTED = {"hidden_act": "gelu", "position_embedding_type": "absolute", "is_decoder": False}
+
+
+@dataclass(frozen=True)
+class Config:
+    """What config.json tells of a BERT, in its words; `pad_token_id` is where RoBERTa's places are counted from."""
+
+    vocab_size: int
+    hidden_size: int
+    num_hidden_layers: int
+    num_attention_heads: int
+    intermediate_size: int
+    max_position_embeddings: int
+    type_vocab_size: int = 2
+    layer_norm_eps: float = 1e-12
+    hidden_dropout_prob: float = 0.1
+    attention_probs_dropout_prob: float = 0.1
+    initializer_range: float = 0.02
+    model_type: str = BERT
+    pad_token_id: int = 0
+
+    @classmethod
+    def read(cls, directory: Path) -> "Config":
+        """That of an encoder's directory; EncoderError for another architecture, with those that can be had."""
+        file = directory / "config.json"
+        settings = files.read_json(file)
+        kind = settings.get("model_type") if isinstance(settings, dict) else None
+        if kind not in (BERT, *ROBERTAS):
+            known = ", ".join((BERT, *ROBERTAS))
+            raise EncoderError(f"{file}: model_type is {kind!r}, whose architecture cannot be had; allowed: {known}")
+        for name, value in EXPECTED.items():
+            if settings.get(name, value) != value:
+                raise EncoderError(f"{file}: {name} is {settings[name]!r}; allowed: {value!r}")
+        usual: dict[str, Any] = {"pad_token_id": 1} if kind in ROBERTAS else {}
+        told: dict[str, Any] = {field.name: settings[field.name] for field in fields(cls) if field.name in settings}
+        return cls(**usual | told)
+
+    @property
+    def first_place(self) -> int:
+        """The row of the position embeddings that the first token gets."""
+        return 0 if self.model_type == BERT else self.pad_token_id + 1
+
+    @property
+    def longest(self) -> int:
+        """The most tokens that a sequence may have."""
+        return self.max_position_embeddings - self.first_place

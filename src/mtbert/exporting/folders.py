@@ -1,0 +1,332 @@
+"""A trained model as a folder that transformers, sentence-transformers or onnxruntime load."""
+
+import contextlib
+import logging
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from mtbert import files
+from mtbert.adapters import ADAPTERS
+from mtbert.adapters.merging import merge
+from mtbert.connectors import CONNECTORS
+from mtbert.data import tokens
+from mtbert.encoder import loading
+from mtbert.encoder.bert import Bert
+from mtbert.errors import MtbertError, SettingsError, UnknownNameError
+from mtbert.exporting import bundling, cards, modeling
+from mtbert.features import FEATURES
+from mtbert.heads import HEADS
+from mtbert.tasks import TASKS
+from mtbert.using.predicting import Model
+
+MODELING, SENTENCES = "mtbert.exporting.modeling", "mtbert.exporting.sentences"
+RENAMED = {MODELING: "modeling_mtbert", SENTENCES: "sentences_mtbert"}
+KINDS = {"features": FEATURES, "adapter": ADAPTERS, "connector": CONNECTORS}
+WEIGHTS = "model.safetensors"
+PROBE = (4, 12)  # rows and tokens of what an export is checked with
+OPSET = 20
+
+
+class ExportError(MtbertError):
+    """A model that cannot have the form that is asked for, or no place to write it to."""
+
+
+def export(model: Model, form: str, out: Path, task: str | None = None) -> None:
+    """Write the folder, whole or not at all.
+
+    Args:
+        model: a trained one.
+        form: of FORMS.
+        out: must not be there, or be empty.
+        task: for `hf`: a plain BertForSequenceClassification of this task alone; for `onnx`: its graph alone.
+
+    Raises:
+        ExportError: an unknown form or task, a place that is taken, or a form that the model cannot have.
+    """
+    if form not in FORMS:
+        raise ExportError(str(UnknownNameError("format", form, FORMS)))
+    if task is not None:
+        model.task(task)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise ExportError(f"{out} is there and not empty; name a new folder, or empty this one")
+    with files.new_directory(out) as partial, loading.quiet():
+        how = FORMS[form](model, partial, task)
+        files.write_text(partial / "README.md", cards.card(model, how, task))
+        for name in ("settings.yaml", "metrics.json"):
+            files.write_text(partial / f"mtbert_{name}", (model.run / name).read_text(encoding="utf-8"))
+
+
+def _transformers(model: Model, out: Path, task: str | None) -> str:
+    """For AutoModel, or with a task for BertForSequenceClassification; returns how it is loaded."""
+    _tokenizer(model, out)
+    if task is not None:
+        _plain(model, out, task)
+        return cards.PLAIN
+    _with_code(model, out, [(MODELING, "MtbertModel"), (MODELING, "MtbertConfig")])
+    return cards.CODE
+
+
+def _sentence_transformers(model: Model, out: Path, task: str | None) -> str:
+    """For SentenceTransformer; returns how it is loaded."""
+    if task is not None:
+        raise ExportError("--task is for hf and onnx; a model of sentence-transformers takes task in encode")
+    mixed = model.network.connector.mixed
+    if model.settings.model.pair_encoding == "cross" or set(model.tasks) <= mixed:
+        raise ExportError(
+            f"{model.name} sees both sentences of a pair together, so that one alone has no embedding; allowed: "
+            "a variant with pair_encoding: bi, or format hf or onnx"
+        )
+    _tokenizer(model, out)
+    _with_code(model, out, [(MODELING, "MtbertModel"), (MODELING, "MtbertConfig"), (SENTENCES, "MtbertSentences")])
+    kind = {"idx": 0, "name": "0", "path": "", "type": "sentences_mtbert.MtbertSentences", "kwargs": ["task"]}
+    files.write_json(out / "modules.json", [kind])
+    files.write_json(out / "config_sentence_transformers.json", {"model_type": "SentenceTransformer"})
+    return cards.SENTENCES
+
+
+def _tokenizer(model: Model, out: Path) -> None:
+    loading.save_tokenizer(_vocabulary(model), model.longest, out)
+
+
+def _vocabulary(model: Model) -> list[str]:
+    pieces = tokens.read(model.encoder).get_vocab()
+    return sorted(pieces, key=pieces.__getitem__)
+
+
+def _with_code(model: Model, out: Path, starts: list[bundling.Names]) -> None:
+    """config.json, weights, and the code that the model goes through."""
+    config, builders = _config(model)
+    check = type("Exported", (modeling.MtbertModel,), builders)(config)
+    check.model.load_state_dict(model.network.state_dict())
+    _compare(model, check.eval())
+    config.auto_map = {"AutoConfig": "modeling_mtbert.MtbertConfig", "AutoModel": "modeling_mtbert.MtbertModel"}
+    config.architectures = ["MtbertModel"]
+    config.save_pretrained(out)
+    _save(check.state_dict(), out)
+    needed = [_names(build) for group in builders.values() for build in group.values()]
+    for name, text in bundling.bundle([*starts, *needed], RENAMED).items():
+        files.write_text(out / name, text + (_filled(builders) if name == "modeling_mtbert.py" else ""))
+
+
+def _names(build: Any) -> bundling.Names:
+    return build.__module__, build.__qualname__
+
+
+def _filled(builders: dict[str, dict[str, Any]]) -> str:
+    """The end of the modelling file: the classes of this model's parts."""
+    lines = ["\n"]
+    for kind, group in builders.items():
+        names = []
+        for name, build in group.items():
+            module, called = _names(build)
+            local = f"_{kind}_{name}"
+            lines.append(f"from .{bundling.file_name(module, RENAMED)} import {called} as {local}  # noqa: E402")
+            names.append(f"{name!r}: {local}")
+        lines.append(f"MtbertModel.{kind} = {{{', '.join(names)}}}")
+    return "\n".join(lines) + "\n"
+
+
+def _config(model: Model) -> tuple[modeling.MtbertConfig, dict[str, dict[str, Any]]]:
+    """What modelling needs to know, and the classes of the model's parts."""
+    chosen = model.settings.model
+    choices = {name: getattr(chosen, name) for name in KINDS}
+    parts = {name: KINDS[name].settings(choice).model_dump() for name, choice in choices.items()}
+    heads = {task: HEADS.settings(chosen.heads[task]).model_dump() for task in model.tasks}
+    builders = {
+        "builders": {name: KINDS[name][choice["name"]].build for name, choice in choices.items()},
+        "head_builders": {task: HEADS[chosen.heads[task]["name"]].build for task in model.tasks},
+    }
+    config = modeling.MtbertConfig(
+        bert=asdict(model.network.encoder.bert.config),
+        tasks={task: asdict(TASKS[task]) for task in model.tasks},
+        parts=parts,
+        heads=heads,
+        pooling={task: chosen.pooling[task] for task in model.tasks},
+        pair_encoding=chosen.pair_encoding,
+        max_tokens=chosen.max_tokens,
+        vocabulary=_vocabulary(model) if [*model.network.features.parameters()] else [],
+    )
+    return config, builders
+
+
+def _save(weights: dict[str, Tensor], out: Path) -> None:
+    save_file({name: value.detach().cpu().contiguous().clone() for name, value in weights.items()}, out / WEIGHTS,
+              metadata={"format": "pt"})  # fmt: skip
+
+
+def _probe(model: Model, sequences: int) -> dict[str, Tensor]:
+    """Some ids, with padding, of so many sequences an example: always the same."""
+    generator = torch.Generator().manual_seed(0)
+    rows, length = PROBE[0] * sequences, min(PROBE[1], model.longest)
+    size = model.network.encoder.bert.config.vocab_size
+    mask = (torch.arange(length) < torch.arange(3, 3 + rows)[:, None]).long()
+    ids = torch.randint(0, size, (rows, length), generator=generator)
+    types = (torch.arange(length) >= 2).long().expand(rows, length) * mask * (1 if sequences == 1 else 0)
+    return {"input_ids": ids * mask, "attention_mask": mask, "token_type_ids": types}
+
+
+def sequences_of(model: Model, task: str) -> int:
+    """How many sequences an example of the task is: two where a pair is encoded apart."""
+    return 2 if TASKS[task].is_pair and model.settings.model.pair_encoding == "bi" else 1
+
+
+def _batch(task: str, inputs: dict[str, Tensor], sequences: int) -> Any:
+    return SimpleNamespace(
+        task=task, input_ids=inputs["input_ids"], mask=inputs["attention_mask"],
+        token_types=inputs["token_type_ids"], sequences=sequences,
+    )  # fmt: skip
+
+
+@contextlib.contextmanager
+def _on_cpu(model: Model) -> Iterator[nn.Module]:
+    device = model.device
+    try:
+        yield model.network.to("cpu").eval()
+    finally:
+        model.network.to(device)
+
+
+def _compare(model: Model, exported: modeling.MtbertModel) -> None:
+    """ExportError where a task's outputs are not the model's own."""
+    with torch.no_grad(), _on_cpu(model) as network:
+        for task in model.tasks:
+            sequences = sequences_of(model, task)
+            inputs = _probe(model, sequences)
+            ours, theirs = network(_batch(task, inputs, sequences)), exported(**inputs, task=task, sequences=sequences)
+            if not torch.allclose(ours, theirs.logits, rtol=0, atol=1e-6):
+                raise ExportError(f"{model.name} cannot be exported: rebuilt from its settings, {task} gives others")
+
+
+def _plain(model: Model, out: Path, task: str) -> None:
+    """A BertForSequenceClassification of one task; ExportError where the model is more than that."""
+    from transformers import BertConfig, BertForSequenceClassification
+
+    bert, dense = _bert(model, task), _linear_head(model, task)
+    about = TASKS[task]
+    weight, bias = dense.weight, dense.bias
+    if about.kind == "binary":  # softmax of 0 and z is the sigmoid of z
+        weight, bias = (torch.cat([torch.zeros_like(each), each]) for each in (weight, bias))
+    settings: Any = asdict(bert.config) | {"num_labels": len(bias)}
+    config = BertConfig(**settings)
+    config.problem_type = "regression" if about.kind == "score" else "single_label_classification"
+    if about.kind != "score":
+        from mtbert.using import names
+
+        config.id2label = dict(enumerate(names.classes(about)))
+        config.label2id = {label: number for number, label in config.id2label.items()}
+    plain = BertForSequenceClassification(config)
+    weights = {f"bert.{name}": value for name, value in bert.state_dict().items()}
+    plain.load_state_dict(weights | {"classifier.weight": weight.detach(), "classifier.bias": bias.detach()})
+    plain.save_pretrained(out)
+
+
+def _bert(model: Model, task: str) -> Bert:
+    """The encoder with the adapter in its weights; ExportError where the task goes through more than that."""
+    network = model.network
+    words = torch.zeros(1, 2, network.encoder.width)
+    more = []
+    if network.features(words, torch.zeros(1, 2, dtype=torch.long)) is not words:
+        more.append("features on its words")
+    if task in network.connector.served:
+        more.append("a connector")
+    if network.pooling[task] != "pooler":
+        more.append(f"pooling {network.pooling[task]}")
+    if sequences_of(model, task) > 1:
+        more.append("sentences encoded apart")
+    if more:
+        raise ExportError(_not_plain(model, task, ", ".join(more)))
+    try:
+        return merge(network.encoder, network.adapter, task)
+    except SettingsError as error:
+        raise ExportError(_not_plain(model, task, str(error))) from None
+
+
+def _linear_head(model: Model, task: str) -> nn.Linear:
+    """The only linear map of the task's head; ExportError where the head does more."""
+    head, width = model.network.head(task), model.network.encoder.width
+    found = [module for module in head.modules() if isinstance(module, nn.Linear)]
+    probe = torch.randn(4, width, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        if len(found) != 1 or not torch.equal(head.eval()(probe), found[0](probe)):
+            raise ExportError(_not_plain(model, task, "a head that is more than one linear map"))
+    return found[0]
+
+
+def _not_plain(model: Model, task: str, what: str) -> str:
+    return (
+        f"{model.name} is no plain BERT with a classifier in {task}: {what}; without --task the whole model is "
+        "exported, with its code"
+    )
+
+
+class Graph(nn.Module):
+    """One task of a model, a function of three tensors [batch, tokens], or [2, batch, tokens] of pairs apart."""
+
+    def __init__(self, network: nn.Module, task: str, sequences: int) -> None:
+        super().__init__()
+        self.network, self.task, self.sequences = network, task, sequences
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+        """The head's outputs [batch, size]."""
+        given = {"input_ids": input_ids, "attention_mask": attention_mask, "token_type_ids": token_type_ids}
+        if self.sequences > 1:
+            given = {name: value.flatten(0, 1) for name, value in given.items()}
+        return self.network(_batch(self.task, given, self.sequences))
+
+
+def _onnx(model: Model, out: Path, task: str | None) -> str:
+    """A graph for each task; returns how they are loaded."""
+    _tokenizer(model, out)
+    with _on_cpu(model) as network:
+        for name in [task] if task else model.tasks:
+            _graph(model, network, name, out / f"{name}.onnx")
+    return cards.ONNX
+
+
+@contextlib.contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Without what torch's exporter says of parts of its own, such as that torchvision is not there."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+def _graph(model: Model, network: nn.Module, task: str, file: Path) -> None:
+    sequences = sequences_of(model, task)
+    inputs = _probe(model, sequences)
+    if sequences > 1:
+        inputs = {name: value.unflatten(0, (sequences, -1)) for name, value in inputs.items()}
+    batch, length = torch.export.Dim("batch"), torch.export.Dim("tokens", max=model.longest)
+    dynamic = {name: {sequences - 1: batch, sequences: length} for name in inputs}
+    with _without_warnings():
+        made = torch.onnx.export(
+            Graph(network, task, sequences), tuple(inputs.values()), str(file), dynamo=True, opset_version=OPSET,
+            input_names=list(inputs), output_names=["logits"], dynamic_shapes=dynamic, external_data=False,
+            verbose=False,
+        )  # fmt: skip
+    free = [
+        size for given in (made.model.graph.inputs if made else []) for size in list(given.shape or ())[sequences - 1 :]
+    ]
+    if not free or any(isinstance(size, int) for size in free):
+        raise ExportError(f"{model.name}, {task}: torch's exporter has fixed batch or length of the graph: {free}")
+
+
+FORMS: dict[str, Callable[[Model, Path, str | None], str]] = {
+    "hf": _transformers,
+    "sentence-transformers": _sentence_transformers,
+    "onnx": _onnx,
+}

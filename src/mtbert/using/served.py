@@ -1,0 +1,43 @@
+"""What MLflow runs to serve a model: it copies this file beside the weights, and needs mtbert where it serves.
+
+Input: `text`, and `text_pair` for tasks of pairs; parameter `task`. Output: a row each, as `Trained.predict` gives it.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from mlflow.exceptions import MlflowException
+from mlflow.models import set_model
+from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
+from mlflow.pyfunc.model import PythonModel
+
+from mtbert.errors import MtbertError
+
+
+class Served(PythonModel):
+    """A trained model by MLflow's interface."""
+
+    def load_context(self, context: Any) -> None:
+        """Load the weights."""
+        from mtbert.using import loading
+
+        self.model = loading.of_run(Path(context.artifacts["run"]))
+
+    def predict(self, context: Any, model_input: pd.DataFrame, params: Any = None) -> Any:
+        """What the model says of each row; MLflow answers with status 400 and our words where a row is at fault."""
+        try:
+            task = self.model.task((params or {}).get("task") or self.model.tasks[0])
+            return self.model.predict(task.name, self._rows(model_input))
+        except MtbertError as error:
+            raise MlflowException(str(error), INVALID_PARAMETER_VALUE) from None
+
+    @staticmethod
+    def _rows(given: pd.DataFrame) -> list[tuple[Any, ...]]:
+        """The texts of each row: without the second column where a row has nothing in it."""
+        columns = [list(given[name]) for name in ("text", "text_pair") if name in given]
+        rows = zip(*columns, strict=True)
+        return [tuple(text for text in row if isinstance(text, str)) for row in rows]
+
+
+set_model(Served())

@@ -1,0 +1,79 @@
+"""A repository of two planned trainings, and a script in the place of theirs that writes a run without training.
+
+What the script does beyond that is told by files in a folder `told`: `<name>.fail`, `<name>.hold`.
+"""
+
+import os
+from pathlib import Path
+
+from mtbert import files, inputs
+
+REPOSITORY = Path(__file__).parents[1]
+MACHINE = {"processor": "Some CPU", "accelerator": "", "torch": "2.13.0"}
+SCRIPT = """
+import os, signal, sys, time
+from pathlib import Path
+from mtbert import files, inputs
+variant, seed = sys.argv[1:]
+build, place, told = Path("build"), Path(variant, seed), Path("told")
+name, torch = f"{variant}-{seed}", os.environ.get("TORCH", "2.13.0")
+signal.signal(signal.SIGTERM, lambda *_: (told / f"{name}.stopped").touch() or sys.exit(1))
+print("3 of 8 steps, 00:01 gone, 00:02 left, loss=0.7", flush=True)
+(told / f"{name}.gpu").write_text(os.environ.get("CUDA_VISIBLE_DEVICES", ""))
+while (told / f"{name}.hold").exists():
+    time.sleep(0.02)
+if (told / f"{name}.fail").exists():
+    sys.exit("error: the loss is not finite")
+with files.new_directory(build / "runs" / place) as run:
+    about = {"variant": variant, "seed": int(seed), "steps": 1, "epoch": 1, "dev": {}, "test": {}}
+    files.write_json(run / "metrics.json", about | {"parameters": {"encoder": 1, "added": 0, "trained": 0}})
+    files.write_text(run / "model.safetensors", f"weights of {name}")
+    files.seal(run)
+log = files.log_directory(build, build / "runs" / place)
+identity = inputs.identity(build, variant, int(seed), torch)
+machine = {"processor": os.environ.get("PROCESSOR", "Some CPU"), "cores": 2, "memory_gb": 4, "accelerator": ""}
+about = {"identity": identity, "seconds": 1.0, "machine": machine, "versions": {"torch": torch}}
+files.write_json(log / "run.json", about)
+with (told / "trained").open("a") as trained:
+    print(name, file=trained)
+"""
+
+
+def repository(root: Path) -> Path:
+    """What a training reads, as the stages before it leave it; the package itself is this one's."""
+    build = root / "build"
+    for name in (*inputs.ENCODER_FILES, "encoder.json"):
+        files.write_text(build / "encoders/base" / name, name)
+    for name in ("sst/train", "sst/dev"):
+        files.write_text(build / f"data/{name}.parquet", name)
+    files.write_json(build / "machine.json", MACHINE)
+    files.write_yaml(build / "plan/code-train.yaml", {"model.py": "1"})
+    selected = {name: {"selected": True} for name in ("a", "b")}
+    files.write_yaml(build / "plan/catalog.yaml", {"variants": selected, "seeds": [1]})
+    for name in selected:
+        settings = {"model": {"encoder": "base"}, "tasks": ["sst"], "phases": [{"tasks": ["sst"]}]}
+        files.write_yaml(build / f"plan/{name}.yaml", settings | {"variant": name, "run": {"threads": 1}})
+    start_from(build)
+    files.write_text(root / "stages/train.py", SCRIPT)
+    if not (root / "src").exists():
+        (root / "src").symlink_to(REPOSITORY / "src")
+    return root
+
+
+def start_from(build: Path) -> None:
+    """Stage `init`, without looking into an encoder that holds names only."""
+    for name in ("a", "b"):
+        settings = files.read_yaml(build / f"plan/{name}.yaml")
+        files.write_json(build / f"init/{name}.json", inputs.manifest(settings, build))
+
+
+def told(folder: Path, *names: str) -> None:
+    """Tell the script something."""
+    (folder / "told").mkdir(exist_ok=True)
+    for name in names:
+        (folder / "told" / name).touch()
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    """Every file below it."""
+    return {os.fspath(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}

@@ -1,0 +1,178 @@
+"""Models in MLflow, and MLflow's own server, as a real process, answering with them."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import trained
+from pipeline import tracked
+
+import mtbert
+from mtbert import files
+from mtbert.tracking import record
+
+PATIENCE = 300.0  # seconds: a machine may have much else to do
+SAME = (
+    "select model_id, metric_name, metric_value, dataset_name from logged_model_metrics "
+    "where metric_name like 'score/dev/%' order by 1, 2"
+)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("tracked")
+    build = trained.build(root / "build")
+    trained.train(build, "crossed", 2, trained.MODEL["crossed"])
+    tracked.write_catalog(root, ["crossed", "apart"], seeds=(1, 2))
+    done = tracked.track(root)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "3 new, 0 already there, 1 not trained yet\n"
+    return root
+
+
+def count(root: Path, table: str) -> int:
+    return tracked.rows(root / "mlflow.db", f"select count(*) from {table}")[0][0]
+
+
+def weights(root: Path) -> list[Path]:
+    return sorted((root / "mlartifacts").rglob("model.safetensors"))
+
+
+def test_every_training_has_a_model_with_its_scores_by_data_set(root: Path):
+    names = tracked.rows(root / "mlflow.db", "select name, status from logged_models order by name")
+    assert names == [("apart", 2), ("crossed", 2), ("crossed", 2)]  # 2 is READY
+    tied = {row[1:] for row in tracked.rows(root / "mlflow.db", SAME)}
+    for seed in (1, 2):
+        model = mtbert.load("crossed", seed, root / "build")
+        assert {(f"score/dev/{task}", model.metrics.dev[task], f"{task}-dev") for task in ("sst", "sts")} <= tied
+
+
+def test_weights_are_not_stored_twice_and_nothing_is_a_pickle(root: Path):
+    assert len(weights(root)) == 3
+    runs = {file.stat().st_ino for file in (root / "build/runs").rglob("model.safetensors")}
+    assert {file.stat().st_ino for file in weights(root)} == runs
+    assert not [file for file in (root / "mlartifacts").rglob("*") if file.suffix in (".pkl", ".pt", ".bin")]
+
+
+def test_tracking_again_changes_nothing(root: Path):
+    tables = ("logged_models", "model_versions", "logged_model_metrics", "metrics", "runs", "inputs")
+    before = [count(root, table) for table in tables]
+    assert tracked.track(root).stdout == "0 new, 3 already there, 1 not trained yet\n"
+    assert [count(root, table) for table in tables] == before
+
+
+def test_a_model_that_was_broken_off_is_made_anew(root: Path):
+    with closing(sqlite3.connect(root / "mlflow.db")) as connection, connection:
+        connection.execute("update logged_models set status = 1 where name = 'apart'")  # 1 is PENDING
+    assert tracked.track(root).returncode == 0
+    query = "select status, lifecycle_stage from logged_models where name = 'apart' order by creation_timestamp_ms"
+    assert tracked.rows(root / "mlflow.db", query) == [(1, "deleted"), (2, "active")]
+
+
+def test_the_alias_is_on_the_seed_that_the_choosing_scores_prefer(root: Path):
+    from mtbert.tracking import models  # MLflow, where a test needs it
+
+    directories = {seed: root / "build/runs/crossed" / str(seed) for seed in (1, 2)}
+    found = {}
+    for seed, directory in directories.items():
+        made = record.of_run(directory, files.log_directory(root / "build", directory))
+        found[seed] = models.choosing(made.read(), made.card)
+    query = """select tag_value from registered_model_aliases join model_versions using (name, version)
+               join logged_model_tags on source = 'models:/' || model_id
+               where tag_key = 'choosing' and name = 'mtbert-test-crossed' and alias = 'best'"""
+    assert None not in found.values()
+    assert tracked.rows(root / "mlflow.db", query) == [(str(max(found.values())),)]
+
+
+def test_a_model_is_loaded_by_its_address(root: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{root / 'mlflow.db'}")
+    model = mtbert.load("models:/mtbert-test-apart@best")
+    here, rows = mtbert.load("apart", build=root / "build"), trained.rows(root / "build", "sts", "test")
+    assert model.predict("sts", rows).equals(here.predict("sts", rows))
+
+
+@pytest.fixture(scope="module")
+def server(root: Path) -> Iterator[str]:
+    port, log = tracked.free_port(), root / "server.log"
+    command = [sys.executable, "-m", "mlflow", "models", "serve", "-m", "models:/mtbert-test-crossed@best"]
+    environment = tracked.environment({"MLFLOW_TRACKING_URI": f"sqlite:///{root / 'mlflow.db'}"})
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"  # MLflow starts `uvicorn`
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [*command, "--env-manager", "local", "-p", str(port)],
+            env=environment, cwd=root, stdout=output, stderr=output, start_new_session=True,
+        )  # fmt: skip
+    try:
+        until = time.monotonic() + PATIENCE
+        while not answers(f"http://127.0.0.1:{port}/ping"):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < until, log.read_text()
+            time.sleep(0.5)
+        yield f"http://127.0.0.1:{port}/invocations"
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait()
+
+
+def answers(address: str) -> bool:
+    try:
+        return requests.get(address, timeout=5).status_code == 200
+    except requests.ConnectionError:
+        return False
+
+
+def asked(server: str, records: list[dict[str, Any]], **params: str) -> requests.Response:
+    return requests.post(server, json={"dataframe_records": records, "params": params}, timeout=PATIENCE)
+
+
+@pytest.fixture(scope="module")
+def best(root: Path) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{root / 'mlflow.db'}")
+        return mtbert.load("models:/mtbert-test-crossed@best")
+
+
+def test_the_server_answers_with_classes_and_probabilities(server: str, best: Any):
+    said = asked(server, [{"text": "the plot is simple ."}], task="sst").json()["predictions"]
+    assert said == best.predict("sst", ["the plot is simple ."]).to_dict("records")
+    assert list(said[0]) == ["prediction", "class", *(f"probability_{number}" for number in range(5)), "cut"]
+
+
+def test_the_server_takes_pairs_and_a_thousand_at_once(server: str, best: Any, root: Path):
+    rows = (trained.rows(root / "build", "sts", "test") * 4)[:1000]
+    records = [{"text": one, "text_pair": other} for one, other in rows]
+    said = asked(server, records, task="sts").json()["predictions"]
+    assert [record["prediction"] for record in said] == best.predict("sts", rows)["prediction"].tolist()
+
+
+def test_the_server_s_faults_are_the_client_s(server: str):
+    wrong = asked(server, [{"sentence": "a film"}], task="sst")
+    assert (wrong.status_code, "text" in wrong.text) == (400, True)
+    unknown = asked(server, [{"text": "a film"}], task="sst2")
+    assert unknown.status_code == 400
+    assert "unknown task 'sst2'; did you mean sst" in unknown.text
+    alone = asked(server, [{"text": "a film"}], task="sts")
+    assert alone.status_code == 400
+    assert "sts: row 1: needs two texts, came 1" in alone.text
+
+
+def test_eight_clients_at_once_each_get_their_own(server: str, best: Any, root: Path):
+    rows = trained.rows(root / "build", "sst", "test")[:80]
+
+    def ask(client: int) -> list[Any]:
+        mine = rows[client * 10 : client * 10 + 10]
+        return [asked(server, [{"text": text}], task="sst").json()["predictions"][0] for (text,) in mine]
+
+    with ThreadPoolExecutor(8) as clients:
+        said = [answer for answers in clients.map(ask, range(8)) for answer in answers]
+    assert said == [best.predict("sst", [row]).to_dict("records")[0] for row in rows]

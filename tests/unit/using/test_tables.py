@@ -1,0 +1,109 @@
+"""Files of texts, and predictions as files of the same kind."""
+
+import io
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from mtbert.errors import DataError
+from mtbert.tasks import TASKS
+from mtbert.using import tables
+
+PAIRS = [("a cat .", "a dog ."), ("a man, old", 'he said "no"')]
+WRITTEN = {
+    "pairs.csv": 'id,text,text_pair\n1,a cat .,a dog .\n2,"a man, old","he said ""no"""\n',
+    "pairs.tsv": 'id\ttext\ttext_pair\n1\ta cat .\ta dog .\n2\ta man, old\t"he said ""no"""\n',
+    "course.csv": '\tid\tsentence1\tsentence2\n0\tx\ta cat .\ta dog .\n1\ty\ta man, old\t"he said ""no"""\n',
+    "pairs.jsonl": "".join(f"{json.dumps({'text': one, 'text_pair': other})}\n\n" for one, other in PAIRS),
+    "pairs.txt": 'a cat .\ta dog .\na man, old\the said "no"\n',
+}
+
+
+def write(folder: Path, name: str, content: str | bytes) -> Path:
+    file = folder / name
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return file
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_every_kind_gives_the_same_pairs(tmp_path: Path, name: str):
+    assert tables.read(write(tmp_path, name, WRITTEN[name])).texts(TASKS["sts"]) == PAIRS
+
+
+def test_a_csv_file_with_tabs_is_the_course_s(tmp_path: Path):
+    assert tables.read(write(tmp_path, "course.csv", WRITTEN["course.csv"])).kind == "tsv"
+
+
+def test_standard_input_holds_plain_lines_unless_said(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO("ein Hündchen\n".encode())))
+    assert tables.read(Path("-")).texts(TASKS["sst"]) == [("ein Hündchen",)]
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"sentence\nNA\n")))
+    assert tables.read(Path("-"), "csv").texts(TASKS["sst"]) == [("NA",)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.csv", "text\n", r"a\.csv holds no rows$"),
+        ("a.csv", "", r"a\.csv holds no rows$"),
+        ("a.csv", "text,n\na,b,c\n", r"a\.csv, line 2: it has 3 fields, the header 2; quote a text that holds ','"),
+        ("a.csv", 'text\n"a\n', r"a\.csv, line 2: unexpected end of data"),
+        ("a.csv", "text,text\na,b\n", r"a\.csv, line 1: columns come twice: text"),
+        ("a.csv", b"text\na\n\xff\n", r"a\.csv, line 3: not UTF-8 text"),
+        ("a.jsonl", '{"text": "a"}\n{"text"\n', r"a\.jsonl, line 2: not JSON"),
+        ("a.jsonl", '["a"]\n', r"a\.jsonl, line 1: each line is one JSON object, such as"),
+        ("a.txt", "a\nb\tc\td\n", r"a\.txt, line 2: 3 texts with tabs between; allowed: one or two"),
+        ("a.xlsx", "text\na\n", r"a\.xlsx: its ending tells no format; allowed: \.csv, \.tsv, \.jsonl"),
+    ],
+)
+def test_a_file_that_cannot_be_read(tmp_path: Path, name: str, content: str | bytes, said: str):
+    with pytest.raises(DataError, match=said):
+        tables.read(write(tmp_path, name, content))
+
+
+def test_a_file_that_is_not_there(tmp_path: Path):
+    with pytest.raises(DataError, match=r"rows\.csv cannot be read: No such file or directory"):
+        tables.read(tmp_path / "rows.csv")
+
+
+@pytest.mark.parametrize(
+    ("header", "task", "said"),
+    [
+        (
+            "id,sentence",
+            "sts",
+            "has the columns id, sentence; sts needs sentence1 and sentence2, or text and text_pair",
+        ),
+        ("text,text_pair", "sst", "has the columns text, text_pair; sst needs sentence, or text"),
+        ("Text", "sst", "has the columns Text; sst needs sentence, or text"),
+    ],
+)
+def test_columns_that_a_task_does_not_know(tmp_path: Path, header: str, task: str, said: str):
+    given = tables.read(write(tmp_path, "a.csv", f"{header}\n{','.join('a' for _ in header.split(','))}\n"))
+    assert not given.fits(TASKS[task])
+    with pytest.raises(DataError, match=said):
+        given.texts(TASKS[task])
+
+
+def test_predictions_stand_behind_the_columns_that_were_given():
+    before = pd.DataFrame({"id": ["7"], "text": ["a, b"]}, dtype=object)
+    said = pd.DataFrame({"prediction": [0.1], "cut": [False]})
+    joined = tables.joined(before, "sst", said)
+    assert tables.text([joined], "csv") == 'id,text,task,prediction,cut\n7,"a, b",sst,0.1,False\n'
+    assert tables.text([joined], "txt") == "id\ttext\ttask\tprediction\tcut\n7\ta, b\tsst\t0.1\tFalse\n"
+    line = '{"id": "7", "text": "a, b", "task": "sst", "prediction": 0.1, "cut": false}\n'
+    assert tables.text([joined], "jsonl") == line
+
+
+def test_no_digit_of_a_prediction_is_lost():
+    table = pd.DataFrame({"prediction": [0.1 + 0.2, 2.541619300842285]})
+    assert tables.text([table], "csv") == "prediction\n0.30000000000000004\n2.541619300842285\n"
+
+
+def test_a_column_is_never_written_over():
+    before = pd.DataFrame({"task": ["a"], "prediction": ["b"]})
+    with pytest.raises(DataError, match="columns that predictions are called: prediction, task; rename them"):
+        tables.joined(before, "sst", pd.DataFrame({"prediction": [1.0]}))
