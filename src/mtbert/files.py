@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -231,16 +231,20 @@ def check_sealed(directory: Path, remedy: str, only: Collection[str] | None = No
     Raises:
         DataError: a file is altered, missing or too many, or there are no digests; the message names them.
     """
-    expected, names = _digests(directory, remedy), _names(directory)
+    if said := differences(directory, _digests(directory, remedy), only):
+        raise DataError(f"{directory} is not as it was written ({said}); {_again(directory, remedy)}")
+
+
+def differences(directory: Path, expected: Mapping[str, str], only: Collection[str] | None = None) -> str:
+    """What is altered, missing or too many in a directory, by the digests of its files; `only` as in `check_sealed`."""
+    names = _names(directory)
     compared = expected.keys() & names & (expected.keys() if only is None else set(only))
     faults = {
         "altered": {name for name in compared if sha256(directory / name) != expected[name]},
         "missing": expected.keys() - names,
         "too many": names - expected.keys(),
     }
-    said = "; ".join(f"{kind}: {', '.join(sorted(found))}" for kind, found in faults.items() if found)
-    if said:
-        raise DataError(f"{directory} is not as it was written ({said}); {_again(directory, remedy)}")
+    return "; ".join(f"{kind}: {', '.join(sorted(found))}" for kind, found in faults.items() if found)
 
 
 def sealed(directory: Path, name: str, remedy: str) -> Path:

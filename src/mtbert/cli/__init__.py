@@ -23,6 +23,7 @@ COMMANDS = {  # name, with the file's _ as -, and what `mtbert --help` says of i
     "search": "Look for the learning rate of each kind of training.",
     "tables": "Print the tables of results, and what to do next.",
     "report": "Write the report from the runs that are there; train nothing.",
+    "evidence": "Pack what every number of a report comes from, small enough to commit.",
     "track": "Bring finished runs into MLflow that it lacks.",
     "ui": "Open MLflow's pages where the runs are.",
 }

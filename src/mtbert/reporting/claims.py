@@ -130,6 +130,20 @@ class Claim(Section):
         return self.source or TITLES[self.paper]
 
 
+class Side(Section):
+    """One side of a contradiction: what it says, and the names of the claims that say so."""
+
+    says: str
+    claims: Names
+
+
+class Contradiction(Section):
+    """Where two reports claim opposite things: the question, and its two sides."""
+
+    question: str
+    sides: Annotated[tuple[Side, Side], pydantic.BeforeValidator(_sequence)]
+
+
 class Claims(Section):
     """What claims.yaml holds.
 
@@ -137,11 +151,23 @@ class Claims(Section):
         matters: by metric, the smallest difference that matters where a part says nothing else.
         baselines: by table name, the variants of the row that its others are tested against.
         claims: by name, in the papers' order.
+        contradictions: by name.
     """
 
     matters: dict[Metric, float]
     baselines: dict[str, Names]
     claims: dict[str, Claim]
+    contradictions: dict[str, Contradiction] = {}
+
+    @pydantic.model_validator(mode="after")
+    def _are_known(self) -> "Claims":
+        for name, one in self.contradictions.items():
+            papers = [{self.claims[claim].paper for claim in side.claims if claim in self.claims} for side in one.sides]
+            unknown = [claim for side in one.sides for claim in side.claims if claim not in self.claims]
+            if unknown or papers[0] & papers[1]:
+                fault = f"unknown claims {', '.join(unknown)}" if unknown else "one paper on both sides"
+                raise ValueError(f"contradictions.{name}: {fault}; its sides are claims of different papers")
+        return self
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from mtbert import files
 from mtbert.outputs import PRETRAINED, Elsewhere
-from mtbert.reporting import claimed, corpora, leakage, markdown, mistakes, searches, sentences
+from mtbert.reporting import claimed, corpora, leakage, markdown, mistakes, needed, searches, sentences
 from mtbert.reporting.catalog import Catalog
 from mtbert.reporting.claims import Verdict
 from mtbert.reporting.mistakes import Answers
@@ -42,12 +42,12 @@ def render(
     """
     pretrained = [pretraining(build, name) for name in PRETRAININGS]
     found = {
-        "claims": [claimed.render(judged)],
+        "claims": [claimed.render(judged), needed.render_claims(needed.of_claims(judged))],
         "misses": [misses(build, catalog, answers)],
         "pictures": [shown(made, catalog.detail)],
         "leakage": [leakage.render(seen)],
         "data": [corpora.data(build, catalog)],
-        "runs": [ran(build, runs), searches.render(searches.read(catalog.profile)), *pretrained],
+        "runs": [ran(build, runs), searches.render(searches.read(catalog.profile, searches.place(build))), *pretrained],
     }
     return {name: _file([part for part in parts if part]) for name, parts in found.items()}
 

@@ -5,9 +5,11 @@ encoded apart, else one.
 """
 
 import os
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -22,6 +24,7 @@ from mtbert.reporting.catalog import Catalog, Entry
 
 SENTENCES = 1101  # of one variant at most, where each is a point: all of SST's dev, as SlapBERT's figure 2 has it
 POINTS = 200  # where two are joined by a line: more hide one another, and the time grows with their square
+CLOUDS = "clouds.parquet"  # of a build directory made of evidence, in the place of embeddings
 FARTHEST = 500  # from the middle, in steps finer than a pixel
 PAIRS = 40  # lines of each kind in a still picture
 KINDS = {  # as the report on SlapBERT tells pairs apart: those alike and those not, by the range of the label
@@ -52,6 +55,8 @@ class Cloud:
 
 def clouds(build: Path, catalog: Catalog) -> dict[str, dict[str, Cloud]]:
     """By task and variant, of its first seed; of those that are shown one by one and have left embeddings."""
+    if (build / CLOUDS).is_file():
+        return read(build / CLOUDS)
     variants = [entry for entry in catalog.detailed if not entry.members]
     wanted = [(task, entry) for entry in variants for task in MAIN_TASKS if task in entry.tasks]
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # numpy lets others run while it computes
@@ -60,6 +65,38 @@ def clouds(build: Path, catalog: Catalog) -> dict[str, dict[str, Cloud]]:
     for (task, entry), one in zip(wanted, made, strict=True):
         if one is not None:
             found.setdefault(task, {})[entry.name] = one
+    return found
+
+
+PLACES = ("flat_x", "flat_y", "solid_x", "solid_y", "solid_z")
+
+
+def write(found: Mapping[str, Mapping[str, Cloud]], file: Path) -> None:
+    """Write the places of all clouds as one table, a line a sentence."""
+    tables = [
+        pd.DataFrame(np.hstack([cloud.flat[side], cloud.solid[side]]).astype(np.int16), columns=PLACES).assign(
+            task=task, variant=name, sentence=side, id=cloud.ids, label=cloud.labels
+        )
+        for task, several in found.items()
+        for name, cloud in several.items()
+        for side in range(len(cloud.flat))
+    ]
+    columns = ["task", "variant", "sentence", "id", "label", *PLACES]
+    with files.new_file(file) as partial:
+        table = pd.concat(tables)[columns] if tables else pd.DataFrame(columns=columns)
+        table.to_parquet(partial, index=False, compression="zstd")
+
+
+def read(file: Path) -> dict[str, dict[str, Cloud]]:
+    """The clouds that `write` wrote, by task and variant in their order."""
+    found: dict[str, dict[str, Cloud]] = {}
+    for key, lines in files.read_parquet(file).groupby(["task", "variant"], sort=False):
+        task, variant = cast(tuple[str, str], key)
+        sides = len(np.unique(lines["sentence"].to_numpy()))
+        places = lines[[*PLACES]].to_numpy(dtype=float).reshape(sides, -1, len(PLACES))
+        first = lines.loc[lines["sentence"] == 0]
+        one = Cloud(first["id"].tolist(), first["label"].to_numpy(), places[..., :2], places[..., 2:])
+        found.setdefault(task, {})[variant] = one
     return found
 
 
@@ -88,7 +125,8 @@ def balanced(labels: np.ndarray, task: str, count: int) -> np.ndarray:
 
 def _scaled(places: np.ndarray) -> np.ndarray:
     """Whole numbers, the farthest at FARTHEST: the scale of t-SNE means nothing, and a page of many is half as long."""
-    return np.round(places * (FARTHEST / max(float(np.abs(places).max()), tsne.TINY)))
+    scaled = np.round(places * (FARTHEST / max(float(np.abs(places).max()), tsne.TINY)))
+    return scaled.astype(np.int16).astype(float)  # as the evidence keeps them: a picture differs by the kind of number
 
 
 def load(build: Path, entry: Entry, task: str) -> np.ndarray | None:

@@ -20,7 +20,7 @@ class Answers:
 
     Attributes:
         labels: by row id.
-        values: by row id, mean over seeds: the probability of each class, or the one score.
+        values: by row id, mean over seeds: the probability of each class, in thousandths before, or the one score.
         confusion: number of rows [label, prediction], summed over seeds; empty for scores.
         seeds: how many.
     """
@@ -61,11 +61,33 @@ def _read(build: Path, entry: Entry, task: Task) -> Answers | None:
     tables = [table.loc[table["scored"] & table["label"].notna()].set_index("id") for table in tables]
     if not tables or tables[0].empty:
         return None
-    columns = predictions.probability_columns(task) or ["prediction"]
     counts = sum(confusion(table["label"], table["prediction"], task) for table in tables)
     tables = [table.loc[~table.index.duplicated()] for table in tables]  # an id of a file of one's own may come twice
-    values = _means([table[columns] for table in tables])
+    values = _means([_values(table, task) for table in tables])
     return Answers(tables[0]["label"].reindex(values.index), values, np.asarray(counts), len(tables))
+
+
+def _values(table: pd.DataFrame, task: Task) -> pd.DataFrame:
+    """The probability of each class, in thousandths, or the score."""
+    if task.kind == "score":
+        return pd.DataFrame({"prediction": table["prediction"]})
+    return pd.DataFrame(of_thousandths(thousandths(table, task)), table.index)
+
+
+def thousandths(table: pd.DataFrame, task: Task) -> np.ndarray:
+    """Probabilities of all classes but the last in thousandths, uint16 [rows, classes - 1].
+
+    The report reads them so, and its evidence keeps no more: scores and verdicts come of the predictions.
+    """
+    found = table[predictions.probability_columns(task)[:-1]].to_numpy(dtype=float)
+    return np.round(1000 * found).astype(np.uint16)
+
+
+def of_thousandths(counts: np.ndarray) -> np.ndarray:
+    """Probabilities of every class [rows, classes], the last's being what the others leave."""
+    counts = counts.astype(int)
+    rest = np.maximum(0, 1000 - counts.sum(axis=1, keepdims=True))
+    return np.hstack([counts, rest]) / 1000
 
 
 def confusion(labels: pd.Series, predicted: pd.Series, task: Task) -> np.ndarray:

@@ -4,6 +4,7 @@ A kind of claim is a metric and a paper, since p is corrected over the paper's c
 the comparisons which have been made of it, and where there are none the simulation's.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,14 +12,19 @@ import pandas as pd
 
 from mtbert.reporting import markdown
 from mtbert.reporting.claimed import HEADINGS
-from mtbert.reporting.claims import Claims, Verdict
+from mtbert.reporting.claims import Claims, Comparison, Part, Verdict
 from mtbert.reporting.evidence import tasks_of
 from mtbert.reporting.published import TITLES
 from mtbert.reporting.simulation import spread
-from mtbert.reporting.verdicts import decidable
+from mtbert.reporting.verdicts import NOT_RUN, OPEN, decidable
 from mtbert.statistics import seeds
 from mtbert.statistics.verdicts import LOOKS, PLANNED
 
+ABOUT = (
+    "With how many seeds a difference of what matters would be found in four of five repetitions, in each comparison "
+    f"of a claim that is open. {PLANNED} are planned. Where dev is too small no number of seeds is enough: it needs "
+    "more rows."
+)
 Noise = dict[str, tuple[float, float]]  # by metric: standard deviations of single seeds' differences, and by examples
 
 
@@ -66,6 +72,57 @@ def table(every: Claims, measured: Noise) -> pd.DataFrame:
 COLUMNS = [
     "paper", "metric", "claims", "parts", "matters", "seed_sd", "example_sd", "measured", "seeds", "seeds_twice",
 ]  # fmt: skip
+
+
+def of_claims(verdicts: Sequence[Verdict]) -> pd.DataFrame:
+    """How many seeds each claim still needs that is open for want of them, or was not run.
+
+    Returns:
+        claim, paper (who tells it), statement, seeds (that its comparisons have, the fewest), needed: the fewest with
+        which a difference of what matters is found in four of five repetitions in each of its comparisons; NA where
+        dev is too small for that.
+    """
+    measured, judged = noise(verdicts), [one for one in verdicts if decidable(one.claim).parts]
+    families = Counter(one.claim.paper for one in judged)
+    lines = []
+    for one in (one for one in judged if one.answer in (OPEN, NOT_RUN)):
+        level = LOOKS[PLANNED] / families[one.claim.paper]
+        pairs = zip(one.claim.parts, one.comparisons, strict=True)
+        deciding = [(part, seen) for part, seen in pairs if not part.confounded]
+        counts = [seeds.needed(*_noise(part, seen, measured), part.matters, level) for part, seen in deciding]
+        had = min(0 if seen is None else seen.seeds for _, seen in deciding)
+        most = None if None in counts else max(count for count in counts if count is not None)
+        lines.append((one.claim.name, one.claim.told_by, one.claim.statement, had, most))
+    columns = ["claim", "paper", "statement", "seeds", "needed"]
+    return pd.DataFrame(lines, columns=columns).astype({"needed": "Int64"})
+
+
+def _noise(part: Part, seen: Comparison | None, measured: Noise) -> tuple[float, float]:
+    """A comparison's own where it has enough seeds, else its metric's, else the simulation's."""
+    if seen is not None and seen.seed_sd is not None and seen.seeds >= min(LOOKS):
+        return seen.seed_sd, seen.example_sd
+    return measured.get(part.metric) or spread(tasks_of(part.metric))
+
+
+def still(found: pd.DataFrame) -> list[dict[str, str]]:
+    """The lines of `of_claims` for people: those that need the fewest seeds first."""
+    order = found.sort_values("needed", kind="stable", na_position="last")
+    return [
+        {
+            "claim": row["statement"],
+            "of": row["paper"],
+            "seeds so far": str(row["seeds"]),
+            "seeds needed": _count(row["needed"]),
+        }
+        for row in order.to_dict("records")
+    ]
+
+
+def render_claims(found: pd.DataFrame) -> str:
+    """The same as Markdown; empty where no claim is open."""
+    if found.empty:
+        return ""
+    return f"## Seeds still needed\n\n{ABOUT}\n\n{markdown.lined(still(found), sides=2)}"
 
 
 def render(found: pd.DataFrame) -> str:

@@ -3,10 +3,11 @@
 import shlex
 from collections.abc import Sequence
 
-from mtbert.reporting import claimed, markdown, sentences
+from mtbert.reporting import claimed, findings, markdown, sentences
 from mtbert.reporting.catalog import Catalog
 from mtbert.reporting.claims import Verdict
 from mtbert.reporting.costs import Cost
+from mtbert.reporting.findings import Standing
 from mtbert.reporting.tables import Table
 
 LEADERS = 5  # rows of the table
@@ -18,14 +19,21 @@ DETAILS = {  # file below details: what it holds
     "data": "what the checks of the data found",
     "runs": "what ran where",
 }
+EVIDENCE = (
+    "The predictions, settings and histories of every run, where a report has them, lie in `evidence`; "
+    "[docs/evidence.md](../../docs/evidence.md) tells how to make this report of them alone, or to test them otherwise."
+)
 NUMBERS = ("results.csv", "summary.json", "curves.csv", "runs.csv", "claims.csv", "comparisons.csv", "leakage.csv")
 
 
-def render(catalog: Catalog, tables: Sequence[Table], judged: Sequence[Verdict], leaders: Sequence[Cost]) -> str:
-    """README.md; `leaders` are from `costs.leaders`, the other arguments as for `report.write`."""
+def render(catalog: Catalog, tables: Sequence[Table], judged: Sequence[Verdict], leaders: Sequence[Cost],
+    standings: Sequence[Standing] = (),
+) -> str:  # fmt: skip
+    """README.md; leaders are from `costs.leaders`, standings from `findings.standings`."""
     sections = [
         f"# Results: profile `{catalog.profile}`",
         headline(catalog),
+        findings.render(catalog, judged, standings),
         "**[index.html](index.html)** is the whole report as one page to explore, offline.",
         markdown.bullets(limits(catalog)),
         best(leaders),
@@ -128,6 +136,7 @@ def rest(tables: Sequence[Table]) -> str:
         f"Tables, ours beside the papers': {'; '.join(run)}.{more}",
         f"Details: {details}.",
         f"Numbers: {numbers}.",
+        EVIDENCE,
     ]
     return f"## The rest\n\n{markdown.bullets(lines)}"
 

@@ -4,9 +4,9 @@ Embeddings are shown by t-SNE (`mtbert.reporting.tsne`), which keeps neighbours,
 from it, their places cannot.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,22 +17,32 @@ from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
 from mtbert import files
-from mtbert.reporting import embeddings, mistakes, placing
+from mtbert.reporting import embeddings, forest, mistakes, placing
 from mtbert.reporting.analysis import Analysis
+from mtbert.reporting.catalog import RIVALS as RIVAL_CLAIMS
 from mtbert.reporting.catalog import Catalog
+from mtbert.reporting.claims import Verdict
 from mtbert.reporting.costs import Cost, among, leaders
 from mtbert.reporting.embeddings import KINDS, PAIRS, Cloud
+from mtbert.reporting.forest import COLOURS as VERDICTS
+from mtbert.reporting.forest import Forest, placed
 from mtbert.reporting.mistakes import Answers
 from mtbert.reporting.published import TITLES
 from mtbert.tasks import TASKS
 
 COLUMNS = 3
+LABELLED = ("sst", "cfimdb")  # tasks whose labels' shares are drawn
 PANELS = 24  # of one picture: more than any paper has rows, and eight screens of them
 SIDE = 3.2  # inches of a panel
 PLOT = (580.0, 300.0)  # width and height in points of the axes of a picture of one
 RIVALS = {"stored": "weights to keep beside the encoder", "trained": "trained weights"}
 LETTER = 5.2  # width in points of a letter of a name
 COLOURS = ("tab:blue", "tab:orange")
+ANSWERS = {"yes": "#0b6b50", "no": "#a23a12", "open": "#c08400", "none": "#5a6673"}  # by the colour of a verdict
+FOREST = (
+    "ours less the other's; green: holds, red: does not, yellow: open by itself; in brackets: not counted\n"
+    "grey: less than matters; hollow: published, a triangle farther out"
+)
 STEPS_OFF = ("#2b6a99", "#a7c6dd", "#f6d9a8", "#e8965a", "#b2402a")  # right, then farther and farther off
 Loss = dict[str, pd.Series]
 Found = TypeVar("Found")
@@ -48,11 +58,13 @@ class Picture:
     figure: Figure
 
 
-def write(build: Path, catalog: Catalog, shown: Analysis, directory: Path) -> list[Picture]:
+def write(
+    build: Path, catalog: Catalog, shown: Analysis, directory: Path, judged: Sequence[Verdict] = ()
+) -> list[Picture]:
     """Every picture that the results allow, as PNG files in `directory`."""
     directory.mkdir(parents=True)
     made = []
-    for picture in drawn(build, catalog, shown):
+    for picture in chain(claims(forest.by_paper(judged)), drawn(build, catalog, shown)):
         picture.figure.savefig(directory / f"{picture.name}.png", metadata={"Software": None})
         picture.figure.clear()  # one of many panels holds some hundred MB
         made.append(picture)
@@ -73,7 +85,7 @@ def drawn(build: Path, catalog: Catalog, shown: Analysis) -> Iterator[Picture]:
         yield from sentiment(clouds.get("sst", {}), paper, title)
         for task in KINDS:
             yield from pairs(clouds.get(task, {}), task, paper, title)
-    yield from labels(build, ("sst", "cfimdb"))
+    yield from labels(build, LABELLED)
 
 
 def _of(found: dict[str, dict[str, Found]], names: set[str]) -> dict[str, dict[str, Found]]:
@@ -91,6 +103,38 @@ def costs(found: Sequence[Cost]) -> Iterator[Picture]:
         spreads = [cost.spread("overall_raw") for cost in whole]
         figure = _points(whole, [cost.times_bert for cost in whole], spreads, "weights to store, times one encoder")
         yield Picture("costs", "Overall score on dev against weights to store", figure)
+
+
+def claims(papers: Mapping[str, Forest]) -> Iterator[Picture]:
+    """A forest plot for each paper: a claim's statement, and below it a line for each comparison."""
+    for paper, one in papers.items():
+        title = TITLES[paper] if paper != RIVAL_CLAIMS else "The field"
+        yield Picture(f"claims-{paper}", f"{title}: what is claimed, and what we find", _forest(one))
+
+
+def _forest(one: Forest) -> Figure:
+    figure, axes = canvas(9, 1.2 + 0.21 * one.height)
+    at = [line.y for line in one.lines]
+    margins = [line.part.matters for line in one.lines]
+    axes.barh(at, [2 * size for size in margins], height=1, left=[-size for size in margins], color="#e4e8ec")
+    axes.axvline(0, color="#aab3bc", linewidth=0.8)
+    for line in one.lines:
+        if (found := line.found) is not None:
+            ends = [[found.difference - found.low], [found.high - found.difference]]
+            colour = ANSWERS[VERDICTS[line.answer]]
+            axes.errorbar(found.difference, line.y, xerr=ends, fmt="o", markersize=4.5, color=colour)
+        if line.part.published is not None:
+            x, edge = placed(line.part.published, one.reach)
+            mark = ("<" if x < 0 else ">") if edge else "D"
+            axes.plot(x, line.y, mark, markersize=5, markerfacecolor="none", color="#5a6673")
+    for head in one.heads:
+        axes.annotate(
+            head.text, (0, head.y), xycoords=("axes fraction", "data"), va="center", fontsize="small", weight="bold"
+        )
+    axes.set(xlim=(-one.reach, one.reach), ylim=(-one.height, 1))
+    axes.set_yticks(at, [line.label for line in one.lines], fontsize="x-small")
+    axes.set_xlabel(FOREST, fontsize="small")
+    return figure
 
 
 def rivals(found: Sequence[Cost]) -> Iterator[Picture]:

@@ -16,6 +16,11 @@ ABOUT = (
 )
 
 
+def place(build: Path) -> Path:
+    """Where the searches lie: in a build directory made of evidence, or in the repository."""
+    return build / "searches" if (build / "searches").is_dir() else SEARCHES
+
+
 def read(profile: str, directory: Path = SEARCHES) -> pd.DataFrame | None:
     """The result of a profile's search; None where there was none, DataError where the file is something else."""
     file = directory / f"{profile}.csv"

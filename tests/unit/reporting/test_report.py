@@ -26,7 +26,13 @@ def contents(directory: Path) -> dict[str, bytes]:
 def test_what_is_written(make_build: Make) -> None:
     out, shown = write(make_build())
     paper = "pals-for-pals"
-    pictures = ["costs", "distances", *(f"{paper}-confusion-{task}" for task in ("qqp", "sst"))]
+    pictures = [
+        "claims-pals-for-pals",
+        "claims-rivals",
+        "costs",
+        "distances",
+        *(f"{paper}-confusion-{task}" for task in ("qqp", "sst")),
+    ]
     pictures += [f"{paper}-loss-{task}" for task in ("qqp", "sst", "sts")]
     assert sorted(contents(out)) == [
         "README.md", "claims.csv", "comparisons.csv", "curves.csv",

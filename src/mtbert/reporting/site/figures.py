@@ -5,7 +5,7 @@ reader's light or dark mode. Points name their rows (`meta.rows`), whose sentenc
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,12 @@ import pandas as pd
 
 from mtbert.metrics import MAIN_TASKS
 from mtbert.reporting import mistakes, placing
+from mtbert.reporting.claims import Comparison
 from mtbert.reporting.costs import Cost
 from mtbert.reporting.embeddings import KINDS, Cloud, kind_of
-from mtbert.reporting.markdown import HEADINGS
+from mtbert.reporting.forest import COLOURS as VERDICTS
+from mtbert.reporting.forest import Forest, Line, placed
+from mtbert.reporting.markdown import HEADINGS, interval, number
 from mtbert.reporting.mistakes import Answers
 from mtbert.reporting.published import METRICS, OVERALLS
 from mtbert.tasks import TASKS
@@ -24,6 +27,7 @@ COLOURS = 8  # of the style sheet's --c0 to --c7, told apart by the colour-blind
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "diamond", "square", "cross", "x", "triangle-up")
 ROW_HEIGHT = 26  # pixels of a bar
+FORESTS = {"yes": "holds", "no": "does not hold", "open": "cannot be told"}  # colours of differences, and their names
 SCREENS = {"wide": (1000, 330, 12), "narrow": (270, 330, 10)}  # width, height and font in pixels
 WIDTH_OF_A_LETTER = 0.56  # of the font's size
 LABELS = {  # what the classes of a task mean
@@ -103,6 +107,94 @@ def rivals(found: Sequence[Cost]) -> dict[str, Figure]:
 def _intervals(found: Sequence[Cost]) -> Figure:
     halves = [cost.half(metric="overall_raw") for cost in found]
     return {"array": rounded([half or 0 for half in halves], 4), "visible": any(halves)}
+
+
+def forests(found: Mapping[str, Forest]) -> dict[str, Figure]:
+    """Every comparison of a paper's claims: difference, interval, margin as a band, what was published as a mark."""
+    return {paper: _forest(one) for paper, one in found.items()}
+
+
+def _forest(one: Forest) -> Figure:
+    traces = [_margins(one), *_differences(one), *_published(one)]
+    ticks = {"wide": [line.label for line in one.lines], "narrow": [line.short for line in one.lines]}
+    x = titled("difference of the scores, ours less the other's") | {"range": [-one.reach, one.reach], "zeroline": True}
+    y = {"range": [-one.height, 1], "tickvals": [line.y for line in one.lines], "showgrid": False, "zeroline": False}
+    layout = {"xaxis": x, "yaxis": y | {"automargin": True}, "height": 110 + 19 * one.height, "barmode": "overlay"}
+    return {"data": traces, "layout": layout, "ticks": ticks, "heads": [vars(head) for head in one.heads]}
+
+
+def _margins(one: Forest) -> Figure:
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": "less than matters",
+        "y": [line.y for line in one.lines],
+        "base": [-line.part.matters for line in one.lines],
+        "x": [2 * line.part.matters for line in one.lines],
+        "width": 1,
+        "hoverinfo": "skip",
+        "meta": {"colour": "line"},
+    }
+
+
+def _differences(one: Forest) -> list[Figure]:
+    """A trace a colour, which the verdicts on the comparisons have."""
+    run = [(line, line.found) for line in one.lines if line.found is not None]
+    traces = []
+    for colour, name in FORESTS.items():
+        mine = [(line, found) for line, found in run if VERDICTS[line.answer] == colour]
+        if mine:
+            above = rounded([found.high - found.difference for _, found in mine], 4)
+            below = rounded([found.difference - found.low for _, found in mine], 4)
+            error = {
+                "type": "data",
+                "symmetric": False,
+                "array": above,
+                "arrayminus": below,
+                "thickness": 2,
+                "width": 0,
+            }
+            traces.append(
+                {
+                    "type": "scatter",
+                    "mode": "markers",
+                    "name": name,
+                    "x": rounded([found.difference for _, found in mine], 4),
+                    "y": [line.y for line, _ in mine],
+                    "text": [_told(line, found) for line, found in mine],
+                    "hovertemplate": "%{text}<extra></extra>",
+                    "marker": {"size": 9},
+                    "error_x": error,
+                    "meta": {"colour": colour},
+                }
+            )
+    return traces
+
+
+def _told(line: Line, found: Comparison) -> str:
+    shown = f"{number(found.difference, '+')} {interval(found.low, found.high, '+')}"
+    return f"{line.label}<br>claimed: {line.part.expects}<br>{shown}, seeds: {found.seeds}<br>by itself: {line.answer}"
+
+
+def _published(one: Forest) -> list[Figure]:
+    known = [(line, line.part.published) for line in one.lines if line.part.published is not None]
+    places = [placed(value, one.reach) for _, value in known]
+    if not known:
+        return []
+    symbols = [("triangle-right" if x > 0 else "triangle-left") if edge else "diamond-open" for x, edge in places]
+    return [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "published (a triangle: farther out)",
+            "x": rounded([x for x, _ in places], 4),
+            "y": [line.y for line, _ in known],
+            "text": [f"{line.label}<br>published: {number(value, '+')}" for line, value in known],
+            "hovertemplate": "%{text}<extra></extra>",
+            "marker": {"size": 9, "symbol": symbols},
+            "meta": {"colour": "muted"},
+        }
+    ]
 
 
 def _is_of(cost: Cost, metric: str) -> bool:

@@ -132,6 +132,14 @@ function namesOf(figure, width) {
   return (figure.named?.[narrow ? "narrow" : "wide"] ?? []).map(one => ({ ...one, ...look }));
 }
 
+/* Lines of text within a picture, and what stands beside its lines: short where the screen is narrow. */
+function headsOf(figure, width) {
+  const look = { xref: "paper", x: 0, xanchor: "left", yanchor: "middle", showarrow: false, align: "left" };
+  const font = { color: colour("text"), size: width < 500 ? 11 : 13 };
+  return (figure.heads ?? []).map(head => ({ ...head, ...look, font }));
+}
+const ticksOf = (figure, width) => figure.ticks && { ticktext: figure.ticks[width < 500 ? "narrow" : "wide"] };
+
 function layoutOf(figure, width) {
   const line = colour("line"), text = colour("text"), muted = colour("muted");
   const axis = given => ({ gridcolor: line, zerolinecolor: line, linecolor: line, tickcolor: line, ...given });
@@ -142,8 +150,8 @@ function layoutOf(figure, width) {
     legend: { orientation: "h", traceorder: "normal", y: 1.02, yanchor: "bottom", x: 0, font: { color: text } },
     hoverlabel: { bgcolor: colour("raised"), bordercolor: line, font: { color: text }, align: "left" },
     dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
-    ...figure.layout, annotations: namesOf(figure, width),
-    xaxis: axis(figure.layout.xaxis), yaxis: axis(figure.layout.yaxis),
+    ...figure.layout, annotations: [...namesOf(figure, width), ...headsOf(figure, width)],
+    xaxis: axis(figure.layout.xaxis), yaxis: axis({ ...figure.layout.yaxis, ...ticksOf(figure, width) }),
   };
 }
 

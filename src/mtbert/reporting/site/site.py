@@ -3,7 +3,7 @@
 import base64
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,10 +13,26 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from mtbert.metrics import MAIN_TASKS
-from mtbert.reporting import claimed, claims, corpora, costs, details, leakage, markdown, mistakes, page, sentences
+from mtbert.reporting import (
+    claimed,
+    claims,
+    corpora,
+    costs,
+    details,
+    forest,
+    leakage,
+    markdown,
+    mistakes,
+    needed,
+    page,
+    sentences,
+)
+from mtbert.reporting import findings as told
 from mtbert.reporting.analysis import Analysis
 from mtbert.reporting.catalog import Catalog
 from mtbert.reporting.claims import Answer, Verdict
+from mtbert.reporting.findings import Standing
+from mtbert.reporting.forest import Forest
 from mtbert.reporting.markdown import number
 from mtbert.reporting.mistakes import Answers
 from mtbert.reporting.published import TITLES
@@ -28,6 +44,7 @@ from mtbert.tasks import TASKS
 PLOTLY = Path(__file__).with_name("plotly-basic-4.1.1.min.js.gz")
 LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 LEADERS = 10  # rows of the summary's table
+CLAIMED_BY = {"rivals": "The field, of PALs and their rivals"}
 ALL = "all variants"  # their answers together
 
 
@@ -73,6 +90,7 @@ def render(
     seen: pd.DataFrame,
     shown: Analysis,
     local: bool = False,
+    standings: Sequence[Standing] = (),
 ) -> str:
     """The whole page as HTML.
 
@@ -84,6 +102,7 @@ def render(
         runs: from `results.runs`.
         seen: from `leakage.scores`.
         shown: from `analysis.of`.
+        standings: from `findings.standings`.
         local: whether it stays on this machine; else it holds nothing of the clock, and sentences only where these
             are the project's own.
     """
@@ -99,6 +118,11 @@ def render(
     return environment.get_template("page.html").render(
         catalog=catalog,
         facts=facts(catalog, runs, shown, local),
+        lead=told.lead(catalog, verdicts),
+        each=told.each(verdicts),
+        standings=standings,
+        needed=needed.still(needed.of_claims(verdicts)),
+        needed_about=needed.ABOUT,
         findings={heading: findings(some) for heading, some in claimed.apart(verdicts).items()},
         limits=page.limits(catalog),
         leaders=leaders(shown),
@@ -109,7 +133,7 @@ def render(
         shown=shown,
         local=local,
         with_sentences=with_sentences,
-        data=data(build, shown, with_sentences, local, catalog.rivals),
+        data=data(build, shown, with_sentences, local, catalog.rivals, forest.by_paper(verdicts)),
         rivals=catalog.rivals,
         found=corpora.data(build, catalog),
         leaked=_below(leakage.render(seen)),
@@ -270,7 +294,12 @@ def _cell(cell: Cell) -> dict[str, Any]:
 
 
 def data(
-    build: Path, shown: Analysis, with_sentences: bool, with_times: bool, rivals: Collection[str]
+    build: Path,
+    shown: Analysis,
+    with_sentences: bool,
+    with_times: bool,
+    rivals: Collection[str],
+    forests: Mapping[str, Forest],
 ) -> dict[str, Any]:
     """Figures, confusions and misses, each a tree of choices, and the sentences that they speak of."""
     missed = {task: misses(several, task, shown.detailed) for task, several in shown.answers.items()}
@@ -278,10 +307,12 @@ def data(
     texts = {
         task: sentences.read(build, task, {*rows.get(task, {}), *(m["id"] for some in several.values() for m in some)})
         for task, several in missed.items()
+        if with_sentences
     }
     names = [entry for entry in dict.fromkeys(name for several in shown.losses.values() for name in several)]
     looks = figures.styles(names)
     return {
+        "forests": {CLAIMED_BY.get(paper, TITLES[paper]): one for paper, one in figures.forests(forests).items()},
         "losses": figures.losses(shown.losses, looks),
         "looks": looks,
         "costs": figures.costs(shown.costs, TITLES, with_times),
@@ -293,7 +324,7 @@ def data(
         },
         "misses": missed,
         "rows": {task: list(known) for task, known in rows.items()},
-        "sentences": texts if with_sentences else {},
+        "sentences": texts,
         "labels": figures.LABELS,
         "names": NAMES,
     }

@@ -1,0 +1,291 @@
+"""The evidence: what every number of a report comes from, small enough to commit and without any sentence.
+
+    facts/                  the plan, what the check of the data counted, the machine, what pretraining came to
+    runs.parquet            a line a run or vote: its metrics, settings, history and digests as they are, and its log
+    predictions/TASK-SPLIT  a line a row: id, label, whether it is scored and, of dev, its cluster and what it shares
+                            with training rows; then a column `NAME/SEED` for each run with what it said
+    probabilities/TASK      of dev, in thousandths: a column `NAME/SEED/CLASS` for each class but the last
+    labels, clouds          how often each label comes; where t-SNE has put the sentences' embeddings
+    sentences/              of the sample alone, whose sentences are this project's own
+    digests.json            the SHA-256 of each of these files
+
+`unpack` makes a build directory of it that holds as much as the report reads. Predictions where labels are withheld are
+left out, as no score comes of them; embeddings and weights are, too.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from mtbert import command, files, predictions
+from mtbert.errors import DataError
+from mtbert.reporting import catalog as catalogs
+from mtbert.reporting import embeddings, mistakes, pictures, searches, sentences
+from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.tasks import SPLITS, TASKS, Split, Task
+
+NAME = "evidence"
+TEXTS = ("metrics.json", "settings.yaml", "history.csv", files.ELSEWHERE)  # of a run: kept word for word
+FACTS = ("plan/pretrain-*.yaml", "machine.json", "encoders/*/metrics.json")  # kept so, too
+ROW = ["id", "label", "scored"]
+SHARED = ["cluster", "in_train", "in_pretraining", "shares"]  # of a dev row
+WITHHELD = pd.DataFrame({"id": ["withheld"], "label": [np.nan], "prediction": [0.0], "scored": [True]})
+
+
+def main(build: Path, reports: Path) -> None:
+    """Pack the evidence of what lies below `build` into its report's folder below `reports`."""
+    directory = files.report_directory(build, reports) / NAME
+    pack(build, directory)
+    size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+    print(f"{directory} is written: {size / 1e6:.2f} MB")
+
+
+def pack(build: Path, directory: Path) -> None:
+    """Write the evidence of a build directory's selected runs anew.
+
+    Raises:
+        SettingsError: no catalog.
+        DataError: nothing has run, a run is not as it was written, or two runs' prediction files hold other rows.
+    """
+    plan = catalogs.there(catalogs.read(build / "plan" / "catalog.yaml"), build)
+    with files.new_directory(directory) as partial:
+        _pack_facts(build, plan, partial / "facts")
+        _parquet(pd.DataFrame([_run(build, plan, *run) for run in _runs(plan)]), partial / "runs.parquet")
+        for task in TASKS.values():
+            _pack_task(build, plan, task, partial)
+        _parquet(_labels(build), partial / "labels.parquet")
+        embeddings.write(embeddings.clouds(build, plan), partial / "clouds.parquet")
+        files.seal(partial)
+
+
+def _runs(plan: Catalog) -> Iterator[tuple[Entry, int]]:
+    return ((entry, seed) for entry in plan.selected for seed in entry.seeds)
+
+
+def _pack_facts(build: Path, plan: Catalog, facts: Path) -> None:
+    """Word for word, but for the place of the data, and refused rows, of which the number is kept."""
+    for file in (file for pattern in FACTS for file in sorted(build.glob(pattern))):
+        files.write_text(facts / file.relative_to(build), file.read_text(encoding="utf-8"))
+    content = files.read_plan(build / "plan" / "catalog.yaml")
+    files.write_yaml(facts / "plan" / "catalog.yaml", content | ({"data_dir": plan.data} if plan.data else {}))
+    if (report := build / "data" / "report.json").is_file():
+        files.write_json(facts / "data" / "report.json", _counted(files.read_json(report)))
+    if (searched := searches.place(build) / f"{plan.profile}.csv").is_file():
+        files.write_text(facts / "searches" / searched.name, searched.read_text(encoding="utf-8"))
+
+
+def _counted(report: dict[str, Any]) -> dict[str, Any]:
+    """The check of the data with as many refused rows and conflicts, and nothing of what these hold."""
+    of_files = {
+        name: found | {"refused": [{}] * len(found["refused"]), "conflicts": [None] * len(found["conflicts"])}
+        for name, found in report["files"].items()
+    }
+    return report | {"files": of_files}
+
+
+def _run(build: Path, plan: Catalog, entry: Entry, seed: int) -> dict[str, Any]:
+    place = entry.directory(build, seed)
+    texts = {
+        name: entry.file(build, seed, name).read_text(encoding="utf-8") if (place / name).is_file() else ""
+        for name in TEXTS
+    }
+    log = None if entry.members else files.log_directory(build, place) / "run.json"
+    withheld = [
+        f"{task}-{split}" for task in entry.tasks for split in SPLITS if _withheld(build, entry, seed, task, split)
+    ]
+    about = {"kind": entry.kind, "name": entry.name, "seed": seed, "withheld": " ".join(withheld)}
+    said = log.read_text(encoding="utf-8") if log is not None and log.is_file() else ""
+    return {**about, **texts, files.DIGESTS: (place / files.DIGESTS).read_text(encoding="utf-8"), "run.json": said}
+
+
+def _withheld(build: Path, entry: Entry, seed: int, task: str, split: Split) -> bool:
+    file = entry.predictions(build, seed, task, split)
+    return file is not None and bool(files.read_parquet(file, ["label"])["label"].isna().all())
+
+
+def _pack_task(build: Path, plan: Catalog, task: Task, directory: Path) -> None:
+    """Predictions of each split, probabilities of dev and, of the sample, the sentences."""
+    for split in SPLITS:
+        tables = dict(_predicted(build, plan, task, split))
+        if not tables:
+            continue
+        rows = _rows(tables, f"{split} predictions of {task.name}")
+        said = {run: _packed(table["prediction"].to_numpy(dtype=float), task) for run, table in tables.items()}
+        about = build / "data" / task.name / "dev-rows.parquet"
+        if split == "dev" and about.is_file():
+            rows = pd.concat([rows, _shared(about, len(rows))], axis=1)
+        _parquet(
+            pd.concat([rows, pd.DataFrame(said)], axis=1), directory / "predictions" / f"{task.name}-{split}.parquet"
+        )
+        if split == "dev" and task.kind != "score":
+            _parquet(_probabilities(tables, task), directory / "probabilities" / f"{task.name}.parquet")
+    corpus = build / "data" / task.name / "dev.parquet"
+    if sentences.may_be_committed(plan) and corpus.is_file():
+        texts = files.read_parquet(corpus, ["id", "sentence1", "sentence2", "label"])
+        _parquet(texts, directory / "sentences" / f"{task.name}.parquet")
+
+
+def _predicted(build: Path, plan: Catalog, task: Task, split: Split) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Every run's predictions whose labels are known, by the run's name and seed."""
+    for entry, seed in _runs(plan):
+        file = entry.predictions(build, seed, task.name, split) if task.name in entry.tasks else None
+        if file is not None and not (table := predictions.read(file))["label"].isna().to_numpy().all():
+            yield f"{entry.name}/{seed}", table
+
+
+def _rows(tables: Mapping[str, pd.DataFrame], what: str) -> pd.DataFrame:
+    """Ids, labels and what is scored, which all have to share: a column a run has no room for others."""
+    (first, reference), *others = tables.items()
+    for run, table in others:
+        if not bool(pd.DataFrame(table, columns=ROW).equals(pd.DataFrame(reference, columns=ROW))):
+            raise DataError(
+                f"{what} by {first} and by {run} hold other rows, labels or scored rows, so that they make no evidence "
+                "together; train both on the same data and with the same run.selection (`dvc repro`)"
+            )
+    return pd.DataFrame(reference, columns=ROW).reset_index(drop=True)
+
+
+def _packed(values: np.ndarray, task: Task) -> np.ndarray:
+    """The same numbers in fewer bytes where they fit."""
+    small = values.astype(np.uint8 if task.kind != "score" else np.float32)
+    return small if np.array_equal(small.astype(float), values) else values
+
+
+def _shared(file: Path, rows: int) -> pd.DataFrame:
+    """Which dev rows share a sentence, as numbers; and whether training or pretraining has them, without which row."""
+    found = files.read_parquet(file, SHARED)
+    if len(found) != rows:
+        raise DataError(f"{file} holds {len(found)} rows, the predictions {rows}; `dvc repro` makes both again")
+    return found.assign(**{name: found[name] != "" for name in ("in_train", "in_pretraining")})
+
+
+def _probabilities(tables: Mapping[str, pd.DataFrame], task: Task) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            f"{run}/{label}": column
+            for run, table in tables.items()
+            for label, column in enumerate(mistakes.thousandths(table, task).T)
+        }
+    )
+
+
+def _labels(build: Path) -> pd.DataFrame:
+    """How often each label comes in the sets whose shares the report draws."""
+    lines = [
+        {"task": task, "split": split, "label": label, "rows": rows}
+        for task in pictures.LABELLED
+        for split in ("train", "dev")
+        if (file := build / "data" / task / f"{split}.parquet").is_file()
+        for label, rows in files.read_parquet(file, ["label"])["label"].value_counts().sort_index().items()
+    ]
+    return pd.DataFrame(lines, columns=["task", "split", "label", "rows"])
+
+
+def _parquet(table: pd.DataFrame, file: Path) -> None:
+    with files.new_file(file) as partial:
+        table.to_parquet(partial, index=False, compression="zstd", compression_level=19)
+
+
+# --- back -------------------------------------------------------------------------------------------------------------
+
+
+def unpack(directory: Path, build: Path) -> None:
+    """Make a build directory of the evidence, from which the report is written.
+
+    Raises:
+        DataError: there is no evidence, a file of it is altered, missing or too many, or a run's own files are not
+            those of its digests.
+    """
+    _check(directory)
+    for file in (file for file in (directory / "facts").rglob("*") if file.is_file()):
+        files.write_text(build / file.relative_to(directory / "facts"), file.read_text(encoding="utf-8"))
+    runs = files.read_parquet(directory / "runs.parquet")
+    places = {f"{run['name']}/{run['seed']}": _place(build, run) for run in runs.to_dict("records")}
+    for run in runs.to_dict("records"):
+        _unpack_run(run, places[f"{run['name']}/{run['seed']}"])
+    for file in sorted((directory / "predictions").glob("*.parquet")):
+        _unpack_task(directory, file, build, places)
+    for run in runs.to_dict("records"):
+        place = places[f"{run['name']}/{run['seed']}"]
+        files.seal(place)
+        if run["run.json"]:
+            files.write_text(files.log_directory(build, place) / "run.json", run["run.json"])
+    _unpack_data(directory, build)
+
+
+def _check(directory: Path) -> None:
+    if not (directory / files.DIGESTS).is_file():
+        raise DataError(
+            f"{directory} holds no {files.DIGESTS}, so it is no evidence as `mtbert.reporting.archive` packs it"
+        )
+    digests = files.read_as(dict[str, str], directory / files.DIGESTS, f"git checkout {directory}")
+    if said := files.differences(directory, digests):
+        raise DataError(f"the evidence in {directory} is not as it was packed ({said}); `git checkout {directory}` "
+                        "brings back what was committed")  # fmt: skip
+
+
+def _place(build: Path, run: Mapping[str, Any]) -> Path:
+    return build / ("ensembles" if run["kind"] == "ensemble" else "runs") / run["name"] / str(run["seed"])
+
+
+def _unpack_run(run: Mapping[str, Any], place: Path) -> None:
+    """A run's own words, which have to be those of its digests; and of what is withheld, that it was predicted."""
+    digests = json.loads(run[files.DIGESTS])
+    for name in (name for name in TEXTS if run[name]):
+        files.write_text(place / name, run[name])
+        if files.sha256(place / name) != digests.get(name):
+            raise DataError(f"in the evidence {name} of {run['name']}, seed {run['seed']}, is not as its run left it")
+    for what in run["withheld"].split():
+        task, split = what.rsplit("-", 1)
+        _predict(place, WITHHELD, TASKS[task], cast(Split, split), np.zeros((1, TASKS[task].classes)))
+
+
+def _unpack_task(directory: Path, file: Path, build: Path, places: Mapping[str, Path]) -> None:
+    """Every run's prediction file of a task and split and, of dev, which rows share a sentence."""
+    name, split = file.stem.rsplit("-", 1)
+    task, found = TASKS[name], files.read_parquet(file)
+    runs = [column for column in found if column not in (*ROW, *SHARED)]
+    if unknown := [run for run in runs if run not in places]:
+        raise DataError(f"{file} tells of {', '.join(unknown)}, of which runs.parquet knows nothing")
+    if set(SHARED) <= set(found):
+        shared = found[["id", *SHARED]]
+        words = {column: np.where(shared[column], "yes", "") for column in ("in_train", "in_pretraining")}
+        _parquet(shared.assign(**words), build / "data" / name / "dev-rows.parquet")
+    counts = files.read_parquet(directory / "probabilities" / f"{name}.parquet") if _likely(task, split) else None
+    for run in runs:
+        table = found[ROW].assign(prediction=found[run].astype(float))
+        likely = np.zeros((len(table), task.classes))
+        if counts is not None:
+            columns = [f"{run}/{label}" for label in range(len(predictions.probability_columns(task)) - 1)]
+            likely = mistakes.of_thousandths(counts[columns].to_numpy())
+        _predict(places[run], table, task, cast(Split, split), likely)
+
+
+def _likely(task: Task, split: str) -> bool:
+    return split == "dev" and task.kind != "score"
+
+
+def _predict(place: Path, table: pd.DataFrame, task: Task, split: Split, likely: np.ndarray) -> None:
+    columns = predictions.probability_columns(task)
+    whole = pd.concat([table, pd.DataFrame(likely[:, : len(columns)], table.index, columns)], axis=1)
+    file = predictions.path(place, task.name, split)
+    predictions.write(file, pd.DataFrame(whole, columns=["id", "label", "prediction", *columns, "scored"]), task)
+
+
+def _unpack_data(directory: Path, build: Path) -> None:
+    """Labels, sentences where there are any, and the places of embeddings."""
+    for key, lines in files.read_parquet(directory / "labels.parquet").groupby(["task", "split"]):
+        task, split = cast(tuple[str, str], key)
+        labels = np.repeat(lines["label"].to_numpy(), lines["rows"].to_numpy())
+        _parquet(pd.DataFrame({"label": labels}), build / "data" / task / f"{split}.parquet")
+    for file in (directory / "sentences").glob("*.parquet"):
+        _parquet(files.read_parquet(file), build / "data" / file.stem / "dev.parquet")
+    _parquet(files.read_parquet(directory / "clouds.parquet"), build / embeddings.CLOUDS)
+
+
+if __name__ == "__main__":
+    command.run(main)

@@ -1,0 +1,136 @@
+"""What was found, for a newcomer: sentences made of the verdicts, and whom of two reports that differ they are with."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from mtbert.reporting import markdown, sentences
+from mtbert.reporting.catalog import Catalog
+from mtbert.reporting.claims import Answer, Comparison, Contradiction, Part, Side, Verdict
+from mtbert.reporting.verdicts import FAILS, HOLDS, LITTLE, NOT_RUN
+
+DECIDED: tuple[Answer, ...] = (HOLDS, LITTLE, FAILS)
+MACHINERY = (
+    "**This is the machinery only.** The sentences are generated and the encoder starts untrained: no line below says "
+    "anything of PALs or of any other method. The runs on real data are in `reports/laptop`."
+)
+OPEN = "Open."
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A contradiction with what the verdicts make of it.
+
+    Attributes:
+        question: what the two sides answer.
+        sides: of each what it says, and its claims as their papers, sections and verdicts.
+        evidence: which side it is on, in a sentence.
+    """
+
+    question: str
+    sides: tuple[tuple[str, list[str]], tuple[str, list[str]]]
+    evidence: str
+
+
+def lead(catalog: Catalog, verdicts: Sequence[Verdict]) -> list[str]:
+    """What comes first, in Markdown: that only the machinery is shown, where it is so; and how much is decided."""
+    first = [MACHINERY] if sentences.may_be_committed(catalog) else []
+    return [*first, decided(verdicts)] if verdicts else []
+
+
+def each(verdicts: Sequence[Verdict]) -> list[str]:
+    """A sentence for each claim that is decided."""
+    return [found(one) for one in verdicts if one.answer in DECIDED]
+
+
+def decided(verdicts: Sequence[Verdict]) -> str:
+    """How many claims are decided, open and not run."""
+    answers = [verdict.answer for verdict in verdicts]
+    hold, small, fail, absent = (answers.count(answer) for answer in (HOLDS, LITTLE, FAILS, NOT_RUN))
+    total, settled = len(answers), hold + small + fail
+    parts = [f"{hold} hold", f"{small} hold by less than what matters", f"{fail} do not"]
+    which = f": {', '.join(parts)}" if settled else ""
+    rest = total - settled - absent
+    return (
+        f"**{settled} of {total} claims {'is' if settled == 1 else 'are'} decided**{which}. {rest} cannot be told from "
+        f"these runs, and {absent} {'was' if absent == 1 else 'were'} not run."
+    )
+
+
+def found(verdict: Verdict) -> str:
+    """A claim that is decided, with the numbers of the comparison that decided it."""
+    part, one = deciding(verdict)
+    published = "" if part.published is None else f"; published: {markdown.number(part.published, '+')}"
+    which = "" if len(verdict.claim.parts) == 1 else f" ({' '.join(part.ours)} against {' '.join(part.other)})"
+    return (
+        f"{verdict.claim.statement} ({verdict.claim.told_by}, {verdict.claim.section}) **{_capital(verdict.answer)}**: "
+        f"{markdown.number(one.difference, '+')}, 95 % from {markdown.number(one.low, '+')} to "
+        f"{markdown.number(one.high, '+')} over {one.seeds} seeds{which}{published}."
+    )
+
+
+def deciding(verdict: Verdict) -> tuple[Part, Comparison]:
+    """Of a decided claim: the first comparison that fails or, where all hold, the one that holds by the least."""
+    parts = zip(verdict.claim.parts, verdict.answers, verdict.comparisons, strict=True)
+    run = [(part, said, one) for part, said, one in parts if one is not None and not part.confounded]
+    failing = [(part, one) for part, said, one in run if said == FAILS]
+    if verdict.answer == FAILS and failing:
+        return failing[0]
+    return min(((part, one) for part, _, one in run), key=lambda pair: abs(pair[1].difference))
+
+
+def standings(contradictions: Iterable[Contradiction], verdicts: Sequence[Verdict]) -> list[Standing]:
+    """Every contradiction, with the side that the evidence is on."""
+    by_name = {verdict.claim.name: verdict for verdict in verdicts}
+    return [_standing(one, by_name) for one in contradictions if all(n in by_name for s in one.sides for n in s.claims)]
+
+
+def _standing(one: Contradiction, verdicts: Mapping[str, Verdict]) -> Standing:
+    first, second = ((side.says, [_claim(verdicts[name]) for name in side.claims]) for side in one.sides)
+    return Standing(one.question, (first, second), _evidence(one.sides, verdicts))
+
+
+def _claim(verdict: Verdict) -> str:
+    return f"{verdict.claim.told_by}, {verdict.claim.section}: {verdict.answer}"
+
+
+def _evidence(sides: tuple[Side, Side], verdicts: Mapping[str, Verdict]) -> str:
+    """A side is backed where a claim of it holds and none fails, and refuted the other way about."""
+    answers = [{verdicts[name].answer for name in side.claims} for side in sides]
+    backed = [bool(said & {HOLDS, LITTLE}) and FAILS not in said for said in answers]
+    refuted = [FAILS in said and not said & {HOLDS, LITTLE} for said in answers]
+    if all(backed):
+        return "With both: each holds for the models that it compares."
+    if all(refuted):
+        return "With neither: the claims of both sides fail."
+    for side in (0, 1):
+        if backed[side]:
+            return f"With this side: {sides[side].says}"
+        if refuted[side]:
+            return f"Against this side: {sides[side].says} The other is not decided."
+    return OPEN
+
+
+def contradicted(found: Sequence[Standing]) -> str:
+    """The contradictions as a table in Markdown; empty where there are none."""
+    lines = [
+        {"question": one.question}
+        | {
+            name: f"{says} ({'; '.join(claims)})"
+            for name, (says, claims) in zip(("one side", "the other"), one.sides, strict=True)
+        }
+        | {"the evidence": one.evidence}
+        for one in found
+    ]
+    return f"### Where the reports contradict each other\n\n{markdown.lined(lines, sides=4)}" if lines else ""
+
+
+def render(catalog: Catalog, verdicts: Sequence[Verdict], found: Sequence[Standing]) -> str:
+    """The first section of the README; empty where no claim was judged."""
+    if not verdicts:
+        return ""
+    parts = ["## What was found", *lead(catalog, verdicts), markdown.bullets(each(verdicts)), contradicted(found)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,101 @@
+"""Forest plots: every comparison of a paper's claims in a line, placed once for the page and for pictures.
+
+A line has our difference with its interval, the margin that matters to both sides of 0 as a band, and the published
+difference as a mark. Above a claim's lines stands what it says.
+"""
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mtbert.reporting import markdown
+from mtbert.reporting.claims import Answer, Comparison, Part, Verdict
+
+WIDTH = 46  # letters of a line of a claim's statement: what a telephone's screen has room for
+ROOM = 1.15  # by which the axis goes beyond what it has to show
+COLOURS: dict[Answer, str] = {
+    "holds": "yes", "real, but smaller than what matters": "yes", "does not hold": "no",
+    "cannot be told from these runs": "open", "cannot be told: still learning": "open",
+    "cannot be told: unequal budgets": "open", "cannot be compared": "open", "not run": "none",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Line:
+    """A comparison at its height; `found` is None where it was not run."""
+
+    y: float
+    short: str
+    label: str
+    part: Part
+    answer: Answer
+    found: Comparison | None
+
+
+@dataclass(frozen=True)
+class Head:
+    """A line of a claim's statement at its height."""
+
+    y: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Claims one below the other, from 0 down to -height; `reach`: how far the axis goes to both sides."""
+
+    heads: list[Head]
+    lines: list[Line]
+    height: int
+    reach: float
+
+
+def of(verdicts: Sequence[Verdict]) -> Forest:
+    """The forest of these claims."""
+    heads, lines, at = [], [], 0
+    for verdict in verdicts:
+        for text in textwrap.wrap(f"{verdict.claim.statement} [{_short(verdict.answer)}]", WIDTH):
+            heads.append(Head(-at, text))
+            at += 1
+        for part, answer, found in zip(verdict.claim.parts, verdict.answers, verdict.comparisons, strict=True):
+            lines.append(Line(-at, *_labels(part), part, answer, found))
+            at += 1
+    return Forest(heads, lines, at, _reach(lines))
+
+
+def _short(answer: Answer) -> str:
+    """A verdict in a word or three."""
+    return answer.removesuffix(" from these runs").removeprefix("cannot be told: ").split(",")[0]
+
+
+def _labels(part: Part) -> tuple[str, str]:
+    """What is compared, for a narrow and for a wide screen; in brackets where it decides nothing."""
+    metric = {"overall_raw": "overall", "overall_normalised": "overall"}.get(
+        part.metric, markdown.HEADINGS.get(part.metric, part.metric)
+    )
+    compared = f"{_side(part.ours)} {markdown.MINUS} {_side(part.other)}, {metric}"
+    return (f"({metric})", f"({compared})") if part.confounded else (metric, compared)
+
+
+def _side(names: Sequence[str]) -> str:
+    return names[0] + (f" + {len(names) - 1}" if len(names) > 1 else "")
+
+
+def _reach(lines: Sequence[Line]) -> float:
+    """As far as ours and the margins go; a published difference that is larger is drawn at the edge."""
+    ends = [abs(end) for line in lines if line.found is not None for end in (line.found.low, line.found.high)]
+    return ROOM * max([*ends, *(2 * line.part.matters for line in lines)], default=1.0)
+
+
+def placed(published: float, reach: float) -> tuple[float, bool]:
+    """Where the mark of a published difference stands, and whether that is at the edge, beyond which it would be."""
+    edge = reach / ROOM * 1.08
+    return max(-edge, min(edge, published)), abs(published) > edge
+
+
+def by_paper(verdicts: Sequence[Verdict]) -> dict[str, Forest]:
+    """A forest for each paper of which a comparison was run, in the papers' order."""
+    papers = dict.fromkeys(verdict.claim.paper for verdict in verdicts)
+    of_papers = {paper: [verdict for verdict in verdicts if verdict.claim.paper == paper] for paper in papers}
+    run = {paper: some for paper, some in of_papers.items() if any(one for v in some for one in v.comparisons)}
+    return {paper: of(some) for paper, some in run.items()}

@@ -1,0 +1,160 @@
+"""The evidence of a report: packed, and the report made of it alone."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from safetensors.numpy import save_file
+from sealing import seal
+
+from mtbert import files
+from mtbert.errors import DataError
+from mtbert.reporting import archive, report
+
+Make = Callable[..., Path]
+SECRET = "nobody may hand this on"
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(directory)): file.read_bytes() for file in directory.rglob("*") if file.is_file()}
+
+
+def with_data(build: Path) -> Path:
+    """Adds what real runs have besides: sentences, rows that share one, embeddings, odd probabilities, a machine."""
+    ids = [f"r{row}" for row in range(100)]
+    for task, columns in {"sst": 1, "qqp": 2, "sts": 2}.items():
+        texts = {"sentence1": [SECRET] * 100, "sentence2": [SECRET if columns == 2 else None] * 100}
+        labels = pd.read_parquet(build / f"runs/bert-{task}/1/predictions/{task}-dev.parquet")["label"]
+        folder = build / "data" / task
+        folder.mkdir(parents=True)
+        pd.DataFrame({"id": ids, **texts, "label": labels}).to_parquet(folder / "dev.parquet")
+        about = {"cluster": np.arange(100) // 2, "in_train": ["t3"] + [""] * 99, "in_pretraining": [""] * 99 + ["n1"]}
+        pd.DataFrame({"id": ids, **about, "shares": [True] * 9 + [False] * 91}).to_parquet(folder / "dev-rows.parquet")
+    counts = {"file": "f.csv", "labelled": True, "read": 101, "kept": 100, "conflicts": [{"text": SECRET}]}
+    counts |= {"refused": [{"line": 3, "reason": SECRET}], "duplicates": {"exact": 0, "folded": 0, "bare": 0}}
+    files.write_json(build / "data/report.json", {"files": {"sst/dev": counts}, "whose": "course"})
+    files.write_json(build / "machine.json", {"processor": "Some CPU"})
+    rng = np.random.default_rng(0)
+    for place in [*build.glob("runs/*/*"), *build.glob("ensembles/*/*")]:
+        for file in place.glob("predictions/*-dev.parquet"):
+            table = pd.read_parquet(file)
+            columns = [name for name in table if name.startswith("probability")]
+            table[columns] = rng.dirichlet(np.ones(max(1, len(columns))), 100)[:, : len(columns)]
+            table.to_parquet(file)
+    points = {"sst": rng.normal(size=(1, 20, 8)), "qqp": rng.normal(size=(2, 20, 8))}
+    halves = {task: values.astype(np.float16) for task, values in points.items()}
+    save_file(halves, build / "runs/pals/1/embeddings.safetensors")
+    logs = {place: (place / "run.json").read_text() for place in build.glob("logs/*/*/*")}
+    seal(build)
+    for place, text in logs.items():
+        run = build / "runs" / place.parts[-3] / place.parts[-2]
+        files.write_text(files.log_directory(build, run) / "run.json", text)
+    return build
+
+
+def packed(build: Path) -> tuple[Path, Path]:
+    """The report of a build directory, with its evidence."""
+    out = build.parent / "reports" / "laptop"
+    report.write(build, out, build / "submissions")
+    archive.pack(build, out / "evidence")
+    return out, out / "evidence"
+
+
+@pytest.mark.parametrize("whose", ["course", "sample"])
+def test_the_report_of_the_evidence_alone_is_the_same_to_the_byte(make_build: Make, whose: str) -> None:
+    build = with_data(make_build(seeds=(1, 2, 3), test={"sst": 0.5}))
+    found = files.read_json(build / "data/report.json")
+    files.write_json(build / "data/report.json", found | {"whose": whose})
+    out, evidence = packed(build)
+    before = contents(out)
+    shutil.rmtree(build)
+    report.anew(evidence, out)
+    assert contents(out) == before
+    report.anew(evidence, out.parent / "elsewhere")
+    beside = {name: text for name, text in before.items() if not name.startswith("evidence/")}
+    assert contents(out.parent / "elsewhere") == beside
+    assert len([name for name in beside if name.startswith("pictures/")]) >= 8
+
+
+def test_a_new_report_leaves_the_evidence_that_lies_there(make_build: Make) -> None:
+    out, _ = packed(build := with_data(make_build()))
+    before = contents(out)
+    report.write(build, out, build / "submissions")
+    assert contents(out) == before
+
+
+def test_no_sentence_of_others_is_in_it(make_build: Make) -> None:
+    build = with_data(make_build())
+    plan = files.read_yaml(build / "plan/catalog.yaml")
+    files.write_yaml(build / "plan/catalog.yaml", plan | {"data_dir": f"/home/{SECRET}/corpora"})
+    _, evidence = packed(build)
+    tables = [pd.read_parquet(file).to_csv() for file in evidence.rglob("*.parquet")]
+    texts = [file.read_text() for file in evidence.rglob("*.*") if file.suffix in (".json", ".yaml")]
+    assert len(tables) == 8
+    assert not any(SECRET in text for text in [*tables, *texts])
+    assert files.read_json(evidence / "facts/data/report.json")["files"]["sst/dev"]["refused"] == [{}]
+
+
+def test_what_a_table_of_predictions_holds(make_build: Make) -> None:
+    _, evidence = packed(with_data(make_build(seeds=(1, 2))))
+    table = pd.read_parquet(evidence / "predictions/sst-dev.parquet")
+    assert list(table) == [
+        "id", "label", "scored", "cluster", "in_train", "in_pretraining", "shares",
+        "bert-sst/1", "bert-sst/2", "pals/1", "pals/2", "vote/1", "vote/2",
+    ]  # fmt: skip
+    assert table.dtypes["pals/1"] == np.uint8
+    assert [(table["label"] == table[f"pals/{seed}"]).mean() for seed in (1, 2)] == [0.4, 0.41]
+    assert table["in_train"].sum() == table["in_pretraining"].sum() == 1
+    runs = pd.read_parquet(evidence / "runs.parquet")
+    assert runs["withheld"].tolist()[-1] == "sst-test qqp-test sts-test"
+    assert "Some CPU" in runs["run.json"][0]
+    assert not (evidence / "predictions/sst-test.parquet").exists()
+    counts = pd.read_parquet(evidence / "probabilities/sst.parquet")
+    assert list(counts)[:4] == [f"bert-sst/1/{label}" for label in range(4)]
+
+
+def test_altered_evidence_is_refused(make_build: Make) -> None:
+    out, evidence = packed(with_data(make_build()))
+    file = evidence / "predictions/sst-dev.parquet"
+    table = pd.read_parquet(file)
+    table["pals/1"] = table["label"].astype(np.uint8)
+    table.to_parquet(file)
+    with pytest.raises(DataError, match=r"is not as it was packed \(altered: predictions/sst-dev.parquet\)"):
+        report.anew(evidence, out)
+    files.seal(evidence)  # whoever alters the digest, too, has the scores of the run against them
+    with pytest.raises(DataError, match=r"dev of pals, seed 1: metrics.json says .* the prediction files"):
+        report.anew(evidence, out)
+
+
+def test_a_runs_own_words_are_held_against_its_digests(make_build: Make) -> None:
+    out, evidence = packed(with_data(make_build()))
+    runs = pd.read_parquet(evidence / "runs.parquet")
+    runs["settings.yaml"] = runs["settings.yaml"].str.replace("threads: 2", "threads: 1")
+    runs.to_parquet(evidence / "runs.parquet")
+    files.seal(evidence)
+    with pytest.raises(
+        DataError, match=r"in the evidence settings.yaml of bert-qqp, seed 1, is not as its run left it"
+    ):
+        report.anew(evidence, out)
+
+
+def test_incomplete_evidence_is_refused(make_build: Make, tmp_path: Path) -> None:
+    out, evidence = packed(with_data(make_build()))
+    (evidence / "clouds.parquet").unlink()
+    with pytest.raises(DataError, match=r"missing: clouds.parquet\); `git checkout "):
+        report.anew(evidence, out)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match=r"empty holds no digests.json, so it is no evidence"):
+        report.anew(tmp_path / "empty", out)
+
+
+def test_runs_of_other_rows_make_no_evidence_together(make_build: Make) -> None:
+    build = with_data(make_build())
+    file = build / "runs/pals/1/predictions/sst-dev.parquet"
+    pd.read_parquet(file).assign(id=[f"x{row}" for row in range(100)]).to_parquet(file)
+    seal(build)
+    with pytest.raises(DataError, match=r"dev predictions of sst by bert-sst/1 and by pals/1 hold other rows, labels"):
+        archive.pack(build, build.parent / "evidence")

@@ -1,0 +1,120 @@
+"""What a newcomer reads first: findings, contradictions, forest plots and seeds still needed."""
+
+from dataclasses import replace
+
+import pytest
+
+from mtbert.reporting import claims, findings, forest, needed
+from mtbert.reporting.claims import Answer, Comparison, Verdict
+from mtbert.reporting.site import figures
+
+EVERY = claims.load()
+LIFT, TRAIL, FEWER = (EVERY.claims[name] for name in ("mypal-pals-lift", "minbert-pals-trail", "choose-fewer-pals"))
+PALS = EVERY.contradictions["pals"]
+
+
+def comparison(difference: float, seeds: int = 3) -> Comparison:
+    return Comparison(
+        ("a",), ("b",), "overall_raw", difference, difference - 0.01, difference + 0.02, 0.01, 0.02, seeds, 100, 0.03,
+        {}, seed_sd=0.004, example_sd=0.001,
+    )  # fmt: skip
+
+
+def verdict(claim: claims.Claim, answer: Answer, *differences: float | None) -> Verdict:
+    some = [None if one is None else comparison(one) for one in differences] or [comparison(0.03)] * len(claim.parts)
+    return Verdict(claim, answer, "", (answer,) * len(claim.parts), tuple(some))
+
+
+def test_a_decided_claim_in_a_sentence_with_the_comparison_that_decided_it() -> None:
+    assert findings.each([verdict(TRAIL, "holds", -0.05, -0.02, -0.03)]) == [
+        "With every sampler, PALs trail the model without. (MinBERT and PALs, 5.3) "
+        "**Holds**: \N{MINUS SIGN}0.020, 95 % "
+        "from \N{MINUS SIGN}0.030 to +0.000 over 3 seeds (minbert-pals-annealed against minbert-annealed); published: "
+        "\N{MINUS SIGN}0.009."
+    ]
+    failing = verdict(TRAIL, "does not hold", 0.05, 0.02, 0.03)
+    failing = replace(failing, answers=("holds", "holds", "does not hold"))
+    assert "+0.030" in findings.each([failing])[0]
+    assert findings.each([verdict(TRAIL, "cannot be told from these runs")]) == []
+
+
+def test_how_much_is_decided() -> None:
+    answers: list[Answer] = [
+        "holds",
+        "real, but smaller than what matters",
+        "not run",
+        "cannot be told: still learning",
+    ]
+    assert findings.decided([verdict(LIFT, answer) for answer in answers]) == (
+        "**2 of 4 claims are decided**: 1 hold, 1 hold by less than what matters, 0 do not. "
+        "1 cannot be told from these runs, and 1 was not run."
+    )
+
+
+@pytest.mark.parametrize(
+    ("lift", "trail", "fewer", "evidence"),
+    [
+        ("holds", "does not hold", "not run", "With this side: PALs lift it."),
+        ("cannot be told from these runs", "holds", "holds", "With this side: PALs lower it."),
+        ("does not hold", "not run", "not run", "Against this side: PALs lift it. The other is not decided."),
+        ("does not hold", "does not hold", "not run", "With neither: the claims of both sides fail."),
+        ("holds", "holds", "not run", "With both: each holds for the models that it compares."),
+        ("not run", "holds", "does not hold", "Open."),
+        ("not run", "not run", "not run", "Open."),
+    ],
+)
+def test_which_side_of_a_contradiction_the_evidence_is_on(lift: Answer, trail: Answer, fewer: Answer, evidence: str):
+    (found,) = findings.standings([PALS], [verdict(LIFT, lift), verdict(TRAIL, trail), verdict(FEWER, fewer)])
+    assert found.evidence == evidence
+    assert found.sides[0] == ("PALs lift it.", [f"My PAL BERT, 6: {lift}"])
+
+
+def test_a_contradiction_is_between_papers() -> None:
+    side = {"says": "So.", "claims": "minbert-pals-trail"}
+    one = {"question": "Q?", "sides": [side, side]}
+    with pytest.raises(ValueError, match=r"contradictions.x: one paper on both sides"):
+        claims.Claims(**{**dict(EVERY), "contradictions": {"x": one}})
+    unknown = {"question": "Q?", "sides": [side, {"says": "No.", "claims": "nobody"}]}
+    with pytest.raises(ValueError, match=r"contradictions.x: unknown claims nobody"):
+        claims.Claims(**{**dict(EVERY), "contradictions": {"x": unknown}})
+
+
+def test_a_forest_has_a_line_a_comparison_below_its_statement() -> None:
+    one = forest.of([verdict(TRAIL, "holds", -0.05, None, 0.03)])
+    assert [(head.y, head.text) for head in one.heads] == [
+        (0, "With every sampler, PALs trail the model"),
+        (-1, "without. [holds]"),
+    ]
+    assert [(line.y, line.short, line.found is None) for line in one.lines] == [
+        (-2, "overall", False), (-3, "overall", True), (-4, "overall", False),
+    ]  # fmt: skip
+    assert one.lines[0].label == "minbert-pals-round-robin \N{MINUS SIGN} minbert-round-robin, overall"
+    assert (one.height, round(one.reach, 4)) == (5, 0.069)
+    assert forest.placed(-0.02, 0.115) == (-0.02, False)
+    assert forest.placed(0.5, 0.115) == (pytest.approx(0.108), True)
+
+
+def test_the_figure_of_a_forest() -> None:
+    made = verdict(TRAIL, "holds", -0.05, None, 0.03)
+    made = replace(made, answers=("holds", "not run", "does not hold"))
+    figure = figures.forests(forest.by_paper([made]))["minbert-pals"]
+    band, holds, fails, published = figure["data"]
+    assert (band["base"], band["x"]) == ([-0.01] * 3, [0.02] * 3)
+    assert (holds["x"], holds["error_x"]["array"], holds["error_x"]["arrayminus"]) == ([-0.05], [0.02], [0.01])
+    assert [trace["meta"]["colour"] for trace in figure["data"]] == ["line", "yes", "no", "muted"]
+    assert (fails["x"], published["x"]) == ([0.03], [-0.037, -0.009, -0.001])
+    assert figure["ticks"]["narrow"] == ["overall"] * 3
+    assert forest.by_paper([verdict(TRAIL, "not run", None, None, None)]) == {}
+
+
+def test_seeds_still_needed_of_open_claims_alone() -> None:
+    told = [
+        verdict(TRAIL, "cannot be told from these runs"),
+        verdict(FEWER, "holds"),
+        verdict(LIFT, "not run", None, None),
+    ]
+    found = needed.of_claims(told)
+    assert found[["claim", "seeds"]].to_numpy().tolist() == [["minbert-pals-trail", 3], ["mypal-pals-lift", 0]]
+    trail, lift = found["needed"]
+    assert 3 <= trail < lift  # the noise that was measured is a part of what the simulation assumes
+    assert [line["seeds so far"] for line in needed.still(found)] == ["3", "0"]
