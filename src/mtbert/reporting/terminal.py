@@ -6,23 +6,30 @@ import pandas as pd
 
 from mtbert.reporting import markdown
 from mtbert.reporting.catalog import Catalog
-from mtbert.reporting.tables import RUN, Cell, Table
+from mtbert.reporting.tables import NO_PART, NOT_RUN, RUN, Cell, Row, Table
 
 LABEL_WIDTH = 18  # leaves room for 5 columns of numbers
 CUT = "\N{HORIZONTAL ELLIPSIS}"
 
 
 def render(table: Table, catalog: Catalog) -> str:
-    """Heading and, for every row, `published → ours` by metric; what was changed stands below."""
+    """Heading and, for every row that has run, `published → ours` by metric; below, what was changed and has not run."""
     compared = "paper → ours; " if table.published else ""
     about = f"{compared}profile {catalog.profile}, encoder {catalog.encoder}, {_seeds(table)}"
-    names = shortened([markdown.label(table, row) for row in table.rows])
+    rows = [row for row in table.rows if not _absent(row)]
+    names = shortened([markdown.label(table, row) for row in rows])
     lines = [
         {"": name} | {markdown.HEADINGS[m]: _shown(row.cells[m], table.published) for m in table.metrics}
-        for name, row in zip(names, table.rows, strict=True)
+        for name, row in zip(names, rows, strict=True)
     ]
     grid = pd.DataFrame(lines).to_markdown(index=False, tablefmt="simple", disable_numparse=True)
-    return "\n".join([markdown.heading(table), about, "", grid, *markdown.changes(table)])
+    absent = len(table.rows) - len(rows)
+    more = [f"{absent} more row{'s' * (absent > 1)} of it: not run"] if absent else []
+    return "\n".join([markdown.heading(table), about, "", grid, *markdown.changes(table), *more])
+
+
+def _absent(row: Row) -> bool:
+    return all(cell.status in (NOT_RUN, NO_PART) for cell in row.cells.values())
 
 
 def _seeds(table: Table) -> str:
