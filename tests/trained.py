@@ -33,7 +33,7 @@ def build(folder: Path) -> Path:
 
 def settings(name: str, **model: object) -> VariantSettings:
     """Of a small variant with that model."""
-    given = runs.settings(phase=STEPS, run={"precision": PRECISION[name]}).model_dump()
+    given = runs.settings(phase=STEPS, run={"precision": PRECISION.get(name, "fp32")}).model_dump()
     return VariantSettings(**given | {"variant": name, "model": given["model"] | {"max_tokens": 16} | model})
 
 

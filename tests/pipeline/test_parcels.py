@@ -13,13 +13,17 @@ from pipeline.small import Project, small
 HEAD = {"paper": "mine", "row": "mine", "tasks": ["sst"]}
 # What a bare machine has not: an import of it fails there as it does where it is not installed.
 BARE = """
-import runpy, sys
+import importlib.machinery, runpy, sys
 REFUSED = ("datasets", "dvc", "matplotlib", "mlflow", "nltk", "ray", "ruamel", "sentence_transformers", "sklearn",
     "statsmodels", "transformers", "typer")
 class Refuser:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in REFUSED:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+            return importlib.machinery.ModuleSpec(name, self)  # accelerate asks whether it is there
+    def create_module(self, spec):
+        raise ModuleNotFoundError(f"No module named {spec.name!r}", name=spec.name)
+    def exec_module(self, module):
+        pass
 sys.meta_path.insert(0, Refuser())
 """
 

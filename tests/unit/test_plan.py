@@ -200,6 +200,7 @@ def test_a_variant_of_ones_own_in_five_lines(tmp_path):
         "paper": None,
         "row": "wide",
         "also": [],
+        "rival": "",
         "tasks": ["sst", "qqp", "sts"],
         "selected": True,
         "departures": {},
@@ -299,7 +300,7 @@ def test_several_phases_each_start_from_the_training_section(tmp_path):
         (("catalog.pals.smart", {"weight": 2.0}), "catalog.pals.smart: the variant does not use smart; add it to"),
         (
             ("catalog.pals.colour", "red"),
-            "catalog.pals.colour: unknown key; allowed: paper, row, also",
+            "catalog.pals.colour: unknown key; allowed: paper, row, also, rival",
         ),
         (("catalog.pals.uses", ["pals", "magic"]), "catalog.pals.uses.1: unknown technique 'magic'; known: words, pos"),
         (

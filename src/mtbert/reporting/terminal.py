@@ -13,7 +13,7 @@ CUT = "\N{HORIZONTAL ELLIPSIS}"
 
 
 def render(table: Table, catalog: Catalog) -> str:
-    """Heading and, for every row that has run, `published → ours` by metric; below, what was changed and has not run."""
+    """Heading and, for every row that has run, `published → ours` by metric; then what was changed, and has not run."""
     compared = "paper → ours; " if table.published else ""
     about = f"{compared}profile {catalog.profile}, encoder {catalog.encoder}, {_seeds(table)}"
     rows = [row for row in table.rows if not _absent(row)]

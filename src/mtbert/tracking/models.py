@@ -36,7 +36,7 @@ SERVED = Path(mtbert.__file__).parent / "using" / "served.py"
 RUN = "run"  # folder of a model's artifacts that is a run's
 WEIGHTS = "model.safetensors"
 OF_RUN = ("settings.yaml", "metrics.json", files.DIGESTS)
-OF_ENCODER = ("tokenizer.json", "config.json")
+OF_ENCODER = ("tokenizer.json", "tokenizer_config.json", "config.json")
 NEEDED = (
     "accelerate", "mlflow", "numpy", "pandas", "pyarrow", "pydantic", "pyyaml", "safetensors", "tokenizers", "torch",
     "tqdm",
