@@ -299,8 +299,8 @@ def test_several_phases_each_start_from_the_training_section(tmp_path):
         ),
         (("catalog.pals.smart", {"weight": 2.0}), "catalog.pals.smart: the variant does not use smart; add it to"),
         (
-            ("catalog.pals.colour", "red"),
-            "catalog.pals.colour: unknown key; allowed: paper, row, ",
+            ("catalog.pals.zzz", "red"),
+            "catalog.pals.zzz: unknown key; allowed: paper, row, also, rival",
         ),
         (("catalog.pals.uses", ["pals", "magic"]), "catalog.pals.uses.1: unknown technique 'magic'; known: words, pos"),
         (
