@@ -21,7 +21,10 @@ if TYPE_CHECKING:  # torch and pandas come in once the command line is understoo
 SHOWN = 10  # rows that were cut, in a message
 
 Model = Annotated[
-    str, typer.Argument(help="A variant or an ensemble, such as pals; a run's folder; or MLflow's models:/pals@best.")
+    str,
+    typer.Argument(
+        help="A variant or an ensemble, such as pals; a run's folder; or MLflow's models:/mtbert-sample-pals@best."
+    ),
 ]
 Sentences = Annotated[list[str] | None, typer.Argument(help="A sentence each, or the two of a pair; or see --file.")]
 TaskName = Annotated[str | None, typer.Option(help="What to predict, such as sst; a model of one task needs none.")]

@@ -34,7 +34,7 @@ def load(
 
     Args:
         place: a variant's or an ensemble's name; a folder such as build/runs/pals/1; or an address of MLflow's, such as
-            models:/pals@best.
+            models:/mtbert-sample-pals@best.
         seed: of a name: whose run; the lowest that is there where it is left out.
         build: where names are looked up.
         device: auto (CUDA, else Apple's, else the CPU), cpu, cuda or mps.

@@ -157,7 +157,7 @@ def test_the_card_tells_what_the_hub_reads_and_how_it_came_to_be(load: Callable[
     export(model, "hf", tmp_path / "out")
     card = ModelCard.load(tmp_path / "out" / "README.md")
     results = {result.dataset_type: result for result in card.data.eval_results}
-    assert card.data.library_name == "transformers"
+    assert card.data.to_dict()["library_name"] == "transformers"
     assert card.data.license == "apache-2.0"
     for task, score in model.metrics.dev.items():
         if task in results:
