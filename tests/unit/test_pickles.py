@@ -14,7 +14,7 @@ from mtbert import assembly, errors, files, inputs, predictions, tracking
 from mtbert.data import batches, tokens
 from mtbert.data.batches import Marks
 from mtbert.encoder import loading, mlm, sbert
-from mtbert.encoder.config import Config
+from mtbert.encoder.config import read_config
 from mtbert.encoder.sources import EncoderSettings, MlmSettings, SbertSettings
 from mtbert.reporting import corpora, curves, details, embeddings, mistakes, pictures, results
 from mtbert.reporting.catalog import Catalog, Entry
@@ -154,7 +154,7 @@ def test_code_that_an_encoders_directory_brings_is_not_run(build: Path, song: Pa
     for name in ("config.json", "tokenizer_config.json"):
         files.write_json(encoder / name, files.read_json(encoder / name) | {"auto_map": own})
     loading.load(encoder)
-    loading.keep_tokenizer(encoder, Config.read(encoder), build / "kept")
+    loading.keep_tokenizer(encoder, read_config(encoder), build / "kept")
     sbert.sentence_model(encoder, SbertSettings(device="cpu"))
     assert not song.exists()
 

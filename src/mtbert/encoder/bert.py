@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from mtbert.encoder.attention import attention
-from mtbert.encoder.config import Config
+from mtbert.encoder.config import Config, read_config
 from mtbert.encoder.dropout import Dropout
 from mtbert.encoder.slot import PLAIN, Linear, Slot, Sublayer
 from mtbert.errors import EncoderError
@@ -129,7 +129,7 @@ class Bert(nn.Module):
 
 def read(directory: Path) -> Bert:
     """The BERT of an encoder's directory, in fp32; EncoderError where the files hold another architecture."""
-    config = Config.read(directory)
+    config = read_config(directory)
     weights = {name: value.float() for name, value in load_file(directory / "model.safetensors").items()}
     with torch.device("meta"):  # nothing is drawn for weights that are replaced at once
         bert = Bert(config, pooler="pooler.dense.weight" in weights)

@@ -30,22 +30,6 @@ class Config:
     model_type: str = BERT
     pad_token_id: int = 0
 
-    @classmethod
-    def read(cls, directory: Path) -> "Config":
-        """That of an encoder's directory; EncoderError for another architecture, with those that can be had."""
-        file = directory / "config.json"
-        settings = files.read_json(file)
-        kind = settings.get("model_type") if isinstance(settings, dict) else None
-        if kind not in (BERT, *ROBERTAS):
-            known = ", ".join((BERT, *ROBERTAS))
-            raise EncoderError(f"{file}: model_type is {kind!r}, whose architecture cannot be had; allowed: {known}")
-        for name, value in EXPECTED.items():
-            if settings.get(name, value) != value:
-                raise EncoderError(f"{file}: {name} is {settings[name]!r}; allowed: {value!r}")
-        usual: dict[str, Any] = {"pad_token_id": 1} if kind in ROBERTAS else {}
-        told: dict[str, Any] = {field.name: settings[field.name] for field in fields(cls) if field.name in settings}
-        return cls(**usual | told)
-
     @property
     def first_place(self) -> int:
         """The row of the position embeddings that the first token gets."""
@@ -55,3 +39,19 @@ class Config:
     def longest(self) -> int:
         """The most tokens that a sequence may have."""
         return self.max_position_embeddings - self.first_place
+
+
+def read_config(directory: Path) -> Config:
+    """That of an encoder's directory; EncoderError for another architecture, with those that can be had."""
+    file = directory / "config.json"
+    settings = files.read_json(file)
+    kind = settings.get("model_type") if isinstance(settings, dict) else None
+    if kind not in (BERT, *ROBERTAS):
+        known = ", ".join((BERT, *ROBERTAS))
+        raise EncoderError(f"{file}: model_type is {kind!r}, whose architecture cannot be had; allowed: {known}")
+    for name, value in EXPECTED.items():
+        if settings.get(name, value) != value:
+            raise EncoderError(f"{file}: {name} is {settings[name]!r}; allowed: {value!r}")
+    usual: dict[str, Any] = {"pad_token_id": 1} if kind in ROBERTAS else {}
+    told: dict[str, Any] = {field.name: settings[field.name] for field in fields(Config) if field.name in settings}
+    return Config(**usual | told)

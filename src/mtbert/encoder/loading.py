@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 
 from mtbert import files, tasks
 from mtbert.data import readers, tokens
-from mtbert.encoder.config import Config
+from mtbert.encoder.config import Config, read_config
 from mtbert.encoder.sources import (
     COMMIT,
     DIGEST,
@@ -67,7 +67,7 @@ def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
         else:
             directory, origin = _found(settings)
             model, digests = bert(directory), {} if settings.name in SOURCES else fetched(directory)
-            keep_tokenizer(directory, Config.read(directory), partial)
+            keep_tokenizer(directory, read_config(directory), partial)
         model.save_pretrained(partial)
         write_card(partial, settings.shown, origin, settings.source.note, digests)
 
@@ -116,7 +116,7 @@ def card(directory: Path) -> dict[str, Any]:
 
 def write_card(directory: Path, name: str, origin: str, note: str, digests: Mapping[str, str]) -> None:
     """Write encoder.json for weights that lie in the directory already."""
-    config = Config.read(directory)
+    config = read_config(directory)
     with safe_open(directory / WEIGHTS, "pt") as weights:
         pooler = "pooler.dense.weight" in weights.keys()  # noqa: SIM118, it is no mapping
     content = {
@@ -328,7 +328,7 @@ def bert(directory: Path) -> "BertModel":
     import torch
     from transformers import AutoModel
 
-    Config.read(directory)
+    read_config(directory)
     for file in directory.glob("*.safetensors"):
         _check_form(file, str(directory))
     try:

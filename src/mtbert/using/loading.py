@@ -10,6 +10,7 @@ import mtbert
 from mtbert import assembly, files
 from mtbert.data import tokens
 from mtbert.encoder import bert, hardware, loading
+from mtbert.encoder.config import read_config
 from mtbert.errors import UnknownNameError
 from mtbert.model import MultitaskModel
 from mtbert.outputs import RunMetrics, VoteMetrics
@@ -142,7 +143,7 @@ def _encoder(folder: Path, settings: VariantSettings) -> Path:
 def _network(settings: VariantSettings, encoder: Path, weights: Path) -> MultitaskModel:
     """The model with its trained weights, which the run holds whole: none are read from the encoder's folder."""
     state = load_file(weights)
-    shape = bert.Config.read(encoder)
+    shape = read_config(encoder)
     inside = {name.removeprefix(WITHIN): value for name, value in state.items() if name.startswith(WITHIN)}
     try:
         with torch.device("meta"):  # nothing is drawn for weights that are replaced at once
