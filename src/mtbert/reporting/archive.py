@@ -74,7 +74,7 @@ def _pack_facts(build: Path, plan: Catalog, facts: Path) -> None:
     files.write_yaml(facts / "plan" / "catalog.yaml", content | ({"data_dir": plan.data} if plan.data else {}))
     if (report := build / "data" / "report.json").is_file():
         files.write_json(facts / "data" / "report.json", _counted(files.read_json(report)))
-    if (searched := searches.place(build) / f"{plan.profile}.csv").is_file():
+    for searched in searches.files_of(plan.profile, searches.place(build)):
         files.write_text(facts / "searches" / searched.name, searched.read_text(encoding="utf-8"))
 
 

@@ -47,9 +47,16 @@ def render(
         "pictures": [shown(made, catalog.detail)],
         "leakage": [leakage.render(seen)],
         "data": [corpora.data(build, catalog)],
-        "runs": [ran(build, runs), searches.render(searches.read(catalog.profile, searches.place(build))), *pretrained],
+        "runs": [ran(build, runs), *searched(build, catalog.profile), *pretrained],
     }
     return {name: _file([part for part in parts if part]) for name, parts in found.items()}
+
+
+def searched(build: Path, profile: str) -> list[str]:
+    """What was looked for, as sections; empty ones where nothing was."""
+    place = searches.place(build)
+    rates, setting = searches.read(profile, place), searches.read_setting(profile, place)
+    return [searches.render(rates), searches.render_setting(setting)]
 
 
 def _file(parts: Sequence[str]) -> str:
