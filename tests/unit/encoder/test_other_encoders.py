@@ -179,9 +179,9 @@ def test_a_cased_vocabulary_alone_is_read_as_its_settings_say(tmp_path: Path) ->
     [
         (
             {"model_type": "distilbert"},
-            "model_type is 'distilbert', whose architecture cannot be had; allowed: bert, roberta, xlm-roberta, camemb",
+            "model_type is 'distilbert', which is not supported; allowed: bert, roberta, xlm-roberta, camemb",
         ),
-        ({"model_type": "modernbert"}, "model_type is 'modernbert', whose architecture cannot be had; allowed: bert, "),
+        ({"model_type": "modernbert"}, "model_type is 'modernbert', which is not supported; allowed: bert, "),
         ({"hidden_act": "gelu_new"}, "hidden_act is 'gelu_new'; allowed: 'gelu'"),
         ({"position_embedding_type": "relative_key"}, "position_embedding_type is 'relative_key'; allowed: 'absolute'"),
         ({"is_decoder": True}, "is_decoder is True; allowed: False"),
