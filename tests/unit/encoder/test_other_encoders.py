@@ -211,7 +211,7 @@ def test_pickles_are_refused(folder: Path, tmp_path: Path) -> None:
 
 def test_a_tokenizer_that_frames_sentences_otherwise_is_refused(folder: Path, tmp_path: Path) -> None:
     edit(folder / "tokenizer.json", post_processor=None)
-    assert "makes ['a', 'a'] of a pair, of types [0, 1]; allowed: as BERT does, [CLS] a [SEP] b [SEP], or" in refused(
+    assert "makes ['a', 'a'] of a pair, with types [0, 1]; allowed: as BERT, [CLS] a [SEP] b [SEP], or" in refused(
         named(folder), tmp_path / "out"
     )
 
