@@ -225,7 +225,7 @@ def test_a_tokenizer_with_more_pieces_than_the_weights_is_refused(folder: Path, 
 def test_a_use_that_the_encoder_does_not_allow_is_refused(folder: Path, tmp_path: Path) -> None:
     out = fetched(named(folder), tmp_path / "out")
     loading.check_use(out, {"sst": "cls", "sts": "mean"}, 126)
-    with pytest.raises(EncoderError, match=r"model\.pooling is pooler for sts, but roberta comes without one"):
+    with pytest.raises(EncoderError, match=r"model\.pooling is pooler for sts, but roberta has none"):
         loading.check_use(out, {"sst": "cls", "sts": "pooler"}, 126)
     with pytest.raises(EncoderError, match=r"model\.max_tokens is 127, but roberta takes 126 tokens at most"):
         loading.check_use(out, {"sst": "cls"}, 127)
