@@ -1,4 +1,4 @@
-"""Stage `pretrain`: further weights to start from, by name, made from those of stage `encoder`."""
+"""Stage `pretrain`: train further starting weights, by name, from those of stage `encoder`."""
 
 import importlib
 import os
@@ -10,7 +10,7 @@ from mtbert.settings import checked
 
 
 def main(kind: str, plan: Path, build: Path) -> None:
-    """Write build/encoders/KIND; just a card that says so where no selected variant starts from it."""
+    """Write build/encoders/KIND; only a card that says so where no selected variant starts from it."""
     if kind not in PRETRAININGS:
         raise errors.SettingsError(str(errors.UnknownNameError("pretraining", kind, PRETRAININGS)))
     content = files.read_plan(plan, "needed")
@@ -19,7 +19,7 @@ def main(kind: str, plan: Path, build: Path) -> None:
             files.write_json(partial / "encoder.json", {"needed": False})
         return
     settings = checked(PRETRAININGS[kind], content, plan)
-    # Everything lies here already: keep the libraries from asking the model hub. They read this when imported.
+    # All files are local: keep the libraries from asking the model hub. They read this when they are imported.
     os.environ["HF_HUB_OFFLINE"] = "1"
     with starting.imports():
         pretraining = importlib.import_module(f"mtbert.encoder.{kind}")

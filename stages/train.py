@@ -7,7 +7,7 @@ from mtbert import command, locking, starting
 
 
 def main(variant: str, seed: int, build: Path = Path("build")) -> None:
-    """Train, unless another process that had begun the same training has just finished it; tell the dev scores."""
+    """Train, unless another process has just finished the same training; print the dev scores."""
     with starting.imports():
         from mtbert import assembly, inputs
         from mtbert.data.batches import Share
@@ -25,9 +25,9 @@ def main(variant: str, seed: int, build: Path = Path("build")) -> None:
             if rank == 0:
                 print(f"{variant}, seed {seed}: {parts.steps} steps on {', '.join(settings.tasks)}")
             saved = build / "checkpoints" / place
-            own = Checkpoints(saved / str(rank), identity)  # of each process
+            own = Checkpoints(saved / str(rank), identity)  # each process has its own
             metrics = run.train(parts, build / "runs" / place, build / "logs" / place, own)
-            shutil.rmtree(saved, ignore_errors=True)  # of processes that another launch had, too
+            shutil.rmtree(saved, ignore_errors=True)  # also those of another launch's processes
         if rank == 0:
             print("dev: " + ", ".join(f"{name} {score:.3f}" for name, score in metrics["dev"].items()))
 

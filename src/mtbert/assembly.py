@@ -1,4 +1,4 @@
-"""Settings to ready parts: the one place that knows every kind of technique."""
+"""Build the parts of a run from its settings: the one place that knows every kind of technique."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,12 +35,12 @@ from mtbert.weightings import WEIGHTINGS
 
 
 def read_settings(file: Path) -> VariantSettings:
-    """A plan file, checked; SettingsError where it is not there or not what `plan` writes."""
+    """Read and check a plan file; SettingsError where it is missing or not what `plan` writes."""
     return checked(VariantSettings, files.read_plan(file), file)
 
 
 def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
-    """The parts of one run, from the settings and what earlier stages wrote below `build`."""
+    """Build the parts of one run from its settings and what earlier stages wrote below `build`."""
     encoder = build / "encoders" / settings.model.encoder
     examples = read_examples(settings, build / "data", encoder)
     loading.check(encoder)
@@ -60,7 +60,7 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
 def build_model(
     settings: VariantSettings, weights: Bert, seed: int, vocabulary: Sequence[str] = (), marks: Marks | None = None
 ) -> MultitaskModel:
-    """The model with fresh adapters and heads, whose weights the seed decides; pieces and marks are the tokenizer's."""
+    """Build the model with fresh adapters and heads, drawn by the seed; vocabulary and marks are the tokenizer's."""
     torch.manual_seed(seeding.derive(seed, "weights"))
     chosen = settings.model
     mask_token, typed = (marks.mask, marks.typed) if marks else (None, True)
@@ -76,25 +76,25 @@ def build_model(
 
 
 def build_head(settings: VariantSettings, name: str, width: int) -> Head:
-    """The head of one task."""
+    """Build the head of one task."""
     task = TASKS[name]
     embeddings = 2 if task.is_pair and settings.model.pair_encoding == "bi" else 1
     return HEADS.build(settings.model.heads[name], task, width, embeddings)
 
 
 def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[Split, dict[str, Examples]]:
-    """Every split of the variant's tasks that is there (train and dev have to be), and the corpora reused for them."""
+    """Read all splits of the variant's tasks (only test may be missing), and the corpora reused for them."""
     marks = tokens.marks(encoder)
-    found: dict[Split, dict[str, Examples]] = {split: {} for split in SPLITS}
+    examples: dict[Split, dict[str, Examples]] = {split: {} for split in SPLITS}
     for name in settings.tasks:
         for split in SPLITS:
             file = data / name / f"{split}.parquet"
             if file.exists():
                 task, model = TASKS[name], settings.model
-                found[split][name] = batches.load(file, task, model.pair_encoding, marks, model.max_tokens)
+                examples[split][name] = batches.load(file, task, model.pair_encoding, marks, model.max_tokens)
                 if split == "dev" and settings.run.selection != "whole":
                     crossed = settings.run.selection == "cross"
-                    batches.halve(found[split][name], data / name / "dev-rows.parquet", crossed)
+                    batches.halve(examples[split][name], data / name / "dev-rows.parquet", crossed)
             elif split != "test":
                 raise DataError(f"{file} is missing; `dvc repro preprocess` makes it from data_dir (params.yaml)")
     for name in {entry for phase in settings.phases for entry in phase.tasks if entry in REUSES}:
@@ -103,19 +103,19 @@ def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[
         if not file.exists():
             raise DataError(f"{file} is missing, which {name} draws on; `dvc repro preprocess` makes it from data_dir")
         task = TASKS[reuse.serves]
-        found["train"][name] = batches.load(file, task, model.pair_encoding, marks, model.max_tokens, reuse.labels)
-    return found
+        examples["train"][name] = batches.load(file, task, model.pair_encoding, marks, model.max_tokens, reuse.labels)
+    return examples
 
 
 def steps(settings: VariantSettings, train: Mapping[str, Examples]) -> int:
-    """How many steps all phases together have."""
+    """Return the number of steps of all phases together."""
     return sum(phase.epochs * _sampler(phase, train).steps for phase in settings.phases)
 
 
 def phases(
     settings: VariantSettings, seed: int, model: MultitaskModel, train: Mapping[str, Examples]
 ) -> Iterator[Phase]:
-    """Each phase when its turn comes: what an objective copies of the model is then what the phase starts from."""
+    """Build each phase when its turn comes, so that an objective copies the model as the phase finds it."""
     for number, phase in enumerate(settings.phases, start=1):
         yield _phase(number, phase, settings, seed, model, train)
 
@@ -155,13 +155,13 @@ def _phase(
 
 
 def _generator(seed: int, *purpose: str | int) -> torch.Generator:
-    """The same on every process."""
+    """Return a generator that is the same on every process."""
     return torch.Generator().manual_seed(seeding.derive(seed, *purpose))
 
 
 def _objective(choice: dict[str, Any], model: MultitaskModel, number: int, seed: int, device: torch.device) -> Any:
     generator = generator_like(seeding.derive(seed, "noise", number), device)
-    objective = OBJECTIVES.build(choice, model, generator)  # weights of its own start alike on every process
+    objective = OBJECTIVES.build(choice, model, generator)  # its own weights start alike on every process
     if processes.purpose():
         generator.manual_seed(seeding.derive(seed, "noise", number, *processes.purpose()))
     return objective

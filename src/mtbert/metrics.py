@@ -11,13 +11,13 @@ MAIN_TASKS = ("sst", "qqp", "sts")  # the three whose scores make the overall
 
 
 def accuracy(labels: Values, predictions: Values) -> float:
-    """Share of predictions equal to the label, 0 to 1; DataError on empty or unequal input."""
+    """Return the share of predictions that equal the label, 0 to 1; DataError for none, or for unequal numbers."""
     gold, guess = _aligned(labels, predictions)
     return float(np.mean(gold == guess))
 
 
 def pearson(labels: Values, predictions: Values) -> float:
-    """Pearson's r, -1 to 1; 0 where either side is constant, for which r is not defined."""
+    """Return Pearson's r, -1 to 1; 0 where either side is constant and r is not defined."""
     gold, guess = _aligned(labels, predictions)
     if np.ptp(gold) == 0 or np.ptp(guess) == 0:
         return 0.0
@@ -27,27 +27,27 @@ def pearson(labels: Values, predictions: Values) -> float:
 
 
 def spearman(labels: Values, predictions: Values) -> float:
-    """Spearman's rho, -1 to 1: Pearson's r of the ranks, equal values at the mean of theirs; 0 as there."""
+    """Return Spearman's rho, -1 to 1: Pearson's r of the ranks, equal values at their mean rank; 0 as there."""
     gold, guess = _aligned(labels, predictions)
     return pearson(_ranks(gold), _ranks(guess))
 
 
 def f1(labels: Values, predictions: Values) -> float:
-    """The harmonic mean of precision and recall, 0 to 1: of class 1, or the mean over `f1_classes` of more."""
+    """Return F1, the harmonic mean of precision and recall, 0 to 1, as the mean over `f1_classes`."""
     gold, guess = _aligned(labels, predictions)
     each = [_f1_of((gold == one), (guess == one)) for one in f1_classes(gold, guess)]
     return float(np.mean(each))
 
 
 def f1_classes(labels: np.ndarray, predictions: np.ndarray) -> list[float]:
-    """The classes that F1 is the mean of: 1 alone where there are 0 and 1 alone, else all that occur on either side."""
-    found = sorted({*labels.tolist(), *predictions.tolist()})
-    return [1.0] if set(found) <= {0.0, 1.0} else found
+    """Return the classes that F1 is the mean over: 1 alone where there are only 0 and 1, else all on either side."""
+    classes = sorted({*labels.tolist(), *predictions.tolist()})
+    return [1.0] if set(classes) <= {0.0, 1.0} else classes
 
 
-def _f1_of(is_one: np.ndarray, said_one: np.ndarray) -> float:
-    of_both = int(is_one.sum() + said_one.sum())
-    return 2 * int((is_one & said_one).sum()) / of_both if of_both else 0.0
+def _f1_of(is_one: np.ndarray, predicted_one: np.ndarray) -> float:
+    of_both = int(is_one.sum() + predicted_one.sum())
+    return 2 * int((is_one & predicted_one).sum()) / of_both if of_both else 0.0
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
@@ -59,7 +59,7 @@ SCORES = {"accuracy": accuracy, "f1": f1, "pearson": pearson, "spearman": spearm
 
 
 def overall(scores: Mapping[str, float]) -> dict[str, float]:
-    """Both scales of "overall" that the papers mix, or nothing where one of sst, qqp and sts is missing.
+    """Return both scales of "overall" that the papers mix; nothing where one of sst, qqp and sts is missing.
 
     overall_raw = (sst + qqp + r) / 3; overall_normalised = (sst + qqp + (r + 1) / 2) / 3.
     """
@@ -72,7 +72,7 @@ def overall(scores: Mapping[str, float]) -> dict[str, float]:
 def _aligned(labels: Values, predictions: Values) -> tuple[np.ndarray, np.ndarray]:
     gold, guess = np.asarray(labels, dtype=float), np.asarray(predictions, dtype=float)
     if gold.shape != guess.shape or gold.size == 0:
-        raise DataError(f"a score needs as many predictions as labels, and one at least: {guess.size}, {gold.size}")
+        raise DataError(f"a score needs as many predictions as labels, at least one: {guess.size} and {gold.size}")
     if not (np.isfinite(gold).all() and np.isfinite(guess).all()):
         raise DataError("a score needs finite labels and predictions, but some are NaN or infinite")
     return gold, guess

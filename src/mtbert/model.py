@@ -18,14 +18,14 @@ from mtbert.settings import PhaseSettings, Pooling
 
 
 def check_apart(task: str, head: Head | type[Head], mixed: Collection[str]) -> None:
-    """SettingsError where a head compares a sentence with others' partners, and a connector shows it its own.
+    """Raise SettingsError where a head ranks sentences that a connector has shown their partners.
 
-    mixed: the tasks where that connector shows both sentences of a pair to each other.
+    `mixed` holds the tasks where the connector shows both sentences of a pair to each other.
     """
     if head.needs_apart and task in mixed:
         raise SettingsError(
             f"model.heads.{task} ranks sentences that must not have seen one another, but the connector shows both "
-            f"sentences of a pair to each other; add {task} to the connector's `apart`, or take another one"
+            f"sentences of a pair to each other; add {task} to the connector's `apart`, or set another connector"
         )
 
 
@@ -52,11 +52,11 @@ class MultitaskModel(nn.Module):
         self.pooling = dict(pooling)
 
     def head(self, task: str) -> Head:
-        """The head of a task."""
+        """Return the head of a task."""
         return self.heads[task]  # type: ignore[return-value]
 
     def embeddings(self, batch: Batch, noise: Tensor | None = None) -> tuple[Tensor, ...]:
-        """One embedding [batch, width] for each sequence of an example: two where a pair is bi-encoded, else one.
+        """Return an embedding [batch, width] for each sequence of an example: two for a bi-encoded pair, else one.
 
         `noise` [rows, tokens, width] is added to the word embeddings.
         """
@@ -64,21 +64,21 @@ class MultitaskModel(nn.Module):
         slots = partial(self.adapter.slot, batch.task)
         hidden = self.encoder(words if noise is None else words + noise, batch.token_types, batch.mask, slots)
         pooled = pool(self.pooling[batch.task], self.encoder, hidden, batch.mask)  # [rows, width]
-        # not chunk, which torch.export knows for a fixed batch alone
+        # not chunk, which torch.export supports for a fixed batch size only
         return self.connector(batch.task, pooled.unflatten(0, (batch.sequences, -1)).unbind())
 
     def forward(self, batch: Batch, noise: Tensor | None = None) -> Tensor:
-        """The head's outputs [batch, size], computed in fp32 throughout: in bf16 a score of 3 to 5 moves in 64ths."""
+        """Return the head's outputs [batch, size], computed in fp32: in bf16 scores of 3 to 5 move in steps of 1/64."""
         embeddings = self.embeddings(batch, noise)
         with torch.autocast(embeddings[0].device.type, enabled=False):
             return self.head(batch.task)(*(embedding.float() for embedding in embeddings))
 
     def loss(self, batch: Batch, outputs: Tensor) -> Tensor:
-        """The task's own loss, a mean over the batch."""
+        """Return the task's own loss, a mean over the batch."""
         return self.head(batch.task).loss(outputs, batch.labels)
 
     def parts(self) -> dict[str, list[nn.Parameter]]:
-        """Parameters by the names that `training.trainable` uses."""
+        """Return the parameters by the names that `training.trainable` uses."""
         return {
             **self.encoder.parts(),
             "features": list(self.features.parameters()),
@@ -88,7 +88,7 @@ class MultitaskModel(nn.Module):
         }
 
     def train_only(self, names: Sequence[str], frozen: Sequence[str] = ()) -> list[nn.Parameter]:
-        """Freeze all but the named parts, and of these what belongs to a part in `frozen`.
+        """Freeze all parameters but those of the named parts; those of a part in `frozen` are frozen, too.
 
         Returns the parameters that are left to train, each once, in the model's order. SettingsError for a part that
         the model does not have.
@@ -106,16 +106,17 @@ class MultitaskModel(nn.Module):
         parts = self.parts()
         if name not in parts:
             raise SettingsError(
-                f"training.trainable or training.frozen names {name}, which the model lacks; it has {', '.join(parts)}"
+                f"training.trainable or training.frozen names {name}, which the model lacks; "
+                f"allowed: {', '.join(parts)}"
             )
         return parts[name]
 
     def sizes(self, phases: Sequence[PhaseSettings]) -> dict[str, int]:
-        """Numbers of weights after training in these phases, from the first to the last.
+        """Count the weights after training in these phases, from the first to the last.
 
         Returns:
-            encoder: all of the encoder's; added: all others; trained: those that are trained now; stored: what has to
-            be kept beside the encoder that the training started from, which are all that were added and those of the
+            encoder: all of the encoder's; added: all others; trained: those that are trained now; stored: those that
+            have to be kept beside the encoder that the training started from: all added ones, and those of the
             encoder that any phase trained.
         """
         encoder = sum(p.numel() for p in self.encoder.parameters())

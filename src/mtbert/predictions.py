@@ -1,8 +1,8 @@
-"""Prediction files: what a model said of every row, from which every score in a table is computed.
+"""Prediction files: what a model predicted for every row, from which every score in a table is computed.
 
 Columns: id (string), label (float, null if withheld), prediction (float: the class, or the score), for class tasks
 probability_0, probability_1, ... with the probability of each class, and scored (bool): whether the row counts in a
-score. Those on which the epoch was chosen do not.
+score. Rows on which the epoch was chosen do not count.
 """
 
 from pathlib import Path
@@ -16,12 +16,12 @@ from mtbert.tasks import Split, Task
 
 
 def probability_columns(task: Task) -> list[str]:
-    """Names of the probability columns; none for a score."""
+    """Return the names of the probability columns; none for a score."""
     return [] if task.kind == "score" else [f"probability_{label}" for label in range(task.classes)]
 
 
 def path(directory: Path, task: str, split: Split) -> Path:
-    """Where the predictions of one task and split lie in a run's or an ensemble's directory."""
+    """Return the file of one task's and split's predictions in a run's or an ensemble's directory."""
     return directory / "predictions" / f"{task}-{split}.parquet"
 
 
@@ -40,7 +40,7 @@ def read(file: Path) -> pd.DataFrame:
 
 
 def score(table: pd.DataFrame, task: Task) -> float | None:
-    """The task's metric over all rows that count; None where the labels are withheld, DataError where only some are."""
+    """Return the task's metric over all scored rows; None where labels are withheld, DataError where only some are."""
     table = table.loc[table["scored"]]
     missing = int(table["label"].isna().to_numpy().sum())
     if missing == len(table):

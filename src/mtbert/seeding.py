@@ -1,7 +1,7 @@
-"""One seed, one named generator per purpose.
+"""Derive generators from the run's seed: one for each purpose, by its name.
 
-Drawing more numbers for one purpose never shifts another's: the noise of an objective does not change the order of
-the examples. A purpose may have parts, such as an epoch or a task: `stream(7, "order", "sst", 3)`.
+Drawing more numbers for one purpose never shifts those of another: the noise of an objective does not change the order
+of the examples. A purpose may have parts, such as an epoch or a task: `stream(7, "order", "sst", 3)`.
 """
 
 import hashlib
@@ -10,11 +10,11 @@ import numpy as np
 
 
 def derive(seed: int, *purpose: str | int) -> int:
-    """A 63-bit seed for one purpose, from the run's seed."""
+    """Return a 63-bit seed for one purpose, from the run's seed."""
     text = "/".join(str(part) for part in (seed, *purpose))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
 
 def stream(seed: int, *purpose: str | int) -> np.random.Generator:
-    """A NumPy generator for one purpose."""
+    """Return a NumPy generator for one purpose."""
     return np.random.default_rng(derive(seed, *purpose))

@@ -22,7 +22,7 @@ from pydantic import (
 from mtbert.errors import SettingsError, UnknownNameError, in_words
 from mtbert.tasks import REUSES, TASKS
 
-MOST_HEADS = 64  # that a message lists
+MOST_HEADS = 64  # most heads that a message lists
 Kind = TypeVar("Kind")
 Choice = dict[str, Any]  # {"name": technique, option: value, ...}; the technique's own settings type checks the options
 
@@ -40,7 +40,7 @@ def _known_entry(name: str) -> str:
 
 
 def _word(word: str, value: Any) -> Any:
-    """What params.yaml says with a word, since null there means that the value is not set, is None everywhere else."""
+    """Return None for the word that stands for it in params.yaml, where null means that the value is not set."""
     if isinstance(value, str) and value != word:
         raise ValueError(f"allowed: a number, or {word}")
     return None if value == word else value
@@ -69,17 +69,17 @@ PartName = Annotated[str, AfterValidator(_known_part)]
 Pooling = Literal["pooler", "cls", "mean"]
 
 
-LENGTHS = ("steps_per_epoch", "examples_per_task", "share_of_examples")  # of an epoch; one of them says it
+LENGTHS = ("steps_per_epoch", "examples_per_task", "share_of_examples")  # ways to set an epoch's length
 
 
 class Section(BaseModel):
-    """Base of all settings: unknown keys and NaN are refused, nothing is converted silently, nothing changes later."""
+    """Base of all settings: refuses unknown keys and NaN, converts nothing silently, and cannot be changed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 def undivided(width: str, size: int, heads: int) -> str:
-    """What to say where attention heads do not divide that width."""
+    """Return the message for attention heads that do not divide a width."""
     below = size - size % heads
     sizes = " or ".join(str(near) for near in (below, below + heads) if near)
     fitting = ", ".join(str(number) for number in range(1, min(size, MOST_HEADS) + 1) if size % number == 0)
@@ -97,23 +97,24 @@ class RunSettings(Section):
     """Section `run`: what holds for a whole run.
 
     Attributes:
-        device: `auto` takes CUDA, else Apple's, else the CPU.
-        precision: `auto` takes bf16 where the hardware has it, else fp32.
-        threads: CPU threads of a training. Another number adds up in another order, so that it is a setting like others
-            and not the machine's affair.
+        device: `auto` is CUDA, else Apple's, else the CPU.
+        precision: `auto` is bf16 where the hardware has it, else fp32.
+        threads: CPU threads of a training. Another number sums in another order and so changes scores: it is a setting,
+            not left to the machine.
         keep: which epoch is kept and scored: the `last`, or the `best` of the last phase by the mean of the tasks'
             scores on what `selection` says.
         selection: `cross` keeps two epochs of one training, each chosen on one half of dev and scored on the other, so
-            that all of dev counts; weights, test and embeddings are of the first half's. `half` stops at one epoch and
-            half of the scores; `whole` does both on all of dev, as the papers do, whose scores are then a little too
-            good where `keep` is `best`. A schedule that watches dev sees the first half.
+            that all of dev counts; weights, test scores and embeddings are those of the epoch that the first half
+            chose. `half` keeps that epoch alone and scores on the second half. `whole` chooses and scores on all of
+            dev, as the papers do: scores are then a little too good where `keep` is `best`. A schedule that watches
+            dev sees the first half.
         evaluations: dev scores during training, after every this many epochs; 0 for none.
         evaluation_rows: dev rows of each task that these scores use (the first ones), or `all`. The final scores
             use all that count.
         train_rows: training rows of each task, the first ones, that are scored at the end beside dev; 0 for none.
         log_every: steps between two entries of the history.
-        checkpoint_every: steps between two checkpoints, from which a training that was killed goes on; 0 for none but
-            where it is stopped.
+        checkpoint_every: steps between two checkpoints, from which a killed training goes on; with 0 only a training
+            that is stopped writes one.
     """
 
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
@@ -130,7 +131,7 @@ class RunSettings(Section):
     @model_validator(mode="after")
     def _best_of_something(self) -> "RunSettings":
         if self.keep == "best" and not self.evaluations:
-            raise ValueError("keep is best, which needs dev scores to go by: evaluations has to be 1 or more")
+            raise ValueError("keep is best, which needs dev scores: evaluations has to be 1 or more")
         return self
 
 
@@ -143,10 +144,10 @@ class ModelSettings(Section):
         max_tokens: longest sequence; longer ones lose tokens from the end of the longer sentence.
         dropout: dropout inside the encoder; `own` keeps the encoder's.
         features: what is added to the word embeddings.
-        adapter: the task's own path beside the layers.
+        adapter: what changes the encoder's layers for a task.
         connector: what tasks share between encoder and heads.
-        pooling: per task, which embedding of a sequence its head sees.
-        heads: per task, from embeddings to predictions and loss.
+        pooling: per task, which embedding of a sequence its head reads.
+        heads: per task, what makes predictions and loss from embeddings.
     """
 
     encoder: Name = "base"
@@ -167,15 +168,15 @@ class PhaseSettings(Section):
         tasks: the tasks of this phase, and the corpora that are reused for them.
         trainable: the named parts of the model that are trained; see `MultitaskModel.parts`.
         frozen: parts that stay as they are although a part in `trainable` holds them, such as `layer_1`.
-        supervised: whether the tasks' labels are learnt from; if not, the objectives are alone.
+        supervised: whether the tasks' labels are trained on; if not, only the objectives are.
         batch_size: examples of one task in a batch.
         batch_sizes: the same for single tasks.
-        epochs: how often the sampler starts over, dev is scored and annealing moves on.
-        steps_per_epoch: `all` for as many as it takes to see as many examples as the phase's tasks have together.
-        examples_per_task: in place of that: examples of each task in an epoch, so that a model of three tasks has three
-            times the steps of a model of one, and both see as much of a task; or `all`.
-        share_of_examples: in place of both: the share of the tasks' examples that an epoch sees; or `all`.
-        rows: training rows of each task that examples are drawn from, the first ones, or `all`.
+        epochs: number of epochs. With each the sampler starts over, dev is scored and annealing moves on.
+        steps_per_epoch: steps of an epoch; `all`: as many as see as many examples as the phase's tasks have together.
+        examples_per_task: in place of that, examples of each task in an epoch, or `all`. A model of three tasks then
+            has three times the steps of a model of one, and both see as many examples of a task.
+        share_of_examples: in place of both, the share of the tasks' examples that an epoch sees, or `all`.
+        rows: number of first training rows of each task that examples are drawn from, or `all`.
         learning_rate: at the schedule's peak.
         betas, eps, weight_decay: AdamW's.
         clip: largest gradient norm; `none` for no clipping.
@@ -207,23 +208,23 @@ class PhaseSettings(Section):
     def _one_length(self) -> "PhaseSettings":
         stated = [name for name in LENGTHS if getattr(self, name) is not None]
         if len(stated) > 1:
-            raise ValueError(f"{' and '.join(stated)} both say how long an epoch is; allowed: one of them")
+            raise ValueError(f"{' and '.join(stated)} all set how long an epoch is; allowed: one of them")
         return self
 
     @model_validator(mode="after")
     def _something_to_learn(self) -> "PhaseSettings":
         if not self.supervised and not self.objectives:
-            raise ValueError("supervised is false and objectives is empty, so that nothing would be learnt")
+            raise ValueError("supervised is false and objectives is empty, so nothing would be learnt")
         return self
 
 
 class Answers(Section):
-    """What a variant answers to.
+    """The published rows that a variant is compared with.
 
     Attributes:
-        paper, row: the paper and its table's row; a variant of one's own may have none.
+        paper, row: the paper and the row of its table; a variant of your own may have none.
         also: further rows of that paper that the same model answers to.
-        rival: its row among PALs' rivals, where it answers to a report and stands there, too.
+        rival: its row among PALs' rivals, where it answers to a report and is listed there, too.
     """
 
     paper: Name | None = None
@@ -238,8 +239,8 @@ class Entry(Answers):
     Attributes:
         preset: the paper whose preset it takes, where it is not `paper`.
         uses: techniques, each in the place of its kind.
-        tasks: the three main ones where it says nothing.
-        phases: what each sets of section `training`.
+        tasks: its tasks; the three main ones where it lists none.
+        phases: for each phase, what it sets of section `training`.
     """
 
     preset: str | None = None
@@ -249,13 +250,13 @@ class Entry(Answers):
 
 
 class VariantSettings(Answers):
-    """One variant, resolved: all that its training depends on, and nothing else.
+    """One resolved variant: all that its training depends on, and nothing else.
 
     Attributes:
         variant: its name.
         profile: which profile it was resolved for.
-        phases: one after the other; none for a model that is scored as it starts.
-        sources: SHA-256 of the files that its techniques go through, so that a change of a technique is a change here.
+        phases: its phases in order; none for a model that is scored without training.
+        sources: SHA-256 of the files that its techniques use, so that a change of a technique is a change here.
     """
 
     variant: Name
@@ -268,7 +269,7 @@ class VariantSettings(Answers):
 
 
 def checked(kind: type[Kind], values: Any, file: Path) -> Kind:
-    """What a plan file holds, as that kind; SettingsError where it is something else."""
+    """Return the values of a plan file as that type; SettingsError where they do not fit it."""
     try:
         return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""The one table of tasks: what each corpus is called, where it lies, what its labels mean, how it is scored.
+"""The table of tasks: the name of each corpus, its files, the meaning of its labels, and its metric.
 
 A new task is one row here and, if its files have a format of their own, one reader in `mtbert.data.readers`.
 """
@@ -15,8 +15,8 @@ class Task:
     """One corpus and the task on it.
 
     Attributes:
-        name: as in params.yaml and in every file name.
-        title: as in tables.
+        name: its name in params.yaml and in every file name.
+        title: its name in tables.
         kind: `classes` (label 0 to classes - 1), `binary` (0 or 1) or `score` (a real number in `lowest` to `highest`).
         classes: number of classes; 1 for a score.
         metric: `accuracy`, or `pearson` for scores.
@@ -147,10 +147,10 @@ class Reuse:
     """A corpus whose training examples serve another corpus's task, with its head and its adapter.
 
     Attributes:
-        name: as in `training.tasks`, beside the tasks proper.
-        corpus: whose training examples they are.
+        name: its name in `training.tasks`, beside the tasks proper.
+        corpus: the corpus whose training examples are reused.
         serves: the task that they train.
-        labels: the corpus's labels as labels of that task; examples with another label are left out.
+        labels: maps the corpus's labels to labels of that task; examples with another label are left out.
     """
 
     name: str
@@ -170,10 +170,10 @@ REUSES: dict[str, Reuse] = {
 
 
 def served(name: str) -> str:
-    """The task that a phase's entry trains: itself, or the one that a reused corpus serves."""
+    """Return the task that a phase's entry trains: itself, or the one that a reused corpus serves."""
     return REUSES[name].serves if name in REUSES else name
 
 
 def corpus(name: str) -> str:
-    """The corpus that a phase's entry draws its examples from."""
+    """Return the corpus that a phase's entry draws its examples from."""
     return REUSES[name].corpus if name in REUSES else name

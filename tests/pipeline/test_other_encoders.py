@@ -76,4 +76,4 @@ def test_what_is_wrong_with_a_folder_is_told_by_plan_or_init(tmp_path: Path) -> 
     for stage in STAGES[:4]:
         run(at, *stage)
     told = at.run(*STAGES[6], PYTHONPATH="src").stdout
-    assert "error: model.pooling is pooler for sst, sts, but roberta comes without one" in told
+    assert "error: model.pooling is pooler for sst, sts, but roberta has none" in told

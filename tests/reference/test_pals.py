@@ -99,5 +99,5 @@ def test_heads_that_do_not_divide_dim_are_refused():
 
 
 def test_layers_that_the_encoder_does_not_have_are_refused():
-    with pytest.raises(SettingsError, match=r"pals\.layers is \[1, 2\]; the encoder has layers 0 to 1"):
+    with pytest.raises(SettingsError, match=r"pals\.layers is \[1, 2\]; allowed: layers 0 to 1 of the encoder"):
         ADAPTERS.build({"name": "pals", "layers": [1, 2]}, Shape(8, 2, 32), ["sst"])

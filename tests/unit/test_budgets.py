@@ -43,7 +43,7 @@ def test_steps_of_a_model_of_one_task_and_of_two(phase: dict, alone: int, togeth
 
 def test_two_lengths_of_one_epoch_are_refused():
     with pytest.raises(
-        pydantic.ValidationError, match="steps_per_epoch and share_of_examples both say how long an epoch"
+        pydantic.ValidationError, match="steps_per_epoch and share_of_examples all set how long an epoch"
     ):
         settings(phase={"steps_per_epoch": 7, "share_of_examples": 0.5})
 

@@ -71,8 +71,8 @@ def test_spearman_is_scipys_with_ties_too():
 @pytest.mark.parametrize(
     ("labels", "predictions", "message"),
     [
-        ([], [], "one at least: 0, 0"),
-        ([1, 2], [1], "as many predictions as labels, and one at least: 1, 2"),
+        ([], [], "at least one: 0 and 0"),
+        ([1, 2], [1], "as many predictions as labels, at least one: 1 and 2"),
         ([1, float("nan")], [1, 2], "NaN or infinite"),
         ([1, 2], [1, float("inf")], "NaN or infinite"),
     ],

@@ -65,7 +65,7 @@ def test_the_first_layer_frozen_within_the_encoder():
 
 
 def test_a_layer_that_the_model_lacks_is_refused():
-    with pytest.raises(SettingsError, match="names layer_3, which the model lacks; it has encoder, embeddings"):
+    with pytest.raises(SettingsError, match="names layer_3, which the model lacks; allowed: encoder, embeddings"):
         small_model().train_only(["encoder"], frozen=["layer_3"])
 
 

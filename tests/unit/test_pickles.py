@@ -142,7 +142,7 @@ def test_pickled_weights_under_the_name_of_the_encoders_are_refused(build: Path,
     if known:  # even where their digest is the one that the card names
         card = files.read_json(encoder / "encoder.json")
         files.write_json(encoder / "encoder.json", card | {"sha256": files.sha256(encoder / "model.safetensors")})
-    expected = "model.safetensors is no safetensors file" if known else "model.safetensors is not the expected file"
+    expected = "model.safetensors is not a safetensors file" if known else "model.safetensors is not the expected file"
     for load in (lambda: loading.load(encoder), *pretrainings(build)):
         assert expected in refused(song, load)
 

@@ -332,7 +332,7 @@ def test_several_phases_each_start_from_the_training_section(tmp_path):
         ),
         (("variants", []), "variants: needs one entry at least"),
         (("seeds", ["one"]), "seeds.0: Input should be a valid integer, came 'one'"),
-        (("run", {"keep": "best", "evaluations": 0}), "keep is best, which needs dev scores to go by"),
+        (("run", {"keep": "best", "evaluations": 0}), "keep is best, which needs dev scores: evaluations"),
         (("seeds", [-1]), "seeds.0: Input should be greater than or equal to 0, came -1"),
         (
             ("ensembles.pals-ensemble.members", ["pals", "palz"]),

@@ -10,13 +10,13 @@ from mtbert.encoder.slot import Linear, Slot
 
 @dataclass(frozen=True)
 class Shape:
-    """What an adapter knows of the encoder: its sizes, and the spread of fresh weights.
+    """The sizes of the encoder that an adapter is built for, and the spread of fresh weights.
 
     Attributes:
         width: the hidden size.
-        layers: how many.
+        layers: number of layers.
         inner: the width between the two feed-forward maps.
-        initializer_range: standard deviation.
+        initializer_range: standard deviation of fresh weights.
     """
 
     width: int
@@ -25,12 +25,12 @@ class Shape:
     initializer_range: float = 0.02
 
     def linear(self, name: Linear) -> tuple[int, int]:
-        """Inputs and outputs of one of a layer's linear maps."""
+        """Return the numbers of inputs and outputs of one of a layer's linear maps."""
         return (self.width if name != "output" else self.inner, self.inner if name == "intermediate" else self.width)
 
 
 class Adapter(nn.Module):
-    """Changes the encoder's layers for a task; its parameters are all its own.
+    """Changes the encoder's layers for a task. All its parameters are its own.
 
     Subclasses take (settings, shape, tasks).
     """
@@ -41,18 +41,18 @@ class Adapter(nn.Module):
         self.tasks = tuple(tasks)
 
     def slot(self, task: str, layer: int) -> Slot:
-        """What it does in layer `layer` (0, 1, ...) for `task`; `PLAIN` for nothing."""
+        """Return what the adapter does in layer `layer` (0, 1, ...) for `task`; `PLAIN` for nothing."""
         raise NotImplementedError
 
     def meet(self, layers: Sequence[Mapping[Linear, nn.Linear]]) -> None:
-        """See the linear maps of every layer once, before training: for what starts from their weights."""
+        """Read the linear maps of every layer once before training, for weights that start from theirs."""
 
 
 class Mergeable(Slot):
-    """A slot that does nothing that other weights of the layer's linear maps would not do: see merging.py."""
+    """A slot whose effect other weights of the layer's linear maps can have, too: see merging.py."""
 
     def merged(self, name: Linear, dense: nn.Linear) -> tuple[Tensor, Tensor]:
-        """Weight [out, in] and bias [out] with which `dense` alone gives what `linear` gives in evaluation."""
+        """Return weight [out, in] and bias [out] with which `dense` alone computes what `linear` does in evaluation."""
         raise NotImplementedError
 
 
@@ -60,11 +60,11 @@ class InLayer(nn.Module, Slot):
     """A module that does an adapter's work in one layer."""
 
     def meet(self, linears: Mapping[Linear, nn.Linear]) -> None:
-        """See the layer's linear maps once, before training."""
+        """Read the layer's linear maps once before training."""
 
 
 class InEveryLayer(Adapter):
-    """An adapter of one module a layer: one set of them for all tasks, or one set for each task.
+    """An adapter with one module in each layer: one set of modules for all tasks, or one set for each task.
 
     Args:
         per_task: whether each task has a set of its own.
@@ -78,11 +78,11 @@ class InEveryLayer(Adapter):
         self.sets = nn.ModuleDict({name: nn.ModuleList(map(build, range(shape.layers))) for name in names})
 
     def meet(self, layers: Sequence[Mapping[Linear, nn.Linear]]) -> None:
-        """Each set sees every layer."""
+        """Hand each layer's linear maps to its module in every set."""
         for modules in self.sets.values():
             for module, linears in zip(modules, layers, strict=True):  # type: ignore[call-overload]
                 module.meet(linears)
 
     def slot(self, task: str, layer: int) -> InLayer:
-        """The module of the task's set."""
+        """Return the layer's module in the task's set."""
         return self.sets[self.set_of[task]][layer]  # type: ignore[index, return-value]

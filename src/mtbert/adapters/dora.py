@@ -1,21 +1,21 @@
 """Weight-decomposed low-rank adaptation (DoRA).
 
-What it does: a linear map's weights are taken apart into the direction and the length of each output's row. Narrow
-factors change the direction, as in LoRA; the length is trained by itself and starts at the encoder's own.
+What it does: splits a linear map's weights into the direction and the length of each output's row. Low-rank factors
+change the direction, as in LoRA. The length is a trained number of its own and starts at the encoder's.
 
 Formula: y = m / |V| * (V x) + b with V = W + s B A, |V| the Euclidean norm of each row of V, and s = alpha / r.
 
-Source: Liu et al. (2024), "DoRA: Weight-Decomposed Low-Rank Adaptation", equation 5; |V| passes no gradient on (section
-4.3). The paper speaks of columns, the authors' code takes one norm an output, as here. With dropout, B A alone sees
-fewer inputs and W sees them all, where the authors' code drops W's too.
+Source: Liu et al. (2024), "DoRA: Weight-Decomposed Low-Rank Adaptation", equation 5; no gradient flows through |V|
+(section 4.3). The paper speaks of columns; the authors' code takes one norm for each output, as here. Dropout acts on
+the inputs of B A alone; in the authors' code it acts on those of W, too.
 
 Symbols: x the map's input; W, b its own weights; A `down` (r x in), B `up` (out x r); r `rank`; m `magnitude` (out).
 
-Shapes: factors and magnitude one a target and layer, of all tasks or of each (`per_task`).
+Shapes: factors and a magnitude for each target and layer, for all tasks or for each (`per_task`).
 
-Raises: SettingsError where a target is no linear map of a layer, or is listed twice.
+Raises: SettingsError where a target is not a linear map of a layer, or is listed twice.
 
-Prefer `lora` where a step's time counts: here the product B A is worked out in every step.
+Prefer `lora` where a step's time counts: here the product B A is computed in every step.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ class DecomposedLayer(Factored):
         self.magnitude = nn.ParameterDict({name: torch.ones(count) for name, count in outputs.items()})
 
     def meet(self, linears: Mapping[Linear, nn.Linear]) -> None:
-        """Each magnitude becomes the length of the encoder's own row."""
+        """Set each magnitude to the length of the encoder's own row."""
         for name, magnitude in self.magnitude.items():
             magnitude.data.copy_(linears[name].weight.norm(dim=1))  # type: ignore[index]
 
@@ -73,7 +73,7 @@ class DecomposedLayer(Factored):
 
 
 class WeightDecomposedAdaptation(InEveryLayer):
-    """One `DecomposedLayer` a layer and set."""
+    """One `DecomposedLayer` for each layer and set."""
 
     def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
         super().__init__(shape, tasks, settings.per_task, lambda _: DecomposedLayer(settings, shape))

@@ -1,4 +1,4 @@
-"""Two narrow factors beside a linear map, and the settings that go with them, for the adapters that have these."""
+"""Low-rank factors beside a linear map, and their settings, for all adapters that use them."""
 
 from typing import Annotated
 
@@ -19,7 +19,7 @@ def _each_once(names: list[Linear]) -> list[Linear]:
 
 
 class FactorSettings(Section):
-    """What the settings of each of them have.
+    """The settings that all adapters with low-rank factors have.
 
     Attributes:
         rank: r, the width between the factors.
@@ -35,7 +35,7 @@ class FactorSettings(Section):
 
 
 class Factors(nn.Module):
-    """s B A beside a linear map; B starts at zero, and so does the whole."""
+    """s B A beside a linear map; B starts at zero, so the product does, too."""
 
     def __init__(self, settings: FactorSettings, inputs: int, outputs: int) -> None:
         super().__init__()

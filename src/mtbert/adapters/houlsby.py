@@ -1,17 +1,17 @@
 """Bottleneck adapters (Houlsby et al.).
 
-What it does: the output of each sub-layer, attention and feed-forward, goes through a narrow layer with a residual of
-its own before what goes round the sub-layer is added. Its weights start near zero, so that the encoder starts almost as
-it was.
+What it does: passes the output of each sub-layer, attention and feed-forward, through a bottleneck before the
+sub-layer's residual is added. The bottleneck has a residual of its own. Its weights start near zero, so that the
+encoder starts almost as it was.
 
 Formula: A(x) = x + W_U act(W_D x + b_D) + b_U; a layer's sub-layers end in LN(h + A(dropout(f(h)))).
 
 Source: Houlsby et al. (2019), "Parameter-Efficient Transfer Learning for NLP", section 2.1 and figure 2. GELU is the
 authors' code's. Fresh weights are normal with standard deviation 0.01, cut at two of these, as in section 3.6 (0.001 in
-the code); biases start as 0. The paper trains LayerNorms of each task besides. Here they stay the encoder's, shared;
+the code); biases start as 0. The paper also trains LayerNorms for each task. Here they stay the encoder's, shared;
 `output_norms` in training.trainable trains the second of each layer.
 
-Symbols: h what goes round the sub-layer f; x its output after dropout; m `size`; W_D `down` (m x d), W_U `up` (d x m).
+Symbols: h the residual of the sub-layer f; x its output after dropout; m `size`; W_D `down` (m x d), W_U `up` (d x m).
 
 Shapes: x and A(x) [rows, tokens, width]. Weights of a set: 2 L (2 d m + m + d) = 2,379,264 for d 768, m 64, L 12; one
 set for all tasks, or one for each task (`per_task`).
@@ -72,12 +72,12 @@ class AfterBoth(InLayer):
         self.feed_forward = Bottleneck(settings, width)
 
     def sublayer(self, name: Sublayer, output: Tensor, around: Tensor, norm: nn.LayerNorm) -> Tensor:
-        """A(output), and what goes round it."""
+        """Return A(output) plus the residual."""
         return getattr(self, name)(output) + around
 
 
 class HoulsbyAdapters(InEveryLayer):
-    """One `AfterBoth` a layer."""
+    """One `AfterBoth` for each layer."""
 
     def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
         super().__init__(shape, tasks, settings.per_task, lambda _: AfterBoth(settings, shape.width))

@@ -1,18 +1,18 @@
 """Scaled activations, (IA)^3.
 
-What it does: keys, values and what lies between the two feed-forward maps are multiplied by trained numbers, one a
-dimension, which start at 1. Nothing has fewer weights.
+What it does: multiplies keys, values and the feed-forward's inner activations by trained vectors, which start at 1. No
+other adapter here has fewer weights.
 
 Formula: k = l_k * (W_k h + b_k), v = l_v * (W_v h + b_v), f = W_o (l_f * GELU(W_i h_att + b_i)) + b_o.
 
 Source: Liu et al. (2022), "Few-Shot Parameter-Efficient Fine-Tuning is Better and Cheaper than In-Context Learning",
 section 3.3. T5, which they use, has no biases; here l_k and l_v scale BERT's with the rest.
 
-Symbols: h the layer's input, h_att what its feed-forward half gets; l_k, l_v (d each) and l_f (inner width) `scales`;
+Symbols: h the layer's input, h_att its feed-forward's input; l_k, l_v (d each) and l_f (inner width) `scales`;
 * a product dimension by dimension.
 
-Shapes: three vectors a layer, of all tasks or of each (`per_task`). Weights of a set: L (2 d + inner) = 55,296 for
-L 12, d 768, inner 3072.
+Shapes: three vectors for each layer, for all tasks or for each (`per_task`). Weights of a set: L (2 d + inner) = 55,296
+for L 12, d 768, inner 3072.
 
 Raises: nothing.
 
@@ -40,7 +40,7 @@ class Settings(Section):
 
 
 class ScaledLayer(InLayer, Mergeable):
-    """The scales of one layer, by the linear map whose outputs (key, value) or inputs (output) they are of."""
+    """The scales of one layer, by linear map: they scale the outputs of key and value and the inputs of output."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ def _scaled(values: Tensor, scale: Tensor) -> Tensor:
 
 
 class ScaledActivations(InEveryLayer):
-    """One `ScaledLayer` a layer and set."""
+    """One `ScaledLayer` for each layer and set."""
 
     def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
         super().__init__(shape, tasks, settings.per_task, lambda _: ScaledLayer(shape))

@@ -1,7 +1,7 @@
 """Low-rank adaptation (LoRA).
 
-What it does: beside chosen linear maps of each layer stand two narrow ones, whose product is what the map's weights
-change by. The product starts at zero, so that the encoder starts as it is.
+What it does: adds the product of two narrow matrices to the weights of chosen linear maps. The product starts at zero,
+so that the encoder starts as it is.
 
 Formula: y = W x + b + s B A x with s = alpha / r.
 
@@ -11,12 +11,12 @@ Gaussian.
 
 Symbols: x the map's input; W, b its own weights; A `down` (r x in), B `up` (out x r); r `rank`.
 
-Shapes: factors one pair a target and layer, of all tasks or of each (`per_task`). Weights of a set: L r times inputs
-and outputs of every target = 294,912 for L 12, r 8, query and value of width 768.
+Shapes: one pair of factors for each target and layer, for all tasks or for each (`per_task`). Weights of a set: L r
+times inputs and outputs of every target = 294,912 for L 12, r 8, query and value of width 768.
 
-Raises: SettingsError where a target is no linear map of a layer, or is listed twice.
+Raises: SettingsError where a target is not a linear map of a layer, or is listed twice.
 
-Prefer `dora` where a small rank falls behind; `mtl_lora` where tasks should have something of their own in one set.
+Prefer `dora` where a small rank falls behind; `mtl_lora` where tasks should share factors and have some of their own.
 """
 
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ class LowRankLayer(Factored):
 
 
 class LowRankAdaptation(InEveryLayer):
-    """One `LowRankLayer` a layer and set."""
+    """One `LowRankLayer` for each layer and set."""
 
     def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
         super().__init__(shape, tasks, settings.per_task, lambda _: LowRankLayer(settings, shape))

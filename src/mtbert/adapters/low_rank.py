@@ -1,12 +1,12 @@
 """Low-rank layers, with which PALs were compared.
 
-What it does: beside each BERT layer, a task has a map into a narrow space and back: a PAL without attention. What
-attention would cost goes into projections of each layer's own, so that a task has about as many weights as with PALs.
+What it does: gives a task a map into a narrow space and back beside each BERT layer: a PAL without attention. Each
+layer has projections of its own in place of the attention, so that a task has about as many weights as with PALs.
 
 Formula: TS(h) = V_D act(V_E h); the layer becomes LN(h_att + FFN(h_att) + TS(h)). Act is the identity unless set.
 
 Source: Stickland and Murray (2019), "BERT and PALs", section 3.3: V_D V_E h, a PAL's formula without attention. The
-authors' code has GELU between, and biases, which are here, too. It shares V_E and V_D among layers for PALs alone. Its
+authors' code has GELU between them, and biases, as here. It shares V_E and V_D among layers for PALs alone. Its
 low_rank_config.json has 100 for `dim`, with which a task costs about what its PALs do.
 
 Symbols: h `hidden`, the layer's input; d_s `dim`; V_E `down` (d_s x d), V_D `up` (d x d_s).
@@ -60,7 +60,7 @@ class LowRank(InLayer):
 
 
 class LowRankLayers(InEveryLayer):
-    """One `LowRank` a layer."""
+    """One `LowRank` for each layer."""
 
     def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
         super().__init__(shape, tasks, settings.per_task, lambda _: LowRank(settings, shape))

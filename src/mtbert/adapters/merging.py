@@ -1,4 +1,4 @@
-"""An adapter folded into the encoder's weights, where it does nothing that other weights would not do."""
+"""Merge an adapter into the encoder's weights, where other weights can have the same effect."""
 
 import copy
 import inspect
@@ -12,9 +12,9 @@ from mtbert.errors import SettingsError, UnknownNameError
 
 
 def merge(encoder: Encoder, adapter: Adapter, task: str) -> Bert:
-    """A copy of the encoder that without adapter gives what this one gives for `task` with it, in evaluation.
+    """Return a copy of the encoder that computes without the adapter what `encoder` computes with it, in evaluation.
 
-    SettingsError for an adapter that cannot be folded in, and for a task that it does not serve.
+    SettingsError for an adapter that cannot be merged, and for a task that it does not serve.
     """
     if task not in adapter.tasks:
         raise SettingsError(str(UnknownNameError("task of the adapter", task, adapter.tasks)))
@@ -26,7 +26,7 @@ def merge(encoder: Encoder, adapter: Adapter, task: str) -> Bert:
         if not isinstance(slot, Mergeable):
             raise SettingsError(
                 f"model.adapter {inspect.getmodulename(inspect.getfile(type(adapter)))} cannot be merged into the "
-                "encoder: it does more than change weights of its linear maps; allowed: an adapter that does no more"
+                "encoder: it does more than change the weights of linear maps; allowed: an adapter that does only that"
             )
         with torch.no_grad():
             for name, dense in layer.linears().items():

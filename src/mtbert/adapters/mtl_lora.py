@@ -1,22 +1,22 @@
 """LoRA with shared and task-specific parts (MTL-LoRA).
 
-What it does: tasks share the way into the narrow space and several ways out of it. A task has a square matrix of its
-own within that space, and its own mixture of the ways out.
+What it does: tasks share one projection into the narrow space and several projections out of it. Each task has a
+square matrix of its own within that space, and its own mixture of the projections out.
 
 Formula: y = W x + b + s (sum_i p_ti B_i) T_t A x with p_t = softmax(w_t / temperature) and s = alpha / r.
 
-Source: Yang et al. (2024), "MTL-LoRA: Low-Rank Adaptation for Multi-Task Learning", its equation for the task's output.
-s, the start (B_i zero, T_t the identity, A and w_t uniform as for a linear map), three ways out and the temperature
-0.1 are the authors' code's. Theirs can keep T_t diagonal, too; here it is full. Query and value as
-targets are ours, to stand beside `lora`; theirs are all four maps of the attention.
+Source: Yang et al. (2024), "MTL-LoRA: Low-Rank Adaptation for Multi-Task Learning", the equation of a task's output.
+The scale s, the start (B_i zero, T_t the identity, A and w_t uniform as for a linear map), three projections out and
+the temperature 0.1 are those of the authors' code. Theirs can keep T_t diagonal, too; here it is full. Query and
+value as targets are ours, to compare with `lora`; theirs are all four maps of the attention.
 
 Symbols: x the map's input; W, b its own weights; t the task; A `down` (r x in); T_t `inner` (r x r), Lambda_t in the
 paper; B_i `ups` (out x r each), i = 1 ... `ways`; w_t `choices`; r `rank`.
 
-Shapes: one of all these a target and layer; `inner` and `choices` one a task besides. Weights of a target and layer:
-r (in + ways out) + tasks (r^2 + ways).
+Shapes: one of all these for each target and layer; `inner` and `choices` also for each task. Weights of a target and
+layer: r (in + ways out) + tasks (r^2 + ways).
 
-Raises: SettingsError where a target is no linear map of a layer, or is listed twice.
+Raises: SettingsError where a target is not a linear map of a layer, or is listed twice.
 
 Prefer `lora` with `per_task` where tasks should share nothing but the encoder.
 """
@@ -40,7 +40,7 @@ class Settings(FactorSettings):
     Attributes:
         alpha: the change is scaled by alpha / rank.
         ways: how many B_i there are.
-        temperature: of the mixture: near 0 a task takes one way out, far above 1 all of them alike.
+        temperature: of the mixture: near 0 a task uses one projection out, far above 1 all of them alike.
     """
 
     alpha: float = Field(default=16.0, gt=0)
@@ -49,7 +49,7 @@ class Settings(FactorSettings):
 
 
 class Mixture(nn.Module):
-    """What stands beside one linear map."""
+    """The change of one linear map."""
 
     def __init__(self, inputs: int, outputs: int, settings: Settings, tasks: Sequence[str]) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Mixture(nn.Module):
         self.down = nn.Linear(inputs, rank, bias=False)
         self.ups = nn.Parameter(torch.zeros(ways, outputs, rank))
         self.inner = nn.ParameterDict({task: torch.eye(rank) for task in tasks})
-        # Alike, all ways out would get the same gradient and stay the same.
+        # If they started alike, all projections out would get the same gradient and stay the same.
         self.choices = nn.ParameterDict({task: torch.empty(ways).uniform_(-1, 1) / ways**0.5 for task in tasks})
 
     def up(self, task: str) -> Tensor:

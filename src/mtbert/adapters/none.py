@@ -1,6 +1,6 @@
 """No adapter: the encoder's layers as they are.
 
-Formula: nothing is changed.
+Formula: none; nothing is changed.
 
 Source: Devlin et al. (2019), plain BERT.
 """

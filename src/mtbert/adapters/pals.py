@@ -1,20 +1,19 @@
 """Projected attention layers (PALs).
 
-What it does: beside each BERT layer, a task has a narrow attention layer of its own. The wide projections into and out
+What it does: gives a task a narrow attention layer of its own beside each BERT layer. The wide projections into and out
 of the narrow space belong to the task and are shared by all its layers, so that a task costs few weights.
 
 Formula: PA(h) = GELU(V_D MHA(V_E h)); the layer becomes LN(h_att + FFN(h_att) + PA(h)).
 
 Source: Stickland and Murray (2019), "BERT and PALs", section 3.3, without output projection in the attention; the
-authors' code and "minBERT and PALs" apply GELU after V_D, where the paper's formula prints none.
+authors' code and "minBERT and PALs" apply GELU after V_D, which the paper's formula lacks.
 
 Symbols: h `hidden`, the layer's input; d_s `dim`; V_E `down` (d_s x d), V_D `up` (d x d_s); n `heads`.
 
-Shapes: down and up one a task; query, key and value (d_s x d_s each, kept side by side as one d_s x 3 d_s product) one
-a task and layer. Weights of a task, biases apart: 2 d d_s + L 3 d_s^2 = 1,811,520 for d 768, d_s 204, L 12.
+Shapes: down and up for each task; query, key and value (d_s x d_s each, kept side by side as d_s x 3 d_s) for each
+task and layer. Weights of a task, biases apart: 2 d d_s + L 3 d_s^2 = 1,811,520 for d 768, d_s 204, L 12.
 
-Raises: SettingsError where a layer is named that the encoder does not have; heads that do not divide dim are refused by
-the settings.
+Raises: SettingsError where the encoder lacks a layer that is named; the settings refuse heads that do not divide dim.
 
 Prefer fewer `layers` with a larger `dim` ("half": dim 276 in the top half) where the lower layers should stay shared.
 """
@@ -42,7 +41,7 @@ class Settings(Section):
         layers: `all`, `top_half`, or the numbers of the layers that have a PAL, counted from 0 at the embeddings.
         bias: whether the linear maps have biases (the authors' code: yes).
         activation: `gelu` after V_D as in the authors' code, or `none` as in the paper's formula.
-        dropout: on the attention's weights, as in the authors' code; the reports do not tell theirs.
+        dropout: on the attention's weights, as in the authors' code; the reports do not state theirs.
     """
 
     dim: int = Field(default=204, ge=1)
@@ -88,7 +87,7 @@ class TaskPath(nn.Module):
 
 
 class ProjectedAttentionLayers(Adapter):
-    """One `TaskPath` a task."""
+    """One `TaskPath` for each task."""
 
     def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
         super().__init__(shape, tasks)
@@ -118,5 +117,5 @@ def _layers(choice: str | list[int], count: int) -> tuple[int, ...]:
         return tuple(range(count - count // 2, count))
     layers = tuple(sorted({int(layer) for layer in choice}))
     if not layers or layers[0] < 0 or layers[-1] >= count:
-        raise SettingsError(f"pals.layers is {choice}; the encoder has layers 0 to {count - 1}")
+        raise SettingsError(f"pals.layers is {choice}; allowed: layers 0 to {count - 1} of the encoder")
     return layers

@@ -1,13 +1,13 @@
 """Bottleneck adapters after the feed-forward alone (Pfeiffer et al.).
 
-What it does: at the end of each layer a narrow layer reads what BERT would hand on, and what it makes of that is added
-before the layer's second LayerNorm. Attention has none.
+What it does: at the end of each layer a bottleneck reads what BERT would pass to the next layer. Its output is added
+before the layer's second LayerNorm. The attention has no bottleneck.
 
 Formula: z = h_att + dropout(FFN(h_att)); the layer ends in LN(z + W_U act(W_D LN(z) + b_D) + b_U), both times with the
 encoder's LN.
 
-Source: Pfeiffer et al. (2021), "AdapterFusion", whose single adapter it is, without the fusion; where residuals and
-LayerNorms go is as in the authors' AdapterHub ("pfeiffer": the encoder's LayerNorm before and after, the adapter's
+Source: Pfeiffer et al. (2021), "AdapterFusion": its single adapter, without the fusion. Residuals and
+LayerNorms are placed as in the authors' AdapterHub ("pfeiffer": the encoder's LayerNorm before and after, the adapter's
 residual from before the first), as are ReLU, a sixteenth of the width for `size` (48 of 768), and fresh weights drawn
 like the encoder's. Biases start as 0.
 
@@ -57,13 +57,13 @@ class AfterFeedForward(InLayer):
             nn.init.zeros_(linear.bias)
 
     def sublayer(self, name: Sublayer, output: Tensor, around: Tensor, norm: nn.LayerNorm) -> Tensor:
-        """What BERT would normalise, and behind the feed-forward what the bottleneck makes of it."""
+        """Return what BERT would normalise; after the feed-forward, with the bottleneck's output added."""
         summed = output + around
         return summed + self.up(self.activation(self.down(norm(summed)))) if name == "feed_forward" else summed
 
 
 class PfeifferAdapters(InEveryLayer):
-    """One `AfterFeedForward` a layer."""
+    """One `AfterFeedForward` for each layer."""
 
     def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
         super().__init__(shape, tasks, settings.per_task, lambda _: AfterFeedForward(settings, shape))

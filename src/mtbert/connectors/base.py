@@ -11,16 +11,16 @@ from mtbert.errors import SettingsError
 class Connector(nn.Module):
     """A part between encoder and heads that tasks share: embeddings in, as many embeddings out.
 
-    Subclasses take (settings, width, tasks) and give `serves` and, unless that is nothing, `joined`.
+    Subclasses take (settings, width, tasks). They define `serves` and, if it names any task, `joined`.
 
     Args:
         settings: of the technique's own section.
         width: width of an embedding.
-        tasks: all tasks of the variant. SettingsError where it cannot serve them.
+        tasks: all tasks of the variant; SettingsError where it cannot serve them.
 
     Attributes:
-        served: those whose embeddings go through it; the other tasks' stay as they are.
-        mixed: those of them where the two sentences of an example see one another in it.
+        served: the tasks whose embeddings go through it; those of other tasks stay as they are.
+        mixed: the served tasks where the two sentences of an example see each other in it.
     """
 
     def __init__(self, settings: Any, width: int, tasks: Sequence[str]) -> None:
@@ -33,28 +33,28 @@ class Connector(nn.Module):
 
     @classmethod
     def serves(cls, settings: Any, tasks: Sequence[str]) -> Sequence[str]:
-        """The tasks that it is for, also those that a variant of `tasks` does not have."""
+        """Return the tasks that it is for, whether or not they are in `tasks`, those of the variant."""
         raise NotImplementedError
 
     @classmethod
     def mixes(cls, settings: Any, tasks: Sequence[str]) -> Collection[str]:
-        """Of `tasks`, those where the two sentences of an example see one another in it."""
+        """Return those of `tasks` where the two sentences of an example see each other in it."""
         return ()
 
     @classmethod
     def check(cls, settings: Any, tasks: Sequence[str], width: int | None = None) -> None:
-        """SettingsError where it serves none of `tasks`, or not embeddings of that width, where it is known."""
+        """Raise SettingsError where it serves none of `tasks`, or cannot take embeddings of that width, if known."""
         served = cls.serves(settings, tasks)
         if served and not set(served) & set(tasks):
             raise SettingsError(
                 f"the connector serves {', '.join(served)}, but the variant trains {', '.join(tasks)}: nothing would "
-                f"go through it"
+                f"go through it; allowed: at least one task that the variant trains"
             )
 
     def forward(self, task: str, embeddings: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """Embeddings [batch, width] of a task's examples, one or two each, to as many."""
+        """Map embeddings [batch, width] of a task's examples, one or two for each example, to as many."""
         return self.joined(embeddings) if task in self.served else embeddings
 
     def joined(self, embeddings: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """What it makes of the embeddings of a task that it serves."""
+        """Map the embeddings of a task that it serves."""
         raise NotImplementedError

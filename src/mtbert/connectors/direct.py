@@ -1,4 +1,4 @@
-"""Direct: heads see what the encoder gives.
+"""Direct: heads read the encoder's embeddings.
 
 Formula: h' = h.
 
@@ -16,5 +16,5 @@ class Direct(Connector):
 
     @classmethod
     def serves(cls, settings: NoOptions, tasks: Sequence[str]) -> Sequence[str]:
-        """None."""
+        """Return no task."""
         return ()

@@ -4,7 +4,7 @@ Formula: h' = W h + b, for every embedding h of the tasks in `tasks`.
 
 Source: "My PAL BERT", section 4.1, model 6, for qqp and sts. The report names no activation: there is none.
 
-Prefer `transformer_layer` where the two sentences of a pair should see one another.
+Prefer `transformer_layer` where the two sentences of a pair should see each other.
 
 Raises: SettingsError where the variant trains none of `tasks`.
 """
@@ -33,9 +33,9 @@ class Relational(Connector):
 
     @classmethod
     def serves(cls, settings: Settings, tasks: Sequence[str]) -> Sequence[str]:
-        """As its section has it."""
+        """Return the tasks that its section lists."""
         return settings.tasks
 
     def joined(self, embeddings: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """The same layer on each."""
+        """Apply the same layer to each."""
         return tuple(self.layer(embedding) for embedding in embeddings)

@@ -1,10 +1,10 @@
 """Shared transformer layer: an encoder layer over the stacked embeddings of an example's sentences.
 
-What it does: the two embeddings of a pair, as a sequence of two, attend to each other before their head sees them; a
-single sentence is a sequence of one. Shared by all tasks this is ShareBERT; for sts alone, the step before it.
+What it does: lets the two embeddings of a pair attend to each other before their head reads them, as a sequence of two;
+a single sentence is a sequence of one. Shared by all tasks this is ShareBERT; for sts alone, the step before it.
 
 Formula: (h1', h2') = Layer((h1, h2)), one BERT layer: attention and feed-forward, each with LN(x + f(x)). For a task in
-`apart`, h1' = Layer((h1)) and h2' = Layer((h2)): each sentence goes through it alone, as a single one does.
+`apart`, h1' = Layer((h1)) and h2' = Layer((h2)): each sentence goes through the layer alone, as a single one does.
 
 Source: SlapBERT, sections 4.3 (sts alone) and 4.4 (all tasks); the layer is torch's, with BERT's proportions.
 
@@ -24,7 +24,7 @@ from mtbert.settings import Section, TaskName
 
 
 class Settings(Section):
-    """Section `transformer_layer`: whose embeddings go through it, and whose sentence by sentence; heads, dropout."""
+    """Section `transformer_layer`: the tasks that it serves, those whose sentences stay apart, heads, dropout."""
 
     tasks: Literal["all"] | Annotated[list[TaskName], Field(min_length=1)] = "all"
     apart: list[TaskName] = []
@@ -43,28 +43,28 @@ class TransformerLayer(Connector):
 
     @classmethod
     def serves(cls, settings: Settings, tasks: Sequence[str]) -> Sequence[str]:
-        """As its section has it."""
+        """Return the tasks that its section lists, or all of the variant."""
         return tasks if settings.tasks == "all" else settings.tasks
 
     @classmethod
     def mixes(cls, settings: Settings, tasks: Sequence[str]) -> Collection[str]:
-        """All that it serves, but those apart."""
+        """Return all tasks that it serves but those in `apart`."""
         return set(cls.serves(settings, tasks)) & set(tasks) - set(settings.apart)
 
     @classmethod
     def check(cls, settings: Settings, tasks: Sequence[str], width: int | None = None) -> None:
-        """SettingsError, too, where attention heads do not divide the width."""
+        """Raise SettingsError also where the attention heads do not divide the width."""
         super().check(settings, tasks, width)
         if width is not None and width % settings.heads:
             raise SettingsError(f"transformer_layer.heads is {settings.heads}, which does not divide the width {width}")
 
     def forward(self, task: str, embeddings: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """Together, or one by one."""
+        """Map the embeddings together, or one by one for a task in `apart`."""
         if task in self.served and task in self.settings.apart:
             (together,) = self.joined((torch.cat(embeddings),))
             return together.chunk(len(embeddings))
         return super().forward(task, embeddings)
 
     def joined(self, embeddings: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """The sentences of an example see one another."""
+        """Let the sentences of an example attend to each other."""
         return self.layer(torch.stack(embeddings, dim=1)).unbind(dim=1)  # [batch, sentences, width]

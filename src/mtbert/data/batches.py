@@ -1,4 +1,4 @@
-"""Token files to batches: built by length so that little of a batch is padding, in an order that a seed decides.
+"""Batches from token files: sorted by length so that little of a batch is padding, in an order that a seed decides.
 
 Legend: batch examples of a step; rows sequences (as many as examples, or twice as many where pairs are bi-encoded: all
 first sentences, then all second ones); tokens the longest sequence of the batch.
@@ -28,14 +28,14 @@ POOL = 50  # batches among which examples are sorted by length: enough for littl
 
 @dataclass(frozen=True)
 class Share:
-    """Which part of every batch is this process's: number `rank` (0, 1, ...) of `count` that train one model."""
+    """This process's part of every batch: process number `rank` (0, 1, ...) of the `count` that train one model."""
 
     rank: int = 0
     count: int = 1
 
     @classmethod
     def here(cls) -> "Share":
-        """As torchrun and accelerate launch tell it; all, where nothing launched this process beside others."""
+        """Read it from the environment that torchrun and accelerate launch set; a process by itself has everything."""
         return cls(int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1")))
 
 
@@ -46,8 +46,8 @@ class Batch:
     Shapes: input_ids, mask and token_types [rows, tokens] (int64), labels [batch] (float32; NaN where withheld).
 
     Attributes:
-        token_types: 0 in a sequence's first part, 1 in its second, whether or not the encoder tells them apart.
-        weight: by what to multiply its mean loss, so that the mean over processes is the mean over all their examples.
+        token_types: 0 in a sequence's first part, 1 in its second, whether or not the encoder distinguishes them.
+        weight: factor on its mean loss, so that the mean over processes is the mean over all their examples.
     """
 
     task: str
@@ -60,12 +60,12 @@ class Batch:
     weight: float = 1.0
 
     def to(self, device: torch.device) -> "Batch":
-        """The same batch on another device."""
+        """Return the batch on another device."""
         moved = {name: getattr(self, name).to(device) for name in ("input_ids", "mask", "token_types", "labels")}
         return replace(self, **moved)
 
     def parts(self, count: int) -> list["Batch"]:
-        """The batch in `count` parts that are as even as can be, or in as many as it has examples."""
+        """Split the batch into `count` parts of nearly the same size, or into as many as it has examples."""
         bounds = np.linspace(0, len(self), min(count, len(self)) + 1).astype(int)
         return [self._part(slice(start, end)) for start, end in itertools.pairwise(bounds)]
 
@@ -86,9 +86,9 @@ class Examples:
     """The examples of one task and split, as sequences of token ids.
 
     Attributes:
-        chooses, scored: bool, by which examples an epoch is chosen, and which count in a score: all by both, unless
-            `choose_on` says otherwise.
-        crossed: whether the others choose an epoch, too, each half that of the other's scores.
+        chooses, scored: masks [examples] of those on which an epoch is chosen, and of those that count in a score. Both
+            hold all examples until `choose_on` is called.
+        crossed: whether each half of the examples chooses the epoch for the other half's scores.
     """
 
     def __init__(
@@ -104,9 +104,9 @@ class Examples:
         self.crossed = False
 
     def choose_on(self, chooses: np.ndarray, crossed: bool = False) -> None:
-        """Choose epochs by these examples, bool, and have the others alone count in scores; DataError for no half.
+        """Choose epochs on the examples in the mask `chooses` [examples], and score on the others alone.
 
-        Crossed, the others choose, too, and all count.
+        With `crossed`, the others choose an epoch, too, and all count in scores. DataError where either half is empty.
         """
         if chooses.all() or not chooses.any():
             raise DataError(
@@ -116,12 +116,12 @@ class Examples:
         self.chooses, self.scored, self.crossed = chooses, ~chooses | crossed, crossed
 
     def choosing(self) -> list["Examples"]:
-        """Those by which an epoch is chosen, which are all that count in a score of theirs: one part, crossed two."""
+        """Return the parts on which an epoch is chosen: one, or both where `crossed`. All rows of a part are scored."""
         first = self._part(np.flatnonzero(self.chooses))
         return [first, self._part(np.flatnonzero(~self.chooses))] if self.crossed else [first]
 
     def first(self, count: int | None) -> "Examples":
-        """As many from the start; all where the count is None, or more than there are."""
+        """Return the first `count` examples; all where it is None or more than there are."""
         return self if count is None else self._part(np.arange(min(count, len(self))))
 
     def _part(self, picks: np.ndarray) -> "Examples":
@@ -135,7 +135,7 @@ class Examples:
         return len(self.ids)
 
     def batch(self, picks: Sequence[int]) -> Batch:
-        """The batch of the examples with these numbers, in this order."""
+        """Build the batch of the examples with these numbers, in this order."""
         sequences = len(self.rows[0])
         rows = [self.rows[pick][position] for position in range(sequences) for pick in picks]
         longest = max(len(ids) for ids, _ in rows)
@@ -157,7 +157,7 @@ class Examples:
         )
 
     def in_order(self, size: int, most_rows: int | None = None) -> Iterator[tuple[np.ndarray, Batch]]:
-        """Every example once, longest together: the numbers of a batch's examples and the batch, for evaluation."""
+        """Yield every example once for evaluation, the longest first: numbers of a batch's examples, and the batch."""
         count = len(self) if most_rows is None else min(most_rows, len(self))
         order = np.argsort(-self.lengths[:count], kind="stable")
         for start in range(0, count, size):
@@ -182,7 +182,7 @@ def _compact(sequence: tuple[list[int], int]) -> tuple[np.ndarray, int]:
 
 
 class Stream:
-    """Batches of one task without end: pass after pass over its examples, each in an order of its own.
+    """An endless stream of batches of one task: pass after pass over its examples, each in an order of its own.
 
     Pass k's batches depend on the seed and on k alone, so batch number n is the same whether or not the run was resumed
     before it. Every example comes once a pass; a pass may end with a smaller batch.
@@ -198,7 +198,7 @@ class Stream:
 
     @property
     def batches_per_pass(self) -> int:
-        """Batches in which every example comes once."""
+        """Number of batches in which every example comes once."""
         return -(-len(self.examples) // self.size)
 
     def next(self) -> Batch:
@@ -209,13 +209,13 @@ class Stream:
             self._current = (number, batches_by_length(self.examples.lengths, self.size, generator))
         self.drawn += 1
         picks = self._current[1][position]
-        mine = picks[self.share.rank :: self.share.count] if len(picks) >= self.share.count else picks
-        every = len(picks) if mine is not picks else len(picks) * self.share.count
-        return replace(self.examples.batch(mine), weight=len(mine) * self.share.count / every)
+        own = picks[self.share.rank :: self.share.count] if len(picks) >= self.share.count else picks
+        total = len(picks) if own is not picks else len(picks) * self.share.count  # examples over all processes
+        return replace(self.examples.batch(own), weight=len(own) * self.share.count / total)
 
 
 def batches_by_length(lengths: np.ndarray, size: int, generator: np.random.Generator) -> list[list[int]]:
-    """Numbers of the examples of each batch: random pools of 50 batches, sorted by length within, batches shuffled.
+    """Return each batch's example numbers: random pools of 50 batches, sorted by length within, then shuffled.
 
     Every number from 0 to len(lengths) - 1 comes exactly once; at most one batch is smaller than `size`.
     """
@@ -229,13 +229,13 @@ def batches_by_length(lengths: np.ndarray, size: int, generator: np.random.Gener
 
 
 def halve(examples: Examples, file: Path, crossed: bool = False) -> None:
-    """Have an epoch chosen on the half that a file of `preprocess` names; DataError where it is of other rows.
+    """Choose epochs on the half that a file of `preprocess` names; DataError where it names other rows.
 
-    Crossed, the other half chooses one, too.
+    With `crossed`, the other half chooses an epoch, too.
     """
     table = files.read_parquet(file, ["id", "chooses"])
     if tuple(table["id"]) != examples.ids:
-        raise DataError(f"{file} is not of {examples.task.name}'s dev set; `dvc repro preprocess` makes both")
+        raise DataError(f"{file} has other rows than {examples.task.name}'s dev set; `dvc repro preprocess` makes both")
     examples.choose_on(table["chooses"].to_numpy(dtype=bool), crossed)
 
 
@@ -247,9 +247,9 @@ def load(
     limit: int,
     relabelled: Mapping[int, int] | None = None,
 ) -> Examples:
-    """The examples of a file that `preprocess` wrote; DataError where there are none.
+    """Read the examples of a file that `preprocess` wrote; DataError where it holds none.
 
-    `relabelled` gives a reused corpus's labels as the task's own; examples with another label are left out.
+    `relabelled` maps the labels of a reused corpus to the task's own; examples with another label are left out.
     """
     table = files.read_parquet(file, ["id", "label", "tokens1", "tokens2"])
     if relabelled is not None:

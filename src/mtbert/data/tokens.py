@@ -1,4 +1,4 @@
-"""Word pieces, made once in preprocessing, and the sequences that are put together from them.
+"""Word pieces, made once in preprocessing, and the sequences that are built from them.
 
 A sentence's word pieces do not depend on what stands beside it, so cross and bi encoding share one file.
 """
@@ -23,7 +23,7 @@ class Marks:
     """What a tokenizer puts around sentences: `start first end`, or `start first end ... end second end`.
 
     Attributes:
-        start, end, padding, mask: ids of these tokens; no tokenizer has to have a mask.
+        start, end, padding, mask: ids of these tokens; a tokenizer may lack a mask.
         between: how many end marks stand between two sentences: 1 for BERT, 2 for RoBERTa.
         typed: whether the tokens of the second sentence are of type 1, as BERT's are; else all are of type 0.
     """
@@ -37,7 +37,7 @@ class Marks:
 
 
 def wordpieces(encoder: Path) -> Callable[[list[str]], list[list[int]]]:
-    """A function from sentences to word-piece ids, without special tokens, by the tokenizer in an encoder's folder."""
+    """Return a function from sentences to word-piece ids, without special tokens, by an encoder's tokenizer."""
     tokenizer = read(encoder)
 
     def encode(sentences: list[str]) -> list[list[int]]:
@@ -47,7 +47,7 @@ def wordpieces(encoder: Path) -> Callable[[list[str]], list[list[int]]]:
 
 
 def read(encoder: Path) -> "Tokenizer":
-    """The tokenizer in an encoder's folder, which neither pads nor cuts; EncoderError where there is none."""
+    """Read the tokenizer of an encoder's folder, without padding and truncation; EncoderError where there is none."""
     from tokenizers import Tokenizer
 
     file = encoder / TOKENIZER
@@ -56,7 +56,7 @@ def read(encoder: Path) -> "Tokenizer":
     try:
         tokenizer = Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises nothing more special
-        raise EncoderError(f"{file} is no tokenizer: {error}; `dvc repro encoder` makes it again") from None
+        raise EncoderError(f"{file} is not a tokenizer: {error}; `dvc repro encoder` makes it again") from None
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer
@@ -69,18 +69,18 @@ def vocabulary(encoder: Path) -> list[str]:
 
 
 def marks(encoder: Path) -> Marks:
-    """The marks of an encoder's tokenizer, as it sets them itself; EncoderError where it frames sentences otherwise."""
+    """Return the marks that an encoder's tokenizer sets; EncoderError where it frames sentences in another way."""
     tokenizer = read(encoder)
     inner = tokenizer.encode("a", add_special_tokens=False).ids
     alone, pair = tokenizer.encode("a").ids, tokenizer.encode("a", "a")
     start, end, between = alone[0], alone[-1], len(pair.ids) - 2 * len(inner) - 2
     second = len(inner) + 2  # where its second part starts
     types = {False: [0] * len(pair.ids), True: [0] * second + [1] * (len(pair.ids) - second)}
-    usual = alone == [start, *inner, end] and pair.ids == [start, *inner, *[end] * between, *inner, end]
-    if not (usual and between >= 1 and pair.type_ids in types.values()):
+    is_known = alone == [start, *inner, end] and pair.ids == [start, *inner, *[end] * between, *inner, end]
+    if not (is_known and between >= 1 and pair.type_ids in types.values()):
         raise EncoderError(
-            f"the encoder's tokenizer makes {pair.tokens} of a pair, of types {pair.type_ids}; allowed: as BERT does, "
-            "[CLS] a [SEP] b [SEP], or RoBERTa, <s> a </s> </s> b </s>"
+            f"the encoder's tokenizer makes {pair.tokens} of a pair, with types {pair.type_ids}; allowed: as BERT, "
+            "[CLS] a [SEP] b [SEP], or as RoBERTa, <s> a </s> </s> b </s>"
         )
     padding, mask = (_named(encoder, name) for name in ("pad_token", "mask_token"))
     if padding is None:
@@ -97,7 +97,7 @@ def _named(encoder: Path, name: str) -> int | None:
 
 
 def truncated(first: int, second: int, room: int) -> tuple[int, int]:
-    """How many tokens of each sentence stay when both have to fit into `room`: the longer loses first.
+    """Return how many tokens of each sentence are kept so that both fit into `room`: the longer loses first.
 
     The rule of Hugging Face's `longest_first`, so that sequences equal those of its tokenizers.
     """
@@ -111,7 +111,7 @@ def truncated(first: int, second: int, room: int) -> tuple[int, int]:
 
 
 def single(tokens: Sequence[int], start: int, end: int, limit: int) -> tuple[list[int], int]:
-    """Start, tokens, end, at most `limit` long, and where its second part starts (nowhere: its length)."""
+    """Return start, tokens, end, at most `limit` long, and its length, since it has no second part."""
     ids = [start, *tokens[: limit - 2], end]
     return ids, len(ids)
 
@@ -119,7 +119,7 @@ def single(tokens: Sequence[int], start: int, end: int, limit: int) -> tuple[lis
 def crossed(
     first: Sequence[int], second: Sequence[int], start: int, end: int, limit: int, between: int = 1
 ) -> tuple[list[int], int]:
-    """Start, first, end, ..., end, second, end, at most `limit` long, and where its second part starts.
+    """Return start, first, end, ..., end, second, end, at most `limit` long, and where its second part starts.
 
     `between` end marks stand between the sentences; the first of them ends the first part.
     """

@@ -10,9 +10,10 @@ from mtbert.encoder.dropout import dropout
 def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, training: bool, chance: float) -> Tensor:
     """dropout(softmax(Q K^T / sqrt(d))) V; query, key, value and result [rows, heads, tokens, d].
 
-    `mask` is true where a token is, and broadcasts to [rows, heads, tokens, tokens]; `chance` is of dropout.
+    `mask` is true where a token is, and broadcasts to [rows, heads, tokens, tokens]; `chance` is dropout's probability.
 
-    Written out where a CPU trains: PyTorch's fused kernel has a slow backward pass there, worst where heads are narrow.
+    Training on a CPU computes it step by step: PyTorch's fused kernel has a slow backward pass there, the slower the
+    narrower the heads.
     """
     if query.device.type != "cpu" or not training:
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=chance if training else 0.0)

@@ -1,9 +1,9 @@
-"""BERT (Devlin et al. 2019, section 3) with a slot for adapters in each layer; RoBERTa (Liu et al. 2019) is one, too.
+"""BERT (Devlin et al. 2019, section 3) with a slot for adapters in each layer; also RoBERTa (Liu et al. 2019).
 
-A layer computes h_att = LN(h + SA(h)) and LN(h_att + FFN(h_att)); what an adapter can change of it stands in slot.py.
-Without one this is Hugging Face's BertModel or RobertaModel, whose names of parts and settings it has, so that weights
-and config.json are the same files. Hugging Face's own takes three seconds to import, as long as all else of a training.
-RoBERTa's places are counted from the one behind that of its padding token, and its tokens are all of one type.
+A layer computes h_att = LN(h + SA(h)) and LN(h_att + FFN(h_att)); slot.py says what an adapter can change of it.
+Without an adapter this is Hugging Face's BertModel or RobertaModel. Parts and settings have the same names, so that
+weights and config.json are the same files. Hugging Face's own takes three seconds to import, as long as the rest of a
+training. RoBERTa counts positions from the one after its padding token's, and all its tokens have one type.
 
 Legend: rows sequences of a batch; tokens the longest of them; width the hidden size.
 """
@@ -22,11 +22,11 @@ from mtbert.encoder.dropout import Dropout
 from mtbert.encoder.slot import PLAIN, Linear, Slot, Sublayer
 from mtbert.errors import EncoderError
 
-Slots = Callable[[int], Slot]  # of a layer by its number
+Slots = Callable[[int], Slot]  # from a layer's number
 
 
 class Embeddings(nn.Module):
-    """Words, places and types, summed and normalised."""
+    """The sum of word, position and type embeddings, normalised."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -39,13 +39,13 @@ class Embeddings(nn.Module):
         self.dropout = Dropout(config.hidden_dropout_prob)
 
     def forward(self, words: Tensor, token_types: Tensor) -> Tensor:
-        """From word embeddings [rows, tokens, width] to the first layer's input of the same shape."""
+        """Map word embeddings [rows, tokens, width] to the first layer's input of the same shape."""
         places = self.position_embeddings.weight[self.first : self.first + words.shape[1]]
         return self.dropout(self.LayerNorm(words + self.token_type_embeddings(token_types) + places))
 
 
 class SelfAttention(nn.Module):
-    """Tokens attend to tokens."""
+    """Self-attention without its output map."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class SelfAttention(nn.Module):
 
 
 class Output(nn.Module):
-    """The end of each half of a layer: a dense map, what goes round it, and normalisation."""
+    """The end of each sub-layer: a dense map, the residual and LayerNorm."""
 
     def __init__(self, dense: Linear, sublayer: Sublayer, inputs: int, config: Config) -> None:
         super().__init__()
@@ -104,10 +104,10 @@ class Layer(nn.Module):
         return self.output(inner, attended, slot, beside)
 
     def linears(self) -> dict[Linear, nn.Linear]:
-        """Its linear maps by the names that a slot knows."""
+        """Return the linear maps by the names that a slot uses."""
         attention, parts = self.attention, ("query", "key", "value")
-        found = {name: getattr(attention.self, name) for name in parts}
-        return found | {  # type: ignore[return-value]
+        maps = {name: getattr(attention.self, name) for name in parts}
+        return maps | {  # type: ignore[return-value]
             "attention_output": attention.output.dense,  # type: ignore[union-attr]
             "intermediate": self.intermediate.dense,
             "output": self.output.dense,
@@ -115,7 +115,7 @@ class Layer(nn.Module):
 
 
 class Bert(nn.Module):
-    """The weights of a BERT by Hugging Face's names; the pooler is empty where it has none."""
+    """A BERT's weights by Hugging Face's names; the pooler is empty where the BERT has none."""
 
     def __init__(self, config: Config, pooler: bool = True) -> None:
         super().__init__()
@@ -128,10 +128,10 @@ class Bert(nn.Module):
 
 
 def read(directory: Path) -> Bert:
-    """The BERT of an encoder's directory, in fp32; EncoderError where the files hold another architecture."""
+    """Read the BERT of an encoder's directory, in fp32; EncoderError where the files hold another architecture."""
     config = read_config(directory)
     weights = {name: value.float() for name, value in load_file(directory / "model.safetensors").items()}
-    with torch.device("meta"):  # nothing is drawn for weights that are replaced at once
+    with torch.device("meta"):  # draws no weights, since all are replaced at once
         bert = Bert(config, pooler="pooler.dense.weight" in weights)
     missing = sorted(bert.state_dict().keys() - weights.keys())
     if missing:
@@ -145,9 +145,9 @@ class Encoder(nn.Module):
 
     Args:
         bert: its weights.
-        dropout: in place of its own, everywhere; None keeps them.
+        dropout: replaces all its own dropout probabilities; None keeps them.
         mask_token: id of [MASK], where the tokenizer has one.
-        typed: whether its tokenizer tells the second sentence of a pair by its type.
+        typed: whether its tokenizer marks the second sentence of a pair by its token type.
     """
 
     def __init__(
@@ -176,19 +176,19 @@ class Encoder(nn.Module):
         return self.bert.embeddings.word_embeddings(input_ids)
 
     def pooled(self, hidden: Tensor) -> Tensor:
-        """BERT's own dense layer and tanh on the first token: [rows, tokens, width] -> [rows, width]."""
+        """Apply BERT's own dense layer and tanh to the first token: [rows, tokens, width] -> [rows, width]."""
         if "dense" not in self.bert.pooler:
             raise EncoderError("model.pooling is pooler, but the encoder has none; allowed: cls or mean")
         return torch.tanh(self.bert.pooler["dense"](hidden[:, 0]))
 
     def forward(self, words: Tensor, token_types: Tensor, mask: Tensor, slots: Slots = lambda _: PLAIN) -> Tensor:
-        """Hidden states of the last layer; `slots` gives a layer's number (0, 1, ...) what an adapter does there.
+        """Return the last layer's hidden states; `slots` maps a layer's number (0, 1, ...) to an adapter's slot.
 
         Shapes: words [rows, tokens, width], token_types and mask [rows, tokens], result [rows, tokens, width].
         """
         hidden = self.bert.embeddings(words, token_types if self.typed else torch.zeros_like(token_types))
         kind = hidden.device.type
-        if torch.is_autocast_enabled(kind):  # else what goes round the layers stays fp32, and is cast in each of them
+        if torch.is_autocast_enabled(kind):  # else the residuals stay fp32 and are cast in every layer
             hidden = hidden.to(torch.get_autocast_dtype(kind))
         attend = mask.bool()[:, None, None, :]  # [rows, 1, 1, tokens]
         for number, layer in enumerate(self.layer_modules()):
@@ -196,14 +196,14 @@ class Encoder(nn.Module):
         return hidden.float()
 
     def layer_modules(self) -> list[Layer]:
-        """Its layers, the lowest first."""
+        """Return the layers, the lowest first."""
         return list(self.bert.encoder["layer"])  # type: ignore[arg-type]
 
     def parts(self) -> dict[str, list[nn.Parameter]]:
-        """Its parameters by the names that `training.trainable` uses; parts may overlap.
+        """Return the parameters by the names that `training.trainable` uses; parts may overlap.
 
-        `biases` are all that are called so: those of linear maps, LayerNorms and pooler. Trained alone, with the heads,
-        they are BitFit (Ben Zaken et al. 2022, section 3): 102,912 weights of BERT-base.
+        `biases` are those of linear maps, LayerNorms and pooler. Training them and the heads alone is BitFit (Ben Zaken
+        et al. 2022, section 3): 102,912 weights of BERT-base.
         """
         layers = self.layer_modules()
         modules: dict[str, list[nn.Module]] = {
@@ -216,5 +216,5 @@ class Encoder(nn.Module):
             "pooler": [self.bert.pooler],
         }
         modules |= {f"layer_{number}": [layer] for number, layer in enumerate(layers, start=1)}
-        found = {name: [p for module in group for p in module.parameters()] for name, group in modules.items()}
-        return found | {"biases": [p for name, p in self.bert.named_parameters() if name.endswith(".bias")]}
+        parts = {name: [p for module in group for p in module.parameters()] for name, group in modules.items()}
+        return parts | {"biases": [p for name, p in self.bert.named_parameters() if name.endswith(".bias")]}

@@ -1,4 +1,4 @@
-"""What config.json tells of an encoder, and which architectures can be had; without torch or transformers."""
+"""What config.json states of an encoder, and which architectures are supported; imports no torch or transformers."""
 
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -8,13 +8,13 @@ from mtbert import files
 from mtbert.errors import EncoderError
 
 BERT, ROBERTAS = "bert", ("roberta", "xlm-roberta", "camembert")  # as config.json's model_type has them
-# What else config.json may say, of what changes the outputs.
+# The only values that are supported of settings that change the outputs.
 EXPECTED = {"hidden_act": "gelu", "position_embedding_type": "absolute", "is_decoder": False}
 
 
 @dataclass(frozen=True)
 class Config:
-    """What config.json tells of a BERT, in its words; `pad_token_id` is where RoBERTa's places are counted from."""
+    """What config.json states of a BERT, by its names; RoBERTa counts positions from `pad_token_id`."""
 
     vocab_size: int
     hidden_size: int
@@ -32,26 +32,26 @@ class Config:
 
     @property
     def first_place(self) -> int:
-        """The row of the position embeddings that the first token gets."""
+        """Row of the position embeddings that the first token gets."""
         return 0 if self.model_type == BERT else self.pad_token_id + 1
 
     @property
     def longest(self) -> int:
-        """The most tokens that a sequence may have."""
+        """Largest number of tokens that a sequence may have."""
         return self.max_position_embeddings - self.first_place
 
 
 def read_config(directory: Path) -> Config:
-    """That of an encoder's directory; EncoderError for another architecture, with those that can be had."""
+    """Read config.json of an encoder's directory; EncoderError for an architecture that is not supported."""
     file = directory / "config.json"
     settings = files.read_json(file)
     kind = settings.get("model_type") if isinstance(settings, dict) else None
     if kind not in (BERT, *ROBERTAS):
         known = ", ".join((BERT, *ROBERTAS))
-        raise EncoderError(f"{file}: model_type is {kind!r}, whose architecture cannot be had; allowed: {known}")
+        raise EncoderError(f"{file}: model_type is {kind!r}, which is not supported; allowed: {known}")
     for name, value in EXPECTED.items():
         if settings.get(name, value) != value:
             raise EncoderError(f"{file}: {name} is {settings[name]!r}; allowed: {value!r}")
-    usual: dict[str, Any] = {"pad_token_id": 1} if kind in ROBERTAS else {}
-    told: dict[str, Any] = {field.name: settings[field.name] for field in fields(Config) if field.name in settings}
-    return Config(**usual | told)
+    defaults: dict[str, Any] = {"pad_token_id": 1} if kind in ROBERTAS else {}
+    stated: dict[str, Any] = {field.name: settings[field.name] for field in fields(Config) if field.name in settings}
+    return Config(**defaults | stated)

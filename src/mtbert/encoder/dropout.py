@@ -1,9 +1,9 @@
 """Dropout whose masks are cut from random bytes on a CPU, where drawing them takes up to a third of a training step.
 
 A CPU's generator runs on one core and draws 64 bits at a time. PyTorch spends a draw on each number that may be
-dropped; here one serves eight. The chance of a byte is a multiple of 1/256: 0.1 becomes 26/256, by which the rest is
-scaled too, so that means stay. Elsewhere, and for chances below 1/64, which bytes would miss by too much, it is
-PyTorch's own.
+dropped; here one serves eight. A byte's probability is a multiple of 1/256: 0.1 becomes 26/256, and what is kept is
+scaled by that, too, so that means stay. Elsewhere, and below 1/64, where bytes would be too coarse, PyTorch's own
+dropout is used.
 """
 
 import torch
@@ -15,7 +15,7 @@ LEAST = 4 / BYTE
 
 
 def dropout(values: Tensor, chance: float) -> Tensor:
-    """Set each of the values to 0 by that chance, and scale the others so that their mean stays."""
+    """Set each value to 0 with probability `chance`, and scale the others so that the mean stays."""
     dropped = round(chance * BYTE)
     if values.device.type != "cpu" or chance < LEAST or dropped == BYTE:
         return F.dropout(values, chance)
@@ -28,5 +28,5 @@ class Dropout(nn.Dropout):
     """`dropout` in training, nothing in evaluation."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The same shape, some of it 0."""
+        """Return a tensor of the same shape, with some values set to 0."""
         return dropout(input, self.p) if self.training and self.p else input

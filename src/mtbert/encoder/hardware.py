@@ -1,4 +1,4 @@
-"""Which device and which precision to compute in: one rule for pretraining and training."""
+"""Choose the device and the precision: one rule for pretraining and training."""
 
 import ctypes
 import os
@@ -14,35 +14,35 @@ PRECISIONS = ("auto", "bf16", "fp32")
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
-# Where a processor multiplies bf16 itself, as torch.cpu.get_capabilities names it (x86 and Arm); elsewhere bf16 is
+# Names by torch.cpu.get_capabilities of processors that multiply bf16 in hardware (x86 and Arm); on others bf16 is
 # emulated and slower than fp32.
 _CPU_BF16 = ("amx_bf16", "avx512_bf16", "sve_bf16")
 
 
 def device(setting: str) -> torch.device:
-    """The device of that setting; auto: CUDA, else Apple's, else the CPU. SettingsError where it is not there."""
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    """Return the device of a setting; auto: CUDA, else Apple's, else the CPU. SettingsError where it is missing."""
+    available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if setting == "auto":
-        return _own(next(name for name in ("cuda", "mps", "cpu") if there[name]))
+        return _own(next(name for name in ("cuda", "mps", "cpu") if available[name]))
     if setting not in DEVICES:
         raise SettingsError(f"device is {setting!r}; allowed: {', '.join(DEVICES)}")
-    if not there[setting]:
-        found = ", ".join(name for name in there if there[name])
-        raise SettingsError(f"device is {setting}, but this machine has none that torch can use; it has: {found}")
+    if not available[setting]:
+        names = ", ".join(name for name in available if available[name])
+        raise SettingsError(f"device is {setting}, but this machine has none that torch can use; it has: {names}")
     return _own(setting)
 
 
 def _own(kind: str) -> torch.device:
-    """Of several GPUs, the one that the launcher gave this process."""
+    """Return the device; of several GPUs, the one that the launcher assigned to this process."""
     local = os.environ.get("LOCAL_RANK")
     return torch.device(kind, int(local)) if kind == "cuda" and local else torch.device(kind)
 
 
 def keep_memory() -> None:
-    """Have a CPU's training reuse its memory; changes nothing but time.
+    """Make training on a CPU reuse its memory; changes nothing but time.
 
-    Left to itself, glibc gives large blocks back to the system as soon as they are freed, and gets them again page by
-    page in the next step: a sixth of a step at MiniLM's size. Elsewhere than under glibc nothing is done.
+    By default glibc returns large blocks to the system as soon as they are freed, and gets them again page by page in
+    the next step: a sixth of a step at MiniLM's size. Without glibc this does nothing.
     """
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)
@@ -52,7 +52,7 @@ def keep_memory() -> None:
 
 
 def precision(setting: str, device: torch.device) -> Literal["bf16", "fp32"]:
-    """The precision of that setting on that device; auto: bf16 where the hardware has it, else fp32."""
+    """Return the precision of a setting on a device; auto: bf16 where the hardware has it, else fp32."""
     if setting not in PRECISIONS:
         raise SettingsError(f"precision is {setting!r}; allowed: {', '.join(PRECISIONS)}")
     if setting == "auto":

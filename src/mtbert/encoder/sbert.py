@@ -1,15 +1,15 @@
 """SBERT pretraining: sentence embeddings from entailment pairs, with multiple negatives ranking (MNR).
 
-What it does: each premise and its entailed sentence are embedded on their own (mean over tokens); every other second
-sentence of the batch is a negative.
+What it does: embeds each premise and its entailed sentence separately (mean over tokens); every other second sentence
+of the batch is a negative.
 
 Formula: -1/K sum_i log softmax_j(s cos(u_i, v_j))_i over a batch of K pairs.
 
-Source: pals-for-pals, section 4.3 and equation 5; Reimers and Gurevych (2019); Henderson et al. (2017).
+Source: "Pals for PALs", section 4.3 and equation 5; Reimers and Gurevych (2019); Henderson et al. (2017).
 
 Symbols: K batch_size; u, v the embeddings [K, width] of the two sentences; s scale.
 
-Raises: EncoderError where the base encoder is not there; DataError where a corpus is not, or holds no pair.
+Raises: EncoderError where the base encoder is missing; DataError where a corpus is, or holds no pair.
 """
 
 import sys
@@ -37,11 +37,11 @@ from mtbert.errors import DataError
 from mtbert.tasks import ENTAILMENT
 
 COLUMNS = {"sentence1": "anchor", "sentence2": "positive"}
-LOSSES_SHOWN = 20  # how often the loss is printed in the course of the training
+LOSSES_SHOWN = 20  # number of losses that a training prints
 
 
 def pretrain(settings: SbertSettings, build: Path) -> None:
-    """Train `build/encoders/base` on the entailment pairs of `build/data`; write `build/encoders/sbert`, whole or not.
+    """Train `build/encoders/base` on the entailment pairs of `build/data`; write `build/encoders/sbert` or nothing.
 
     The result loads with SentenceTransformer(path), with AutoModel.from_pretrained(path) and with `loading.load`.
     metrics.json beside it: Pearson's r of cosine and label on the sts dev set before and after, pairs and steps.
@@ -64,7 +64,7 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
 
 
 def pairs(data: Path, settings: SbertSettings) -> pd.DataFrame:
-    """Entailment pairs of the corpora, each once, in random order: columns anchor and positive, `max_pairs` at most."""
+    """Return the corpora's entailment pairs, each once, in random order, at most `max_pairs`: anchor, positive."""
     table = pd.concat([_entailed(data / corpus / "train.parquet") for corpus in settings.corpora])
     table = table.drop_duplicates(ignore_index=True)
     order = seeding.stream(settings.seed, "sbert", "pairs").permutation(len(table))[: settings.max_pairs]
@@ -86,12 +86,11 @@ def _rows(path: Path) -> pd.DataFrame:
 
 
 def sentence_model(directory: Path, settings: SbertSettings) -> SentenceTransformer:
-    """The encoder of that directory as a model of sentences: mean over its tokens."""
+    """Load the encoder of a directory as a model of sentences, which takes the mean over tokens."""
     loading.check(directory)
     card = loading.card(directory)
-    bare = (
-        {} if card["pooler"] else {"add_pooling_layer": False}
-    )  # else one would be drawn, and saved as if it were its own
+    # Without a pooler of its own, one would be drawn at random and saved with it.
+    bare = {} if card["pooler"] else {"add_pooling_layer": False}
     with loading.quiet():
         words = Transformer(
             str(directory), max_seq_length=min(settings.max_tokens, card["positions"]), model_kwargs=bare
@@ -101,7 +100,7 @@ def sentence_model(directory: Path, settings: SbertSettings) -> SentenceTransfor
 
 
 def sts_pearson(model: SentenceTransformer, data: Path) -> float:
-    """Pearson's r of cosine and label over the sts dev set."""
+    """Return Pearson's r of cosine and label over the sts dev set."""
     rows = _rows(data / "sts" / "dev.parquet").dropna()
     first, second = (
         model.encode(rows[column].tolist(), normalize_embeddings=True, show_progress_bar=False)
@@ -112,14 +111,14 @@ def sts_pearson(model: SentenceTransformer, data: Path) -> float:
 
 
 class _Trainer(SentenceTransformerTrainer):
-    """The library's trainer without its model card, which is not written here."""
+    """The library's trainer without the model card that it would write."""
 
     def add_model_card_callback(self, default_args_dict: dict[str, Any]) -> None:
-        """Add none: the place that the library documents for that."""
+        """Add no callback; the library documents this method for that."""
 
 
 def _train(model: SentenceTransformer, chosen: pd.DataFrame, settings: SbertSettings) -> int:
-    """Train the model in place; the number of steps."""
+    """Train the model in place; return the number of steps."""
     with tempfile.TemporaryDirectory() as scratch:
         trainer = _Trainer(
             model=model,
@@ -152,5 +151,5 @@ def _arguments(settings: SbertSettings, count: int, scratch: str) -> SentenceTra
         report_to="none",
         disable_tqdm=not sys.stderr.isatty(),  # a log gets lines instead
     )
-    arguments._n_gpu = min(arguments.n_gpu, 1)  # several GPUs would each see a part of a batch, and fewer negatives
+    arguments._n_gpu = min(arguments.n_gpu, 1)  # each of several GPUs would see part of a batch, and so fewer negatives
     return arguments

@@ -1,4 +1,4 @@
-"""Where an adapter can change a layer of the encoder, without the encoder knowing what adapters there are.
+"""The places where an adapter can change a layer of the encoder, which knows no adapter itself.
 
 Legend: rows sequences of a batch; tokens the longest of them; width the hidden size.
 """
@@ -12,7 +12,7 @@ Sublayer = Literal["attention", "feed_forward"]
 
 
 class Slot:
-    """What an adapter does in one layer, for one task: nothing, where a subclass does not say otherwise.
+    """What an adapter does in one layer, for one task. This base class changes nothing.
 
     A layer computes q, k, v = linear(query | key | value, h), a = linear(attention_output, attention(q, k, v)),
     h_att = LN(sublayer(attention, a, h)), f = linear(output, GELU(linear(intermediate, h_att))) and
@@ -20,18 +20,18 @@ class Slot:
     """
 
     def linear(self, name: Linear, dense: nn.Linear, inputs: Tensor) -> Tensor:
-        """The output of one of the layer's linear maps: [rows, tokens, in] -> [rows, tokens, out] of `dense`."""
+        """Return the output of one of the layer's linear maps: [rows, tokens, in] -> [rows, tokens, out] of `dense`."""
         return dense(inputs)
 
     def sublayer(self, name: Sublayer, output: Tensor, around: Tensor, norm: nn.LayerNorm) -> Tensor:
-        """What `norm` normalises at the end of a sub-layer: its output and what goes round it.
+        """Return what `norm` normalises at the end of a sub-layer: its output plus `around`, its residual.
 
         Shapes: output, around and result [rows, tokens, width].
         """
         return output + around
 
     def beside(self, hidden: Tensor, mask: Tensor) -> Tensor | None:
-        """What to add before the layer's second LayerNorm, given the layer's input; None for nothing.
+        """Return what to add before the layer's second LayerNorm, given the layer's input; None for nothing.
 
         Shapes: hidden [rows, tokens, width], mask [rows, 1, 1, tokens] (true where a token is), result like hidden.
         """

@@ -8,7 +8,7 @@ from mtbert.settings import Section
 
 
 class Features(nn.Module):
-    """Something that is known of a token and added to its word embedding.
+    """Adds something that is known of a token to its word embedding.
 
     Subclasses take (settings, width, vocabulary): the encoder's width, and its word pieces by id.
     """
@@ -18,5 +18,5 @@ class Features(nn.Module):
         self.width = width
 
     def forward(self, words: Tensor, input_ids: Tensor) -> Tensor:
-        """Word embeddings [rows, tokens, width] of ids [rows, tokens], and what is added."""
+        """Return the word embeddings [rows, tokens, width] of ids [rows, tokens] with the features added."""
         raise NotImplementedError

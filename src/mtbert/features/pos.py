@@ -1,20 +1,20 @@
-"""Part of speech: what kind of word a token belongs to is added to its embedding.
+"""Part of speech: an embedding of each token's part of speech is added to its word embedding.
 
-What it does: the word pieces of a sequence are put together to words, NLTK's averaged perceptron tags them, and every
-piece gets its word's tag. The embedding of every tag is 0 at first, so that training starts from the encoder as it is.
+What it does: joins the word pieces of a sequence to words, tags them with NLTK's averaged perceptron, and gives every
+piece its word's tag. The embedding of every tag starts at 0, so that training starts from the encoder as it is.
 
 Formula: e = E_word + E_tag.
 
-Source: "MinBERT and PALs", section 5.3, which tried NLTK's tagger and tells no more; how the tags enter is ours.
+Source: "MinBERT and PALs", section 5.3, which tried NLTK's tagger and says no more; how the tags enter is ours.
 
 Symbols: E_tag [tags + 1, width], learnt; row 0, which stays 0, is for [CLS], [SEP] and padding.
 
-Settings: `tagger: shipped` is trained when the model is made on the some sixty sentences of tagged.txt beside this
-file, with universal tags: it needs no download, and is right on common words alone. `tagger: nltk` is NLTK's own
-English one, with Penn's tags, from nltk_data.
+Settings: `tagger: shipped` is trained, when the model is made, on about sixty sentences in tagged.txt beside this file,
+with universal tags. It needs no download, and is right on common words alone. `tagger: nltk` is NLTK's own English
+tagger, with Penn's tags, from nltk_data.
 
-Raises: SettingsError where NLTK's own tagger is asked for and not there, or where the encoder's pieces are not BERT's:
-RoBERTa's have a mark for the space before a word, and tell no word from the stop behind it.
+Raises: SettingsError where NLTK's own tagger is chosen and not installed, or where the encoder's pieces are not BERT's:
+RoBERTa's mark the space before a word, and do not separate a word from the full stop after it.
 """
 
 import functools
@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # NLTK takes most of a second to import, and few variants nee
     from nltk.tag.perceptron import PerceptronTagger
 
 TAGGED = Path(__file__).with_name("tagged.txt")
-CONTINUED = "##"  # how a piece begins that goes on with the word of the one before
+CONTINUED = "##"  # the start of a piece that continues the word of the piece before
 SPECIAL = ("[CLS]", "[SEP]", "[PAD]", "[MASK]")
 REMEMBERED = 200_000  # sequences whose tags are kept: tagging one takes a millisecond, and epochs see it again
 
@@ -54,7 +54,7 @@ class PartOfSpeech(Features):
         super().__init__(settings, width, vocabulary)
         if not any(piece.startswith(CONTINUED) for piece in vocabulary):
             raise SettingsError(
-                f"model.features is pos, which puts words together from pieces that begin with {CONTINUED}; the "
+                f"model.features is pos, which joins words from pieces that begin with {CONTINUED}; the "
                 "encoder's tokenizer has none; allowed: words, or an encoder with WordPiece, such as BERT's"
             )
         self.vocabulary = tuple(vocabulary)
@@ -65,12 +65,12 @@ class PartOfSpeech(Features):
         self.remembered = functools.lru_cache(REMEMBERED)(self.tags_of)
 
     def forward(self, words: Tensor, input_ids: Tensor) -> Tensor:
-        """Words with their parts of speech [rows, tokens, width]."""
+        """Return word embeddings with those of their parts of speech added, [rows, tokens, width]."""
         tags = torch.tensor([self.remembered(tuple(row)) for row in input_ids.tolist()], device=words.device)
         return words + self.tags(tags)
 
     def tags_of(self, ids: tuple[int, ...]) -> list[int]:
-        """The number of each token's tag; 0 for special tokens."""
+        """Return the number of each token's tag; 0 for special tokens."""
         numbers = [0] * len(ids)
         sentence: list[tuple[str, list[int]]] = []  # each word, and where its pieces stand
         for place, piece in enumerate(self.vocabulary[token] for token in ids):
@@ -86,14 +86,14 @@ class PartOfSpeech(Features):
 
 
 def sentences(file: Path) -> list[list[Word]]:
-    """Sentences of words and tags from lines such as `dogs/NOUN bark/VERB ./.`; # begins a comment."""
+    """Read sentences of words and tags from lines such as `dogs/NOUN bark/VERB ./.`; # begins a comment."""
     lines = [line for line in file.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
     parts = [[word.rpartition("/") for word in line.split()] for line in lines]
     return [[(word, tag) for word, _, tag in line] for line in parts]
 
 
 def trained(tagged: list[list[Word]]) -> "PerceptronTagger":
-    """NLTK's tagger, trained on these sentences, the same each time."""
+    """Train NLTK's tagger on these sentences, with the same result each time."""
     from nltk.tag.perceptron import PerceptronTagger
 
     state = random.getstate()

@@ -14,5 +14,5 @@ class Words(Features):
     """The word embeddings as they are."""
 
     def forward(self, words: Tensor, input_ids: Tensor) -> Tensor:
-        """As they came."""
+        """Return the word embeddings unchanged."""
         return words

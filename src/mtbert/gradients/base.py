@@ -11,7 +11,7 @@ class GradientRule:
     """Turns the losses of a step into the gradients that the optimiser uses. Built from (settings, generator).
 
     Attributes:
-        several_tasks: whether it makes sense only where a step holds several tasks.
+        several_tasks: whether it needs several tasks in a step.
     """
 
     several_tasks = False
@@ -21,7 +21,7 @@ class GradientRule:
         self.generator = generator
 
     def state_dict(self) -> dict[str, Any]:
-        """All of it that changes in training, for a checkpoint."""
+        """Return all that changes in training, for a checkpoint."""
         return {"generator": self.generator.get_state()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -34,11 +34,11 @@ class GradientRule:
         """Leave the step's gradient in each parameter's `.grad`.
 
         Args:
-            losses: one scalar for each batch of the step.
+            losses: a scalar for each batch of the step.
             parameters: what is trained.
             backward: back-propagates a scalar (scaled and spread over processes as the run needs), adding to `.grad`.
         """
         raise NotImplementedError
 
     def after_update(self, losses: Mapping[str, float]) -> None:
-        """Told after every update: the losses of its step before they were weighted, means over all processes."""
+        """Called after every update with the losses of its step, not weighted, as means over all processes."""

@@ -1,4 +1,4 @@
-"""Of all gradients near the mean one, that which does most for the task it does least for (CAGrad).
+"""Take, of all gradients near the mean, the one that helps most the task that it helps least (CAGrad).
 
 Formula: d = g_0 + c |g_0| g_w / |g_w| with g_0 = 1/T sum_i g_i and g_w = sum_i w_i g_i, for the w that makes
 g_w . g_0 + c |g_0| |g_w| least, where all w_i >= 0 and sum_i w_i = 1. This d has the largest min_i d . g_i of all with
@@ -8,11 +8,11 @@ Source: Liu et al. (2021), *Conflict-averse gradient descent*, section 3.1 and a
 values that it tries. The authors' code also divides d by 1 + c^2, which their paper does not. Symbols: g_i the
 gradient of task i over the shared parameters, T tasks; c from 0, the mean gradient, to below 1.
 
-For a given length of g_w the best w is that of the point of a convex hull nearest to the origin; which length it is,
+For a given length of g_w the best w is that of the point of a convex hull nearest to the origin; the length
 is the root of a falling function, found to the last digits.
 
 Where g_w is 0 (below 1e-4 of the gradients' lengths together), no direction helps all tasks and the formula is not
-defined: d is g_0, which is in the ball. So it is where the ball has no size (below 1e-6).
+defined: d is g_0, which is in the ball. The same holds where the ball has no size (below 1e-6).
 
 Prefer `mgda` where no task may be harmed at all, and `upgrad` where conflicts alone are to be taken out.
 """
@@ -39,7 +39,7 @@ class Settings(Section):
 
 
 class CaGrad(GramianRule):
-    """Looks for the best gradient in a ball around the mean one."""
+    """Finds the best gradient in a ball around the mean."""
 
     def counts(self, gramian: Tensor) -> list[float]:
         """See `coefficients`."""
@@ -47,11 +47,11 @@ class CaGrad(GramianRule):
 
 
 def coefficients(gramian: Array, c: float) -> Array:
-    """1/T + w_i c |g_0| / |g_w|, [tasks], of a Gramian [tasks, tasks].
+    """Return 1/T + w_i c |g_0| / |g_w|, [tasks], from a Gramian [tasks, tasks].
 
     With the length l of g_w given, |g_w|^2 / (2 l) + l / 2 takes the place of |g_w|, and what is to be least becomes
-    |g_w + l / (c |g_0|) g_0|^2. The l that is looked for is the length of the g_w that this gives; below it g_w is
-    longer than l, above it shorter.
+    |g_w + l / (c |g_0|) g_0|^2. The wanted l is the length of the g_w that this gives: g_w is longer than any smaller
+    l, and shorter than any larger one.
     """
     columns = in_few_dimensions(gramian)
     mean = columns.mean(axis=1)
@@ -70,5 +70,5 @@ def coefficients(gramian: Array, c: float) -> Array:
     if too_long(SHORTEST) <= 0:
         return even
     length: Any = brentq(too_long, SHORTEST, 1.001 * longest, xtol=DIGITS, rtol=DIGITS)
-    found = weights(length)
-    return even + radius / np.linalg.norm(columns @ found) * found
+    best = weights(length)
+    return even + radius / np.linalg.norm(columns @ best) * best

@@ -1,4 +1,4 @@
-"""Weights are learnt with which the tasks' gradients are as long as the tasks' progress calls for (GradNorm).
+"""Learn weights that give each task's gradient the length that the task's progress calls for (GradNorm).
 
 Formula: g = sum_t w_t g_t with w = T softmax(x), over the shared parameters and over each task's own. After each
 update Adam takes a step on x, 0 at first, with the gradient of sum_t |w_t |g_t| - m_t|, where m_t is held as it is:
@@ -6,14 +6,14 @@ m_t = (1/T sum_u w_u |g_u|) r_t^alpha, and r_t is l_t over the task's first loss
 tasks.
 
 Source: Chen et al. (2018), section 3, equations 1 and 2 and algorithm 1; alpha = 1.5 is one of its values, the
-learning rate 0.025 is ours. Three things are otherwise: |g_t| is taken over all shared parameters, not over the last
-layer of them, since all are there; softmax keeps the weights positive and their sum at T, where the paper divides by
+learning rate 0.025 is ours. Three things differ: |g_t| is taken over all shared parameters, not over the last
+layer of them, since all are at hand; softmax keeps the weights positive and their sum at T, where the paper divides by
 the sum; Adam is ours, since the paper names no optimiser.
 
 Symbols: l_t the loss of task t before it was weighted, g_t its gradient, T tasks.
 
-It is a weighting in the paper. Here it is a gradient rule, since weightings see losses and not gradients. It is told
-of the losses after the update, when they are means over all processes.
+It is a weighting in the paper. Here it is a gradient rule, since weightings see losses and not gradients. It sees
+the losses after the update, when they are means over all processes.
 
 Prefer `imtl_g` to make gradients count alike whatever the progress.
 """
@@ -37,7 +37,7 @@ class Settings(Section):
 
 
 class GradNorm(GramianRule):
-    """Gradients times what is learnt; the logits stay on the CPU."""
+    """Multiplies gradients by learnt weights; their logits stay on the CPU."""
 
     def __init__(self, settings: Settings, generator: torch.Generator) -> None:
         super().__init__(settings, generator)
@@ -50,14 +50,14 @@ class GradNorm(GramianRule):
         self.optimiser = torch.optim.Adam([self.logits], lr=self.settings.learning_rate, foreach=False)
 
     def counts(self, gramian: Tensor) -> list[float]:
-        """w of each task; the gradients' lengths are kept for the update."""
+        """Return w of each task; keep the gradients' lengths for the update."""
         if not len(self.logits):
             self._start(len(gramian))
         self.lengths = gramian.diagonal().sqrt()
         return self._weights().tolist()
 
     def within(self, counts: list[float], reached: int) -> list[float]:
-        """A task's own parameters have its weight, too."""
+        """Weight a task's own parameters, too."""
         return counts
 
     def after_update(self, losses: Mapping[str, float]) -> None:
@@ -72,7 +72,7 @@ class GradNorm(GramianRule):
         return len(self.logits) * self.logits.softmax(dim=0)
 
     def state_dict(self) -> dict[str, Any]:
-        """The logits, Adam's state and the first losses."""
+        """Return the logits, Adam's state and the first losses."""
         own = {"logits": self.logits, "first": self.first, "optimiser": self.optimiser.state_dict()}
         return super().state_dict() | own
 
@@ -86,7 +86,7 @@ class GradNorm(GramianRule):
 
 
 def slope(weights: Tensor, lengths: Tensor, left: Tensor, alpha: float) -> Tensor:
-    """The gradient of sum_t |w_t |g_t| - m_t| in the logits of w = T softmax(x), [tasks].
+    """Return the gradient of sum_t |w_t |g_t| - m_t| in the logits of w = T softmax(x), [tasks].
 
     Args:
         weights: w, [tasks].

@@ -1,4 +1,4 @@
-"""The shortest weighted mean of the tasks' gradients: a step along it harms no task (MGDA).
+"""Take the shortest weighted mean of the tasks' gradients: a step along it harms no task (MGDA).
 
 Formula: g = sum_i a_i g_i with the a that makes |sum_i a_i g_i| least, where all a_i >= 0 and sum_i a_i = 1. Then
 g . g_i >= |g|^2 for every task.
@@ -6,10 +6,10 @@ g . g_i >= |g|^2 for every task.
 Source: Desideri (2012); Sener and Koltun (2018), section 3, equation 3, without their bound for encoders and
 without the scaling of gradients that their code offers. Symbols: g_i the gradient of task i over the shared parameters.
 
-It is found exactly, by non-negative least squares; the paper's algorithm 2 (Frank-Wolfe) comes as near as it has
-rounds. Equal gradients count alike. A task whose gradient is 0 takes all.
+It is found exactly, by non-negative least squares; the paper's algorithm 2 (Frank-Wolfe) approaches it round by
+round. Equal gradients count alike. A task whose gradient is 0 takes all.
 
-Mind that the shortest gradient counts most: tasks that are as good as learnt hold the others back. Prefer `imtl_g`
+Mind that the shortest gradient counts most: tasks that are almost learnt hold the others back. Prefer `imtl_g`
 where gradients differ in length.
 """
 
@@ -27,5 +27,5 @@ class Mgda(GramianRule):
 
 
 def coefficients(gramian: Array) -> Array:
-    """The a, [tasks], of a Gramian [tasks, tasks]: 0 or more, 1 in all."""
+    """Return a, [tasks], from a Gramian [tasks, tasks]: 0 or more, with sum 1."""
     return nearest_to_origin(in_few_dimensions(gramian))

@@ -1,7 +1,7 @@
-"""Gradient surgery: what one task's gradient undoes of another's is taken out of it (PCGrad).
+"""Gradient surgery: remove from each task's gradient what works against another's (PCGrad).
 
-What it does: where the gradients of two tasks conflict (their product is negative), each is projected onto the plane on
-which the other is not harmed; the projected gradients are summed, or averaged.
+What it does: where the gradients of two tasks conflict (their product is negative), projects each onto the plane
+orthogonal to the other; sums or averages the projected gradients.
 
 Formula: for each task i and each other j in random order: if g_i' . g_j < 0, g_i' = g_i' - (g_i' . g_j / |g_j|^2) g_j;
 g = sum_i g_i' (`reduction: sum`), or that over the number of tasks that reach the parameter (`mean`). g_j is always the
@@ -26,7 +26,7 @@ from mtbert.settings import Section
 
 
 class Settings(Section):
-    """Section `pcgrad`: what becomes of the projected gradients of shared parameters."""
+    """Section `pcgrad`: how the projected gradients of shared parameters become one."""
 
     reduction: Literal["sum", "mean"] = "sum"
 
@@ -35,25 +35,25 @@ class PcGrad(GramianRule):
     """Projects conflicting gradients."""
 
     def counts(self, gramian: Tensor) -> list[float]:
-        """What is left of each task's gradient in the sum of the projected ones."""
+        """Return how much of each task's gradient is left in the sum of the projected ones."""
         return coefficients(gramian, self.generator).sum(dim=0).tolist()
 
     def within(self, counts: list[float], reached: int) -> list[float]:
-        """The same, or that over the number of tasks that reach the parameter."""
-        by = max(reached, 1) if self.settings.reduction == "mean" else 1
-        return [count / by for count in super().within(counts, reached)]
+        """Return the same, or with `mean` that over the number of tasks that reach the parameter."""
+        divisor = max(reached, 1) if self.settings.reduction == "mean" else 1
+        return [count / divisor for count in super().within(counts, reached)]
 
 
 def coefficients(products: Tensor, generator: torch.Generator) -> Tensor:
-    """The c of g_i' = sum_j c_ij g_j, [tasks, tasks].
+    """Return c of g_i' = sum_j c_ij g_j, [tasks, tasks].
 
-    Every g_i' is a sum of the gradients, so that the algorithm needs no more of them than their products: with
-    (g_i' . g_j) = sum_k c_ik (g_k . g_j) it works on T numbers a task in place of millions.
+    Every g_i' is a weighted sum of the gradients, so the algorithm needs only their products: with
+    (g_i' . g_j) = sum_k c_ik (g_k . g_j) it works on T numbers for each task in place of millions.
     """
-    found = torch.eye(len(products), dtype=products.dtype)
+    c = torch.eye(len(products), dtype=products.dtype)
     for i in range(len(products)):
         for j in torch.randperm(len(products), generator=generator).tolist():
-            conflict = found[i] @ products[:, j]
+            conflict = c[i] @ products[:, j]
             if j != i and conflict < 0:
-                found[i, j] -= conflict / products[j, j]
-    return found
+                c[i, j] -= conflict / products[j, j]
+    return c

@@ -15,12 +15,12 @@ from mtbert.gradients.base import GradientRule
 
 
 class Total(GradientRule):
-    """Back-propagate the sum."""
+    """Back-propagates the sum of the losses."""
 
     def __call__(
         self, losses: Mapping[str, Tensor], parameters: Sequence[nn.Parameter], backward: Callable[[Tensor], None]
     ) -> None:
-        """Gradients of the sum."""
+        """Leave the gradient of the sum in each parameter's `.grad`."""
         total = sum(losses.values())
         assert isinstance(total, Tensor), "a step has at least one loss"
         backward(total)

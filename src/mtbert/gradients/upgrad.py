@@ -1,4 +1,4 @@
-"""Each task's gradient is changed as little as it takes to harm no task, and what comes out is averaged (UPGrad).
+"""Change each task's gradient as little as it takes to harm no task, and average the results (UPGrad).
 
 Formula: g = 1/T sum_i p(g_i), where p(x) is the vector nearest to x with p(x) . g_j >= 0 for every task j. As a sum of
 gradients: p(g_i) = sum_j v_j g_j with the v that makes |sum_j v_j g_j| least, where v_i >= 1 and all others >= 0.
@@ -9,7 +9,7 @@ the shared parameters, T tasks.
 It is found exactly, by non-negative least squares, so that linearly dependent gradients need no regularisation. Where
 no two tasks conflict it is their mean. A gradient that is 0 counts 1/T, which adds nothing.
 
-Prefer `pcgrad` to compare with gradient surgery, which takes out conflicts in pairs, so that some may be left.
+Prefer `pcgrad` to compare with gradient surgery, which removes conflicts pair by pair, so that some may be left.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ from mtbert.gradients.gramian import Array, GramianRule, in_few_dimensions
 
 
 class UpGrad(GramianRule):
-    """Projects each gradient onto what harms no task."""
+    """Projects each gradient onto the directions that harm no task."""
 
     def counts(self, gramian: Tensor) -> list[float]:
         """See `coefficients`."""
@@ -28,9 +28,9 @@ class UpGrad(GramianRule):
 
 
 def coefficients(gramian: Array) -> Array:
-    """The mean of all v, [tasks], of a Gramian [tasks, tasks].
+    """Return the mean of all v, [tasks], from a Gramian [tasks, tasks].
 
-    v is the gradient itself and something added to it: |J (e_i + x)| is to be least with all x_j >= 0.
+    The v of task i is e_i + x, where x makes |J (e_i + x)| least with all x_j >= 0.
     """
     columns = in_few_dimensions(gramian)
     added = [nnls(columns, -column)[0] for column in columns.T]

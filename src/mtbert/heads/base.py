@@ -16,18 +16,18 @@ from mtbert.tasks import Task
 
 
 class Head(nn.Module):
-    """From embeddings to outputs. Subclasses take (settings, task, width, embeddings) and give `forward`.
+    """From embeddings to outputs. Subclasses take (settings, task, width, embeddings) and define `forward`.
 
     Args:
         settings: of the technique's own section.
-        task: which task it serves; SettingsError where it cannot.
+        task: the task that it serves; SettingsError where it cannot serve it.
         width: width of an embedding.
-        embeddings: how many there are for an example, 1 or 2.
+        embeddings: number of embeddings of an example, 1 or 2.
 
     Attributes:
-        by_example: whether the loss is a mean over the batch's examples, each looked at by itself.
+        by_example: whether the loss is a mean over the batch's examples, each of them computed by itself.
         learns: whether it can be trained.
-        needs_apart: whether its loss makes sense only where neither sentence of a pair has seen the other.
+        needs_apart: whether its loss needs sentences of a pair that have not seen each other.
     """
 
     by_example = True
@@ -43,22 +43,22 @@ class Head(nn.Module):
 
     @classmethod
     def check(cls, settings: Any, task: Task, embeddings: int) -> None:
-        """SettingsError where such a head cannot serve that task, with as many embeddings for an example."""
+        """Raise SettingsError where such a head cannot serve the task with that number of embeddings of an example."""
 
     @property
     def outputs(self) -> int:
-        """Size of an output: one logit a class, one for a yes-or-no task, one score."""
+        """Size of an output: a logit for each class, one logit for a yes-or-no task, or one score."""
         return self.task.classes if self.task.kind == "classes" else 1
 
     def forward(self, *embeddings: Tensor) -> Tensor:
-        """Outputs [batch, size] from embeddings [batch, width] each."""
+        """Return outputs [batch, size] from embeddings, each [batch, width]."""
         raise NotImplementedError
 
     def output_layer(self, width: int) -> nn.Linear:
-        """A fresh last layer from `width` to `outputs`; a score starts in the middle of its range.
+        """Make a fresh last layer from `width` to `outputs`; a score starts in the middle of its range.
 
-        Started at 0, it first spends tens of steps on learning the mean of the labels, and pushes the shared encoder
-        about with the large errors of that time.
+        A score that started at 0 would spend tens of steps on learning the mean of the labels, and its large errors
+        would disturb the shared encoder.
         """
         layer = nn.Linear(width, self.outputs)
         if self.task.kind == "score":
@@ -66,7 +66,7 @@ class Head(nn.Module):
         return layer
 
     def loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
-        """Mean loss over the batch; outputs [batch, size], labels [batch] (float)."""
+        """Return the mean loss over the batch; outputs [batch, size], labels [batch] (float)."""
         if self.task.kind == "classes":
             return F.cross_entropy(outputs, labels.long())
         if self.task.kind == "binary":
@@ -74,29 +74,29 @@ class Head(nn.Module):
         return self.squared_error(self.scores(outputs), labels)
 
     def squared_error(self, scores: Tensor, others: Tensor) -> Tensor:
-        """Mean squared difference of scores [batch] from others, on the scale of the loss; for score tasks only."""
+        """Return the mean squared difference of scores [batch] on the loss's scale; for score tasks only."""
         return F.mse_loss(scores, others)
 
     def scores(self, outputs: Tensor) -> Tensor:
-        """The predicted scores [batch]; for score tasks only."""
+        """Return the predicted scores [batch]; for score tasks only."""
         return outputs.squeeze(-1)
 
     def log_probabilities(self, outputs: Tensor) -> Tensor:
-        """Log of each class's probability [batch, classes]; for class tasks only."""
+        """Return the log of each class's probability [batch, classes]; for class tasks only."""
         if self.task.kind == "binary":
             return F.logsigmoid(torch.cat([-outputs, outputs], dim=-1))
         return F.log_softmax(outputs, dim=-1)
 
 
 class PairScoreHead(Head):
-    """A head on two embeddings, for a score. Its name in a message is that of its module.
+    """A head that makes a score of two embeddings. Messages name it by its module.
 
     Raises: SettingsError for a task without a score, or where the sentences of a pair are not encoded apart.
     """
 
     @classmethod
     def check(cls, settings: Any, task: Task, embeddings: int) -> None:
-        """SettingsError as above."""
+        """Raise SettingsError as above."""
         if embeddings != 2 or task.kind != "score":
             name = cls.__module__.rpartition(".")[2]
             raise SettingsError(
@@ -106,14 +106,14 @@ class PairScoreHead(Head):
 
     @property
     def extent(self) -> float:
-        """Of the labels' range."""
+        """Width of the labels' range."""
         return self.task.highest - self.task.lowest
 
     def scaled(self, share: Tensor) -> Tensor:
-        """From 0 to 1 onto the labels' range: [batch] -> [batch, 1]."""
+        """Map 0 to 1 onto the labels' range: [batch] -> [batch, 1]."""
         return (self.task.lowest + share * self.extent).unsqueeze(-1)
 
 
 def cosine(first: Tensor, second: Tensor) -> Tensor:
-    """Cosines [batch] of embeddings [batch, width], in fp32."""
+    """Return the cosines [batch] of embeddings [batch, width], in fp32."""
     return F.cosine_similarity(first.float(), second.float(), dim=-1)

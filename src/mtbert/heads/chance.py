@@ -1,17 +1,17 @@
-"""Chance: predictions at random, whatever the sentence; nothing is trained.
+"""Chance: random predictions, whatever the sentence; nothing is trained.
 
 Formula: o ~ U(0, 1) for every logit; score = lowest + (highest - lowest) u with u ~ U(0, 1).
 
-Source: SlapBERT, section 4.1 and table 1, RandBERT, "randomized" outputs. How they were drawn is not told. Logits
+Source: SlapBERT, section 4.1 and table 1, RandBERT, "randomized" outputs. It does not say how they were drawn. Logits
 between 0 and 1 fit its three numbers: one of five classes at random (0.198), "yes" to every pair of questions, as the
 sigmoid of a number above 0 is above one half (0.375, which is the share of duplicates in dev; a fair coin would be
 right half of the time), and a score without any relation to the label (r of -0.013).
 
 Symbols: u, o drawn by PyTorch's generator for each example and prediction anew, so that the run's seed decides them.
 
-Prefer `linear` with `training.trainable: [heads]` for what untrained features hold.
+Prefer `linear` with `training.trainable: [heads]` to measure what untrained features hold.
 
-Raises: SettingsError where it is to be trained.
+Raises: SettingsError where a phase trains it.
 """
 
 import torch
@@ -27,14 +27,14 @@ class ChanceHead(Head):
     learns = False
 
     def forward(self, *embeddings: Tensor) -> Tensor:
-        """Outputs [batch, size]."""
+        """Return outputs [batch, size]."""
         drawn = torch.rand(len(embeddings[0]), self.outputs, device=embeddings[0].device)
         if self.task.kind == "score":
             return self.task.lowest + (self.task.highest - self.task.lowest) * drawn
         return drawn
 
     def loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
-        """None."""
+        """Raise SettingsError, since it has no loss."""
         raise SettingsError(
             f"model.heads.{self.task.name} is chance, which learns nothing; the variant needs `phases: []`"
         )

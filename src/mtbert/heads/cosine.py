@@ -1,6 +1,7 @@
-"""Cosine fine-tuning: the cosine of the two sentence embeddings is moved towards the label.
+"""Cosine fine-tuning: move the cosine of the two sentence embeddings towards the label.
 
-Formula: loss = mean (cos(u, v) - y)^2 with y = (label - lowest) / (highest - lowest); the score is y's inverse of cos.
+Formula: loss = mean (cos(u, v) - y)^2 with y = (label - lowest) / (highest - lowest); the score is the label
+whose y is the cosine.
 
 Source: SlapBERT, section 4.11; the report gives no formula. This is the objective of Reimers and Gurevych (2019),
 section 3, "regression objective function".
@@ -18,9 +19,9 @@ class CosineHead(PairScoreHead):
     """cos(u, v) on the labels' range."""
 
     def forward(self, *embeddings: Tensor) -> Tensor:
-        """Scores [batch, 1]; below the range for embeddings that point apart."""
+        """Return scores [batch, 1]; below the labels' range where a cosine is negative."""
         return self.scaled(cosine(*embeddings))
 
     def squared_error(self, scores: Tensor, others: Tensor) -> Tensor:
-        """On the cosine's own scale."""
+        """Return the mean squared difference on the cosine's own scale."""
         return F.mse_loss(scores, others) / self.extent**2

@@ -4,7 +4,7 @@ Formula: o = W dropout([e_1, e_2]) + b, with e_2 only where a pair is bi-encoded
 
 Source: Devlin et al. (2019), section 4.1; the CS224N handout.
 
-Prefer `mlp` where the encoder is frozen and the head must do the work.
+Prefer `mlp` where the encoder is frozen.
 """
 
 import torch
@@ -32,5 +32,5 @@ class LinearHead(Head):
         self.linear = self.output_layer(self.inputs)
 
     def forward(self, *embeddings: Tensor) -> Tensor:
-        """Outputs [batch, size]."""
+        """Return outputs [batch, size]."""
         return self.linear(self.dropout(torch.cat(embeddings, dim=-1)))

@@ -6,7 +6,7 @@ Source: "Pals for PALs", section 4.1 (width d_i = 256). The paper names no dropo
 
 Symbols: d_i `width`; W_1 `hidden`; W_2 `output`.
 
-Prefer `linear` for the plainest comparison.
+Prefer `linear` for the simplest comparison.
 """
 
 import torch
@@ -21,7 +21,7 @@ from mtbert.tasks import Task
 
 
 class Settings(Section):
-    """Section `mlp`: width of the layer between, dropout before it."""
+    """Section `mlp`: width of the hidden layer, dropout before it."""
 
     width: int = Field(default=256, ge=1)
     dropout: float = Field(default=0.3, ge=0, lt=1)
@@ -37,5 +37,5 @@ class MlpHead(Head):
         self.output = self.output_layer(settings.width)
 
     def forward(self, *embeddings: Tensor) -> Tensor:
-        """Outputs [batch, size]."""
+        """Return outputs [batch, size]."""
         return self.output(F.gelu(self.hidden(self.dropout(torch.cat(embeddings, dim=-1)))))

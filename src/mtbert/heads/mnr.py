@@ -3,19 +3,19 @@
 Formula: loss = mean over positive i of -log( exp(s cos(u_i, v_i)) / sum_j exp(s cos(u_i, v_j)) ).
 
 Source: Henderson et al. (2017), section 4; SlapBERT, section 4.11 and appendix, equation 7, whose mean is over all
-pairs of a batch, alike or not: so `positive` is 0. From a larger one on, such as 0.8 (4 of 0 to 5), a pair is positive
-by its label, and the others give negatives alone. How a score comes of it is not told: it is the cosine on the labels'
-range.
+pairs of a batch, whatever their label: so `positive` is 0. With a larger one, such as 0.8 (4 on a scale of 0 to 5),
+pairs with a label from there on are positive, and the others serve as negatives alone. The report does not say how a
+score is made: here it is the cosine on the labels' range.
 
-What it needs: u_i compared with every v_j, also of other pairs, so that neither may have seen its partner: else it is
-told from the others by what it took from it, and ranking teaches nothing.
+What it needs: it compares u_i with every v_j, those of other pairs, too. So no sentence may have seen its partner: the
+partner would be recognised by what the sentence took from it, and the ranking would teach nothing.
 
 Symbols: s `scale`, 20 as in sentence-transformers; u_i, v_i the embeddings of pair i; j all pairs of the batch.
 
 Shapes: outputs [batch, 1 + 2 width]: the score, then both embeddings at length 1.
 
-Mind that all pairs as positives are pulled together whatever their label; the report's r of 0.029 tells as much. Of
-labels below a larger `positive` nothing is learnt, so that a batch without a positive teaches nothing.
+Mind that all pairs as positives are pulled together whatever their label; the report's r of 0.029 agrees with that.
+Nothing is learnt from labels below `positive`, so that a batch without a positive pair teaches nothing.
 
 Raises: SettingsError for a task without a score, or where the sentences of a pair are not encoded apart.
 """
@@ -44,25 +44,25 @@ class MnrHead(PairScoreHead):
 
     @property
     def outputs(self) -> int:
-        """The score and two embeddings."""
+        """Size of an output: the score and two embeddings."""
         return 1 + self.inputs
 
     def forward(self, *embeddings: Tensor) -> Tensor:
-        """Score and embeddings [batch, 1 + 2 width]."""
+        """Return score and embeddings [batch, 1 + 2 width]."""
         first, second = (F.normalize(embedding.float(), dim=-1) for embedding in embeddings)
         score = self.scaled(((first * second).sum(dim=-1) + 1) / 2)
         return torch.cat([score, first, second], dim=-1)
 
     def scores(self, outputs: Tensor) -> Tensor:
-        """The score alone, [batch]."""
+        """Return the score alone, [batch]."""
         return outputs[:, 0]
 
     def squared_error(self, scores: Tensor, others: Tensor) -> Tensor:
-        """On a scale of 0 to 1, as the loss knows nothing of the labels' range."""
+        """Return the mean squared difference on a scale of 0 to 1, since the loss ignores the labels' range."""
         return F.mse_loss(scores, others) / self.extent**2
 
     def loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
-        """Cross entropy of the ranking, over the positive pairs; 0 where there are none."""
+        """Return the cross entropy of the ranking over the positive pairs; 0 where there are none."""
         first, second = outputs[:, 1:].chunk(2, dim=-1)
         ranking = self.settings.scale * first @ second.T  # [batch, batch]
         positive = labels >= self.task.lowest + self.settings.positive * self.extent

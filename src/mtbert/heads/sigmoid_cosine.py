@@ -5,8 +5,8 @@ Formula: lowest + (highest - lowest) sigmoid(cos(u, v)), trained with squared er
 Source: "MinBERT and PALs", section 4.1, equation 5. The report leaves open whether it squares the error; its other
 score losses do.
 
-Mind that the sigmoid of a cosine lies between 0.27 and 0.73: of labels from 0 to 5 the score reaches 1.3 to 3.7 alone,
-which Pearson's correlation does not mind, but squared error does.
+Mind that the sigmoid of a cosine lies between 0.27 and 0.73: for labels from 0 to 5 scores stay within 1.3 to 3.7,
+which does not matter to Pearson's correlation, but to the squared error.
 
 Raises: SettingsError for a task without a score, or where the sentences of a pair are not encoded apart.
 """
@@ -20,5 +20,5 @@ class SigmoidCosineHead(PairScoreHead):
     """sigmoid(cos(u, v)) on the labels' range."""
 
     def forward(self, *embeddings: Tensor) -> Tensor:
-        """Scores [batch, 1]."""
+        """Return scores [batch, 1]."""
         return self.scaled(cosine(*embeddings).sigmoid())

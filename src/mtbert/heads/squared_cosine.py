@@ -27,7 +27,7 @@ class SquaredCosineHead(Head):
 
     @classmethod
     def check(cls, settings: NoOptions, task: Task, embeddings: int) -> None:
-        """SettingsError for a task of several classes, or a single embedding."""
+        """Raise SettingsError for a task of several classes, or a single embedding."""
         if embeddings != 2 or task.kind == "classes":
             raise SettingsError(
                 f"model.heads.{task.name} is squared_cosine, which compares two embeddings: it needs a task of pairs "
@@ -35,7 +35,7 @@ class SquaredCosineHead(Head):
             )
 
     def forward(self, *embeddings: Tensor) -> Tensor:
-        """The logit of c, or the score: [batch, 1]."""
+        """Return the logit of c, or the score: [batch, 1]."""
         first, second = embeddings
         squared = F.cosine_similarity(first.float(), second.float(), dim=-1).square().unsqueeze(-1)  # [batch, 1]
         if self.task.kind == "binary":

@@ -11,10 +11,10 @@ from mtbert.model import MultitaskModel
 
 
 class Objective:
-    """A term that is added to a task's loss. Built from (settings, model, generator).
+    """A term that is added to a task's loss. Built from (settings, model, generator). Subclasses define `term`.
 
     Attributes:
-        by_example: whether the term is a mean over the batch's examples, each looked at by itself.
+        by_example: whether the term is a mean over the batch's examples, each of them computed by itself.
     """
 
     by_example = True
@@ -25,18 +25,18 @@ class Objective:
         self.generator = generator
 
     def term(self, batch: Batch, outputs: Tensor) -> Tensor:
-        """The weighted term, a scalar; `outputs` are the model's for this batch, with their graph."""
+        """Return the weighted term, a scalar; `outputs` are the model's for this batch, with their graph."""
         raise NotImplementedError
 
     def after_step(self, done: float) -> None:
-        """Called once the optimiser has moved; `done` is the share of the phase's updates made so far, above 0 to 1."""
+        """Called after every update; `done` is the share of the phase's updates made so far, above 0 to 1."""
 
     def parameters(self) -> list[nn.Parameter]:
-        """What it trains of its own, beside the model."""
+        """Return its own parameters, which are trained beside the model's."""
         return []
 
     def state_dict(self) -> dict[str, Any]:
-        """All of it that changes in training: tensors and plain values, for a checkpoint."""
+        """Return all that changes in training, for a checkpoint: tensors and plain values."""
         return {"generator": self.generator.get_state(), "parameters": self.parameters()}
 
     @torch.no_grad()
@@ -48,7 +48,7 @@ class Objective:
 
 
 def generator_like(seed: int, device: torch.device) -> torch.Generator:
-    """A generator for noise on a device."""
+    """Return a generator for noise on a device."""
     return torch.Generator(device=device).manual_seed(seed)
 
 

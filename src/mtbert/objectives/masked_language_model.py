@@ -1,4 +1,4 @@
-"""Masked language model: words of a task's own first sentences are hidden, and to be told from the rest.
+"""Masked language model: hide words of a task's own first sentences, and predict them from the rest.
 
 Formula: term = weight * mean over chosen tokens of -log p(token | sentence with the chosen tokens hidden); of the
 `share` of tokens that are chosen 80 % become [MASK], 10 % a random token, and 10 % stay.
@@ -8,9 +8,9 @@ Source: Devlin et al. (2019), section 3.1, task 1, as "MinBERT and PALs", sectio
 
 Shapes: ids [sentences, tokens] of first sentences alone; logits [chosen, vocabulary].
 
-Symbols: p from BERT's prediction head, new at the phase's start, its output weights the encoder's words.
+Symbols: p from BERT's prediction head, new at the phase's start, whose output weights are the word embeddings.
 
-Mind that the encoder is trained as it is, without adapters beside it, as they belong to tasks.
+Mind that the encoder is trained without adapters, since they belong to tasks.
 """
 
 import torch
@@ -33,9 +33,9 @@ class Settings(Section):
 
 
 class MaskedLanguageModel(Objective):
-    """The term of one model; holds the prediction head."""
+    """Adds the term to one model's loss; holds the prediction head."""
 
-    by_example = False  # a mean over the tokens chosen
+    by_example = False  # a mean over the chosen tokens
     settings: Settings
 
     def __init__(self, settings: Settings, model: MultitaskModel, generator: torch.Generator) -> None:
@@ -50,32 +50,32 @@ class MaskedLanguageModel(Objective):
         self.bias = nn.Parameter(torch.zeros(config.vocab_size, device=words.device))
 
     def parameters(self) -> list[nn.Parameter]:
-        """The head's; the words are the encoder's."""
+        """Return the prediction head's; the word embeddings are the encoder's."""
         return [*self.dense.parameters(), *self.norm.parameters(), self.bias]
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """BERT's prediction of words from hidden states [tokens, width]: [tokens, vocabulary]."""
+        """Predict words from hidden states [tokens, width] as BERT does: [tokens, vocabulary]."""
         words = self.model.encoder.bert.embeddings.word_embeddings.weight
         return F.linear(self.norm(F.gelu(self.dense(hidden))), words, self.bias)
 
     def term(self, batch: Batch, outputs: Tensor) -> Tensor:
-        """The weighted cross entropy of the chosen tokens; 0 where none was chosen."""
+        """Return the weighted cross entropy of the chosen tokens; 0 where none was chosen."""
         ids, mask = first_sentences(batch)
         chosen = self.choose(mask)
         words = self.model.encoder.words(self.hide(ids, chosen))
         hidden = self.model.encoder(words, torch.zeros_like(ids), mask)
-        mean = "mean" if chosen.any() else "sum"  # a sum over none is 0, and reaches what other processes' terms reach
+        mean = "mean" if chosen.any() else "sum"  # a sum over none is 0, with gradients where other processes have them
         return self.settings.weight * F.cross_entropy(self.logits(hidden[chosen]).float(), ids[chosen], reduction=mean)
 
     def choose(self, mask: Tensor) -> Tensor:
-        """Which tokens are chosen [sentences, tokens]; never the marks at both ends, nor padding."""
+        """Choose tokens: a mask [sentences, tokens] without the marks at both ends and padding."""
         inner = mask.bool()
         inner[:, 0] = False
         inner[torch.arange(len(mask), device=mask.device), mask.sum(dim=1) - 1] = False
         return inner & (self._uniform(mask) < self.settings.share)
 
     def hide(self, ids: Tensor, chosen: Tensor) -> Tensor:
-        """The ids with the chosen tokens masked, replaced or left."""
+        """Return the ids with the chosen tokens masked, replaced or left."""
         how = self._uniform(ids)
         random = (self._uniform(ids) * self.model.encoder.bert.config.vocab_size).long()
         hidden = ids.masked_fill(chosen & (how < MASKED), self.model.encoder.mask_token or 0)
@@ -86,6 +86,6 @@ class MaskedLanguageModel(Objective):
 
 
 def first_sentences(batch: Batch) -> tuple[Tensor, Tensor]:
-    """Ids and mask [examples, tokens] of each example's first sentence with its marks."""
+    """Return ids and mask [examples, tokens] of each example's first sentence with its marks."""
     ids, types, mask = (part[: len(batch)] for part in (batch.input_ids, batch.token_types, batch.mask))
     return ids, mask * (1 - types)

@@ -1,4 +1,4 @@
-"""Unsupervised SimCSE: a sentence seen through two dropout masks should be nearer to itself than to the others.
+"""Unsupervised SimCSE: two embeddings of a sentence by different dropout masks should be nearer than any others.
 
 Formula: term = weight * mean_i -log( exp(cos(z_i, z_i') / tau) / sum_j exp(cos(z_i, z_j') / tau) ).
 
@@ -10,7 +10,7 @@ sentences of the batch; tau `temperature`, 0.05 as Gao et al. have it.
 Shapes: z [rows, width]: of pairs encoded apart, first and second sentences are rows of one matrix.
 
 Mind that without dropout in the encoder (the report has 0.1) the two embeddings are the same, and the term teaches only
-that sentences differ. It costs two passes.
+that sentences differ. It costs two forward passes.
 """
 
 import torch
@@ -23,7 +23,7 @@ from mtbert.settings import Section, TaskName
 
 
 class Settings(Section):
-    """Section `simcse`; see the module's symbols; `tasks`: on whose batches, sts as in the report."""
+    """Section `simcse`: see the module's symbols; `tasks`: those whose batches get the term, sts as in the report."""
 
     weight: float = Field(default=1.0, ge=0)
     temperature: float = Field(default=0.05, gt=0)
@@ -31,24 +31,24 @@ class Settings(Section):
 
 
 def contrast(similarities: Tensor) -> Tensor:
-    """Cross entropy towards the diagonal of [rows, rows]."""
+    """Return the cross entropy towards the diagonal of [rows, rows]."""
     return F.cross_entropy(similarities, torch.arange(len(similarities), device=similarities.device))
 
 
 class SimCse(Objective):
-    """Contrast of two dropout masks by cosine."""
+    """Contrasts embeddings under two dropout masks by cosine."""
 
     by_example = False
     settings: Settings
 
     def term(self, batch: Batch, outputs: Tensor) -> Tensor:
-        """The weighted contrast on the tasks that it is for; 0 on others."""
+        """Return the weighted contrast on the tasks that it is for; 0 on others."""
         if batch.task not in self.settings.tasks:
             return outputs.sum() * 0
         first, second = (torch.cat(self.model.embeddings(batch)).float() for _ in range(2))  # [rows, width]
         return self.settings.weight * contrast(self.similarities(first, second))
 
     def similarities(self, first: Tensor, second: Tensor) -> Tensor:
-        """How alike each row of the one is to each of the other, [rows, rows]."""
+        """Return how similar each row of the first is to each of the second, [rows, rows]."""
         cosines = F.normalize(first, dim=-1) @ F.normalize(second, dim=-1).T
         return cosines / self.settings.temperature

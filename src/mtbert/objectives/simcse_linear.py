@@ -1,4 +1,4 @@
-"""Unsupervised SimCSE with a linear layer: like `simcse`, but what is alike is learnt.
+"""Unsupervised SimCSE with a linear layer: like `simcse`, but with a learnt similarity.
 
 Formula: term = weight * mean_i -log softmax_j( (W z_i) . (W z_j') / sqrt(d) )_i.
 
@@ -7,7 +7,7 @@ cross entropy, and say no more. Here both embeddings go through one linear layer
 encoder; in-batch negatives stay; the product is divided by the root of the width d, as in attention, in place of a
 temperature.
 
-Symbols: as in `simcse`; W [d, d] is trained with the model and left behind with the phase.
+Symbols: as in `simcse`; W [d, d] is trained with the model and discarded after the phase.
 """
 
 import torch
@@ -20,14 +20,14 @@ from mtbert.settings import Section, TaskName
 
 
 class Settings(Section):
-    """Section `simcse_linear`: the term's weight, and on whose batches it is added."""
+    """Section `simcse_linear`: the term's weight, and the tasks whose batches get the term."""
 
     weight: float = Field(default=1.0, ge=0)
     tasks: list[TaskName] = ["sts"]
 
 
 class SimCseLinear(SimCse):
-    """Contrast of two dropout masks behind a linear layer."""
+    """Contrasts embeddings under two dropout masks after a linear layer."""
 
     def __init__(self, settings: Settings, model: MultitaskModel, generator: torch.Generator) -> None:
         super().__init__(settings, model, generator)
@@ -36,9 +36,9 @@ class SimCseLinear(SimCse):
         self.weight = nn.Parameter(fresh)
 
     def parameters(self) -> list[nn.Parameter]:
-        """W."""
+        """Return W."""
         return [self.weight]
 
     def similarities(self, first: Tensor, second: Tensor) -> Tensor:
-        """Products behind the layer, [rows, rows]."""
+        """Return the products after the layer, [rows, rows]."""
         return (first @ self.weight.T) @ (second @ self.weight.T).T / first.shape[-1] ** 0.5

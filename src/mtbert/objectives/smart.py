@@ -22,12 +22,12 @@ Symbols: sigma `noise`, eta `step_size`, epsilon `radius`, r `length`, T_x~ `ste
 
 Shapes: noise and its gradient [rows, tokens, width]; the norm is taken over each token's vector, as in both codes.
 
-Mind that with dropout on, as in the authors' code, the two passes have masks of their own, so that both terms also ask
-for agreement between dropout masks; `projected` at the reports' radius of 1e-6 asks for nearly nothing else. With the
+Mind that with dropout on, as in the authors' code, the two passes have masks of their own, so that both terms also
+reward agreement between dropout masks; `projected` at the reports' radius of 1e-6 rewards almost nothing else. With the
 reports' sigma and eta the `normalised` noise is nearly all random start: see docs/reports.md. The codes go uphill on
 the KL divergence in one direction and MT-DNN's adds noise behind the embeddings' LayerNorm; here both are as in the
-formula, on the words. In bf16 the words themselves stay fp32, but what follows rounds differences as small as 1e-6
-away.
+formula, on the words. In bf16 the words themselves stay fp32, but later layers round away differences as small as
+1e-6.
 
 Raises: SettingsError for a radius or a length that is not positive, by its type.
 """
@@ -71,21 +71,21 @@ class Settings(Section):
 
 
 def symmetrised_kl(first: Tensor, second: Tensor) -> Tensor:
-    """KL(p | q) + KL(q | p), a mean over the batch; log-probabilities [batch, classes]."""
+    """Return KL(p | q) + KL(q | p), a mean over the batch; log-probabilities [batch, classes]."""
     forward = F.kl_div(second, first, reduction="batchmean", log_target=True)
     return forward + F.kl_div(first, second, reduction="batchmean", log_target=True)
 
 
 def vector_norm(vectors: Tensor, norm: Norm) -> Tensor:
-    """The norm of each token's vector [..., width] -> [..., 1]."""
+    """Return the norm of each token's vector: [..., width] -> [..., 1]."""
     order = {"infinity": torch.inf, "l2": 2, "l1": 1}[norm]
     return torch.linalg.vector_norm(vectors, ord=order, dim=-1, keepdim=True)
 
 
 def project(noise: Tensor, radius: float, norm: Norm) -> Tensor:
-    """The nearest noise whose vectors have a norm of at most `radius`.
+    """Return the nearest noise whose vectors have a norm of at most `radius`.
 
-    For the infinity norm every coordinate is cut; for l2 the vector is scaled; for l1 coordinates shrink by one amount
+    The infinity norm clips every coordinate; l2 scales the vector; l1 shrinks all coordinates by one amount
     (Duchi et al. 2008, figure 1).
     """
     if norm == "infinity":
@@ -101,14 +101,14 @@ def project(noise: Tensor, radius: float, norm: Norm) -> Tensor:
 
 
 class Smart(Objective):
-    """The term of one model; holds theta~."""
+    """Adds the term to one model's loss; holds theta~."""
 
     def __init__(self, settings: Settings, model: MultitaskModel, generator: torch.Generator) -> None:
         super().__init__(settings, model, generator)
         self.average = {name: p.detach().clone() for name, p in model.named_parameters() if p.requires_grad}
 
     def term(self, batch: Batch, outputs: Tensor) -> Tensor:
-        """The weighted sum of the adversarial and the Bregman term."""
+        """Return the weighted sum of the adversarial and the Bregman term."""
         settings = self.settings
         adversarial = self.difference(batch.task, self.model(batch, noise=self.worst_noise(batch, outputs)), outputs)
         term = settings.weight * adversarial
@@ -117,14 +117,14 @@ class Smart(Objective):
         return term
 
     def difference(self, task: str, first: Tensor, second: Tensor) -> Tensor:
-        """l_s between two outputs [batch, size] of a task."""
+        """Return l_s between two outputs [batch, size] of a task."""
         head = self.model.head(task)
         if TASKS[task].kind == "score":
             return head.squared_error(head.scores(first), head.scores(second))
         return symmetrised_kl(head.log_probabilities(first), head.log_probabilities(second))
 
     def worst_noise(self, batch: Batch, outputs: Tensor) -> Tensor:
-        """x~ - x: random noise moved `steps` times uphill, as `form` has it. Weights get no gradient from this."""
+        """Return x~ - x: random noise moved uphill `steps` times, by `form`. Weights get no gradient from this."""
         settings = self.settings
         words = self.model.encoder.words(batch.input_ids)
         noise = settings.noise * torch.randn(words.shape, generator=self.generator, device=words.device)
@@ -136,7 +136,7 @@ class Smart(Objective):
         return noise
 
     def _moved(self, noise: Tensor, gradient: Tensor) -> Tensor:
-        """One step uphill."""
+        """Move the noise one step uphill."""
         settings = self.settings
         if settings.form == "normalised":
             noise = noise + settings.step_size * gradient
@@ -146,7 +146,7 @@ class Smart(Objective):
 
     @torch.no_grad()
     def after_step(self, done: float) -> None:
-        """theta~ = (1 - beta) theta + beta theta~."""
+        """Set theta~ to (1 - beta) theta + beta theta~."""
         settings = self.settings
         momentum = settings.momentum if done <= settings.early else settings.momentum_later
         for name, parameter in self.model.named_parameters():
@@ -154,12 +154,12 @@ class Smart(Objective):
                 self.average[name].lerp_(parameter, 1 - momentum)
 
     def state_dict(self) -> dict[str, Any]:
-        """With theta~."""
+        """Return the base class's state and theta~."""
         return {**super().state_dict(), "average": self.average}
 
     @torch.no_grad()
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """With theta~."""
+        """Restore the base class's state and theta~."""
         super().load_state_dict(state)
         for name, value in state["average"].items():
             self.average[name].copy_(value)

@@ -1,12 +1,12 @@
 """Annealed sampling: proportional to size at first, nearly even at the end.
 
-What it does: early epochs learn mostly from the large sets, late ones attend to all tasks, so that the last updates do
-not make the model forget the small tasks.
+What it does: trains mostly on the large sets in early epochs and on all tasks in late ones, so that the last updates
+do not make the model forget the small tasks.
 
 Formula: p_i proportional to N_i^a with a = 1 - 0.8 (e - 1) / (E - 1).
 
 Source: Stickland and Murray (2019), section 3, equation for alpha.
-Symbols: e epoch, counted from 1; E number of epochs; 0.8 `decrease`. One epoch alone means a = 1.
+Symbols: e epoch, counted from 1; E number of epochs; 0.8 `decrease`. With a single epoch a is 1.
 
 Prefer `square_root` for a single epoch, where nothing can be annealed.
 """
@@ -24,7 +24,7 @@ class Settings(RandomSettings):
 
 
 def exponent(epoch: int, epochs: int, decrease: float = 0.8) -> float:
-    """a of epoch `epoch` (1, 2, ...) of `epochs`; 1 where there is only one."""
+    """Return a of epoch `epoch` (1, 2, ...) of `epochs`; 1 where there is only one."""
     if epochs == 1:
         return 1.0
     return 1.0 - decrease * (epoch - 1) / (epochs - 1)
@@ -34,6 +34,6 @@ class Annealed(Sampler):
     """Each step draws one task with p_i proportional to N_i^a, a falling from epoch to epoch."""
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
-        """One task a step."""
+        """Draw one task for each step."""
         power = exponent(epoch, self.plan.epochs, self.settings.decrease)
         return draw(task_probabilities(self.plan.sizes, power, self.settings.divide), self.steps, generator)

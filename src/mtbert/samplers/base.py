@@ -1,4 +1,4 @@
-"""What a sampler is, and the drawing that the random ones share."""
+"""What a sampler is, and how random samplers draw."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,14 +15,14 @@ Group = tuple[str, ...]  # the tasks of one step, one batch each
 
 @dataclass(frozen=True)
 class Plan:
-    """What a sampler knows of its phase.
+    """The facts of a phase that a sampler works from.
 
     Attributes:
         sizes: examples per task, in the order that params.yaml lists the tasks.
         epochs: number of epochs.
-        steps: steps in each, as set; None leaves it to the sampler.
-        batches: batches per task in which every example comes once, or the share of them that an epoch is to see.
-        turns: batches of each task in an epoch where its length is stated so; None leaves it to `batches`.
+        steps: steps of an epoch where set; None leaves it to the sampler.
+        batches: number of batches per task in which every example comes once, or the share of them that an epoch sees.
+        turns: batches of each task in an epoch where set; None leaves it to `batches`.
     """
 
     sizes: Mapping[str, int]
@@ -33,14 +33,14 @@ class Plan:
 
     @property
     def tasks(self) -> int:
-        """How many tasks are trained; a corpus that is reused for one is none of its own."""
+        """Number of tasks that are trained; a corpus reused for a task is not a task of its own."""
         return len({served(name) for name in self.sizes})
 
 
 class Sampler:
-    """Decides which task or tasks each step trains. Subclasses give `groups`.
+    """Decides which task or tasks each step trains. Subclasses define `groups`.
 
-    An epoch's groups depend on nothing but the epoch's number and the generator, so a resumed run draws the same ones.
+    An epoch's groups depend only on the epoch's number and the generator, so a resumed run draws the same ones.
 
     Attributes:
         several_tasks: whether a step holds several tasks.
@@ -54,17 +54,17 @@ class Sampler:
 
     @property
     def steps(self) -> int:
-        """Steps in an epoch: as set, or so many turns for each task, or as many as see what all tasks have together."""
+        """Steps of an epoch: as set, else `turns` for each task, else as many as all tasks have batches."""
         plan = self.plan
         return plan.steps or (plan.turns or 0) * plan.tasks or sum(plan.batches.values())
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
-        """The groups of epoch 1, 2, ...: one per step."""
+        """Return the groups of epoch `epoch` (1, 2, ...): one for each step."""
         raise NotImplementedError
 
 
 class RandomSettings(Section):
-    """Settings of a sampler that draws: by what a task's weight is divided before the weights become probabilities."""
+    """Settings of a sampler that draws: divisors of the tasks' weights before these become probabilities."""
 
     divide: dict[PhaseTask, Annotated[float, Field(gt=0)]] = {}
 
@@ -72,9 +72,9 @@ class RandomSettings(Section):
 def task_probabilities(
     sizes: Mapping[str, int], exponent: float, divide: Mapping[str, float] | None = None
 ) -> dict[str, float]:
-    """p_i proportional to N_i ^ exponent / d_i: 1 by size, 0 even (Stickland and Murray 2019, section 3).
+    """Return p_i proportional to N_i^exponent / d_i: by size for 1, even for 0 (Stickland and Murray 2019, section 3).
 
-    Dividing is "My PAL BERT"'s (section 5.3), which draws SNLI a tenth as often; d_i is 1 where nothing is given.
+    The divisors d_i are from "My PAL BERT" (section 5.3), which draws SNLI a tenth as often; d_i is 1 where not set.
     """
     weights = {task: float(size) ** exponent / (divide or {}).get(task, 1.0) for task, size in sizes.items()}
     total = sum(weights.values())
@@ -82,7 +82,7 @@ def task_probabilities(
 
 
 def draw(probabilities: Mapping[str, float], steps: int, generator: np.random.Generator) -> list[Group]:
-    """One task a step, drawn independently."""
+    """Draw one task for each step, independently."""
     tasks = list(probabilities)
     picks = generator.choice(len(tasks), size=steps, p=list(probabilities.values()))
     return [(tasks[pick],) for pick in picks]

@@ -20,5 +20,5 @@ class Proportional(Sampler):
     """Each step draws one task with p_i proportional to N_i."""
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
-        """One task a step."""
+        """Draw one task for each step."""
         return draw(task_probabilities(self.plan.sizes, 1.0, self.settings.divide), self.steps, generator)

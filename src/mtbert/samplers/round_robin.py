@@ -1,7 +1,7 @@
 """Round-robin: the tasks take turns.
 
-What it does: one batch of the first task, one of the second, and so on, then over again; every task gets the same
-number of steps whatever its size. The turn carries on from one epoch into the next.
+What it does: trains one batch of the first task, one of the second, and so on, then starts over. Every task gets the
+same number of steps whatever its size. The next epoch goes on with the next task.
 
 Formula: step t of the phase trains task t mod T.
 
@@ -19,7 +19,7 @@ class RoundRobin(Sampler):
     """The tasks take turns, in the order that params.yaml lists them."""
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
-        """Nothing is drawn: the generator stays untouched."""
+        """Return one task for each step, in turn; draws nothing from the generator."""
         tasks = list(self.plan.sizes)
         first = (epoch - 1) * self.steps
         return [(tasks[step % len(tasks)],) for step in range(first, first + self.steps)]

@@ -1,7 +1,7 @@
 """Round-robin until the smallest set ends.
 
-What it does: one batch of each task in turn, from the first; the epoch is over once the smallest set, or the one that
-`until` names, has been seen. The large sets lose nothing by it: the next epoch goes on where this one stopped.
+What it does: trains one batch of each task in turn, from the first. The epoch ends once the smallest set, or the one
+that `until` names, has been seen. The large sets lose nothing: the next epoch goes on where this one stopped.
 
 Formula: step t of an epoch trains task t mod T; an epoch has T min_i B_i steps, or T B_u with `until: u`.
 
@@ -11,9 +11,9 @@ Symbols: T tasks; B_i batches of task i.
 
 Where the length of an epoch is set, it has no more steps than that.
 
-Prefer `round_robin` where an epoch should not depend on one set, such as beside a sampler with steps of its own.
+Prefer `round_robin` where an epoch should not depend on one set.
 
-Raises: SettingsError where `until` names what the phase does not train.
+Raises: SettingsError where `until` names a task that the phase does not train.
 """
 
 from typing import Literal
@@ -26,7 +26,7 @@ from mtbert.settings import PhaseTask, Section
 
 
 class Settings(Section):
-    """Section `round_robin_shortest`: whose end is the epoch's: `smallest`, or a task."""
+    """Section `round_robin_shortest`: the set whose end ends the epoch: `smallest`, or that of a task."""
 
     until: Literal["smallest"] | PhaseTask = "smallest"
 
@@ -44,12 +44,12 @@ class RoundRobinShortest(Sampler):
 
     @property
     def steps(self) -> int:
-        """As many as that set has batches, times the tasks."""
+        """Steps of an epoch: as many as that set has batches, times the tasks; no more than set."""
         batches = self.plan.batches
         until = min(batches.values()) if self.settings.until == "smallest" else batches[self.settings.until]
         return min(len(batches) * until, self.plan.steps or (self.plan.turns or until) * len(batches))
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
-        """Nothing is drawn: the generator stays untouched."""
+        """Return one task for each step, in turn; draws nothing from the generator."""
         tasks = list(self.plan.sizes)
         return [(tasks[step % len(tasks)],) for step in range(self.steps)]

@@ -1,13 +1,13 @@
 """Sequential: all of the first task, then all of the second, and so on, in every epoch.
 
-Formula: task i has B_i steps of an epoch, in the order that params.yaml lists the tasks.
+Formula: task i gets B_i steps of an epoch, in the order that params.yaml lists the tasks.
 
 Source: "My PAL BERT", sections 4.1 and 4.2, first of its three orders. Symbols: B_i batches of task i.
 
-Where the length of an epoch is set, each task has one of those steps, and the rest is shared in proportion to B_i:
+Where the length of an epoch is set, each task gets one of those steps, and the rest is shared in proportion to B_i:
 task i's turn ends at i + round((S - T) (B_1 + ... + B_i) / (B_1 + ... + B_T)) of S steps, with T tasks.
 
-Prefer any other: what is learnt first is partly forgotten by the end of the epoch. It is here to be compared with.
+Prefer any other: what is learnt first is partly forgotten by the end of the epoch. It is here for comparison.
 """
 
 from itertools import accumulate, pairwise
@@ -21,7 +21,7 @@ class Sequential(Sampler):
     """One task after the other."""
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
-        """Nothing is drawn: the generator stays untouched."""
+        """Return one task for each step, task after task; draws nothing from the generator."""
         seen = list(accumulate(self.plan.batches.values(), initial=0))
         if self.steps == seen[-1]:
             ends = seen

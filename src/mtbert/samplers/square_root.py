@@ -4,8 +4,8 @@ Formula: p_i = N_i^0.5 / sum_j N_j^0.5.
 
 Source: Stickland and Murray (2019), section 3. Symbols: N_i examples of task i (`plan.sizes`).
 
-Prefer it over `proportional` where sizes differ by a factor of ten or more; `annealed` moves from one to beyond the
-other.
+Prefer it over `proportional` where sizes differ by a factor of ten or more; `annealed` moves from the former to
+beyond the latter.
 """
 
 import numpy as np
@@ -21,5 +21,5 @@ class SquareRoot(Sampler):
     """Each step draws one task with p_i proportional to the root of N_i."""
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
-        """One task a step."""
+        """Draw one task for each step."""
         return draw(task_probabilities(self.plan.sizes, 0.5, self.settings.divide), self.steps, generator)

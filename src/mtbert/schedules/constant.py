@@ -4,7 +4,7 @@ Formula: factor = 1.
 
 Source: the reports that name one learning rate and no schedule.
 
-Prefer `slanted_triangular` where the first steps of a fresh head push the encoder about.
+Prefer `slanted_triangular` where large gradients of a fresh head would disturb the encoder at first.
 """
 
 from mtbert.schedules.base import Schedule
@@ -14,5 +14,5 @@ class Constant(Schedule):
     """Always 1."""
 
     def factor(self, step: int, steps: int) -> float:
-        """1."""
+        """Return 1."""
         return 1.0

@@ -1,7 +1,7 @@
 """Reduce on plateau: the learning rate falls where epochs bring no more progress.
 
-What it does: as torch's ReduceLROnPlateau, after more than `patience` epochs in a row without progress the rate is
-multiplied by `factor`. Progress is a dev score above the best so far, or a training loss below it, by more than the
+What it does: multiplies the rate by `factor` after more than `patience` epochs in a row without progress, like torch's
+ReduceLROnPlateau. Progress is a dev score above the best so far, or a training loss below it, by more than the
 share `threshold` of the best.
 
 Formula: factor = f^k after k plateaus; progress in epoch e if v_e > b + h |b|, with b the largest v before it.
@@ -10,10 +10,10 @@ Source: SlapBERT, section 4.3, which lowers the rate when "performance" no longe
 what is measured. f and h are torch's; torch's patience of 10 could not act in the report's 10 epochs, so it is 1.
 
 Symbols: f `factor`, h `threshold`; v the dev score with `watch: dev`, minus the training loss with `watch: train`. The
-dev score is that of the half of dev that epochs are chosen on, so nothing goes by what is reported. A training loss
-falls in every epoch of a short training, so that `train` then does nothing.
+dev score is that of the half of dev that epochs are chosen on, so no choice depends on what is reported. A
+training loss falls in every epoch of a short training, so that `train` then does nothing.
 
-Prefer `constant` where a training has so few epochs that no plateau can be told.
+Prefer `constant` where a training has too few epochs to show a plateau.
 """
 
 from typing import Literal
@@ -25,13 +25,13 @@ from mtbert.settings import Section
 
 
 class Settings(Section):
-    """Section `reduce_on_plateau`: what is watched; by what to multiply, after how many epochs without what progress.
+    """Section `reduce_on_plateau`: what is watched, and when and how far the rate falls.
 
     Attributes:
         watch: `dev`, the scores that epochs are chosen by, or `train`, the training loss.
-        factor: by which the rate is multiplied.
-        patience: epochs in a row without progress that are let pass.
-        threshold: what progress is, as a share of the best so far.
+        factor: the rate is multiplied by it.
+        patience: number of epochs in a row without progress that are tolerated.
+        threshold: the least progress, as a share of the best so far.
     """
 
     watch: Literal["dev", "train"] = "dev"
@@ -51,15 +51,15 @@ class ReduceOnPlateau(Schedule):
 
     @property
     def needs_dev(self) -> bool:
-        """Where dev is watched."""
+        """Whether dev is watched."""
         return self.settings.watch == "dev"
 
     def factor(self, step: int, steps: int) -> float:
-        """As the epochs so far have left it."""
+        """Return the factor that the epochs so far led to."""
         return self.now
 
     def observe(self, loss: float, dev: float | None) -> None:
-        """Compare with the best; an epoch after which dev was not scored counts neither way."""
+        """Compare with the best so far; ignore an epoch after which dev was not scored."""
         value = dev if self.settings.watch == "dev" else -loss
         if value is None:
             return

@@ -6,7 +6,7 @@ Source: "Pals for PALs", section 5.3; "My PAL BERT", section 5.3, which names it
 
 Symbols: t step, counted from 0; T steps of the phase; w `warmup`, the share of the steps that the rate rises for.
 
-Prefer `constant` where a training may be made longer later: this one's every step depends on the last.
+Prefer `constant` where a training may be made longer later: here every step's rate depends on the number of steps.
 """
 
 from pydantic import Field
@@ -25,6 +25,6 @@ class SlantedTriangular(Schedule):
     """Rises, then falls."""
 
     def factor(self, step: int, steps: int) -> float:
-        """Rising, then falling."""
+        """Return the factor, which rises and then falls."""
         rise = self.settings.warmup * steps
         return step / rise if step < rise else (steps - step) / max(1.0, steps - rise)

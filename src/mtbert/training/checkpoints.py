@@ -1,8 +1,8 @@
-"""Checkpoints: all that a training needs to go on where it was, in files that are whole or not used.
+"""Checkpoints: all that a training needs to resume, in files that are either whole or not used.
 
 A checkpoint is one safetensors file, `<step>-<SHA-256 of the file>.safetensors`: its tensors, and the rest as JSON in
-its header. It is written beside its place, flushed and renamed, so that a kill leaves the one before; a file that is
-not what its name says is passed over. The last two are kept. Nothing in it is a pickle.
+its header. It is written under another name, flushed and renamed, so that a kill leaves the one before. A file that
+does not have the digest in its name is not used. The last two are kept. Nothing in it is a pickle.
 """
 
 import json
@@ -28,8 +28,8 @@ class Checkpoints:
     """The checkpoints of one run in one directory.
 
     Args:
-        directory: theirs alone.
-        identity: what the run is made of; checkpoints of another identity are not used.
+        directory: holds nothing else.
+        identity: digest of what the run depends on; checkpoints of another identity are not used.
     """
 
     def __init__(self, directory: Path, identity: str) -> None:
@@ -37,7 +37,7 @@ class Checkpoints:
         self.identity = identity
 
     def save(self, step: int, state: State) -> None:
-        """Write the checkpoint of a step; TrainingError where there is no room, with the one before intact."""
+        """Write the checkpoint of a step; TrainingError where it cannot be written; those before stay intact."""
         self.directory.mkdir(parents=True, exist_ok=True)
         tensors: dict[str, Tensor] = {}
         header = {"identity": self.identity, "state": json.dumps(_without_tensors(state, tensors))}
@@ -54,36 +54,36 @@ class Checkpoints:
             ) from error
         finally:
             partial.unlink(missing_ok=True)
-        for old in self._found()[:-KEPT]:
+        for old in self._files()[:-KEPT]:
             old.unlink()
 
     def steps(self) -> list[int]:
-        """The steps that have a checkpoint which can be used; those that cannot are told of and removed."""
-        for left in self.directory.glob(f".*{files.PARTIAL}"):
-            left.unlink()
-        for file in self._found():
+        """Return the steps that have a usable checkpoint; report and remove the others."""
+        for unfinished in self.directory.glob(f".*{files.PARTIAL}"):
+            unfinished.unlink()
+        for file in self._files():
             fault = self._fault(file)
             if fault:
                 print(f"warning: checkpoint {file} {fault}: it is not used", file=sys.stderr)
                 file.unlink()
-        return [_step(file) for file in self._found()]
+        return [_step(file) for file in self._files()]
 
     def load(self, step: int) -> State:
-        """The state at a step that `steps` names."""
-        file = next(file for file in self._found() if _step(file) == step)  # of several, any: they tell the same
+        """Return the state at a step that `steps` lists."""
+        file = next(file for file in self._files() if _step(file) == step)  # any of several: they hold the same state
         with safe_open(file, "pt") as content:
             tensors = {name: content.get_tensor(name) for name in content.offset_keys()}
             return _with_tensors(json.loads(content.metadata()["state"]), tensors)
 
     def clear(self) -> None:
-        """Remove them all."""
+        """Remove all checkpoints."""
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    def _found(self) -> list[Path]:
+    def _files(self) -> list[Path]:
         return sorted(self.directory.glob("*-*.safetensors"))
 
     def _fault(self, file: Path) -> str:
-        """What keeps a checkpoint from being used, or nothing."""
+        """Return why a checkpoint cannot be used, or nothing."""
         if files.sha256(file) != file.stem.partition("-")[2]:
             return "was altered or cut off"
         with safe_open(file, "pt") as content:
@@ -95,7 +95,7 @@ def _step(file: Path) -> int:
 
 
 def _without_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:
-    """The value as JSON can hold it; its tensors go to `tensors`, by number."""
+    """Return the value in a form that JSON can hold; put its tensors into `tensors`, by number."""
     if isinstance(value, Tensor):
         name = str(len(tensors))
         tensors[name] = value.detach().cpu().contiguous()
@@ -118,7 +118,7 @@ def _with_tensors(value: Any, tensors: Mapping[str, Tensor]) -> Any:
 
 
 def random_state(device: torch.device) -> State:
-    """The states of PyTorch's own generators, that dropout draws from."""
+    """Return the states of PyTorch's own generators, which dropout draws from."""
     state = {"cpu": torch.get_rng_state()}
     if device.type != "cpu":
         state[device.type] = torch.get_device_module(device).get_rng_state()
@@ -126,7 +126,7 @@ def random_state(device: torch.device) -> State:
 
 
 def set_random_state(state: State, device: torch.device) -> None:
-    """Set PyTorch's generators to what `random_state` found."""
+    """Set PyTorch's generators to the states that `random_state` returned."""
     torch.set_rng_state(state["cpu"])
     if device.type in state and device.type != "cpu":
         torch.get_device_module(device).set_rng_state(state[device.type])

@@ -13,15 +13,15 @@ from mtbert.data.batches import Examples, Share
 from mtbert.errors import DataError
 from mtbert.model import MultitaskModel
 
-BATCH = 128  # without gradients there is room for more than in training
+BATCH = 128  # larger than in training, since there are no gradients
 
 
 @torch.no_grad()
 def predict(model: MultitaskModel, examples: Examples, device: torch.device, rows: int | None = None) -> pd.DataFrame:
-    """The prediction table of the first `rows` examples (all if None), in the file's order.
+    """Return the prediction table of the first `rows` examples (all if None), in the file's order.
 
-    Columns as in `mtbert.predictions`. Of several processes each predicts its share, and all have the whole. The model
-    comes back in the mode that it was in.
+    Columns as in `mtbert.predictions`. Each of several processes predicts its share, and all return the whole table.
+    The model is left in the mode that it was in.
     """
     was_training = model.training
     model.eval()
@@ -32,26 +32,27 @@ def predict(model: MultitaskModel, examples: Examples, device: torch.device, row
             outputs[picks] = model(batch.to(device)).float()
     model.train(was_training)
     whole: Any = outputs
-    if share.count > 1:  # what another process has predicted is still 0 here
+    if share.count > 1:  # predictions of other processes are still 0 here
         whole = accelerate.utils.reduce(outputs, "sum")
     return _table(model, examples, whole.cpu())
 
 
 @torch.no_grad()
 def embed(model: MultitaskModel, examples: Examples, device: torch.device, rows: int) -> np.ndarray:
-    """Embeddings of the first `rows` examples in the file's order, float16 [sentences, rows, width].
+    """Return embeddings of the first `rows` examples in the file's order, float16 [sentences, rows, width].
 
-    Two sentences where a pair is encoded apart, else one. The model comes back in the mode that it was in.
+    There are two sentences where a pair is encoded apart, else one. The model is left in the mode that it was in.
     """
     was_training = model.training
     model.eval()
-    picks, found = [], []
+    picks, embeddings = [], []
     for numbers, batch in examples.in_order(BATCH, rows):
         picks.append(numbers)
-        found.append(torch.stack(model.embeddings(batch.to(device))).float().cpu().numpy().astype(np.float16))
+        embedded = torch.stack(model.embeddings(batch.to(device))).float().cpu().numpy()
+        embeddings.append(embedded.astype(np.float16))
     model.train(was_training)
     order = np.argsort(np.concatenate(picks), kind="stable")
-    return np.ascontiguousarray(np.concatenate(found, axis=1)[:, order])  # as safetensors takes them
+    return np.ascontiguousarray(np.concatenate(embeddings, axis=1)[:, order])  # contiguous for safetensors
 
 
 def _table(model: MultitaskModel, examples: Examples, outputs: torch.Tensor) -> pd.DataFrame:
@@ -67,29 +68,29 @@ def _table(model: MultitaskModel, examples: Examples, outputs: torch.Tensor) -> 
 
 
 def choosing(dev: Mapping[str, Examples]) -> list[dict[str, Examples]]:
-    """The parts of dev by each of which an epoch is chosen: one, or two halves where each chooses for the other."""
+    """Return the parts of dev on which an epoch is chosen: one, or two halves that choose for each other."""
     halves = {task: examples.choosing() for task, examples in dev.items()}
     return [dict(zip(halves, part, strict=True)) for part in zip(*halves.values(), strict=True)] or [{}]
 
 
 def joined(first: pd.DataFrame, second: pd.DataFrame, examples: Examples) -> pd.DataFrame:
-    """The tables of both parts that `choosing` makes of these examples as one, in the file's order."""
+    """Join the tables of the two parts that `choosing` makes of these examples, in the file's order."""
     rows = np.concatenate([np.flatnonzero(examples.chooses), np.flatnonzero(~examples.chooses)])
     return pd.concat([first, second]).set_axis(rows).sort_index()
 
 
 def scores(tables: Mapping[str, pd.DataFrame], examples: Mapping[str, Examples]) -> dict[str, float]:
-    """Each task's metric where labels are known, and both overall scores where all three main tasks are there."""
-    found = {name: predictions.score(table, examples[name].task) for name, table in tables.items()}
-    known = {name: score for name, score in found.items() if score is not None}
+    """Return each task's metric where labels are known, and both overall scores where all main tasks have one."""
+    of_tasks = {name: predictions.score(table, examples[name].task) for name, table in tables.items()}
+    known = {name: score for name, score in of_tasks.items() if score is not None}
     return known | metrics.overall(known)
 
 
 def mean_score(values: Mapping[str, float], tasks: Collection[str]) -> float:
-    """What epochs are compared by: the mean of the tasks' own scores; DataError where one has none."""
+    """Return the mean of the tasks' own scores, by which epochs are compared; DataError where one has none."""
     if unlabelled := [task for task in tasks if task not in values]:
         raise DataError(
-            f"dev of {', '.join(unlabelled)} has no labels by which epochs could be compared; run.keep in params.yaml "
-            "is best, or the schedule watches dev; allowed without labels: last, and a schedule that does not"
+            f"dev of {', '.join(unlabelled)} has no labels to compare epochs by; run.keep in params.yaml "
+            "is best, or the schedule watches dev; allowed without labels: last, and a schedule that does not watch dev"
         )
     return float(np.mean([values[task] for task in tasks]))

@@ -1,4 +1,4 @@
-"""What happened step by step: rows (phase, step, name, value) for history.csv, passed on live as they come."""
+"""The history of a training: rows (phase, step, name, value) for history.csv, also passed on live."""
 
 import csv
 import time
@@ -13,7 +13,7 @@ Listener = Callable[[int, dict[str, float]], None]  # (step, values)
 
 
 class History:
-    """Losses are averaged between two entries, task by task; steps count on over all phases."""
+    """Averages losses between two entries, task by task; steps are counted over all phases."""
 
     def __init__(self, every: int, listener: Listener) -> None:
         self.every = every
@@ -25,16 +25,16 @@ class History:
         self._since = time.perf_counter()
 
     def loss(self, name: str, value: float, examples: int = 0) -> None:
-        """Note a loss; `examples` counts towards the throughput."""
+        """Record a loss; `examples` counts towards the throughput."""
         self._losses[name].append(value)
         self._examples += examples
 
     def step(
         self, phase: int, step: int, learning_rate: float, last: bool = False, more: Mapping[str, float] | None = None
     ) -> dict[str, float]:
-        """End a step: every so many of them, and at the `last` of a phase, an entry is made; its values, or nothing.
+        """End a step. Every `every` steps and at the `last` of a phase, add an entry and return its values.
 
-        `more` holds further values, as they are at this step.
+        `more` holds further values of this step.
         """
         if step % self.every and not last:
             return {}
@@ -46,12 +46,12 @@ class History:
         return values
 
     def add(self, phase: int, step: int, values: dict[str, float]) -> None:
-        """Make an entry."""
+        """Add an entry."""
         self.rows += [(phase, step, name, value) for name, value in values.items()]
         self.listener(step, values)
 
     def pause(self) -> None:
-        """Leave out the time since the last entry, as after an evaluation."""
+        """Ignore the time since the last entry, as after an evaluation."""
         self._since, self._examples = time.perf_counter(), 0
 
     def _tick(self, step: int) -> None:
@@ -63,7 +63,7 @@ class History:
         self.pause()
 
     def state_dict(self) -> dict[str, Any]:
-        """All entries, and what is gathered for the next one, for a checkpoint."""
+        """Return all entries, and the losses for the next one, for a checkpoint."""
         return {"rows": self.rows, "speed": self.speed, "losses": self._losses}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -74,11 +74,11 @@ class History:
         self.pause()
 
     def write(self, file: Path) -> None:
-        """history.csv: nothing in it depends on the clock."""
+        """Write history.csv; nothing in it depends on the clock."""
         _write_csv(file, ("phase", "step", "name", "value"), self.rows)
 
     def write_speed(self, file: Path) -> None:
-        """speed.csv."""
+        """Write speed.csv."""
         _write_csv(file, ("step", "name", "value"), self.speed)
 
 

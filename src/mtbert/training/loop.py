@@ -1,7 +1,7 @@
 """The loop: a sampler names the tasks, the model gives their losses, objectives add to them, a rule makes the gradient.
 
-No technique is known here; whatever they are, they were handed in. A training goes on where its last checkpoint left
-it, and is then the same as one that was never interrupted.
+The loop knows no technique: all are handed in. A training resumes from its last checkpoint, and is then the same as one
+that was never interrupted.
 """
 
 import math
@@ -37,13 +37,13 @@ from mtbert.training.updates import Update
 
 @dataclass
 class Outcome:
-    """What a training ended with: how far it went, which epoch was kept, how long it took without evaluations.
+    """The result of a training: its steps, the epochs that were kept, and its seconds without evaluations.
 
     Attributes:
-        examples: by what the sampler drew.
-        epochs, scores: of each choosing part of dev, the epoch that it chose, and its score.
+        examples: number of examples, by what the sampler drew.
+        epochs, scores: for each choosing part of dev, the epoch that it chose, and its score.
         states: the weights of these epochs; none where none was chosen.
-        parts: into how many parts batches had to be split for want of memory.
+        parts: number of parts into which batches had to be split to fit into memory.
         resumed: how often it went on from a checkpoint.
     """
 
@@ -59,7 +59,7 @@ class Outcome:
 
 @dataclass
 class Place:
-    """Where a training is: the phase, the epoch of it (both from 1), and the losses of the epoch's steps so far."""
+    """Where a training is: phase and epoch (both from 1), steps of the epoch so far, and their losses."""
 
     phase: int = 1
     epoch: int = 1
@@ -70,7 +70,7 @@ class Place:
 class Trainer:
     """Runs the phases of one training, one after the other.
 
-    `on_update` is called after every update with the trainer and the batches that it was made of.
+    `on_update` is called after every update with the trainer and the batches of the update.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Trainer:
         self.epochs = 0  # of all phases so far
 
     def run(self, phases: Iterable[Phase], steps: int) -> Outcome:
-        """Run the phases (`steps` in all), and leave the model with the weights that are kept."""
+        """Run the phases (`steps` steps in all), and leave the model with the weights of the kept epoch."""
         torch.manual_seed(seeding.derive(self.seed, "dropout", *processes.purpose()))
         state = self._resume()
         quiet = not self.accelerator.is_main_process
@@ -119,7 +119,7 @@ class Trainer:
 
     def _phase(self, phase: Phase, state: dict[str, Any] | None, bar: tqdm) -> None:
         """Run a phase, from its start or from a checkpoint's state."""
-        if state is None:  # what an earlier phase did best is not what this variant is
+        if state is None:  # an epoch of an earlier phase is not a result of this variant
             self._forget()
         else:
             phase.load_state_dict(state["phase"])
@@ -130,7 +130,7 @@ class Trainer:
             groups = phase.sampler.groups(self.place.epoch, generator)
             for group in groups[self.place.step :]:
                 self._step(phase, group, bar)
-                if self.place.step < len(groups):  # the last step's comes once the epoch has been looked at
+                if self.place.step < len(groups):  # the last step's rate is set after the epoch's evaluation
                     phase.rates.step()
                 self._keep(phase)
             self.epochs += 1
@@ -139,7 +139,7 @@ class Trainer:
         self.place = Place(phase.number + 1)
 
     def _step(self, phase: Phase, group: Sequence[str], bar: tqdm) -> None:
-        """One step: an update, and what is told of it."""
+        """Run one step: an update, and its record."""
         started = time.perf_counter()
         self.outcome.steps += 1
         self.place.step += 1
@@ -153,9 +153,9 @@ class Trainer:
             bar.set_postfix_str(", ".join(f"{k[5:]} {v:.3f}" for k, v in values.items() if "loss/" in k), refresh=False)
 
     def _update(self, phase: Phase, batches: Mapping[str, Batch]) -> None:
-        """One update of the weights; nothing moves where a number is not finite."""
-        found = self._gradients(phase, batches)
-        update = updates.measure(self.accelerator, phase, batches, found)
+        """Update the weights; nothing moves where a number is not finite."""
+        of_batches = self._gradients(phase, batches)
+        update = updates.measure(self.accelerator, phase, batches, of_batches)
         updates.check_finite(update, self.outcome.steps, batches)
         updates.clip(phase, update)
         phase.optimiser.step()
@@ -165,7 +165,7 @@ class Trainer:
         self.on_update(self, batches)
 
     def _note(self, update: Update) -> None:
-        """Tell the history of an update, and gather what the schedule goes by."""
+        """Record an update in the history, and collect its losses for the schedule."""
         for name, loss in update.losses.items():
             self.place.losses.setdefault(name, []).append(loss)
         for name, term in update.terms.items():
@@ -174,15 +174,15 @@ class Trainer:
             self.outcome.examples[name] = self.outcome.examples.get(name, 0) + count
 
     def _gradients(self, phase: Phase, batches: Mapping[str, Batch]) -> dict[str, Loss]:
-        """The losses, with their gradient in the parameters; of smaller parts where the memory does not hold them."""
+        """Compute the losses, and their gradient in the parameters; in parts where memory is short."""
         while True:
             try:
                 with self.accelerator.autocast():
-                    found = {name: self._loss(phase, name, batch) for name, batch in batches.items()}
-                    totals = {name: loss.total * batches[name].weight for name, loss in found.items()}
+                    of_batches = {name: self._loss(phase, name, batch) for name, batch in batches.items()}
+                    totals = {name: loss.total * batches[name].weight for name, loss in of_batches.items()}
                     weighted = phase.weighting(totals, partial(processes.means, self.accelerator))
                 phase.rule(weighted, phase.parameters, processes.averaged(self.accelerator, phase.parameters))
-                return found
+                return of_batches
             except RuntimeError as error:
                 if not should_reduce_batch_size(error):
                     raise
@@ -191,10 +191,10 @@ class Trainer:
             clear_device_cache(garbage_collection=True)
 
     def _losses(self, phase: Phase, batches: Mapping[str, Batch]) -> dict[str, float]:
-        """The losses of an update's batches by the weights as they are now, means over all processes."""
+        """Compute the losses of an update's batches with the weights as they are now, as means over all processes."""
         with self.accelerator.autocast():
-            found = {name: self._loss(phase, name, b).total.detach() * b.weight for name, b in batches.items()}
-        return processes.means(self.accelerator, found)
+            totals = {name: self._loss(phase, name, b).total.detach() * b.weight for name, b in batches.items()}
+        return processes.means(self.accelerator, totals)
 
     def _loss(self, phase: Phase, name: str, batch: Batch) -> Loss:
         if self.outcome.parts == 1:
@@ -202,29 +202,30 @@ class Trainer:
         return losses.of_parts(self.model, phase, name, batch, self.outcome.parts)
 
     def _split(self, phase: Phase, batches: Mapping[str, Batch]) -> None:
-        """Have the batches computed in twice as many parts from now on; TrainingError where that is no help."""
+        """Compute batches in twice as many parts from now on; TrainingError where that cannot help."""
         whole = [name for name, batch in batches.items() if not losses.can_be_parted(self.model, phase, batch)]
         largest = max(len(batch) for batch in batches.values())
         shapes = ", ".join(f"{name}: {list(batch.input_ids.shape)} tokens" for name, batch in batches.items())
-        said = f"step {self.outcome.steps} does not fit into the memory ({shapes})"
+        problem = f"step {self.outcome.steps} does not fit into the memory ({shapes})"
         remedy = "lower training.batch_size, training.batch_sizes or model.max_tokens"
         if whole:
-            raise TrainingError(f"{said}, and batches of {', '.join(whole)} cannot be split, since their examples are "
-                                f"compared with one another; {remedy}")  # fmt: skip
+            raise TrainingError(f"{problem}, and batches of {', '.join(whole)} cannot be split, since their examples "
+                                f"are compared with each other; {remedy}")  # fmt: skip
         if self.accelerator.num_processes > 1:
-            raise TrainingError(f"{said} of one of the processes; {remedy}")
+            raise TrainingError(f"{problem} of one of the processes; {remedy}")
         if self.outcome.parts >= largest:
-            raise TrainingError(f"{said}, not even one example at a time; {remedy}")
+            raise TrainingError(f"{problem}, not even one example at a time; {remedy}")
         self.outcome.parts *= 2
         print(
-            f"warning: {said}; from here on batches are computed in {self.outcome.parts} parts, which are one update",
+            f"warning: {problem}; from here on batches are computed in {self.outcome.parts} "
+            "parts, which are one update",
             file=sys.stderr,
         )
 
     def _end_epoch(self, phase: Phase) -> None:
-        """Score dev where it is time for it, tell the schedule how the epoch went, and set the next one's first rate.
+        """Score dev where it is due, call the epoch's hooks, and set the next epoch's first rate.
 
-        All of it comes again where a training goes on from the checkpoint of the epoch's last step.
+        All of this is done again where a training resumes from the checkpoint of the epoch's last step.
         """
         scores = self._evaluate(phase)
         dev = self._mean(phase, scores) if scores and phase.schedule.needs_dev else None
@@ -233,13 +234,13 @@ class Trainer:
         phase.rates.step()
 
     def _mean(self, phase: Phase, scores: Mapping[str, float]) -> float:
-        """What epochs of a phase are compared by: the mean score of the tasks that it trains, not of the others."""
+        """Return the mean score of the tasks that the phase trains, by which its epochs are compared."""
         return evaluation.mean_score(scores, {served(name): None for name in phase.settings.tasks})
 
     def _evaluate(self, phase: Phase) -> dict[str, float]:
         """Score dev after every `evaluations` epochs, and remember the weights that are the phase's best so far.
 
-        Returns: what a schedule may watch, the scores on the first choosing part; nothing where it was not time.
+        Returns: the scores on the first choosing part, which a schedule may watch; nothing where none is due.
         """
         settings = self.settings
         if not settings.evaluations or self.epochs % settings.evaluations:
@@ -252,7 +253,7 @@ class Trainer:
                     {t: evaluation.predict(self.model, e, device, rows) for t, e in part.items()} for part in self.dev
                 ]
         except Stopped:
-            self.epochs -= 1  # it comes again
+            self.epochs -= 1  # this epoch ends again after resuming
             self._save(phase)
             raise
         scores = [evaluation.scores(of_tasks, part) for of_tasks, part in zip(tables, self.dev, strict=True)]
@@ -264,32 +265,32 @@ class Trainer:
         return scores[0]
 
     def _forget(self) -> None:
-        """No epoch is chosen."""
+        """Choose no epoch yet."""
         count = len(self.dev)
         self.outcome.epochs, self.outcome.scores, self.outcome.states = [0] * count, [-math.inf] * count, {}
 
     def _remember(self, scores: Sequence[float]) -> None:
         """Keep this epoch's weights for each choosing part of dev on which it is the best so far."""
         outcome = self.outcome
-        for at, score in enumerate(scores):
-            if score > outcome.scores[at]:
-                outcome.scores[at], outcome.epochs[at] = score, self.epochs
+        for part, score in enumerate(scores):
+            if score > outcome.scores[part]:
+                outcome.scores[part], outcome.epochs[part] = score, self.epochs
         outcome.states = {epoch: state for epoch, state in outcome.states.items() if epoch in outcome.epochs}
         if self.epochs in outcome.epochs:
             weights = self.model.state_dict()
             outcome.states[self.epochs] = {name: value.detach().clone() for name, value in weights.items()}
 
     def _keep(self, phase: Phase) -> None:
-        """Make a checkpoint where it is time for one, or where the training was asked to stop; then leave."""
+        """Write a checkpoint where one is due; where the training was asked to stop, write one and leave."""
         every = self.settings.checkpoint_every
         asked = processes.any_of(self.accelerator, self.stop.asked is not None)
         if asked or (every and self.outcome.steps % every == 0):
             self._save(phase)
         if asked:
-            raise Stopped(self.stop.asked or signal.SIGTERM)  # none here: it was another process that was asked
+            raise Stopped(self.stop.asked or signal.SIGTERM)  # none here where another process was asked
 
     def _save(self, phase: Phase | None) -> None:
-        """Write all that it takes to go on from here; without a phase where all have ended."""
+        """Write all that resuming from here needs; without a phase where all have ended."""
         state = {
             "place": asdict(self.place),
             "epochs": self.epochs,
@@ -303,7 +304,7 @@ class Trainer:
         self.history.pause()
 
     def _resume(self) -> dict[str, Any] | None:
-        """Load the newest checkpoint that all processes have; its state, of which the phase's is still to be loaded."""
+        """Load the newest checkpoint that all processes have; return its state, whose phase is still to be loaded."""
         steps = processes.shared_by_all(self.checkpoints.steps())
         if not steps:
             return None
@@ -321,5 +322,5 @@ OnUpdate = Callable[[Trainer, Mapping[str, Batch]], None]
 
 
 def mean_of_tasks(losses: Mapping[str, Sequence[float]]) -> float:
-    """The mean over tasks of the mean of each one's losses, so that it does not move with how often each was drawn."""
+    """Return the mean over tasks of each task's mean loss, which does not depend on how often each was drawn."""
     return float(np.mean([np.mean(of_task) for of_task in losses.values()]))

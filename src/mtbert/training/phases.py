@@ -1,4 +1,4 @@
-"""A phase, ready to run: its parts, all handed in by `assembly`."""
+"""A phase that is ready to run: `assembly` hands in all its parts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,11 +18,13 @@ from mtbert.weightings.base import Again, Weighting
 
 @dataclass
 class Phase:
-    """What one phase of a run trains, on what, and how; `number` counts from 1, `parameters` are all that it trains.
+    """What one phase of a run trains, on what data, and how.
 
     Attributes:
+        number: counts from 1.
+        parameters: all that it trains, beside the model those of objectives and weighting.
         optimiser: over the parameters.
-        rates: the schedule on it.
+        rates: the schedule of the optimiser's learning rates.
     """
 
     number: int
@@ -37,20 +39,20 @@ class Phase:
     optimiser: torch.optim.Optimizer
 
     def __post_init__(self) -> None:
-        """Put the schedule on the optimiser."""
+        """Attach the schedule to the optimiser."""
         self.rates = torch.optim.lr_scheduler.LambdaLR(self.optimiser, lambda n: self.schedule.factor(n, self.steps))
 
     @property
     def steps(self) -> int:
-        """Steps of the whole phase."""
+        """Number of steps of the whole phase."""
         return self.settings.epochs * self.sampler.steps
 
     def after_step(self, losses: Mapping[str, float], again: Again) -> None:
-        """Tell the objectives, the weighting and the rule that the optimiser has moved.
+        """Call what objectives, weighting and gradient rule do after an update.
 
         Args:
-            losses: of the step, before they were weighted.
-            again: computes the same once more.
+            losses: of the step, not weighted.
+            again: computes them again, with the updated weights.
         """
         for objective in self.objectives.values():
             objective.after_step((self.rates.last_epoch + 1) / self.steps)
@@ -58,7 +60,7 @@ class Phase:
         self.rule.after_update(losses)
 
     def state_dict(self) -> dict[str, Any]:
-        """All of it that changes in training, but for the model's weights, for a checkpoint."""
+        """Return all that changes in training but the model's weights, for a checkpoint."""
         return {
             "streams": {task: stream.drawn for task, stream in self.streams.items()},
             "objectives": {name: objective.state_dict() for name, objective in self.objectives.items()},

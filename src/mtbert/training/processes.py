@@ -1,8 +1,8 @@
 """One run on several processes: each trains on its share of every batch, and all make the same update.
 
-Gradients are averaged once they are computed, not by torch's DistributedDataParallel while they are: gradient rules
-back-propagate a step's tasks one by one, and objectives pass batches through the model in other ways than its
-`forward`, which that wrapper cannot follow. A parameter that no process has used in a step has no gradient on any.
+Gradients are averaged after they are computed, not during it by torch's DistributedDataParallel. That wrapper supports
+neither gradient rules, which back-propagate a step's tasks one by one, nor objectives, which call the model in other
+ways than by `forward`. A parameter that no process has used in a step has no gradient on any.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -19,7 +19,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def averaged(accelerator: Accelerator, parameters: Sequence[nn.Parameter]) -> Callable[[Tensor], None]:
-    """A back-propagation that leaves the mean over processes in each parameter's `.grad`."""
+    """Return a back-propagation that leaves the mean over processes in each parameter's `.grad`."""
 
     def backward(loss: Tensor) -> None:
         accelerator.backward(loss)
@@ -35,28 +35,28 @@ def averaged(accelerator: Accelerator, parameters: Sequence[nn.Parameter]) -> Ca
 
 
 def means(accelerator: Accelerator, values: Mapping[Key, Tensor]) -> dict[Key, float]:
-    """Each scalar's mean over processes, brought to the CPU in one go."""
+    """Return each scalar's mean over processes, moved to the CPU in one transfer."""
     stacked = torch.stack([value.detach().float() for value in values.values()])
     reduced: Any = accelerator.reduce(stacked, reduction="mean")
     return dict(zip(values, reduced.tolist(), strict=True))
 
 
-def any_of(accelerator: Accelerator, here: bool) -> bool:
-    """Whether it is so on any process."""
+def any_of(accelerator: Accelerator, flag: bool) -> bool:
+    """Return whether the flag is set on any process."""
     if accelerator.num_processes == 1:
-        return here
-    count: Any = accelerator.reduce(torch.tensor(float(here), device=accelerator.device), reduction="sum")
+        return flag
+    count: Any = accelerator.reduce(torch.tensor(float(flag), device=accelerator.device), reduction="sum")
     return bool(count.item())
 
 
 def shared_by_all(values: Sequence[int]) -> list[int]:
-    """Those that all processes have."""
-    return (
-        sorted(set.intersection(*map(set, gather_object([list(values)])))) if Share.here().count > 1 else list(values)
-    )
+    """Return the values that all processes have."""
+    if Share.here().count == 1:
+        return list(values)
+    return sorted(set.intersection(*map(set, gather_object([list(values)]))))
 
 
 def purpose() -> tuple[int, ...]:
-    """What to add to a seed's purpose where each process has to draw numbers of its own; nothing on the first."""
+    """Return what to add to a seed's purpose for numbers of each process's own; nothing on the first."""
     rank = Share.here().rank
     return (rank,) if rank else ()

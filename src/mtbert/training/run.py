@@ -1,4 +1,4 @@
-"""One run from ready parts to what it leaves behind: weights, settings, scores, history, predictions, logs."""
+"""Train one run from its parts, and write weights, settings, scores, history, predictions and logs."""
 
 import datetime
 import time
@@ -28,12 +28,12 @@ from mtbert.training.loop import OnUpdate, Outcome, Trainer
 from mtbert.training.phases import Phase
 from mtbert.training.stopping import Stop
 
-EMBEDDED = 1101  # dev rows of each task whose embeddings are kept, for pictures: all of SST
+EMBEDDED = 1101  # dev rows of each task whose embeddings are written, for pictures: all of SST
 
 
 @dataclass
 class Parts:
-    """All that a run is made of; `phases` makes each phase when its turn comes."""
+    """The parts of a run; `phases` builds each phase when its turn comes."""
 
     settings: VariantSettings
     seed: int
@@ -41,11 +41,11 @@ class Parts:
     phases: Iterable[Phase]
     steps: int
     examples: Mapping[Split, Mapping[str, Examples]]
-    code: str = ""  # a digest of what all trainings share
+    code: str = ""  # a digest of the code that all trainings share
 
 
 def device_and_precision(settings: VariantSettings) -> tuple[torch.device, str]:
-    """What the `run` section comes to on this machine."""
+    """Return device and precision by the settings, for this machine."""
     device = hardware.device(settings.run.device)
     return device, hardware.precision(settings.run.precision, device)
 
@@ -57,7 +57,7 @@ def train(
     checkpoints: Checkpoints,
     on_update: OnUpdate | None = None,
 ) -> dict[str, Any]:
-    """Train, score and write; returns metrics.json's content. Where it fails, nothing but checkpoints is left behind.
+    """Train, score and write; return metrics.json's content. A failure leaves nothing behind but checkpoints.
 
     The log lies in a folder of `logs_directory` of its own, named after the results: see `files.log_directory`.
     `on_update` is called after every update, as `Trainer` says.
@@ -70,7 +70,7 @@ def train(
     main = Share.here().rank == 0  # of several processes, the one that writes
     build = run_directory.parents[2]
     live_run = LiveRun(parts.settings.model_dump(), parts.seed, silent=not main, build=build)
-    with Stop() as stop, live_run as live:  # the latter also ends a run that fails there
+    with Stop() as stop, live_run as live:  # the latter also ends a tracked run that fails
         hardware.keep_memory()
         device, precision = device_and_precision(parts.settings)
         accelerator = Accelerator(mixed_precision="bf16" if precision == "bf16" else "no", cpu=device.type == "cpu")
@@ -99,7 +99,7 @@ def train(
                 took = time.perf_counter() - clock
                 log = _log(outcome, started, took, str(device), precision)
                 files.write_json(directory / "run.json", {"identity": checkpoints.identity, **log})
-        accelerator.wait_for_everyone()  # none is given up before the run is written
+        accelerator.wait_for_everyone()  # no process removes its checkpoints before the run is written
         checkpoints.clear()
         accelerator.end_training()
         live.finish(run_directory, logs_directory)
@@ -107,7 +107,7 @@ def train(
 
 
 def finished(build: Path, run_directory: Path, identity: str) -> dict[str, Any] | None:
-    """metrics.json's content where a run of that identity lies there, whole; else None."""
+    """Return metrics.json's content where the directory holds a whole run of that identity, else None."""
     try:
         files.check_sealed(run_directory, "dvc repro")
         log = files.read_as(dict[str, Any], files.log_directory(build, run_directory) / "run.json", "dvc repro")
@@ -125,7 +125,7 @@ class Results:
 
 
 def _results(parts: Parts, outcome: Outcome, accelerator: Accelerator) -> Results:
-    """What the trained model is, and what it predicts; all processes of a run work on this together."""
+    """Describe the trained model, and predict with it; all processes of a run take part."""
     metrics: dict[str, Any] = {
         "variant": parts.settings.variant,
         "seed": parts.seed,
@@ -153,7 +153,7 @@ def _results(parts: Parts, outcome: Outcome, accelerator: Accelerator) -> Result
 def _predicted(
     parts: Parts, examples: Mapping[str, Examples], outcome: Outcome, accelerator: Accelerator
 ) -> dict[str, pd.DataFrame]:
-    """Every row as the weights that the model has predict it."""
+    """Predict every row with the weights that the model has."""
     with accelerator.autocast():
         return {task: evaluation.predict(parts.model, e, accelerator.device) for task, e in examples.items()}
 
@@ -161,7 +161,7 @@ def _predicted(
 def _crossed(
     parts: Parts, examples: Mapping[str, Examples], outcome: Outcome, accelerator: Accelerator
 ) -> dict[str, pd.DataFrame]:
-    """Each half of dev as the weights predict it that the other half chose; the model comes back as it was."""
+    """Predict each half of dev with the weights that the other half chose; leave the model as it was."""
     first, second = evaluation.choosing(examples)
     of_second = _predicted(parts, second, outcome, accelerator)
     parts.model.load_state_dict(outcome.states[outcome.epochs[1]])
@@ -171,7 +171,7 @@ def _crossed(
 
 
 def _write(directory: Path, parts: Parts, results: Results, history: History, accelerator: Accelerator) -> None:
-    """Everything in a run's directory; none of it depends on the clock or the host's name."""
+    """Write a run's directory; nothing in it depends on the clock or the host's name."""
     for split, tables in results.predictions.items():
         for task, table in tables.items():
             predictions.write(predictions.path(directory, task, split), table, TASKS[task])  # type: ignore[arg-type]
@@ -190,7 +190,7 @@ def _write(directory: Path, parts: Parts, results: Results, history: History, ac
 
 
 def _on_train(parts: Parts, examples: Mapping[str, Examples], accelerator: Accelerator) -> dict[str, pd.DataFrame]:
-    """Predictions of the first training rows of the variant's own tasks."""
+    """Predict the first training rows of the variant's own tasks."""
     device, rows = accelerator.device, parts.settings.run.train_rows
     with accelerator.autocast():
         return {task: evaluation.predict(parts.model, e, device, rows) for task, e in examples.items()}

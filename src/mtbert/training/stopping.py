@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C: noted at once, obeyed where nothing is half done."""
+"""SIGTERM and Ctrl-C: recorded at once, and obeyed where nothing is half done."""
 
 import contextlib
 import signal
@@ -11,17 +11,17 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Stopped(SystemExit):
-    """A training was asked to stop, and leaves with the shell's status for it: 143 for SIGTERM, 130 for Ctrl-C."""
+    """Ends a training that was asked to stop, with the shell's status: 143 for SIGTERM, 130 for Ctrl-C."""
 
     def __init__(self, number: int) -> None:
         super().__init__(128 + number)
 
 
 class Stop:
-    """Within this context, signals do nothing by themselves.
+    """A context in which signals are only recorded.
 
     Attributes:
-        asked: the first signal that came, else None. Further ones change nothing.
+        asked: the first signal that came, else None. Further signals change nothing.
     """
 
     def __init__(self) -> None:
@@ -30,14 +30,14 @@ class Stop:
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        """Take the signals over."""
+        """Replace the signal handlers."""
         self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Give them back, and tell what becomes of a training that was stopped."""
+        """Restore the signal handlers; print how a stopped training goes on."""
         if kind is Stopped:
             print("\nstopped; the same command goes on from here", file=sys.stderr)
         for number, handler in self._before.items():
@@ -45,7 +45,7 @@ class Stop:
 
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:
-        """Where nothing changes that would be lost: a signal, also one that came before, raises Stopped right away."""
+        """Raise Stopped at once for a signal, also an earlier one; for blocks in which nothing can be lost."""
         self._at_once = True
         try:
             if self.asked is not None:

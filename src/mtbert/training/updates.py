@@ -1,4 +1,4 @@
-"""What an update is made of beside its gradient: its numbers over all processes, whether they are finite, clipping."""
+"""Measure an update over all processes, check that it is finite, and clip its gradient."""
 
 import math
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ from mtbert.training.phases import Phase
 
 @dataclass(frozen=True)
 class Update:
-    """The numbers of an update, means over all processes.
+    """The numbers of an update, as means over all processes.
 
     Attributes:
-        losses: what is trained on, by what the sampler drew; before it is weighted.
-        terms: what these are made of, by name; a task's own loss under the name of what the sampler drew.
-        examples: how many, of all processes, by what the sampler drew.
+        losses: the losses that are trained on, not weighted, by what the sampler drew.
+        terms: their summands, by name; a task's own loss under the name of what the sampler drew.
+        examples: number of examples of all processes, by what the sampler drew.
         norm: length of the gradient.
-        gradient: the same as this process has it.
+        gradient: the same length on this process, as a tensor.
     """
 
     losses: dict[str, float]
@@ -35,7 +35,7 @@ class Update:
 
 
 def measure(accelerator: Accelerator, phase: Phase, batches: Mapping[str, Batch], losses: Mapping[str, Loss]) -> Update:
-    """The numbers of an update whose gradient lies in the parameters; `batches` and `losses` are of this process."""
+    """Measure an update whose gradient is in the parameters; `batches` and `losses` are those of this process."""
     gradient = torch.nn.utils.get_total_norm([p.grad for p in phase.parameters if p.grad is not None])
     here = {("norm", ""): gradient}
     for name, loss in losses.items():
@@ -53,7 +53,7 @@ def measure(accelerator: Accelerator, phase: Phase, batches: Mapping[str, Batch]
 
 
 def check_finite(update: Update, step: int, batches: Mapping[str, Batch]) -> None:
-    """TrainingError, with the batches' examples, where a loss or the gradient is not finite."""
+    """Raise TrainingError, with the batches' examples, where a loss or the gradient is not finite."""
     faulty = [f"loss {name}" for name, value in update.terms.items() if not math.isfinite(value)]
     if not faulty and math.isfinite(update.norm):
         return
@@ -65,6 +65,6 @@ def check_finite(update: Update, step: int, batches: Mapping[str, Batch]) -> Non
 
 
 def clip(phase: Phase, update: Update) -> None:
-    """Shorten the gradient in the parameters to `training.clip`, where there is one and it is longer."""
+    """Shorten the gradient in the parameters to `training.clip`, where that is set and it is longer."""
     if phase.settings.clip and update.norm > phase.settings.clip:
         torch.nn.utils.clip_grads_with_norm_(phase.parameters, phase.settings.clip, update.gradient)

@@ -1,6 +1,6 @@
-"""Dynamically adjusted loss: how much a task counts is learnt.
+"""Dynamically adjusted loss: learn how much each task counts.
 
-What it does: each task's loss is scaled by a learnt number, which costs something itself. The numbers have a learning
+What it does: scales each task's loss by a learnt number, which has a cost of its own. The numbers have a learning
 rate of their own, since they have to move by about 1: at the encoder's, 1e-5, a whole training moves them by
 hundredths.
 
@@ -12,11 +12,11 @@ rate, 100 updates of a task can move s_t by 1.
 
 Symbols: l_t the loss of task t, with the terms of its objectives; s_t learnt, 0 at first, without weight decay.
 
-Mind that a task is turned down the more, the larger its loss: at its best s_t is log l_t, where every task counts alike
-in relation to its loss.
+Mind that a task's weight falls as its loss grows: at its best s_t is log l_t, where every task counts alike in relation
+to its loss.
 
-Prefer `uncertainty` for the paper's own form, which tells classes from scores; `equal` where the losses of the tasks
-are on one scale, or where a training is compared with one without it.
+Prefer `uncertainty` for the paper's own form, which treats classes and scores differently; `equal` where the losses of
+the tasks are on one scale, or where a training is compared with one without it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,20 +36,20 @@ class Settings(Section):
 
 
 class Dynamic(Weighting):
-    """One learnt number a task."""
+    """Learns one number for each task."""
 
     def __init__(self, settings: Settings, tasks: Sequence[str], generator: torch.Generator) -> None:
         super().__init__(settings, tasks, generator)
         self.s = nn.ParameterDict({task: nn.Parameter(torch.zeros(())) for task in tasks})
 
     def forward(self, losses: Mapping[str, Tensor], mean: Mean) -> dict[str, Tensor]:
-        """exp(-s) loss + s."""
+        """Return exp(-s) loss + s for each task."""
         return {task: torch.exp(-self.s[task]) * loss + self.s[task] for task, loss in losses.items()}
 
     def learning_rate(self, of_model: float) -> float:
-        """Its own."""
+        """Return its own."""
         return self.settings.learning_rate
 
     def values(self) -> dict[str, float]:
-        """s of each task."""
+        """Return s of each task."""
         return {f"s/{task}": parameter.item() for task, parameter in self.s.items()}

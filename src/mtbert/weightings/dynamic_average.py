@@ -6,8 +6,8 @@ epoch over that of the one before it; in the first two epochs w_t = 1.
 Source: Liu et al. (2019), section on dynamic weight average; tau = 2 is theirs. Symbols: l_t the loss of task t, with
 the terms of its objectives, T tasks of the phase, tau the temperature: the larger, the more alike tasks count.
 
-Losses are means over the steps of an epoch in which the task had a turn, and over all processes. A task without a turn
-keeps the losses that it had. A mean loss of 0 cannot fall, so r_t is 1 there.
+Losses are means over the task's steps of an epoch and over all processes. A task without a step in an epoch keeps the
+losses that it had. A mean loss of 0 cannot fall, so r_t is 1 there.
 
 Prefer it where a training has many epochs: with two or fewer it is `equal`.
 """
@@ -32,38 +32,38 @@ class Settings(Section):
 
 
 class DynamicAverage(Weighting):
-    """Losses times what their falling says."""
+    """Weights each loss by how slowly it has been falling."""
 
     def __init__(self, settings: Settings, tasks: Sequence[str], generator: torch.Generator) -> None:
         super().__init__(settings, tasks, generator)
         self.means: dict[str, list[float]] = {task: [] for task in tasks}  # of the last two epochs
 
     def forward(self, losses: Mapping[str, Tensor], mean: Mean) -> dict[str, Tensor]:
-        """Each times its weight."""
+        """Multiply each loss by its weight."""
         weights = self.weights()
         return {task: loss * weights[task] for task, loss in losses.items()}
 
     def weights(self) -> dict[str, float]:
-        """w of each task."""
+        """Return w of each task."""
         ratios = np.array([_ratio(means) for means in self.means.values()])
         counts = len(ratios) * softmax(ratios / self.settings.temperature)
         return dict(zip(self.means, counts.tolist(), strict=True))
 
     def after_epoch(self, losses: Mapping[str, float]) -> None:
-        """Note the losses."""
+        """Record the epoch's losses."""
         for task, loss in losses.items():
             self.means[task] = [*self.means[task][-1:], loss]
 
     def values(self) -> dict[str, float]:
-        """w of each task."""
+        """Return w of each task."""
         return {f"weight/{task}": weight for task, weight in self.weights().items()}
 
     def get_extra_state(self) -> dict[str, Any]:
-        """The losses."""
+        """Return the losses of the last two epochs."""
         return {"means": self.means}
 
     def set_extra_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from there."""
+        """Restore these losses."""
         self.means = dict(state["means"])
 
 

@@ -13,8 +13,8 @@ from mtbert.weightings.base import Mean, Weighting
 
 
 class Equal(Weighting):
-    """The losses themselves."""
+    """Leaves the losses as they are."""
 
     def forward(self, losses: Mapping[str, Tensor], mean: Mean) -> dict[str, Tensor]:
-        """As they came."""
+        """Return the losses unchanged."""
         return dict(losses)

@@ -1,19 +1,19 @@
-"""FAMO: weights move so that all losses fall at the same rate, without a gradient of each task.
+"""FAMO: move weights so that all losses fall at the same rate, without a gradient of each task.
 
-Formula: l_t' = T c (z_t / l_t) l_t, where z = softmax(w), c = 1 / sum_u (z_u / l_u), and z_t / l_t and c are no part
-of the gradient. After the update, with l_t+ the loss of the same batch by the moved weights, Adam takes a step on w
+Formula: l_t' = T c (z_t / l_t) l_t, where z = softmax(w), c = 1 / sum_u (z_u / l_u), and no gradient flows through
+z_t / l_t and c. After the update, with l_t+ the loss of the same batch by the moved weights, Adam takes a step on w
 with the gradient sum_u (dz_u / dw) (log l_u - log l_u+) + gamma w, w being 0 at first.
 
 Source: Liu et al. (2023), section 3 and algorithm 1. l_t+ is computed once more, as in the authors' code, and
 not taken from the next step's batch: that costs a forward pass of every step, with new dropout. The learning rate of w,
 0.025, and gamma, 0.01, are those of that code. The factor T is ours, so that weights are 1 on average, as `equal` has
-them. Least losses are taken to be 0, and 1e-8 is added to each.
+them. The lowest possible loss is taken to be 0, and 1e-8 is added to each loss.
 
 Symbols: l_t the loss of task t, with the terms of its objectives, a mean over all processes; T tasks of the phase.
 
 Errors: a loss below 0, which has no logarithm.
 
-It needs all tasks in every step. Prefer `dynamic_average` where another forward pass is too dear.
+It needs all tasks in every step. Prefer `dynamic_average` where another forward pass is too expensive.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ class Settings(Section):
 
 
 class Famo(Weighting):
-    """Losses over themselves, times what is learnt; the logits stay on the CPU."""
+    """Weights each loss by a learnt share over its value; the logits stay on the CPU."""
 
     several_tasks = True
 
@@ -50,7 +50,7 @@ class Famo(Weighting):
         )
 
     def forward(self, losses: Mapping[str, Tensor], mean: Mean) -> dict[str, Tensor]:
-        """Each times its weight."""
+        """Multiply each loss by its weight."""
         shares = self.shares(losses)
         weights = shares / positive(mean(losses))
         weights = len(losses) * weights / weights.sum()
@@ -67,26 +67,26 @@ class Famo(Weighting):
         self.optimiser.step()
 
     def shares(self, tasks: Mapping[str, Any]) -> Tensor:
-        """z of each of these tasks, [tasks]."""
+        """Return z of each of these tasks, [tasks]."""
         return torch.stack([self.logits[task] for task in tasks]).softmax(dim=0)
 
     def values(self) -> dict[str, float]:
-        """z of each task."""
+        """Return z of each task."""
         return {f"z/{task}": share for task, share in zip(self.logits, self.shares(self.logits).tolist(), strict=True)}
 
     def get_extra_state(self) -> dict[str, Any]:
-        """The logits, and Adam's state."""
+        """Return the logits and Adam's state."""
         return {"logits": self.logits, "optimiser": self.optimiser.state_dict()}
 
     def set_extra_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from there."""
+        """Restore these."""
         for task, logit in state["logits"].items():
             self.logits[task].copy_(logit)
         self.optimiser.load_state_dict(state["optimiser"])
 
 
 def positive(losses: Mapping[str, float]) -> Tensor:
-    """Losses that have a logarithm, [tasks]; TrainingError where one is below 0."""
+    """Return losses that have a logarithm, [tasks]; TrainingError where one is below 0."""
     if below := [f"{task}: {loss}" for task, loss in losses.items() if loss < 0]:
         raise TrainingError(
             f"weighting famo takes logarithms of losses, and one is below 0 ({', '.join(below)}); allowed with such "

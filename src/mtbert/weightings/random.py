@@ -1,4 +1,4 @@
-"""Random: weights are drawn anew for every update (RLW).
+"""Random: draw new weights for every update (RLW).
 
 Formula: l_t' = T softmax(x)_t l_t with x_1, ..., x_T drawn from the standard normal distribution.
 
@@ -7,9 +7,9 @@ average, as `equal` has them, and `training.clip` means the same. Symbols: l_t t
 phase.
 
 Weights are drawn after each update for the next one, the same on every process. Where a step holds one task, its loss
-has its own weight of them, so that tasks still count alike on average.
+has its own of these weights, so that tasks still count alike on average.
 
-Prefer it as a yardstick: a weighting that learns should do better.
+Prefer it as a baseline: a weighting that learns should do better.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,18 +23,18 @@ from mtbert.weightings.base import Again, Mean, Weighting
 
 
 class Random(Weighting):
-    """Losses times what was drawn."""
+    """Multiplies losses by random weights."""
 
     def __init__(self, settings: NoOptions, tasks: Sequence[str], generator: torch.Generator) -> None:
         super().__init__(settings, tasks, generator)
         self.weights = self._drawn()
 
     def forward(self, losses: Mapping[str, Tensor], mean: Mean) -> dict[str, Tensor]:
-        """Each times its weight."""
+        """Multiply each loss by its weight."""
         return {task: loss * self.weights[task] for task, loss in losses.items()}
 
     def after_update(self, losses: Mapping[str, float], again: Again) -> None:
-        """Draw for the next."""
+        """Draw the weights of the next update."""
         self.weights = self._drawn()
 
     def _drawn(self) -> dict[str, float]:
@@ -42,10 +42,10 @@ class Random(Weighting):
         return dict(zip(self.tasks, (len(self.tasks) * drawn).tolist(), strict=True))
 
     def get_extra_state(self) -> dict[str, Any]:
-        """The weights, and the generator's state."""
+        """Return the weights and the generator's state."""
         return {"weights": self.weights, "generator": self.generator.get_state()}
 
     def set_extra_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from there."""
+        """Restore these."""
         self.weights = state["weights"]
         self.generator.set_state(state["generator"])

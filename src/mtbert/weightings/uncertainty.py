@@ -1,4 +1,4 @@
-"""Uncertainty: a task counts the less, the noisier its labels are taken to be, which is learnt.
+"""Uncertainty: learn how noisy each task's labels are; noisier tasks count less.
 
 Formula: l_t' = l_t / (2 sigma_t^2) + log sigma_t for tasks of scores, l_t / sigma_t^2 + log sigma_t for tasks of
 classes.
@@ -32,25 +32,25 @@ class Settings(Section):
 
 
 class Uncertainty(Weighting):
-    """One learnt number a task."""
+    """Learns one number for each task."""
 
     def __init__(self, settings: Settings, tasks: Sequence[str], generator: torch.Generator) -> None:
         super().__init__(settings, tasks, generator)
         self.s = nn.ParameterDict({task: nn.Parameter(torch.zeros(())) for task in tasks})
 
     def forward(self, losses: Mapping[str, Tensor], mean: Mean) -> dict[str, Tensor]:
-        """See the formula."""
+        """Weight the losses by the formula above."""
         return {t: factor(t) * torch.exp(-self.s[t]) * loss + self.s[t] / 2 for t, loss in losses.items()}
 
     def learning_rate(self, of_model: float) -> float:
-        """Its own."""
+        """Return its own."""
         return self.settings.learning_rate
 
     def values(self) -> dict[str, float]:
-        """s of each task."""
+        """Return s of each task."""
         return {f"s/{task}": parameter.item() for task, parameter in self.s.items()}
 
 
 def factor(task: str) -> float:
-    """What stands before l_t / sigma_t^2."""
+    """Return the factor of l_t / sigma_t^2."""
     return 0.5 if TASKS[served(task)].kind == "score" else 1.0

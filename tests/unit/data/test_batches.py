@@ -252,7 +252,7 @@ def test_crossed_each_half_chooses_and_all_are_scored(tmp_path: Path):
 
 
 def test_halves_of_other_rows_are_refused(tmp_path: Path):
-    with pytest.raises(DataError, match="is not of qqp's dev set; `dvc repro preprocess` makes both"):
+    with pytest.raises(DataError, match="has other rows than qqp's dev set; `dvc repro preprocess` makes both"):
         halve(pairs("cross"), rows_file(tmp_path, ["a", "c", "b"], [False, True, False]))
 
 

@@ -188,7 +188,7 @@ def test_weights_that_are_not_a_whole_bert(made: Path, monkeypatch: pytest.Monke
 def test_another_architecture(pinned: Path, tmp_path: Path) -> None:
     config = json.loads((pinned / "config.json").read_text())
     files.write_json(pinned / "config.json", {**config, "model_type": "electra"})
-    assert "model_type is 'electra', whose architecture cannot be had" in refused(asked(pinned), tmp_path / "out")
+    assert "model_type is 'electra', which is not supported" in refused(asked(pinned), tmp_path / "out")
 
 
 def test_package_comes_before_the_hub(pinned: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
