@@ -41,15 +41,18 @@ TECHNIQUES: dict[str, list[dict]] = {
     "rate by dev": [{**FALLING, "schedule": PLATEAU | {"watch": "dev", "threshold": 0.0}}],
     "masked language model": [{"objectives": [{"name": "masked_language_model"}], "supervised": False}],
     "several phases": [{"epochs": 1}, {"epochs": 1, "objectives": [SMART], "schedule": {"name": "reduce_on_plateau"}}],
+    "lora": [{"trainable": ["adapters", "heads"]}],
+    "mtl_lora": [{"trainable": ["adapters", "heads"]}],
+    "biases alone": [{"trainable": ["biases", "heads"]}],
 }
-WITHOUT_PALS = {
-    "plain",
-    "dynamic loss",
-    "gradnorm",
-    "nash_mtl, random weights",
-    "famo",
-    "dynamic average",
-    "uncertainty",
+NO_PALS = (
+    "plain", "dynamic loss", "gradnorm", "nash_mtl, random weights", "famo", "dynamic average", "uncertainty",
+    "biases alone",
+)  # fmt: skip
+FACTORS = {"rank": 2, "dropout": 0.1, "targets": ["query", "value"]}
+ADAPTERS: dict[str, dict] = {technique: {"name": "none"} for technique in NO_PALS} | {
+    "lora": {"name": "lora", "per_task": True, **FACTORS},
+    "mtl_lora": {"name": "mtl_lora", **FACTORS},
 }
 NOT_BY_EXAMPLE = {"simcse", "simcse with a linear layer", "masked language model"}
 # Where it dies, one after the other: the step (of 16, with a checkpoint after every second), and at what.
@@ -74,8 +77,8 @@ def parts_of(technique: str) -> run.Parts:
     chosen = settings(run={"log_every": 1, "checkpoint_every": 2, "keep": "best" if "best" in technique else "last"})
     phases = [chosen.phases[0].model_copy(update={"steps_per_epoch": 8, "batch_size": 5, **phase}) for phase in phases]
     chosen = chosen.model_copy(update={"phases": phases})
-    if technique in WITHOUT_PALS:
-        chosen = chosen.model_copy(update={"model": chosen.model.model_copy(update={"adapter": {"name": "none"}})})
+    if technique in ADAPTERS:
+        chosen = chosen.model_copy(update={"model": chosen.model.model_copy(update={"adapter": ADAPTERS[technique]})})
     model = assembly.build_model(chosen, small_bert(), 1, ["[MASK]"], Marks(1, 2, 3, mask=0))
     found = {split: {t: examples(t, count) for t in TASKS_HERE} for split, count in (("train", 12), ("dev", 7))}
     for dev in found["dev"].values() if "halves" in technique else ():

@@ -4,7 +4,11 @@ The file is imported when its subcommand is called and not before, so that `mtbe
 at once. `main` is typed as typer reads it; its docstring is the subcommand's help.
 """
 
+import contextlib
 import importlib
+import re
+from collections.abc import Iterator
+from importlib import metadata
 from typing import Any
 
 import typer
@@ -62,5 +66,33 @@ def loaded(name: str) -> Any:
 
 def main() -> None:
     """Run the command line; errors of ours are told in one plain line, with exit status 1."""
-    with errors.shown_plainly():
+    with errors.shown_plainly(), _missing_packages_told():
         app(prog_name="mtbert")
+
+
+class MissingPackageError(errors.MtbertError):
+    """A package that the command needs and that is not installed."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"this command needs the package {name}, which is not installed: `pip install {brings(name)}`")
+
+
+@contextlib.contextmanager
+def _missing_packages_told() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        name = str(error.name).partition(".")[0]
+        if name in (__name__.partition(".")[0], "None"):
+            raise
+        raise MissingPackageError(name) from error
+
+
+def brings(name: str) -> str:
+    """What to install so that a package comes with it: mtbert, or mtbert with the extra that names the package."""
+    for requirement in metadata.requires("mtbert") or ():
+        needed, _, condition = requirement.partition(";")
+        if re.split(r"[^\w.-]", needed)[0].lower() == name.replace("_", "-").lower():
+            extra = re.search(r'extra == "(\w+)"', condition)
+            return f"'mtbert[{extra[1]}]'" if extra else "mtbert"
+    return "mtbert"

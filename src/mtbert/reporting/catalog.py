@@ -8,9 +8,9 @@ from typing import Any
 from mtbert import files, predictions
 from mtbert.errors import DataError, SettingsError
 from mtbert.outputs import Trained
+from mtbert.reporting.published import RIVALS
 from mtbert.tasks import TASKS, Split
 
-RIVALS = "rivals"  # stands for the paper of what is held against PALs beside the reports
 OWN = "own"  # stands for the paper of a variant that answers to none
 DETAILED = 64  # variants that are shown one by one: as many as the five reports have
 

@@ -9,8 +9,7 @@ import pydantic
 
 from mtbert import files
 from mtbert.errors import DataError, in_words
-from mtbert.reporting.catalog import RIVALS
-from mtbert.reporting.published import METRICS, TITLES
+from mtbert.reporting.published import METRICS, RIVALS, TITLES
 from mtbert.settings import Section
 
 FILE = Path(__file__).with_name("claims.yaml")

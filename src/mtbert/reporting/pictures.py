@@ -19,7 +19,6 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection
 from mtbert import files
 from mtbert.reporting import embeddings, forest, mistakes, placing
 from mtbert.reporting.analysis import Analysis
-from mtbert.reporting.catalog import RIVALS as RIVAL_CLAIMS
 from mtbert.reporting.catalog import Catalog
 from mtbert.reporting.claims import Verdict
 from mtbert.reporting.costs import Cost, among, leaders
@@ -27,6 +26,7 @@ from mtbert.reporting.embeddings import KINDS, PAIRS, Cloud
 from mtbert.reporting.forest import COLOURS as VERDICTS
 from mtbert.reporting.forest import Forest, placed
 from mtbert.reporting.mistakes import Answers
+from mtbert.reporting.published import RIVALS as RIVAL_CLAIMS
 from mtbert.reporting.published import TITLES
 from mtbert.tasks import TASKS
 

@@ -26,13 +26,14 @@ ROUNDING = 0.001  # parts are off by 0.0005 at most, and so is their mean: 0.001
 INCONSISTENT = "inconsistent"  # a note that begins so admits an overall that does not follow from its parts
 Line = dict[str, str]
 
+RIVALS = "rivals"  # stands for the paper of what is held against PALs beside the reports
 TITLES = {
     "my-pal-bert": "My PAL BERT",
     "minbert-pals": "MinBERT and PALs",
     "choose-pals": "Choose Your PALs Wisely",
     "slapbert": "SlapBERT",
     "pals-for-pals": "Pals for PALs",
-    "rivals": "PALs and their rivals",  # no report: what is held against PALs besides
+    RIVALS: "PALs and their rivals",
 }
 
 

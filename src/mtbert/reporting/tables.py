@@ -11,11 +11,11 @@ import pandas as pd
 
 from mtbert import metrics
 from mtbert.metrics import MAIN_TASKS
-from mtbert.reporting.catalog import RIVALS, Catalog, Entry
+from mtbert.reporting.catalog import Catalog, Entry
 from mtbert.reporting.claims import Comparison
 from mtbert.reporting.comparisons import compare_rows, corrected
 from mtbert.reporting.evidence import Evidence
-from mtbert.reporting.published import METRICS, OVERALLS, SCORED, PublishedRow
+from mtbert.reporting.published import METRICS, OVERALLS, RIVALS, SCORED, PublishedRow
 from mtbert.reporting.results import Score, Weights, together
 from mtbert.statistics import intervals
 

@@ -147,8 +147,14 @@ def departures(build: Path, *variants: str) -> dict[str, Any]:
     file = build / "plan" / "catalog.yaml"
     if not file.is_file():
         return {}
-    entries = files.read_plan(file, "variants")["variants"]
+    entries = _entries(file, file.stat().st_mtime_ns)
     return {k: v for name in variants for k, v in (entries.get(name, {}).get("departures") or {}).items()}
+
+
+@cache
+def _entries(file: Path, changed: int) -> dict[str, Any]:
+    """What the plan says of its variants, read once until it changes, not for every run."""
+    return files.read_plan(file, "variants")["variants"]
 
 
 def _surroundings(script: str) -> dict[str, str]:

@@ -19,7 +19,7 @@ import sys
 class Without:
     def find_spec(self, name, *_):
         if name.partition(".")[0] in {}:
-            raise ImportError(name + " was imported")
+            raise ModuleNotFoundError("No module named " + name, name=name)
 sys.meta_path.insert(0, Without())
 from mtbert.cli import main
 main()
@@ -84,12 +84,29 @@ def test_what_is_wrong_is_said(pair: tuple[str, str], arguments: list[str], mess
 
 def test_it_needs_no_torch_dvc_mlflow_or_pandas_and_ends_with_1_on_a_fault(pair: tuple[str, str]) -> None:
     code = WITHOUT.format(BLOCKED)
-    for metric in ("accuracy", "f1", "pearson"):
-        done = subprocess.run([sys.executable, "-c", code, "compare", *pair, "--metric", metric], capture_output=True,
+    for by in (("--metric", "accuracy"), ("--metric", "f1"), ("--metric", "pearson"), ("--task", "sst")):
+        done = subprocess.run([sys.executable, "-c", code, "compare", *pair, *by], capture_output=True,
                               text=True, check=False)  # fmt: skip
         assert (done.returncode, done.stderr) == (0, "")
     wrong = subprocess.run([sys.executable, "-c", code, "compare", *pair], capture_output=True, text=True, check=False)
     assert (wrong.returncode, wrong.stderr[:24]) == (1, "error: by what to score ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "package", "brought"),
+    [
+        (["predict", "pals", "--task", "sst", "a film"], "torch", "mtbert"),
+        (["tables"], "pandas", "mtbert"),
+        (["compare", "0" * 32, "1" * 32, "--task", "sst"], "mlflow", "'mtbert[pipeline]'"),
+    ],
+)
+def test_a_command_says_which_package_it_lacks_and_what_brings_it(
+    tmp_path: Path, arguments: list[str], package: str, brought: str
+) -> None:
+    command = [sys.executable, "-c", WITHOUT.format((package,)), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    said = f"error: this command needs the package {package}, which is not installed: `pip install {brought}`\n"
+    assert (done.returncode, done.stderr) == (1, said)
 
 
 def test_it_starts_in_under_two_seconds(pair: tuple[str, str]) -> None:
