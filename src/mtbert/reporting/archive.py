@@ -24,8 +24,8 @@ import pandas as pd
 from mtbert import command, files, predictions
 from mtbert.errors import DataError
 from mtbert.reporting import catalog as catalogs
-from mtbert.reporting import embeddings, mistakes, pictures, searches, sentences
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting import corpora, embeddings, mistakes, searches, sentences
+from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.tasks import SPLITS, TASKS, Split, Task
 
 NAME = "evidence"
@@ -51,30 +51,32 @@ def pack(build: Path, directory: Path) -> None:
         SettingsError: no catalog.
         DataError: nothing has run, a run is not as it was written, or two runs' prediction files hold other rows.
     """
-    plan = catalogs.there(catalogs.read(build / "plan" / "catalog.yaml"), build)
+    completed = catalogs.read_completed(build)
     with files.new_directory(directory) as partial:
-        _pack_facts(build, plan, partial / "facts")
-        _parquet(pd.DataFrame([_run(build, plan, *run) for run in _runs(plan)]), partial / "runs.parquet")
+        _pack_facts(build, completed, partial / "facts")
+        _parquet(pd.DataFrame([_run(build, completed, *run) for run in _runs(completed)]), partial / "runs.parquet")
         for task in TASKS.values():
-            _pack_task(build, plan, task, partial)
+            _pack_task(build, completed, task, partial)
         _parquet(_labels(build), partial / "labels.parquet")
-        embeddings.write(embeddings.clouds(build, plan), partial / "clouds.parquet")
+        embeddings.write(embeddings.clouds(build, completed), partial / "clouds.parquet")
         files.seal(partial)
 
 
-def _runs(plan: Catalog) -> Iterator[tuple[Entry, int]]:
-    return ((entry, seed) for entry in plan.selected for seed in entry.seeds)
+def _runs(completed: Completed) -> Iterator[tuple[CompletedEntry, int]]:
+    return ((entry, seed) for entry in completed.ran for seed in entry.seeds)
 
 
-def _pack_facts(build: Path, plan: Catalog, facts: Path) -> None:
+def _pack_facts(build: Path, completed: Completed, facts: Path) -> None:
     """Word for word, but for the place of the data, and refused rows, of which the number is kept."""
     for file in (file for pattern in FACTS for file in sorted(build.glob(pattern))):
         files.write_text(facts / file.relative_to(build), file.read_text(encoding="utf-8"))
     content = files.read_plan(build / "plan" / "catalog.yaml")
-    files.write_yaml(facts / "plan" / "catalog.yaml", content | ({"data_dir": plan.data} if plan.data else {}))
+    files.write_yaml(
+        facts / "plan" / "catalog.yaml", content | ({"data_dir": completed.data} if completed.data else {})
+    )
     if (report := build / "data" / "report.json").is_file():
         files.write_json(facts / "data" / "report.json", _counted(files.read_json(report)))
-    if (searched := searches.place(build) / f"{plan.profile}.csv").is_file():
+    if (searched := searches.place(build) / f"{completed.profile}.csv").is_file():
         files.write_text(facts / "searches" / searched.name, searched.read_text(encoding="utf-8"))
 
 
@@ -87,7 +89,7 @@ def _counted(report: dict[str, Any]) -> dict[str, Any]:
     return report | {"files": of_files}
 
 
-def _run(build: Path, plan: Catalog, entry: Entry, seed: int) -> dict[str, Any]:
+def _run(build: Path, completed: Completed, entry: CompletedEntry, seed: int) -> dict[str, Any]:
     place = entry.directory(build, seed)
     texts = {
         name: entry.file(build, seed, name).read_text(encoding="utf-8") if (place / name).is_file() else ""
@@ -102,15 +104,15 @@ def _run(build: Path, plan: Catalog, entry: Entry, seed: int) -> dict[str, Any]:
     return {**about, **texts, files.DIGESTS: (place / files.DIGESTS).read_text(encoding="utf-8"), "run.json": said}
 
 
-def _withheld(build: Path, entry: Entry, seed: int, task: str, split: Split) -> bool:
+def _withheld(build: Path, entry: CompletedEntry, seed: int, task: str, split: Split) -> bool:
     file = entry.predictions(build, seed, task, split)
     return file is not None and bool(files.read_parquet(file, ["label"])["label"].isna().all())
 
 
-def _pack_task(build: Path, plan: Catalog, task: Task, directory: Path) -> None:
+def _pack_task(build: Path, completed: Completed, task: Task, directory: Path) -> None:
     """Predictions of each split, probabilities of dev and, of the sample, the sentences."""
     for split in SPLITS:
-        tables = dict(_predicted(build, plan, task, split))
+        tables = dict(_predicted(build, completed, task, split))
         if not tables:
             continue
         rows = _rows(tables, f"{split} predictions of {task.name}")
@@ -124,14 +126,14 @@ def _pack_task(build: Path, plan: Catalog, task: Task, directory: Path) -> None:
         if split == "dev" and task.kind != "score":
             _parquet(_probabilities(tables, task), directory / "probabilities" / f"{task.name}.parquet")
     corpus = build / "data" / task.name / "dev.parquet"
-    if sentences.may_be_committed(plan) and corpus.is_file():
+    if sentences.may_be_committed(completed) and corpus.is_file():
         texts = files.read_parquet(corpus, ["id", "sentence1", "sentence2", "label"])
         _parquet(texts, directory / "sentences" / f"{task.name}.parquet")
 
 
-def _predicted(build: Path, plan: Catalog, task: Task, split: Split) -> Iterator[tuple[str, pd.DataFrame]]:
+def _predicted(build: Path, completed: Completed, task: Task, split: Split) -> Iterator[tuple[str, pd.DataFrame]]:
     """Every run's predictions whose labels are known, by the run's name and seed."""
-    for entry, seed in _runs(plan):
+    for entry, seed in _runs(completed):
         file = entry.predictions(build, seed, task.name, split) if task.name in entry.tasks else None
         if file is not None and not (table := predictions.read(file))["label"].isna().to_numpy().all():
             yield f"{entry.name}/{seed}", table
@@ -177,7 +179,7 @@ def _labels(build: Path) -> pd.DataFrame:
     """How often each label comes in the sets whose shares the report draws."""
     lines = [
         {"task": task, "split": split, "label": label, "rows": rows}
-        for task in pictures.LABELLED
+        for task in corpora.LABELLED
         for split in ("train", "dev")
         if (file := build / "data" / task / f"{split}.parquet").is_file()
         for label, rows in files.read_parquet(file, ["label"])["label"].value_counts().sort_index().items()

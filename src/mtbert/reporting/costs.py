@@ -4,12 +4,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import fmean, stdev
-from typing import Any
 
 from mtbert import metrics
 from mtbert.metrics import MAIN_TASKS
-from mtbert.reporting.catalog import Catalog, Entry
-from mtbert.reporting.results import Score, Weights, together
+from mtbert.reporting.catalog import Completed, CompletedEntry
+from mtbert.reporting.results import Run, Score, Weights, together
 from mtbert.reporting.tables import join
 from mtbert.statistics import intervals
 
@@ -61,13 +60,11 @@ def among(found: Sequence[Cost], names: Collection[str]) -> list[Cost]:
     return [cost for cost in found if set(cost.variants) <= set(names)]
 
 
-def of(
-    catalog: Catalog, scores: Sequence[Score], weights: dict[str, Weights], runs: Sequence[dict[str, Any]]
-) -> list[Cost]:
+def of(completed: Completed, scores: Sequence[Score], weights: dict[str, Weights], runs: Sequence[Run]) -> list[Cost]:
     """Every selected variant and ensemble that has a dev score, and every row that several single-task variants make.
 
     Args:
-        catalog: what was asked for.
+        completed: what has run.
         scores: from `mtbert.reporting.results`.
         weights: likewise.
         runs: likewise.
@@ -80,7 +77,7 @@ def of(
         if score.split == "dev" and score.value is not None:
             reached.setdefault(score.variant, {}).setdefault(score.seed, {})[score.metric] = score.value
     found = []
-    for name, group in _groups(catalog):
+    for name, group in _groups(completed):
         known = [entry.name in reached and entry.name in weights for entry in group]
         if all(known) and (by_metric := _by_metric([reached[entry.name] for entry in group])):
             size = together([weights[entry.name] for entry in group])
@@ -94,9 +91,9 @@ def leaders(found: Sequence[Cost]) -> list[Cost]:
     return sorted(whole, key=lambda cost: -cost.mean("overall_raw"))
 
 
-def _groups(catalog: Catalog) -> Iterator[tuple[str, list[Entry]]]:
+def _groups(completed: Completed) -> Iterator[tuple[str, list[CompletedEntry]]]:
     """Each entry by itself, and those of one row that have different tasks together; with their name."""
-    for (_, row), entries in groupby(_by_row(catalog), key=lambda entry: (entry.paper, entry.row)):
+    for (_, row), entries in groupby(_by_row(completed), key=lambda entry: (entry.paper, entry.row)):
         several = list(entries)
         yield from ((entry.name, [entry]) for entry in several)
         for group in join(several):
@@ -104,12 +101,12 @@ def _groups(catalog: Catalog) -> Iterator[tuple[str, list[Entry]]]:
                 yield row, group
 
 
-def _by_row(catalog: Catalog) -> list[Entry]:
+def _by_row(completed: Completed) -> list[CompletedEntry]:
     """What was asked for, in the catalog's order, the entries of a row together."""
     first: dict[tuple[str, str], int] = {}
-    for at, entry in enumerate(catalog.selected):
+    for at, entry in enumerate(completed.ran):
         first.setdefault((entry.paper, entry.row), at)
-    return sorted(catalog.selected, key=lambda entry: first[entry.paper, entry.row])
+    return sorted(completed.ran, key=lambda entry: first[entry.paper, entry.row])
 
 
 def _by_metric(parts: Sequence[Reached]) -> dict[str, list[float]]:
@@ -125,7 +122,7 @@ def _by_metric(parts: Sequence[Reached]) -> dict[str, list[float]]:
 
 
 def _cost(
-    name: str, group: Sequence[Entry], size: Weights, seconds: float | None, scores: dict[str, list[float]]
+    name: str, group: Sequence[CompletedEntry], size: Weights, seconds: float | None, scores: dict[str, list[float]]
 ) -> Cost:
     return Cost(
         name=name,
@@ -142,12 +139,12 @@ def _cost(
     )
 
 
-def _seconds(group: Sequence[Entry], runs: Sequence[dict[str, Any]]) -> float | None:
+def _seconds(group: Sequence[CompletedEntry], runs: Sequence[Run]) -> float | None:
     """Of all models, the members of an ensemble among them; None where one has left no log."""
     taken = [_mean_seconds(name, runs) for entry in group for name in entry.members or (entry.name,)]
     return None if None in taken else sum(time for time in taken if time is not None)
 
 
-def _mean_seconds(variant: str, runs: Sequence[dict[str, Any]]) -> float | None:
-    known = [run["training_seconds"] for run in runs if run["variant"] == variant and run["training_seconds"]]
+def _mean_seconds(variant: str, runs: Sequence[Run]) -> float | None:
+    known = [run.training_seconds for run in runs if run.variant == variant and run.training_seconds]
     return fmean(known) if known else None

@@ -20,7 +20,7 @@ from mtbert import files
 from mtbert.errors import DataError
 from mtbert.metrics import MAIN_TASKS
 from mtbert.reporting import tsne
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.catalog import Completed, CompletedEntry
 
 SENTENCES = 1101  # of one variant at most, where each is a point: all of SST's dev, as SlapBERT's figure 2 has it
 POINTS = 200  # where two are joined by a line: more hide one another, and the time grows with their square
@@ -53,11 +53,11 @@ class Cloud:
         return len(self.flat) == 2
 
 
-def clouds(build: Path, catalog: Catalog) -> dict[str, dict[str, Cloud]]:
+def clouds(build: Path, completed: Completed) -> dict[str, dict[str, Cloud]]:
     """By task and variant, of its first seed; of those that are shown one by one and have left embeddings."""
     if (build / CLOUDS).is_file():
         return read(build / CLOUDS)
-    variants = [entry for entry in catalog.detailed if not entry.members]
+    variants = [entry for entry in completed.detailed if not entry.members]
     wanted = [(task, entry) for entry in variants for task in MAIN_TASKS if task in entry.tasks]
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # numpy lets others run while it computes
         made = list(pool.map(lambda one: cloud(build, one[1], one[0]), wanted))
@@ -100,7 +100,7 @@ def read(file: Path) -> dict[str, dict[str, Cloud]]:
     return found
 
 
-def cloud(build: Path, entry: Entry, task: str) -> Cloud | None:
+def cloud(build: Path, entry: CompletedEntry, task: str) -> Cloud | None:
     """One task of a variant's first seed; None where the run has left no embeddings of it."""
     found = load(build, entry, task)
     if found is None or found.shape[1] < 4:  # t-SNE needs a few neighbours
@@ -129,7 +129,7 @@ def _scaled(places: np.ndarray) -> np.ndarray:
     return scaled.astype(np.int16).astype(float)  # as the evidence keeps them: a picture differs by the kind of number
 
 
-def load(build: Path, entry: Entry, task: str) -> np.ndarray | None:
+def load(build: Path, entry: CompletedEntry, task: str) -> np.ndarray | None:
     """[sentences, rows, width] of a task's first dev rows by the first seed; None where the run has left none."""
     seed = entry.seeds[0]
     if not (entry.directory(build, seed) / "embeddings.safetensors").is_file():

@@ -15,7 +15,7 @@ from mtbert import files, metrics, seeding
 from mtbert.errors import DataError
 from mtbert.metrics import MAIN_TASKS
 from mtbert.reporting import results
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.reporting.claims import OVERFITTING
 from mtbert.reporting.fairness import Conducts
 from mtbert.reporting.published import OVERALLS, SCORED
@@ -52,13 +52,13 @@ class TaskScores:
 class Evidence:
     """What all runs of a build directory scored on dev, and would have on other examples, and how they were made."""
 
-    def __init__(self, build: Path, catalog: Catalog) -> None:
+    def __init__(self, build: Path, completed: Completed) -> None:
         """Read every selected run that is there; DataError where predictions do not fit together."""
-        self.conducts = Conducts(build, catalog)
-        self.tasks = {task: found for task in SCORED if (found := _task(build, catalog, task)) is not None}
+        self.conducts = Conducts(build, completed)
+        self.tasks = {task: found for task in SCORED if (found := _task(build, completed, task)) is not None}
         self.on_train = {
             (entry.name, seed): score
-            for entry in catalog.selected
+            for entry in completed.ran
             for seed in entry.seeds
             if (score := _on_train(build, entry, seed)) is not None
         }
@@ -122,18 +122,18 @@ def tasks_of(metric: str) -> tuple[str, ...]:
     return MAIN_TASKS if metric in (*OVERALLS, OVERFITTING) else (metric,)
 
 
-def _on_train(build: Path, entry: Entry, seed: int) -> float | None:
+def _on_train(build: Path, entry: CompletedEntry, seed: int) -> float | None:
     """overall_normalised on the training rows that were scored; None without. `results.scores` compares it."""
     if not (entry.directory(build, seed) / "metrics.json").is_file():
         return None
     return results.read_metrics(entry, build, seed)["train"].get("overall_normalised")
 
 
-def _task(build: Path, catalog: Catalog, task: str) -> TaskScores | None:
+def _task(build: Path, completed: Completed, task: str) -> TaskScores | None:
     """None where there are no predictions, or the labels are withheld."""
     tables = {
         (entry.name, seed): files.read_parquet(file, USED)
-        for entry in catalog.selected
+        for entry in completed.ran
         for seed in entry.seeds
         if task in entry.tasks and (file := entry.predictions(build, seed, task, "dev")) is not None
     }

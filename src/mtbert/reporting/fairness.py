@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from mtbert import files
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.tasks import TASKS
 
 FALL = 0.05  # of a task's loss, from the third quarter of the last phase to the fourth, as a mean over tasks
@@ -51,13 +51,13 @@ class Conduct:
 class Conducts:
     """Those of all selected runs; a vote's are its members'."""
 
-    def __init__(self, build: Path, catalog: Catalog) -> None:
+    def __init__(self, build: Path, completed: Completed) -> None:
         """Read them; a run that says nothing of itself is like another that does not."""
-        self._members = {entry.name: entry.members or (entry.name,) for entry in catalog.entries}
-        trained = {name for entry in catalog.selected for name in self._members[entry.name]}
+        self._members = {entry.name: entry.members or (entry.name,) for entry in completed.entries}
+        trained = {name for entry in completed.ran for name in self._members[entry.name]}
         self._found: dict[Run, Conduct] = {
             (entry.name, seed): _read(entry, build, seed)
-            for entry in catalog.entries
+            for entry in completed.entries
             if entry.name in trained
             for seed in entry.seeds
         }
@@ -110,7 +110,7 @@ def _seen(one: Conduct, task: str) -> int | None:
     return None if one.examples is None else one.examples.get(task, 0)
 
 
-def _read(entry: Entry, build: Path, seed: int) -> Conduct:
+def _read(entry: CompletedEntry, build: Path, seed: int) -> Conduct:
     directory = entry.directory(build, seed)
     settings = _if_there(directory / "settings.yaml", files.read_yaml)
     scores = _if_there(directory / "metrics.json", files.read_json)

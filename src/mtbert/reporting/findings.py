@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mtbert.reporting import markdown, sentences
-from mtbert.reporting.catalog import Catalog
+from mtbert.reporting.catalog import Completed
 from mtbert.reporting.claims import Answer, Comparison, Contradiction, Part, Side, Verdict
 from mtbert.reporting.verdicts import FAILS, HOLDS, LITTLE, NOT_RUN
 
@@ -31,9 +31,9 @@ class Standing:
     evidence: str
 
 
-def lead(catalog: Catalog, verdicts: Sequence[Verdict]) -> list[str]:
+def lead(completed: Completed, verdicts: Sequence[Verdict]) -> list[str]:
     """What comes first, in Markdown: that only the machinery is shown, where it is so; and how much is decided."""
-    first = [MACHINERY] if sentences.may_be_committed(catalog) else []
+    first = [MACHINERY] if sentences.may_be_committed(completed) else []
     return [*first, decided(verdicts)] if verdicts else []
 
 
@@ -124,11 +124,11 @@ def contradicted(found: Sequence[Standing]) -> str:
     return f"### Where the reports contradict each other\n\n{markdown.lined(lines, sides=4)}" if lines else ""
 
 
-def render(catalog: Catalog, verdicts: Sequence[Verdict], found: Sequence[Standing]) -> str:
+def render(completed: Completed, verdicts: Sequence[Verdict], found: Sequence[Standing]) -> str:
     """The first section of the README; empty where no claim was judged."""
     if not verdicts:
         return ""
-    parts = ["## What was found", *lead(catalog, verdicts), markdown.bullets(each(verdicts)), contradicted(found)]
+    parts = ["## What was found", *lead(completed, verdicts), markdown.bullets(each(verdicts)), contradicted(found)]
     return "\n\n".join(part for part in parts if part)
 
 

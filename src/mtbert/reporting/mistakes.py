@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mtbert import predictions
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.tasks import TASKS, Task
 
 WORST = 10  # misses shown of each task and variant
@@ -45,17 +45,17 @@ class Miss:
     size: float
 
 
-def answers(build: Path, catalog: Catalog) -> dict[str, dict[str, Answers]]:
+def answers(build: Path, completed: Completed) -> dict[str, dict[str, Answers]]:
     """By task and variant or ensemble, what is there."""
     found: dict[str, dict[str, Answers]] = {}
-    for entry in catalog.selected:
+    for entry in completed.ran:
         for task in entry.tasks:
             if (read := _read(build, entry, TASKS[task])) is not None:
                 found.setdefault(task, {})[entry.name] = read
     return {task: found[task] for task in TASKS if task in found}
 
 
-def _read(build: Path, entry: Entry, task: Task) -> Answers | None:
+def _read(build: Path, entry: CompletedEntry, task: Task) -> Answers | None:
     paths = [entry.predictions(build, seed, task.name, "dev") for seed in entry.seeds]
     tables = [predictions.read(file) for file in paths if file is not None]
     tables = [table.loc[table["scored"] & table["label"].notna()].set_index("id") for table in tables]
