@@ -217,7 +217,7 @@ def completed(catalog: Catalog, build: Path) -> Completed:
     if not any(entry.ran for entry in entries.values()):
         raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
     whose = files.whose_data(build, catalog.data or "data/sample")
-    shared = vars(catalog) | {"entries": tuple(entries.values())}
+    shared: dict[str, Any] = {**vars(catalog), "entries": tuple(entries.values())}
     return Completed(**shared, missing=tuple(missing), whose=whose)
 
 

@@ -14,7 +14,7 @@ POINTS = 200  # at most, for the longest run
 
 
 def losses(build: Path, completed: Completed) -> pd.DataFrame:
-    """Mean training loss of every selected variant.
+    """Mean training loss of every variant.
 
     Each task's loss is averaged within bins of equally many steps; a bin without a batch of the task takes the value
     between its neighbours, so that which task was drawn does not move the curve. Then the mean over tasks,
@@ -26,19 +26,19 @@ def losses(build: Path, completed: Completed) -> pd.DataFrame:
     Raises:
         DataError: a history is missing; the message names the command that makes it.
     """
-    selected = [entry for entry in completed.ran if not entry.members]
-    histories = {(e.name, seed): _task_losses(e, build, seed) for e in selected for seed in e.seeds}
+    variants = completed.variants
+    histories = {(e.name, seed): _task_losses(e, build, seed) for e in variants for seed in e.seeds}
     longest = max((max(history["step"], default=1) for history in histories.values()), default=1)
     width = math.ceil(longest / POINTS)
     runs = {key: binned(history, width) for key, history in histories.items()}
-    columns = {e.name: pd.concat([runs[e.name, s] for s in e.seeds], axis=1).mean(axis=1) for e in selected}
+    columns = {e.name: pd.concat([runs[e.name, s] for s in e.seeds], axis=1).mean(axis=1) for e in variants}
     return pd.DataFrame(columns).sort_index().round(5).rename_axis("step").reset_index()
 
 
 def by_task(build: Path, completed: Completed) -> dict[str, dict[str, pd.Series]]:
     """Each task's training loss by task and variant, a mean over the seeds there are."""
     found: dict[str, dict[str, pd.Series]] = {}
-    for entry in (entry for entry in completed.ran if not entry.members):
+    for entry in completed.variants:
         for task, loss in of_tasks(build, entry).items():
             found.setdefault(task, {})[entry.name] = loss
     return {task: found[task] for task in TASKS if task in found}

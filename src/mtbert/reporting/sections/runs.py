@@ -68,7 +68,7 @@ def timed(runs: Sequence[Run]) -> str:
         | _device(run)
         for run in logged
     ]
-    total = f"All trainings together: {duration(sum(run.seconds for run in logged))}."
+    total = f"All trainings together: {duration(sum(run.seconds or 0 for run in logged))}."
     machines = markdown.bullets(list(dict.fromkeys(_machine(run) for run in logged)))
     return f"## What ran where, and how long\n\n{markdown.lined(lines, sides=1)}\n\n{total}\n\n{machines}"
 
