@@ -1,11 +1,13 @@
 """Look for the learning rate of each kind of training: `python -m mtbert.search --jobs 2`, at the repository's root.
 
 Every kind gets the same search: one variant of it is trained with each of the same rates, on training rows without
-those that are held out, and is scored on these. Neither dev nor test is opened. What is done lies in build/search,
-where what is finished is not trained again; the result goes to data/searches, to be committed.
+those that are held out, and is scored on these. Where params.yaml has taken over the rates that were found, one further
+setting of one variant is looked for in the same way. Neither dev nor test is opened. What is done lies in build/search,
+where what is finished is not trained again; the results go to data/searches, to be committed.
 """
 
 import argparse
+import math
 import os
 import queue
 import subprocess
@@ -14,10 +16,11 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import pandas as pd
 import pydantic
+import yaml
 
 from mtbert import errors, files, grid, inputs, plan
 from mtbert.data.held_out import hold_out
@@ -26,7 +29,8 @@ from mtbert.plan import code, rates, resolve
 from mtbert.plan.documents import documents
 from mtbert.plan.layers import SEARCH, merged
 from mtbert.plan.params import Params
-from mtbert.plan.rates import Kind, SearchSettings
+from mtbert.plan.rates import Kind, OneSetting, SearchSettings
+from mtbert.reporting import searches
 from mtbert.reporting.searches import SEARCHES, at_the_end
 from mtbert.training.evaluation import mean_score
 from mtbert.training.run import finished
@@ -34,21 +38,38 @@ from mtbert.training.run import finished
 PARAMS = Path("params.yaml")
 BUILD = Path("build")
 STAGES = ("machine", "preprocess")  # with all that these need
+Only = Literal["rates", "setting"]
+ONLY_HELP = "search for the rates alone, or for the setting alone, with the rates of params.yaml"
+ABOUT = "Look for the learning rate of each kind of training, and for one further setting"
 Found = dict[str, dict[str, Any]]  # by trial: metrics.json of its run
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One training: a kind, the variant that stands for it, and a learning rate."""
+    """One training: a variant with another value of one setting.
+
+    Attributes:
+        name: of its run.
+        variant: what is trained, of the catalog.
+        setting: section and key.
+        value: of the setting.
+        kind: of training, for which the variant stands; None where it stands for itself.
+    """
 
     name: str
-    kind: Kind
     variant: str
-    rate: float
+    setting: tuple[str, str]
+    value: Any
+    kind: Kind | None = None
+
+    @property
+    def place(self) -> str:
+        """What in params.yaml names the variant."""
+        return "search.setting.variant" if self.kind is None else f"search.kinds.{self.kind}"
 
 
 def run(params: Params, jobs: int, build: Path, out: Path) -> pd.DataFrame:
-    """Search, and write the result to `out` under the profile's name.
+    """Search for rates, and write the result to `out` under the profile's name.
 
     Args:
         params: whose profile is searched for.
@@ -66,10 +87,39 @@ def run(params: Params, jobs: int, build: Path, out: Path) -> pd.DataFrame:
     """
     search = settings(params)
     trials = trials_of(search)
-    held = prepare(params, search, trials, build)
+    held = prepare(params, search, planned_of(params, trials), build)
     found = train(trials, search.seed, build / SEARCH, jobs)
-    result = compared(trials, search, found, held)
-    with files.new_file(out / f"{params.get('profile')}.csv") as partial:
+    return _written(compared(trials, search, found, held), out / f"{params.get('profile')}.csv")
+
+
+def run_setting(params: Params, jobs: int, build: Path, out: Path) -> pd.DataFrame:
+    """Search for the one setting beside the rates, and write the result to `out`; as `run`.
+
+    Returns:
+        As `run`, with the setting and its value in place of the kind; `rate` is what params.yaml states.
+
+    Raises:
+        SettingsError: besides, that rate is not the one which the search for rates found.
+    """
+    search, profile = settings(params), str(params.get("profile"))
+    trials = trials_of_setting(_one(params))
+    planned = planned_of(params, trials)
+    first = planned[trials[0].name]
+    _check_rates(params, first, searches.read(profile, out))
+    held = prepare(params, search, planned, build)
+    found = train(trials, search.seed, build / SEARCH, jobs)
+    result = compared_setting(trials, first["phases"][0]["learning_rate"], search, found, held)
+    return _written(result, searches.of_setting(profile, out))
+
+
+def _one(params: Params) -> OneSetting:
+    if (one := settings(params).setting) is None:
+        raise SettingsError(f"{params.file}: search.setting names no setting to be looked for")
+    return one
+
+
+def _written(result: pd.DataFrame, file: Path) -> pd.DataFrame:
+    with files.new_file(file) as partial:
         result.to_csv(partial, index=False, lineterminator="\n", float_format="%.6g")
     return result
 
@@ -86,16 +136,25 @@ def settings(params: Params) -> SearchSettings:
 def trials_of(search: SearchSettings) -> list[Trial]:
     """Every kind with every rate."""
     return [
-        Trial(f"{kind}-{number}", kind, variant, rate)
+        Trial(f"{kind}-{number}", variant, rates.RATE, rate, kind)
         for kind, variant in search.kinds.items()
         for number, rate in enumerate(search.rates, start=1)
     ]
 
 
-def prepare(params: Params, search: SearchSettings, trials: Sequence[Trial], build: Path) -> dict[str, int]:
-    """Write what the trainings need below build/search; how many rows of each task are held out."""
-    place, planned = build / SEARCH, planned_of(params, trials)
-    tasks = dict.fromkeys(task for trial in trials for task in planned[trial.name]["tasks"])
+def trials_of_setting(one: OneSetting) -> list[Trial]:
+    """The variant with every value."""
+    section, key = one.name.split(".")
+    return [
+        Trial(f"{one.variant}-{number}", one.variant, (section, key), value)
+        for number, value in enumerate(one.values, start=1)
+    ]
+
+
+def prepare(params: Params, search: SearchSettings, planned: dict[str, Any], build: Path) -> dict[str, int]:
+    """Write what the planned trainings need below build/search; how many rows of each task are held out."""
+    place = build / SEARCH
+    tasks = dict.fromkeys(task for name in _selected(planned) for task in planned[name]["tasks"])
     held = hold_out(build / "data", tasks, place / "data", search.held_out, search.seed)
     plan.write(planned | code.of_stages(), place / "plan")
     files.write_json(place / inputs.MACHINE, inputs.machine(build))
@@ -105,14 +164,14 @@ def prepare(params: Params, search: SearchSettings, trials: Sequence[Trial], bui
     return held
 
 
+def _selected(planned: Mapping[str, Any]) -> list[str]:
+    return [name for name, entry in planned["catalog"]["variants"].items() if entry["selected"]]
+
+
 def planned_of(params: Params, trials: Sequence[Trial]) -> dict[str, Any]:
     """The plan's documents with every trial in place of the variants; SettingsError with what is wrong."""
     for trial in trials:
-        entry = params.get("catalog", trial.variant)
-        if entry is None:
-            raise SettingsError(f"{params.file}: search.kinds.{trial.kind} is {trial.variant}, which catalog lacks")
-        training = {key: value for key, value in (entry.get("training") or {}).items() if key != "learning_rates"}
-        params = params.put(("catalog", trial.name), {**entry, "training": {**training, "learning_rate": trial.rate}})
+        params = _with(params, trial)
     variants = {}
     for trial in trials:
         variants[trial.name], faults = resolve.variant(params, trial.name)
@@ -122,18 +181,46 @@ def planned_of(params: Params, trials: Sequence[Trial]) -> dict[str, Any]:
     return documents(params.put(("variants",), [*variants]).put(("ensembles",), None), variants)
 
 
+def _with(params: Params, trial: Trial) -> Params:
+    """With the trial as a variant of the catalog."""
+    entry = params.get("catalog", trial.variant)
+    if entry is None:
+        raise SettingsError(f"{params.file}: {trial.place} is {trial.variant}, which catalog lacks")
+    section, key = trial.setting
+    values = {**(entry.get(section) or {}), key: trial.value}
+    if trial.setting == rates.RATE:
+        values.pop("learning_rates", None)
+    return params.put(("catalog", trial.name), {**entry, section: values})
+
+
 def _check(trial: Trial, document: Mapping[str, Any], params: Params) -> None:
     """Refuse a variant of another kind, with rates of its own, or with corpora of which nothing is held out."""
-    where = f"{params.file}: search.kinds.{trial.kind} is {trial.variant}"
+    where = f"{params.file}: {trial.place} is {trial.variant}"
     kinds = {rates.of_phase(phase) for phase in document["phases"]}
-    if kinds != {trial.kind}:
+    if len(kinds) != 1 or trial.kind not in (None, *kinds):
         raise SettingsError(f"{where}, which is trained as {' and '.join(sorted(kinds)) or 'nothing'}")
-    if any(phase["learning_rate"] != trial.rate for phase in document["phases"]):
+    if trial.kind and any(phase["learning_rate"] != trial.value for phase in document["phases"]):
         raise SettingsError(
             f"{where}, whose phases state a learning_rate of their own; allowed: one whose phases do not"
         )
     if any(set(phase["tasks"]) - set(document["tasks"]) for phase in document["phases"]):
         raise SettingsError(f"{where}, which draws on corpora beside its tasks'; allowed: one that does not")
+
+
+def _check_rates(params: Params, document: Mapping[str, Any], found: pd.DataFrame | None) -> None:
+    """Refuse another rate than the one that was found for the kind, where there was a search for it."""
+    if found is None:
+        return
+    best = dict(zip(found["kind"][found["chosen"]], found["rate"][found["chosen"]], strict=True))
+    for phase in document["phases"]:
+        kind, rate = rates.of_phase(phase), phase["learning_rate"]
+        if not math.isclose(rate, best.get(kind, rate), rel_tol=1e-5):
+            place = f"profiles.{params.get('profile')}.training.learning_rates.{kind}"
+            raise SettingsError(
+                f"{params.file}: {document['variant']} would be trained with the learning rate {rate:.1e}, but the "
+                f"search found {best[kind]:.1e} for {kind}; state it as {place}, then start again: what is trained is "
+                "kept"
+            )
 
 
 def train(trials: Sequence[Trial], seed: int, place: Path, jobs: int) -> Found:
@@ -181,13 +268,32 @@ def compared(trials: Sequence[Trial], search: SearchSettings, found: Found, held
     """The result's table; of each kind the rate with the highest mean is chosen, of equal ones the smallest."""
     lines = []
     for trial in trials:
-        scores = {task: found[trial.name]["dev"][task] for task in held if task in found[trial.name]["dev"]}
-        about = {"kind": trial.kind, "variant": trial.variant, "rate": trial.rate, "seed": search.seed}
-        rows = sum(held[task] for task in scores)
-        more = {"mean": mean_score(scores, scores), "rows": rows, "steps": found[trial.name]["steps"]}
-        lines.append({**about, **scores, **more})
-    table = pd.DataFrame(lines)
-    best = table.groupby("kind")["mean"].idxmax()
+        about = {"kind": trial.kind, "variant": trial.variant, "rate": trial.value, "seed": search.seed}
+        lines.append({**about, **_scores(found[trial.name], held)})
+    return _chosen(pd.DataFrame(lines), "kind")
+
+
+def compared_setting(
+    trials: Sequence[Trial], rate: float, search: SearchSettings, found: Found, held: Mapping[str, int]
+) -> pd.DataFrame:
+    """The same for the values of one setting; of equal ones the first is chosen."""
+    lines = []
+    for trial in trials:
+        value = searches.in_words(trial.value)
+        about = {"variant": trial.variant, "setting": ".".join(trial.setting), "value": value}
+        lines.append({**about, "rate": rate, "seed": search.seed, **_scores(found[trial.name], held)})
+    return _chosen(pd.DataFrame(lines), "setting")
+
+
+def _scores(metrics: Mapping[str, Any], held: Mapping[str, int]) -> dict[str, float]:
+    scores = {task: metrics["dev"][task] for task in held if task in metrics["dev"]}
+    rows = sum(held[task] for task in scores)
+    return {**scores, "mean": mean_score(scores, scores), "rows": rows, "steps": metrics["steps"]}
+
+
+def _chosen(table: pd.DataFrame, group: str) -> pd.DataFrame:
+    """With whether a line has the highest mean of its group."""
+    best = table.groupby(group)["mean"].idxmax()
     table.insert(table.columns.get_loc("rows"), "chosen", table.index.isin(best))  # type: ignore[arg-type]
     return table
 
@@ -203,25 +309,37 @@ def to_state(profile: str, result: pd.DataFrame) -> str:
     return "\n".join([*keys, *(f"        {line}" for line in found), *ends])
 
 
+def setting_to_state(profile: str, one: OneSetting, result: pd.DataFrame) -> str:
+    """The lines for the profile in params.yaml."""
+    section, key = one.name.split(".")
+    value = one.values[list(result["chosen"]).index(True)]
+    return yaml.safe_dump({"profiles": {profile: {section: {key: value}}}}, sort_keys=False).rstrip()
+
+
 def main() -> None:
     """Read the arguments and start."""
-    parser = argparse.ArgumentParser(description="Look for the learning rate of each kind of training")
+    parser = argparse.ArgumentParser(description=ABOUT)
     parser.add_argument("--jobs", type=int, default=1, help="trainings at a time")
-    jobs = parser.parse_args().jobs
-    if jobs < 1:
-        parser.error(f"--jobs is {jobs}; allowed: 1 and more")
+    parser.add_argument("--only", choices=get_args(Only), help=ONLY_HELP)
+    arguments = parser.parse_args()
+    if arguments.jobs < 1:
+        parser.error(f"--jobs is {arguments.jobs}; allowed: 1 and more")
     with errors.shown_plainly():
-        start(jobs)
+        start(arguments.jobs, arguments.only)
 
 
-def start(jobs: int) -> None:
+def start(jobs: int, only: Only | None = None) -> None:
     """Make what the trainings start from, search, tell what was found."""
     params = Params(PARAMS)
-    settings(params)
+    profile, one = str(params.get("profile")), settings(params).setting
     if status := subprocess.run([*grid.DVC, "repro", *STAGES], check=False).returncode:
         sys.exit(status)
-    result = run(params, jobs, BUILD, SEARCHES)
-    print(result.to_string(index=False), to_state(str(params.get("profile")), result), sep="\n\n")
+    if only != "setting":
+        result = run(params, jobs, BUILD, SEARCHES)
+        print(result.to_string(index=False), to_state(profile, result), sep="\n\n", flush=True)
+    if only == "setting" or (only is None and one):
+        result = run_setting(params, jobs, BUILD, SEARCHES)
+        print(result.to_string(index=False), setting_to_state(profile, _one(params), result), sep="\n\n")
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ SMALL = {
     ("run", "threads"): 1,
     ("mlp", "width"): 8,
 }
+SETTING = {"variant": "weighed", "name": "fixed.weights", "values": [{"sst": 1.0}, {"sst": 0.5}]}
 
 
 @pytest.fixture
@@ -58,6 +59,19 @@ def test_a_search_trains_each_rate_once_and_leaves_a_table(
     search.run(params, 1, build, tmp_path / "out")
     assert "0 of 2 to train" in capsys.readouterr().out
     assert file.read_bytes() == first
+
+    best = float(table.loc[table["chosen"], "rate"].iloc[0])
+    weighed = params.get("catalog", "bert-sst") | {"uses": ["fixed"], "training": {"learning_rate": best}}
+    params = params.put(("search", "setting"), SETTING).put(("catalog", "weighed"), weighed)
+    search.run_setting(params, 2, build, tmp_path / "out")
+    assert "2 of 2 to train" in capsys.readouterr().out
+    setting = pd.read_csv(tmp_path / "out/sample-setting.csv")
+    assert list(setting["value"]) == ["sst 1.0", "sst 0.5"]
+    assert list(setting["rate"]) == [best, best]
+    assert sorted(setting["chosen"]) == [False, True]
+
+    search.run(params, 1, build, tmp_path / "out")
+    assert "0 of 2 to train" in capsys.readouterr().out
 
     files.write_text(tmp_path / "train.py", "raise SystemExit('out of memory')")
     monkeypatch.setattr(search.code, "SCRIPTS", tmp_path)

@@ -1,4 +1,4 @@
-"""The search for learning rates, but for its trainings."""
+"""The search for learning rates and one further setting, but for its trainings."""
 
 import itertools
 from pathlib import Path
@@ -7,16 +7,21 @@ from typing import Any
 import pytest
 
 from mtbert import search
-from mtbert.errors import SettingsError
+from mtbert.errors import DataError, SettingsError
 from mtbert.plan.params import Params
-from mtbert.plan.rates import SearchSettings
+from mtbert.plan.rates import OneSetting, SearchSettings
+from mtbert.reporting import searches
 
 PARAMS = Params(Path(__file__).parents[2] / "params.yaml")
+LAPTOP = PARAMS.put(("profile",), "laptop")
+ONE = OneSetting(
+    variant="rival-fixed", name="fixed.weights", values=[{"sst": 1.0, "qqp": 1.0}, {"sst": 1.5, "qqp": 0.5}]
+)
 SEARCH = SearchSettings(rates=[1e-4, 3e-4, 1e-3], kinds={"encoder": "pals", "heads": "frozen-bert"}, held_out=9, seed=5)
 
 
 def test_every_kind_is_tried_with_every_rate() -> None:
-    tried = [(trial.name, trial.kind, trial.variant, trial.rate) for trial in search.trials_of(SEARCH)]
+    tried = [(trial.name, trial.kind, trial.variant, trial.value) for trial in search.trials_of(SEARCH)]
     assert tried == [
         ("encoder-1", "encoder", "pals", 1e-4),
         ("encoder-2", "encoder", "pals", 3e-4),
@@ -114,3 +119,111 @@ def test_a_profile_without_a_search_is_told() -> None:
 def test_rates_go_from_small_to_large(rates: list[float], said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         search.settings(PARAMS.put(("search", "rates"), rates))
+
+
+def test_the_setting_is_tried_as_often_as_a_kind_of_training() -> None:
+    stated = search.settings(LAPTOP)
+    assert stated.setting is not None
+    assert len(stated.setting.values) == len(stated.rates)
+    names = [trial.name for trial in search.trials_of_setting(stated.setting)]
+    assert names == ["rival-fixed-1", "rival-fixed-2", "rival-fixed-3", "rival-fixed-4", "rival-fixed-5"]
+    weights = [sum(value.values()) for value in stated.setting.values]
+    assert weights == [3.0] * 5  # so that no value is a larger learning rate in disguise
+
+
+def test_a_trial_of_the_setting_is_its_variant_with_that_value_and_nothing_else() -> None:
+    planned = search.planned_of(PARAMS, search.trials_of_setting(ONE))
+    shipped, _ = search.resolve.variant(PARAMS, "rival-fixed")
+    tried = planned["rival-fixed-2"]
+    weighting = {"name": "fixed", "weights": {"sst": 1.5, "qqp": 0.5}}
+    assert tried["phases"][0]["weighting"] == weighting
+    assert shipped["phases"][0] | {"weighting": weighting} == tried["phases"][0]
+    assert tried | {"variant": "rival-fixed", "phases": shipped["phases"]} == shipped
+
+
+def test_of_the_values_the_one_with_the_highest_mean_is_chosen_and_of_equal_ones_the_first() -> None:
+    scores = {"rival-fixed-1": {"sst": 0.4, "qqp": 0.6}, "rival-fixed-2": {"sst": 0.5, "qqp": 0.5}}
+    found = {name: {"dev": dev, "steps": 7} for name, dev in scores.items()}
+    table = search.compared_setting(search.trials_of_setting(ONE), 3e-4, SEARCH, found, {"sst": 9, "qqp": 8})
+    assert list(table["chosen"]) == [True, False]
+    assert table.iloc[1].to_dict() == {
+        "variant": "rival-fixed", "setting": "fixed.weights", "value": "sst 1.5, qqp 0.5", "rate": 3e-4, "seed": 5,
+        "sst": 0.5, "qqp": 0.5, "mean": 0.5, "chosen": False, "rows": 17, "steps": 7,
+    }  # fmt: skip
+    assert search.setting_to_state("laptop", ONE, table) == (
+        "profiles:\n  laptop:\n    fixed:\n      weights:\n        sst: 1.0\n        qqp: 1.0"
+    )
+
+
+def test_the_setting_is_not_looked_for_with_another_rate_than_was_found(tmp_path: Path) -> None:
+    RESULT.to_csv(tmp_path / "laptop.csv", index=False)
+    said = (
+        "rival-fixed-1 would be trained with the learning rate 1.5e-04, but the search found 3.0e-04 for encoder; "
+        "state it as profiles.laptop.training.learning_rates.encoder, then start again"
+    )
+    with pytest.raises(SettingsError, match=said):
+        search.run_setting(LAPTOP, 1, tmp_path / "build", tmp_path)
+    taken_over = LAPTOP.put(("profiles", "laptop", "training", "learning_rates"), {"encoder": 3e-4})
+    with pytest.raises(DataError, match=r"train\.parquet is missing"):  # past the check
+        search.run_setting(taken_over, 1, tmp_path / "build", tmp_path)
+
+
+def test_a_search_without_a_setting_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"search\.setting names no setting to be looked for"):
+        search.run_setting(LAPTOP.put(("search", "setting"), None), 1, tmp_path, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"variant": "rival-fixd"}, "search.setting.variant is rival-fixd, which catalog lacks"),
+        ({"variant": "pals"}, "the variant does not use fixed"),
+        ({"name": "fixed.weight"}, "weight"),
+        ({"values": [{"sst": -1.0}, {"sst": 1.0}]}, "greater than 0"),
+    ],
+)
+def test_a_setting_that_cannot_be_tried_is_refused(changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        search.planned_of(PARAMS, search.trials_of_setting(ONE.model_copy(update=changed)))
+
+
+def test_a_setting_has_two_values_or_more_each_once() -> None:
+    for values, said in (([1.0, 1.0], "each value once"), ([1.0], "at least 2")):
+        with pytest.raises(SettingsError, match=said):
+            search.settings(LAPTOP.put(("search", "setting", "values"), values))
+
+
+def not_taken_over(params: Params, directory: Path) -> list[str]:
+    """What the result of the profile's searches says otherwise than params.yaml."""
+    profile = params.get("profile")
+    rates, setting = searches.read(profile, directory), searches.read_setting(profile, directory)
+    found = []
+    for line in [] if rates is None else rates.query("chosen").to_dict("records"):
+        if params.get("profiles", profile, "training", "learning_rates", line["kind"]) != line["rate"]:
+            found.append(f"{profile}: training.learning_rates.{line['kind']} is to be {line['rate']}")
+    for line in [] if setting is None else setting.query("chosen").to_dict("records"):
+        if searches.in_words(params.get("profiles", profile, *line["setting"].split("."))) != line["value"]:
+            found.append(f"{profile}: {line['setting']} is to be {line['value']}")
+    return found
+
+
+def test_a_profile_states_what_its_searches_have_found() -> None:
+    committed = Path(__file__).parents[2] / searches.SEARCHES
+    for profile in PARAMS.get("profiles"):
+        assert not_taken_over(PARAMS.put(("profile",), profile), committed) == []
+
+
+def test_what_a_profile_does_not_state_is_seen(tmp_path: Path) -> None:
+    RESULT.to_csv(tmp_path / "laptop.csv", index=False)
+    (tmp_path / "laptop-setting.csv").write_text(
+        "variant,setting,value,rate,seed,mean,chosen,rows,steps\n"
+        'rival-fixed,fixed.weights,"sst 1.5, qqp 0.5",0.0003,5,0.5,True,17,7\n'
+    )
+    assert not_taken_over(LAPTOP, tmp_path) == [
+        "laptop: training.learning_rates.encoder is to be 0.0003",
+        "laptop: training.learning_rates.heads is to be 0.0001",
+        "laptop: fixed.weights is to be sst 1.5, qqp 0.5",
+    ]
+    stated = LAPTOP.put(("profiles", "laptop", "training", "learning_rates"), {"encoder": 3e-4, "heads": 1e-4})
+    stated = stated.put(("profiles", "laptop", "fixed"), {"weights": {"sst": 1.5, "qqp": 0.5}})
+    assert not_taken_over(stated, tmp_path) == []

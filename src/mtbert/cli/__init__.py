@@ -20,7 +20,7 @@ COMMANDS = {  # name, with the file's _ as -, and what `mtbert --help` says of i
     "pack": "Write trainings to one file, for a machine without DVC.",
     "run-packed": "Train what such a file holds.",
     "unpack": "Take the runs that were made of it, and have DVC record them.",
-    "search": "Look for the learning rate of each kind of training.",
+    "search": "Look for the learning rate of each kind of training, and for one further setting.",
     "tables": "Print the tables of results, and what to do next.",
     "report": "Write the report from the runs that are there; train nothing.",
     "evidence": "Pack what every number of a report comes from, small enough to commit.",

@@ -1,12 +1,18 @@
 """`mtbert search`."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 
-def main(jobs: Annotated[int, typer.Option(min=1, help="Trainings at a time.")] = 1) -> None:
-    """Look for the learning rate of each kind of training; docs/settings.md tells how."""
+def main(
+    jobs: Annotated[int, typer.Option(min=1, help="Trainings at a time.")] = 1,
+    only: Annotated[
+        Literal["rates", "setting"] | None,
+        typer.Option(help="Search for the rates alone, or for the setting alone, with the rates of params.yaml."),
+    ] = None,
+) -> None:
+    """Look for the learning rate of each kind of training, and for one further setting; docs/settings.md tells how."""
     from mtbert import search
 
-    search.start(jobs)
+    search.start(jobs, only)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from mtbert import grid, locking
+from mtbert import files, grid, locking
 from mtbert.parcels import archives, parcel
 from mtbert.parcels.parcel import CONTENTS, TOP, Pack
 
@@ -33,7 +33,7 @@ def pack(out: Path, variants: str | None, seeds: Sequence[int], weights: str | N
     if not stages:
         parcel.told("nothing to pack: every training that params.yaml lists is up to date")
         return
-    write(out, [_split(stage) for stage in stages])
+    write(out, in_order([_split(stage) for stage in stages], files.read_yaml(grid.PARAMS)["variants"]))
     size = out.stat().st_size / 2**20
     parcel.told(f"{out}: {len(stages)} trainings, {size:.1f} MiB")
     parcel.told(f"elsewhere: tar -xf {out.name} && python {TOP}/{START} --jobs 2; here, then: mtbert unpack runs.tar")
@@ -46,6 +46,11 @@ def write(out: Path, trainings: Sequence[tuple[str, int]]) -> None:
     members: dict[str, archives.Member] = {file.as_posix(): file for file in (*shared, *parcel.code())}
     members[START] = parcel.ALONE
     archives.write(out, TOP, Pack(files={}, parcels=parcels), CONTENTS, members)
+
+
+def in_order(trainings: Sequence[tuple[str, int]], variants: Sequence[str]) -> list[tuple[str, int]]:
+    """As params.yaml lists the variants, all seeds of one before the next: a pack trains in this order."""
+    return sorted(trainings, key=lambda training: (variants.index(training[0]), training[1]))
 
 
 def _split(stage: str) -> tuple[str, int]:

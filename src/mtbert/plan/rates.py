@@ -13,6 +13,7 @@ from mtbert.settings import Name, Section
 Kind = Literal["encoder", "adapters", "heads"]
 ENCODER = ("encoder", "embeddings", "layers", "attention", "feed_forward")  # parts that hold most of its weights
 HEADS = ("heads", "pooler")
+RATE = ("training", "learning_rate")
 Rate = Annotated[float, Field(gt=0)]
 
 
@@ -30,18 +31,40 @@ def _each_once(rates: list[float]) -> list[float]:
     return rates
 
 
+def _different(values: list[Any]) -> list[Any]:
+    if any(value in values[:number] for number, value in enumerate(values)):
+        raise ValueError("allowed: each value once")
+    return values
+
+
+class OneSetting(Section):
+    """A setting beside the rates that is looked for, in the same way, for one variant.
+
+    Attributes:
+        variant: what is trained with each of the values.
+        name: of the setting: section and key, with a dot between.
+        values: what is tried; of equally good ones the first is chosen.
+    """
+
+    variant: Name
+    name: Annotated[str, Field(pattern=r"^\w+\.\w+$")]
+    values: Annotated[list[Any], AfterValidator(_different)] = Field(min_length=2)
+
+
 class SearchSettings(Section):
-    """Section `search`: how learning rates are looked for on rows held out of the training sets.
+    """Section `search`: how settings are looked for on rows held out of the training sets.
 
     Attributes:
         rates: those that each kind of training is tried with, from small to large.
         kinds: the variant that is trained for each kind.
+        setting: a further one, looked for with the rates that were found.
         held_out: training rows of each task that are scored and not trained on; fewer where whole clusters do not fit.
         seed: of the choice of these rows, and of the trainings.
     """
 
     rates: Annotated[list[Rate], AfterValidator(_each_once)] = Field(min_length=2)
     kinds: dict[Kind, Name] = Field(min_length=1)
+    setting: OneSetting | None = None
     held_out: int = Field(ge=2)
     seed: int = Field(default=1, ge=0)
 

@@ -76,7 +76,7 @@ def _pack_facts(build: Path, completed: Completed, facts: Path) -> None:
     )
     if (report := build / "data" / "report.json").is_file():
         files.write_json(facts / "data" / "report.json", _counted(files.read_json(report)))
-    if (searched := searches.place(build) / f"{completed.profile}.csv").is_file():
+    for searched in searches.files_of(completed.profile, searches.place(build)):
         files.write_text(facts / "searches" / searched.name, searched.read_text(encoding="utf-8"))
 
 

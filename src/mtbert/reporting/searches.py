@@ -1,6 +1,8 @@
-"""The search for learning rates: what `python -m mtbert.search` has left for a profile."""
+"""The searches for learning rates and one further setting: what `python -m mtbert.search` has left for a profile."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -10,9 +12,14 @@ from mtbert.tasks import TASKS
 
 SEARCHES = Path("data/searches")  # committed; a file for each profile that was searched for
 COLUMNS = ("kind", "variant", "rate", "seed", "mean", "chosen", "rows", "steps")
+SETTING = ("variant", "setting", "value", "rate", "seed", "mean", "chosen", "rows", "steps")
 ABOUT = (
     "Each kind of training was tried with the same rates, by one variant, on training rows without those held out; the "
     "scores are of these, dev was not opened. Chosen is the rate with the highest mean."
+)
+ABOUT_SETTING = (
+    "A further setting was looked for in the same way, of this variant alone and with the rate that was found for it. "
+    "Chosen is the value with the highest mean."
 )
 
 
@@ -21,18 +28,41 @@ def place(build: Path) -> Path:
     return build / "searches" if (build / "searches").is_dir() else SEARCHES
 
 
+def of_setting(profile: str, directory: Path = SEARCHES) -> Path:
+    """Where the result of the one setting beside the rates lies."""
+    return directory / f"{profile}-setting.csv"
+
+
+def files_of(profile: str, directory: Path = SEARCHES) -> list[Path]:
+    """The results of a profile that are there."""
+    return [file for file in (directory / f"{profile}.csv", of_setting(profile, directory)) if file.is_file()]
+
+
 def read(profile: str, directory: Path = SEARCHES) -> pd.DataFrame | None:
-    """The result of a profile's search; None where there was none, DataError where the file is something else."""
-    file = directory / f"{profile}.csv"
+    """The rates of a profile; None where there was no search, DataError where the file is something else."""
+    return _read(directory / f"{profile}.csv", COLUMNS)
+
+
+def read_setting(profile: str, directory: Path = SEARCHES) -> pd.DataFrame | None:
+    """The same for the one setting beside them."""
+    return _read(of_setting(profile, directory), SETTING)
+
+
+def _read(file: Path, columns: Iterable[str]) -> pd.DataFrame | None:
     if not file.is_file():
         return None
     try:
         found = pd.read_csv(file)
     except ValueError as error:
         raise DataError(f"{file} is no table: {error}; `python -m mtbert.search` makes it again") from None
-    if missing := [name for name in COLUMNS if name not in found]:
+    if missing := [name for name in columns if name not in found]:
         raise DataError(f"{file} lacks {', '.join(missing)}; `python -m mtbert.search` makes it again")
     return found
+
+
+def in_words(value: Any) -> str:
+    """A setting's value, such as `sst 1.5, qqp 0.75`; two are the same where their words are."""
+    return ", ".join(f"{key} {item}" for key, item in value.items()) if isinstance(value, dict) else str(value)
 
 
 def at_the_end(found: pd.DataFrame) -> list[str]:
@@ -43,20 +73,11 @@ def at_the_end(found: pd.DataFrame) -> list[str]:
 
 
 def render(found: pd.DataFrame | None) -> str:
-    """The same as Markdown; empty where there was none."""
+    """The rates as Markdown; empty where there was no search."""
     if found is None:
         return ""
-    tasks = [name for name in found if name in TASKS]
     lines = [
-        {
-            "kind": f"{row['kind']} (`{row['variant']}`)",
-            "rate": f"{row['rate']:.1e}",
-            **{TASKS[task].title: markdown.number(row[task]) for task in tasks},
-            "mean": markdown.number(row["mean"]),
-            "rows": markdown.count(row["rows"]),
-            "steps": markdown.count(row["steps"]),
-            "chosen": "yes" if row["chosen"] else "",
-        }
+        {"kind": f"{row['kind']} (`{row['variant']}`)", "rate": f"{row['rate']:.1e}", **_scores(row)}
         for row in found.to_dict("records")
     ]
     ends = at_the_end(found)
@@ -64,3 +85,24 @@ def render(found: pd.DataFrame | None) -> str:
         f"The best rate is at the end of the list, and one beyond may be better: {', '.join(ends)}." if ends else ""
     )
     return "\n\n".join(filter(None, ["## Learning rates", ABOUT, markdown.lined(lines, sides=1), beyond]))
+
+
+def render_setting(found: pd.DataFrame | None) -> str:
+    """The same for the one setting beside them."""
+    if found is None:
+        return ""
+    lines = [
+        {row["setting"]: row["value"], "rate": f"{row['rate']:.1e}", **_scores(row)} for row in found.to_dict("records")
+    ]
+    heading = f"## `{found['setting'][0]}` of `{found['variant'][0]}`"
+    return "\n\n".join([heading, ABOUT_SETTING, markdown.lined(lines, sides=1)])
+
+
+def _scores(row: dict[Any, Any]) -> dict[str, str]:
+    return {
+        **{TASKS[name].title: markdown.number(row[name]) for name in row if name in TASKS},
+        "mean": markdown.number(row["mean"]),
+        "rows": markdown.count(row["rows"]),
+        "steps": markdown.count(row["steps"]),
+        "chosen": "yes" if row["chosen"] else "",
+    }

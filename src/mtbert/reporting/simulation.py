@@ -25,6 +25,7 @@ from mtbert.statistics.verdicts import LOOKS, PLANNED, Decision, PartP, decide
 # part that all seeds of a recipe share. cfimdb is assumed.
 BY_SEED = {"sst": 0.012, "qqp": 0.005, "sts": 0.008, "cfimdb": 0.010}
 BY_EXAMPLES = {"sst": 0.004, "qqp": 0.001, "sts": 0.003, "cfimdb": 0.006}
+WITHIN = ("close", "not higher")  # claims that hold where a difference is less than what matters
 TRUTHS = {"none": 0.0, "half the margin": 0.5, "at the margin": 1.0, "twice the margin": 2.0}
 
 
@@ -33,7 +34,7 @@ class Noisy:
     """Differences of one paper's parts in many reports: what seeds showed, and how much examples move them.
 
     Attributes:
-        differences: reports x parts x seeds, in the sense of the claim: positive where it holds.
+        differences: reports x parts x seeds; positive where the side is higher that a part says is higher, or is not.
         example_sd: parts.
     """
 
@@ -99,7 +100,7 @@ def _p(part: Part, found: Noisy, at: int, count: int) -> PartP:
     mean, of_seeds = seen.mean(axis=-1), seen.var(axis=-1, ddof=1) / count
     draws, weights = seeds.normal_draws(np.full(mean.shape, found.example_sd[at]), points=31)
     return part_p(
-        part.model_copy(update={"expects": "close" if part.expects == "close" else "higher"}),
+        part.model_copy(update={"expects": part.expects if part.expects in WITHIN else "higher"}),
         lambda bound: seeds.share_below(bound - mean, of_seeds, count, draws, weights),
         lambda bound: seeds.share_below(mean - bound, of_seeds, count, -draws, weights),
     )
@@ -111,9 +112,9 @@ def before(claims: Sequence[Claim], found: Noisy) -> Decision:
     each = [_p(part, found, at, PLANNED) for at, part in enumerate(parts)]
     above = np.array([p.holds for p in each]).T
     two_sided = holm(2 * above)
-    is_close = np.array([part.expects == "close" for part in parts])
+    is_within = np.array([part.expects in WITHIN for part in parts])
     failing = np.array([_beyond(part, found, at) for at, part in enumerate(parts)]).T < 0.025
-    holding = np.where(is_close, above, np.maximum(above, two_sided / 2)) < 0.025
+    holding = np.where(is_within, above, np.maximum(above, two_sided / 2)) < 0.025
     places = _places(claims)
     fails = np.stack([failing[:, place].any(axis=1) for place in places], axis=1)
     holds = np.stack([holding[:, place].all(axis=1) for place in places], axis=1) & ~fails
@@ -137,11 +138,12 @@ def rates(
 ) -> dict[str, float]:
     """How often the rule says what, of reports whose every true difference is `times` the margin.
 
-    Where a claim says that two are close, they differ by as much; beside parts that say higher or lower they do not.
+    Where a claim says that two are close, or one not higher, they differ by as much; beside parts that say higher or
+    lower they do not.
 
     Returns:
         Shares of reports in which one claim or more is told to hold, or not to: of a paper (that which has it most
-        often) and of all papers together; then shares of claims, those that say close apart.
+        often) and of all papers together; then shares of claims, those that say close, or not higher, apart.
     """
     draw = np.random.default_rng(seed)
     told: dict[str, list[np.ndarray]] = {}
@@ -149,12 +151,13 @@ def rates(
         parts = [part for claim in claims for part in claim.parts]
         truths = [times * truth for claim in claims for truth in _margins(claim)]
         made = rule(claims, noisy(parts, truths, reports, scale, draw))
-        close = np.array([all(part.expects == "close" for part in claim.parts) for claim in claims])
+        within = np.array([_within(claim) for claim in claims])
         holds, fails = made.holds & ~made.fails, made.fails & ~made.holds
         answers = {"holds": holds & ~made.little, "real but small": holds & made.little, "does not hold": fails}
         for name, which in answers.items():
-            told.setdefault(name, []).append(which[:, ~close])
-            told.setdefault(f"close: {name}", []).append(which[:, close])
+            told.setdefault(name, []).append(which[:, within == ""])
+            for kind in WITHIN:
+                told.setdefault(f"{kind}: {name}", []).append(which[:, within == kind])
     found = {}
     for name, families in told.items():
         of_paper = [which.any(axis=1) for which in families if which.size]
@@ -164,10 +167,15 @@ def rates(
     return found
 
 
+def _within(claim: Claim) -> str:
+    """What all of a claim's parts say, where that is close or not higher; else nothing."""
+    said = {part.expects for part in claim.parts}
+    return next((kind for kind in WITHIN if said == {kind}), "")
+
+
 def _margins(claim: Claim) -> list[float]:
-    """What matters in each part; 0 in one that says close beside others that do not."""
-    all_close = all(part.expects == "close" for part in claim.parts)
-    return [part.matters if all_close or part.expects != "close" else 0.0 for part in claim.parts]
+    """What matters in each part; 0 in one that says close or not higher beside others that do not."""
+    return [part.matters if _within(claim) or part.expects not in WITHIN else 0.0 for part in claim.parts]
 
 
 def _families(every: Claims) -> Iterable[list[Claim]]:
@@ -180,6 +188,7 @@ def _families(every: Claims) -> Iterable[list[Claim]]:
 COLUMNS = (
     "holds, a paper", "holds, a claim", "real but small, a claim", "does not hold, a paper",
     "does not hold, all papers", "does not hold, a claim", "close: holds, a claim", "close: does not hold, a claim",
+    "not higher: holds, a claim", "not higher: does not hold, a claim",
 )  # fmt: skip
 
 

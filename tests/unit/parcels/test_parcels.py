@@ -396,8 +396,14 @@ def test_a_pack_is_no_archive_of_runs(here: Path, there: Path):
     assert "runs.json is missing" in refused(here / "runs.tar")
 
 
+def test_a_pack_trains_in_the_order_of_params_yaml_whatever_dvc_lists_first():
+    listed = [("a", 2), ("a", 1), ("b", 1), ("c", 1)]
+    assert packing.in_order(listed, ["c", "a", "b"]) == [("c", 1), ("a", 1), ("a", 2), ("b", 1)]
+
+
 def test_packing_takes_what_is_not_up_to_date(here: Path, monkeypatch: pytest.MonkeyPatch):
     asked: list[tuple[str, ...]] = []
+    (here / "params.yaml").write_text("variants: [a, b]")
     monkeypatch.setattr(grid, "dvc", lambda *arguments: asked.append(arguments))
     monkeypatch.setattr(grid, "one_process_each", lambda: None)
     monkeypatch.setattr(grid, "changed", lambda: ["train@b-1"])

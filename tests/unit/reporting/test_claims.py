@@ -121,7 +121,7 @@ def test_each_confounded_part_has_a_clean_one_beside_it() -> None:
 def test_all_claims_of_all_papers() -> None:
     count = {paper: sum(claim.paper == paper for claim in EVERY.claims.values()) for paper in published.TITLES}
     assert count == {"my-pal-bert": 10, "minbert-pals": 10, "choose-pals": 7, "slapbert": 5, "pals-for-pals": 5,
-                     "rivals": 6}  # fmt: skip
+                     "rivals": 7}  # fmt: skip
 
 
 RIVALS = [name for name in PARAMS.get("catalog") if PARAMS.get("catalog", name, "paper") == "rivals"]

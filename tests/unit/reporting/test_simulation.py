@@ -36,6 +36,14 @@ def test_differences_at_the_margin_are_seldom_refuted() -> None:
 def test_and_seldom_called_small_or_close() -> None:
     assert rates(1)["real but small, a paper"] < LEVEL + LUCK
     assert rates(1)["close: holds, a paper"] < LEVEL + LUCK
+    assert rates(1)["not higher: holds, a paper"] < LEVEL + LUCK
+
+
+def test_not_higher_holds_where_nothing_is_higher_and_fails_where_what_matters_is() -> None:
+    assert rates(0)["not higher: holds, a claim"] > 0.5
+    assert rates(0)["not higher: does not hold, a claim"] == 0
+    assert rates(2)["not higher: holds, a claim"] == 0
+    assert rates(2)["not higher: does not hold, a claim"] > 0.5
 
 
 def test_half_the_margin_is_refuted_much_less_than_before() -> None:

@@ -1,4 +1,4 @@
-"""What ran where, and how long; the search for learning rates; pretraining."""
+"""What ran where, and how long; the searches for learning rates and one further setting; pretraining."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,9 +12,17 @@ from mtbert.reporting.sections.base import Numbers, Part, Report, Section
 
 
 def render(report: Report) -> str:
-    """What ran where, the search for learning rates, and what each pretraining came to."""
-    searched = searches.read(report.completed.profile, searches.place(report.build))
-    return "\n\n".join(filter(None, [run_table(report), searches.render(searched), *pretrainings(report.build)]))
+    """What ran where, what was searched for, and what each pretraining came to."""
+    return "\n\n".join(filter(None, [run_table(report), *searched(report), *pretrainings(report.build)]))
+
+
+def searched(report: Report) -> list[str]:
+    """The searches for learning rates and for one further setting; empty texts where there was none."""
+    profile, place = report.completed.profile, searches.place(report.build)
+    return [
+        searches.render(searches.read(profile, place)),
+        searches.render_setting(searches.read_setting(profile, place)),
+    ]
 
 
 def values(report: Report, local: bool) -> dict[str, Any]:
