@@ -83,8 +83,8 @@ def _pack_facts(build: Path, completed: Completed, facts: Path) -> None:
 def _counted(report: dict[str, Any]) -> dict[str, Any]:
     """The check of the data with as many refused rows and conflicts, and nothing of what these hold."""
     of_files = {
-        name: found | {"refused": [{}] * len(found["refused"]), "conflicts": [None] * len(found["conflicts"])}
-        for name, found in report["files"].items()
+        name: counts | {"refused": [{}] * len(counts["refused"]), "conflicts": [None] * len(counts["conflicts"])}
+        for name, counts in report["files"].items()
     }
     return report | {"files": of_files}
 
@@ -159,10 +159,10 @@ def _packed(values: np.ndarray, task: Task) -> np.ndarray:
 
 def _shared(file: Path, rows: int) -> pd.DataFrame:
     """Which dev rows share a sentence, as numbers; and whether training or pretraining has them, without which row."""
-    found = files.read_parquet(file, SHARED)
-    if len(found) != rows:
-        raise DataError(f"{file} holds {len(found)} rows, the predictions {rows}; `dvc repro` makes both again")
-    return found.assign(**{name: found[name] != "" for name in ("in_train", "in_pretraining")})
+    table = files.read_parquet(file, SHARED)
+    if len(table) != rows:
+        raise DataError(f"{file} holds {len(table)} rows, the predictions {rows}; `dvc repro` makes both again")
+    return table.assign(**{name: table[name] != "" for name in ("in_train", "in_pretraining")})
 
 
 def _probabilities(tables: Mapping[str, pd.DataFrame], task: Task) -> pd.DataFrame:
@@ -249,17 +249,17 @@ def _unpack_run(run: Mapping[str, Any], place: Path) -> None:
 def _unpack_task(directory: Path, file: Path, build: Path, places: Mapping[str, Path]) -> None:
     """Every run's prediction file of a task and split and, of dev, which rows share a sentence."""
     name, split = file.stem.rsplit("-", 1)
-    task, found = TASKS[name], files.read_parquet(file)
-    runs = [column for column in found if column not in (*ROW, *SHARED)]
+    task, packed = TASKS[name], files.read_parquet(file)
+    runs = [column for column in packed if column not in (*ROW, *SHARED)]
     if unknown := [run for run in runs if run not in places]:
         raise DataError(f"{file} tells of {', '.join(unknown)}, of which runs.parquet knows nothing")
-    if set(SHARED) <= set(found):
-        shared = found[["id", *SHARED]]
+    if set(SHARED) <= set(packed):
+        shared = packed[["id", *SHARED]]
         words = {column: np.where(shared[column], "yes", "") for column in ("in_train", "in_pretraining")}
         _parquet(shared.assign(**words), build / "data" / name / "dev-rows.parquet")
     counts = files.read_parquet(directory / "probabilities" / f"{name}.parquet") if _likely(task, split) else None
     for run in runs:
-        table = found[ROW].assign(prediction=found[run].astype(float))
+        table = packed[ROW].assign(prediction=packed[run].astype(float))
         likely = np.zeros((len(table), task.classes))
         if counts is not None:
             columns = [f"{run}/{label}" for label in range(len(predictions.probability_columns(task)) - 1)]

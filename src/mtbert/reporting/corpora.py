@@ -48,15 +48,15 @@ def _unknown_rows(build: Path, completed: Completed) -> str:
     return f"Without {lacking} {said}; `dvc repro preprocess` makes what is missing." if lacking else ""
 
 
-def _file_line(name: str, found: Mapping[str, Any]) -> dict[str, str]:
+def _file_line(name: str, counts: Mapping[str, Any]) -> dict[str, str]:
     return {
         "file": name,
-        "labels": "yes" if found["labelled"] else "withheld",
-        "rows read": markdown.count(found["read"]),
-        "kept": markdown.count(found["kept"]),
-        "refused": markdown.count(len(found["refused"])),
-        "duplicates": markdown.count(found["duplicates"]["folded"]),
-        "conflicts": markdown.count(len(found["conflicts"])),
+        "labels": "yes" if counts["labelled"] else "withheld",
+        "rows read": markdown.count(counts["read"]),
+        "kept": markdown.count(counts["kept"]),
+        "refused": markdown.count(len(counts["refused"])),
+        "duplicates": markdown.count(counts["duplicates"]["folded"]),
+        "conflicts": markdown.count(len(counts["conflicts"])),
     }
 
 

@@ -51,13 +51,13 @@ class Cost:
 
     def half(self, metric: str) -> float | None:
         """Half of the mean's 95 % interval over seeds; None with fewer than two."""
-        found = intervals.over_seeds(self.scores[metric])
-        return None if found.high is None else found.high - found.mean
+        interval = intervals.over_seeds(self.scores[metric])
+        return None if interval.high is None else interval.high - interval.mean
 
 
-def among(found: Sequence[Cost], names: Collection[str]) -> list[Cost]:
+def among(costs: Sequence[Cost], names: Collection[str]) -> list[Cost]:
     """Those whose models all have one of these names."""
-    return [cost for cost in found if set(cost.variants) <= set(names)]
+    return [cost for cost in costs if set(cost.variants) <= set(names)]
 
 
 def of(completed: Completed, scores: Sequence[Score], weights: dict[str, Weights], runs: Sequence[Run]) -> list[Cost]:
@@ -76,18 +76,18 @@ def of(completed: Completed, scores: Sequence[Score], weights: dict[str, Weights
     for score in scores:
         if score.split == "dev" and score.value is not None:
             reached.setdefault(score.variant, {}).setdefault(score.seed, {})[score.metric] = score.value
-    found = []
+    costs = []
     for name, group in _groups(completed):
         known = [entry.name in reached and entry.name in weights for entry in group]
         if all(known) and (by_metric := _by_metric([reached[entry.name] for entry in group])):
             size = together([weights[entry.name] for entry in group])
-            found.append(_cost(name, group, size, _seconds(group, runs), by_metric))
-    return found
+            costs.append(_cost(name, group, size, _seconds(group, runs), by_metric))
+    return costs
 
 
-def leaders(found: Sequence[Cost]) -> list[Cost]:
+def leaders(costs: Sequence[Cost]) -> list[Cost]:
     """Those of all three tasks, the highest overall first."""
-    whole = [cost for cost in found if "overall_raw" in cost.scores]
+    whole = [cost for cost in costs if "overall_raw" in cost.scores]
     return sorted(whole, key=lambda cost: -cost.mean("overall_raw"))
 
 
@@ -111,14 +111,14 @@ def _by_row(completed: Completed) -> list[CompletedEntry]:
 
 def _by_metric(parts: Sequence[Reached]) -> dict[str, list[float]]:
     """Scores by metric, one of each seed that all parts have; the overalls of several parts are of their tasks."""
-    found: dict[str, list[float]] = {}
+    by_metric: dict[str, list[float]] = {}
     for seed in sorted(set.intersection(*(set(part) for part in parts))):
         values = {metric: value for part in parts for metric, value in part[seed].items()}
         if len(parts) > 1:
             values |= metrics.overall(values)
         for metric, value in values.items():
-            found.setdefault(metric, []).append(value)
-    return found
+            by_metric.setdefault(metric, []).append(value)
+    return by_metric
 
 
 def _cost(

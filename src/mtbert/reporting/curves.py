@@ -37,11 +37,11 @@ def losses(build: Path, completed: Completed) -> pd.DataFrame:
 
 def by_task(build: Path, completed: Completed) -> dict[str, dict[str, pd.Series]]:
     """Each task's training loss by task and variant, a mean over the seeds there are."""
-    found: dict[str, dict[str, pd.Series]] = {}
+    curves: dict[str, dict[str, pd.Series]] = {}
     for entry in completed.variants:
         for task, loss in of_tasks(build, entry).items():
-            found.setdefault(task, {})[entry.name] = loss
-    return {task: found[task] for task in TASKS if task in found}
+            curves.setdefault(task, {})[entry.name] = loss
+    return {task: curves[task] for task in TASKS if task in curves}
 
 
 def of_tasks(build: Path, entry: CompletedEntry) -> dict[str, pd.Series]:
@@ -49,12 +49,12 @@ def of_tasks(build: Path, entry: CompletedEntry) -> dict[str, pd.Series]:
     histories = [_task_losses(entry, build, seed) for seed in entry.seeds]
     width = math.ceil(max((max(history["step"], default=1) for history in histories), default=1) / POINTS)
     every = [binned_by_task(history, width) for history in histories]
-    found = {}
+    means = {}
     for task in entry.tasks:
         losses = [bins[name].dropna() for bins in every if (name := f"loss/{task}") in bins]
         if losses:
-            found[task] = pd.concat(losses, axis=1).mean(axis=1).sort_index()
-    return found
+            means[task] = pd.concat(losses, axis=1).mean(axis=1).sort_index()
+    return means
 
 
 def binned(history: pd.DataFrame, width: int) -> pd.Series:

@@ -61,23 +61,23 @@ def clouds(build: Path, completed: Completed) -> dict[str, dict[str, Cloud]]:
     wanted = [(task, entry) for entry in variants for task in MAIN_TASKS if task in entry.tasks]
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # numpy lets others run while it computes
         made = list(pool.map(lambda one: cloud(build, one[1], one[0]), wanted))
-    found: dict[str, dict[str, Cloud]] = {}
+    by_task: dict[str, dict[str, Cloud]] = {}
     for (task, entry), one in zip(wanted, made, strict=True):
         if one is not None:
-            found.setdefault(task, {})[entry.name] = one
-    return found
+            by_task.setdefault(task, {})[entry.name] = one
+    return by_task
 
 
 PLACES = ("flat_x", "flat_y", "solid_x", "solid_y", "solid_z")
 
 
-def write(found: Mapping[str, Mapping[str, Cloud]], file: Path) -> None:
+def write(by_task: Mapping[str, Mapping[str, Cloud]], file: Path) -> None:
     """Write the places of all clouds as one table, a line a sentence."""
     tables = [
         pd.DataFrame(np.hstack([cloud.flat[side], cloud.solid[side]]).astype(np.int16), columns=PLACES).assign(
             task=task, variant=name, sentence=side, id=cloud.ids, label=cloud.labels
         )
-        for task, several in found.items()
+        for task, several in by_task.items()
         for name, cloud in several.items()
         for side in range(len(cloud.flat))
     ]
@@ -89,27 +89,27 @@ def write(found: Mapping[str, Mapping[str, Cloud]], file: Path) -> None:
 
 def read(file: Path) -> dict[str, dict[str, Cloud]]:
     """The clouds that `write` wrote, by task and variant in their order."""
-    found: dict[str, dict[str, Cloud]] = {}
+    by_task: dict[str, dict[str, Cloud]] = {}
     for key, lines in files.read_parquet(file).groupby(["task", "variant"], sort=False):
         task, variant = cast(tuple[str, str], key)
         sides = len(np.unique(lines["sentence"].to_numpy()))
         places = lines[[*PLACES]].to_numpy(dtype=float).reshape(sides, -1, len(PLACES))
         first = lines.loc[lines["sentence"] == 0]
         one = Cloud(first["id"].tolist(), first["label"].to_numpy(), places[..., :2], places[..., 2:])
-        found.setdefault(task, {})[variant] = one
-    return found
+        by_task.setdefault(task, {})[variant] = one
+    return by_task
 
 
 def cloud(build: Path, entry: CompletedEntry, task: str) -> Cloud | None:
     """One task of a variant's first seed; None where the run has left no embeddings of it."""
-    found = load(build, entry, task)
-    if found is None or found.shape[1] < 4:  # t-SNE needs a few neighbours
+    kept = load(build, entry, task)
+    if kept is None or kept.shape[1] < 4:  # t-SNE needs a few neighbours
         return None
     said = entry.file(build, entry.seeds[0], f"predictions/{task}-dev.parquet")
     known = files.read_parquet(said, ["id", "label"])
     labels = known["label"].to_numpy()
-    chosen = balanced(labels[: found.shape[1]], task, POINTS // len(found) if task in KINDS else SENTENCES)
-    shown = found[:, chosen]
+    chosen = balanced(labels[: kept.shape[1]], task, POINTS // len(kept) if task in KINDS else SENTENCES)
+    shown = kept[:, chosen]
     sentences, rows, width = shown.shape
     points = shown.reshape(-1, width)
     flat, solid = (_scaled(places).reshape(sentences, rows, -1) for places in tsne.project(points, (2, 3)))
@@ -136,10 +136,10 @@ def load(build: Path, entry: CompletedEntry, task: str) -> np.ndarray | None:
         return None
     file = entry.file(build, seed, "embeddings.safetensors")
     try:
-        found = load_file(file).get(task)
+        kept = load_file(file).get(task)
     except SafetensorError as error:
         raise DataError(f"{file} is damaged: {error}; `{entry.remake(seed)}` makes it again") from None
-    return None if found is None else found.astype(np.float32)
+    return None if kept is None else kept.astype(np.float32)
 
 
 def kind_of(labels: np.ndarray, task: str) -> np.ndarray:

@@ -55,7 +55,7 @@ class Evidence:
     def __init__(self, build: Path, completed: Completed) -> None:
         """Read every selected run that is there; DataError where predictions do not fit together."""
         self.conducts = Conducts(build, completed)
-        self.tasks = {task: found for task in SCORED if (found := _task(build, completed, task)) is not None}
+        self.tasks = {task: scored for task in SCORED if (scored := _task(build, completed, task)) is not None}
         self.on_train = {
             (entry.name, seed): score
             for entry in completed.ran
@@ -65,20 +65,20 @@ class Evidence:
 
     def seeds(self, variants: Sequence[str], metric: str) -> set[int]:
         """The seeds of which a row of these variants has a score."""
-        found = [
+        sets = [
             {seed for name, seed in self.tasks[task].column if name == of} for task, of in self._of(variants, metric)
         ]
         if metric == OVERFITTING:
-            found += [{seed for name, seed in self.on_train if name == variant} for variant in variants]
-        return set.intersection(*found) if found else set()
+            sets += [{seed for name, seed in self.on_train if name == variant} for variant in variants]
+        return set.intersection(*sets) if sets else set()
 
     def scores(self, variants: Sequence[str], metric: str, seeds: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """A row's scores by seed, and draws x seeds; the variants together have every task of the metric."""
         parts = []
         for task, name in self._of(variants, metric):
-            found = self.tasks[task]
-            at = [found.column[name, seed] for seed in seeds]
-            parts.append((found.scores[at], found.draws[:, at]))
+            of_task = self.tasks[task]
+            at = [of_task.column[name, seed] for seed in seeds]
+            parts.append((of_task.scores[at], of_task.draws[:, at]))
         observed, draws = (sum(part[side] for part in parts) / len(parts) for side in (0, 1))
         if metric in ("overall_normalised", OVERFITTING):  # r counts as (r + 1) / 2
             (r, drawn_r), share = parts[MAIN_TASKS.index("sts")], len(parts)
@@ -95,9 +95,9 @@ class Evidence:
             return None
         parts = []
         for task, name in of:
-            found = self.tasks[task]
-            scores = found.scores if found.unshared is None else found.unshared
-            parts.append(scores[[found.column[name, seed] for seed in seeds]])
+            of_task = self.tasks[task]
+            scores = of_task.scores if of_task.unshared is None else of_task.unshared
+            parts.append(scores[[of_task.column[name, seed] for seed in seeds]])
         if metric == "overall_normalised":
             at = MAIN_TASKS.index("sts")
             parts[at] = (parts[at] + 1) / 2
@@ -109,12 +109,12 @@ class Evidence:
 
     def _of(self, variants: Sequence[str], metric: str) -> list[tuple[str, str]]:
         """Each task of the metric with the first of the variants that was scored on it; empty where one has none."""
-        found = []
+        pairs = []
         for task in tasks_of(metric):
             runs = self.tasks[task].column if task in self.tasks else {}
             named = [variant for variant in variants if any(name == variant for name, _ in runs)]
-            found += [(task, named[0])] if named else []
-        return found if len(found) == len(tasks_of(metric)) else []
+            pairs += [(task, named[0])] if named else []
+        return pairs if len(pairs) == len(tasks_of(metric)) else []
 
 
 def tasks_of(metric: str) -> tuple[str, ...]:

@@ -70,11 +70,11 @@ class Group:
 
 def groups(completed: Completed) -> list[Group]:
     """A group for each paper that has results."""
-    found = []
+    by_paper = []
     for paper in dict.fromkeys(entry.paper for entry in completed.ran):
         names = frozenset(entry.name for entry in completed.detailed if entry.paper == paper)
-        found.append(Group(paper, TITLES.get(paper, "Variants of one's own"), names))
-    return found
+        by_paper.append(Group(paper, TITLES.get(paper, "Variants of one's own"), names))
+    return by_paper
 
 
 def canvas(width: float, height: float) -> tuple[Figure, Axes]:

@@ -99,14 +99,14 @@ def scores(build: Path, completed: Completed) -> list[Score]:
         Score(entry.name, entry.kind, entry.paper, entry.row, seed, split, metric, value)
         for entry in completed.ran
         for seed in entry.seeds
-        for split, found in _scores(entry, build, seed).items()
-        for metric, value in found.items()
+        for split, by_metric in _scores(entry, build, seed).items()
+        for metric, value in by_metric.items()
     ]
 
 
 def _scores(entry: CompletedEntry, build: Path, seed: int) -> dict[Split, dict[str, float | None]]:
     """By split, those of METRICS in its order; None where the labels of what was predicted are withheld."""
-    said, found = read_metrics(entry, build, seed), {}
+    said, by_split = read_metrics(entry, build, seed), {}
     for split in SCORED_SPLITS:
         values = {
             task: predictions.score(files.read_parquet(file, SCORED_COLUMNS), TASKS[task])
@@ -118,8 +118,8 @@ def _scores(entry: CompletedEntry, build: Path, seed: int) -> dict[Split, dict[s
         _compare(said[split], known, f"{split} of {entry.name}, seed {seed}", entry.remake(seed))
         overalls = dict.fromkeys(OVERALLS) if set(metrics.MAIN_TASKS) <= set(values) else {}
         every: dict[str, float | None] = {**values, **overalls, **known}
-        found[split] = {metric: every[metric] for metric in METRICS if metric in every} | every
-    return found
+        by_split[split] = {metric: every[metric] for metric in METRICS if metric in every} | every
+    return by_split
 
 
 def _compare(said: Mapping[str, float], computed: Mapping[str, float], where: str, remedy: str) -> None:
@@ -186,10 +186,10 @@ def summary(completed: Completed, known: Sequence[Score]) -> dict[str, dict[str,
     for score in known:
         if score.split == "dev" and score.value is not None:
             values.setdefault((score.variant, score.metric), []).append(score.value)
-    found: dict[str, dict[str, float]] = {entry.name: {} for entry in completed.ran}
+    means: dict[str, dict[str, float]] = {entry.name: {} for entry in completed.ran}
     for (variant, metric), several in values.items():
-        found[variant][metric] = round(fmean(several), 6)
-    return found
+        means[variant][metric] = round(fmean(several), 6)
+    return means
 
 
 def bars(summary: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:

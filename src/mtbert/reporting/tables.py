@@ -185,11 +185,14 @@ def against(tables: Sequence[Table], evidence: Evidence, baselines: Mapping[str,
 def _against(table: Table, evidence: Evidence, baseline: tuple[str, ...]) -> Table:
     printed = next((row.scale for row in table.rows if row.scale), "raw")
     rows = [row for row in table.rows if baseline and row.split == "dev" and set(row.variants) - set(baseline)]
-    tried = ((row, compare_rows(evidence, row.variants, baseline, (f"overall_{printed}", *SCORED))) for row in rows)
-    made = [(row, found) for row, found in tried if found is not None]
-    found = dict(zip((id(row) for row, _ in made), corrected([one for _, one in made]), strict=True))
-    compared = tuple(replace(row, against=found.get(id(row))) for row in table.rows)
-    return replace(table, rows=compared, baseline=baseline if found else ())
+    made: dict[int, Comparison] = {}  # by the row's identity: two rows may be equal
+    for row in rows:
+        comparison = compare_rows(evidence, row.variants, baseline, (f"overall_{printed}", *SCORED))
+        if comparison is not None:
+            made[id(row)] = comparison
+    against = dict(zip(made, corrected(list(made.values())), strict=True))
+    compared = tuple(replace(row, against=against.get(id(row))) for row in table.rows)
+    return replace(table, rows=compared, baseline=baseline if against else ())
 
 
 def compared(tables: Sequence[Table]) -> dict[tuple[str, str], Comparison]:
@@ -257,7 +260,7 @@ def _by_metric(scores: Sequence[Score], averaged: Sequence[str]) -> dict[str, li
     by_seed: dict[int, dict[str, float | None]] = {}
     for score in scores:
         by_seed.setdefault(score.seed, {})[score.metric] = score.value
-    found: dict[str, list[float | None]] = {}
+    by_metric: dict[str, list[float | None]] = {}
     for values in by_seed.values():
         tasks = {task: value for task, value in values.items() if task in SCORED}
         scored = {task: value for task, value in tasks.items() if value is not None}
@@ -265,8 +268,8 @@ def _by_metric(scores: Sequence[Score], averaged: Sequence[str]) -> dict[str, li
         if len(averaged) < len(MAIN_TASKS) and set(averaged) <= set(scored):
             overall = {"overall_raw": fmean(scored[task] for task in averaged)}
         for metric, value in (tasks | overall).items():
-            found.setdefault(metric, []).append(value)
-    return found
+            by_metric.setdefault(metric, []).append(value)
+    return by_metric
 
 
 def _cell(metric: str, published: float | None, group: list[CompletedEntry], values: list[float | None]) -> Cell:
@@ -274,8 +277,8 @@ def _cell(metric: str, published: float | None, group: list[CompletedEntry], val
     status = _status(metric, published, group, values)
     if not known:
         return Cell(published, None, None, 0, status)
-    found = intervals.over_seeds(known)
-    return Cell(published, found.mean, found.std, len(known), status, found.low, found.high)
+    interval = intervals.over_seeds(known)
+    return Cell(published, interval.mean, interval.std, len(known), status, interval.low, interval.high)
 
 
 def _status(metric: str, published: float | None, group: list[CompletedEntry], values: list[float | None]) -> str:

@@ -85,7 +85,7 @@ def test_a_forest_has_a_line_a_comparison_below_its_statement() -> None:
         (0, "With every sampler, PALs trail the model"),
         (-1, "without. [holds]"),
     ]
-    assert [(line.y, line.short, line.found is None) for line in one.lines] == [
+    assert [(line.y, line.short, line.comparison is None) for line in one.lines] == [
         (-2, "overall", False), (-3, "overall", True), (-4, "overall", False),
     ]  # fmt: skip
     assert one.lines[0].label == "minbert-pals-round-robin \N{MINUS SIGN} minbert-round-robin, overall"

@@ -79,7 +79,7 @@ def verdict_of(verdict: Verdict) -> dict[str, Any]:
             "matters": part.matters,
             "confounded": ", ".join(part.confounded),
             "badge": BADGES[answer],
-            "found": comparison,
+            "comparison": comparison,
         }
         for part, answer, comparison in zip(verdict.claim.parts, verdict.answers, verdict.comparisons, strict=True)
     ]
@@ -139,13 +139,13 @@ def _margins(one: Forest) -> Figure:
 
 def _differences(one: Forest) -> list[Figure]:
     """A trace a colour, which the verdicts on the comparisons have."""
-    run = [(line, line.found) for line in one.lines if line.found is not None]
+    run = [(line, line.comparison) for line in one.lines if line.comparison is not None]
     traces = []
     for colour, name in FORESTS.items():
-        mine = [(line, found) for line, found in run if VERDICTS[line.answer] == colour]
-        if mine:
-            above = rounded([found.high - found.difference for _, found in mine], 4)
-            below = rounded([found.difference - found.low for _, found in mine], 4)
+        coloured = [(line, comparison) for line, comparison in run if VERDICTS[line.answer] == colour]
+        if coloured:
+            above = rounded([comparison.high - comparison.difference for _, comparison in coloured], 4)
+            below = rounded([comparison.difference - comparison.low for _, comparison in coloured], 4)
             error = {
                 "type": "data",
                 "symmetric": False,
@@ -159,9 +159,9 @@ def _differences(one: Forest) -> list[Figure]:
                     "type": "scatter",
                     "mode": "markers",
                     "name": name,
-                    "x": rounded([found.difference for _, found in mine], 4),
-                    "y": [line.y for line, _ in mine],
-                    "text": [_told(line, found) for line, found in mine],
+                    "x": rounded([comparison.difference for _, comparison in coloured], 4),
+                    "y": [line.y for line, _ in coloured],
+                    "text": [_told(line, comparison) for line, comparison in coloured],
                     "hovertemplate": "%{text}<extra></extra>",
                     "marker": {"size": 9},
                     "error_x": error,
@@ -171,9 +171,10 @@ def _differences(one: Forest) -> list[Figure]:
     return traces
 
 
-def _told(line: Line, found: Comparison) -> str:
-    shown = f"{number(found.difference, '+')} {interval(found.low, found.high, '+')}"
-    return f"{line.label}<br>claimed: {line.part.expects}<br>{shown}, seeds: {found.seeds}<br>by itself: {line.answer}"
+def _told(line: Line, comparison: Comparison) -> str:
+    difference = f"{number(comparison.difference, '+')} {interval(comparison.low, comparison.high, '+')}"
+    ours = f"{difference}, seeds: {comparison.seeds}"
+    return f"{line.label}<br>claimed: {line.part.expects}<br>{ours}<br>by itself: {line.answer}"
 
 
 def _published(one: Forest) -> list[Figure]:
@@ -212,10 +213,10 @@ def draw(one: Forest) -> Drawing:
     axes.barh(at, [2 * size for size in margins], height=1, left=[-size for size in margins], color="#e4e8ec")
     axes.axvline(0, color="#aab3bc", linewidth=0.8)
     for line in one.lines:
-        if (found := line.found) is not None:
-            ends = [[found.difference - found.low], [found.high - found.difference]]
+        if (comparison := line.comparison) is not None:
+            ends = [[comparison.difference - comparison.low], [comparison.high - comparison.difference]]
             colour = ANSWERS[VERDICTS[line.answer]]
-            axes.errorbar(found.difference, line.y, xerr=ends, fmt="o", markersize=4.5, color=colour)
+            axes.errorbar(comparison.difference, line.y, xerr=ends, fmt="o", markersize=4.5, color=colour)
         if line.part.published is not None:
             x, edge = placed(line.part.published, one.reach)
             mark = ("<" if x < 0 else ">") if edge else "D"

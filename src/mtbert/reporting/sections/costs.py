@@ -28,29 +28,29 @@ def figures(report: Report, local: bool) -> dict[str, Any]:
     return {"costs": by_cost(report.costs, TITLES, local), "rivals": by_weights(rivals)}
 
 
-def by_cost(found: Sequence[Cost], titles: dict[str, str], with_times: bool) -> dict[str, dict[str, Figure]]:
+def by_cost(costs: Sequence[Cost], titles: dict[str, str], with_times: bool) -> dict[str, dict[str, Figure]]:
     """Dev score against weights and, with times, training time, then by metric: a named point for each row."""
     axes = {
-        "weights": ("weights to store, times one encoder", {cost.name: cost.times_bert for cost in found}),
-        "stored": ("stored beside the encoder, millions", {cost.name: cost.stored / 1e6 for cost in found}),
-        "added": ("added weights, millions", {cost.name: cost.added / 1e6 for cost in found}),
+        "weights": ("weights to store, times one encoder", {cost.name: cost.times_bert for cost in costs}),
+        "stored": ("stored beside the encoder, millions", {cost.name: cost.stored / 1e6 for cost in costs}),
+        "added": ("added weights, millions", {cost.name: cost.added / 1e6 for cost in costs}),
     }
     if with_times:
-        timed = {cost.name: cost.seconds / 60 for cost in found if cost.seconds is not None}
+        timed = {cost.name: cost.seconds / 60 for cost in costs if cost.seconds is not None}
         axes["time"] = ("training time of one seed, minutes", timed)
     order = ("overall_raw", *(metric for metric in METRICS if metric != "overall_raw"))
     trees: dict[str, dict[str, Figure]] = {}
     for axis, (title, places) in axes.items():
         for metric in order:
-            shown = [cost for cost in found if cost.name in places and _is_of(cost, metric)]
+            shown = [cost for cost in costs if cost.name in places and _is_of(cost, metric)]
             if shown:
                 trees.setdefault(axis, {})[metric] = _against(title, places, metric, shown, titles)
     return trees
 
 
-def by_weights(found: Sequence[Cost]) -> dict[str, Figure]:
+def by_weights(costs: Sequence[Cost]) -> dict[str, Figure]:
     """The overall score of each against stored and against trained weights, with intervals."""
-    whole = [cost for cost in found if "overall_raw" in cost.scores]
+    whole = [cost for cost in costs if "overall_raw" in cost.scores]
     axes = {
         "stored": ("stored beside the encoder, millions", {cost.name: cost.stored / 1e6 for cost in whole}),
         "trained": ("trained weights, millions", {cost.name: cost.trained / 1e6 for cost in whole}),
@@ -63,8 +63,8 @@ def by_weights(found: Sequence[Cost]) -> dict[str, Figure]:
     return shown
 
 
-def _intervals(found: Sequence[Cost]) -> Figure:
-    halves = [cost.half(metric="overall_raw") for cost in found]
+def _intervals(costs: Sequence[Cost]) -> Figure:
+    halves = [cost.half(metric="overall_raw") for cost in costs]
     return {"array": rounded([half or 0 for half in halves], 4), "visible": any(halves)}
 
 
@@ -120,11 +120,11 @@ def _names(
     scale = width / (x[1] - x[0]), height / (y[1] - y[0])
     places = [((points[name][0] - x[0]) * scale[0], (points[name][1] - y[0]) * scale[1]) for name in names]
     sizes = [(WIDTH_OF_A_LETTER * font * len(name) + 4, font + 4) for name in names]
-    found = zip(names, placing.offsets(places, sizes, width, height), strict=True)
+    named = zip(names, placing.offsets(places, sizes, width, height), strict=True)
     return [
         {"text": name, "x": round(points[name][0], 4), "y": round(points[name][1], 4)}
         | {"ax": round(shift[0]), "ay": -round(shift[1])}
-        for name, shift in found
+        for name, shift in named
         if shift is not None
     ]
 
@@ -152,16 +152,16 @@ def of_rivals(costs: Sequence[Cost]) -> Iterator[Picture]:
         yield Picture(f"rivals-{kind}", f"PALs and their rivals: overall score on dev against {about}", draw)
 
 
-def _points(found: Sequence[Cost], places: Sequence[float], bars: Sequence[float | None], label: str) -> Drawing:
+def _points(costs: Sequence[Cost], places: Sequence[float], bars: Sequence[float | None], label: str) -> Drawing:
     """The overall score of each at its place, with its name and a bar to both sides where any has one."""
     figure, axes = canvas(9, 5)
-    heights = [cost.mean("overall_raw") for cost in found]
+    heights = [cost.mean("overall_raw") for cost in costs]
     lengths = [bar or 0 for bar in bars]
     axes.errorbar(places, heights, yerr=lengths if any(bars) else None, fmt="o", markersize=5, linewidth=0.8)
     axes.set_xlabel(label)
     axes.set_ylabel("overall on dev (raw)")
     axes.margins(x=0.08, y=0.12)
-    _name(axes, [cost.name for cost in found], places, heights)
+    _name(axes, [cost.name for cost in costs], places, heights)
     return figure
 
 
@@ -173,9 +173,9 @@ def _name(axes: Axes, names: Sequence[str], places: Sequence[float], heights: Se
         for x, y in zip(places, heights, strict=True)
     ]
     sizes = [(LETTER * len(name), 1.6 * LETTER) for name in names]
-    found = zip(names, places, heights, placing.offsets(points, sizes, width, height), strict=True)
+    named = zip(names, places, heights, placing.offsets(points, sizes, width, height), strict=True)
     line = {"arrowstyle": "-", "linewidth": 0.4, "color": "0.6", "shrinkA": 0, "shrinkB": 3}
-    for name, x, y, shift in found:
+    for name, x, y, shift in named:
         if shift is not None:
             axes.annotate(
                 name, (x, y), xytext=shift, textcoords="offset points", fontsize="x-small", ha="center", va="center",

@@ -120,8 +120,8 @@ Places = dict[str, list[int | None]]
 def coordinates(points: np.ndarray) -> tuple[Places, Places]:
     """Points [rows, 2 or 3], whole numbers or NaN: x and y, and z where there is one, which the page turns."""
     columns = zip("xyz", points.T.tolist(), strict=False)
-    found = {axis: [None if math.isnan(value) else int(value) for value in values] for axis, values in columns}
-    return {axis: found[axis] for axis in "xy"}, {axis: found[axis] for axis in found if axis == "z"}
+    by_axis = {axis: [None if math.isnan(value) else int(value) for value in values] for axis, values in columns}
+    return {axis: by_axis[axis] for axis in "xy"}, {axis: by_axis[axis] for axis in by_axis if axis == "z"}
 
 
 def pictures(report: Report) -> Iterator[Picture]:

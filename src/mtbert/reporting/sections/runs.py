@@ -132,9 +132,9 @@ def pretraining(build: Path, name: str) -> str:
     if not needed or not file.is_file():
         return ""
     title, measured, key, read, what = PRETRAININGS[name]
-    found = files.read_as(PRETRAINED[name], file, f"dvc repro pretrain@{name}").model_dump()
-    before, after = (markdown.number(found.get(f"{key}_{when}")) for when in ("before", "after"))
-    steps, count = markdown.count(found.get("steps")), markdown.count(found.get(read))
+    metrics = files.read_as(PRETRAINED[name], file, f"dvc repro pretrain@{name}").model_dump()
+    before, after = (markdown.number(metrics.get(f"{key}_{when}")) for when in ("before", "after"))
+    steps, count = markdown.count(metrics.get("steps")), markdown.count(metrics.get(read))
     return f"## {title}\n\n{measured}: {before} before, {after} after {steps} steps over {count} {what}."
 
 
