@@ -94,10 +94,12 @@ def _counts(verdicts: Sequence[Verdict]) -> str:
 
 def _lines(verdict: Verdict) -> list[dict[str, str]]:
     """One a comparison that was run; the first names the claim."""
-    lines = [
-        _line(part, said, comparison, gate) for part, said, comparison, gate in _each(verdict) if comparison is not None
-    ]
-    return [{"claim": "" if at else verdict.claim.statement, **line} for at, line in enumerate(lines)]
+    lines: list[dict[str, str]] = []
+    for part, said, comparison, gate in _each(verdict):
+        if comparison is not None:
+            statement = "" if lines else verdict.claim.statement
+            lines.append({"claim": statement, **_line(part, said, comparison, gate)})
+    return lines
 
 
 def _line(part: Part, said: Answer, comparison: Comparison, gate: str) -> dict[str, str]:

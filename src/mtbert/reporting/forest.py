@@ -83,10 +83,12 @@ def _side(names: Sequence[str]) -> str:
 
 def _reach(lines: Sequence[Line]) -> float:
     """As far as ours and the margins go; a published difference that is larger is drawn at the edge."""
-    ends = [
-        abs(end) for line in lines if line.comparison is not None for end in (line.comparison.low, line.comparison.high)
-    ]
-    return ROOM * max([*ends, *(2 * line.part.matters for line in lines)], default=1.0)
+    ends: list[float] = []
+    for line in lines:
+        ends.append(2 * line.part.matters)
+        if line.comparison is not None:
+            ends += [abs(line.comparison.low), abs(line.comparison.high)]
+    return ROOM * max(ends, default=1.0)
 
 
 def placed(published: float, reach: float) -> tuple[float, bool]:
