@@ -13,6 +13,7 @@
 left out, as no score comes of them; embeddings and weights are, too.
 """
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -54,16 +55,12 @@ def pack(build: Path, directory: Path) -> None:
     completed = catalogs.read_completed(build)
     with files.new_directory(directory) as partial:
         _pack_facts(build, completed, partial / "facts")
-        _parquet(pd.DataFrame([_run(build, completed, *run) for run in _runs(completed)]), partial / "runs.parquet")
+        _parquet(pd.DataFrame([_run(build, completed, *run) for run in completed.runs]), partial / "runs.parquet")
         for task in TASKS.values():
             _pack_task(build, completed, task, partial)
         _parquet(_labels(build), partial / "labels.parquet")
         embeddings.write(embeddings.clouds(build, completed), partial / "clouds.parquet")
         files.seal(partial)
-
-
-def _runs(completed: Completed) -> Iterator[tuple[CompletedEntry, int]]:
-    return ((entry, seed) for entry in completed.ran for seed in entry.seeds)
 
 
 def _pack_facts(build: Path, completed: Completed, facts: Path) -> None:
@@ -133,7 +130,7 @@ def _pack_task(build: Path, completed: Completed, task: Task, directory: Path) -
 
 def _predicted(build: Path, completed: Completed, task: Task, split: Split) -> Iterator[tuple[str, pd.DataFrame]]:
     """Every run's predictions whose labels are known, by the run's name and seed."""
-    for entry, seed in _runs(completed):
+    for entry, seed in completed.runs:
         file = entry.predictions(build, seed, task.name, split) if task.name in entry.tasks else None
         if file is not None and not (table := predictions.read(file))["label"].isna().to_numpy().all():
             yield f"{entry.name}/{seed}", table
@@ -177,13 +174,12 @@ def _probabilities(tables: Mapping[str, pd.DataFrame], task: Task) -> pd.DataFra
 
 def _labels(build: Path) -> pd.DataFrame:
     """How often each label comes in the sets whose shares the report draws."""
-    lines = [
-        {"task": task, "split": split, "label": label, "rows": rows}
-        for task in corpora.LABELLED
-        for split in ("train", "dev")
-        if (file := build / "data" / task / f"{split}.parquet").is_file()
-        for label, rows in files.read_parquet(file, ["label"])["label"].value_counts().sort_index().items()
-    ]
+    lines = []
+    for task, split in itertools.product(corpora.LABELLED, ("train", "dev")):
+        file = build / "data" / task / f"{split}.parquet"
+        if file.is_file():
+            counts = files.read_parquet(file, ["label"])["label"].value_counts().sort_index()
+            lines += [{"task": task, "split": split, "label": label, "rows": rows} for label, rows in counts.items()]
     return pd.DataFrame(lines, columns=["task", "split", "label", "rows"])
 
 

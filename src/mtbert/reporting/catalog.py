@@ -159,6 +159,11 @@ class Completed(Catalog):
         return [entry for entry in self.entries if entry.ran]
 
     @property
+    def runs(self) -> list[tuple[CompletedEntry, int]]:
+        """Every result that is there, by entry and seed."""
+        return [(entry, seed) for entry in self.ran for seed in entry.seeds]
+
+    @property
     def variants(self) -> list[CompletedEntry]:
         """Those of them that are no ensembles."""
         return [entry for entry in self.ran if not entry.members]

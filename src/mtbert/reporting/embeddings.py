@@ -73,14 +73,13 @@ PLACES = ("flat_x", "flat_y", "solid_x", "solid_y", "solid_z")
 
 def write(by_task: Mapping[str, Mapping[str, Cloud]], file: Path) -> None:
     """Write the places of all clouds as one table, a line a sentence."""
-    tables = [
-        pd.DataFrame(np.hstack([cloud.flat[side], cloud.solid[side]]).astype(np.int16), columns=PLACES).assign(
-            task=task, variant=name, sentence=side, id=cloud.ids, label=cloud.labels
-        )
-        for task, several in by_task.items()
-        for name, cloud in several.items()
-        for side in range(len(cloud.flat))
-    ]
+    tables: list[pd.DataFrame] = []
+    for task, by_variant in by_task.items():
+        for name, cloud in by_variant.items():
+            for side in range(len(cloud.flat)):
+                places = np.hstack([cloud.flat[side], cloud.solid[side]]).astype(np.int16)
+                about = {"task": task, "variant": name, "sentence": side, "id": cloud.ids, "label": cloud.labels}
+                tables.append(pd.DataFrame(places, columns=[*PLACES]).assign(**about))
     columns = ["task", "variant", "sentence", "id", "label", *PLACES]
     with files.new_file(file) as partial:
         table = pd.concat(tables)[columns] if tables else pd.DataFrame(columns=columns)

@@ -56,12 +56,11 @@ class Evidence:
         """Read every selected run that is there; DataError where predictions do not fit together."""
         self.conducts = Conducts(build, completed)
         self.tasks = {task: scored for task in SCORED if (scored := _task(build, completed, task)) is not None}
-        self.on_train = {
-            (entry.name, seed): score
-            for entry in completed.ran
-            for seed in entry.seeds
-            if (score := _on_train(build, entry, seed)) is not None
-        }
+        self.on_train: dict[Run, float] = {}
+        for entry, seed in completed.runs:
+            score = _on_train(build, entry, seed)
+            if score is not None:
+                self.on_train[entry.name, seed] = score
 
     def seeds(self, variants: Sequence[str], metric: str) -> set[int]:
         """The seeds of which a row of these variants has a score."""
@@ -131,13 +130,7 @@ def _on_train(build: Path, entry: CompletedEntry, seed: int) -> float | None:
 
 def _task(build: Path, completed: Completed, task: str) -> TaskScores | None:
     """None where there are no predictions, or the labels are withheld."""
-    tables = {
-        (entry.name, seed): files.read_parquet(file, USED)
-        for entry in completed.ran
-        for seed in entry.seeds
-        if task in entry.tasks and (file := entry.predictions(build, seed, task, "dev")) is not None
-    }
-    tables = {run: table for run, table in tables.items() if not np.isnan(table["label"].to_numpy(float)).all()}
+    tables = _tables(build, completed, task)
     if not tables:
         return None
     first = _same_rows(tables, task)
@@ -152,6 +145,18 @@ def _task(build: Path, completed: Completed, task: str) -> TaskScores | None:
     unshared = _scores(task, labels[~shared], said[~shared]) if shared.any() and not shared.all() else None
     column = {run: number for number, run in enumerate(tables)}
     return TaskScores(column, np.flatnonzero(counts), labels, said, scores, draws, unshared)
+
+
+def _tables(build: Path, completed: Completed, task: str) -> dict[Run, pd.DataFrame]:
+    """Every run's dev predictions of a task whose labels are known."""
+    tables: dict[Run, pd.DataFrame] = {}
+    for entry, seed in completed.runs:
+        file = entry.predictions(build, seed, task, "dev") if task in entry.tasks else None
+        if file is not None:
+            table = files.read_parquet(file, USED)
+            if not np.isnan(table["label"].to_numpy(float)).all():
+                tables[entry.name, seed] = table
+    return tables
 
 
 def _scores(task: str, labels: np.ndarray, said: np.ndarray) -> np.ndarray:

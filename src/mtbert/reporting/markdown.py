@@ -146,7 +146,12 @@ def our_cell(cell: Cell) -> str:
     """Our number with its spread, or why there is none."""
     if cell.status != RUN:
         return DASH if cell.status == NO_PART else cell.status
-    return number(cell.ours) + (f" ± {cell.spread:.3f}" if cell.spread is not None else "")
+    return with_spread(cell.ours, cell.spread)
+
+
+def with_spread(value: float | None, spread: float | None) -> str:
+    """Such as `0.512 ± 0.004`; the number alone where there is no spread."""
+    return number(value) if spread is None else f"{number(value)} ± {spread:.3f}"
 
 
 def number(value: float | None, sign: str = "") -> str:

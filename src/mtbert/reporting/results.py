@@ -95,13 +95,12 @@ def scores(build: Path, completed: Completed) -> list[Score]:
         DataError: a result is missing or altered, or metrics.json says something else than the prediction files; the
             message names the command that makes it again.
     """
-    return [
-        Score(entry.name, entry.kind, entry.paper, entry.row, seed, split, metric, value)
-        for entry in completed.ran
-        for seed in entry.seeds
-        for split, by_metric in _scores(entry, build, seed).items()
-        for metric, value in by_metric.items()
-    ]
+    scores: list[Score] = []
+    for entry, seed in completed.runs:
+        about = entry.name, entry.kind, entry.paper, entry.row, seed
+        for split, by_metric in _scores(entry, build, seed).items():
+            scores += [Score(*about, split, metric, value) for metric, value in by_metric.items()]
+    return scores
 
 
 def _scores(entry: CompletedEntry, build: Path, seed: int) -> dict[Split, dict[str, float | None]]:
@@ -170,13 +169,12 @@ def wide(
     splits = [split for split in SCORED_SPLITS if split != "train" or any(s.split == "train" for s in known)]
     columns = [f"{split}_{metric}" for split in splits for metric in METRICS if metric in spoken]
     rows = []
-    for entry in completed.ran:
-        for seed in entry.seeds:
-            about = {"variant": entry.name, "kind": entry.kind, "paper": entry.paper, "row": entry.row, "seed": seed}
-            mine, content = values.get((entry.name, seed), {}), read_metrics(entry, build, seed)
-            length = {name: content.get(name) for name in ("steps", "epoch")}
-            length |= {"departures": "; ".join(entry.departures)}
-            rows.append(about | length | {name: mine.get(name) for name in columns} | vars(counts[entry.name]))
+    for entry, seed in completed.runs:
+        about = {"variant": entry.name, "kind": entry.kind, "paper": entry.paper, "row": entry.row, "seed": seed}
+        scored, content = values.get((entry.name, seed), {}), read_metrics(entry, build, seed)
+        length = {name: content.get(name) for name in ("steps", "epoch")}
+        length |= {"departures": "; ".join(entry.departures)}
+        rows.append(about | length | {name: scored.get(name) for name in columns} | vars(counts[entry.name]))
     return pd.DataFrame(rows).astype({"steps": "Int64", "epoch": "Int64"})
 
 

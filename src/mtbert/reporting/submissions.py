@@ -34,8 +34,7 @@ def text(table: pd.DataFrame, task: Task) -> str:
 def write(build: Path, completed: Completed, directory: Path) -> None:
     """Write `directory` anew: <variant or ensemble>/<seed>/<file> for every predicted task of the course."""
     with files.new_directory(directory) as partial:
-        runs = [(entry, seed) for entry in completed.ran for seed in entry.seeds]
-        for entry, seed in runs:
+        for entry, seed in completed.runs:
             submitted = [TASKS[name] for name in entry.tasks if TASKS[name].submission]
             for task, split in itertools.product(submitted, SUBMITTED_SPLITS):
                 source = entry.predictions(build, seed, task.name, split)

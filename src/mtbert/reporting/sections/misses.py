@@ -27,12 +27,10 @@ def misses(report: Report) -> dict[str, Misses]:
 
 def choices(report: Report) -> dict[str, dict[str, dict[str, list[dict[str, Any]]]]]:
     """All of them, with few digits."""
-    return {
-        "misses": {
-            task: {name: [_rounded(miss) for miss in worst] for name, worst in by_variant.items()}
-            for task, by_variant in misses(report).items()
-        }
-    }
+    shown: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for task, by_variant in misses(report).items():
+        shown[task] = {name: [_rounded(miss) for miss in worst] for name, worst in by_variant.items()}
+    return {"misses": shown}
 
 
 def _rounded(miss: Miss) -> dict[str, Any]:

@@ -119,8 +119,7 @@ def best(leaders: Sequence[Cost]) -> str:
         {
             "row": cost.row + (f" {markdown.CHANGED}" if cost.departures else ""),
             "variants": " + ".join(f"`{name}`" for name in cost.variants),
-            "overall": markdown.number(cost.mean("overall_raw"))
-            + ("" if (spread := cost.spread("overall_raw")) is None else f" ± {spread:.3f}"),
+            "overall": markdown.with_spread(cost.mean("overall_raw"), cost.spread("overall_raw")),
             markdown.TIMES_BERT: f"{cost.times_bert:.2f}",
         }
         for cost in leaders[:LEADERS]
