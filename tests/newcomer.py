@@ -40,6 +40,6 @@ if __name__ == "__main__":
     report.write(build, folder / "report", build / "submissions")
     part = Part(ours=("small",), other=("other",), metric="likeness", expects="higher", matters=0.01)
     claim = Claim(name="new", paper="pals-for-pals", section="1", statement="It helps.", parts=(part,))
-    evidence = Evidence(build, catalog.there(catalog.read(build / "plan/catalog.yaml"), build))
+    evidence = Evidence(build, catalog.read_completed(build))
     (verdict,) = verdicts.judge(evidence, [claim])
     print(verdict)

@@ -9,9 +9,11 @@ import pandas as pd
 from safetensors.numpy import save_file
 
 from mtbert import files, metrics, predictions
-from mtbert.reporting import analysis, catalog, leakage, published, results, site, tables
+from mtbert.reporting import page as rendered
+from mtbert.reporting import published, tables
 from mtbert.reporting.claims import Answer, Claim, Comparison, Part, Verdict
-from mtbert.reporting.evidence import Evidence
+from mtbert.reporting.sections import SECTIONS
+from mtbert.reporting.sections.base import Report
 from mtbert.tasks import TASKS, Task
 
 HOSTILE = "<script>document.title = 'taken'</script> & <b>bold</b>"  # what a corpus may hold
@@ -131,11 +133,9 @@ def page(
     build: Path, local: bool = True, verdicts: Sequence[Verdict] = VERDICTS, baseline: bool = False
 ) -> str:  # fmt: skip
     """The page of a build directory; with a baseline, the rows of the first table are tested against it."""
-    plan = catalog.there(catalog.read(build / "plan/catalog.yaml"), build)
-    scores, weights, runs = results.scores(build, plan), results.weights(build, plan), results.runs(build, plan)
-    found = tables.compare(published.load(), plan, scores, weights)
+    report = Report.read(build, SECTIONS)
+    report.verdicts = list(verdicts)
+    report.tables = tables.compare(published.load(), report.completed, report.scores, report.weights)
     if baseline:
-        found = tables.against(found, Evidence(build, plan), {f"{PAPER}-table-1": ("sbert-pals",)})
-    shown = analysis.of(build, plan, scores, weights, runs)
-    seen = leakage.scores(build, plan, Evidence(build, plan))
-    return site.render(build, plan, found, verdicts, runs, seen, shown, local)
+        report.tables = tables.against(report.tables, report.evidence, {f"{PAPER}-table-1": ("sbert-pals",)})
+    return rendered.render(report, local)

@@ -16,14 +16,15 @@ from mtbert.data.batches import Marks
 from mtbert.encoder import loading, mlm, sbert
 from mtbert.encoder.config import read_config
 from mtbert.encoder.sources import EncoderSettings, MlmSettings, SbertSettings
-from mtbert.reporting import corpora, curves, details, embeddings, mistakes, pictures, results
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting import corpora, curves, embeddings, mistakes, results
+from mtbert.reporting.catalog import Completed, CompletedEntry
+from mtbert.reporting.sections import runs
 from mtbert.tasks import TASKS
 
 ROOT = Path(__file__).parents[2]
 TINY = EncoderSettings(width=12, layers=1, heads=2, feed_forward=24, vocabulary=1000, positions=16)
-ENTRY = Entry("pals", "paper", "row", ("sst",), True, seeds=(1,))
-PLAN = Catalog("sample", (1,), "last", "whole", "tiny", "", "", (ENTRY,))
+ENTRY = CompletedEntry("pals", "paper", "row", ("sst",), True, seeds=(1,))
+PLAN = Completed("sample", (1,), "last", "whole", "tiny", "", "", (ENTRY,))
 
 
 class Canary:
@@ -77,11 +78,11 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "encoders/base/encoder.json": lambda file, _: loading.load(file.parent),
     "encoders/base/tokenizer.json": lambda file, _: tokens.wordpieces(file.parent),
     "plan/pals.yaml": lambda file, _: assembly.read_settings(file),
-    "plan/pretrain-mlm.yaml": lambda _, build: details.pretraining(build, "mlm"),
+    "plan/pretrain-mlm.yaml": lambda _, build: runs.pretraining(build, "mlm"),
     "init/pals.json": lambda file, build: inputs.check(file, build),
     "data/report.json": lambda _, build: corpora.data(build, PLAN),
     "data/sst/train.parquet": lambda file, _: batches.load(file, TASKS["sst"], "cross", Marks(1, 2, 0), 16),
-    "data/sst/dev.parquet": lambda _, build: pictures.shares(build, "sst"),
+    "data/sst/dev.parquet": lambda _, build: corpora.shares(build, "sst"),
     "data/snli/train.parquet": lambda _, build: sbert.pretrain(SbertSettings(corpora=["snli"], device="cpu"), build),
     "runs/pals/1/predictions/sst-dev.parquet": lambda file, _: predictions.read(file),
     "runs/pals/1/predictions/sst-dev.parquet ": lambda _, build: mistakes.answers(build, PLAN),

@@ -8,7 +8,9 @@ import argparse
 from pathlib import Path
 
 from mtbert import errors
-from mtbert.reporting import catalog, published, report, results, tables
+from mtbert.reporting import published, report, tables
+from mtbert.reporting.sections import SECTIONS
+from mtbert.reporting.sections.base import Report
 
 
 def main(build: Path | None, evidence: Path | None, out: Path | None) -> None:
@@ -16,9 +18,9 @@ def main(build: Path | None, evidence: Path | None, out: Path | None) -> None:
     if evidence is not None:
         print(report.anew(evidence, out or evidence.resolve().parent))
     elif build is not None:
-        plan = catalog.there(catalog.read(build / "plan" / "catalog.yaml"), build)
-        found = tables.compare(published.load(), plan, results.scores(build, plan), results.weights(build, plan))
-        print(report.in_short(found, plan, build / "report" / "index.html"))
+        read = Report.read(build, SECTIONS)
+        beside = tables.compare(published.load(), read.completed, read.scores, read.weights)
+        print(report.in_short(beside, read.completed, build / "report" / "index.html"))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -13,6 +13,7 @@
 left out, as no score comes of them; embeddings and weights are, too.
 """
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,8 +25,8 @@ import pandas as pd
 from mtbert import command, files, predictions
 from mtbert.errors import DataError
 from mtbert.reporting import catalog as catalogs
-from mtbert.reporting import embeddings, mistakes, pictures, searches, sentences
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting import corpora, embeddings, mistakes, searches, sentences
+from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.tasks import SPLITS, TASKS, Split, Task
 
 NAME = "evidence"
@@ -51,43 +52,41 @@ def pack(build: Path, directory: Path) -> None:
         SettingsError: no catalog.
         DataError: nothing has run, a run is not as it was written, or two runs' prediction files hold other rows.
     """
-    plan = catalogs.there(catalogs.read(build / "plan" / "catalog.yaml"), build)
+    completed = catalogs.read_completed(build)
     with files.new_directory(directory) as partial:
-        _pack_facts(build, plan, partial / "facts")
-        _parquet(pd.DataFrame([_run(build, plan, *run) for run in _runs(plan)]), partial / "runs.parquet")
+        _pack_facts(build, completed, partial / "facts")
+        _parquet(pd.DataFrame([_run(build, completed, *run) for run in completed.runs]), partial / "runs.parquet")
         for task in TASKS.values():
-            _pack_task(build, plan, task, partial)
+            _pack_task(build, completed, task, partial)
         _parquet(_labels(build), partial / "labels.parquet")
-        embeddings.write(embeddings.clouds(build, plan), partial / "clouds.parquet")
+        embeddings.write(embeddings.clouds(build, completed), partial / "clouds.parquet")
         files.seal(partial)
 
 
-def _runs(plan: Catalog) -> Iterator[tuple[Entry, int]]:
-    return ((entry, seed) for entry in plan.selected for seed in entry.seeds)
-
-
-def _pack_facts(build: Path, plan: Catalog, facts: Path) -> None:
+def _pack_facts(build: Path, completed: Completed, facts: Path) -> None:
     """Word for word, but for the place of the data, and refused rows, of which the number is kept."""
     for file in (file for pattern in FACTS for file in sorted(build.glob(pattern))):
         files.write_text(facts / file.relative_to(build), file.read_text(encoding="utf-8"))
     content = files.read_plan(build / "plan" / "catalog.yaml")
-    files.write_yaml(facts / "plan" / "catalog.yaml", content | ({"data_dir": plan.data} if plan.data else {}))
+    files.write_yaml(
+        facts / "plan" / "catalog.yaml", content | ({"data_dir": completed.data} if completed.data else {})
+    )
     if (report := build / "data" / "report.json").is_file():
         files.write_json(facts / "data" / "report.json", _counted(files.read_json(report)))
-    for searched in searches.files_of(plan.profile, searches.place(build)):
+    for searched in searches.files_of(completed.profile, searches.place(build)):
         files.write_text(facts / "searches" / searched.name, searched.read_text(encoding="utf-8"))
 
 
 def _counted(report: dict[str, Any]) -> dict[str, Any]:
     """The check of the data with as many refused rows and conflicts, and nothing of what these hold."""
     of_files = {
-        name: found | {"refused": [{}] * len(found["refused"]), "conflicts": [None] * len(found["conflicts"])}
-        for name, found in report["files"].items()
+        name: counts | {"refused": [{}] * len(counts["refused"]), "conflicts": [None] * len(counts["conflicts"])}
+        for name, counts in report["files"].items()
     }
     return report | {"files": of_files}
 
 
-def _run(build: Path, plan: Catalog, entry: Entry, seed: int) -> dict[str, Any]:
+def _run(build: Path, completed: Completed, entry: CompletedEntry, seed: int) -> dict[str, Any]:
     place = entry.directory(build, seed)
     texts = {
         name: entry.file(build, seed, name).read_text(encoding="utf-8") if (place / name).is_file() else ""
@@ -102,15 +101,15 @@ def _run(build: Path, plan: Catalog, entry: Entry, seed: int) -> dict[str, Any]:
     return {**about, **texts, files.DIGESTS: (place / files.DIGESTS).read_text(encoding="utf-8"), "run.json": said}
 
 
-def _withheld(build: Path, entry: Entry, seed: int, task: str, split: Split) -> bool:
+def _withheld(build: Path, entry: CompletedEntry, seed: int, task: str, split: Split) -> bool:
     file = entry.predictions(build, seed, task, split)
     return file is not None and bool(files.read_parquet(file, ["label"])["label"].isna().all())
 
 
-def _pack_task(build: Path, plan: Catalog, task: Task, directory: Path) -> None:
+def _pack_task(build: Path, completed: Completed, task: Task, directory: Path) -> None:
     """Predictions of each split, probabilities of dev and, of the sample, the sentences."""
     for split in SPLITS:
-        tables = dict(_predicted(build, plan, task, split))
+        tables = dict(_predicted(build, completed, task, split))
         if not tables:
             continue
         rows = _rows(tables, f"{split} predictions of {task.name}")
@@ -124,14 +123,14 @@ def _pack_task(build: Path, plan: Catalog, task: Task, directory: Path) -> None:
         if split == "dev" and task.kind != "score":
             _parquet(_probabilities(tables, task), directory / "probabilities" / f"{task.name}.parquet")
     corpus = build / "data" / task.name / "dev.parquet"
-    if sentences.may_be_committed(plan) and corpus.is_file():
+    if sentences.may_be_committed(completed) and corpus.is_file():
         texts = files.read_parquet(corpus, ["id", "sentence1", "sentence2", "label"])
         _parquet(texts, directory / "sentences" / f"{task.name}.parquet")
 
 
-def _predicted(build: Path, plan: Catalog, task: Task, split: Split) -> Iterator[tuple[str, pd.DataFrame]]:
+def _predicted(build: Path, completed: Completed, task: Task, split: Split) -> Iterator[tuple[str, pd.DataFrame]]:
     """Every run's predictions whose labels are known, by the run's name and seed."""
-    for entry, seed in _runs(plan):
+    for entry, seed in completed.runs:
         file = entry.predictions(build, seed, task.name, split) if task.name in entry.tasks else None
         if file is not None and not (table := predictions.read(file))["label"].isna().to_numpy().all():
             yield f"{entry.name}/{seed}", table
@@ -157,10 +156,10 @@ def _packed(values: np.ndarray, task: Task) -> np.ndarray:
 
 def _shared(file: Path, rows: int) -> pd.DataFrame:
     """Which dev rows share a sentence, as numbers; and whether training or pretraining has them, without which row."""
-    found = files.read_parquet(file, SHARED)
-    if len(found) != rows:
-        raise DataError(f"{file} holds {len(found)} rows, the predictions {rows}; `dvc repro` makes both again")
-    return found.assign(**{name: found[name] != "" for name in ("in_train", "in_pretraining")})
+    table = files.read_parquet(file, SHARED)
+    if len(table) != rows:
+        raise DataError(f"{file} holds {len(table)} rows, the predictions {rows}; `dvc repro` makes both again")
+    return table.assign(**{name: table[name] != "" for name in ("in_train", "in_pretraining")})
 
 
 def _probabilities(tables: Mapping[str, pd.DataFrame], task: Task) -> pd.DataFrame:
@@ -175,13 +174,12 @@ def _probabilities(tables: Mapping[str, pd.DataFrame], task: Task) -> pd.DataFra
 
 def _labels(build: Path) -> pd.DataFrame:
     """How often each label comes in the sets whose shares the report draws."""
-    lines = [
-        {"task": task, "split": split, "label": label, "rows": rows}
-        for task in pictures.LABELLED
-        for split in ("train", "dev")
-        if (file := build / "data" / task / f"{split}.parquet").is_file()
-        for label, rows in files.read_parquet(file, ["label"])["label"].value_counts().sort_index().items()
-    ]
+    lines = []
+    for task, split in itertools.product(corpora.LABELLED, ("train", "dev")):
+        file = build / "data" / task / f"{split}.parquet"
+        if file.is_file():
+            counts = files.read_parquet(file, ["label"])["label"].value_counts().sort_index()
+            lines += [{"task": task, "split": split, "label": label, "rows": rows} for label, rows in counts.items()]
     return pd.DataFrame(lines, columns=["task", "split", "label", "rows"])
 
 
@@ -247,17 +245,17 @@ def _unpack_run(run: Mapping[str, Any], place: Path) -> None:
 def _unpack_task(directory: Path, file: Path, build: Path, places: Mapping[str, Path]) -> None:
     """Every run's prediction file of a task and split and, of dev, which rows share a sentence."""
     name, split = file.stem.rsplit("-", 1)
-    task, found = TASKS[name], files.read_parquet(file)
-    runs = [column for column in found if column not in (*ROW, *SHARED)]
+    task, packed = TASKS[name], files.read_parquet(file)
+    runs = [column for column in packed if column not in (*ROW, *SHARED)]
     if unknown := [run for run in runs if run not in places]:
         raise DataError(f"{file} tells of {', '.join(unknown)}, of which runs.parquet knows nothing")
-    if set(SHARED) <= set(found):
-        shared = found[["id", *SHARED]]
+    if set(SHARED) <= set(packed):
+        shared = packed[["id", *SHARED]]
         words = {column: np.where(shared[column], "yes", "") for column in ("in_train", "in_pretraining")}
         _parquet(shared.assign(**words), build / "data" / name / "dev-rows.parquet")
     counts = files.read_parquet(directory / "probabilities" / f"{name}.parquet") if _likely(task, split) else None
     for run in runs:
-        table = found[ROW].assign(prediction=found[run].astype(float))
+        table = packed[ROW].assign(prediction=packed[run].astype(float))
         likely = np.zeros((len(table), task.classes))
         if counts is not None:
             columns = [f"{run}/{label}" for label in range(len(predictions.probability_columns(task)) - 1)]

@@ -17,20 +17,17 @@ DETAILED = 64  # variants that are shown one by one: as many as the five reports
 
 @dataclass(frozen=True)
 class Entry:
-    """A variant, or an ensemble of variants.
+    """A variant, or an ensemble of variants, as params.yaml lists it.
 
     Attributes:
         name: as in params.yaml.
         paper, row: the published row it answers to; `own` and its name where it answers to none.
-        also: further rows of the paper that the same model answers to, such as its test scores' in another table.
-        rival: its row among PALs' rivals, where it answers to a report and stands there, too.
-        seeds: those that were asked for or, of what `there` gives, those whose results are there.
-        kept: `run.keep` and `run.selection` that the first of them was trained with; known to what `there` gives.
-        threads: with how many threads that was; known to what `there` gives.
-        departures: settings of its own that differ from the shipped ones, each as `dvc exp run -S` takes it.
         tasks: tasks it is trained on; of an ensemble, those that all members share.
         selected: whether it was asked for.
         members: names of the variants that vote; empty for a variant.
+        also: further rows of the paper that the same model answers to, such as its test scores' in another table.
+        rival: its row among PALs' rivals, where it answers to a report and stands there, too.
+        departures: settings of its own that differ from the shipped ones, each as `dvc exp run -S` takes it.
     """
 
     name: str
@@ -41,9 +38,6 @@ class Entry:
     members: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     rival: str = ""
-    seeds: tuple[int, ...] = ()
-    kept: tuple[str, str] | None = None
-    threads: int | None = None
     departures: tuple[str, ...] = ()
 
     def answers(self, paper: str, row: str) -> bool:
@@ -68,6 +62,30 @@ class Entry:
         """Where the results of one seed lie."""
         return build / ("ensembles" if self.members else "runs") / self.name / str(seed)
 
+    def remake(self, seed: int) -> str:
+        """The command that makes these results."""
+        return "dvc repro ensemble" if self.members else f"dvc repro train@{self.name}-{seed}"
+
+
+@dataclass(frozen=True)
+class CompletedEntry(Entry):
+    """An entry with what has run of it.
+
+    Attributes:
+        seeds: those whose results are there.
+        kept: `run.keep` and `run.selection` that the first of them was trained with.
+        threads: with how many threads that was.
+    """
+
+    seeds: tuple[int, ...] = ()
+    kept: tuple[str, str] | None = None
+    threads: int | None = None
+
+    @property
+    def ran(self) -> bool:
+        """Whether any result of it is there."""
+        return bool(self.seeds)
+
     def file(self, build: Path, seed: int, name: str) -> Path:
         """A file to read of these results, compared with its digest: DataError where it was altered or is missing."""
         return files.sealed(self.directory(build, seed), name, self.remake(seed))
@@ -78,14 +96,10 @@ class Entry:
         file = predictions.path(place, task, split).relative_to(place).as_posix()
         return self.file(build, seed, file) if (place / file).is_file() else None
 
-    def remake(self, seed: int) -> str:
-        """The command that makes these results."""
-        return "dvc repro ensemble" if self.members else f"dvc repro train@{self.name}-{seed}"
-
 
 @dataclass(frozen=True)
 class Catalog:
-    """Every variant and ensemble that params.yaml lists, and what all of them share.
+    """What was asked for: every variant and ensemble that params.yaml lists, and what all of them share.
 
     Attributes:
         profile: how big the runs are.
@@ -94,12 +108,9 @@ class Catalog:
         selection: on what it is chosen: on one `half` of dev, of which the other is scored, or on the `whole`.
         encoder, encoder_note: name of the starting weights, and what a reader must know of them.
         data: which sentences; empty where the plan does not say.
-        whose: `sample`, `course` or `own`: what kind of sentences, known to what `there` gives.
         entries: variants, then ensembles, in the order of the file.
         overrides: what leads from the shipped params.yaml to this plan, each as `dvc exp run -S` takes it; without the
             knobs, which are the profile, the data, the variants and the seeds.
-        asked: names of the variants that were asked for.
-        missing: results that were asked for and are not there, by name and seed; known to what `there` gives.
     """
 
     profile: str
@@ -111,7 +122,29 @@ class Catalog:
     data: str
     entries: tuple[Entry, ...]
     overrides: tuple[str, ...] = ()
-    asked: tuple[str, ...] = ()
+
+    @property
+    def asked(self) -> list[str]:
+        """Names of the variants that were asked for."""
+        return [entry.name for entry in self.entries if entry.selected and not entry.members]
+
+    @property
+    def rivals(self) -> frozenset[str]:
+        """Names of what is held against PALs."""
+        return frozenset(entry.name for entry in self.entries if entry.is_rival)
+
+
+@dataclass(frozen=True)
+class Completed(Catalog):
+    """A catalog with what has run of it.
+
+    Attributes:
+        entries: each with the seeds whose results are there.
+        missing: results that were asked for and are not there, by name and seed.
+        whose: `sample`, `course` or `own`: what kind of sentences.
+    """
+
+    entries: tuple[CompletedEntry, ...]
     missing: tuple[tuple[str, int], ...] = ()
     whose: str = ""
 
@@ -121,25 +154,34 @@ class Catalog:
         return self.whose == "own"
 
     @property
-    def rivals(self) -> frozenset[str]:
-        """Names of what is held against PALs."""
-        return frozenset(entry.name for entry in self.entries if entry.is_rival)
+    def ran(self) -> list[CompletedEntry]:
+        """The variants and ensembles that have results."""
+        return [entry for entry in self.entries if entry.ran]
 
     @property
-    def selected(self) -> list[Entry]:
-        """The variants and ensembles that were asked for."""
-        return [entry for entry in self.entries if entry.selected]
+    def runs(self) -> list[tuple[CompletedEntry, int]]:
+        """Every result that is there, by entry and seed."""
+        return [(entry, seed) for entry in self.ran for seed in entry.seeds]
 
     @property
-    def detailed(self) -> list[Entry]:
-        """Those that are shown one by one: the first DETAILED variants that were asked for, and every ensemble."""
-        variants = [entry for entry in self.selected if not entry.members]
-        return [*variants[:DETAILED], *(entry for entry in self.selected if entry.members)]
+    def variants(self) -> list[CompletedEntry]:
+        """Those of them that are no ensembles."""
+        return [entry for entry in self.ran if not entry.members]
+
+    @property
+    def seed_counts(self) -> set[int]:
+        """How many seeds there are, of any variant or ensemble."""
+        return {len(entry.seeds) for entry in self.ran} or {len(self.seeds)}
+
+    @property
+    def detailed(self) -> list[CompletedEntry]:
+        """Those that are shown one by one: the first DETAILED variants, and every ensemble."""
+        return [*self.variants[:DETAILED], *(entry for entry in self.ran if entry.members)]
 
     @property
     def detail(self) -> str:
         """What is shown of the first variants alone, in a sentence; empty where there are not that many."""
-        count = sum(not entry.members for entry in self.selected)
+        count = len(self.variants)
         if count <= DETAILED:
             return ""
         return (
@@ -157,52 +199,56 @@ def read(file: Path) -> Catalog:
         raise SettingsError(f"{file} lacks {error}; `dvc repro plan` makes it anew") from error
 
 
-def there(catalog: Catalog, build: Path) -> Catalog:
-    """The catalog with only what has run: each entry's seeds, and what is missing.
+def completed(catalog: Catalog, build: Path) -> Completed:
+    """The catalog with what has run of it.
 
     A vote counts where its members do.
 
     Raises:
         DataError: nothing that was asked for has run, or what has run is not as it was written.
     """
-    entries: dict[str, Entry] = {}
+    entries: dict[str, CompletedEntry] = {}
     missing = []
     for entry in catalog.entries:  # members come before the ensembles
-        found = {
-            seed: entry.directory(build, seed).is_dir()
-            and all(seed in entries[member].seeds for member in entry.members)
-            for seed in entry.seeds
-        }
-        seeds = tuple(seed for seed in found if found[seed])
-        for seed in seeds:
-            files.check_sealed(entry.directory(build, seed), entry.remake(seed), only=())
-        entries[entry.name] = replace(entry, selected=bool(seeds), seeds=seeds, **_trained(entry, build, seeds))
-        missing += [(entry.name, seed) for seed, is_there in found.items() if not is_there]
-    if not any(entry.selected for entry in entries.values()):
+        there: list[int] = []
+        for seed in catalog.seeds if entry.selected else ():
+            voting = all(seed in entries[member].seeds for member in entry.members)
+            if voting and entry.directory(build, seed).is_dir():
+                files.check_sealed(entry.directory(build, seed), entry.remake(seed), only=())
+                there.append(seed)
+            else:
+                missing.append((entry.name, seed))
+        entries[entry.name] = _with_settings(CompletedEntry(**vars(entry), seeds=tuple(there)), build)
+    if not any(entry.ran for entry in entries.values()):
         raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
     whose = files.whose_data(build, catalog.data or "data/sample")
-    return replace(catalog, entries=tuple(entries.values()), missing=tuple(missing), whose=whose)
+    shared: dict[str, Any] = {**vars(catalog), "entries": tuple(entries.values())}
+    return Completed(**shared, missing=tuple(missing), whose=whose)
 
 
-def _trained(entry: Entry, build: Path, seeds: tuple[int, ...]) -> dict[str, Any]:
-    """What the first seed's settings say of how it was trained; nothing where there are none."""
-    if not seeds or not (entry.directory(build, seeds[0]) / "settings.yaml").is_file():
-        return {}
-    file = entry.file(build, seeds[0], "settings.yaml")
-    run = files.read_as(Trained, file, entry.remake(seeds[0]), files.read_yaml).run
-    return {"kept": (run.keep, run.selection), "threads": run.threads}
+def read_completed(build: Path) -> Completed:
+    """The catalog of a build directory with what has run of it; the errors are those of `read` and `completed`."""
+    return completed(read(build / "plan" / "catalog.yaml"), build)
+
+
+def _with_settings(entry: CompletedEntry, build: Path) -> CompletedEntry:
+    """The entry with what the first seed's settings say of how it was trained; as it is where there are none."""
+    if not entry.ran or not (entry.directory(build, entry.seeds[0]) / "settings.yaml").is_file():
+        return entry
+    file = entry.file(build, entry.seeds[0], "settings.yaml")
+    run = files.read_as(Trained, file, entry.remake(entry.seeds[0]), files.read_yaml).run
+    return replace(entry, kept=(run.keep, run.selection), threads=run.threads)
 
 
 def _typed(content: dict[str, Any]) -> Catalog:
-    seeds = tuple(content["seeds"])
-    variants = {name: _entry(name, row, tuple(row["tasks"]), seeds) for name, row in content["variants"].items()}
+    variants = {name: _entry(name, row, tuple(row["tasks"])) for name, row in content["variants"].items()}
     ensembles = [
-        _entry(name, row, _shared([variants[member] for member in row["members"]]), seeds)
+        _entry(name, row, _shared([variants[member] for member in row["members"]]))
         for name, row in (content.get("ensembles") or {}).items()
     ]
     return Catalog(
         profile=content["profile"],
-        seeds=seeds,
+        seeds=tuple(content["seeds"]),
         keep=content["keep"],
         selection=content["selection"],
         encoder=content["encoder"]["name"],
@@ -210,17 +256,15 @@ def _typed(content: dict[str, Any]) -> Catalog:
         data=_shown(content.get("data_dir") or ""),
         entries=(*variants.values(), *ensembles),
         overrides=tuple(content.get("overrides") or ()),
-        asked=tuple(name for name, entry in variants.items() if entry.selected),
     )
 
 
-def _entry(name: str, row: dict[str, Any], tasks: tuple[str, ...], seeds: tuple[int, ...]) -> Entry:
+def _entry(name: str, row: dict[str, Any], tasks: tuple[str, ...]) -> Entry:
     paper, label = row.get("paper") or OWN, row.get("row") or name
     members, also = (tuple(row.get(key) or ()) for key in ("members", "also"))
     rival = row.get("rival") or ""
     changed = tuple(f"{key}={_as_set(value)}" for key, value in (row.get("departures") or {}).items())
-    seeds = seeds if row["selected"] else ()
-    return Entry(name, paper, label, tasks, row["selected"], members, also, rival, seeds, departures=changed)
+    return Entry(name, paper, label, tasks, row["selected"], members, also, rival, changed)
 
 
 def _as_set(value: Any) -> str:

@@ -43,8 +43,8 @@ def in_short(verdicts: Sequence[Verdict]) -> str:
 def apart(verdicts: Sequence[Verdict]) -> dict[str, list[Verdict]]:
     """The claims of the five reports and those of the field, each under its heading, where there are any."""
     of = {"What the papers claim": False, "What the field claims of PALs and their rivals": True}
-    found = {heading: [v for v in verdicts if bool(v.claim.source) == field] for heading, field in of.items()}
-    return {heading: some for heading, some in found.items() if some}
+    by_heading = {heading: [v for v in verdicts if bool(v.claim.source) == field] for heading, field in of.items()}
+    return {heading: some for heading, some in by_heading.items() if some}
 
 
 def _each_in_short(heading: str, verdicts: Sequence[Verdict]) -> str:
@@ -94,24 +94,28 @@ def _counts(verdicts: Sequence[Verdict]) -> str:
 
 def _lines(verdict: Verdict) -> list[dict[str, str]]:
     """One a comparison that was run; the first names the claim."""
-    lines = [_line(part, said, found, gate) for part, said, found, gate in _each(verdict) if found is not None]
-    return [{"claim": "" if at else verdict.claim.statement, **line} for at, line in enumerate(lines)]
+    lines: list[dict[str, str]] = []
+    for part, said, comparison, gate in _each(verdict):
+        if comparison is not None:
+            statement = "" if lines else verdict.claim.statement
+            lines.append({"claim": statement, **_line(part, said, comparison, gate)})
+    return lines
 
 
-def _line(part: Part, said: Answer, found: Comparison, gate: str) -> dict[str, str]:
+def _line(part: Part, said: Answer, comparison: Comparison, gate: str) -> dict[str, str]:
     compared = f"`{' '.join(part.ours)}` {markdown.MINUS} `{' '.join(part.other)}`, {HEADINGS[part.metric]}"
-    shown = f"{markdown.number(found.difference, '+')} {markdown.interval(found.low, found.high, '+')}"
+    shown = f"{markdown.number(comparison.difference, '+')} {markdown.interval(comparison.low, comparison.high, '+')}"
     return {
         "compared": f"({compared})" if part.confounded else compared,
         "says": part.expects,
         "published": markdown.number(part.published, "+"),
         "matters": f"{part.matters:g}",
         "ours": shown,
-        "unshared": markdown.number(found.unshared, "+"),
-        "holds": "" if found.refuted is None else markdown.p_value(found.corrected),
-        "fails": "" if found.refuted is None else markdown.p_value(found.refuted),
-        "seeds": str(found.seeds),
-        "found": markdown.number(found.detectable),
+        "unshared": markdown.number(comparison.unshared, "+"),
+        "holds": "" if comparison.refuted is None else markdown.p_value(comparison.corrected),
+        "fails": "" if comparison.refuted is None else markdown.p_value(comparison.refuted),
+        "seeds": str(comparison.seeds),
+        "found": markdown.number(comparison.detectable),
         "verdict": said,
         "gate": gate,
     }
@@ -131,9 +135,9 @@ def frame(verdicts: Sequence[Verdict]) -> pd.DataFrame:
                 "statement": verdict.claim.statement,
                 "verdict": verdict.answer, "part": said, "ours": " ".join(part.ours), "other": " ".join(part.other),
                 "metric": part.metric, "expects": part.expects, "published": part.published, "matters": part.matters,
-                "confounded": ", ".join(part.confounded), "gate": gate, **line(found),
+                "confounded": ", ".join(part.confounded), "gate": gate, **line(comparison),
             }
             for verdict in verdicts
-            for part, said, found, gate in _each(verdict)
+            for part, said, comparison, gate in _each(verdict)
         ]
     )  # fmt: skip

@@ -42,13 +42,13 @@ def between(
     """The same over these seeds, and the p of any bound; None where there is one seed."""
     (mine, my_draws), (theirs, their_draws) = (evidence.scores(side, metric, seeds) for side in (ours, other))
     differences, draws = mine - theirs, my_draws - their_draws
-    found = paired(differences, draws, seeds, seeding.stream(SEED, "hierarchical bootstrap"))
+    result = paired(differences, draws, seeds, seeding.stream(SEED, "hierarchical bootstrap"))
     unshared = _unshared(evidence, ours, other, metric, seeds)
     comparison = Comparison(
-        tuple(ours), tuple(other), metric, found.difference, found.low, found.high, found.p, found.p, len(seeds),
-        evidence.examples(metric), found.detectable, found.tests, found.seed_sd, found.example_sd, unshared,
+        tuple(ours), tuple(other), metric, result.difference, result.low, result.high, result.p, result.p, len(seeds),
+        evidence.examples(metric), result.detectable, result.tests, result.seed_sd, result.example_sd, unshared,
     )  # fmt: skip
-    return comparison, found.several
+    return comparison, result.several
 
 
 def _unshared(
@@ -63,25 +63,25 @@ def compare_rows(
 ) -> Comparison | None:
     """The same on the first of these metrics that both sides have."""
     tried = (compare(evidence, ours, other, metric) for metric in metrics)
-    return next((found for found in tried if found is not None), None)
+    return next((comparison for comparison in tried if comparison is not None), None)
 
 
-def line(found: Comparison | None) -> dict[str, Any]:
+def line(comparison: Comparison | None) -> dict[str, Any]:
     """A comparison as a line of a CSV file: its values, and each test with its p; empty for none."""
-    if found is None:
+    if comparison is None:
         return {}
-    sides = {"ours": " ".join(found.ours), "other": " ".join(found.other)}
-    return {**vars(found), **sides, "tests": "; ".join(f"{test}: {p:.4g}" for test, p in found.tests.items())}
+    sides = {"ours": " ".join(comparison.ours), "other": " ".join(comparison.other)}
+    return {**vars(comparison), **sides, "tests": "; ".join(f"{test}: {p:.4g}" for test, p in comparison.tests.items())}
 
 
-def frame(found: Mapping[tuple[str, str], Comparison]) -> pd.DataFrame:
+def frame(by_row: Mapping[tuple[str, str], Comparison]) -> pd.DataFrame:
     """One line a comparison of a row with its table's baseline, by table and row; each test's p is a column."""
-    lines = [{"table": table, "row": row, **line(one), **one.tests} for (table, row), one in found.items()]
+    lines = [{"table": table, "row": row, **line(one), **one.tests} for (table, row), one in by_row.items()]
     columns = ["table", "row", *Comparison.__dataclass_fields__]
     return pd.DataFrame(lines, columns=None if lines else columns).drop(columns="tests")
 
 
-def corrected(found: Sequence[Comparison]) -> list[Comparison]:
+def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """The same with p corrected by Holm over all of them."""
-    p_values = multiple.holm([comparison.p for comparison in found])
-    return [replace(comparison, corrected=float(p)) for comparison, p in zip(found, p_values, strict=True)]
+    p_values = multiple.holm([comparison.p for comparison in comparisons])
+    return [replace(comparison, corrected=float(p)) for comparison, p in zip(comparisons, p_values, strict=True)]

@@ -1,21 +1,24 @@
-"""What the check of the data found, as a section of the report."""
+"""The corpora: what their check found, and how often each label comes."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from mtbert import files
 from mtbert.outputs import DataReport
 from mtbert.reporting import markdown
-from mtbert.reporting.catalog import Catalog
+from mtbert.reporting.catalog import Completed
 from mtbert.tasks import SPLITS, TASKS
 
+LABELLED = ("sst", "cfimdb")  # tasks whose labels' shares are drawn
 CORPORA = [f"{task}/{split}" for task in TASKS for split in SPLITS]
 
 
-def data(build: Path, catalog: Catalog) -> str:
+def data(build: Path, completed: Completed) -> str:
     """What the check of the data found, from build/data/report.json, and what else `preprocess` should have left."""
-    file, unknown = build / "data" / "report.json", _unknown_rows(build, catalog)
+    file, unknown = build / "data" / "report.json", _unknown_rows(build, completed)
     if not file.is_file():
         return f"## Data\n\n{unknown}" if unknown else ""
     report = files.read_as(DataReport, file, "dvc repro preprocess").model_dump(by_alias=True)
@@ -36,24 +39,24 @@ def data(build: Path, catalog: Catalog) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _unknown_rows(build: Path, catalog: Catalog) -> str:
+def _unknown_rows(build: Path, completed: Completed) -> str:
     """What the report does without where `preprocess` has not said which dev rows share a sentence."""
-    asked = {task for entry in catalog.selected for task in entry.tasks}
+    asked = {task for entry in completed.ran for task in entry.tasks}
     needed = [Path("data", task, "dev-rows.parquet") for task in TASKS if task in asked]
     lacking = ", ".join(f"`{file}`" for file in needed if not (build / file).is_file())
     said = "rows that share a sentence are resampled apart, which makes intervals too narrow, and leakage is not told"
     return f"Without {lacking} {said}; `dvc repro preprocess` makes what is missing." if lacking else ""
 
 
-def _file_line(name: str, found: Mapping[str, Any]) -> dict[str, str]:
+def _file_line(name: str, counts: Mapping[str, Any]) -> dict[str, str]:
     return {
         "file": name,
-        "labels": "yes" if found["labelled"] else "withheld",
-        "rows read": markdown.count(found["read"]),
-        "kept": markdown.count(found["kept"]),
-        "refused": markdown.count(len(found["refused"])),
-        "duplicates": markdown.count(found["duplicates"]["folded"]),
-        "conflicts": markdown.count(len(found["conflicts"])),
+        "labels": "yes" if counts["labelled"] else "withheld",
+        "rows read": markdown.count(counts["read"]),
+        "kept": markdown.count(counts["kept"]),
+        "refused": markdown.count(len(counts["refused"])),
+        "duplicates": markdown.count(counts["duplicates"]["folded"]),
+        "conflicts": markdown.count(len(counts["conflicts"])),
     }
 
 
@@ -71,3 +74,14 @@ def _overlap_line(overlap: Mapping[str, Any]) -> dict[str, str]:
 
 def _missing(names: Sequence[str]) -> str:
     return f"Not there: {', '.join(f'`{name}`' for name in names)}." if names else ""
+
+
+def shares(build: Path, task: str) -> pd.DataFrame:
+    """Share of each label (rows) in train and dev (columns); empty where the corpus is not there."""
+    sets = {split: build / "data" / task / f"{split}.parquet" for split in ("train", "dev")}
+    columns = {
+        split: files.read_parquet(file, ["label"])["label"].astype(int).value_counts(normalize=True)
+        for split, file in sets.items()
+        if file.is_file()
+    }
+    return pd.DataFrame(columns).sort_index().fillna(0.0)

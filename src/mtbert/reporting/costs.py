@@ -4,12 +4,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import fmean, stdev
-from typing import Any
 
 from mtbert import metrics
 from mtbert.metrics import MAIN_TASKS
-from mtbert.reporting.catalog import Catalog, Entry
-from mtbert.reporting.results import Score, Weights, together
+from mtbert.reporting.catalog import Completed, CompletedEntry
+from mtbert.reporting.results import Run, Score, Weights, together
 from mtbert.reporting.tables import join
 from mtbert.statistics import intervals
 
@@ -52,22 +51,20 @@ class Cost:
 
     def half(self, metric: str) -> float | None:
         """Half of the mean's 95 % interval over seeds; None with fewer than two."""
-        found = intervals.over_seeds(self.scores[metric])
-        return None if found.high is None else found.high - found.mean
+        interval = intervals.over_seeds(self.scores[metric])
+        return None if interval.high is None else interval.high - interval.mean
 
 
-def among(found: Sequence[Cost], names: Collection[str]) -> list[Cost]:
+def among(costs: Sequence[Cost], names: Collection[str]) -> list[Cost]:
     """Those whose models all have one of these names."""
-    return [cost for cost in found if set(cost.variants) <= set(names)]
+    return [cost for cost in costs if set(cost.variants) <= set(names)]
 
 
-def of(
-    catalog: Catalog, scores: Sequence[Score], weights: dict[str, Weights], runs: Sequence[dict[str, Any]]
-) -> list[Cost]:
+def of(completed: Completed, scores: Sequence[Score], weights: dict[str, Weights], runs: Sequence[Run]) -> list[Cost]:
     """Every selected variant and ensemble that has a dev score, and every row that several single-task variants make.
 
     Args:
-        catalog: what was asked for.
+        completed: what has run.
         scores: from `mtbert.reporting.results`.
         weights: likewise.
         runs: likewise.
@@ -79,24 +76,24 @@ def of(
     for score in scores:
         if score.split == "dev" and score.value is not None:
             reached.setdefault(score.variant, {}).setdefault(score.seed, {})[score.metric] = score.value
-    found = []
-    for name, group in _groups(catalog):
+    costs = []
+    for name, group in _groups(completed):
         known = [entry.name in reached and entry.name in weights for entry in group]
         if all(known) and (by_metric := _by_metric([reached[entry.name] for entry in group])):
             size = together([weights[entry.name] for entry in group])
-            found.append(_cost(name, group, size, _seconds(group, runs), by_metric))
-    return found
+            costs.append(_cost(name, group, size, _seconds(group, runs), by_metric))
+    return costs
 
 
-def leaders(found: Sequence[Cost]) -> list[Cost]:
+def leaders(costs: Sequence[Cost]) -> list[Cost]:
     """Those of all three tasks, the highest overall first."""
-    whole = [cost for cost in found if "overall_raw" in cost.scores]
+    whole = [cost for cost in costs if "overall_raw" in cost.scores]
     return sorted(whole, key=lambda cost: -cost.mean("overall_raw"))
 
 
-def _groups(catalog: Catalog) -> Iterator[tuple[str, list[Entry]]]:
+def _groups(completed: Completed) -> Iterator[tuple[str, list[CompletedEntry]]]:
     """Each entry by itself, and those of one row that have different tasks together; with their name."""
-    for (_, row), entries in groupby(_by_row(catalog), key=lambda entry: (entry.paper, entry.row)):
+    for (_, row), entries in groupby(_by_row(completed), key=lambda entry: (entry.paper, entry.row)):
         several = list(entries)
         yield from ((entry.name, [entry]) for entry in several)
         for group in join(several):
@@ -104,28 +101,28 @@ def _groups(catalog: Catalog) -> Iterator[tuple[str, list[Entry]]]:
                 yield row, group
 
 
-def _by_row(catalog: Catalog) -> list[Entry]:
+def _by_row(completed: Completed) -> list[CompletedEntry]:
     """What was asked for, in the catalog's order, the entries of a row together."""
     first: dict[tuple[str, str], int] = {}
-    for at, entry in enumerate(catalog.selected):
+    for at, entry in enumerate(completed.ran):
         first.setdefault((entry.paper, entry.row), at)
-    return sorted(catalog.selected, key=lambda entry: first[entry.paper, entry.row])
+    return sorted(completed.ran, key=lambda entry: first[entry.paper, entry.row])
 
 
 def _by_metric(parts: Sequence[Reached]) -> dict[str, list[float]]:
     """Scores by metric, one of each seed that all parts have; the overalls of several parts are of their tasks."""
-    found: dict[str, list[float]] = {}
+    by_metric: dict[str, list[float]] = {}
     for seed in sorted(set.intersection(*(set(part) for part in parts))):
         values = {metric: value for part in parts for metric, value in part[seed].items()}
         if len(parts) > 1:
             values |= metrics.overall(values)
         for metric, value in values.items():
-            found.setdefault(metric, []).append(value)
-    return found
+            by_metric.setdefault(metric, []).append(value)
+    return by_metric
 
 
 def _cost(
-    name: str, group: Sequence[Entry], size: Weights, seconds: float | None, scores: dict[str, list[float]]
+    name: str, group: Sequence[CompletedEntry], size: Weights, seconds: float | None, scores: dict[str, list[float]]
 ) -> Cost:
     return Cost(
         name=name,
@@ -142,12 +139,12 @@ def _cost(
     )
 
 
-def _seconds(group: Sequence[Entry], runs: Sequence[dict[str, Any]]) -> float | None:
+def _seconds(group: Sequence[CompletedEntry], runs: Sequence[Run]) -> float | None:
     """Of all models, the members of an ensemble among them; None where one has left no log."""
     taken = [_mean_seconds(name, runs) for entry in group for name in entry.members or (entry.name,)]
     return None if None in taken else sum(time for time in taken if time is not None)
 
 
-def _mean_seconds(variant: str, runs: Sequence[dict[str, Any]]) -> float | None:
-    known = [run["training_seconds"] for run in runs if run["variant"] == variant and run["training_seconds"]]
+def _mean_seconds(variant: str, runs: Sequence[Run]) -> float | None:
+    known = [run.training_seconds for run in runs if run.variant == variant and run.training_seconds]
     return fmean(known) if known else None

@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 
 from mtbert.errors import DataError
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.tasks import TASKS
 
 POINTS = 200  # at most, for the longest run
 
 
-def losses(build: Path, catalog: Catalog) -> pd.DataFrame:
-    """Mean training loss of every selected variant.
+def losses(build: Path, completed: Completed) -> pd.DataFrame:
+    """Mean training loss of every variant.
 
     Each task's loss is averaged within bins of equally many steps; a bin without a batch of the task takes the value
     between its neighbours, so that which task was drawn does not move the curve. Then the mean over tasks,
@@ -26,35 +26,35 @@ def losses(build: Path, catalog: Catalog) -> pd.DataFrame:
     Raises:
         DataError: a history is missing; the message names the command that makes it.
     """
-    selected = [entry for entry in catalog.selected if not entry.members]
-    histories = {(e.name, seed): _task_losses(e, build, seed) for e in selected for seed in e.seeds}
+    variants = completed.variants
+    histories = {(e.name, seed): _task_losses(e, build, seed) for e in variants for seed in e.seeds}
     longest = max((max(history["step"], default=1) for history in histories.values()), default=1)
     width = math.ceil(longest / POINTS)
     runs = {key: binned(history, width) for key, history in histories.items()}
-    columns = {e.name: pd.concat([runs[e.name, s] for s in e.seeds], axis=1).mean(axis=1) for e in selected}
+    columns = {e.name: pd.concat([runs[e.name, s] for s in e.seeds], axis=1).mean(axis=1) for e in variants}
     return pd.DataFrame(columns).sort_index().round(5).rename_axis("step").reset_index()
 
 
-def by_task(build: Path, catalog: Catalog) -> dict[str, dict[str, pd.Series]]:
+def by_task(build: Path, completed: Completed) -> dict[str, dict[str, pd.Series]]:
     """Each task's training loss by task and variant, a mean over the seeds there are."""
-    found: dict[str, dict[str, pd.Series]] = {}
-    for entry in (entry for entry in catalog.selected if not entry.members):
+    curves: dict[str, dict[str, pd.Series]] = {}
+    for entry in completed.variants:
         for task, loss in of_tasks(build, entry).items():
-            found.setdefault(task, {})[entry.name] = loss
-    return {task: found[task] for task in TASKS if task in found}
+            curves.setdefault(task, {})[entry.name] = loss
+    return {task: curves[task] for task in TASKS if task in curves}
 
 
-def of_tasks(build: Path, entry: Entry) -> dict[str, pd.Series]:
+def of_tasks(build: Path, entry: CompletedEntry) -> dict[str, pd.Series]:
     """Each task's training loss, averaged within bins of equally many steps and over seeds, by the bins' last steps."""
     histories = [_task_losses(entry, build, seed) for seed in entry.seeds]
     width = math.ceil(max((max(history["step"], default=1) for history in histories), default=1) / POINTS)
     every = [binned_by_task(history, width) for history in histories]
-    found = {}
+    means = {}
     for task in entry.tasks:
         losses = [bins[name].dropna() for bins in every if (name := f"loss/{task}") in bins]
         if losses:
-            found[task] = pd.concat(losses, axis=1).mean(axis=1).sort_index()
-    return found
+            means[task] = pd.concat(losses, axis=1).mean(axis=1).sort_index()
+    return means
 
 
 def binned(history: pd.DataFrame, width: int) -> pd.Series:
@@ -74,7 +74,7 @@ def binned_by_task(history: pd.DataFrame, width: int) -> pd.DataFrame:
     return frame.interpolate(limit_area="inside")
 
 
-def _task_losses(entry: Entry, build: Path, seed: int) -> pd.DataFrame:
+def _task_losses(entry: CompletedEntry, build: Path, seed: int) -> pd.DataFrame:
     file = entry.file(build, seed, "history.csv")
     try:
         history = pd.read_csv(file, usecols=["step", "name", "value"])

@@ -20,7 +20,7 @@ from mtbert import files
 from mtbert.errors import DataError
 from mtbert.metrics import MAIN_TASKS
 from mtbert.reporting import tsne
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.catalog import Completed, CompletedEntry
 
 SENTENCES = 1101  # of one variant at most, where each is a point: all of SST's dev, as SlapBERT's figure 2 has it
 POINTS = 200  # where two are joined by a line: more hide one another, and the time grows with their square
@@ -53,34 +53,33 @@ class Cloud:
         return len(self.flat) == 2
 
 
-def clouds(build: Path, catalog: Catalog) -> dict[str, dict[str, Cloud]]:
+def clouds(build: Path, completed: Completed) -> dict[str, dict[str, Cloud]]:
     """By task and variant, of its first seed; of those that are shown one by one and have left embeddings."""
     if (build / CLOUDS).is_file():
         return read(build / CLOUDS)
-    variants = [entry for entry in catalog.detailed if not entry.members]
+    variants = [entry for entry in completed.detailed if not entry.members]
     wanted = [(task, entry) for entry in variants for task in MAIN_TASKS if task in entry.tasks]
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # numpy lets others run while it computes
         made = list(pool.map(lambda one: cloud(build, one[1], one[0]), wanted))
-    found: dict[str, dict[str, Cloud]] = {}
+    by_task: dict[str, dict[str, Cloud]] = {}
     for (task, entry), one in zip(wanted, made, strict=True):
         if one is not None:
-            found.setdefault(task, {})[entry.name] = one
-    return found
+            by_task.setdefault(task, {})[entry.name] = one
+    return by_task
 
 
 PLACES = ("flat_x", "flat_y", "solid_x", "solid_y", "solid_z")
 
 
-def write(found: Mapping[str, Mapping[str, Cloud]], file: Path) -> None:
+def write(by_task: Mapping[str, Mapping[str, Cloud]], file: Path) -> None:
     """Write the places of all clouds as one table, a line a sentence."""
-    tables = [
-        pd.DataFrame(np.hstack([cloud.flat[side], cloud.solid[side]]).astype(np.int16), columns=PLACES).assign(
-            task=task, variant=name, sentence=side, id=cloud.ids, label=cloud.labels
-        )
-        for task, several in found.items()
-        for name, cloud in several.items()
-        for side in range(len(cloud.flat))
-    ]
+    tables: list[pd.DataFrame] = []
+    for task, by_variant in by_task.items():
+        for name, cloud in by_variant.items():
+            for side in range(len(cloud.flat)):
+                places = np.hstack([cloud.flat[side], cloud.solid[side]]).astype(np.int16)
+                about = {"task": task, "variant": name, "sentence": side, "id": cloud.ids, "label": cloud.labels}
+                tables.append(pd.DataFrame(places, columns=[*PLACES]).assign(**about))
     columns = ["task", "variant", "sentence", "id", "label", *PLACES]
     with files.new_file(file) as partial:
         table = pd.concat(tables)[columns] if tables else pd.DataFrame(columns=columns)
@@ -89,27 +88,27 @@ def write(found: Mapping[str, Mapping[str, Cloud]], file: Path) -> None:
 
 def read(file: Path) -> dict[str, dict[str, Cloud]]:
     """The clouds that `write` wrote, by task and variant in their order."""
-    found: dict[str, dict[str, Cloud]] = {}
+    by_task: dict[str, dict[str, Cloud]] = {}
     for key, lines in files.read_parquet(file).groupby(["task", "variant"], sort=False):
         task, variant = cast(tuple[str, str], key)
         sides = len(np.unique(lines["sentence"].to_numpy()))
         places = lines[[*PLACES]].to_numpy(dtype=float).reshape(sides, -1, len(PLACES))
         first = lines.loc[lines["sentence"] == 0]
         one = Cloud(first["id"].tolist(), first["label"].to_numpy(), places[..., :2], places[..., 2:])
-        found.setdefault(task, {})[variant] = one
-    return found
+        by_task.setdefault(task, {})[variant] = one
+    return by_task
 
 
-def cloud(build: Path, entry: Entry, task: str) -> Cloud | None:
+def cloud(build: Path, entry: CompletedEntry, task: str) -> Cloud | None:
     """One task of a variant's first seed; None where the run has left no embeddings of it."""
-    found = load(build, entry, task)
-    if found is None or found.shape[1] < 4:  # t-SNE needs a few neighbours
+    kept = load(build, entry, task)
+    if kept is None or kept.shape[1] < 4:  # t-SNE needs a few neighbours
         return None
     said = entry.file(build, entry.seeds[0], f"predictions/{task}-dev.parquet")
     known = files.read_parquet(said, ["id", "label"])
     labels = known["label"].to_numpy()
-    chosen = balanced(labels[: found.shape[1]], task, POINTS // len(found) if task in KINDS else SENTENCES)
-    shown = found[:, chosen]
+    chosen = balanced(labels[: kept.shape[1]], task, POINTS // len(kept) if task in KINDS else SENTENCES)
+    shown = kept[:, chosen]
     sentences, rows, width = shown.shape
     points = shown.reshape(-1, width)
     flat, solid = (_scaled(places).reshape(sentences, rows, -1) for places in tsne.project(points, (2, 3)))
@@ -129,17 +128,17 @@ def _scaled(places: np.ndarray) -> np.ndarray:
     return scaled.astype(np.int16).astype(float)  # as the evidence keeps them: a picture differs by the kind of number
 
 
-def load(build: Path, entry: Entry, task: str) -> np.ndarray | None:
+def load(build: Path, entry: CompletedEntry, task: str) -> np.ndarray | None:
     """[sentences, rows, width] of a task's first dev rows by the first seed; None where the run has left none."""
     seed = entry.seeds[0]
     if not (entry.directory(build, seed) / "embeddings.safetensors").is_file():
         return None
     file = entry.file(build, seed, "embeddings.safetensors")
     try:
-        found = load_file(file).get(task)
+        kept = load_file(file).get(task)
     except SafetensorError as error:
         raise DataError(f"{file} is damaged: {error}; `{entry.remake(seed)}` makes it again") from None
-    return None if found is None else found.astype(np.float32)
+    return None if kept is None else kept.astype(np.float32)
 
 
 def kind_of(labels: np.ndarray, task: str) -> np.ndarray:

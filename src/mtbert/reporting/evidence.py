@@ -15,7 +15,7 @@ from mtbert import files, metrics, seeding
 from mtbert.errors import DataError
 from mtbert.metrics import MAIN_TASKS
 from mtbert.reporting import results
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.reporting.claims import OVERFITTING
 from mtbert.reporting.fairness import Conducts
 from mtbert.reporting.published import OVERALLS, SCORED
@@ -52,33 +52,32 @@ class TaskScores:
 class Evidence:
     """What all runs of a build directory scored on dev, and would have on other examples, and how they were made."""
 
-    def __init__(self, build: Path, catalog: Catalog) -> None:
+    def __init__(self, build: Path, completed: Completed) -> None:
         """Read every selected run that is there; DataError where predictions do not fit together."""
-        self.conducts = Conducts(build, catalog)
-        self.tasks = {task: found for task in SCORED if (found := _task(build, catalog, task)) is not None}
-        self.on_train = {
-            (entry.name, seed): score
-            for entry in catalog.selected
-            for seed in entry.seeds
-            if (score := _on_train(build, entry, seed)) is not None
-        }
+        self.conducts = Conducts(build, completed)
+        self.tasks = {task: scored for task in SCORED if (scored := _task(build, completed, task)) is not None}
+        self.on_train: dict[Run, float] = {}
+        for entry, seed in completed.runs:
+            score = _on_train(build, entry, seed)
+            if score is not None:
+                self.on_train[entry.name, seed] = score
 
     def seeds(self, variants: Sequence[str], metric: str) -> set[int]:
         """The seeds of which a row of these variants has a score."""
-        found = [
+        sets = [
             {seed for name, seed in self.tasks[task].column if name == of} for task, of in self._of(variants, metric)
         ]
         if metric == OVERFITTING:
-            found += [{seed for name, seed in self.on_train if name == variant} for variant in variants]
-        return set.intersection(*found) if found else set()
+            sets += [{seed for name, seed in self.on_train if name == variant} for variant in variants]
+        return set.intersection(*sets) if sets else set()
 
     def scores(self, variants: Sequence[str], metric: str, seeds: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """A row's scores by seed, and draws x seeds; the variants together have every task of the metric."""
         parts = []
         for task, name in self._of(variants, metric):
-            found = self.tasks[task]
-            at = [found.column[name, seed] for seed in seeds]
-            parts.append((found.scores[at], found.draws[:, at]))
+            of_task = self.tasks[task]
+            at = [of_task.column[name, seed] for seed in seeds]
+            parts.append((of_task.scores[at], of_task.draws[:, at]))
         observed, draws = (sum(part[side] for part in parts) / len(parts) for side in (0, 1))
         if metric in ("overall_normalised", OVERFITTING):  # r counts as (r + 1) / 2
             (r, drawn_r), share = parts[MAIN_TASKS.index("sts")], len(parts)
@@ -95,9 +94,9 @@ class Evidence:
             return None
         parts = []
         for task, name in of:
-            found = self.tasks[task]
-            scores = found.scores if found.unshared is None else found.unshared
-            parts.append(scores[[found.column[name, seed] for seed in seeds]])
+            of_task = self.tasks[task]
+            scores = of_task.scores if of_task.unshared is None else of_task.unshared
+            parts.append(scores[[of_task.column[name, seed] for seed in seeds]])
         if metric == "overall_normalised":
             at = MAIN_TASKS.index("sts")
             parts[at] = (parts[at] + 1) / 2
@@ -109,12 +108,12 @@ class Evidence:
 
     def _of(self, variants: Sequence[str], metric: str) -> list[tuple[str, str]]:
         """Each task of the metric with the first of the variants that was scored on it; empty where one has none."""
-        found = []
+        pairs = []
         for task in tasks_of(metric):
             runs = self.tasks[task].column if task in self.tasks else {}
             named = [variant for variant in variants if any(name == variant for name, _ in runs)]
-            found += [(task, named[0])] if named else []
-        return found if len(found) == len(tasks_of(metric)) else []
+            pairs += [(task, named[0])] if named else []
+        return pairs if len(pairs) == len(tasks_of(metric)) else []
 
 
 def tasks_of(metric: str) -> tuple[str, ...]:
@@ -122,22 +121,16 @@ def tasks_of(metric: str) -> tuple[str, ...]:
     return MAIN_TASKS if metric in (*OVERALLS, OVERFITTING) else (metric,)
 
 
-def _on_train(build: Path, entry: Entry, seed: int) -> float | None:
+def _on_train(build: Path, entry: CompletedEntry, seed: int) -> float | None:
     """overall_normalised on the training rows that were scored; None without. `results.scores` compares it."""
     if not (entry.directory(build, seed) / "metrics.json").is_file():
         return None
     return results.read_metrics(entry, build, seed)["train"].get("overall_normalised")
 
 
-def _task(build: Path, catalog: Catalog, task: str) -> TaskScores | None:
+def _task(build: Path, completed: Completed, task: str) -> TaskScores | None:
     """None where there are no predictions, or the labels are withheld."""
-    tables = {
-        (entry.name, seed): files.read_parquet(file, USED)
-        for entry in catalog.selected
-        for seed in entry.seeds
-        if task in entry.tasks and (file := entry.predictions(build, seed, task, "dev")) is not None
-    }
-    tables = {run: table for run, table in tables.items() if not np.isnan(table["label"].to_numpy(float)).all()}
+    tables = _tables(build, completed, task)
     if not tables:
         return None
     first = _same_rows(tables, task)
@@ -152,6 +145,18 @@ def _task(build: Path, catalog: Catalog, task: str) -> TaskScores | None:
     unshared = _scores(task, labels[~shared], said[~shared]) if shared.any() and not shared.all() else None
     column = {run: number for number, run in enumerate(tables)}
     return TaskScores(column, np.flatnonzero(counts), labels, said, scores, draws, unshared)
+
+
+def _tables(build: Path, completed: Completed, task: str) -> dict[Run, pd.DataFrame]:
+    """Every run's dev predictions of a task whose labels are known."""
+    tables: dict[Run, pd.DataFrame] = {}
+    for entry, seed in completed.runs:
+        file = entry.predictions(build, seed, task, "dev") if task in entry.tasks else None
+        if file is not None:
+            table = files.read_parquet(file, USED)
+            if not np.isnan(table["label"].to_numpy(float)).all():
+                tables[entry.name, seed] = table
+    return tables
 
 
 def _scores(task: str, labels: np.ndarray, said: np.ndarray) -> np.ndarray:

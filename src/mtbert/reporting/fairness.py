@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from mtbert import files
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.tasks import TASKS
 
 FALL = 0.05  # of a task's loss, from the third quarter of the last phase to the fourth, as a mean over tasks
@@ -51,13 +51,13 @@ class Conduct:
 class Conducts:
     """Those of all selected runs; a vote's are its members'."""
 
-    def __init__(self, build: Path, catalog: Catalog) -> None:
+    def __init__(self, build: Path, completed: Completed) -> None:
         """Read them; a run that says nothing of itself is like another that does not."""
-        self._members = {entry.name: entry.members or (entry.name,) for entry in catalog.entries}
-        trained = {name for entry in catalog.selected for name in self._members[entry.name]}
+        self._members = {entry.name: entry.members or (entry.name,) for entry in completed.entries}
+        trained = {name for entry in completed.ran for name in self._members[entry.name]}
         self._found: dict[Run, Conduct] = {
             (entry.name, seed): _read(entry, build, seed)
-            for entry in catalog.entries
+            for entry in completed.entries
             if entry.name in trained
             for seed in entry.seeds
         }
@@ -66,10 +66,10 @@ class Conducts:
         """In what the two rows' runs of a seed were made otherwise, in words; nothing where they may be compared."""
         every = [*self._of(ours, [seed]), *self._of(other, [seed])]
         names = dict.fromkeys(name for one in every for name in one.made)
-        found = [name for name in names if len({one.made.get(name) for one in every}) > 1]
+        differing = [name for name in names if len({one.made.get(name) for one in every}) > 1]
         techniques = dict.fromkeys(name for one in every for name in one.techniques)
         known = ((name, {one.techniques[name] for one in every if name in one.techniques}) for name in techniques)
-        return found + [f"code of {name}" for name, digests in known if len(digests) > 1]
+        return differing + [f"code of {name}" for name, digests in known if len(digests) > 1]
 
     def still_learning(self, side: Sequence[str], seeds: Iterable[int]) -> float | None:
         """The mean fall of the loss of those of a row's runs that still learn, where they are more than half."""
@@ -88,12 +88,12 @@ class Conducts:
             counts["updates"] = lambda one: one.updates
         for task in tasks if "examples" not in differs else ():
             counts[f"examples of {TASKS[task].title}"] = lambda one, task=task: _seen(one, task)
-        found = []
+        differences = []
         for name, count in counts.items():
             one, two = (_total(side, count) for side in (mine, theirs))
             if one is not None and two is not None and abs(one - two) > UNEQUAL * max(one, two):
-                found.append(f"{one:,} and {two:,} {name}")
-        return found
+                differences.append(f"{one:,} and {two:,} {name}")
+        return differences
 
     def _of(self, side: Sequence[str], seeds: Iterable[int]) -> list[Conduct]:
         names = [name for row in side for name in self._members.get(row, (row,))]
@@ -110,7 +110,7 @@ def _seen(one: Conduct, task: str) -> int | None:
     return None if one.examples is None else one.examples.get(task, 0)
 
 
-def _read(entry: Entry, build: Path, seed: int) -> Conduct:
+def _read(entry: CompletedEntry, build: Path, seed: int) -> Conduct:
     directory = entry.directory(build, seed)
     settings = _if_there(directory / "settings.yaml", files.read_yaml)
     scores = _if_there(directory / "metrics.json", files.read_json)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mtbert.reporting import markdown, sentences
-from mtbert.reporting.catalog import Catalog
+from mtbert.reporting.catalog import Completed
 from mtbert.reporting.claims import Answer, Comparison, Contradiction, Part, Side, Verdict
 from mtbert.reporting.verdicts import FAILS, HOLDS, LITTLE, NOT_RUN
 
@@ -31,15 +31,15 @@ class Standing:
     evidence: str
 
 
-def lead(catalog: Catalog, verdicts: Sequence[Verdict]) -> list[str]:
+def lead(completed: Completed, verdicts: Sequence[Verdict]) -> list[str]:
     """What comes first, in Markdown: that only the machinery is shown, where it is so; and how much is decided."""
-    first = [MACHINERY] if sentences.may_be_committed(catalog) else []
+    first = [MACHINERY] if sentences.may_be_committed(completed) else []
     return [*first, decided(verdicts)] if verdicts else []
 
 
 def each(verdicts: Sequence[Verdict]) -> list[str]:
     """A sentence for each claim that is decided."""
-    return [found(one) for one in verdicts if one.answer in DECIDED]
+    return [sentence(one) for one in verdicts if one.answer in DECIDED]
 
 
 def decided(verdicts: Sequence[Verdict]) -> str:
@@ -56,7 +56,7 @@ def decided(verdicts: Sequence[Verdict]) -> str:
     )
 
 
-def found(verdict: Verdict) -> str:
+def sentence(verdict: Verdict) -> str:
     """A claim that is decided, with the numbers of the comparison that decided it."""
     part, one = deciding(verdict)
     published = "" if part.published is None else f"; published: {markdown.number(part.published, '+')}"
@@ -110,7 +110,7 @@ def _evidence(sides: tuple[Side, Side], verdicts: Mapping[str, Verdict]) -> str:
     return OPEN
 
 
-def contradicted(found: Sequence[Standing]) -> str:
+def contradicted(standings: Sequence[Standing]) -> str:
     """The contradictions as a table in Markdown; empty where there are none."""
     lines = [
         {"question": one.question}
@@ -119,16 +119,16 @@ def contradicted(found: Sequence[Standing]) -> str:
             for name, (says, claims) in zip(("one side", "the other"), one.sides, strict=True)
         }
         | {"the evidence": one.evidence}
-        for one in found
+        for one in standings
     ]
     return f"### Where the reports contradict each other\n\n{markdown.lined(lines, sides=4)}" if lines else ""
 
 
-def render(catalog: Catalog, verdicts: Sequence[Verdict], found: Sequence[Standing]) -> str:
+def render(completed: Completed, verdicts: Sequence[Verdict], standings: Sequence[Standing]) -> str:
     """The first section of the README; empty where no claim was judged."""
     if not verdicts:
         return ""
-    parts = ["## What was found", *lead(catalog, verdicts), markdown.bullets(each(verdicts)), contradicted(found)]
+    parts = ["## What was found", *lead(completed, verdicts), markdown.bullets(each(verdicts)), contradicted(standings)]
     return "\n\n".join(part for part in parts if part)
 
 

@@ -22,14 +22,14 @@ COLOURS: dict[Answer, str] = {
 
 @dataclass(frozen=True)
 class Line:
-    """A comparison at its height; `found` is None where it was not run."""
+    """A comparison at its height; `comparison` is None where it was not run."""
 
     y: float
     short: str
     label: str
     part: Part
     answer: Answer
-    found: Comparison | None
+    comparison: Comparison | None
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ def of(verdicts: Sequence[Verdict]) -> Forest:
         for text in textwrap.wrap(f"{verdict.claim.statement} [{_short(verdict.answer)}]", WIDTH):
             heads.append(Head(-at, text))
             at += 1
-        for part, answer, found in zip(verdict.claim.parts, verdict.answers, verdict.comparisons, strict=True):
-            lines.append(Line(-at, *_labels(part), part, answer, found))
+        for part, answer, comparison in zip(verdict.claim.parts, verdict.answers, verdict.comparisons, strict=True):
+            lines.append(Line(-at, *_labels(part), part, answer, comparison))
             at += 1
     return Forest(heads, lines, at, _reach(lines))
 
@@ -83,8 +83,12 @@ def _side(names: Sequence[str]) -> str:
 
 def _reach(lines: Sequence[Line]) -> float:
     """As far as ours and the margins go; a published difference that is larger is drawn at the edge."""
-    ends = [abs(end) for line in lines if line.found is not None for end in (line.found.low, line.found.high)]
-    return ROOM * max([*ends, *(2 * line.part.matters for line in lines)], default=1.0)
+    ends: list[float] = []
+    for line in lines:
+        ends.append(2 * line.part.matters)
+        if line.comparison is not None:
+            ends += [abs(line.comparison.low), abs(line.comparison.high)]
+    return ROOM * max(ends, default=1.0)
 
 
 def placed(published: float, reach: float) -> tuple[float, bool]:

@@ -5,7 +5,7 @@ from collections.abc import Collection
 import pandas as pd
 
 from mtbert.reporting import submissions
-from mtbert.reporting.catalog import Catalog
+from mtbert.reporting.catalog import Completed
 from mtbert.reporting.published import METRICS, OVERALLS, TITLES
 from mtbert.reporting.tables import NO_PART, RUN, WITHHELD, Cell, Row, Table
 from mtbert.tasks import TASKS
@@ -30,9 +30,14 @@ SCALES = (
 )
 
 
-def render(table: Table, catalog: Catalog) -> str:
+def render(table: Table, completed: Completed) -> str:
     """A table under its heading, with what a reader must know above it and footnotes below."""
-    parts = [f"## {heading(table)}", bullets(about(table, catalog)), grid(table), bullets(footnotes(table, catalog))]
+    parts = [
+        f"## {heading(table)}",
+        bullets(about(table, completed)),
+        grid(table),
+        bullets(footnotes(table, completed)),
+    ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -43,16 +48,16 @@ def heading(table: Table) -> str:
     return f"{title}{number} ({', '.join(table.splits)})"
 
 
-def about(table: Table, catalog: Catalog) -> list[str]:
+def about(table: Table, completed: Completed) -> list[str]:
     """What a reader must know before comparing."""
-    data = f", data `{catalog.data}`" if catalog.data else ""
+    data = f", data `{completed.data}`" if completed.data else ""
     paper = " Paper: bert-base-uncased." if table.published else ""
-    seeds = ", ".join(map(str, catalog.seeds))
-    spread = SPREAD if len(catalog.seeds) > 1 else "one run each"
-    lines = [f"Ours: profile `{catalog.profile}`{data}, encoder `{catalog.encoder}`.{paper}"]
-    lines += [f"Encoder `{catalog.encoder}`: {catalog.encoder_note.rstrip('.')}."] if catalog.encoder_note else []
+    seeds = ", ".join(map(str, completed.seeds))
+    spread = SPREAD if len(completed.seeds) > 1 else "one run each"
+    lines = [f"Ours: profile `{completed.profile}`{data}, encoder `{completed.encoder}`.{paper}"]
+    lines += [f"Encoder `{completed.encoder}`: {completed.encoder_note.rstrip('.')}."] if completed.encoder_note else []
     lines += [
-        f"Epoch kept: {KEPT[catalog.keep, catalog.selection]}. Seeds: {seeds} ({spread}).",
+        f"Epoch kept: {KEPT[completed.keep, completed.selection]}. Seeds: {seeds} ({spread}).",
         SCALES + _printed(table) + _fewer(table),
     ]
     lines += [_tested(table)] if table.baseline else []
@@ -107,7 +112,7 @@ def _lines(name: str, row: Row, table: Table) -> list[dict[str, str]]:
     size = _size(row) | ({"p": p_of(row, table)} if table.baseline else {})
     cells = {HEADINGS[metric]: row.cells[metric] for metric in table.metrics}
     paper = {heading: number(cell.published) for heading, cell in cells.items()}
-    ours = {heading: mine(cell) for heading, cell in cells.items()}
+    ours = {heading: our_cell(cell) for heading, cell in cells.items()}
     lines = [{"row": name, " ": "paper", **paper}, {"row": "", " ": "ours", **ours, **size}]
     lines = lines if table.published else [{**lines[1], "row": name}]
     if any(cell.low is not None for cell in cells.values()):
@@ -137,11 +142,16 @@ def _size(row: Row) -> dict[str, str]:
     return {**millions, TIMES_BERT: f"{row.weights.times_bert:.2f}", "seeds": seeds}
 
 
-def mine(cell: Cell) -> str:
+def our_cell(cell: Cell) -> str:
     """Our number with its spread, or why there is none."""
     if cell.status != RUN:
         return DASH if cell.status == NO_PART else cell.status
-    return number(cell.ours) + (f" ± {cell.spread:.3f}" if cell.spread is not None else "")
+    return with_spread(cell.ours, cell.spread)
+
+
+def with_spread(value: float | None, spread: float | None) -> str:
+    """Such as `0.512 ± 0.004`; the number alone where there is no spread."""
+    return number(value) if spread is None else f"{number(value)} ± {spread:.3f}"
 
 
 def number(value: float | None, sign: str = "") -> str:
@@ -164,10 +174,10 @@ def p_value(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def footnotes(table: Table, catalog: Catalog) -> list[str]:
+def footnotes(table: Table, completed: Completed) -> list[str]:
     """Notes on the paper's rows, and where to find the predictions of what the course scores itself."""
     notes = [f"{row.label}, paper: {row.note}." for row in table.rows if row.note]
-    return changes(table) + notes + _otherwise(table, catalog) + _withheld(table, catalog)
+    return changes(table) + notes + _otherwise(table, completed) + _withheld(table, completed)
 
 
 def changes(table: Table) -> list[str]:
@@ -180,15 +190,15 @@ def changes(table: Table) -> list[str]:
     ]
 
 
-def _otherwise(table: Table, catalog: Catalog) -> list[str]:
+def _otherwise(table: Table, completed: Completed) -> list[str]:
     """Rows that were trained with another `run.keep` or `run.selection` than what stands above the table."""
-    kept = {entry.name: entry.kept for entry in catalog.selected}
+    kept = {entry.name: entry.kept for entry in completed.ran}
     ways = {way: [row.label for row in table.rows if way in map(kept.get, row.variants)] for way in KEPT}
-    usual = (catalog.keep, catalog.selection)
+    usual = (completed.keep, completed.selection)
     return [f"{', '.join(rows)}, ours: epoch kept: {KEPT[way]}." for way, rows in ways.items() if rows and way != usual]
 
 
-def _withheld(table: Table, catalog: Catalog) -> list[str]:
+def _withheld(table: Table, completed: Completed) -> list[str]:
     rows = [row for row in table.rows if WITHHELD in {cell.status for cell in row.cells.values()}]
     if not rows:
         return []
@@ -198,7 +208,7 @@ def _withheld(table: Table, catalog: Catalog) -> list[str]:
     names = ", ".join(f"`{submissions.file_name(task, 'test')}`" for task in tasks if TASKS[task].submission)
     if not names:
         return [told]
-    seed = str(catalog.seeds[0]) if len(catalog.seeds) == 1 else "SEED"
+    seed = str(completed.seeds[0]) if len(completed.seeds) == 1 else "SEED"
     variants = dict.fromkeys(variant for row in rows for variant in row.variants)
     places = ", ".join(f"`build/submissions/{variant}/{seed}/`" for variant in variants)
     return [f"{told} To have them scored, hand in {names} from {places}."]

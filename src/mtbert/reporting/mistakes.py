@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mtbert import predictions
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.tasks import TASKS, Task
 
 WORST = 10  # misses shown of each task and variant
@@ -45,17 +45,17 @@ class Miss:
     size: float
 
 
-def answers(build: Path, catalog: Catalog) -> dict[str, dict[str, Answers]]:
+def answers(build: Path, completed: Completed) -> dict[str, dict[str, Answers]]:
     """By task and variant or ensemble, what is there."""
-    found: dict[str, dict[str, Answers]] = {}
-    for entry in catalog.selected:
+    by_task: dict[str, dict[str, Answers]] = {}
+    for entry in completed.ran:
         for task in entry.tasks:
             if (read := _read(build, entry, TASKS[task])) is not None:
-                found.setdefault(task, {})[entry.name] = read
-    return {task: found[task] for task in TASKS if task in found}
+                by_task.setdefault(task, {})[entry.name] = read
+    return {task: by_task[task] for task in TASKS if task in by_task}
 
 
-def _read(build: Path, entry: Entry, task: Task) -> Answers | None:
+def _read(build: Path, entry: CompletedEntry, task: Task) -> Answers | None:
     paths = [entry.predictions(build, seed, task.name, "dev") for seed in entry.seeds]
     tables = [predictions.read(file) for file in paths if file is not None]
     tables = [table.loc[table["scored"] & table["label"].notna()].set_index("id") for table in tables]
@@ -79,8 +79,8 @@ def thousandths(table: pd.DataFrame, task: Task) -> np.ndarray:
 
     The report reads them so, and its evidence keeps no more: scores and verdicts come of the predictions.
     """
-    found = table[predictions.probability_columns(task)[:-1]].to_numpy(dtype=float)
-    return np.round(1000 * found).astype(np.uint16)
+    probabilities = table[predictions.probability_columns(task)[:-1]].to_numpy(dtype=float)
+    return np.round(1000 * probabilities).astype(np.uint16)
 
 
 def of_thousandths(counts: np.ndarray) -> np.ndarray:
@@ -130,5 +130,5 @@ def worst(said: Answers, task: Task, count: int = WORST) -> list[Miss]:
         predicted = values.argmax(axis=1).astype(float)
         size = np.where(predicted == labels, 0.0, values.max(axis=1))
     order = np.argsort(-size, kind="stable")[:count]
-    found = zip(said.labels.index[order], labels[order], predicted[order], size[order], strict=True)
-    return [Miss(str(row), float(label), float(guess), float(off)) for row, label, guess, off in found if off > 0]
+    misses = zip(said.labels.index[order], labels[order], predicted[order], size[order], strict=True)
+    return [Miss(str(row), float(label), float(guess), float(off)) for row, label, guess, off in misses if off > 0]

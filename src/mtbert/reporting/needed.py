@@ -30,11 +30,11 @@ Noise = dict[str, tuple[float, float]]  # by metric: standard deviations of sing
 
 def noise(verdicts: Sequence[Verdict]) -> Noise:
     """The root mean squares over the comparisons of each metric that have as many seeds as the first look."""
-    found: dict[str, list[tuple[float, float]]] = {}
+    by_metric: dict[str, list[tuple[float, float]]] = {}
     for one in (one for verdict in verdicts for one in verdict.comparisons if one is not None):
         if one.seed_sd is not None and one.seeds >= min(LOOKS):
-            found.setdefault(one.metric, []).append((one.seed_sd, one.example_sd))
-    squares = {metric: np.sqrt(np.mean(np.square(pairs), axis=0)) for metric, pairs in found.items()}
+            by_metric.setdefault(one.metric, []).append((one.seed_sd, one.example_sd))
+    squares = {metric: np.sqrt(np.mean(np.square(pairs), axis=0)) for metric, pairs in by_metric.items()}
     return {metric: (float(by_seed), float(by_examples)) for metric, (by_seed, by_examples) in squares.items()}
 
 
@@ -104,9 +104,9 @@ def _noise(part: Part, seen: Comparison | None, measured: Noise) -> tuple[float,
     return measured.get(part.metric) or spread(tasks_of(part.metric))
 
 
-def still(found: pd.DataFrame) -> list[dict[str, str]]:
+def still(claims: pd.DataFrame) -> list[dict[str, str]]:
     """The lines of `of_claims` for people: those that need the fewest seeds first."""
-    order = found.sort_values("needed", kind="stable", na_position="last")
+    order = claims.sort_values("needed", kind="stable", na_position="last")
     return [
         {
             "claim": row["statement"],
@@ -118,14 +118,14 @@ def still(found: pd.DataFrame) -> list[dict[str, str]]:
     ]
 
 
-def render_claims(found: pd.DataFrame) -> str:
+def render_claims(claims: pd.DataFrame) -> str:
     """The same as Markdown; empty where no claim is open."""
-    if found.empty:
+    if claims.empty:
         return ""
-    return f"## Seeds still needed\n\n{ABOUT}\n\n{markdown.lined(still(found), sides=2)}"
+    return f"## Seeds still needed\n\n{ABOUT}\n\n{markdown.lined(still(claims), sides=2)}"
 
 
-def render(found: pd.DataFrame) -> str:
+def render(kinds: pd.DataFrame) -> str:
     """The same as Markdown."""
     lines = [
         {
@@ -139,7 +139,7 @@ def render(found: pd.DataFrame) -> str:
             "seeds": _count(row["seeds"]),
             "for twice as much": _count(row["seeds_twice"]),
         }
-        for row in found.to_dict("records")
+        for row in kinds.to_dict("records")
     ]
     sides = ("left", "left", *["right"] * 4, "left", "right", "right")
     return pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=sides)

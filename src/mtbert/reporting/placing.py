@@ -25,15 +25,15 @@ def offsets(points: Sequence[Offset], sizes: Sequence[Offset], width: float, hei
         None for a name that finds no room.
     """
     taken: list[Box] = [_box(point, (2 * POINT, 2 * POINT)) for point in points]
-    found: list[Offset | None] = []
+    shifts: list[Offset | None] = []
     for at, (point, size) in enumerate(zip(points, sizes, strict=True)):
         own, others = taken[at], taken[:at] + taken[at + 1 :]
         tried = ((shift, _box((point[0] + shift[0], point[1] + shift[1]), size)) for shift in _shifts(size))
         free = ((shift, box) for shift, box in tried if _inside(box, width, height))
         fitting = next(((s, box) for s, box in free if not any(_meet(box, other) for other in (own, *others))), None)
-        found.append(fitting and fitting[0])
+        shifts.append(fitting and fitting[0])
         taken += [fitting[1]] if fitting else []
-    return found
+    return shifts
 
 
 def _shifts(size: Offset) -> list[Offset]:

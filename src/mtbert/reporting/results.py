@@ -5,7 +5,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -15,18 +15,13 @@ import pandas as pd
 from mtbert import files, metrics, outputs, predictions
 from mtbert.errors import DataError
 from mtbert.outputs import RunMetrics, VoteMetrics
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.reporting.published import METRICS, OVERALLS
 from mtbert.tasks import TASKS, Split
 
 SCORED_SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 SCORED_COLUMNS = ["label", "prediction", "scored"]
 ROUNDING = 1e-9  # by which two sums of the same numbers may differ
-SETTLED = ("variant", "seed", "steps", "epoch", "examples", "device", "precision", "threads")  # by the settings
-RUN_COLUMNS = (  # the rest is the clock's and the host's
-    *(*SETTLED, "seconds", "training_seconds", "examples_per_second", "peak_memory_mb"),
-    *("processor", "cores", "memory_gb", "accelerator"),
-)
 
 
 @dataclass(frozen=True)
@@ -58,25 +53,59 @@ class Weights:
     times_bert: float
 
 
-def scores(build: Path, catalog: Catalog) -> list[Score]:
+@dataclass(frozen=True)
+class Run:
+    """How a training went; None for what is not told.
+
+    Attributes:
+        variant, seed, steps, epoch, device, precision, threads: these and the next are the same in two runs of the
+            same settings.
+        examples: of all tasks.
+        seconds, training_seconds, examples_per_second, peak_memory_mb: the clock's and the host's, as are the rest.
+        processor, cores, memory_gb, accelerator: of the machine.
+        versions: of libraries such as `torch`.
+    """
+
+    variant: str
+    seed: int
+    steps: int | None = None
+    epoch: int | None = None
+    examples: int | None = None
+    device: str | None = None
+    precision: str | None = None
+    threads: int | None = None
+    seconds: float | None = None
+    training_seconds: float | None = None
+    examples_per_second: float | None = None
+    peak_memory_mb: float | None = None
+    processor: str | None = None
+    cores: int | None = None
+    memory_gb: float | None = None
+    accelerator: str | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+SETTLED = ("variant", "seed", "steps", "epoch", "examples", "device", "precision", "threads")  # by the settings
+
+
+def scores(build: Path, completed: Completed) -> list[Score]:
     """Every score of every selected variant and ensemble, from their prediction files; none where there are none.
 
     Raises:
         DataError: a result is missing or altered, or metrics.json says something else than the prediction files; the
             message names the command that makes it again.
     """
-    return [
-        Score(entry.name, entry.kind, entry.paper, entry.row, seed, split, metric, value)
-        for entry in catalog.selected
-        for seed in entry.seeds
-        for split, found in _scores(entry, build, seed).items()
-        for metric, value in found.items()
-    ]
+    scores: list[Score] = []
+    for entry, seed in completed.runs:
+        about = entry.name, entry.kind, entry.paper, entry.row, seed
+        for split, by_metric in _scores(entry, build, seed).items():
+            scores += [Score(*about, split, metric, value) for metric, value in by_metric.items()]
+    return scores
 
 
-def _scores(entry: Entry, build: Path, seed: int) -> dict[Split, dict[str, float | None]]:
+def _scores(entry: CompletedEntry, build: Path, seed: int) -> dict[Split, dict[str, float | None]]:
     """By split, those of METRICS in its order; None where the labels of what was predicted are withheld."""
-    said, found = read_metrics(entry, build, seed), {}
+    said, by_split = read_metrics(entry, build, seed), {}
     for split in SCORED_SPLITS:
         values = {
             task: predictions.score(files.read_parquet(file, SCORED_COLUMNS), TASKS[task])
@@ -88,8 +117,8 @@ def _scores(entry: Entry, build: Path, seed: int) -> dict[Split, dict[str, float
         _compare(said[split], known, f"{split} of {entry.name}, seed {seed}", entry.remake(seed))
         overalls = dict.fromkeys(OVERALLS) if set(metrics.MAIN_TASKS) <= set(values) else {}
         every: dict[str, float | None] = {**values, **overalls, **known}
-        found[split] = {metric: every[metric] for metric in METRICS if metric in every} | every
-    return found
+        by_split[split] = {metric: every[metric] for metric in METRICS if metric in every} | every
+    return by_split
 
 
 def _compare(said: Mapping[str, float], computed: Mapping[str, float], where: str, remedy: str) -> None:
@@ -107,10 +136,10 @@ def _shown(value: float | None) -> str:
     return "nothing" if value is None else f"{value:.6f}"
 
 
-def weights(build: Path, catalog: Catalog) -> dict[str, Weights]:
+def weights(build: Path, completed: Completed) -> dict[str, Weights]:
     """Numbers of weights of every selected variant, and of every selected ensemble, which holds all its members."""
-    of = {e.name: _weights(e, build, e.seeds[0]) for e in catalog.selected if not e.members}
-    return {e.name: together([of[name] for name in e.members or (e.name,)]) for e in catalog.selected}
+    of = {e.name: _weights(e, build, e.seeds[0]) for e in completed.ran if not e.members}
+    return {e.name: together([of[name] for name in e.members or (e.name,)]) for e in completed.ran}
 
 
 def together(models: Sequence[Weights]) -> Weights:
@@ -120,16 +149,18 @@ def together(models: Sequence[Weights]) -> Weights:
     return Weights(models[0].encoder, added, trained, stored, times_bert)
 
 
-def _weights(entry: Entry, build: Path, seed: int) -> Weights:
+def _weights(entry: CompletedEntry, build: Path, seed: int) -> Weights:
     counts = read_metrics(entry, build, seed)["parameters"]
     encoder, added = counts["encoder"], counts["added"]
     return Weights(encoder, added, counts["trained"], counts["stored"], (encoder + added) / encoder)
 
 
-def wide(build: Path, catalog: Catalog, known: Sequence[Score]) -> pd.DataFrame:
+def wide(
+    build: Path, completed: Completed, known: Sequence[Score], counts: Mapping[str, Weights]
+) -> pd.DataFrame:  # fmt: skip
     """One row per variant or ensemble and seed: length, a column per split and metric (dev_sst, ...), weights.
 
-    known: from `scores`.
+    known, counts: from `scores` and `weights`.
     """
     spoken = {score.metric for score in known}
     values: dict[tuple[str, int], dict[str, float | None]] = {}
@@ -137,28 +168,26 @@ def wide(build: Path, catalog: Catalog, known: Sequence[Score]) -> pd.DataFrame:
         values.setdefault((score.variant, score.seed), {})[f"{score.split}_{score.metric}"] = score.value
     splits = [split for split in SCORED_SPLITS if split != "train" or any(s.split == "train" for s in known)]
     columns = [f"{split}_{metric}" for split in splits for metric in METRICS if metric in spoken]
-    counts = weights(build, catalog)
     rows = []
-    for entry in catalog.selected:
-        for seed in entry.seeds:
-            about = {"variant": entry.name, "kind": entry.kind, "paper": entry.paper, "row": entry.row, "seed": seed}
-            mine, content = values.get((entry.name, seed), {}), read_metrics(entry, build, seed)
-            length = {name: content.get(name) for name in ("steps", "epoch")}
-            length |= {"departures": "; ".join(entry.departures)}
-            rows.append(about | length | {name: mine.get(name) for name in columns} | vars(counts[entry.name]))
+    for entry, seed in completed.runs:
+        about = {"variant": entry.name, "kind": entry.kind, "paper": entry.paper, "row": entry.row, "seed": seed}
+        scored, content = values.get((entry.name, seed), {}), read_metrics(entry, build, seed)
+        length = {name: content.get(name) for name in ("steps", "epoch")}
+        length |= {"departures": "; ".join(entry.departures)}
+        rows.append(about | length | {name: scored.get(name) for name in columns} | vars(counts[entry.name]))
     return pd.DataFrame(rows).astype({"steps": "Int64", "epoch": "Int64"})
 
 
-def summary(catalog: Catalog, known: Sequence[Score]) -> dict[str, dict[str, float]]:
+def summary(completed: Completed, known: Sequence[Score]) -> dict[str, dict[str, float]]:
     """Mean dev scores over seeds by variant or ensemble, then metric, to six decimals; `known` is from `scores`."""
     values: dict[tuple[str, str], list[float]] = {}
     for score in known:
         if score.split == "dev" and score.value is not None:
             values.setdefault((score.variant, score.metric), []).append(score.value)
-    found: dict[str, dict[str, float]] = {entry.name: {} for entry in catalog.selected}
+    means: dict[str, dict[str, float]] = {entry.name: {} for entry in completed.ran}
     for (variant, metric), several in values.items():
-        found[variant][metric] = round(fmean(several), 6)
-    return found
+        means[variant][metric] = round(fmean(several), 6)
+    return means
 
 
 def bars(summary: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
@@ -172,39 +201,40 @@ def bars(summary: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).sort_values("metric", kind="stable", ignore_index=True)
 
 
-def runs(build: Path, catalog: Catalog) -> list[dict[str, Any]]:
-    """How each training went: one mapping per selected variant and seed.
-
-    Returns:
-        Keys of RUN_COLUMNS, those of SETTLED first, which are the same in two runs of the same settings; then, of the
-        run's log, the clock's, the host's and one per library such as `torch version`. None for what is not told.
-    """
-    found = []
-    for entry in (entry for entry in catalog.selected if not entry.members):
-        for seed in entry.seeds:
-            content = {name: value for name, value in read_metrics(entry, build, seed).items() if value is not None}
-            about = {"variant": entry.name, "seed": seed, "threads": entry.threads}
-            if "examples" in content:  # of each task
-                about["examples"] = sum(content["examples"].values())
-            found.append({**_log(entry, build, seed), **content, **about})
-    columns = [*RUN_COLUMNS, *sorted({name for run in found for name in run if name.endswith(" version")})]
-    return [{name: run.get(name) for name in columns} for run in found]
+def runs(build: Path, completed: Completed) -> list[Run]:
+    """How each training went, by variant and seed."""
+    return [_run(entry, build, seed) for entry in completed.variants for seed in entry.seeds]
 
 
-def settled(runs: Sequence[dict[str, Any]]) -> pd.DataFrame:
+def _run(entry: CompletedEntry, build: Path, seed: int) -> Run:
+    """What metrics.json says of a run and, where it says nothing, the run's log."""
+    log = outputs.log(files.log_directory(build, entry.directory(build, seed)))
+    told = log.model_dump(exclude_none=True) if log else {}
+    told |= told.get("machine", {})
+    told |= {name: value for name, value in read_metrics(entry, build, seed).items() if value is not None}
+    if isinstance(of_tasks := told.get("examples"), dict):
+        told["examples"] = sum(of_tasks.values())
+    told |= {"variant": entry.name, "seed": seed, "threads": entry.threads}
+    return Run(**{name: told[name] for name in Run.__dataclass_fields__ if name in told})
+
+
+def run_frame(runs: Sequence[Run]) -> pd.DataFrame:
+    """All that is known of `runs`: a line a run, a column for each library such as `torch version`."""
+    libraries = sorted({library for run in runs for library in run.versions})
+    lines = []
+    for run in runs:
+        line = {name: value for name, value in vars(run).items() if name != "versions"}
+        lines.append(line | {f"{library} version": run.versions.get(library) for library in libraries})
+    return pd.DataFrame(lines)
+
+
+def settled(runs: Sequence[Run]) -> pd.DataFrame:
     """What of `runs` may be committed: nothing of the clock or the host."""
-    return pd.DataFrame([{name: run[name] for name in SETTLED} for run in runs], columns=list(SETTLED)).convert_dtypes()
+    lines = [{name: getattr(run, name) for name in SETTLED} for run in runs]
+    return pd.DataFrame(lines, columns=list(SETTLED)).convert_dtypes()
 
 
-def _log(entry: Entry, build: Path, seed: int) -> dict[str, Any]:
-    """A run's log, flat; empty where there is none."""
-    found = outputs.log(files.log_directory(build, entry.directory(build, seed)))
-    log = found.model_dump(exclude_none=True) if found else {}
-    versions = {f"{name} version": version for name, version in log.get("versions", {}).items()}
-    return {**log, **log.get("machine", {}), **versions}
-
-
-def read_metrics(entry: Entry, build: Path, seed: int) -> dict[str, Any]:
+def read_metrics(entry: CompletedEntry, build: Path, seed: int) -> dict[str, Any]:
     """metrics.json of one seed; DataError with the command that makes it again where it is missing or damaged."""
     kind = VoteMetrics if entry.members else RunMetrics
     return files.read_as(

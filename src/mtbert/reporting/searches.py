@@ -52,12 +52,12 @@ def _read(file: Path, columns: Iterable[str]) -> pd.DataFrame | None:
     if not file.is_file():
         return None
     try:
-        found = pd.read_csv(file)
+        table = pd.read_csv(file)
     except ValueError as error:
         raise DataError(f"{file} is no table: {error}; `python -m mtbert.search` makes it again") from None
-    if missing := [name for name in columns if name not in found]:
+    if missing := [name for name in columns if name not in table]:
         raise DataError(f"{file} lacks {', '.join(missing)}; `python -m mtbert.search` makes it again")
-    return found
+    return table
 
 
 def in_words(value: Any) -> str:
@@ -65,36 +65,36 @@ def in_words(value: Any) -> str:
     return ", ".join(f"{key} {item}" for key, item in value.items()) if isinstance(value, dict) else str(value)
 
 
-def at_the_end(found: pd.DataFrame) -> list[str]:
+def at_the_end(table: pd.DataFrame) -> list[str]:
     """The kinds whose best rate is the smallest or the largest that was tried."""
-    best, by_kind = found[found["chosen"]].set_index("kind")["rate"], found.groupby("kind", sort=False)["rate"]
+    best, by_kind = table[table["chosen"]].set_index("kind")["rate"], table.groupby("kind", sort=False)["rate"]
     ends = pd.DataFrame({"first": by_kind.min(), "last": by_kind.max()})
     return [str(kind) for kind, rate in best.items() if rate in tuple(ends.loc[kind])]
 
 
-def render(found: pd.DataFrame | None) -> str:
+def render(table: pd.DataFrame | None) -> str:
     """The rates as Markdown; empty where there was no search."""
-    if found is None:
+    if table is None:
         return ""
     lines = [
         {"kind": f"{row['kind']} (`{row['variant']}`)", "rate": f"{row['rate']:.1e}", **_scores(row)}
-        for row in found.to_dict("records")
+        for row in table.to_dict("records")
     ]
-    ends = at_the_end(found)
+    ends = at_the_end(table)
     beyond = (
         f"The best rate is at the end of the list, and one beyond may be better: {', '.join(ends)}." if ends else ""
     )
     return "\n\n".join(filter(None, ["## Learning rates", ABOUT, markdown.lined(lines, sides=1), beyond]))
 
 
-def render_setting(found: pd.DataFrame | None) -> str:
+def render_setting(table: pd.DataFrame | None) -> str:
     """The same for the one setting beside them."""
-    if found is None:
+    if table is None:
         return ""
     lines = [
-        {row["setting"]: row["value"], "rate": f"{row['rate']:.1e}", **_scores(row)} for row in found.to_dict("records")
+        {row["setting"]: row["value"], "rate": f"{row['rate']:.1e}", **_scores(row)} for row in table.to_dict("records")
     ]
-    heading = f"## `{found['setting'][0]}` of `{found['variant'][0]}`"
+    heading = f"## `{table['setting'][0]}` of `{table['variant'][0]}`"
     return "\n\n".join([heading, ABOUT_SETTING, markdown.lined(lines, sides=1)])
 
 

@@ -8,12 +8,12 @@ from collections.abc import Collection
 from pathlib import Path
 
 from mtbert import files
-from mtbert.reporting.catalog import Catalog
+from mtbert.reporting.catalog import Completed
 
 
-def may_be_committed(catalog: Catalog) -> bool:
+def may_be_committed(completed: Completed) -> bool:
     """Whether the sentences are this project's own."""
-    return catalog.whose == "sample"
+    return completed.whose == "sample"
 
 
 def read(build: Path, task: str, ids: Collection[str]) -> dict[str, list[str]]:

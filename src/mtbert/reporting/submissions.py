@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from mtbert import files
-from mtbert.reporting.catalog import Catalog
+from mtbert.reporting.catalog import Completed
 from mtbert.tasks import TASKS, Split, Task
 
 SUBMITTED_SPLITS: tuple[Split, ...] = ("dev", "test")
@@ -31,11 +31,10 @@ def text(table: pd.DataFrame, task: Task) -> str:
     return "".join([f"id \t {task.submission} \n", *lines])
 
 
-def write(build: Path, catalog: Catalog, directory: Path) -> None:
+def write(build: Path, completed: Completed, directory: Path) -> None:
     """Write `directory` anew: <variant or ensemble>/<seed>/<file> for every predicted task of the course."""
     with files.new_directory(directory) as partial:
-        runs = [(entry, seed) for entry in catalog.selected for seed in entry.seeds]
-        for entry, seed in runs:
+        for entry, seed in completed.runs:
             submitted = [TASKS[name] for name in entry.tasks if TASKS[name].submission]
             for task, split in itertools.product(submitted, SUBMITTED_SPLITS):
                 source = entry.predictions(build, seed, task.name, split)

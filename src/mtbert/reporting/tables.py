@@ -11,7 +11,7 @@ import pandas as pd
 
 from mtbert import metrics
 from mtbert.metrics import MAIN_TASKS
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.reporting.claims import Comparison
 from mtbert.reporting.comparisons import compare_rows, corrected
 from mtbert.reporting.evidence import Evidence
@@ -136,13 +136,13 @@ class Table:
 
 
 def compare(
-    published: Sequence[PublishedRow], catalog: Catalog, scores: Sequence[Score], weights: dict[str, Weights]
+    published: Sequence[PublishedRow], completed: Completed, scores: Sequence[Score], weights: dict[str, Weights]
 ) -> list[Table]:
     """Every table, in the papers' order.
 
     Args:
         published: from `published.load`.
-        catalog: variants and ensembles; rows find theirs by paper and row name.
+        completed: variants and ensembles; rows find theirs by paper and row name.
         scores: from `results.scores`.
         weights: from `results.weights`.
 
@@ -151,9 +151,9 @@ def compare(
         table; those of no published paper have a table of their own. On data of one's own there are no published
         numbers and only rows that were run.
     """
-    if catalog.own_data:
+    if completed.own_data:
         published = [PublishedRow(row.paper, row.table, row.row, row.split, {}) for row in published]
-    papers: list[str] = [*(entry.paper for entry in catalog.entries), *([RIVALS] if catalog.rivals else [])]
+    papers: list[str] = [*(entry.paper for entry in completed.entries), *([RIVALS] if completed.rivals else [])]
     wanted = dict.fromkeys(papers)
     shown = [row for row in published if row.paper in wanted]
     grouped = [(key, list(rows)) for key, rows in groupby(shown, key=lambda row: (row.paper, row.table))]
@@ -162,9 +162,9 @@ def compare(
     tables = []
     for (paper, number), rows in grouped:
         known = {row.row for row in published if row.paper == paper}
-        more = _unpublished(paper, known, catalog) if number == first.get(paper, number) else []
-        every = [line for row in (*rows, *more) for line in _rows(row, catalog, scores, weights)]
-        tables.append(Table(paper, number, tuple(row for row in every if row.variants or not catalog.own_data)))
+        more = _unpublished(paper, known, completed) if number == first.get(paper, number) else []
+        every = [line for row in (*rows, *more) for line in _rows(row, completed, scores, weights)]
+        tables.append(Table(paper, number, tuple(row for row in every if row.variants or not completed.own_data)))
     return [table for table in tables if table.rows]
 
 
@@ -185,11 +185,14 @@ def against(tables: Sequence[Table], evidence: Evidence, baselines: Mapping[str,
 def _against(table: Table, evidence: Evidence, baseline: tuple[str, ...]) -> Table:
     printed = next((row.scale for row in table.rows if row.scale), "raw")
     rows = [row for row in table.rows if baseline and row.split == "dev" and set(row.variants) - set(baseline)]
-    tried = ((row, compare_rows(evidence, row.variants, baseline, (f"overall_{printed}", *SCORED))) for row in rows)
-    made = [(row, found) for row, found in tried if found is not None]
-    found = dict(zip((id(row) for row, _ in made), corrected([one for _, one in made]), strict=True))
-    compared = tuple(replace(row, against=found.get(id(row))) for row in table.rows)
-    return replace(table, rows=compared, baseline=baseline if found else ())
+    made: dict[int, Comparison] = {}  # by the row's identity: two rows may be equal
+    for row in rows:
+        comparison = compare_rows(evidence, row.variants, baseline, (f"overall_{printed}", *SCORED))
+        if comparison is not None:
+            made[id(row)] = comparison
+    against = dict(zip(made, corrected(list(made.values())), strict=True))
+    compared = tuple(replace(row, against=against.get(id(row))) for row in table.rows)
+    return replace(table, rows=compared, baseline=baseline if against else ())
 
 
 def compared(tables: Sequence[Table]) -> dict[tuple[str, str], Comparison]:
@@ -198,12 +201,12 @@ def compared(tables: Sequence[Table]) -> dict[tuple[str, str], Comparison]:
     return {(table.name, row.label): row.against for table, row in rows if row.against is not None}
 
 
-def join(entries: Sequence[Entry]) -> list[list[Entry]]:
+def join(entries: Sequence[CompletedEntry]) -> list[list[CompletedEntry]]:
     """Entries of one row to groups whose tasks are disjoint, each entry in the first group that it fits.
 
     Three single-task variants make one group, one row of a table; a second model of all tasks makes a group of its own.
     """
-    groups: list[list[Entry]] = []
+    groups: list[list[CompletedEntry]] = []
     for entry in entries:
         fitting = (g for g in groups if not any(set(entry.tasks) & set(other.tasks) for other in g))
         group = next(fitting, None)
@@ -214,17 +217,17 @@ def join(entries: Sequence[Entry]) -> list[list[Entry]]:
     return groups
 
 
-def _unpublished(paper: str, known: set[str], catalog: Catalog) -> list[PublishedRow]:
+def _unpublished(paper: str, known: set[str], completed: Completed) -> list[PublishedRow]:
     """Rows, without numbers, for the entries of a paper that answer to none of its published rows."""
-    every = dict.fromkeys(entry.row_in(paper) for entry in catalog.entries)
+    every = dict.fromkeys(entry.row_in(paper) for entry in completed.entries)
     rows = [row for row in every if row is not None and row not in known]
     return [PublishedRow(paper, OWN_TABLE, row, "dev", {}) for row in rows]
 
 
-def _rows(row: PublishedRow, catalog: Catalog, scores: Sequence[Score], weights: dict[str, Weights]) -> list[Row]:
+def _rows(row: PublishedRow, completed: Completed, scores: Sequence[Score], weights: dict[str, Weights]) -> list[Row]:
     """The row; where several models answer to it, one row each, named, those that were asked for first."""
-    answering = [entry for entry in catalog.entries if entry.answers(row.paper, row.row)]
-    groups = join(sorted(answering, key=lambda entry: not entry.selected)) or [[]]
+    answering = [entry for entry in completed.entries if entry.answers(row.paper, row.row)]
+    groups = join(sorted(answering, key=lambda entry: not entry.ran)) or [[]]
     if len(groups) == 1:
         return [_row(row, row.row, groups[0], scores, weights)]
     labels = [f"{row.row} ({', '.join(entry.name for entry in group)})" for group in groups]
@@ -232,9 +235,9 @@ def _rows(row: PublishedRow, catalog: Catalog, scores: Sequence[Score], weights:
 
 
 def _row(
-    row: PublishedRow, label: str, group: list[Entry], scores: Sequence[Score], weights: dict[str, Weights]
+    row: PublishedRow, label: str, group: list[CompletedEntry], scores: Sequence[Score], weights: dict[str, Weights]
 ) -> Row:
-    selected = [entry.name for entry in group if entry.selected]
+    selected = [entry.name for entry in group if entry.ran]
     spoken = _averaged(row)
     mine = [score for score in scores if score.variant in selected and score.split == row.split]
     values = _by_metric(mine, spoken)
@@ -242,7 +245,7 @@ def _row(
     stored = together([weights[name] for name in selected]) if selected else None
     for metric in OVERALLS:
         cells[metric] = _overall_cell(cells, metric, bool(group), spoken)
-    changed = tuple(dict.fromkeys(one for entry in group if entry.selected for one in entry.departures))
+    changed = tuple(dict.fromkeys(one for entry in group if entry.ran for one in entry.departures))
     return Row(label, row.split, cells, tuple(selected), stored, row.scale, row.note, departures=changed)
 
 
@@ -257,7 +260,7 @@ def _by_metric(scores: Sequence[Score], averaged: Sequence[str]) -> dict[str, li
     by_seed: dict[int, dict[str, float | None]] = {}
     for score in scores:
         by_seed.setdefault(score.seed, {})[score.metric] = score.value
-    found: dict[str, list[float | None]] = {}
+    by_metric: dict[str, list[float | None]] = {}
     for values in by_seed.values():
         tasks = {task: value for task, value in values.items() if task in SCORED}
         scored = {task: value for task, value in tasks.items() if value is not None}
@@ -265,25 +268,25 @@ def _by_metric(scores: Sequence[Score], averaged: Sequence[str]) -> dict[str, li
         if len(averaged) < len(MAIN_TASKS) and set(averaged) <= set(scored):
             overall = {"overall_raw": fmean(scored[task] for task in averaged)}
         for metric, value in (tasks | overall).items():
-            found.setdefault(metric, []).append(value)
-    return found
+            by_metric.setdefault(metric, []).append(value)
+    return by_metric
 
 
-def _cell(metric: str, published: float | None, group: list[Entry], values: list[float | None]) -> Cell:
+def _cell(metric: str, published: float | None, group: list[CompletedEntry], values: list[float | None]) -> Cell:
     known = [value for value in values if value is not None]
     status = _status(metric, published, group, values)
     if not known:
         return Cell(published, None, None, 0, status)
-    found = intervals.over_seeds(known)
-    return Cell(published, found.mean, found.std, len(known), status, found.low, found.high)
+    interval = intervals.over_seeds(known)
+    return Cell(published, interval.mean, interval.std, len(known), status, interval.low, interval.high)
 
 
-def _status(metric: str, published: float | None, group: list[Entry], values: list[float | None]) -> str:
+def _status(metric: str, published: float | None, group: list[CompletedEntry], values: list[float | None]) -> str:
     """Why a task's cell holds a number of ours, or none."""
     models = [entry for entry in group if metric in entry.tasks]
     if not models:
         return NO_PART if published is None else NOT_RUN
-    if not any(entry.selected for entry in models):
+    if not any(entry.ran for entry in models):
         return NOT_RUN
     if not values:
         return NOT_SCORED

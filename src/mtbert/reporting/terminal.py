@@ -5,17 +5,17 @@ from collections.abc import Sequence
 import pandas as pd
 
 from mtbert.reporting import markdown
-from mtbert.reporting.catalog import Catalog
+from mtbert.reporting.catalog import Completed
 from mtbert.reporting.tables import NO_PART, NOT_RUN, RUN, Cell, Row, Table
 
 LABEL_WIDTH = 18  # leaves room for 5 columns of numbers
 CUT = "\N{HORIZONTAL ELLIPSIS}"
 
 
-def render(table: Table, catalog: Catalog) -> str:
+def render(table: Table, completed: Completed) -> str:
     """Heading and, for every row that has run, `published → ours` by metric; then what was changed, and has not run."""
     compared = "paper → ours; " if table.published else ""
-    about = f"{compared}profile {catalog.profile}, encoder {catalog.encoder}, {_seeds(table)}"
+    about = f"{compared}profile {completed.profile}, encoder {completed.encoder}, {_seeds(table)}"
     rows = [row for row in table.rows if not _absent(row)]
     names = shortened([markdown.label(table, row) for row in rows])
     lines = [
@@ -43,7 +43,7 @@ def _seeds(table: Table) -> str:
 def _shown(cell: Cell, published: bool) -> str:
     if cell.status == RUN and published:
         return f"{markdown.number(cell.published)} → {markdown.number(cell.ours)}"
-    return markdown.mine(cell)
+    return markdown.our_cell(cell)
 
 
 def shortened(names: Sequence[str]) -> list[str]:

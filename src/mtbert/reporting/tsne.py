@@ -48,9 +48,9 @@ def start(points: np.ndarray, dimensions: int) -> np.ndarray:
     count = min(MOST_DIMENSIONS, *points.shape)  # the same for all, so that a place does not depend on the others
     values, vectors = eigh(centred @ centred.T, subset_by_index=(len(points) - count, len(points) - 1))
     vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(count)])  # which is free: positive
-    found = (vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1][:, :dimensions]
+    components = (vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1][:, :dimensions]
     places = np.zeros((len(points), dimensions), dtype=np.float32)
-    places[:, : found.shape[1]] = found / max(float(found[:, 0].std()), TINY) * 1e-4
+    places[:, : components.shape[1]] = components / max(float(components[:, 0].std()), TINY) * 1e-4
     return places
 
 
@@ -72,8 +72,8 @@ def similarities(points: np.ndarray) -> np.ndarray:
         sharpness = (np.exp(middle) / scale).astype(np.float32)[:, None]
         densities = np.exp(-distances * sharpness)
         total = densities.sum(axis=1, keepdims=True)
-        found = np.log(total[:, 0]) + (densities * apart).sum(axis=1) * sharpness[:, 0] / total[:, 0]
-        low, high = np.where(found > entropy, middle, low), np.where(found > entropy, high, middle)
+        reached = np.log(total[:, 0]) + (densities * apart).sum(axis=1) * sharpness[:, 0] / total[:, 0]
+        low, high = np.where(reached > entropy, middle, low), np.where(reached > entropy, high, middle)
         densities /= total
     both = densities + densities.T
     return np.maximum(both / both.sum(), TINY)
@@ -97,8 +97,8 @@ def gradient(wanted: np.ndarray, places: np.ndarray) -> np.ndarray:
 def squared_distances(points: np.ndarray) -> np.ndarray:
     """[rows, rows]."""
     squares = np.square(points).sum(axis=1)
-    found = points @ points.T
-    found *= -2  # in place, as below: half of the time would go into new arrays
-    found += squares
-    found += squares[:, None]
-    return np.maximum(found, 0, out=found)
+    distances = points @ points.T
+    distances *= -2  # in place, as below: half of the time would go into new arrays
+    distances += squares
+    distances += squares[:, None]
+    return np.maximum(distances, 0, out=distances)

@@ -12,8 +12,9 @@ import yaml
 
 from mtbert import ensembling, files, inputs, outputs
 from mtbert.errors import DataError, MtbertError
-from mtbert.reporting import catalog, corpora, curves, details, embeddings, results, submissions
-from mtbert.reporting.catalog import Catalog
+from mtbert.reporting import catalog, corpora, curves, embeddings, results, submissions
+from mtbert.reporting.catalog import Completed
+from mtbert.reporting.sections import runs
 
 RUN = "runs/pals/1"
 SETTINGS = {"run": {"keep": "last", "selection": "whole"}}
@@ -43,8 +44,8 @@ def _reseal(build: Path, run: str) -> None:
         old.rename(new)
 
 
-def plan(build: Path) -> Catalog:
-    return catalog.there(catalog.read(build / "plan/catalog.yaml"), build)
+def plan(build: Path) -> Completed:
+    return catalog.read_completed(build)
 
 
 def vote(build: Path) -> object:
@@ -106,19 +107,19 @@ def test_a_file_that_is_gone_or_too_many_is_told(build: Path) -> None:
 def test_a_damaged_log_is_told_and_left_out(build: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole = results.runs(build, plan(build))
     files.write_text(files.log_directory(build, build / RUN) / "run.json", '{"seconds": "long"}')
-    (left,) = [run for run in results.runs(build, plan(build)) if run["variant"] == "pals"]
-    assert (left["seconds"], left["peak_memory_mb"], left["seed"]) == (None, None, 1)
-    assert [run for run in results.runs(build, plan(build)) if run["variant"] != "pals"] == [
-        run for run in whole if run["variant"] != "pals"
+    (left,) = [run for run in results.runs(build, plan(build)) if run.variant == "pals"]
+    assert (left.seconds, left.peak_memory_mb, left.seed) == (None, None, 1)
+    assert [run for run in results.runs(build, plan(build)) if run.variant != "pals"] == [
+        run for run in whole if run.variant != "pals"
     ]
     assert "seconds: Input should be a valid number, came 'long'" in capsys.readouterr().err
 
 
 STRUCTURED = READERS | {
-    "encoders/sbert/metrics.json": lambda build: details.pretraining(build, "sbert"),
+    "encoders/sbert/metrics.json": lambda build: runs.pretraining(build, "sbert"),
     "data/report.json": lambda build: corpora.data(build, plan(build)),
     "init/pals.json": lambda build: inputs.named(build / "init/pals.json"),
-    "log": lambda build: details.timed(results.runs(build, plan(build))),
+    "log": lambda build: runs.timed(results.runs(build, plan(build))),
 }
 WRONG = ([], {}, "text", None, float("nan"), float("inf"), True, -1, 1.5, [[]], {"a": 1}, 10**400)
 

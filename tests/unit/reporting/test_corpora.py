@@ -7,8 +7,8 @@ from mtbert.reporting import catalog, corpora
 
 
 def test_data_checks_are_summed_up(tmp_path: Path) -> None:
-    entry = catalog.Entry("a", "own", "a", ("sst",), True)
-    plan = catalog.Catalog("sample", (1,), "best", "half", "tiny", "", "", (entry,))
+    entry = catalog.CompletedEntry("a", "own", "a", ("sst",), True, seeds=(1,))
+    plan = catalog.Completed("sample", (1,), "best", "half", "tiny", "", "", (entry,))
     assert corpora.data(tmp_path, plan) == (
         "## Data\n\nWithout `data/sst/dev-rows.parquet` rows that share a sentence are resampled apart, which makes "
         "intervals too narrow, and leakage is not told; `dvc repro preprocess` makes what is missing."

@@ -26,7 +26,7 @@ def test_one_column_a_variant_mean_over_seeds_and_other_losses_left_out(make_bui
     history = build / "runs" / "pals" / "2" / "history.csv"
     files.write_text(history, f"phase,step,name,value\n0,1,loss/sst,4\n{more}")
     seal(build)
-    table = curves.losses(build, catalog.read(build / "plan" / "catalog.yaml"))
+    table = curves.losses(build, catalog.read_completed(build))
     assert table["step"].tolist() == [1, 2, 4]
     assert table["pals"].tolist() == [3.0, 1.0, 0.5]
     assert list(table.columns) == ["step", "bert-qqp", "bert-sst", "bert-sts", "pals"]
@@ -37,7 +37,7 @@ def test_a_long_run_has_200_points(make_build: Callable[..., Path]) -> None:
     lines = "".join(f"0,{step},loss/sst,1.5\n" for step in range(10, 60_001, 10))
     files.write_text(build / "runs" / "pals" / "1" / "history.csv", f"phase,step,name,value\n{lines}")
     seal(build)
-    table = curves.losses(build, catalog.read(build / "plan" / "catalog.yaml"))
+    table = curves.losses(build, catalog.read_completed(build))
     assert (len(table), table["step"].iloc[0], table["step"].iloc[-1]) == (200, 300, 60_000)
 
 
@@ -47,5 +47,5 @@ def test_runs_too_short_for_an_entry_make_an_empty_curve(make_build: Callable[..
     for history in build.glob("runs/*/1/history.csv"):
         files.write_text(history, kept)
     seal(build)
-    table = curves.losses(build, catalog.read(build / "plan" / "catalog.yaml"))
+    table = curves.losses(build, catalog.read_completed(build))
     assert table.to_csv(index=False) == "step,bert-qqp,bert-sst,bert-sts,pals\n"

@@ -6,7 +6,7 @@ import pytest
 
 from mtbert.reporting import claims, findings, forest, needed
 from mtbert.reporting.claims import Answer, Comparison, Verdict
-from mtbert.reporting.site import figures
+from mtbert.reporting.sections.claims import figure
 
 EVERY = claims.load()
 LIFT, TRAIL, FEWER = (EVERY.claims[name] for name in ("mypal-pals-lift", "minbert-pals-trail", "choose-fewer-pals"))
@@ -85,7 +85,7 @@ def test_a_forest_has_a_line_a_comparison_below_its_statement() -> None:
         (0, "With every sampler, PALs trail the model"),
         (-1, "without. [holds]"),
     ]
-    assert [(line.y, line.short, line.found is None) for line in one.lines] == [
+    assert [(line.y, line.short, line.comparison is None) for line in one.lines] == [
         (-2, "overall", False), (-3, "overall", True), (-4, "overall", False),
     ]  # fmt: skip
     assert one.lines[0].label == "minbert-pals-round-robin \N{MINUS SIGN} minbert-round-robin, overall"
@@ -97,13 +97,13 @@ def test_a_forest_has_a_line_a_comparison_below_its_statement() -> None:
 def test_the_figure_of_a_forest() -> None:
     made = verdict(TRAIL, "holds", -0.05, None, 0.03)
     made = replace(made, answers=("holds", "not run", "does not hold"))
-    figure = figures.forests(forest.by_paper([made]))["minbert-pals"]
-    band, holds, fails, published = figure["data"]
+    shown = figure(forest.by_paper([made])["minbert-pals"])
+    band, holds, fails, published = shown["data"]
     assert (band["base"], band["x"]) == ([-0.01] * 3, [0.02] * 3)
     assert (holds["x"], holds["error_x"]["array"], holds["error_x"]["arrayminus"]) == ([-0.05], [0.02], [0.01])
-    assert [trace["meta"]["colour"] for trace in figure["data"]] == ["line", "yes", "no", "muted"]
+    assert [trace["meta"]["colour"] for trace in shown["data"]] == ["line", "yes", "no", "muted"]
     assert (fails["x"], published["x"]) == ([0.03], [-0.037, -0.009, -0.001])
-    assert figure["ticks"]["narrow"] == ["overall"] * 3
+    assert shown["ticks"]["narrow"] == ["overall"] * 3
     assert forest.by_paper([verdict(TRAIL, "not run", None, None, None)]) == {}
 
 

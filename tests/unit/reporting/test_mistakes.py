@@ -9,12 +9,12 @@ from sealing import seal
 
 from mtbert import predictions
 from mtbert.reporting import mistakes
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.reporting.mistakes import Answers, Miss
 from mtbert.tasks import TASKS
 
-MINE = Entry("mine", "own", "mine", ("qqp", "sts"), True, seeds=(1, 2))
-PLAN = Catalog("sample", (1, 2), "last", "whole", "tiny", "", "", (MINE,))
+MINE = CompletedEntry("mine", "own", "mine", ("qqp", "sts"), True, seeds=(1, 2))
+PLAN = Completed("sample", (1, 2), "last", "whole", "tiny", "", "", (MINE,))
 
 
 def write(build: Path, seed: int, paraphrase: list[float], scores: list[float]) -> None:

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from mtbert.reporting import markdown, tables, terminal
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.reporting.published import METRICS, PublishedRow
 from mtbert.reporting.results import Score, Weights
 
@@ -24,20 +24,20 @@ PUBLISHED = [
 
 def entry(
     name: str, row: str = "PALs", tasks: tuple[str, ...] = ALL, paper: str = PAPER, selected: bool = True
-) -> Entry:
-    return Entry(name, paper, row, tasks, selected, seeds=(1,) if selected else ())
+) -> CompletedEntry:
+    return CompletedEntry(name, paper, row, tasks, selected, seeds=(1,) if selected else ())
 
 
-def catalog(*entries: Entry, seeds: tuple[int, ...] = (1,)) -> Catalog:
-    return Catalog("sample", seeds, "last", "whole", "tiny", "untrained", "data/sample", entries)
+def catalog(*entries: CompletedEntry, seeds: tuple[int, ...] = (1,)) -> Completed:
+    return Completed("sample", seeds, "last", "whole", "tiny", "untrained", "data/sample", entries)
 
 
-def score(of: Entry, metric: str, value: float | None, seed: int = 1, split: str = "dev") -> Score:
+def score(of: CompletedEntry, metric: str, value: float | None, seed: int = 1, split: str = "dev") -> Score:
     return Score(of.name, of.kind, of.paper, of.row, seed, split, metric, value)
 
 
-def compare(plan: Catalog, scores: list[Score], published: list[PublishedRow] = PUBLISHED) -> list[tables.Table]:
-    return tables.compare(published, plan, scores, {e.name: WEIGHTS for e in plan.selected})
+def compare(plan: Completed, scores: list[Score], published: list[PublishedRow] = PUBLISHED) -> list[tables.Table]:
+    return tables.compare(published, plan, scores, {e.name: WEIGHTS for e in plan.ran})
 
 
 def test_single_task_variants_of_one_row_are_joined_and_a_second_model_stands_apart() -> None:

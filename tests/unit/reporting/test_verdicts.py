@@ -12,7 +12,7 @@ from scipy import stats
 from mtbert import files, predictions
 from mtbert.errors import DataError
 from mtbert.reporting import claimed, comparisons, markdown, published, results, tables, verdicts
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.reporting.claims import Claim, Part
 from mtbert.reporting.evidence import Evidence
 from mtbert.tasks import TASKS
@@ -32,9 +32,9 @@ def write(build: Path, name: str, seed: int, right: dict[str, int], scored: int 
     files.seal(build / "runs" / name / str(seed))
 
 
-def catalog(seeds: tuple[int, ...] = (1, 2, 3), tasks: tuple[str, ...] = ("sst",), names: str = "ab") -> Catalog:
-    entries = [Entry(name, "slapbert", name, tasks, True, seeds=seeds) for name in names]
-    return Catalog("sample", seeds, "last", "whole", "tiny", "", "", tuple(entries))
+def catalog(seeds: tuple[int, ...] = (1, 2, 3), tasks: tuple[str, ...] = ("sst",), names: str = "ab") -> Completed:
+    entries = [CompletedEntry(name, "slapbert", name, tasks, True, seeds=seeds) for name in names]
+    return Completed("sample", seeds, "last", "whole", "tiny", "", "", tuple(entries))
 
 
 def evidence(build: Path, right: dict[str, list[int]], scored: int = ROWS) -> Evidence:

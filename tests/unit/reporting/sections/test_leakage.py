@@ -7,10 +7,10 @@ import pytest
 from sealing import seal
 
 from mtbert import predictions
-from mtbert.reporting import leakage
-from mtbert.reporting.catalog import Catalog, Entry
-from mtbert.reporting.evidence import Evidence
+from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.reporting.markdown import MINUS
+from mtbert.reporting.sections import leakage
+from mtbert.reporting.sections.base import Report
 from mtbert.tasks import TASKS
 
 QQP = TASKS["qqp"]
@@ -33,13 +33,17 @@ def build(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def plan(*seeds: int) -> Catalog:
-    entry = Entry("mine", "own", "mine", ("qqp",), True, seeds=seeds)
-    return Catalog("sample", seeds, "best", "half", "tiny", "", "", (entry,))
+def plan(*seeds: int) -> Completed:
+    entry = CompletedEntry("mine", "own", "mine", ("qqp",), True, seeds=seeds)
+    return Completed("sample", seeds, "best", "half", "tiny", "", "", (entry,))
+
+
+def report(build: Path, *seeds: int) -> Report:
+    return Report(build, plan(*seeds), ())
 
 
 def scores(build: Path, *seeds: int) -> pd.DataFrame:
-    return leakage.scores(build, plan(*seeds), Evidence(build, plan(*seeds)))
+    return leakage.scores(report(build, *seeds))
 
 
 def test_scores_of_the_rows_that_count_with_and_without_those_seen_before(build: Path):
@@ -61,13 +65,13 @@ def test_means_over_seeds(build: Path):
 def test_nothing_left_out_is_no_line(build: Path):
     table = pd.read_parquet(build / "data/qqp/dev-rows.parquet").assign(in_train="", shares=False, in_pretraining="")
     table.to_parquet(build / "data/qqp/dev-rows.parquet")
-    found = scores(build, 1)
-    assert found.empty
-    assert leakage.render(found) == ""
+    nothing = report(build, 1)
+    assert leakage.scores(nothing).empty
+    assert leakage.render(nothing) == ""
 
 
 def test_in_short_the_mean_and_the_largest_change(build: Path):
-    said = leakage.render(scores(build, 1))
+    said = leakage.render(report(build, 1))
     lines = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in said.splitlines() if line.startswith("|")
     ]

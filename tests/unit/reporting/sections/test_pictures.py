@@ -8,13 +8,18 @@ import pytest
 from safetensors.numpy import save_file
 
 from mtbert import files, predictions
-from mtbert.reporting import analysis, embeddings, mistakes, pictures
-from mtbert.reporting.catalog import Catalog, Entry
+from mtbert.reporting import corpora, embeddings, mistakes, pictures
+from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.reporting.costs import Cost
+from mtbert.reporting.pictures import Group
+from mtbert.reporting.sections import SECTIONS, confusions, costs, losses
+from mtbert.reporting.sections import embeddings as shown
+from mtbert.reporting.sections.base import Report
 from mtbert.tasks import TASKS
 
-MINE = Entry("mine", "own", "mine", ("sst", "sts"), True, seeds=(1,))
-PLAN = Catalog("sample", (1,), "last", "whole", "tiny", "", "", (MINE,))
+MINE = CompletedEntry("mine", "own", "mine", ("sst", "sts"), True, seeds=(1,))
+PLAN = Completed("sample", (1,), "last", "whole", "tiny", "", "", (MINE,))
+OURS = Group("own", "Mine", frozenset({"mine"}))
 HISTORY = "phase,step,name,value\n1,1,loss/sst,1.5\n1,2,loss/sst,1.25\n1,1,loss/sts,4.0\n1,2,loss/sts,3.0\n"
 
 
@@ -38,12 +43,16 @@ def build(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def analysed(build: Path) -> analysis.Analysis:
-    return analysis.of(build, PLAN, [], {}, [])
+def report(build: Path) -> Report:
+    made = Report(build, PLAN, SECTIONS)
+    made.verdicts, made.costs = [], []
+    return made
 
 
 def test_every_picture_is_written_once_and_named(build: Path, tmp_path: Path):
-    made = pictures.write(build, PLAN, analysed(build), tmp_path / "pictures")
+    made = report(build).pictures
+    for picture in made:
+        picture.write(tmp_path / "pictures")
     names = [
         "distances", "own-loss-sst", "own-loss-sts", "own-confusion-sst", "own-sentiment", "own-pairs-sts", "labels",
     ]  # fmt: skip
@@ -53,49 +62,53 @@ def test_every_picture_is_written_once_and_named(build: Path, tmp_path: Path):
 
 
 def test_the_loss_of_a_task_is_a_line_for_each_variant(build: Path):
-    sst, _ = pictures.losses(analysed(build).losses, "own", "Mine")
-    (line,) = sst.figure.axes[0].lines
+    sst, _ = losses.pictures(report(build))
+    (line,) = sst.draw().axes[0].lines
     assert (line.get_label(), line.get_xydata().tolist()) == ("mine", [[1.0, 1.5], [2.0, 1.25]])
 
 
 def test_labels_are_shares_of_each_set(build: Path):
-    assert pictures.shares(build, "sst").to_dict("list") == {"train": [0.5, 0.25, 0.25], "dev": [0.0, 0.5, 0.5]}
-    assert list(pictures.shares(build, "sst").index) == [0, 1, 3]
+    assert corpora.shares(build, "sst").to_dict("list") == {"train": [0.5, 0.25, 0.25], "dev": [0.0, 0.5, 0.5]}
+    assert list(corpora.shares(build, "sst").index) == [0, 1, 3]
 
 
 def test_pairs_alike_and_pairs_unlike_and_none_between(build: Path):
     assert embeddings.kind_of(np.array([5.0, 0.5, 2.5, 4.0]), "sts").tolist() == [0, 1, -1, 0]
-    (picture,) = pictures.pairs(analysed(build).clouds["sts"], "sts", "own", "Mine")
-    picture.figure.draw_without_rendering()
-    alike, unlike = picture.figure.axes[0].collections[::2]
+    (picture,) = shown.pairs(shown.clouds(report(build))["sts"], "sts", OURS)
+    figure = picture.draw()
+    figure.draw_without_rendering()
+    alike, unlike = figure.axes[0].collections[::2]
     assert [len(lines.get_segments()) for lines in (alike, unlike)] == [2, 1]  # pyright: ignore
 
 
 def test_every_sentence_is_a_point_and_so_many_pairs_as_can_be_told_apart(build: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(embeddings, "POINTS", 6)
-    shown = {task: by_variant["mine"].solid.shape for task, by_variant in analysed(build).clouds.items()}
-    assert shown == {"sst": (1, 4, 3), "sts": (2, 3, 3)}
+    clouds = shown.clouds(report(build))
+    assert {task: by_variant["mine"].solid.shape for task, by_variant in clouds.items()} == {
+        "sst": (1, 4, 3),
+        "sts": (2, 3, 3),
+    }
 
 
 def test_sentences_in_one_sequence_make_no_picture_of_pairs(build: Path):
     file = build / "runs/mine/1/embeddings.safetensors"
     save_file({"sts": np.zeros((1, 4, 6), dtype=np.float16)}, file)
     files.seal(file.parent)
-    assert list(pictures.pairs(analysed(build).clouds["sts"], "sts", "own", "Mine")) == []
+    assert list(shown.pairs(shown.clouds(report(build))["sts"], "sts", OURS)) == []
 
 
 def test_a_run_without_embeddings_is_left_out(build: Path):
     (build / "runs/mine/1/embeddings.safetensors").unlink()
     files.seal(build / "runs/mine/1")
-    assert analysed(build).clouds == {}
-    assert list(pictures.sentiment({}, "own", "Mine")) == []
+    assert shown.clouds(report(build)) == {}
+    assert list(shown.sentiment({}, OURS)) == []
 
 
 def test_shares_of_a_label_are_of_its_row():
     counts = np.array([[3, 1], [0, 0]])  # a label that no row has makes no division by zero
     said = mistakes.Answers(pd.Series(dtype=float), pd.DataFrame(), counts, 1)
-    (picture,) = pictures.confusions({"qqp": {"mine": said}}, "own", "Mine")
-    assert [text.get_text() for text in picture.figure.axes[0].texts] == ["0.75", "0.25", "0.00", "0.00"]
+    picture = confusions.picture("qqp", {"mine": said}, "own", "Mine")
+    assert [text.get_text() for text in picture.draw().axes[0].texts] == ["0.75", "0.25", "0.00", "0.00"]
 
 
 def cost(name: str, times_bert: float, scores: dict[str, list[float]]) -> Cost:
@@ -104,22 +117,22 @@ def cost(name: str, times_bert: float, scores: dict[str, list[float]]) -> Cost:
 
 def test_a_score_stands_above_what_it_costs_and_is_named():
     cheap, vote = cost("cheap", 1.5, {"overall_raw": [0.5, 0.7]}), cost("vote", 3.0, {"overall_raw": [0.8]})
-    (picture,) = pictures.costs([cheap, vote, cost("part", 1.0, {"sst": [0.5]})])
-    (axes,) = picture.figure.axes
+    (picture,) = costs.of_all([cheap, vote, cost("part", 1.0, {"sst": [0.5]})])
+    (axes,) = picture.draw().axes
     assert axes.lines[0].get_xydata().round(6).tolist() == [[3.0, 0.8], [1.5, 0.6]]
     assert [text.get_text() for text in axes.texts] == ["vote", "cheap"]
 
 
 def test_rivals_stand_above_their_weights_with_intervals():
     found = [cost("one", 1.5, {"overall_raw": [0.5, 0.7]}), cost("part", 1.0, {"sst": [0.5]})]
-    stored, trained = pictures.rivals(found)
+    stored, trained = costs.of_rivals(found)
     assert (stored.name, trained.name) == ("rivals-stored", "rivals-trained")
-    (axes,) = stored.figure.axes
+    (axes,) = stored.draw().axes
     ((line,),) = [bar.get_segments() for bar in axes.collections]
     # of two seeds 0.1 either side of the mean, Student's interval is 12.706 times 0.1
     assert line.round(3).tolist() == [[0.0, -0.671], [0.0, 1.871]]
     assert [text.get_text() for text in axes.texts] == ["one"]
-    assert list(pictures.rivals([])) == []
+    assert list(costs.of_rivals([])) == []
 
 
 def test_an_equal_number_of_rows_of_each_label_is_shown():
@@ -134,7 +147,7 @@ def test_an_equal_number_of_rows_of_each_label_is_shown():
 def test_a_picture_of_very_many_variants_shows_the_first_and_says_so():
     said = mistakes.Answers(pd.Series(dtype=float), pd.DataFrame(), np.array([[1, 3], [0, 0]]), 1)
     several = {f"v{number}": said for number in range(26)}
-    (picture,) = pictures.confusions({"qqp": several}, "own", "Mine")
+    picture = confusions.picture("qqp", several, "own", "Mine")
     assert picture.title.endswith("share of the label (the first 24 of 26)")
-    assert [axes.get_title() for axes in picture.figure.axes] == [f"v{number}" for number in range(24)]
+    assert [axes.get_title() for axes in picture.draw().axes] == [f"v{number}" for number in range(24)]
     assert pictures.first({"a": 1}, "Mine") == ({"a": 1}, "Mine")

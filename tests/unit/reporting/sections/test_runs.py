@@ -1,19 +1,15 @@
-"""Sections in files of their own: worst misses, what ran where, pretraining."""
+"""What ran where, and pretraining."""
 
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
-import pytest
-
 from mtbert import files
-from mtbert.reporting import catalog, details, results
-from mtbert.reporting.mistakes import Answers
+from mtbert.reporting.sections import runs
+from mtbert.reporting.sections.base import Report
 
 
-def plan(build: Path) -> catalog.Catalog:
-    return catalog.there(catalog.read(build / "plan" / "catalog.yaml"), build)
+def report(build: Path) -> Report:
+    return Report.read(build, ())
 
 
 def test_what_is_committed_of_a_run_is_the_same_in_two_runs_of_the_same_settings(
@@ -21,7 +17,7 @@ def test_what_is_committed_of_a_run_is_the_same_in_two_runs_of_the_same_settings
 ) -> None:
     build = make_build()
     files.write_json(build / "machine.json", {"processor": "Some CPU", "accelerator": "", "torch": "2.13.0"})
-    assert details.ran(build, results.runs(build, plan(build))).splitlines()[2:] == [
+    assert runs.run_table(report(build)).splitlines()[2:] == [
         "| run              |   steps |   examples |    device |   threads |",
         "|:-----------------|--------:|-----------:|----------:|----------:|",
         "| bert-qqp, seed 1 |       4 |     12,000 | cpu, bf16 |         2 |",
@@ -40,7 +36,7 @@ def test_a_run_of_another_machine_is_told_with_that_machine(make_build: Callable
     for name, machine in (("pals", there), ("bert-sst", there), ("bert-qqp", here)):  # the last left its weights
         files.write_json(build / f"runs/{name}/1/elsewhere.json", {"machine": machine, "left": {}})
         files.seal(build / f"runs/{name}/1")
-    assert details.ran(build, results.runs(build, plan(build))).splitlines()[-3:] == [
+    assert runs.run_table(report(build)).splitlines()[-3:] == [
         "Machine: Some CPU, 2.13.0.",
         "",
         "On another machine, Xeon, Tesla T4, 2.14.0: bert-sst, seed 1; pals, seed 1.",
@@ -50,7 +46,7 @@ def test_a_run_of_another_machine_is_told_with_that_machine(make_build: Callable
 def test_times_and_memory_are_told_of_the_runs_that_have_left_a_log(make_build: Callable[..., Path]) -> None:
     build = make_build()
     (files.log_directory(build, build / "runs/pals/1") / "run.json").unlink()
-    lines = details.timed(results.runs(build, plan(build))).splitlines()
+    lines = runs.timed(report(build).runs).splitlines()
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:8]]
     assert cells[0] == [
         "run", "steps", "examples", "wall time", "training", "examples / s", "memory, MB", "device",
@@ -64,43 +60,21 @@ def test_times_and_memory_are_told_of_the_runs_that_have_left_a_log(make_build: 
 
 
 def test_sbert_is_reported_where_it_was_needed(tmp_path: Path) -> None:
-    assert details.pretraining(tmp_path, "sbert") == ""
+    assert runs.pretraining(tmp_path, "sbert") == ""
     numbers = {"sts_dev_pearson_before": 0.7124, "sts_dev_pearson_after": 0.8, "pairs": 10000, "steps": 313}
     files.write_json(tmp_path / "encoders" / "sbert" / "metrics.json", numbers)
-    assert details.pretraining(tmp_path, "sbert").splitlines()[-1] == (
+    assert runs.pretraining(tmp_path, "sbert").splitlines()[-1] == (
         "Pearson's r between the cosine of two sentence embeddings and the label, on STS-B dev: 0.712 before, 0.800 "
         "after 313 steps over 10,000 entailment pairs."
     )
     files.write_yaml(tmp_path / "plan" / "pretrain-sbert.yaml", {"needed": False})
-    assert details.pretraining(tmp_path, "sbert") == ""
+    assert runs.pretraining(tmp_path, "sbert") == ""
 
 
 def test_durations() -> None:
-    assert [details.duration(seconds) for seconds in (0.4, 59.6, 3605, None)] == [
+    assert [runs.duration(seconds) for seconds in (0.4, 59.6, 3605, None)] == [
         "0 s",
         "1 min 00 s",
         "1 h 00 min",
         "\N{EN DASH}",
     ]
-
-
-def test_text_of_a_corpus_is_shown_as_it_is() -> None:
-    assert details.literal("a <b> | *c*\n_d_ & `e` [f](g)") == r"a &lt;b> \| \*c\* \_d\_ \& \`e\` \[f\](g)"
-
-
-@pytest.mark.parametrize(
-    ("whose", "row"),
-    [
-        ("sample", "| very dull / another |       5 |           2 |     3.00 |"),
-        ("course", "| `a`   |       5 |           2 |     3.00 |"),
-    ],
-)
-def test_worst_misses_hold_sentences_where_these_are_ours(tmp_path: Path, whose: str, row: str) -> None:
-    (tmp_path / "data/sts").mkdir(parents=True)
-    rows = pd.DataFrame({"id": ["a"], "sentence1": ["very  dull"], "sentence2": ["another"]})
-    rows.to_parquet(tmp_path / "data/sts/dev.parquet")
-    labels, none = pd.Series([5.0], ["a"]), np.zeros((0, 0), dtype=int)
-    said = [Answers(labels, pd.DataFrame({"prediction": [score]}, ["a"]), none, 1) for score in (1.0, 3.0)]
-    plan = catalog.Catalog("sample", (1,), "last", "whole", "tiny", "", "any", (), whose=whose)
-    assert details.misses(tmp_path, plan, {"sts": dict(enumerate(said))}).splitlines()[-1] == row  # pyright: ignore
-    assert details.misses(tmp_path, plan, {}) == ""

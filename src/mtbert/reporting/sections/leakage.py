@@ -12,8 +12,9 @@ import pandas as pd
 
 from mtbert import files, metrics
 from mtbert.reporting import markdown
-from mtbert.reporting.catalog import Catalog
-from mtbert.reporting.evidence import Evidence, TaskScores
+from mtbert.reporting.catalog import Completed
+from mtbert.reporting.evidence import TaskScores
+from mtbert.reporting.sections.base import Numbers, Report, Section, once
 from mtbert.tasks import TASKS
 
 COLUMNS = ["variant", "task", "without", "rows", "left_out", "score", "score_without", "change"]
@@ -24,19 +25,19 @@ WITHOUT = {  # by name: what is left out, in words
 }
 
 
-def scores(build: Path, catalog: Catalog, evidence: Evidence) -> pd.DataFrame:
+@once
+def scores(report: Report) -> pd.DataFrame:
     """One line for each variant or ensemble, task and thing that is left out; means over seeds.
 
     Returns:
         COLUMNS: rows that count, how many of them are left out, the score on all and on the rest, and their difference.
         Nothing for a task in which nothing is to be left out.
     """
-    lines = [
-        line
-        for task, found in evidence.tasks.items()
-        if (file := build / "data" / task / "dev-rows.parquet").is_file()
-        for line in _of_task(catalog, task, found, flags(file).iloc[found.at])
-    ]
+    lines: list[list] = []
+    for task, of_task in report.evidence.tasks.items():
+        file = report.build / "data" / task / "dev-rows.parquet"
+        if file.is_file():
+            lines += _of_task(report.completed, task, of_task, flags(file).iloc[of_task.at])
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
@@ -49,14 +50,14 @@ def flags(file: Path) -> pd.DataFrame:
     )
 
 
-def _of_task(catalog: Catalog, task: str, found: TaskScores, leaked: pd.DataFrame) -> list[list]:
+def _of_task(completed: Completed, task: str, scored: TaskScores, leaked: pd.DataFrame) -> list[list]:
     lines = []
-    for entry in catalog.selected:
-        said = found.said[:, [at for run, at in found.column.items() if run[0] == entry.name]]
+    for entry in completed.ran:
+        said = scored.said[:, [at for run, at in scored.column.items() if run[0] == entry.name]]
         for name in WITHOUT if said.size else ():
             out = leaked[name].to_numpy()
             if out.any() and not out.all():
-                on_all, on_rest = (_mean(task, found.labels[kept], said[kept]) for kept in (slice(None), ~out))
+                on_all, on_rest = (_mean(task, scored.labels[kept], said[kept]) for kept in (slice(None), ~out))
                 lines.append([entry.name, task, name, len(out), int(out.sum()), on_all, on_rest, on_rest - on_all])
     return lines
 
@@ -66,8 +67,9 @@ def _mean(task: str, labels: np.ndarray, said: np.ndarray) -> float:
     return float(np.mean([metrics.SCORES[TASKS[task].metric](labels, of_seed) for of_seed in said.T]))
 
 
-def render(table: pd.DataFrame) -> str:
-    """In short, as Markdown: by task and what is left out, the mean and the largest change over variants."""
+def render(report: Report) -> str:
+    """By task and what is left out, the mean and the largest change over variants."""
+    table = scores(report)
     if table.empty:
         return ""
     lines = []
@@ -87,3 +89,12 @@ def render(table: pd.DataFrame) -> str:
     grid = pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=sides)
     said = "Dev scores without the rows that a model may have seen before, less those in the tables, over all variants."
     return f"## Leakage\n\n{said} Each variant: [leakage.csv](../leakage.csv).\n\n{grid}"
+
+
+SECTION = Section(
+    name="leakage",
+    about="leakage",
+    markdown=render,
+    numbers=(Numbers("leakage.csv", scores, "%.6f", "compared"),),
+    inside="data",
+)

@@ -1,0 +1,37 @@
+"""How to make a report again, and what is missing in it."""
+
+import shlex
+from collections.abc import Sequence
+
+from mtbert.reporting.catalog import Completed
+
+
+def command(completed: Completed) -> str:
+    """The command that makes all that was asked for, in a checkout as shipped; it trains what is missing."""
+    settings = [
+        f"profile={completed.profile}",
+        *([f"data_dir={completed.data}"] if completed.data else []),
+        f"variants=[{','.join(completed.asked)}]",
+        f"seeds=[{','.join(map(str, completed.seeds))}]",
+        *completed.overrides,
+    ]
+    return " ".join(["dvc exp run", *(f"-S {shlex.quote(setting)}" for setting in settings)])
+
+
+def absent(completed: Completed) -> list[str]:
+    """What was asked for and is not there: a line for each set of seeds with the variants that lack it."""
+    seeds: dict[str, list[int]] = {}
+    for name, seed in completed.missing:
+        seeds.setdefault(name, []).append(seed)
+    names: dict[tuple[int, ...], list[str]] = {}
+    for name, lacking in seeds.items():
+        names.setdefault(tuple(lacking), []).append(name)
+    return [
+        f"seed{'s' if len(lacking) > 1 else ''} {', '.join(map(str, lacking))}: {code(several)}"
+        for lacking, several in names.items()
+    ]
+
+
+def code(words: Sequence[str]) -> str:
+    """Words as Markdown shows code."""
+    return ", ".join(f"`{word}`" for word in words)

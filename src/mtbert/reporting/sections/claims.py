@@ -1,0 +1,242 @@
+"""What the papers claim, and what our runs say of it."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from matplotlib.figure import Figure as Drawing
+
+from mtbert.reporting import claimed, forest, needed
+from mtbert.reporting.claims import Answer, Comparison, Verdict
+from mtbert.reporting.figures import NAMES, Figure, rounded, titled
+from mtbert.reporting.forest import COLOURS as VERDICTS
+from mtbert.reporting.forest import Forest, Line, placed
+from mtbert.reporting.markdown import interval, number
+from mtbert.reporting.pictures import Picture, canvas
+from mtbert.reporting.published import RIVALS, TITLES
+from mtbert.reporting.sections.base import Numbers, Part, Report, Section
+
+FORESTS = {"yes": "holds", "no": "does not hold", "open": "cannot be told"}  # colours of differences, and their names
+CLAIMED_BY = {RIVALS: "The field, of PALs and their rivals"}
+ANSWERS = {"yes": "#0b6b50", "no": "#a23a12", "open": "#c08400", "none": "#5a6673"}  # by the colour of a verdict
+ABOUT_FOREST = (
+    "ours less the other's; green: holds, red: does not, yellow: open by itself; in brackets: not counted\n"
+    "grey: less than matters; hollow: published, a triangle farther out"
+)
+
+
+class Badge(NamedTuple):
+    """How a verdict is shown: by colour, sign and text, so that none is needed alone."""
+
+    colour: str
+    sign: str
+    text: str
+
+
+BADGES: dict[Answer, Badge] = {
+    "holds": Badge("yes", "\N{CHECK MARK}", "holds"),
+    "real, but smaller than what matters": Badge("yes", "\N{ALMOST EQUAL TO}", "real, but small"),
+    "does not hold": Badge("no", "\N{BALLOT X}", "does not hold"),
+    "cannot be told from these runs": Badge("open", "?", "cannot be told"),
+    "cannot be told: still learning": Badge("open", "?", "still learning"),
+    "cannot be told: unequal budgets": Badge("open", "?", "unequal budgets"),
+    "cannot be compared": Badge("open", "?", "cannot be compared"),
+    "not run": Badge("none", "\N{EN DASH}", "not run"),
+}
+
+
+def render(report: Report) -> str:
+    """Every claim with its comparisons, and the seeds that open ones still need."""
+    still_needed = needed.render_claims(needed.of_claims(report.verdicts))
+    return "\n\n".join(filter(None, [claimed.render(report.verdicts), still_needed]))
+
+
+def values(report: Report, local: bool) -> dict[str, Any]:
+    """What the page shows."""
+    verdicts = report.verdicts
+    return {
+        "verdicts": {heading: sorted_verdicts(some) for heading, some in claimed.apart(verdicts).items()},
+        "matters": matters(verdicts),
+        "needed": needed.still(needed.of_claims(verdicts)),
+        "needed_about": needed.ABOUT,
+    }
+
+
+def sorted_verdicts(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """Claims as the page shows them, those that hold first."""
+    return [verdict_of(verdict) for verdict in sorted(verdicts, key=lambda one: [*BADGES].index(one.answer))]
+
+
+def verdict_of(verdict: Verdict) -> dict[str, Any]:
+    """A claim, its verdict, and each comparison with its numbers."""
+    parts = [
+        {
+            "what": f"{' + '.join(part.ours)} against {' + '.join(part.other)}",
+            "metric": NAMES[part.metric],
+            "expects": part.expects,
+            "published": part.published,
+            "matters": part.matters,
+            "confounded": ", ".join(part.confounded),
+            "badge": BADGES[answer],
+            "comparison": comparison,
+        }
+        for part, answer, comparison in zip(verdict.claim.parts, verdict.answers, verdict.comparisons, strict=True)
+    ]
+    return {
+        "published": any(part.published is not None for part in verdict.claim.parts),
+        "name": verdict.claim.name,
+        "paper": verdict.claim.told_by,
+        "statement": verdict.claim.statement,
+        "badge": BADGES[verdict.answer],
+        "why": verdict.why,
+        "parts": parts,
+    }
+
+
+def matters(verdicts: Sequence[Verdict]) -> str:
+    """From which difference on one matters, of every score that a claim speaks of."""
+    smallest: dict[float, dict[str, None]] = {}
+    for part in (part for verdict in verdicts for part in verdict.claim.parts):
+        smallest.setdefault(part.matters, {})[NAMES[part.metric]] = None
+    return "; ".join(f"{size:g} or more ({', '.join(names)})" for size, names in sorted(smallest.items()))
+
+
+# --- forest plots -----------------------------------------------------------------------------------------------------
+
+
+def figures(report: Report, local: bool) -> dict[str, Any]:
+    """A forest plot for each paper."""
+    forests = {}
+    for paper, one in forest.by_paper(report.verdicts).items():
+        forests[CLAIMED_BY.get(paper, TITLES[paper])] = figure(one)
+    return {"forests": forests}
+
+
+def figure(one: Forest) -> Figure:
+    """Every comparison of a paper's claims: difference, interval, margin as a band, what was published as a mark."""
+    traces = [_margins(one), *_differences(one), *_published(one)]
+    ticks = {"wide": [line.label for line in one.lines], "narrow": [line.short for line in one.lines]}
+    x = titled("difference of the scores, ours less the other's") | {"range": [-one.reach, one.reach], "zeroline": True}
+    y = {"range": [-one.height, 1], "tickvals": [line.y for line in one.lines], "showgrid": False, "zeroline": False}
+    layout = {"xaxis": x, "yaxis": y | {"automargin": True}, "height": 110 + 19 * one.height, "barmode": "overlay"}
+    return {"data": traces, "layout": layout, "ticks": ticks, "heads": [vars(head) for head in one.heads]}
+
+
+def _margins(one: Forest) -> Figure:
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": "less than matters",
+        "y": [line.y for line in one.lines],
+        "base": [-line.part.matters for line in one.lines],
+        "x": [2 * line.part.matters for line in one.lines],
+        "width": 1,
+        "hoverinfo": "skip",
+        "meta": {"colour": "line"},
+    }
+
+
+def _differences(one: Forest) -> list[Figure]:
+    """A trace a colour, which the verdicts on the comparisons have."""
+    run = [(line, line.comparison) for line in one.lines if line.comparison is not None]
+    traces = []
+    for colour, name in FORESTS.items():
+        coloured = [(line, comparison) for line, comparison in run if VERDICTS[line.answer] == colour]
+        if coloured:
+            above = rounded([comparison.high - comparison.difference for _, comparison in coloured], 4)
+            below = rounded([comparison.difference - comparison.low for _, comparison in coloured], 4)
+            error = {
+                "type": "data",
+                "symmetric": False,
+                "array": above,
+                "arrayminus": below,
+                "thickness": 2,
+                "width": 0,
+            }
+            traces.append(
+                {
+                    "type": "scatter",
+                    "mode": "markers",
+                    "name": name,
+                    "x": rounded([comparison.difference for _, comparison in coloured], 4),
+                    "y": [line.y for line, _ in coloured],
+                    "text": [_told(line, comparison) for line, comparison in coloured],
+                    "hovertemplate": "%{text}<extra></extra>",
+                    "marker": {"size": 9},
+                    "error_x": error,
+                    "meta": {"colour": colour},
+                }
+            )
+    return traces
+
+
+def _told(line: Line, comparison: Comparison) -> str:
+    difference = f"{number(comparison.difference, '+')} {interval(comparison.low, comparison.high, '+')}"
+    ours = f"{difference}, seeds: {comparison.seeds}"
+    return f"{line.label}<br>claimed: {line.part.expects}<br>{ours}<br>by itself: {line.answer}"
+
+
+def _published(one: Forest) -> list[Figure]:
+    known = [(line, line.part.published) for line in one.lines if line.part.published is not None]
+    places = [placed(value, one.reach) for _, value in known]
+    if not known:
+        return []
+    symbols = [("triangle-right" if x > 0 else "triangle-left") if edge else "diamond-open" for x, edge in places]
+    return [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "published (a triangle: farther out)",
+            "x": rounded([x for x, _ in places], 4),
+            "y": [line.y for line, _ in known],
+            "text": [f"{line.label}<br>published: {number(value, '+')}" for line, value in known],
+            "hovertemplate": "%{text}<extra></extra>",
+            "marker": {"size": 9, "symbol": symbols},
+            "meta": {"colour": "muted"},
+        }
+    ]
+
+
+def pictures(report: Report) -> Iterator[Picture]:
+    """A forest plot for each paper: a claim's statement, and below it a line for each comparison."""
+    for paper, one in forest.by_paper(report.verdicts).items():
+        title = TITLES[paper] if paper != RIVALS else "The field"
+        yield Picture(f"claims-{paper}", f"{title}: what is claimed, and what we find", partial(draw, one))
+
+
+def draw(one: Forest) -> Drawing:
+    """One paper's."""
+    figure, axes = canvas(9, 1.2 + 0.21 * one.height)
+    at = [line.y for line in one.lines]
+    margins = [line.part.matters for line in one.lines]
+    axes.barh(at, [2 * size for size in margins], height=1, left=[-size for size in margins], color="#e4e8ec")
+    axes.axvline(0, color="#aab3bc", linewidth=0.8)
+    for line in one.lines:
+        if (comparison := line.comparison) is not None:
+            ends = [[comparison.difference - comparison.low], [comparison.high - comparison.difference]]
+            colour = ANSWERS[VERDICTS[line.answer]]
+            axes.errorbar(comparison.difference, line.y, xerr=ends, fmt="o", markersize=4.5, color=colour)
+        if line.part.published is not None:
+            x, edge = placed(line.part.published, one.reach)
+            mark = ("<" if x < 0 else ">") if edge else "D"
+            axes.plot(x, line.y, mark, markersize=5, markerfacecolor="none", color="#5a6673")
+    for head in one.heads:
+        axes.annotate(
+            head.text, (0, head.y), xycoords=("axes fraction", "data"), va="center", fontsize="small", weight="bold"
+        )
+    axes.set(xlim=(-one.reach, one.reach), ylim=(-one.height, 1))
+    axes.set_yticks(at, [line.label for line in one.lines], fontsize="x-small")
+    axes.set_xlabel(ABOUT_FOREST, fontsize="small")
+    return figure
+
+
+SECTION = Section(
+    name="claims",
+    title="Claims",
+    about="every claim with its comparisons",
+    markdown=render,
+    numbers=(Numbers("claims.csv", lambda report: claimed.frame(report.verdicts), "%.6g", "compared"),),
+    readme=lambda report: [claimed.in_short(report.verdicts)],
+    pictures=pictures,
+    part=Part("claims.html", values, figures),
+)

@@ -1,0 +1,84 @@
+"""Training loss: a line for each variant."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure as Drawing
+
+from mtbert.reporting import curves
+from mtbert.reporting.figures import COLOURS, Figure, rounded, titled
+from mtbert.reporting.pictures import Picture, canvas, groups
+from mtbert.reporting.sections.base import Numbers, Part, Report, Section, once
+from mtbert.tasks import TASKS
+
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+Losses = dict[str, pd.Series]  # by variant
+
+
+@once
+def losses(report: Report) -> dict[str, Losses]:
+    """Training loss by task and variant, a mean over seeds."""
+    return curves.by_task(report.build, report.completed)
+
+
+def figures(report: Report, local: bool) -> dict[str, Any]:
+    """The lines of each task, and how each variant's looks."""
+    by_task = losses(report)
+    looks = styles(list(dict.fromkeys(name for by_variant in by_task.values() for name in by_variant)))
+    return {"losses": {task: _figure(task, some, looks) for task, some in by_task.items()}, "looks": looks}
+
+
+def styles(names: list[str]) -> dict[str, dict[str, str]]:
+    """A colour and a dash for every variant, different for the first 48."""
+    looks = [(f"c{at % COLOURS}", DASHES[at // COLOURS % len(DASHES)]) for at in range(len(names))]
+    return {name: {"colour": colour, "dash": dash} for name, (colour, dash) in zip(names, looks, strict=True)}
+
+
+def _figure(task: str, by_variant: Losses, looks: Mapping[str, Mapping[str, str]]) -> Figure:
+    return {
+        "data": [_line(name, loss, looks[name]) for name, loss in by_variant.items()],
+        "layout": {"xaxis": titled("step"), "yaxis": titled(f"training loss on {TASKS[task].title}")},
+    }
+
+
+def _line(name: str, loss: pd.Series, look: Mapping[str, str]) -> Figure:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": [int(step) for step in loss.index],
+        "y": rounded(loss.to_numpy(), 4),
+        "line": {"width": 1.8, "dash": look["dash"]},
+        "hovertemplate": "%{y:.3f} at step %{x}<extra>%{fullData.name}</extra>",
+        "meta": {"colour": look["colour"]},
+    }
+
+
+def pictures(report: Report) -> Iterator[Picture]:
+    """One picture a task, of each paper's variants."""
+    for group in groups(report.completed):
+        for task, by_variant in group.of(losses(report)).items():
+            title = f"{group.title}: training loss on {TASKS[task].title}"
+            yield Picture(f"{group.paper}-loss-{task}", title, partial(draw, task, by_variant), group.paper)
+
+
+def draw(task: str, by_variant: Losses) -> Drawing:
+    """A line for each variant that trains the task."""
+    figure, axes = canvas(8, 4.5)
+    for name, loss in by_variant.items():
+        axes.plot(loss.index, loss.to_numpy(), label=name, linewidth=1.2)
+    axes.set_xlabel("step")
+    axes.set_ylabel(f"training loss on {TASKS[task].title}")
+    axes.legend(fontsize="x-small", ncols=2, frameon=False)
+    return figure
+
+
+SECTION = Section(
+    name="losses",
+    title="Loss",
+    numbers=(Numbers("curves.csv", lambda report: curves.losses(report.build, report.completed), for_dvc=True),),
+    pictures=pictures,
+    part=Part("losses.html", lambda report, _: {"losses": losses(report)}, figures),
+)

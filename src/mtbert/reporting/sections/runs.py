@@ -1,0 +1,149 @@
+"""What ran where, and how long; the searches for learning rates and one further setting; pretraining."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mtbert import files
+from mtbert.outputs import PRETRAINED, Elsewhere
+from mtbert.reporting import markdown, remaking, results, searches
+from mtbert.reporting.results import Run
+from mtbert.reporting.sections.base import Numbers, Part, Report, Section
+
+
+def render(report: Report) -> str:
+    """What ran where, what was searched for, and what each pretraining came to."""
+    return "\n\n".join(filter(None, [run_table(report), *searched(report), *pretrainings(report.build)]))
+
+
+def searched(report: Report) -> list[str]:
+    """The searches for learning rates and for one further setting; empty texts where there was none."""
+    profile, place = report.completed.profile, searches.place(report.build)
+    return [
+        searches.render(searches.read(profile, place)),
+        searches.render_setting(searches.read_setting(profile, place)),
+    ]
+
+
+def values(report: Report, local: bool) -> dict[str, Any]:
+    """What the page shows."""
+    return {
+        "command": remaking.command(report.completed),
+        "ran": timed(report.runs) if local else run_table(report),
+        "pretrainings": pretrainings(report.build),
+    }
+
+
+def run_table(report: Report) -> str:
+    """What ran where, as far as it is the same in two runs of the same settings: length, device and the machine."""
+    known = [run for run in report.runs if run.steps is not None]
+    lines = [_length(run) | _device(run) | {"threads": markdown.count(run.threads)} for run in known]
+    file = report.build / "machine.json"
+    begun = files.read_as(dict[str, str], file, f"rm {file} && dvc repro machine") if file.is_file() else {}
+    machine = ", ".join(value for value in begun.values() if value)
+    parts = [
+        markdown.lined(lines, sides=1),
+        f"Machine: {machine}." if machine else "",
+        *_elsewhere(report.build, known, begun),
+    ]
+    told = "\n\n".join(part for part in parts if part)
+    return f"## What ran where\n\n{told}" if told else ""
+
+
+def _elsewhere(build: Path, runs: Sequence[Run], begun: Mapping[str, str]) -> list[str]:
+    """A line for each other machine: what ran there, as these runs say themselves."""
+    ran_there: dict[str, list[str]] = {}
+    for run in runs:
+        file = build / "runs" / run.variant / str(run.seed) / files.ELSEWHERE
+        if file.is_file():
+            machine = files.read_as(Elsewhere, file, "mtbert unpack").machine.model_dump()
+            if machine != begun:
+                where = ", ".join(value for value in machine.values() if value)
+                ran_there.setdefault(where, []).append(f"{run.variant}, seed {run.seed}")
+    return [f"On another machine, {where}: {'; '.join(names)}." for where, names in ran_there.items()]
+
+
+def timed(runs: Sequence[Run]) -> str:
+    """The same with what differs from one run to the next: times, memory, every machine and its libraries."""
+    logged = [run for run in runs if run.seconds is not None]
+    if not logged:
+        return ""
+    lines = [
+        _length(run)
+        | {"wall time": duration(run.seconds), "training": duration(run.training_seconds)}
+        | {"examples / s": markdown.count(run.examples_per_second)}
+        | {"memory, MB": markdown.count(run.peak_memory_mb)}
+        | _device(run)
+        for run in logged
+    ]
+    total = f"All trainings together: {duration(sum(run.seconds or 0 for run in logged))}."
+    machines = markdown.bullets(list(dict.fromkeys(_machine(run) for run in logged)))
+    return f"## What ran where, and how long\n\n{markdown.lined(lines, sides=1)}\n\n{total}\n\n{machines}"
+
+
+def _length(run: Run) -> dict[str, str]:
+    name = f"{run.variant}, seed {run.seed}"
+    return {"run": name, "steps": markdown.count(run.steps), "examples": markdown.count(run.examples)}
+
+
+def _device(run: Run) -> dict[str, str]:
+    return {"device": ", ".join(filter(None, (run.device, run.precision))) or markdown.DASH}
+
+
+def _machine(run: Run) -> str:
+    libraries = ", ".join(f"{name} {version}" for name, version in sorted(run.versions.items()) if version)
+    accelerator = f", {run.accelerator}" if run.accelerator else ""
+    size = f"{markdown.count(run.cores)} cores, {markdown.count(run.memory_gb)} GB"
+    return f"{run.processor}, {size}{accelerator}; {libraries}"
+
+
+def duration(seconds: float | None) -> str:
+    """Such as `45 s`, `12 min 05 s` or `3 h 20 min`."""
+    if seconds is None:
+        return markdown.DASH
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+PRETRAININGS = {  # name: title, what was measured, its keys in metrics.json but for _before and _after, what it read
+    "sbert": (
+        "SBERT pretraining",
+        "Pearson's r between the cosine of two sentence embeddings and the label, on STS-B dev",
+        "sts_dev_pearson", "pairs", "entailment pairs",
+    ),
+    "mlm": (
+        "MLM pretraining", "Loss of the masked language model on the tasks' dev sentences",
+        "mlm_dev_loss", "sentences", "training sentences",
+    ),
+}  # fmt: skip
+
+
+def pretrainings(build: Path) -> list[str]:
+    """Each that a variant of the plan starts from."""
+    return [text for text in (pretraining(build, name) for name in PRETRAININGS) if text]
+
+
+def pretraining(build: Path, name: str) -> str:
+    """What a pretraining changed; empty where no variant of the plan starts from it."""
+    file, settings = build / "encoders" / name / "metrics.json", build / "plan" / f"pretrain-{name}.yaml"
+    needed = files.read_plan(settings, "needed")["needed"] if settings.is_file() else True
+    if not needed or not file.is_file():
+        return ""
+    title, measured, key, read, what = PRETRAININGS[name]
+    metrics = files.read_as(PRETRAINED[name], file, f"dvc repro pretrain@{name}").model_dump()
+    before, after = (markdown.number(metrics.get(f"{key}_{when}")) for when in ("before", "after"))
+    steps, count = markdown.count(metrics.get("steps")), markdown.count(metrics.get(read))
+    return f"## {title}\n\n{measured}: {before} before, {after} after {steps} steps over {count} {what}."
+
+
+SECTION = Section(
+    name="runs",
+    title="Runs",
+    about="what ran where",
+    markdown=render,
+    numbers=(Numbers("runs.csv", lambda report: results.settled(report.runs)),),
+    local_numbers=(Numbers("runs.csv", lambda report: results.run_frame(report.runs)),),
+    part=Part("runs.html", values),
+)

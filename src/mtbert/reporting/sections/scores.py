@@ -1,0 +1,26 @@
+"""Every score: of each run, as means over seeds, and as DVC draws them."""
+
+import pandas as pd
+
+from mtbert.reporting import results
+from mtbert.reporting.sections.base import Numbers, Report, Section
+
+
+def every_run(report: Report) -> pd.DataFrame:
+    """A line for each variant or ensemble and seed."""
+    return results.wide(report.build, report.completed, report.scores, report.weights)
+
+
+def summary(report: Report) -> dict[str, dict[str, float]]:
+    """Mean dev scores by variant or ensemble, then metric."""
+    return results.summary(report.completed, report.scores)
+
+
+SECTION = Section(
+    name="scores",
+    numbers=(
+        Numbers("results.csv", every_run, "%.6f"),
+        Numbers("summary.json", summary, for_dvc=True),
+        Numbers("scores.csv", lambda report: results.bars(summary(report)), "%.6g", "plotted", for_dvc=True),
+    ),
+)

@@ -1,0 +1,179 @@
+"""What comes first: what ran, what came of it, what can be concluded, and the best rows."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from mtbert.metrics import MAIN_TASKS
+from mtbert.reporting import claimed, costs, findings, markdown, remaking, sentences
+from mtbert.reporting.catalog import Completed
+from mtbert.reporting.claims import Verdict
+from mtbert.reporting.costs import Cost
+from mtbert.reporting.findings import Standing
+from mtbert.reporting.published import TITLES
+from mtbert.reporting.results import Run
+from mtbert.reporting.sections.base import Part, Report, Section, once
+from mtbert.reporting.sections.claims import BADGES, Badge
+from mtbert.reporting.sections.runs import duration
+from mtbert.tasks import TASKS
+
+LEADERS = 5  # rows of the README's table
+PAGE_LEADERS = 10  # rows of the page's
+
+
+@once
+def standings(report: Report) -> list[Standing]:
+    """Where two reports contradict each other, with the side that the evidence is on."""
+    return findings.standings(report.claims.contradictions.values(), report.verdicts)
+
+
+def readme(report: Report) -> list[str]:
+    """What comes first in the README."""
+    completed = report.completed
+    return [
+        headline(completed),
+        findings.render(completed, report.verdicts, standings(report)),
+        "**[index.html](index.html)** is the whole report as one page to explore, offline.",
+        markdown.bullets(limits(completed)),
+        best(costs.leaders(report.costs)),
+    ]
+
+
+def values(report: Report, local: bool) -> dict[str, Any]:
+    """What the page shows."""
+    return {
+        "lead": findings.lead(report.completed, report.verdicts),
+        "each": findings.each(report.verdicts),
+        "standings": standings(report),
+        "facts": facts(report, local),
+        "counts": {heading: counts(some) for heading, some in claimed.apart(report.verdicts).items()},
+        "limits": limits(report.completed),
+        "missing": remaking.absent(report.completed),
+        "command": remaking.command(report.completed),
+        "leaders": leaders(report.costs),
+    }
+
+
+def headline(completed: Completed) -> str:
+    """What ran, in a sentence."""
+    known = sum(not entry.members for entry in completed.entries)
+    counts = completed.seed_counts
+    seeds = "one seed" if counts == {1} else f"{markdown.span(counts)} seeds"
+    data = f" on `{completed.data}`" if completed.data else ""
+    ran = f"{len(completed.variants)} of the catalog's {known} variants, {seeds} each"
+    return f"{ran}, trained{data} from the encoder `{completed.encoder}`."
+
+
+def limits(completed: Completed) -> list[str]:
+    """What can be concluded, and what not, in Markdown."""
+    counts = completed.seed_counts
+    told = changed(completed)
+    if counts == {1}:
+        told.append(
+            "**One seed.** Another seed gives other scores, and one run does not show by how much. That one variant is "
+            "better than another cannot be concluded from this report."
+        )
+    else:
+        told.append(
+            f"**{markdown.span(counts)} seeds.** Intervals are 95 % and of the mean over seeds; one seed has "
+            "none. A difference whose interval holds 0 may be noise."
+        )
+    if sentences.may_be_committed(completed):
+        told.append(
+            "**Generated sentences.** The sample is a small corpus of this project's own: it shows that the machinery "
+            "works, and says nothing of the methods."
+        )
+    note = f" {completed.encoder_note.rstrip('.')}." if completed.encoder_note else ""
+    if completed.encoder != "bert-base-uncased" and not completed.own_data:
+        told.append(
+            f"**Another encoder.** The papers start from `bert-base-uncased`, these runs from `{completed.encoder}`: "
+            f"compare which variant is ahead, not the scores themselves.{note}"
+        )
+    elif note:
+        told.append(f"**`{completed.encoder}`.**{note}")
+    told.append(f"**Which epoch.** Kept: {markdown.KEPT[completed.keep, completed.selection]}.")
+    if completed.detail:
+        told.append(f"**Many variants.** {completed.detail}")
+    if completed.missing:
+        told.append("**Not complete.** Some runs are missing; means and intervals are of those that are there.")
+    return told
+
+
+def changed(completed: Completed) -> list[str]:
+    """What differs from the shipped settings, and in which variants; nothing where nothing does."""
+    of: dict[tuple[str, ...], list[str]] = {}
+    for entry in completed.ran:
+        if entry.departures:
+            of.setdefault(entry.departures, []).append(entry.name)
+    told = [f"{remaking.code(names)}: {remaking.code(departures)}" for departures, names in of.items()]
+    settings = f" Set for all: {remaking.code(completed.overrides)}." if completed.overrides else ""
+    if not told:
+        return [f"**Changed settings.**{settings}"] if settings else []
+    return [f"**Changed settings.** These are not the papers' rows any more, and {markdown.CHANGED} marks them: "
+            f"{'; '.join(told)}."]  # fmt: skip
+
+
+def best(leaders: Sequence[Cost]) -> str:
+    """The rows with the highest overall on dev."""
+    lines = [
+        {
+            "row": cost.row + (f" {markdown.CHANGED}" if cost.departures else ""),
+            "variants": " + ".join(f"`{name}`" for name in cost.variants),
+            "overall": markdown.with_spread(cost.mean("overall_raw"), cost.spread("overall_raw")),
+            markdown.TIMES_BERT: f"{cost.times_bert:.2f}",
+        }
+        for cost in leaders[:LEADERS]
+    ]
+    about = f"The mean of three scores on dev; {markdown.TIMES_BERT} counts a row's weights, one encoder as 1."
+    return f"## Highest overall scores\n\n{about}\n\n{markdown.lined(lines, sides=2)}" if lines else ""
+
+
+def facts(report: Report, local: bool) -> list[tuple[str, str]]:
+    """The numbers that say how much was run: value and what it counts."""
+    known = sum(not entry.members for entry in report.completed.entries)
+    counts = report.completed.seed_counts
+    scored = {task: len(next(iter(by_variant.values())).labels) for task, by_variant in report.answers.items()}
+    return [
+        (f"{len(report.completed.variants)} of {known}", "variants of the catalog trained"),
+        (markdown.span(counts), "seed each" if counts == {1} else "seeds each"),
+        (f"{sum(scored.values()):,}", f"dev rows scored: {_list(scored)}"),
+        _length(report.runs, local),
+    ]
+
+
+def _length(runs: Sequence[Run], local: bool) -> tuple[str, str]:
+    """How long the trainings were: in steps or, where the page stays on the machine, by the clock."""
+    seconds = sum(run.seconds or 0 for run in runs)
+    if local and seconds:
+        return duration(seconds), "of training in all"
+    return f"{sum(run.steps or 0 for run in runs):,}", "steps of training in all"
+
+
+def _list(tasks: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {TASKS[task].title}" for task, count in tasks.items())
+
+
+def counts(verdicts: Sequence[Verdict]) -> list[tuple[Badge, int]]:
+    """How many claims got each verdict, of those that were given."""
+    answers = Counter(verdict.answer for verdict in verdicts)
+    return [(badge, answers[answer]) for answer, badge in BADGES.items() if answers[answer]]
+
+
+def leaders(costed: Sequence[Cost]) -> list[dict[str, Any]]:
+    """The rows with the highest overall on dev."""
+    return [
+        {
+            "variants": " + ".join(cost.variants),
+            "row": cost.row,
+            "paper": TITLES.get(cost.paper, ""),
+            "changed": ", ".join(cost.departures),
+            "overall": cost.mean("overall_raw"),
+            "spread": cost.spread("overall_raw"),
+            "tasks": [cost.mean(task) for task in MAIN_TASKS],
+            "times_bert": cost.times_bert,
+        }
+        for cost in costs.leaders(costed)[:PAGE_LEADERS]
+    ]
+
+
+SECTION = Section(name="summary", title="Summary", readme=readme, part=Part("summary.html", values))

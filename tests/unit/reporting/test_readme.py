@@ -1,0 +1,71 @@
+"""README.md: one screen, with what was changed and a command that makes it all again."""
+
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from mtbert import files
+from mtbert.reporting import catalog, readme, remaking
+from mtbert.reporting.sections import summary
+from mtbert.reporting.sections.base import Report
+
+
+def plan(build: Path, **changes: object) -> catalog.Completed:
+    """The catalog of what has run, with the keys of its file changed."""
+    file = build / "plan" / "catalog.yaml"
+    content = files.read_yaml(file)
+    files.write_yaml(file, content | changes)
+    return catalog.read_completed(build)
+
+
+def test_the_command_names_what_was_asked_for(make_build: Callable[..., Path]) -> None:
+    assert readme.again(plan(make_build(seeds=(1, 2)))).splitlines()[3] == (
+        "dvc exp run -S profile=sample -S 'variants=[bert-qqp,bert-sst,bert-sts,pals]' -S 'seeds=[1,2]'"
+    )
+
+
+def test_the_command_holds_every_override_as_one_word_of_the_shell(make_build: Callable[..., Path]) -> None:
+    overrides = ["pals.dim=276", "+catalog.mine={paper: own, uses: [pals]}", "run.note=it's; $(touch x)"]
+    words = shlex.split(remaking.command(plan(make_build(), overrides=overrides)))
+    assert words[:3] == ["dvc", "exp", "run"]
+    assert words[3::2] == ["-S"] * 6
+    assert words[4::2][3:] == overrides
+
+
+def test_what_is_missing_is_told_by_seed_and_the_command_trains_it(make_build: Callable[..., Path]) -> None:
+    build = make_build(seeds=(1, 2))
+    for name in ("bert-sst", "bert-sts"):
+        shutil.rmtree(build / "runs" / name / "2")
+    found = plan(build)
+    assert remaking.absent(found) == ["seed 2: `bert-sst`, `bert-sts`"]
+    assert "the command above trains them" in readme.missing(found)
+    assert remaking.command(found).endswith("-S 'variants=[bert-qqp,bert-sst,bert-sts,pals]' -S 'seeds=[1,2]'")
+    assert readme.missing(plan(make_build())) == ""
+
+
+def test_what_was_changed_is_told_with_the_variants_that_it_changes(make_build: Callable[..., Path]) -> None:
+    build = make_build()
+    variants = files.read_yaml(build / "plan/catalog.yaml")["variants"]
+    assert summary.changed(plan(build)) == []
+    variants["pals"]["departures"] = {"pals.dim": 276, "training.betas": [0.9, 0.98], "training.sampler": "annealed"}
+    assert summary.changed(plan(build, variants=variants, overrides=["pals.dim=276"])) == [
+        "**Changed settings.** These are not the papers' rows any more, and \N{DAGGER} marks them: `pals`: "
+        "`pals.dim=276`, `training.betas=[0.9, 0.98]`, `training.sampler=annealed`."
+    ]
+
+
+def test_a_directory_of_ones_own_is_shown_without_its_place(make_build: Callable[..., Path]) -> None:
+    build = make_build()
+    content = files.read_yaml(build / "plan" / "catalog.yaml")
+    files.write_yaml(build / "plan" / "catalog.yaml", content | {"data_dir": "/home/someone/corpora"})
+    assert catalog.read(build / "plan" / "catalog.yaml").data == "/path/to/corpora"
+
+
+def test_the_readme_is_one_screen(make_build: Callable[..., Path]) -> None:
+    build = make_build()
+    report = Report(build, plan(build), (summary.SECTION,))
+    report.tables, report.verdicts = [], []
+    lines = readme.render(report).splitlines()
+    assert lines[2] == "4 of the catalog's 5 variants, one seed each, trained from the encoder `tiny`."
+    assert len(lines) < 40
