@@ -6,7 +6,7 @@ import typer
 
 
 def main(jobs: Annotated[int, typer.Option(min=1, help="Trainings at a time.")] = 1) -> None:
-    """Look for the learning rate of each kind of training; docs/settings.md tells how."""
+    """Search the learning rate of each kind of training; docs/settings.md describes how."""
     from mtbert import search
 
     search.start(jobs)
