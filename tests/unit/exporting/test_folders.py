@@ -178,7 +178,12 @@ def test_the_card_tells_what_the_hub_reads_and_how_it_came_to_be(load: Callable[
         ("crossed", "hf", "qqp", "unknown task 'qqp'; .*known: sst, sts"),
         ("crossed", "sentence-transformers", None, "crossed encodes both sentences of a pair together"),
         ("apart", "sentence-transformers", "sts", "takes the task in encode"),
-        ("apart", "hf", "sts", "more than a plain BERT with a classifier in sts: .*sentences encoded apart; leave out --task"),
+        (
+            "apart",
+            "hf",
+            "sts",
+            "than a plain BERT with a classifier in sts: .*sentences encoded apart; leave out --task",
+        ),
     ],
 )
 def test_what_cannot_be_is_said_and_nothing_is_left(
