@@ -47,7 +47,7 @@ class Params:
         except (YAMLError, ValueError, OSError) as error:  # ValueError: not UTF-8, or a number of thousands of digits
             raise SettingsError(f"{file} is not readable YAML: {error}") from None
         if not isinstance(self.tree, dict):
-            raise SettingsError(f"{file} has to hold sections, but holds a {type(self.tree).__name__}")
+            raise SettingsError(f"{file} has to hold sections, but holds {type(self.tree).__name__}")
         self.values: dict[str, Any] = _plain(self.tree)
 
     def get(self, *place: str | int, missing: Any = None) -> Any:
