@@ -6,8 +6,8 @@ from typing import Any
 
 
 def load(place: str | Path, seed: int | None = None, build: str | Path = "build", device: str = "auto") -> Any:
-    """A trained model that predicts, `mtbert.using.predicting.Model` or `Ensemble`: see `mtbert.using.loading.load`.
+    """Load a trained model or ensemble, `mtbert.using.predicting.Model` or `Ensemble`: see `mtbert.using.loading.load`.
 
-    Imported by a name, so that `import mtbert` stays light, and no stage of the pipeline comes to it by its imports.
+    Its module is imported by name, so that `import mtbert` stays light and no stage of the pipeline depends on it.
     """
     return importlib.import_module("mtbert.using.loading").load(place, seed, build, device)

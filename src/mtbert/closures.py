@@ -1,7 +1,7 @@
-"""Which files of a package a script comes to by its imports: where one of them changes, its results may change.
+"""Find the files of a package that a script reaches by its imports: if one of them changes, its results may change.
 
-Imports are read from the source text, so nothing is imported and imports within functions count, too. Imports by a name
-that is made while the program runs cannot be seen; who has one gives what it leads to as a further start.
+Imports are read from the source text, so nothing is imported, and imports within functions count, too. Imports by a
+name that is made at run time cannot be seen; pass the module that they load as a further start.
 """
 
 import ast
@@ -12,27 +12,27 @@ from mtbert import files
 
 
 def closure(starts: Iterable[Path], package: Path, without: Collection[str] = ()) -> dict[str, str]:
-    """Every file of `package` that `starts` come to, with its SHA-256; by path relative to the package, sorted.
+    """Return every file of `package` that `starts` reach, with its SHA-256; by path relative to the package, sorted.
 
-    A file beside a module that is no Python counts where the module's text has its name, as with `claims.yaml`.
+    A file in a module's folder that is not Python counts where the module's text names it, as with `claims.yaml`.
 
     Args:
-        starts: scripts or modules; those outside of the package are read, and not in the result.
+        starts: scripts or modules; those outside of the package are read but left out of the result.
         package: the package's folder, such as src/mtbert.
         without: relative paths of files, or of folders with a `/` at the end, that are neither named nor followed.
     """
-    found: set[Path] = set()
+    reached: set[Path] = set()
     waiting = [start.resolve() for start in starts]
     package = package.resolve()
     while waiting:
         file = waiting.pop()
-        if file in found or (file.is_relative_to(package) and _left_out(_name(file, package), without)):
+        if file in reached or (file.is_relative_to(package) and _left_out(_name(file, package), without)):
             continue
-        found.add(file)
+        reached.add(file)
         text = file.read_text(encoding="utf-8")
         waiting += _imported(ast.parse(text), file, package)
-        found |= _named_beside(text, file) if file.is_relative_to(package) else set()
-    inside = sorted(_name(file, package) for file in found if file.is_relative_to(package))
+        reached |= _named_beside(text, file) if file.is_relative_to(package) else set()
+    inside = sorted(_name(file, package) for file in reached if file.is_relative_to(package))
     return {name: files.sha256(package / name) for name in inside}
 
 
@@ -45,7 +45,7 @@ def _name(file: Path, package: Path) -> str:
 
 
 def _imported(tree: ast.AST, file: Path, package: Path) -> Iterator[Path]:
-    """The files of the package that a module's import statements run, those of the folders around them, too."""
+    """Yield the files of the package that a module imports, with the `__init__.py` of their folders."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -58,7 +58,7 @@ def _imported(tree: ast.AST, file: Path, package: Path) -> Iterator[Path]:
 
 
 def _absolute(node: ast.ImportFrom, file: Path, package: Path) -> str:
-    """The module that `from ... import` names, without dots in front."""
+    """Return the module that `from ... import` names, as an absolute name."""
     if not node.level:
         return node.module or ""
     folder = file.parents[node.level - 1].relative_to(package.parent)
@@ -66,7 +66,7 @@ def _absolute(node: ast.ImportFrom, file: Path, package: Path) -> str:
 
 
 def _files(module: str, package: Path) -> Iterator[Path]:
-    """The file of a module of the package, and the `__init__.py` of every folder that it lies in; else nothing."""
+    """Yield the file of a module of the package, and the `__init__.py` of every folder around it; else nothing."""
     first, *rest = module.split(".")
     if first != package.name:
         return
@@ -76,7 +76,7 @@ def _files(module: str, package: Path) -> Iterator[Path]:
 
 
 def _named_beside(text: str, file: Path) -> set[Path]:
-    """Files in a module's folder that its text names and that are no modules."""
+    """Return the files in a module's folder that its text names and that are not modules."""
     return {
         other for other in file.parent.iterdir() if other.is_file() and other.suffix != ".py" and other.name in text
     }

@@ -13,8 +13,8 @@ def run(main: Callable[..., None]) -> None:
     """Call `main` with the command line's arguments.
 
     A parameter is an argument, in order: a Path, a str or an int that is not below 0; one with a default may be left
-    out. Wrong usage ends the script with status 2, the usage, which `--help` shows too, and what is wrong; errors end
-    it as `errors.shown_plainly` tells.
+    out. Wrong usage ends the script with status 2; it prints the usage, as `--help` does, and what is wrong. Errors
+    end it as `errors.shown_plainly` describes.
     """
     parameters = inspect.signature(main).parameters.values()
     usage = " ".join(_shown(parameter) for parameter in parameters)
@@ -47,7 +47,7 @@ def _add(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -> None:
 
 def _whole(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
     return int(text)
 
 

@@ -1,4 +1,4 @@
-"""Keeps credentials out of what people and files are told."""
+"""Keep credentials out of messages and files."""
 
 import os
 import re
@@ -6,13 +6,13 @@ import re
 # One slash where the address has gone through a Path. Up to the last @, since a password may hold any character.
 ADDRESS = re.compile(r"(\w:/{1,2})(?!/)\S+@")
 SECRET = re.compile(r"(PASSWORD|TOKEN|SECRET|ACCESS_KEY|ACCESS_KEY_ID|API_KEY|CONNECTION_STRING)$")
-SHORTEST = 4  # a shorter value would be found within words that are no secret
+SHORTEST = 4  # a shorter value would match within ordinary words
 
 
 def masked(text: str) -> str:
-    """`text` with *** for the user and password of any address, and for the value of every variable named as a secret.
+    """Replace with *** the user and password of any address, and the value of every variable with a secret's name.
 
-    Such are MLFLOW_TRACKING_PASSWORD, HF_TOKEN and AWS_SECRET_ACCESS_KEY.
+    Such names are MLFLOW_TRACKING_PASSWORD, HF_TOKEN and AWS_SECRET_ACCESS_KEY.
     """
     secrets = {value for name, value in os.environ.items() if SECRET.search(name) and len(value) >= SHORTEST}
     for secret in sorted(secrets, key=len, reverse=True):  # one may be the beginning of another

@@ -11,7 +11,7 @@ import pydantic
 
 from mtbert import credentials
 
-LONGEST_SHOWN = 200  # characters of a value in a message
+LONGEST_SHOWN = 200  # most characters of a value in a message
 SHOW_TRACEBACKS = "MTBERT_TRACEBACK"
 
 
@@ -24,19 +24,19 @@ class SettingsError(MtbertError):
 
 
 class DataError(MtbertError):
-    """A fault in a corpus file or in what was made of it."""
+    """A fault in a corpus file or in a file made from it."""
 
 
 class EncoderError(MtbertError):
-    """Starting weights that cannot be had, or are not what they should be."""
+    """Starting weights that cannot be fetched, or are not the expected ones."""
 
 
 class TrainingError(MtbertError):
-    """A training that cannot go on, such as a loss that is not finite."""
+    """A training that cannot continue, such as for a loss that is not finite."""
 
 
 class UnknownNameError(ValueError):
-    """A name that is not among those known; `meant` is the one that is spelled most like it, if any is."""
+    """An unknown name; `meant` is the known name with the most similar spelling, if there is one."""
 
     def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
         known = list(known)
@@ -46,24 +46,24 @@ class UnknownNameError(ValueError):
 
 
 def faults(error: pydantic.ValidationError) -> list[tuple[tuple[str | int, ...], str]]:
-    """Each fault that pydantic found: the keys that lead to it, and what is wrong, as a person would say it."""
-    return [(_keys(detail["loc"]), _said(detail)) for detail in error.errors()]
+    """Return each fault that pydantic found: the keys that lead to it, and a message for people."""
+    return [(_keys(detail["loc"]), _message(detail)) for detail in error.errors()]
 
 
 def in_words(error: pydantic.ValidationError) -> str:
-    """All faults that pydantic found, in one line."""
-    return "; ".join(f"{'.'.join(map(str, keys))}: {said}" if keys else said for keys, said in faults(error))
+    """Return all faults that pydantic found, in one line."""
+    return "; ".join(f"{'.'.join(map(str, keys))}: {message}" if keys else message for keys, message in faults(error))
 
 
 def _keys(place: tuple[str | int, ...]) -> tuple[str | int, ...]:
-    """Without pydantic's own names for the members of a union and for validators."""
+    """Remove pydantic's own names for members of a union and for validators."""
     return tuple(key for key in place if not str(key).startswith(("function-", "literal[", "list[", "[key]")))
 
 
-def _said(detail: Any) -> str:
+def _message(detail: Any) -> str:
     if detail["type"] == "extra_forbidden":
         return "unknown key"
-    if isinstance(detail.get("ctx", {}).get("error"), UnknownNameError):  # it says what came
+    if isinstance(detail.get("ctx", {}).get("error"), UnknownNameError):  # its message says what came
         return detail["msg"].removeprefix("Value error, ")
     came = "" if isinstance(detail["input"], dict) else f", came {detail['input']!r}"
     came = came if len(came) <= LONGEST_SHOWN else came[:LONGEST_SHOWN] + "…"
@@ -72,10 +72,10 @@ def _said(detail: Any) -> str:
 
 @contextlib.contextmanager
 def shown_plainly() -> Iterator[None]:
-    """End a stage script with the message alone, without a traceback, where the error is one of ours.
+    """End a script with the message alone, without a traceback, for errors of our own.
 
-    Exit status 1 for a fault, 130 for Ctrl-C. Credentials in the message are masked. Set MTBERT_TRACEBACK=1 to see the
-    traceback as well.
+    The exit status is 1 for an error and 130 for Ctrl-C. Credentials in the message are masked. Set MTBERT_TRACEBACK=1
+    to see the traceback as well.
     """
     try:
         yield
@@ -84,5 +84,5 @@ def shown_plainly() -> Iterator[None]:
             raise
         sys.exit(f"error: {credentials.masked(str(error))}")
     except KeyboardInterrupt:
-        print("stopped: no half-written output was left behind", file=sys.stderr)
+        print("stopped; no half-written output was left behind", file=sys.stderr)
         sys.exit(130)

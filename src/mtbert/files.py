@@ -1,4 +1,4 @@
-"""Files that are either whole or not there: written beside their place, then renamed into it."""
+"""Write files that are either whole or absent: under another name first, then renamed."""
 
 import contextlib
 import hashlib
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind")
 AGAIN = "remove it and run the stage that makes it"
-ELSEWHERE = "elsewhere.json"  # of a run that was made on another machine: on which, and what stayed there
+ELSEWHERE = "elsewhere.json"  # of a run from another machine: the machine, and the files that stayed there
 DIGESTS = "digests.json"  # of a run or an ensemble: the SHA-256 of each of its other files
-LOG_KEY = 12  # hexadecimal digits that tell the logs of one variant and seed apart
-LONGEST_INTEGER = 20  # digits with the sign: what 64 bits hold
-PARTIAL = ".partial"  # ending of what is not finished yet; .dvcignore and .gitignore know it
+LOG_KEY = 12  # hexadecimal digits that distinguish the logs of one variant and seed
+LONGEST_INTEGER = 20  # digits and sign of a 64-bit number
+PARTIAL = ".partial"  # ending of unfinished files; .dvcignore and .gitignore list it
 
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Yield a path beside `path` to write to; move it into place when the block ends well, else remove it."""
+    """Yield a path beside `path` to write to; move it to `path` if the block succeeds, else remove it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}{PARTIAL}")
     try:
@@ -42,7 +42,7 @@ def new_file(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def new_directory(path: Path) -> Iterator[Path]:
-    """Yield an empty directory beside `path` to fill; put it in the place of `path` when the block ends well."""
+    """Yield an empty directory beside `path` to fill; move it to `path` if the block succeeds, else remove it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial, old = path.with_name(f".{path.name}{PARTIAL}"), path.with_name(f".{path.name}.old{PARTIAL}")
     for left in (partial, old):
@@ -62,8 +62,8 @@ def new_directory(path: Path) -> Iterator[Path]:
 
 
 def flush(path: Path) -> None:
-    """Have a file or a directory's entries on the disk before going on."""
-    if path.is_dir() and os.name == "nt":  # Windows flushes no directories
+    """Wait until a file, or a directory's entries, are on the disk."""
+    if path.is_dir() and os.name == "nt":  # Windows cannot flush directories
         return
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -84,12 +84,12 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def json_text(value: Any) -> str:
-    """As `write_json` writes it."""
+    """Return the text that `write_json` writes."""
     return json.dumps(value, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def read_json(path: Path, again: str = AGAIN) -> Any:
-    """Read JSON; DataError where the file is missing or holds something else, NaN and infinities among it."""
+    """Read JSON; DataError where the file is missing or holds something else, also for NaN and infinities."""
     return _parsed(path, _json, "JSON", again)
 
 
@@ -104,20 +104,20 @@ def _whole(digits: str) -> int:
 
 
 def _refused(constant: str) -> None:
-    raise ValueError(f"{constant} is no number in JSON")
+    raise ValueError(f"{constant} is not a number in JSON")
 
 
 def read_as(kind: type[Kind], path: Path, remedy: str, read: Callable[[Path, str], Any] = read_json) -> Kind:
-    """What a file that this project wrote holds, as that kind of value.
+    """Read a file that this project wrote, as a value of that type.
 
     Args:
-        kind: a type that pydantic knows, such as `dict[str, float]` or a `Section`.
-        path: of the file.
+        kind: a type that pydantic can check, such as `dict[str, float]` or a `Section`.
+        path: the file.
         remedy: the command that makes it again, such as `dvc repro preprocess`.
-        read: reads it as plain values.
+        read: reads the file as plain values.
 
     Raises:
-        DataError: the file is missing or holds something else; the message tells where, what came and what is allowed.
+        DataError: the file is missing or holds something else; the message says where, what came and what is allowed.
     """
     if not path.is_file():
         raise DataError(f"{path} is missing; `{remedy}` makes it")
@@ -129,7 +129,7 @@ def read_as(kind: type[Kind], path: Path, remedy: str, read: Callable[[Path, str
 
 @cache
 def _adapter(kind: type[Kind]) -> TypeAdapter[Kind]:
-    own = isinstance(kind, type) and hasattr(kind, "model_config")  # which pydantic lets nobody else configure
+    own = isinstance(kind, type) and hasattr(kind, "model_config")  # pydantic does not allow to configure such a type
     return TypeAdapter(kind) if own else TypeAdapter(kind, config=ConfigDict(allow_inf_nan=False))
 
 
@@ -139,36 +139,36 @@ def write_yaml(path: Path, value: Any) -> None:
 
 
 def read_yaml(path: Path, again: str = AGAIN) -> Any:
-    """Read YAML that this project wrote, plain values; DataError where the file is missing or holds something else."""
+    """Read YAML of plain values that this project wrote; DataError where the file is missing or has another form."""
     return _parsed(path, yaml.safe_load, "plain YAML", again)
 
 
 def read_plan(path: Path, *keys: str) -> Any:
-    """Read a file of the plan; SettingsError where it is missing or, with keys, no mapping that has at least those."""
+    """Read a file of the plan; SettingsError where it is missing or, with keys, is not a mapping with these."""
     if not path.is_file():
         raise SettingsError(f"{path} is missing; `dvc repro plan` makes it for what params.yaml lists")
     content = read_yaml(path)
     if keys and not (isinstance(content, dict) and content.keys() >= set(keys)):
-        raise SettingsError(f"{path} is not as `dvc repro plan` writes it, which makes it again")
+        raise SettingsError(f"{path} is not as `dvc repro plan` writes it; the same command makes it again")
     return content
 
 
-WHOSE = {"data/sample": "sample", "data/official": "course"}  # by place, where preprocessing has not said it
+WHOSE = {"data/sample": "sample", "data/official": "course"}  # by folder, where preprocessing has not determined it
 
 
 def whose_data(build: Path, data_dir: str) -> str:
-    """`sample`, `course` or `own`: whose corpora the runs of a build directory are of, as preprocessing found."""
+    """Return whose corpora a build directory was made from, as preprocessing found: `sample`, `course` or `own`."""
     file = build / "data" / "report.json"
-    told = read_as(dict[str, Any], file, "dvc repro preprocess").get("whose") if file.is_file() else None
-    return told if isinstance(told, str) and told else WHOSE.get(data_dir, "own")
+    whose = read_as(dict[str, Any], file, "dvc repro preprocess").get("whose") if file.is_file() else None
+    return whose if isinstance(whose, str) and whose else WHOSE.get(data_dir, "own")
 
 
 def report_directory(build: Path, reports: Path) -> Path:
-    """Where the report of a build directory lies below `reports`.
+    """Return the folder of a build directory's report below `reports`.
 
-    `sample` where profile `sample` has run on the sample, and another profile's name where it has run on the course's
-    corpora. All else has a folder of its own, such as `sample-reviews` for data in a folder `reviews`, so that nothing
-    is written over a report of other data.
+    It is `sample` for profile `sample` on the sample, and another profile's name for that profile on the course's
+    corpora. All others get a folder of their own, such as `sample-reviews` for data in a folder `reviews`, so that no
+    report of other data is overwritten.
     """
     plan = read_plan(build / "plan" / "catalog.yaml", "profile")
     profile, data_dir = plan["profile"], plan.get("data_dir", "data/sample")
@@ -189,15 +189,15 @@ def _parsed(path: Path, parse: Callable[[str], Any], form: str, again: str) -> A
 
 def read_parquet(path: Path, columns: list[str] | None = None) -> "pd.DataFrame":
     """Read a table, or these columns of it; DataError where the file is missing or holds something else."""
-    import pyarrow as pa  # takes half a second, and most stages read no table
+    import pyarrow as pa  # import takes half a second, and most stages read no table
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as file:  # pandas's own reader takes two and a half times as long for a small file
+        with pq.ParquetFile(path) as file:  # pandas' own reader takes 2.5 times as long for a small file
             table = file.read(columns).to_pandas()
     except (pa.ArrowException, OSError) as error:
         raise DataError(
-            f"{path} is no whole Parquet file: {' '.join(str(error).split())}; run the stage that makes it"
+            f"{path} is not a whole Parquet file: {' '.join(str(error).split())}; run the stage that makes it"
         ) from None
     if missing := set(columns or ()) - set(table.columns):
         raise DataError(f"{path} lacks columns: {', '.join(sorted(missing))}; run the stage that makes it")
@@ -205,13 +205,13 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> "pd.DataFrame"
 
 
 def sha256(path: Path) -> str:
-    """Hexadecimal SHA-256 of a file's content."""
+    """Return the hexadecimal SHA-256 of a file's content."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def sha256_of(content: bytes) -> str:
-    """Hexadecimal SHA-256 of bytes."""
+    """Return the hexadecimal SHA-256 of bytes."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -224,19 +224,19 @@ def check_sealed(directory: Path, remedy: str, only: Collection[str] | None = No
     """Compare a run's or an ensemble's files with its digests.json.
 
     Args:
-        directory: of the run or ensemble.
+        directory: the run's or ensemble's directory.
         remedy: the command that makes it again, such as `dvc repro train@pals-1`.
-        only: the files whose content is compared, such as `metrics.json`; None for all. That each is there always is.
+        only: the files whose content is compared, such as `metrics.json`; None for all. All files have to exist.
 
     Raises:
-        DataError: a file is altered, missing or too many, or there are no digests; the message names them.
+        DataError: a file is altered, missing or surplus, or there are no digests; the message names them.
     """
-    if said := differences(directory, _digests(directory, remedy), only):
-        raise DataError(f"{directory} is not as it was written ({said}); {_again(directory, remedy)}")
+    if faults := differences(directory, _digests(directory, remedy), only):
+        raise DataError(f"{directory} is not as it was written ({faults}); {_again(directory, remedy)}")
 
 
 def differences(directory: Path, expected: Mapping[str, str], only: Collection[str] | None = None) -> str:
-    """What is altered, missing or too many in a directory, by the digests of its files; `only` as in `check_sealed`."""
+    """List altered, missing and surplus files of a directory, by the digests; `only` as in `check_sealed`."""
     names = _names(directory)
     compared = expected.keys() & names & (expected.keys() if only is None else set(only))
     faults = {
@@ -244,11 +244,11 @@ def differences(directory: Path, expected: Mapping[str, str], only: Collection[s
         "missing": expected.keys() - names,
         "too many": names - expected.keys(),
     }
-    return "; ".join(f"{kind}: {', '.join(sorted(found))}" for kind, found in faults.items() if found)
+    return "; ".join(f"{kind}: {', '.join(sorted(faulty))}" for kind, faulty in faults.items() if faulty)
 
 
 def sealed(directory: Path, name: str, remedy: str) -> Path:
-    """A file to read of a run or an ensemble, once it is compared with its digest; as `check_sealed` for this one."""
+    """Compare a file of a run or an ensemble with its digest, and return its path; errors as for `check_sealed`."""
     expected, file = _digests(directory, remedy).get(name), directory / name
     if name in left_elsewhere(directory):
         raise DataError(
@@ -263,7 +263,7 @@ def sealed(directory: Path, name: str, remedy: str) -> Path:
 
 
 def left_elsewhere(directory: Path) -> dict[str, str]:
-    """The files of a run that stayed on the machine which trained it, with their digests; mostly none."""
+    """Return the files of a run that stayed on the machine that trained it, with their digests; mostly none."""
     file = directory / ELSEWHERE
     return read_as(dict[str, Any], file, "mtbert unpack").get("left", {}) if file.is_file() else {}
 
@@ -272,24 +272,24 @@ def _digests(directory: Path, remedy: str) -> dict[str, str]:
     file = directory / DIGESTS
     if not file.is_file():
         raise DataError(
-            f"{directory} holds no {DIGESTS}, so that nothing tells whether it is whole: an earlier version of mtbert "
+            f"{directory} holds no {DIGESTS}, so it cannot be checked: an earlier version of mtbert "
             f"made it, or it was cut off; {_again(directory, remedy)}"
         )
     return _read_digests(file, remedy, *_state(file))
 
 
 def _again(directory: Path, remedy: str) -> str:
-    """What makes a damaged run again, also where DVC would bring the damage back: it never looks at read-only files."""
+    """Return the commands that make a damaged run again, also from a damaged cache: DVC trusts read-only files."""
     return (
-        f"`rm -r {directory} && chmod -R u+w .dvc/cache && {remedy}` makes it again (chmod has DVC look whether its "
-        "cache is altered, too)"
+        f"`rm -r {directory} && chmod -R u+w .dvc/cache && {remedy}` makes it again (chmod makes DVC check its "
+        "cache, too)"
     )
 
 
 def _state(file: Path) -> tuple[int, ...]:
-    """What changes with a file's content, short of a fault of the disk: so it is read once for many readers."""
-    found = file.stat()
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    """Return what changes with a file's content, barring faults of the disk, so that a file is read once."""
+    status = file.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 @cache
@@ -303,7 +303,7 @@ def _read_digests(file: Path, remedy: str, *_: int) -> dict[str, str]:
 
 
 def log_key(run_directory: Path) -> str:
-    """The name of the folder that holds a run's log; DataError where the run holds no digests.json."""
+    """Return the name of the folder of a run's log; DataError where the run holds no digests.json."""
     file = run_directory / DIGESTS
     if not file.is_file():
         raise DataError(f"{file} is missing; `dvc repro` makes the run again")
@@ -311,14 +311,14 @@ def log_key(run_directory: Path) -> str:
 
 
 def log_directory(build: Path, run_directory: Path) -> Path:
-    """Where the log of a run (build/runs/<variant>/<seed>) lies: build/logs/<variant>/<seed>/<key of its results>.
+    """Return the log folder of a run (build/runs/<variant>/<seed>): build/logs/<variant>/<seed>/<key of its results>.
 
-    So the log of a run that DVC restores is found again, and that of other results is never read for it.
+    So a run that DVC restores finds its log again, and never reads that of other results.
     """
     return build / "logs" / run_directory.parent.name / run_directory.name / log_key(run_directory)
 
 
 def _names(directory: Path) -> set[str]:
-    """Every file below a directory but its digests, hidden ones too."""
-    found = {file.relative_to(directory).as_posix() for file in directory.rglob("*") if not file.is_dir()}
-    return found - {DIGESTS}
+    """Return every file below a directory but its digests, hidden ones too."""
+    names = {file.relative_to(directory).as_posix() for file in directory.rglob("*") if not file.is_dir()}
+    return names - {DIGESTS}

@@ -1,8 +1,7 @@
-"""What a variant starts from, by digest: its training stage depends on this small file, not on all that it names.
+"""Manifests: the digests of a variant's inputs, in a small file that its training stage depends on.
 
-So a variant trains again where its own starting weights, its own tasks' examples or the code that all variants share
-have changed, and only there; DVC looks at three files a training, not at thirty. And what is there when it trains can
-be compared with what it should be.
+So a variant trains again exactly where its starting weights, its tasks' examples or the shared code have changed. DVC
+checks three files for each training, not thirty. A training compares its inputs with the manifest before it starts.
 """
 
 import hashlib
@@ -19,12 +18,12 @@ from mtbert.outputs import Manifest
 from mtbert.tasks import REUSES, SPLITS, corpus
 
 MACHINE = "machine.json"
-CODE = "code-train.yaml"  # of the plan: what every training goes through
+CODE = "code-train.yaml"  # of the plan: the code that every training uses
 ENCODER_FILES = ("model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json")
 
 
 def manifest(settings: dict[str, Any], build: Path) -> dict[str, Any]:
-    """The digests of one resolved variant's starting weights, examples and code, and where the build was begun."""
+    """Return the digests of one variant's starting weights, examples and code, and the build's machine."""
     encoder = build / "encoders" / settings["model"]["encoder"]
     for name in ENCODER_FILES:
         if not (encoder / name).is_file():
@@ -43,12 +42,12 @@ def manifest(settings: dict[str, Any], build: Path) -> dict[str, Any]:
 
 
 def machine(build: Path) -> dict[str, str]:
-    """Processor, accelerator and PyTorch's version where this build folder was begun: scores depend on them."""
+    """Return processor, accelerator and PyTorch's version where the build folder was begun: scores depend on them."""
     return files.read_as(dict[str, str], build / MACHINE, f"rm -f {build / MACHINE} && dvc repro machine")
 
 
 def write(plan: Path, build: Path, out: Path) -> None:
-    """One manifest a selected variant, in a new directory."""
+    """Write a manifest for each selected variant, in a new directory."""
     variants = files.read_plan(plan / "catalog.yaml", "variants")["variants"]
     with files.new_directory(out) as directory:
         for name in (name for name, variant in variants.items() if variant["selected"]):
@@ -59,9 +58,9 @@ def write(plan: Path, build: Path, out: Path) -> None:
 
 
 def identity(build: Path, variant: str, seed: int, torch: str | None = None) -> str:
-    """A digest of all that a run's result depends on: settings, data, starting weights, code, PyTorch, processes.
+    """Return a digest of all that a run's result depends on: settings, data, starting weights, code, torch, processes.
 
-    `torch` is the version that the run was made with, where that is not the one which is installed here.
+    `torch` is the version that the run was made with, if it is not the installed one.
     """
     parts = {
         "plan": files.sha256(build / "plan" / f"{variant}.yaml"),
@@ -74,12 +73,12 @@ def identity(build: Path, variant: str, seed: int, torch: str | None = None) -> 
 
 
 def code(manifest: Path) -> str:
-    """The digest of the code that all trainings share, as a manifest has it."""
+    """Return the digest of the code that all trainings share, from a manifest."""
     return files.read_as(Manifest, manifest, "dvc repro init").code
 
 
 def check(manifest: Path, build: Path) -> None:
-    """Compare what lies below `build` with a manifest that `write` wrote, so that nothing altered is trained on.
+    """Compare the files below `build` with a manifest that `write` wrote, so that no altered file is trained on.
 
     Raises:
         DataError: the manifest is missing or damaged, or a file that it names is missing or altered.
@@ -89,13 +88,13 @@ def check(manifest: Path, build: Path) -> None:
         came = f"SHA-256 {files.sha256(file)}" if file.is_file() else "no file"
         if came != f"SHA-256 {expected}":
             raise DataError(
-                f"{file} is not what {manifest} was made for: expected SHA-256 {expected}, came {came}; "
+                f"{file} is not the file of {manifest}: expected SHA-256 {expected}, came {came}; "
                 f"`dvc repro {_stage(path)} init` makes both again"
             )
 
 
 def named(manifest: Path) -> dict[str, str]:
-    """The files that a manifest names, relative to the build directory, and the digest of each."""
+    """Return the files that a manifest names, relative to the build directory, with their digests."""
     if not manifest.is_file():
         raise DataError(f"{manifest} is missing; `dvc repro init` makes it for the variants that params.yaml lists")
     content = files.read_as(Manifest, manifest, "dvc repro init").model_dump(by_alias=True)
@@ -104,7 +103,7 @@ def named(manifest: Path) -> dict[str, str]:
 
 
 def _stage(path: str) -> str:
-    """What makes a file below the build directory."""
+    """Return the stage that makes a file below the build directory."""
     if path.startswith("data/"):
         return "preprocess"
     name = Path(path).parent.name

@@ -1,4 +1,4 @@
-"""One process at a time: a lock that ends with the process that holds it, however it ends, and says who that is."""
+"""Let one process run at a time: a lock that ends with its process, however that ends, and names it."""
 
 import contextlib
 import os
@@ -18,16 +18,16 @@ POLL = 0.2  # seconds
 
 @contextlib.contextmanager
 def alone(file: Path, what: str, pause: Callable[[], None] = lambda: time.sleep(POLL)) -> Iterator[bool]:
-    """Hold a lock while the block runs; where another process has it, say which, and wait until that ends.
+    """Hold a lock while the block runs; if another process holds it, print which, and wait until that ends.
 
     Args:
-        file: of the lock. It stays when the lock is given back: a process that waits has it open. Beside it, with the
-            ending .json, stands who has the lock.
-        what: what the lock is for, as the message names it, such as `training pals, seed 1`.
-        pause: called between two tries; what it raises ends the waiting.
+        file: the lock's file. It stays after the lock is released: a waiting process has it open. A file beside it with
+            the ending .json names the process that holds the lock.
+        what: the purpose of the lock for messages, such as `training pals, seed 1`.
+        pause: called between two tries; an exception in it ends the waiting.
 
     Yields:
-        Whether another process had to be waited for.
+        Whether it had to wait for another process.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     lock, holder = FileLock(file), file.with_suffix(".json")
@@ -56,6 +56,6 @@ def _acquired(lock: BaseFileLock) -> bool:
 def _who(holder: Path) -> str:
     try:
         about = files.read_as(dict[str, str | int], holder, "the same command")
-    except DataError:  # it has the lock, and has not written yet who it is
+    except DataError:  # it has the lock, but has not written the file yet
         return "another process"
     return f"process {about['pid']} on {about['host']}, since {about['since']},"

@@ -1,6 +1,6 @@
-"""What one stage leaves as JSON and others read, typed: scores of runs and votes, logs, encoders, the check of data.
+"""Types of the JSON files that one stage writes and others read: scores, logs, encoders, the check of the data.
 
-Each class is read with `mtbert.files.read_as`, which says what is wrong with a file that was altered.
+Each is read with `mtbert.files.read_as`, which reports what is wrong with an altered file.
 """
 
 import sys
@@ -15,7 +15,7 @@ from mtbert.settings import Section
 
 
 class Sizes(Section):
-    """Numbers of weights, as `MultitaskModel.sizes` gives them."""
+    """Numbers of weights, as `MultitaskModel.sizes` returns them."""
 
     encoder: int = Field(ge=1)
     added: int = Field(ge=0)
@@ -27,9 +27,9 @@ class RunMetrics(Section):
     """metrics.json of a run; scores by task, and the overalls.
 
     Attributes:
-        epoch: whose weights are kept.
-        epochs: those that each choosing part of dev chose.
-        examples: how many were trained on, by what the sampler drew.
+        epoch: the epoch whose weights are kept.
+        epochs: the epochs that each choosing part of dev chose.
+        examples: number of training examples, by what the sampler drew.
     """
 
     variant: str
@@ -58,7 +58,7 @@ class VoteMetrics(Section):
 
 
 class Kept(BaseModel):
-    """Of settings.yaml: which epoch a run kept, on what it was chosen, and how many threads it ran with."""
+    """Part of settings.yaml: which epoch a run kept, what it was chosen on, and the number of threads."""
 
     keep: Literal["last", "best"]
     selection: Literal["cross", "half", "whole"]
@@ -66,19 +66,19 @@ class Kept(BaseModel):
 
 
 class Trained(BaseModel):
-    """settings.yaml of a run, as far as the report reads it."""
+    """The part of a run's settings.yaml that the report reads."""
 
     run: Kept
 
 
 class Lenient(Section):
-    """Base of what may tell more than is read here."""
+    """Base of files that may have more keys than are read here."""
 
     model_config = ConfigDict(extra="ignore")
 
 
 class Machine(Lenient):
-    """Of a log: what `training.logs.machine` tells."""
+    """Part of a log: what `training.logs.machine` returns."""
 
     processor: str
     cores: int | None
@@ -87,7 +87,7 @@ class Machine(Lenient):
 
 
 class Origin(Section):
-    """What a run's numbers depend on beside its inputs, as `training.logs.origin` tells: build/machine.json."""
+    """build/machine.json: what a run's numbers depend on beside its inputs, as `training.logs.origin` returns it."""
 
     processor: str
     accelerator: str
@@ -95,10 +95,10 @@ class Origin(Section):
 
 
 class Elsewhere(Section):
-    """elsewhere.json of a run that another machine has made, or that came without its weights.
+    """elsewhere.json of a run that was made on another machine, or came without its weights.
 
     Attributes:
-        machine: on which it ran.
+        machine: the machine that it ran on.
         left: files that stayed there, such as model.safetensors, and the SHA-256 of each.
     """
 
@@ -159,7 +159,7 @@ PRETRAINED: dict[str, type[SbertMetrics] | type[MlmMetrics]] = {"sbert": SbertMe
 
 
 class Counts(Section):
-    """Rows that two sets share, or that come twice, by how closely they are compared."""
+    """Numbers of rows that two sets share, or that occur twice, by form of comparison."""
 
     exact: int
     folded: int
@@ -167,7 +167,7 @@ class Counts(Section):
 
 
 class CheckedFile(Section):
-    """Of report.json: one corpus file."""
+    """Part of report.json: one corpus file."""
 
     file: str = ""
     labelled: bool
@@ -179,7 +179,7 @@ class CheckedFile(Section):
 
 
 class Overlap(Counts):
-    """Of report.json: rows of one file that are in another, or share a sentence with it."""
+    """Part of report.json: rows of one file that are in another, or share a sentence with it."""
 
     of: str
     with_: str = Field(alias="with")
@@ -198,7 +198,7 @@ class DataReport(Section):
 
 
 class InitEncoder(Section):
-    """Of a manifest: where the starting weights lie, and the digest of each file there."""
+    """Part of a manifest: the folder of the starting weights, and the digest of each of its files."""
 
     path: str
     weights: str = Field(alias="model.safetensors")
@@ -216,7 +216,7 @@ class Manifest(Lenient):
 
 
 def log(directory: Path) -> RunLog | None:
-    """A run's log; None where it was not written. A damaged one is told and left out: no score depends on it."""
+    """Read a run's log; None where there is none. Warn of a damaged one and leave it out: no score depends on it."""
     file = directory / "run.json"
     try:
         return files.read_as(RunLog, file, "dvc repro") if file.is_file() else None

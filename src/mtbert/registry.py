@@ -1,7 +1,7 @@
-"""Names in params.yaml to the code they stand for.
+"""Map names in params.yaml to code.
 
-A technique is one file; one line in its package's `__init__` registers it under the name that params.yaml, the tables
-and the file itself use.
+A technique is one file. One line in its package's `__init__` registers it, under the name that params.yaml, the tables
+and the file use.
 """
 
 import inspect
@@ -15,13 +15,13 @@ import pydantic
 from mtbert.errors import SettingsError, UnknownNameError, in_words
 
 S = TypeVar("S")  # settings of one technique
-P = ParamSpec("P")  # what a kind's techniques are built from beside their settings
-T = TypeVar("T")  # what they are
+P = ParamSpec("P")  # arguments of a kind's techniques beside their settings
+T = TypeVar("T")  # the base class of a kind
 
 
 @dataclass(frozen=True)
 class Technique(Generic[S, P, T]):
-    """A registered technique: the type of its settings, and what builds it from them and from its surroundings."""
+    """A registered technique: the type of its settings, and the class that is built from them and further arguments."""
 
     settings: type[S]
     build: Callable[Concatenate[S, P], T]
@@ -36,7 +36,7 @@ class Registry(Generic[P, T]):
     """The techniques of one kind, by name.
 
     `Registry[[Shape, Sequence[str]], Adapter]` holds techniques that are built from (settings, shape, tasks); the type
-    checker compares each one's constructor with that.
+    checker compares every constructor with that.
     """
 
     def __init__(self, kind: str, techniques: dict[str, Technique[Any, P, T]]) -> None:
@@ -44,7 +44,7 @@ class Registry(Generic[P, T]):
         self._techniques = techniques
 
     def __getitem__(self, name: str) -> Technique[Any, P, T]:
-        """The technique of that name; SettingsError names the known ones."""
+        """Return the technique of that name; SettingsError names the known ones."""
         if name not in self._techniques:
             raise SettingsError(str(UnknownNameError(self.kind, name, self._techniques)))
         return self._techniques[name]
@@ -60,7 +60,7 @@ class Registry(Generic[P, T]):
         return self[choice.get("name", "")].build(self.settings(choice), *surroundings, **named)
 
     def settings(self, choice: dict[str, Any]) -> Any:
-        """The settings that `choice` holds; SettingsError where they are not the technique's."""
+        """Return the settings in `choice`; SettingsError where they do not fit the technique."""
         options = {key: value for key, value in choice.items() if key != "name"}
         try:
             return self[choice.get("name", "")].settings(**options)

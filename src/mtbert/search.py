@@ -176,7 +176,7 @@ def planned_of(params: Params, trials: Sequence[Trial]) -> dict[str, Any]:
     for trial in trials:
         variants[trial.name], faults = resolve.variant(params, trial.name)
         if faults:
-            raise SettingsError(params.told(faults))
+            raise SettingsError(params.format_faults(faults))
         _check(trial, variants[trial.name], params)
     return documents(params.put(("variants",), [*variants]).put(("ensembles",), None), variants)
 

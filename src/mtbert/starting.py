@@ -1,4 +1,4 @@
-"""How a process that imports large libraries starts and ends without delay."""
+"""Start and end processes that import large libraries without delay."""
 
 import contextlib
 import gc
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def imports() -> Iterator[None]:
-    """Import with the garbage collector at rest, and keep it from what was imported ever after.
+    """Import without the garbage collector, and exclude the imported objects from it afterwards.
 
-    Modules live as long as the process. Going through torch's and transformers' hundreds of thousands of objects again
-    and again takes a sixth of the time that importing them takes, and a second or two at the end of the process.
+    Modules live as long as the process. Collecting torch's and transformers' hundreds of thousands of objects again and
+    again takes a sixth of their import time, and a second or two at the end of the process.
     """
     gc.disable()
     try:

@@ -43,8 +43,8 @@ def test_arguments_become_what_the_signature_says(
     [
         ([], "the following arguments are required: VARIANT, SEED"),
         (["pals"], "the following arguments are required: SEED"),
-        (["pals", "one"], "argument SEED: 'one' is no whole number from 0 on"),
-        (["pals", "-1"], "argument SEED: '-1' is no whole number from 0 on"),
+        (["pals", "one"], "argument SEED: 'one' is not a whole number of 0 or more"),
+        (["pals", "-1"], "argument SEED: '-1' is not a whole number of 0 or more"),
         (["pals", "1", "build", "more"], "unrecognized arguments: more"),
     ],
 )

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -62,6 +62,16 @@ def test_the_registration_names_what_the_file_has(parallel: Any) -> None:
 def test_the_task_is_one() -> None:
     (task,) = eval(f"({blocks('python')[2]})", {"Task": Task})  # noqa: S307
     assert (task.name, task.kind, task.is_pair) == ("mood", "binary", False)
+
+
+def test_the_update_takes_the_mean_over_inputs_out_of_a_matrix() -> None:
+    names: dict[str, Any] = {"Phase": Any}
+    exec(compile(blocks("python")[3], "CONTRIBUTING.md", "exec"), names)
+    linear = torch.nn.Linear(3, 2)
+    linear.weight.grad, linear.bias.grad = torch.tensor([[1.0, 2.0, 6.0], [0.0, 0.0, 3.0]]), torch.tensor([1.0, 2.0])
+    names["centralise"](SimpleNamespace(settings=SimpleNamespace(centralise=True), parameters=[*linear.parameters()]))
+    assert linear.weight.grad.tolist() == [[-2.0, -1.0, 3.0], [-1.0, -1.0, 2.0]]
+    assert linear.bias.grad.tolist() == [1.0, 2.0]
 
 
 def test_the_variants_are_entries_of_the_catalog() -> None:

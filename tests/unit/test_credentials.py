@@ -48,8 +48,8 @@ def test_no_password_of_an_address_is_told(before: str, after: str):
 
 def test_no_error_of_a_stage_tells_them():
     with pytest.raises(SystemExit) as exit_, shown_plainly():
-        raise DataError("data_dir is https:/ann:s3cret@host/corpora, which is no directory")
-    assert exit_.value.code == "error: data_dir is https:/***@host/corpora, which is no directory"
+        raise DataError("data_dir is https:/ann:s3cret@host/corpora, which is not a directory")
+    assert exit_.value.code == "error: data_dir is https:/***@host/corpora, which is not a directory"
 
 
 def test_data_dir_with_credentials_is_refused_and_not_repeated(tmp_path: Path):

@@ -33,7 +33,7 @@ def test_ctrl_c_is_status_130(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit) as exit_, shown_plainly():
         raise KeyboardInterrupt
     assert exit_.value.code == 130
-    assert capsys.readouterr().err == "stopped: no half-written output was left behind\n"
+    assert capsys.readouterr().err == "stopped; no half-written output was left behind\n"
 
 
 def test_without_a_fault_nothing_happens():

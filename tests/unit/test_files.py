@@ -213,7 +213,7 @@ def test_what_is_altered_missing_or_too_many_is_named_with_what_makes_it_again(t
     assert str(error.value) == (
         f"{run} is not as it was written (altered: a.txt; missing: b.txt; too many: c/.e.txt); "
         f"`rm -r {run} && chmod -R u+w .dvc/cache && dvc repro train@pals-1` makes it again "
-        "(chmod has DVC look whether its cache is altered, too)"
+        "(chmod makes DVC check its cache, too)"
     )
 
 

@@ -138,7 +138,7 @@ def test_an_altered_or_missing_input_is_told_with_what_makes_it_again(
     with pytest.raises(DataError) as error:
         inputs.check(build / "init/b.json", build)
     assert str(error.value) == (
-        f"{build / file} is not what {build / 'init/b.json'} was made for: expected SHA-256 {before}, came {came}; "
+        f"{build / file} is not the file of {build / 'init/b.json'}: expected SHA-256 {before}, came {came}; "
         f"`dvc repro {stage} init` makes both again"
     )
 

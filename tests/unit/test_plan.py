@@ -282,11 +282,11 @@ def test_several_phases_each_start_from_the_training_section(tmp_path):
         (("profiles.sample.training.epochs", 0), "profiles.sample.training.epochs: Input should be greater"),
         (
             ("training.gradients", "pcgrad"),
-            "pcgrad acts where a step holds several tasks, but the steps of sampler",
+            "pcgrad needs several tasks in a step, but the steps of sampler",
         ),
         (
             ("training.weighting", "famo"),
-            "training.weighting: famo acts where a step holds several tasks, but the steps of sampler",
+            "training.weighting: famo needs several tasks in a step, but the steps of sampler",
         ),
         (
             ("catalog.bert-sst.model", {"connector": "relational"}),
@@ -321,7 +321,7 @@ def test_several_phases_each_start_from_the_training_section(tmp_path):
         (("pretrain.sbert.corpora", ["snli", "snli"]), "pretrain.sbert.corpora.1: 'snli' is listed twice"),
         (("relational.tasks", ["qqp", "qqp"]), "relational.tasks.1: 'qqp' is listed twice"),
         (("catalog.pals.uses", ["smart", "smart"]), "catalog.pals.uses.1: 'smart' is listed twice"),
-        (("training.objectives", ["smart"]), "training.objectives: 'smart' is what variant smart-pals uses already"),
+        (("training.objectives", ["smart"]), "training.objectives: variant smart-pals uses 'smart' already"),
         (
             ("catalog.pals.uses", ["annealed", "round_robin"]),
             "catalog.pals.uses.1: 'round_robin' would take the place of 'annealed'; allowed: one training.sampler",
@@ -330,7 +330,7 @@ def test_several_phases_each_start_from_the_training_section(tmp_path):
             ("catalog.pals.uses", ["sbert", "mlm"]),
             "catalog.pals.uses.1: 'mlm' would take the place of 'sbert'; allowed: one model.encoder",
         ),
-        (("variants", []), "variants: needs one entry at least"),
+        (("variants", []), "variants: needs at least one entry"),
         (("seeds", ["one"]), "seeds.0: Input should be a valid integer, came 'one'"),
         (("run", {"keep": "best", "evaluations": 0}), "keep is best, which needs dev scores: evaluations"),
         (("seeds", [-1]), "seeds.0: Input should be greater than or equal to 0, came -1"),
@@ -454,18 +454,18 @@ def test_independent_faults_are_told_beside_one_that_others_follow_from(tmp_path
 )
 def test_a_data_dir_that_is_no_plain_path_is_refused_also_where_it_is_there(tmp_path, path):
     (tmp_path / path).mkdir(parents=True, exist_ok=True)
-    assert "is no plain path, and commands hold it" in faults(tmp_path, ("data_dir", path))
+    assert "cannot be part of a command" in faults(tmp_path, ("data_dir", path))
 
 
 @pytest.mark.parametrize("path", ["my data/a-b_c.d+e@f:g", "daten/größe"])
 def test_a_plain_path_to_a_directory_is_taken_and_one_to_nothing_is_refused(tmp_path, path):
-    assert f"data_dir: {path} is no directory; allowed: data/sample" in faults(tmp_path, ("data_dir", path))
+    assert f"data_dir: {path} is not a directory; allowed: data/sample" in faults(tmp_path, ("data_dir", path))
     (tmp_path / path).mkdir(parents=True)
     assert planned(tmp_path, ("data_dir", path))["catalog"]["data_dir"] == path
 
 
 def test_data_that_can_be_downloaded_are_refused_with_what_downloads_them(tmp_path):
-    assert "data/official is no directory; allowed: data/sample, data/official (which `make official`" in faults(
+    assert "data/official is not a directory; allowed: data/sample, data/official (which `make official`" in faults(
         tmp_path, ("data_dir", "data/official")
     )
 
@@ -474,7 +474,7 @@ def test_data_that_can_be_downloaded_are_refused_with_what_downloads_them(tmp_pa
     "launch", ["a;b", "a & b", "a|b", "$(a)", "a `b`", "a > b", "a < b", "a\nb", "a 'b'", "~/a", "a*"]
 )
 def test_what_the_shell_would_take_as_more_than_a_command_is_refused(tmp_path, launch):
-    assert "which means something to the shell; allowed: one command" in faults(tmp_path, ("launch", launch))
+    assert "which the shell interprets; allowed: one command" in faults(tmp_path, ("launch", launch))
 
 
 def test_a_command_with_arguments_launches(tmp_path):

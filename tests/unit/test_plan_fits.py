@@ -35,7 +35,7 @@ def test_what_learns_nothing_may_not_be_trained():
 @pytest.mark.parametrize(("watch", "count"), [("dev", 1), ("train", 0)])
 def test_a_schedule_that_goes_by_dev_needs_dev_scores(watch: str, count: int):
     told = faults("slap-base", run__evaluations=0, run__keep="last", reduce_on_plateau__watch=watch)
-    refusal = "run.evaluations: reduce_on_plateau goes by dev scores, of which run.evaluations 0 makes none"
+    refusal = "run.evaluations: reduce_on_plateau needs dev scores, but run.evaluations is 0"
     assert told == [refusal] * count
 
 

@@ -416,7 +416,7 @@ def test_an_altered_run_is_refused(tmp_path: Path, file: str) -> None:
         ("run.json", "[]", "valid dictionary"),
         ("run.json", '{"seconds": 1.0}', "started: Field required"),
         ("run.json", '{"started": "yesterday"}', "started: Invalid isoformat string: 'yesterday'"),
-        ("run.json", '{"started": "2026-01-01T00:00:00+00:00", "seconds": NaN}', "NaN is no number in JSON"),
+        ("run.json", '{"started": "2026-01-01T00:00:00+00:00", "seconds": NaN}', "NaN is not a number in JSON"),
         ("run.json", '{"started": "2026-01-01T00:00:00+00:00", "seconds": 1e999}', "seconds: .* finite number"),
         ("speed.csv", "step,name\n1,examples_per_second\n", "KeyError: 'value'"),
         ("speed.csv", "step,name,value\nx,examples_per_second,1\n", "ValueError: invalid literal"),
@@ -444,7 +444,7 @@ def test_work_that_goes_on_is_waited_for_and_work_that_hangs_is_not() -> None:
         return "done"
 
     assert mirror.within(0.3, slow) == "done"  # 0.4 seconds in all
-    with pytest.raises(TimeoutError, match=r"no whole answer within 0\.1 seconds"):
+    with pytest.raises(TimeoutError, match=r"no complete answer within 0\.1 seconds"):
         mirror.within(0.1, lambda _: time.sleep(5))
     with pytest.raises(ZeroDivisionError):
         mirror.within(1, lambda _: 1 / 0)

@@ -1,7 +1,7 @@
-"""The command `mtbert`: a subcommand is a file here with a function `main`, and a line in COMMANDS.
+"""The command `mtbert`: each subcommand is a file here with a function `main`, and a line in COMMANDS.
 
-The file is imported when its subcommand is called and not before, so that `mtbert --help` and what needs no torch start
-at once. `main` is typed as typer reads it; its docstring is the subcommand's help.
+A file is imported only when its subcommand is called, so that `mtbert --help` and commands without torch start at once.
+typer reads the types of `main`; its docstring is the subcommand's help.
 """
 
 import contextlib
@@ -16,37 +16,37 @@ from typer.core import TyperGroup
 
 from mtbert import errors
 
-COMMANDS = {  # name, with the file's _ as -, and what `mtbert --help` says of it
+COMMANDS = {  # name (the file's, with - for _) and the text of `mtbert --help`
     "predict": "Predict with a trained model: sentences, or a file of them.",
     "export": "Write a trained model for transformers, sentence-transformers or ONNX.",
-    "compare": "Say whether one model predicts better than another, from files of predictions.",
+    "compare": "Test whether one model predicts better than another, from files of predictions.",
     "grid": "Train what params.yaml lists, several trainings side by side.",
     "pack": "Write trainings to one file, for a machine without DVC.",
-    "run-packed": "Train what such a file holds.",
-    "unpack": "Take the runs that were made of it, and have DVC record them.",
-    "search": "Look for the learning rate of each kind of training, and for one further setting.",
+    "run-packed": "Run the trainings of such a file.",
+    "unpack": "Bring the finished runs back, and record them in DVC.",
+    "search": "Search the learning rate of each kind of training, and one further setting.",
     "tables": "Print the tables of results, and what to do next.",
-    "report": "Write the report from the runs that are there; train nothing.",
-    "evidence": "Pack what every number of a report comes from, small enough to commit.",
-    "track": "Bring finished runs into MLflow that it lacks.",
-    "ui": "Open MLflow's pages where the runs are.",
+    "report": "Write the report from the finished runs; train nothing.",
+    "evidence": "Pack the files that a report's numbers come from, small enough to commit.",
+    "track": "Log finished runs that MLflow lacks.",
+    "ui": "Open MLflow's pages with the runs.",
 }
 ABOUT = """\
 Train one BERT for several sentence tasks, compare the ways to do it, and use what was trained.
 
-`make reproduce` trains the variants that params.yaml lists. Then `mtbert predict pals --task sst "What a film!"` asks
-one of them. `mtbert COMMAND --help` tells more of each command.
+`make reproduce` trains the variants that params.yaml lists. Then `mtbert predict pals --task sst "What a film!"`
+predicts with one of them. `mtbert COMMAND --help` describes each command.
 
-Exit status: 0 done, 1 a fault that is told in one line, 2 a command that was not understood, 130 Ctrl-C.
+Exit status: 0 for success, 1 for an error (one line on standard error), 2 for wrong usage, 130 for Ctrl-C.
 """
 AS_TYPED: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
 
 
 class Lazily(TyperGroup):
-    """Knows the names of its commands, and imports the one that is called."""
+    """A group that knows the names of its commands, and imports the one that is called."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The real command in the place of the one that stands for it in the list."""
+        """Replace the listed placeholder by the real command."""
         name, _, rest = super().resolve_command(ctx, args)
         return name, loaded(str(name)), rest
 
@@ -57,7 +57,7 @@ for _name, _about in COMMANDS.items():
 
 
 def loaded(name: str) -> Any:
-    """The command of that name, its file imported."""
+    """Import a command's file and return the command."""
     module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
     alone = typer.Typer(**AS_TYPED)
     alone.command(name)(module.main)
@@ -65,7 +65,7 @@ def loaded(name: str) -> Any:
 
 
 def main() -> None:
-    """Run the command line; errors of ours are told in one plain line, with exit status 1."""
+    """Run the command line; our own errors are printed in one plain line, with exit status 1."""
     with errors.shown_plainly(), _missing_packages_told():
         app(prog_name="mtbert")
 

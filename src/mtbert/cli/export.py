@@ -10,12 +10,12 @@ from mtbert import starting
 
 def main(
     model: Annotated[str, typer.Argument(help="A variant's name, a run's folder, or an address of MLflow's.")],
-    out: Annotated[Path, typer.Argument(help="The folder to write; it must not be there yet.")],
+    out: Annotated[Path, typer.Argument(help="The folder to write; it must not exist.")],
     form: Annotated[str, typer.Option("--format", help="hf, sentence-transformers or onnx.")] = "hf",
     task: Annotated[
         str | None, typer.Option(help="hf: a plain BertForSequenceClassification of this task; onnx: its graph alone.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of a variant's name; the lowest without.")] = None,
+    seed: Annotated[int | None, typer.Option(help="For a variant's name: the run's seed; else the lowest.")] = None,
     build: Annotated[Path, typer.Option(help="The build directory.")] = Path("build"),
 ) -> None:
     """Write a trained model in a form that other libraries load, with a model card, ready for `hf upload`."""
@@ -26,4 +26,4 @@ def main(
     if not isinstance(trained, loading.Model):
         raise folders.ExportError(f"{model} is an ensemble: export its members, {', '.join(trained.members)}")
     folders.export(trained, form, out, task)
-    print(f"{out} holds {trained.name}, seed {trained.seed}; its README.md tells how to load it")
+    print(f"{out} holds {trained.name}, seed {trained.seed}; its README.md shows how to load it")

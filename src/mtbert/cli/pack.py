@@ -22,5 +22,5 @@ def main(
 
     numbers = (seeds or "").replace(",", " ").split()
     if wrong := [number for number in numbers if not number.isdecimal()]:
-        raise typer.BadParameter(f"{wrong[0]!r} is no whole number from 0 on", param_hint="--seeds")
+        raise typer.BadParameter(f"{wrong[0]!r} is not a whole number of 0 or more", param_hint="--seeds")
     packing.pack(out, variants, [int(number) for number in numbers], weights)

@@ -11,14 +11,14 @@ import typer
 from mtbert import files, starting
 from mtbert.errors import DataError
 
-if TYPE_CHECKING:  # torch and pandas come in once the command line is understood
+if TYPE_CHECKING:  # torch and pandas are imported once the command line has been parsed
     import pandas as pd
 
     from mtbert.tasks import Task
     from mtbert.using.predicting import Trained
-    from mtbert.using.tables import Given
+    from mtbert.using.tables import TextFile
 
-SHOWN = 10  # rows that were cut, in a message
+SHOWN = 10  # most cut rows in a message
 
 Model = Annotated[
     str,
@@ -26,20 +26,18 @@ Model = Annotated[
         help="A variant or an ensemble, such as pals; a run's folder; or MLflow's models:/mtbert-sample-pals@best."
     ),
 ]
-Sentences = Annotated[list[str] | None, typer.Argument(help="A sentence each, or the two of a pair; or see --file.")]
-TaskName = Annotated[str | None, typer.Option(help="What to predict, such as sst; a model of one task needs none.")]
+Sentences = Annotated[list[str] | None, typer.Argument(help="Sentences, or the two of a pair; or use --file.")]
+TaskName = Annotated[str | None, typer.Option(help="The task to predict, such as sst; not needed for a model of one.")]
 AllTasks = Annotated[bool, typer.Option("--all-tasks", help="Predict every task that the sentences fit.")]
 File = Annotated[
     Path | None, typer.Option("--file", "-f", help="Read .csv, .tsv, .jsonl or .txt; - for standard input.")
 ]
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write to this file; else to standard output.")]
-Format = Annotated[
-    Literal["csv", "tsv", "jsonl", "txt"] | None, typer.Option(help="Where a file's ending does not say it.")
-]
-Seed = Annotated[int | None, typer.Option(min=0, help="Which run of a name; else the lowest seed that is there.")]
-Build = Annotated[Path, typer.Option(help="Where names are looked up.")]
-Device = Annotated[Literal["auto", "cpu", "cuda", "mps"], typer.Option(help="Where to compute.")]
-Predicted = tuple["Task", "pd.DataFrame", "pd.DataFrame"]  # the rows as they came, and what was said of them
+Format = Annotated[Literal["csv", "tsv", "jsonl", "txt"] | None, typer.Option(help="For files with another ending.")]
+Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the run; else the lowest.")]
+Build = Annotated[Path, typer.Option(help="The build directory in which names are looked up.")]
+Device = Annotated[Literal["auto", "cpu", "cuda", "mps"], typer.Option(help="The device to compute on.")]
+Predicted = tuple["Task", "pd.DataFrame", "pd.DataFrame"]  # the rows as they came, and their predictions
 
 
 def main(
@@ -56,9 +54,9 @@ def main(
 ) -> None:
     """Predict with a trained model.
 
-    A file needs a column `text`, and `text_pair` where the task is one of pairs (or the columns of the task's own
-    corpus, such as sentence1 and sentence2); all its columns are kept. A plain line is a sentence, or two with a tab
-    between. What comes out is of the kind that went in.
+    A file needs a column `text`, and `text_pair` for a task of pairs (or the columns of the task's own corpus, such
+    as sentence1 and sentence2); all its columns are kept. A plain line is a sentence, or two with a tab between. The
+    output has the kind of the input.
 
     \b
     mtbert predict pals --task sst "What a film!" "What a bore."
@@ -66,22 +64,22 @@ def main(
     mtbert predict pals --task sts --file pairs.csv --out scored.csv
     """
     if bool(sentences) == (file is not None):
-        raise typer.BadParameter("give sentences or --file, one of the two")
+        raise typer.BadParameter("pass either sentences or --file")
     if task and all_tasks:
-        raise typer.BadParameter("give --task or --all-tasks, one of the two")
+        raise typer.BadParameter("pass either --task or --all-tasks")
     with starting.imports():
         from mtbert.using import loading, tables
     warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}")
-    given = None if file is None else tables.read(file, format)
+    text_file = None if file is None else tables.read(file, format)
     trained = loading.load(model, seed, build, device)
     _say(f"{trained.name}, seed {trained.seed}")
-    tasks = _tasks(trained, sentences or [], given, task, all_tasks)
-    found = [_predicted(trained, name, sentences or [], given) for name in tasks]
-    if given is None and out is None and format is None:
-        print("\n".join(_in_words(found)))
+    tasks = _tasks(trained, sentences or [], text_file, task, all_tasks)
+    predicted = [_predicted(trained, name, sentences or [], text_file) for name in tasks]
+    if text_file is None and out is None and format is None:
+        print("\n".join(_in_words(predicted)))
         return
-    kind = (out and tables.ENDINGS.get(out.suffix.lower())) or format or (given.kind if given else "tsv")
-    text = tables.text([tables.joined(before, task.name, table) for task, before, table in found], kind)
+    kind = (out and tables.ENDINGS.get(out.suffix.lower())) or format or (text_file.kind if text_file else "tsv")
+    text = tables.text([tables.joined(before, task.name, table) for task, before, table in predicted], kind)
     if out is None:
         sys.stdout.write(text)
     else:
@@ -93,21 +91,21 @@ def _say(text: str) -> None:
 
 
 def _tasks(
-    trained: "Trained", sentences: Sequence[str], given: "Given | None", task: str | None, every: bool
+    trained: "Trained", sentences: Sequence[str], text_file: "TextFile | None", task: str | None, every: bool
 ) -> list[str]:
-    """What to predict: what was named, or all that fits what was given."""
+    """Return the tasks to predict: the one that was named, or all that fit the examples."""
     if task is not None:
         return [trained.task(task).name]
     if len(trained.tasks) == 1:
         return [*trained.tasks]
     if not every:
-        raise typer.BadParameter(f"say which with --task: {', '.join(trained.tasks)}; or --all-tasks")
+        raise typer.BadParameter(f"choose with --task: {', '.join(trained.tasks)}; or pass --all-tasks")
     abouts = [trained.task(name) for name in trained.tasks]
-    fitting = [about.name for about in abouts if (given.fits(about) if given else _fits(about, sentences))]
+    fitting = [about.name for about in abouts if (text_file.fits(about) if text_file else _fits(about, sentences))]
     if not fitting:
-        raise DataError(f"what was given fits none of {', '.join(trained.tasks)}; say which with --task, to see why")
+        raise DataError(f"the examples fit none of {', '.join(trained.tasks)}; choose one with --task to see why")
     if left := [name for name in trained.tasks if name not in fitting]:
-        _say(f"left out, as the examples are of another form: {', '.join(left)}")
+        _say(f"left out, since the examples do not fit: {', '.join(left)}")
     return fitting
 
 
@@ -115,18 +113,18 @@ def _fits(task: "Task", sentences: Sequence[str]) -> bool:
     return not task.is_pair or len(sentences) == 2
 
 
-def _predicted(trained: "Trained", name: str, sentences: Sequence[str], given: "Given | None") -> Predicted:
-    """The task, the rows as they came, and what the model says of them; tells which were cut."""
+def _predicted(trained: "Trained", name: str, sentences: Sequence[str], text_file: "TextFile | None") -> Predicted:
+    """Return the task, the rows as they came, and their predictions; warn of rows that were cut."""
     import pandas as pd
 
     from mtbert.using.tables import ANY_TASK
 
     task = trained.task(name)
-    if given is None:
+    if text_file is None:
         rows = [tuple(sentences)] if task.is_pair else [(sentence,) for sentence in sentences]
         before = pd.DataFrame(rows, columns=pd.Index(ANY_TASK[: max(map(len, rows))]))
     else:
-        rows, before = given.texts(task), given.table()
+        rows, before = text_file.texts(task), text_file.table()
     table = trained.predict(name, rows, watch=True)
     if cut := (table["cut"].to_numpy().nonzero()[0] + 1).tolist():
         rows_cut = ", ".join(map(str, cut[:SHOWN])) + (", ..." if len(cut) > SHOWN else "")
@@ -137,19 +135,19 @@ def _predicted(trained: "Trained", name: str, sentences: Sequence[str], given: "
     return task, before, table
 
 
-def _in_words(found: Sequence[Predicted]) -> Iterator[str]:
-    """Lines for a person: each row's texts, and below them what each task says."""
-    said: dict[tuple[str, ...], list[str]] = {}
-    for task, before, table in found:
+def _in_words(predicted: Sequence[Predicted]) -> Iterator[str]:
+    """Yield lines for people: each row's texts, and below them the prediction for each task."""
+    by_texts: dict[tuple[str, ...], list[str]] = {}
+    for task, before, table in predicted:
         for texts, record in zip(before.itertuples(index=False, name=None), table.to_dict("records"), strict=True):
-            said.setdefault(texts, []).append(f"  {task.name}: {_verdict(task, record)}")
-    for texts, lines in said.items():
+            by_texts.setdefault(texts, []).append(f"  {task.name}: {_verdict(task, record)}")
+    for texts, lines in by_texts.items():
         yield " | ".join(texts)
         yield from lines
 
 
 def _verdict(task: "Task", record: dict) -> str:
-    """`2.303 on a scale of 0 to 5`, or each class with its probability, the predicted one first."""
+    """Return `2.303 on a scale of 0 to 5`, or each class with its probability, the predicted one first."""
     from mtbert.using import names
 
     if task.kind == "score":

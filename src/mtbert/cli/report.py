@@ -10,22 +10,23 @@ from mtbert import files, starting
 
 def main(
     build: Annotated[Path, typer.Argument(help="The build directory.")] = Path("build"),
-    reports: Annotated[Path, typer.Argument(help="In it, the report gets a folder named after profile and data.")] = (
+    reports: Annotated[Path, typer.Argument(help="Gets a folder for the report, by profile and data.")] = (
         Path("reports")
     ),
     evidence: Annotated[
-        Path | None, typer.Option(help="Such as reports/laptop/evidence: make the report of it alone, without a build.")
+        Path | None,
+        typer.Option(help="Make the report from this folder alone, such as reports/laptop/evidence."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="With --evidence: the report's folder; else that around it.")] = None,
 ) -> None:
-    """Write the report and the course's submission files from the runs that are there, and print the tables."""
+    """Write the report and the course's submission files from the finished runs, and print the tables."""
     with starting.imports():
         from mtbert.reporting import report
     if evidence is not None:
         print(report.anew(evidence, out or evidence.resolve().parent))
         return
     if out is not None:
-        raise typer.BadParameter("goes with --evidence; the report of a build lies below REPORTS", param_hint="--out")
+        raise typer.BadParameter("needs --evidence; the report of a build is written below REPORTS", param_hint="--out")
     folder = files.report_directory(build, reports)
     shown = report.write(build, folder, build / "submissions")
     report.for_dvc(folder, reports)

@@ -9,5 +9,5 @@ from mtbert import tracking
 
 
 def main(build: Annotated[Path, typer.Argument(help="The build directory.")] = Path("build")) -> None:
-    """Bring every finished run, vote and report of a build directory into MLflow, and say how many it lacked."""
+    """Log every finished run, ensemble and report of a build directory that MLflow lacks, and print their number."""
     print(tracking.bring_in(build))

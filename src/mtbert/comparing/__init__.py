@@ -1,9 +1,9 @@
-"""Two files of predictions, of any origin, held against each other: difference, interval, p, and a verdict.
+"""Compare two files of predictions of any origin: difference, interval, p, and a verdict.
 
-sources: what a person names, to rows. harness, tracked: rows of lm-evaluation-harness's logs, and of MLflow's runs.
-pairing: rows of two sides, checked, to arrays. judging: arrays to what can be told. telling: that as text.
+sources reads the rows of files; harness those of lm-evaluation-harness's logs, and tracked those of MLflow's runs.
+pairing checks the rows of two sides and makes arrays of them. judging makes the verdict, and formatting prints it.
 
-Nothing here imports torch, DVC or MLflow, but for a run of MLflow that is asked for, nor pandas but for texts.
+Nothing here imports torch or DVC. MLflow is imported only for one of its runs, and pandas only for texts.
 """
 
 from mtbert.comparing.judging import Outcome, compare, score

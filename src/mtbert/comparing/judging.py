@@ -1,4 +1,4 @@
-"""What can be told of two sides, from arrays: `mtbert.statistics` and its rule of verdicts, for two files."""
+"""Judge two sides from arrays, by `mtbert.statistics` and its rule of verdicts."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -15,13 +15,13 @@ from mtbert.statistics.intervals import LEVEL
 from mtbert.statistics.paired import Paired, paired
 from mtbert.statistics.verdicts import LOOKS, PartP, decide, one_sided
 
-SEED = 0  # of the resamples, so that the same files give the same answer
+SEED = 0  # seeds the resamples, so that the same files give the same answer
 DRAWS = {"f1": bootstrap.f1s, "pearson": bootstrap.pearsons, "spearman": bootstrap.spearmans}
 Answer = Literal[
     "better", "better by less than what matters", "worse", "worse by less than what matters",
     "apart by less than what matters", "not better by what matters", "not worse by what matters", "cannot be told",
 ]  # fmt: skip
-SIDED: dict[tuple[bool, bool], Answer] = {  # by whether ours is higher, and by less than what matters
+SIDED: dict[tuple[bool, bool], Answer] = {  # (ours is higher, the difference is less than what matters)
     (True, False): "better",
     (True, True): "better by less than what matters",
     (False, False): "worse",
@@ -31,7 +31,7 @@ SIDED: dict[tuple[bool, bool], Answer] = {  # by whether ours is higher, and by 
 
 @dataclass(frozen=True)
 class Side:
-    """A side's name, its score by seed, and the mean of these with its 95 % interval."""
+    """A side's name, its score for each seed, and their mean with its 95 % interval."""
 
     name: str
     by_seed: list[float]
@@ -42,17 +42,17 @@ class Side:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a comparison tells.
+    """The result of a comparison.
 
     Attributes:
-        metric: by which the sides are scored.
+        metric: what the sides are scored by.
         matters: the smallest difference that matters.
-        rows, clusters: how many; a cluster is what is resampled as one.
-        apart: by what rows are put into clusters, in words.
-        seeds: their names.
-        found: the difference, ours less theirs, with its interval and p.
+        rows, clusters: their numbers; the rows of a cluster are resampled together.
+        apart: how rows were put into clusters, in words.
+        seeds: names of the seeds.
+        difference: ours less theirs, with its interval and p.
         answer: of ours, against theirs.
-        notes: what was left out, in sentences.
+        notes: sentences on what was left out.
     """
 
     ours: Side
@@ -63,43 +63,41 @@ class Outcome:
     clusters: int
     apart: str
     seeds: list[str]
-    found: Paired
+    difference: Paired
     answer: Answer
     notes: list[str]
 
 
 def compare(ours: Rows, theirs: Rows, metric: str, matters: float) -> Outcome:
-    """Ours held against theirs; DataError where the rows of the two do not fit together, or the metric is unknown."""
+    """Compare ours with theirs; DataError where their rows do not fit together, or the metric is unknown."""
     if metric not in metrics.SCORES and not (ours.of_scores and theirs.of_scores):
         raise DataError(str(UnknownNameError("metric", metric, metrics.SCORES)))
     if metric != "accuracy" and ours.of_scores != theirs.of_scores:
         row_scores, other = (ours, theirs) if ours.of_scores else (theirs, ours)
         raise DataError(
-            f"{row_scores.name} tells a score of each row and {other.name} predictions, which are comparable by "
-            f"accuracy alone, not by {metric}"
+            f"{row_scores.name} holds a score of each row and {other.name} predictions; allowed: --metric accuracy, "
+            f"not {metric}"
         )
     pairs = pair(ours, theirs, metric)
     drawn = bootstrap.resamples(pairs.clusters, seeding.stream(SEED, "bootstrap", metric))
-    (mine, my_draws), (other, other_draws) = (
-        _scores(pairs.labels, said, side.of_scores, metric, drawn)
-        for side, said in ((ours, pairs.ours), (theirs, pairs.theirs))
-    )
+    our_scores, our_draws = _scores(pairs.labels, pairs.ours, ours.of_scores, metric, drawn)
+    their_scores, their_draws = _scores(pairs.labels, pairs.theirs, theirs.of_scores, metric, drawn)
     names = [seed or "none" for seed in pairs.seeds]
-    differences, draws = mine - other, my_draws - other_draws
-    found = _paired(differences, draws, names)
+    differences, draws = our_scores - their_scores, our_draws - their_draws
+    difference = _paired(differences, draws, names)
     sides = [
         Side(side.name, scores.tolist(), *_mean(scores, drawn_scores, names))
-        for side, scores, drawn_scores in ((ours, mine, my_draws), (theirs, other, other_draws))
+        for side, scores, drawn_scores in ((ours, our_scores, our_draws), (theirs, their_scores, their_draws))
     ]
-    answer = _of_models(found, matters) if len(names) == 1 else _of_seeds(differences, draws, matters)
+    answer = _of_models(difference, matters) if len(names) == 1 else _of_seeds(differences, draws, matters)
     return Outcome(
         sides[0], sides[1], metric, matters, len(pairs.labels), len(np.unique(pairs.clusters)), pairs.apart,
-        pairs.seeds, found, answer, pairs.notes,
+        pairs.seeds, difference, answer, pairs.notes,
     )  # fmt: skip
 
 
 def score(rows: Rows, metric: str) -> Side:
-    """The score of one side alone, with its interval; DataError where its rows are not as they should be."""
+    """Score one side alone, with its interval; DataError where its rows are faulty."""
     pairs = pair(rows, rows, metric)
     drawn = bootstrap.resamples(pairs.clusters, seeding.stream(SEED, "bootstrap", metric))
     scores, draws = _scores(pairs.labels, pairs.ours, rows.of_scores, metric, drawn)
@@ -107,15 +105,15 @@ def score(rows: Rows, metric: str) -> Side:
 
 
 def _scores(
-    labels: np.ndarray, said: np.ndarray, of_scores: bool, metric: str, drawn: Resamples
+    labels: np.ndarray, predictions: np.ndarray, of_scores: bool, metric: str, drawn: Resamples
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A side's scores by seed, and the same on resampled rows, draws x seeds."""
+    """Return a side's scores for each seed, and the same on resampled rows, [draws, seeds]."""
     if of_scores:
-        return said.mean(axis=0), bootstrap.accuracies(said, drawn)
-    scores = np.array([metrics.SCORES[metric](labels, column) for column in said.T])
+        return predictions.mean(axis=0), bootstrap.accuracies(predictions, drawn)
+    scores = np.array([metrics.SCORES[metric](labels, column) for column in predictions.T])
     if metric == "accuracy":
-        return scores, bootstrap.accuracies(said == labels[:, None], drawn)
-    return scores, DRAWS[metric](labels, said, drawn)
+        return scores, bootstrap.accuracies(predictions == labels[:, None], drawn)
+    return scores, DRAWS[metric](labels, predictions, drawn)
 
 
 def _paired(differences: np.ndarray, draws: np.ndarray, names: list[str]) -> Paired:
@@ -123,14 +121,14 @@ def _paired(differences: np.ndarray, draws: np.ndarray, names: list[str]) -> Pai
 
 
 def _mean(scores: np.ndarray, draws: np.ndarray, names: list[str]) -> tuple[float, float, float]:
-    found = _paired(scores, draws, names)
-    return found.difference, found.low, found.high
+    mean = _paired(scores, draws, names)
+    return mean.difference, mean.low, mean.high
 
 
 def _of_seeds(differences: np.ndarray, draws: np.ndarray, matters: float) -> Answer:
-    """By the rule of verdicts: two claims, that ours is higher and that theirs is, at the planned looks.
+    """Answer by the rule of verdicts: two claims, that ours is higher and that theirs is, at the planned looks.
 
-    It tells nothing of fewer seeds than the first look's.
+    The answer is open for fewer seeds than the first look has.
     """
     looks = [count for count in LOOKS if count <= len(differences)]
     ours, theirs = _claim(differences, draws, looks, matters), _claim(-differences, -draws, looks, matters)
@@ -139,7 +137,7 @@ def _of_seeds(differences: np.ndarray, draws: np.ndarray, matters: float) -> Ans
     holds, fails, little = made.holds, made.fails, made.little
     if holds[0] != holds[1]:
         return SIDED[bool(holds[0]), bool(little[int(holds[1])])]
-    if holds.any():  # at two looks: that tells nothing
+    if holds.any():  # both hold, at different looks
         return "cannot be told"
     if fails.all():
         return "apart by less than what matters"
@@ -147,7 +145,7 @@ def _of_seeds(differences: np.ndarray, draws: np.ndarray, matters: float) -> Ans
 
 
 def _claim(differences: np.ndarray, draws: np.ndarray, looks: list[int], matters: float) -> PartP:
-    """The p of the claim that differences are above 0, at each look; 1 at those that are not reached."""
+    """Return the p of the claim that differences are above 0, at each look; 1 at looks that are not reached."""
     each = []
     for count in looks:
         several = _paired(differences[:count], draws[:, :count], [""] * count).several
@@ -157,9 +155,9 @@ def _claim(differences: np.ndarray, draws: np.ndarray, looks: list[int], matters
     return PartP(*(np.array([*(getattr(p, of) for p in each), *left]) for of in ("holds", "fails", "little")))
 
 
-def _of_models(found: Paired, matters: float) -> Answer:
-    """Of one training each: whether the interval leaves out 0, or what matters. It speaks of these two models."""
-    little = -matters < found.low and found.high < matters
-    if found.p <= LEVEL:
-        return SIDED[found.difference > 0, little]
+def _of_models(difference: Paired, matters: float) -> Answer:
+    """Answer for one training each, from the interval and p; the answer holds for these two models alone."""
+    little = -matters < difference.low and difference.high < matters
+    if difference.p <= LEVEL:
+        return SIDED[difference.difference > 0, little]
     return "apart by less than what matters" if little else "cannot be told"

@@ -1,4 +1,4 @@
-"""Rows of a prediction file, as they were written: values are text until it is known what is asked of them."""
+"""Rows of a prediction file; values stay text until it is known how they are compared."""
 
 import math
 from collections.abc import Sequence
@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 from mtbert.errors import DataError
 
-SHOWN = 5  # rows in a message
+SHOWN = 5  # most rows in a message
 
 
 class Row(NamedTuple):
-    """One prediction; what the file does not tell is empty.
+    """One prediction; values that the file lacks are empty.
 
     Attributes:
-        place: where it stands, such as `line 3`.
+        place: its place in the file, such as `line 3`.
         id, label, prediction, seed, cluster: as text.
         scored: whether it counts.
         texts: its sentences.
@@ -32,12 +32,12 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Rows:
-    """What one side said.
+    """The rows of one side.
 
     Attributes:
-        name: of the side, as it was given.
-        rows: at least one.
-        of_scores: the predictions are scores of the rows already, such as 1 for a right answer.
+        name: the side's name, as the user gave it.
+        rows: its rows, at least one.
+        of_scores: whether predictions are scores of the rows, such as 1 for a right answer.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Rows:
 
 
 def text(value: Any) -> str:
-    """A value as text, alike from every kind of file: null and NaN are empty, 1.0 is 1."""
+    """Return a value as text, the same from every kind of file: null and NaN are empty, 1.0 is 1."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, bool):
@@ -57,7 +57,7 @@ def text(value: Any) -> str:
 
 
 def refuse(name: str, what: str, shown: Sequence[str], remedy: str) -> None:
-    """A DataError that names the first of what is wrong, where anything is."""
+    """Raise a DataError that names the first of the faulty rows `shown`, if there are any."""
     if shown:
         more = f" and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
         raise DataError(f"{name}: {what}: {', '.join(shown[:SHOWN])}{more}; {remedy}")

@@ -1,16 +1,15 @@
-"""What a person names, to rows: a file, files of several seeds, or runs of MLflow."""
+"""Read the rows of one side: a file, or files of several seeds."""
 
-import csv
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from mtbert import records
 from mtbert.comparing import harness
 from mtbert.comparing.rows import SHOWN, Row, Rows, refuse, text
 from mtbert.errors import DataError
+from mtbert.records import Record
 
 NEEDED = ("id", "label", "prediction")
 TEXTS = ("sentence", "sentence1", "sentence2", "text", "text_pair")
@@ -19,79 +18,79 @@ PROBABILITY = re.compile(r"probability_\d+")
 SEED = "{seed}"
 FALSE, TRUE = ("0", "false"), ("1", "true")
 KINDS = ".csv, .tsv, .jsonl or .parquet"
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
 RUN = r"(?:runs:/)?[0-9a-f]{32}(?:/[^,]+)?"
 RUNS = re.compile(rf"{RUN}(?:,{RUN})*")
-Record = tuple[str, Mapping[str, Any]]  # the place in the file, and values by column
 
 
 def is_run(source: str) -> bool:
-    """Whether it is a run id of MLflow, `runs:/ID/path`, or several of these with commas: one a seed."""
+    """Return whether it is a run id of MLflow, `runs:/ID/path`, or several of these, one for each seed, with commas."""
     return RUNS.fullmatch(source) is not None
 
 
 def read(source: str, columns: Mapping[str, str], metric: str, filtered: str | None) -> Rows:
-    """The rows of one side.
+    """Read the rows of one side.
 
     Args:
-        source: a file; a path in which `{seed}` stands for the seed. Runs of MLflow are for `tracked.read`.
-        columns: what the file calls a column of KNOWN; where it is not empty, all others are left out.
-        metric: by which logs of lm-evaluation-harness are read.
-        filtered: the filter of such logs.
+        source: a file, or a path in which `{seed}` stands for the seed. `tracked.read` reads runs of MLflow.
+        columns: the file's names of columns of KNOWN; if there are any, all other columns are left out.
+        metric: the metric that is read from logs of lm-evaluation-harness.
+        filtered: the filter that is read from such logs.
 
     Raises:
-        DataError: no such file, or it is not as it should be; the message names the first rows.
+        DataError: the file is missing or malformed; the message names the first faulty rows.
     """
     if SEED not in source:
         return _read(Path(source), columns, metric, filtered)
-    found = [(seed, _read(path, columns, metric, filtered)) for seed, path in _of_seeds(source)]
-    rows = [row._replace(seed=seed, place=f"seed {seed}, {row.place}") for seed, part in found for row in part.rows]
-    return replace(found[0][1], name=source, rows=rows)
+    parts = [(seed, _read(path, columns, metric, filtered)) for seed, path in _files_by_seed(source)]
+    rows = [row._replace(seed=seed, place=f"seed {seed}, {row.place}") for seed, part in parts for row in part.rows]
+    return replace(parts[0][1], name=source, rows=rows)
 
 
-def _of_seeds(source: str) -> list[tuple[str, Path]]:
+def _files_by_seed(source: str) -> list[tuple[str, Path]]:
     before, _, after = source.partition(SEED)
     pattern = re.compile(f"{re.escape(before)}(\\d+){re.escape(after)}")
     base = Path(before if before.endswith("/") else Path(before).parent)
     paths = (path.as_posix() for path in base.glob(f"{Path(before).name if base != Path(before) else ''}*{after}"))
-    found = [(match[1], Path(path)) for path in paths if (match := pattern.fullmatch(path))]
-    if not found:
+    by_seed = [(match[1], Path(path)) for path in paths if (match := pattern.fullmatch(path))]
+    if not by_seed:
         raise DataError(f"{source}: no file has a number in the place of {SEED}")
-    return sorted(found, key=lambda pair: int(pair[0]))
+    return sorted(by_seed, key=lambda pair: int(pair[0]))
 
 
 def _read(path: Path, columns: Mapping[str, str], metric: str, filtered: str | None) -> Rows:
     if not path.is_file():
-        what = "is a folder" if path.is_dir() else "is no file"
+        what = "is a folder" if path.is_dir() else "does not exist"
         raise DataError(f"{path} {what}; allowed: a file that ends in {KINDS}, or a run id of MLflow (32 digits, a-f)")
-    records = list(_records(path))
-    if not records:
+    found = list(_records(path))
+    if not found:
         raise DataError(f"{path} has no rows")
-    if harness.is_log(records[0][1]):
-        return harness.rows(str(path), records, metric, filtered)
-    return Rows(str(path), _with_clusters(path, _rows(str(path), records, columns)))
+    if harness.is_log(found[0][1]):
+        return harness.rows(str(path), found, metric, filtered)
+    return Rows(str(path), _with_clusters(path, _rows(str(path), found, columns)))
 
 
 def _with_clusters(path: Path, rows: list[Row]) -> list[Row]:
-    """With those that preprocessing found, where the file is one of this project's runs and votes."""
+    """Add the clusters that preprocessing found, where the file is of one of this project's runs or ensembles."""
     name = f"{path.stem}-rows.parquet"  # of build/runs/pals/1/predictions/sts-dev.parquet: build/data/sts/dev-rows...
     task, _, split = name.partition("-")
     file = path.absolute().parents[min(4, len(path.absolute().parents) - 1)] / "data" / task / split
     if path.parent.name != "predictions" or not file.is_file():
         return rows
-    clusters = {text(record["id"]): text(record["cluster"]) for _, record in _of_parquet(file)}
+    clusters = {text(values["id"]): text(values["cluster"]) for _, values in _of_parquet(file)}
     unknown = [row.id for row in rows if row.id not in clusters]
     refuse(str(path), f"rows that {file} lacks", unknown, "`dvc repro` makes both from the same data")
     return [row._replace(cluster=row.cluster or clusters[row.id]) for row in rows]
 
 
 def _records(path: Path) -> Iterator[Record]:
-    kind = path.suffix.lower()
+    kind, name = path.suffix.lower(), str(path)
     if kind == ".parquet":
         return _of_parquet(path)
-    if kind in (".csv", ".tsv"):
-        return _of_csv(path, "\t" if kind == ".tsv" else ",")
+    if kind in SEPARATORS:
+        return records.separated(records.decoded(path.read_bytes(), name), name, SEPARATORS[kind])
     if kind in (".jsonl", ".ndjson"):
-        return _of_json_lines(path)
+        return records.json_lines(records.decoded(path.read_bytes(), name), name)
     raise DataError(f"{path} ends in {kind or 'nothing'}; allowed: {KINDS}")
 
 
@@ -101,57 +100,24 @@ def _of_parquet(path: Path) -> Iterator[Record]:
 
     try:
         with pq.ParquetFile(path) as file:
-            found = file.read().to_pylist()
+            rows = file.read().to_pylist()
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path} is no whole Parquet file: {' '.join(str(error).split())}") from None
-    return ((f"row {number}", record) for number, record in enumerate(found, 1))
+        raise DataError(f"{path} is not a whole Parquet file: {' '.join(str(error).split())}") from None
+    return ((f"row {number}", values) for number, values in enumerate(rows, 1))
 
 
-def _of_csv(path: Path, delimiter: str) -> Iterator[Record]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as handle:
-            reader = csv.DictReader(handle, delimiter=delimiter, strict=True)
-            for record in reader:
-                if None in record or None in record.values():
-                    raise DataError(f"{path}, line {reader.line_num}: other columns than line 1, which names them")
-                yield f"line {reader.line_num}", record
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise DataError(f"{path} is no CSV in UTF-8: {error}") from None
-
-
-def _of_json_lines(path: Path) -> Iterator[Record]:
-    try:
-        with path.open(encoding="utf-8-sig") as handle:
-            for number, line in enumerate(handle, 1):
-                if line.strip():
-                    yield f"line {number}", _object(path, number, line)
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8: {error}") from None
-
-
-def _object(path: Path, number: int, line: str) -> dict[str, Any]:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}, line {number}: no JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise DataError(f"{path}, line {number}: no JSON object, {{...}}")
-    return found
-
-
-def _rows(name: str, records: list[Record], columns: Mapping[str, str]) -> list[Row]:
-    there = dict.fromkeys(key for _, record in records for key in record)
-    called = {known: columns.get(known, known) for known in KNOWN}
-    _check_columns(name, list(there), called, bool(columns))
-    found = [_row(place, {known: text(record.get(given)) for known, given in called.items()})
-             for place, record in records]  # fmt: skip
-    refuse(
-        name, f"scored is neither {', '.join(TRUE)} nor {', '.join(FALSE)}",
-        [place for place, record in records if called["scored"] in there
-         and text(record.get(called["scored"])).lower() not in (*TRUE, *FALSE)],
-        "it says whether a row counts",
-    )  # fmt: skip
-    return found
+def _rows(name: str, found: list[Record], columns: Mapping[str, str]) -> list[Row]:
+    in_file = dict.fromkeys(key for _, values in found for key in values)
+    file_names = {known: columns.get(known, known) for known in KNOWN}
+    _check_columns(name, list(in_file), file_names, bool(columns))
+    if (scored := file_names["scored"]) in in_file:
+        unclear = [place for place, values in found if text(values.get(scored)).lower() not in (*TRUE, *FALSE)]
+        allowed = f"{', '.join(TRUE)} nor {', '.join(FALSE)}"
+        refuse(name, f"scored is neither {allowed}", unclear, "it states whether a row counts")
+    return [
+        _row(place, {known: text(values.get(column)) for known, column in file_names.items()})
+        for place, values in found
+    ]
 
 
 def _row(place: str, values: Mapping[str, str]) -> Row:
@@ -161,12 +127,12 @@ def _row(place: str, values: Mapping[str, str]) -> Row:
     return Row(place, *own, scored=scored, texts=texts)
 
 
-def _check_columns(name: str, there: list[str], called: Mapping[str, str], chosen: bool) -> None:
-    missing = [called[column] for column in NEEDED if called[column] not in there]
-    strange = [key for key in there if key not in called.values() and not PROBABILITY.fullmatch(key)]
-    remedy = "name yours with --columns id=...,label=...,prediction=...; what that leaves out is not read"
+def _check_columns(name: str, in_file: list[str], file_names: Mapping[str, str], chosen: bool) -> None:
+    missing = [file_names[column] for column in NEEDED if file_names[column] not in in_file]
+    strange = [key for key in in_file if key not in file_names.values() and not PROBABILITY.fullmatch(key)]
+    remedy = "name yours with --columns id=...,label=...,prediction=...; other columns are then not read"
     if missing:
-        raise DataError(f"{name} lacks {_listed(missing)}; it has {_listed(there)}; {remedy}")
+        raise DataError(f"{name} lacks {_listed(missing)}; it has {_listed(in_file)}; {remedy}")
     if strange and not chosen:
         raise DataError(f"{name} has unknown columns: {_listed(strange)}; known: {', '.join(KNOWN)}; {remedy}")
 

@@ -1,4 +1,4 @@
-"""Predictions of MLflow's runs: among a run's artifacts, or in the run's folder of a build directory."""
+"""Read predictions of MLflow's runs: from a run's artifacts, or from the run's folder in a build directory."""
 
 import tempfile
 from collections.abc import Mapping
@@ -17,10 +17,10 @@ ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 def read(
     source: str, columns: Mapping[str, str], metric: str, filtered: str | None, task: str | None, build: Path
 ) -> Rows:
-    """The rows of what `sources.is_run` knows as runs; a run's tag `seed` is the seed of rows that tell none.
+    """Read the rows of runs as `sources.is_run` accepts them; rows without a seed get the run's tag `seed`.
 
     Raises:
-        DataError: MLflow is not there, has no such run, or its run has no predictions, or several.
+        DataError: MLflow is not installed, has no such run, or the run has no predictions, or several.
     """
     if not tracking.installed():
         raise DataError(f"{source} is a run of MLflow, which is not installed: pip install 'mtbert[pipeline]'")
@@ -33,48 +33,48 @@ def _run(
     source: str, columns: Mapping[str, str], metric: str, filtered: str | None, task: str | None, build: Path
 ) -> Rows:
     run_id, _, path = source.removeprefix("runs:/").partition("/")
-    client, run = _found(run_id)
+    client, run = _client_and_run(run_id)
     tags = run.data.tags
     with tempfile.TemporaryDirectory() as folder:
         paths = [path] if path else _prediction_files(client, run_id, task)
         if len(paths) > 1:
             raise DataError(f"{source}: several artifacts hold predictions; name one, as runs:/{run_id}/{paths[0]}")
         local = Path(client.download_artifacts(run_id, paths[0], folder)) if paths else _ours(source, tags, task, build)
-        found = sources.read(str(local), columns, metric, filtered)
+        rows = sources.read(str(local), columns, metric, filtered)
     seed = tags.get("seed", "")
-    return Rows(source, [row if row.seed else row._replace(seed=seed) for row in found.rows], found.of_scores)
+    return Rows(source, [row if row.seed else row._replace(seed=seed) for row in rows.rows], rows.of_scores)
 
 
-def _found(run_id: str) -> tuple[Any, Any]:
-    from mtbert.tracking import store  # keeps MLflow quiet, and from waiting for minutes
+def _client_and_run(run_id: str) -> tuple[Any, Any]:
+    from mtbert.tracking import store  # silences MLflow, and shortens its timeouts
 
     uri = tracking.tracking_uri()
     client = store.MlflowClient(uri)
     try:
         return client, client.get_run(run_id)
     except store.MlflowException as error:
-        said = place.without_credentials(str(error), uri)
-        raise DataError(f"MLflow ({place.shown(uri)}) has no run {run_id}: {said}") from None
+        reason = place.without_credentials(str(error), uri)
+        raise DataError(f"MLflow ({place.shown(uri)}) has no run {run_id}: {reason}") from None
 
 
 def _prediction_files(client: Any, run_id: str, task: str | None, folder: str | None = None) -> list[str]:
-    found = []
+    paths = []
     for one in client.list_artifacts(run_id, folder):
         if one.is_dir:
-            found += _prediction_files(client, run_id, task, one.path)
+            paths += _prediction_files(client, run_id, task, one.path)
         elif one.path.endswith(ENDINGS) and (task is None or f"{task}-dev" in one.path):
-            found.append(one.path)
-    return found
+            paths.append(one.path)
+    return paths
 
 
 def _ours(source: str, tags: Mapping[str, str], task: str | None, build: Path) -> Path:
-    """The file of a run of this project, which logs no predictions: in the build directory, if that has this run."""
+    """Return the file of a run of this project, which logs no predictions, in the build directory with that run."""
     variant, seed = tags.get("variant"), tags.get("seed")
     directory = build / "runs" / str(variant) / str(seed)
     if task is None or variant is None or not directory.is_dir():
         raise DataError(
-            f"{source}: its artifacts hold no file of predictions ({', '.join(ENDINGS)}), and {build} has no run of "
-            "it; a run of mtbert needs --task as well, and --build where its folder is another"
+            f"{source}: its artifacts hold no file of predictions ({', '.join(ENDINGS)}), and {build} does not "
+            "hold the run; a run of mtbert needs --task, and --build where its folder is not `build`"
         )
     from mtbert.tracking import record
 

@@ -1,10 +1,10 @@
-"""What a corpus holds twice, and what two corpora share, from digests of the rows of `mtbert.data.readers`.
+"""Find duplicates in a corpus, and what two corpora share, from digests of the rows of `mtbert.data.readers`.
 
 Sentences are compared in three forms: exactly, with case and spacing folded, and with punctuation dropped as well. A
 pair equals another in either order.
 
-Of a row's sentences 8 bytes are kept a form, so that corpora of any size can be compared: two different rows are taken
-for the same with a chance of one in 2^64, some one in 10^7 for a corpus of a million rows.
+For each form a digest of 8 bytes is kept of a row's sentences, so that corpora of any size can be compared. Two
+different rows share a digest with a probability of 2^-64, about 10^-7 for a corpus of a million rows.
 """
 
 import hashlib
@@ -25,17 +25,17 @@ NOT_WORDS = re.compile(r"[^\w\s]")
 
 
 def exact(text: str) -> str:
-    """The text as it is."""
+    """Return the text unchanged."""
     return text
 
 
 def folded(text: str) -> str:
-    """The text without regard to case and spacing: `"A  dog. "` is `"a dog."`."""
+    """Return the text with case and spacing folded: `"A  dog. "` is `"a dog."`."""
     return " ".join(text.casefold().split())
 
 
 def bare(text: str) -> str:
-    """The text without regard to case, spacing, punctuation and symbols: `"It 's  $5!"` is `"it s 5"`."""
+    """Return the text folded, without punctuation and symbols: `"It 's  $5!"` is `"it s 5"`."""
     return folded(NOT_WORDS.sub("", text))
 
 
@@ -43,15 +43,15 @@ FORMS: dict[str, Form] = {"exact": exact, "folded": folded, "bare": bare}
 
 
 def digest(*texts: str) -> bytes:
-    """Of texts whose order does not count; b"\\xff", which no UTF-8 holds, stands between them."""
+    """Return a digest of texts in any order; b"\\xff", which no UTF-8 holds, separates them."""
     return hashlib.blake2b(b"\xff".join(sorted(text.encode() for text in texts)), digest_size=DIGEST).digest()
 
 
 class Index:
-    """The rows of one corpus, ready to be compared: 56 bytes for a row with two sentences, 48 for one with one.
+    """The rows of one corpus in a form to compare: 56 bytes for a row with two sentences, 48 for a row with one.
 
     Attributes:
-        keys: by form, one digest a row; equal digests are equal sentences, in either order.
+        keys: for each form, a digest for each row; equal digests are equal sentences, in either order.
         sentences: one digest for each sentence of each row (folded); as many for each row.
         lines, labels: of each row; NaN where there is no label.
     """
@@ -68,7 +68,7 @@ class Index:
         return len(self.lines)
 
     def add(self, row: Example) -> None:
-        """Note one more row; all have as many sentences as the first."""
+        """Add a row; all rows have the same number of sentences."""
         texts = [text for text in (row.sentence1, row.sentence2) if text is not None]
         for name, form in FORMS.items():
             formed = [form(text) for text in texts]
@@ -80,43 +80,43 @@ class Index:
         self.labels.append(float("nan") if row.label is None else row.label)
 
     def matrix(self) -> np.ndarray:
-        """The digests of the sentences, [rows, sentences]."""
+        """Return the digests of the sentences, [rows, sentences]."""
         return np.asarray(self.sentences).reshape(len(self), -1)
 
 
 def duplicates(rows: Index) -> dict[str, int]:
-    """By form, the number of rows whose sentences an earlier row has already."""
+    """Count, for each form, the rows whose sentences an earlier row has."""
     return {name: len(rows) - len(np.unique(np.asarray(keys))) for name, keys in rows.keys.items()}
 
 
 def overlap(rows: Index, others: Index) -> dict[str, int]:
-    """How many of `rows` are in `others` too.
+    """Count how many of `rows` are also in `others`.
 
-    By form, the rows whose sentences are those of one row there; and as `sharing` the rows of which at least one
-    sentence occurs anywhere there, case and spacing folded.
+    For each form, the rows whose sentences are those of a row there; as `sharing` the rows with at least one sentence
+    that occurs anywhere there, case and spacing folded.
     """
     counts = {name: int(np.isin(rows.keys[name], others.keys[name]).sum()) for name in FORMS}
     return {"rows": len(rows), **counts, "sharing": int(sharing(rows, others).sum())}
 
 
 def sharing(rows: Index, others: Index) -> np.ndarray:
-    """Which rows, bool [rows], have a sentence that occurs anywhere in `others`, case and spacing folded."""
+    """Return a mask [rows] of the rows with a sentence that occurs anywhere in `others`, case and spacing folded."""
     return np.asarray(np.isin(rows.matrix(), others.sentences).any(axis=1))
 
 
 def closest(rows: Index, *others: Index) -> np.ndarray:
-    """The strictest form in which each row is in any of `others`: exact, folded, bare, or empty for none; [rows]."""
-    found = np.full(len(rows), "", dtype=object)
+    """Return the strictest form in which each row is in any of `others`, [rows]: exact, folded, bare, or empty."""
+    strictest = np.full(len(rows), "", dtype=object)
     for name in reversed(FORMS):
         for other in others:
-            found[np.isin(rows.keys[name], other.keys[name])] = name
-    return found
+            strictest[np.isin(rows.keys[name], other.keys[name])] = name
+    return strictest
 
 
 def clusters(rows: Index) -> np.ndarray:
-    """Numbers, int64 [rows], alike for rows that share a sentence, directly or over others (case and spacing folded).
+    """Return cluster numbers, int64 [rows]: rows that share a sentence, directly or through others, have the same one.
 
-    Rows of one cluster are no independent witnesses; those of different clusters have no sentence in common.
+    Case and spacing are folded. Rows of one cluster are not independent; those of different clusters share no sentence.
     """
     if not len(rows):
         return np.zeros(0, dtype=np.int64)
@@ -130,14 +130,14 @@ def clusters(rows: Index) -> np.ndarray:
 
 
 def halves(cluster: np.ndarray) -> np.ndarray:
-    """Whole clusters [rows] to two halves of rows, as even as can be: bool [rows], the same for the same clusters.
+    """Split whole clusters [rows] into two halves of about as many rows: a mask [rows], the same for the same clusters.
 
-    In random order, so that no pattern of the file decides; large clusters first, each to the smaller half.
+    The order is random, so that no pattern of the file matters; large clusters come first, each to the smaller half.
     """
     sizes = np.bincount(cluster)
     order = np.random.default_rng(0).permutation(len(sizes))
     order = order[np.argsort(-sizes[order], kind="stable")]
-    first, lead = np.zeros(len(sizes), dtype=bool), 0  # by how many rows the first half leads
+    first, lead = np.zeros(len(sizes), dtype=bool), 0  # surplus of rows in the first half
     for number in order:
         first[number] = lead <= 0
         lead += int(sizes[number]) if first[number] else -int(sizes[number])
@@ -145,7 +145,7 @@ def halves(cluster: np.ndarray) -> np.ndarray:
 
 
 def conflicts(rows: Index) -> list[dict[str, Any]]:
-    """Rows with the same sentences (case and spacing folded) and different labels: their lines and labels."""
+    """Return lines and labels of rows with the same sentences (case and spacing folded) and different labels."""
     labelled = np.flatnonzero(~np.isnan(rows.labels))
     _, key, count = np.unique(np.asarray(rows.keys["folded"])[labelled], return_inverse=True, return_counts=True)
     groups: dict[int, list[int]] = {}

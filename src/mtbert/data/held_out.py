@@ -16,13 +16,13 @@ def hold_out(data: Path, tasks: Iterable[str], out: Path, rows: int, seed: int) 
     """Write train and dev of each task to the new directory `out`, both from the rows of its train in `data`.
 
     Args:
-        data: as `preprocess` writes it.
-        out: replaced as a whole; train.parquet, dev.parquet and dev-rows.parquet below a folder for each task.
-        rows: to hold out of each task; fewer where no further rows that share a sentence would fit together.
-        seed: of the choice, which is the same for the same rows.
+        data: the folder that `preprocess` writes.
+        out: replaced as a whole; holds train.parquet, dev.parquet and dev-rows.parquet in a folder for each task.
+        rows: number of rows to hold out of each task; fewer where no further whole cluster fits.
+        seed: draws the rows; the same rows for the same seed.
 
     Returns:
-        How many rows of each task are held out.
+        The number of rows of each task that are held out.
 
     Raises:
         DataError: a task's train is missing or damaged, or less than half of it would stay.
@@ -32,7 +32,7 @@ def hold_out(data: Path, tasks: Iterable[str], out: Path, rows: int, seed: int) 
 
 
 def chosen(cluster: np.ndarray, rows: int, seed: int) -> np.ndarray:
-    """Whole clusters [rows] in random order, as many as fit into that many rows: bool [rows]."""
+    """Choose whole clusters [rows] in random order, as many as fit into `rows` rows: a mask [rows]."""
     sizes = np.bincount(cluster)
     held, left = np.zeros(len(sizes), dtype=bool), rows
     for number in np.random.default_rng(seed).permutation(len(sizes)):
@@ -45,7 +45,7 @@ def chosen(cluster: np.ndarray, rows: int, seed: int) -> np.ndarray:
 def _hold_out(file: Path, task: str, directory: Path, rows: int, seed: int) -> int:
     if not file.is_file():
         raise DataError(f"{file} is missing; `dvc repro preprocess` makes it from data_dir (params.yaml)")
-    read_parquet(file, list(Example._fields))  # tells a file that is damaged
+    read_parquet(file, list(Example._fields))  # reports a damaged file
     table = pq.read_table(file)
     examples = [Example(**row) for row in table.select(Example._fields).to_pylist()]
     if 2 * rows > len(examples):
@@ -54,12 +54,12 @@ def _hold_out(file: Path, task: str, directory: Path, rows: int, seed: int) -> i
         )
     held = chosen(checks.clusters(checks.Index(examples)), rows, seed)
     directory.mkdir()
-    found = {}
+    files = {}
     for split, mask in (("train", ~held), ("dev", held)):
         pq.write_table(table.filter(mask), directory / f"{split}.parquet")
-        kept = (example for example, here in zip(examples, mask, strict=True) if here)
-        found[task, split] = preprocess.Found(checks.Index(kept))
+        kept = (example for example, is_kept in zip(examples, mask, strict=True) if is_kept)
+        files[task, split] = preprocess.FileRows(checks.Index(kept))
     ids = read_parquet(directory / "dev.parquet", ["id"])
     with new_file(directory / "dev-rows.parquet") as partial:
-        preprocess.about_rows((task, "dev"), found, ids).to_parquet(partial, index=False)
+        preprocess.about_rows((task, "dev"), files, ids).to_parquet(partial, index=False)
     return int(held.sum())

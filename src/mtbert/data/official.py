@@ -1,7 +1,7 @@
-"""The corpora from their own hosts: downloaded, checked against pinned digests, laid out as `mtbert.tasks` says.
+"""Download the corpora from their hosts, check them against pinned digests, and place them as `mtbert.tasks` says.
 
-Some 340 MB travel. What came whole and passed its check is kept beside the target until everything is there, so that
-another try after a failure goes on from where the last one ended.
+Some 340 MB are downloaded. Files that passed their check are kept beside the target until all are there, so that
+another try after a failure goes on where the last one ended.
 """
 
 import hashlib
@@ -30,14 +30,14 @@ INSTEAD = (
 
 @dataclass(frozen=True)
 class Download:
-    """One file on a host, and what becomes of it.
+    """One file on a host, and its place in the data directory.
 
     Attributes:
-        url: where it lies.
+        url: its address.
         sha256: of its content; empty where only `blob` is known.
         blob: git's id of its content: SHA-1 of `blob SIZE`, a zero byte and the content.
-        path: where it goes below the data directory; empty for an archive.
-        members: of an archive: name of each member that is wanted, and where it goes below the data directory.
+        path: its path below the data directory; empty for an archive.
+        members: for an archive: maps the name of each wanted member to its path below the data directory.
     """
 
     url: str
@@ -96,7 +96,7 @@ def download(out: Path, downloads: Sequence[Download] = DOWNLOADS) -> None:
     """Fetch every file and fill the data directory `out`, whole or not at all.
 
     Raises:
-        DataError: a file cannot be had, or is not the known one; it names the file, its address and what came.
+        DataError: a file cannot be downloaded, or is not the known one; names the file, its address and what came.
     """
     kept = out.with_name(f".{out.name}.downloads")
     fetched = [(item, _fetch(item, kept)) for item in downloads]
@@ -107,7 +107,7 @@ def download(out: Path, downloads: Sequence[Download] = DOWNLOADS) -> None:
 
 
 def git_blob(path: Path) -> str:
-    """Git's id of a file's content, hexadecimal."""
+    """Return git's id of a file's content, hexadecimal."""
     digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
     with path.open("rb") as handle:
         while block := handle.read(CHUNK):
@@ -116,13 +116,13 @@ def git_blob(path: Path) -> str:
 
 
 def _fetch(item: Download, kept: Path) -> Path:
-    """The file in the directory of what is kept, downloaded where it is not there yet."""
+    """Return the file in the directory of kept downloads; download it if it is not there."""
     pooch.get_logger().setLevel(logging.WARNING)
     print(item.name, file=sys.stderr)
     known = f"sha256:{item.sha256}" if item.sha256 else None
     transfer = pooch.HTTPDownloader(progressbar=True, chunk_size=CHUNK, timeout=TIMEOUT)
     try:
-        # pooch's type of a downloader names other parameters than its own downloaders have
+        # pooch's own downloaders do not fit its type of a downloader
         path = pooch.retrieve(item.url, known, item.name, kept, downloader=transfer)  # pyright: ignore[reportArgumentType]
         return _checked(item, Path(path))
     except requests.HTTPError as error:
@@ -131,12 +131,12 @@ def _fetch(item: Download, kept: Path) -> Path:
         raise _failure(item, f"the server answered {error}") from error
     except requests.RequestException as error:
         raise _failure(item, f"the connection failed or broke off ({error})") from error
-    except ValueError as error:  # pooch's, and ours below, for content that is not the known one
+    except ValueError as error:  # from pooch, and from below, for content that is not the known one
         raise _failure(item, f"what came is not the known file ({error})") from error
 
 
 def _checked(item: Download, path: Path) -> Path:
-    """Check what pooch cannot, a git blob id; a file that fails is removed."""
+    """Check the git blob id, which pooch cannot; remove a file that fails."""
     if item.blob and (came := git_blob(path)) != item.blob:
         path.unlink()
         raise ValueError(f"its git blob id is {came}, expected {item.blob}")
@@ -153,15 +153,15 @@ def _place(item: Download, path: Path, data_dir: Path) -> None:
 
 
 def _extract(item: Download, path: Path, member: str, target: Path) -> None:
-    """Write one member to a place of our choosing: an archive's own names never reach the file system."""
+    """Write one member to `target`: an archive's own names never reach the file system."""
     try:
         with zipfile.ZipFile(path) as archive, archive.open(member) as source, target.open("wb") as handle:
             shutil.copyfileobj(source, handle)
     except KeyError as error:
         raise _failure(item, f"the archive has no member {member}") from error
     except zipfile.BadZipFile as error:
-        raise _failure(item, f"it is no sound zip archive ({error})") from error
+        raise _failure(item, f"it is not a valid zip archive ({error})") from error
 
 
 def _failure(item: Download, what: str) -> DataError:
-    return DataError(f"{item.name} could not be had from {item.url}: {what}. {INSTEAD}")
+    return DataError(f"{item.name} could not be downloaded from {item.url}: {what}. {INSTEAD}")

@@ -1,14 +1,14 @@
-"""Corpus files to tokens and a report: what the `preprocess` stage does.
+"""Make tokens and a report from corpus files: what the `preprocess` stage does.
 
-`<dataset>/<split>.parquet` holds id, sentence1, sentence2, label, line, tokens1 and tokens2. Beside those of dev and
-test, `<split>-rows.parquet` tells of each row what a score has to know: id, `cluster` (rows that share a sentence),
-`chooses` (the half on which epochs are chosen), `in_train` and `in_pretraining` (the strictest form in which its
-sentences are there: exact, folded, bare, or empty for none) and `shares` (a sentence with train). `report.json` tells
-what was read, refused and found twice. The same files give the same bytes.
+`<dataset>/<split>.parquet` holds id, sentence1, sentence2, label, line, tokens1 and tokens2. For dev and test
+`<split>-rows.parquet` holds what scores need of each row: id, `cluster` (rows that share a sentence), `chooses` (the
+half on which epochs are chosen), `in_train` and `in_pretraining` (the strictest form in which its sentences occur
+there: exact, folded, bare, or empty for none) and `shares` (a sentence with train). `report.json` lists what was read,
+refused and found twice. The same files give the same bytes.
 
-A file is read and written in groups of rows. What grows with it is what the checks and the report need: some 220 bytes
-a row (measured on a million), and the refusals. Tokenizing takes some 200 MB for a million
-characters, which is as long as a row or a group may be.
+A file is read and written in groups of rows. Only what checks and report need grows with it: some 220 bytes for each
+row (measured on a million), and the refusals. Tokenizing takes some 200 MB for a million characters, the most that a
+row or a group may have.
 """
 
 import os
@@ -51,54 +51,54 @@ def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name
     """Read every corpus file below `data_dir` into the new directory `out`.
 
     Args:
-        data_dir: where cs224n/ and nli/ lie; absolute, or relative and inside the repository.
+        data_dir: the folder of cs224n/ and nli/; absolute, or relative and inside the repository.
         out: replaced as a whole, once all is written.
-        tokenize: texts to the ids of their word pieces, without special tokens.
+        tokenize: maps texts to the ids of their word pieces, without special tokens.
         required: tasks and splits that the variants need; others may be missing.
 
     Returns:
-        What report.json holds: rows read, kept and refused, what is there twice, which files are missing, and `whose`
-        the corpora are (`mtbert.data.corpora`).
+        The content of report.json: rows read, kept and refused, duplicates, missing files, and whose corpora they are
+        (`whose`, see `mtbert.data.corpora`).
 
     Raises:
-        DataError: `data_dir` or a required file is missing, or a file is not what it should be.
+        DataError: `data_dir` or a required file is missing, or a file has another format.
     """
     _check_place(data_dir)
     present = {name: path for name, path in _paths(data_dir).items() if path.is_file()}
     _check_required(data_dir, required - present.keys())
     with new_directory(out) as directory:
-        found = {name: _write(data_dir, name, directory, tokenize) for name in present}
-        for task, split in found:
+        rows = {name: _write(data_dir, name, directory, tokenize) for name in present}
+        for task, split in rows:
             if split != "train" and task not in PRETRAINING:
                 ids = read_parquet(directory / task / f"{split}.parquet", ["id"])
                 with new_file(directory / task / f"{split}-rows.parquet") as partial:
-                    about_rows((task, split), found, ids).to_parquet(partial, index=False)
-        made = report(found) | {"whose": corpora.whose({TASKS[t].files[s]: sha256(present[t, s]) for t, s in present})}
+                    about_rows((task, split), rows, ids).to_parquet(partial, index=False)
+        made = report(rows) | {"whose": corpora.whose({TASKS[t].files[s]: sha256(present[t, s]) for t, s in present})}
         write_json(directory / "report.json", made)
     return made
 
 
 def refusals(made: dict[str, Any], out: Path) -> str:
-    """How many rows of which file were refused and why, as far as a terminal has room; empty where none were."""
+    """Return how many rows of each file were refused, and the first reasons, for the terminal; empty for none."""
     lines = []
-    for found in made["files"].values():
-        refused = found["refused"]
+    for file in made["files"].values():
+        refused = file["refused"]
         if refused:
-            lines.append(f"{found['file']}: refused {len(refused):,} of {found['read']:,} rows")
+            lines.append(f"{file['file']}: refused {len(refused):,} of {file['read']:,} rows")
             lines += [f"  line {row['line']}: {row['reason']}" for row in refused[:SHOWN]]
             lines += [f"  and {len(refused) - SHOWN:,} more"] if len(refused) > SHOWN else []
     return "\n".join([*lines, f"Refused rows are left out; all are listed in {out / 'report.json'}."]) if lines else ""
 
 
 @dataclass
-class Found:
-    """What the report tells of one file: its rows that were kept, as digests, and those that were refused."""
+class FileRows:
+    """The rows of one file for the report: those that were kept, as digests, and those that were refused."""
 
     kept: checks.Index = field(default_factory=checks.Index)
     refused: list[Refusal] = field(default_factory=list)
 
-    def noted(self, rows: Iterable[Example | Refusal]) -> Iterator[Example]:
-        """Note each row, and pass on those that are kept."""
+    def record(self, rows: Iterable[Example | Refusal]) -> Iterator[Example]:
+        """Record each row, and yield those that are kept."""
         for row in rows:
             if isinstance(row, Refusal):
                 self.refused.append(row)
@@ -107,15 +107,15 @@ class Found:
                 yield row
 
 
-def _write(data_dir: Path, name: Name, directory: Path, tokenize: Tokenize) -> Found:
+def _write(data_dir: Path, name: Name, directory: Path, tokenize: Tokenize) -> FileRows:
     """Read one file and write its tokens."""
     dataset, split = name
-    task, found = TASKS[dataset], Found()
+    task, file_rows = TASKS[dataset], FileRows()
     (directory / dataset).mkdir(exist_ok=True)
     with pq.ParquetWriter(directory / dataset / f"{split}.parquet", SCHEMA) as writer:
-        for group in _groups(found.noted(readers.stream(data_dir / task.files[split], task, split))):
+        for group in _groups(file_rows.record(readers.stream(data_dir / task.files[split], task, split))):
             writer.write_table(_table(group, tokenize))
-    return found
+    return file_rows
 
 
 def _groups(rows: Iterable[Example]) -> Iterator[list[Example]]:
@@ -132,7 +132,7 @@ def _groups(rows: Iterable[Example]) -> Iterator[list[Example]]:
 
 
 def _table(rows: list[Example], tokenize: Tokenize) -> pa.Table:
-    """The rows with the word pieces of each sentence, [rows] lists of ids; null where there is no sentence."""
+    """Return the rows with the word pieces of each sentence, [rows] lists of ids; null where there is no sentence."""
     columns: dict[str, Any] = dict(zip(Example._fields, zip(*rows, strict=True), strict=True))
     for number in ("1", "2"):
         texts = columns[f"sentence{number}"]
@@ -140,11 +140,11 @@ def _table(rows: list[Example], tokenize: Tokenize) -> pa.Table:
     return pa.table(columns, SCHEMA)
 
 
-def about_rows(name: Name, found: dict[Name, Found], ids: pd.DataFrame) -> pd.DataFrame:
-    """What a score has to know of each row of dev or test: see the top of this file."""
-    rows, nothing = found[name].kept, Found()
-    train = found.get((name[0], "train"), nothing).kept
-    seen = [found[corpus, "train"].kept for corpus in PRETRAINING if (corpus, "train") in found]
+def about_rows(name: Name, files: dict[Name, FileRows], ids: pd.DataFrame) -> pd.DataFrame:
+    """Return what scores need of each row of dev or test: see the top of this file."""
+    rows, nothing = files[name].kept, FileRows()
+    train = files.get((name[0], "train"), nothing).kept
+    seen = [files[corpus, "train"].kept for corpus in PRETRAINING if (corpus, "train") in files]
     cluster = checks.clusters(rows)
     return ids.assign(
         cluster=cluster,
@@ -155,18 +155,18 @@ def about_rows(name: Name, found: dict[Name, Found], ids: pd.DataFrame) -> pd.Da
     )
 
 
-def report(found: dict[Name, Found]) -> dict[str, Any]:
-    """What the files hold: rows read, kept and refused, what is there twice, and which files are missing."""
+def report(files: dict[Name, FileRows]) -> dict[str, Any]:
+    """Return what the files hold: rows read, kept and refused, duplicates, and which files are missing."""
     return {
-        "files": {_label(name): _file(name, of_file) for name, of_file in found.items()},
-        "missing": [str(path) for name, path in _paths(Path()).items() if name not in found],
-        "overlaps": _overlaps(found, _is_leak),
-        "overlaps with pretraining": _overlaps(found, _is_pretraining_leak),
+        "files": {_label(name): _file(name, rows) for name, rows in files.items()},
+        "missing": [str(path) for name, path in _paths(Path()).items() if name not in files],
+        "overlaps": _overlaps(files, _is_leak),
+        "overlaps with pretraining": _overlaps(files, _is_pretraining_leak),
     }
 
 
 def _is_leak(name: Name, other: Name) -> bool:
-    """Whether rows of `name` should not be in `other`: dev against train, test against train and dev."""
+    """Return whether rows of `name` should not be in `other`: dev against train, test against train and dev."""
     order: list[Split] = ["train", "dev", "test"]
     return name[0] == other[0] and order.index(name[1]) > order.index(other[1])
 
@@ -175,25 +175,25 @@ def _is_pretraining_leak(name: Name, other: Name) -> bool:
     return name[0] not in PRETRAINING and name[1] != "train" and other[0] in PRETRAINING and other[1] == "train"
 
 
-def _overlaps(found: dict[Name, Found], is_leak: Callable[[Name, Name], bool]) -> list[dict[str, Any]]:
+def _overlaps(files: dict[Name, FileRows], is_leak: Callable[[Name, Name], bool]) -> list[dict[str, Any]]:
     return [
-        {"of": _label(name), "with": _label(other), **checks.overlap(found[name].kept, found[other].kept)}
-        for name in found
-        for other in found
+        {"of": _label(name), "with": _label(other), **checks.overlap(files[name].kept, files[other].kept)}
+        for name in files
+        for other in files
         if is_leak(name, other)
     ]
 
 
-def _file(name: Name, found: Found) -> dict[str, Any]:
+def _file(name: Name, rows: FileRows) -> dict[str, Any]:
     task, split = name
     return {
         "file": TASKS[task].files[split],
-        "labelled": not np.isnan(found.kept.labels).any(),
-        "read": len(found.kept) + len(found.refused),
-        "kept": len(found.kept),
-        "refused": [refusal._asdict() for refusal in found.refused],
-        "duplicates": checks.duplicates(found.kept),
-        "conflicts": checks.conflicts(found.kept),
+        "labelled": not np.isnan(rows.kept.labels).any(),
+        "read": len(rows.kept) + len(rows.refused),
+        "kept": len(rows.kept),
+        "refused": [refusal._asdict() for refusal in rows.refused],
+        "duplicates": checks.duplicates(rows.kept),
+        "conflicts": checks.conflicts(rows.kept),
     }
 
 
@@ -205,14 +205,14 @@ def _check_place(data_dir: Path) -> None:
             "absolute path (a relative one outside is another place under `dvc exp run --temp` and `--queue`)"
         )
     if not data_dir.is_dir():
-        raise DataError(f"data_dir in params.yaml is {data_dir}, which is no directory; allowed: one with {LAYOUT}")
+        raise DataError(f"data_dir in params.yaml is {data_dir}, which is not a directory; allowed: one with {LAYOUT}")
 
 
 def _check_required(data_dir: Path, missing: set[Name]) -> None:
     if missing:
         names = [f"{TASKS[task].files[split]} (for {task}/{split})" for task, split in sorted(missing)]
         raise DataError(
-            f"the variants need files that are not there: {', '.join(names)}; looked below {data_dir}, which is "
+            f"the variants need files that are missing: {', '.join(names)}; looked below {data_dir}, which is "
             f"data_dir in params.yaml; allowed: a directory with {LAYOUT}"
         )
 

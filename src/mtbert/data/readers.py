@@ -2,13 +2,13 @@
 
 A fault of the whole file (missing, empty, not UTF-8, not this format, a missing column) is a DataError with file and
 line. A fault of a single row is a refusal: the row is left out, counted, and listed with its line and the reason.
-Nothing else is ever left out, and no text is changed.
+No other row is left out, and no text is changed.
 
-Files are read row by row, and what stays of a row is a digest of its id. The course's files go through
+Files are read row by row; only a digest of each id is kept in memory. The course's files are read with
 Python's `csv`, not pandas: pandas reads a question such as "NA" or "null" as a missing value, gives no line numbers,
-and turns one faulty label into a column of text. On the course's files both find the same rows. Their reviews and
-questions were quoted more than once when they were made, so quotation marks are left over in the text; these are part
-of the data, and stay.
+and turns one faulty label into a column of text. On the course's files both read the same rows. Their reviews and
+questions were quoted more than once when the files were made, so the text has surplus quotation marks. They are part
+of the data, and are kept.
 """
 
 import csv
@@ -55,7 +55,7 @@ class Example(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A row as it stands in the file, not yet checked: the line it starts on, its id, and its fields by column."""
+    """A row of the file before any check: the line it starts on, its id, and its fields by column."""
 
     line: int
     id: Any
@@ -71,7 +71,7 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True)
 class Corpus:
-    """One file, read.
+    """The rows of one file.
 
     Attributes:
         rows: columns id, sentence1, sentence2 (strings, null for one-sentence tasks), label (float64, null where the
@@ -95,7 +95,7 @@ def read(data_dir: Path, task: Task, split: Split) -> Corpus:
     """Read one split of a task from its file below `data_dir`.
 
     Raises:
-        DataError: the file is missing, is not what it should be, or holds no row that can be used.
+        DataError: the file is missing, has another format, or holds no usable row.
     """
     path = data_dir / task.files[split]
     kept: list[Example] = []
@@ -109,7 +109,7 @@ def read(data_dir: Path, task: Task, split: Split) -> Corpus:
 
 
 def stream(path: Path, task: Task, split: Split) -> Iterator[Example | Refusal]:
-    """Yield the rows of a file one by one, as examples or refusals; raises DataError as `read` does, at the latest."""
+    """Yield the rows of a file one by one, as examples or refusals; DataError where `read` raises it."""
     if not path.is_file():
         raise DataError(f"{path}: no such file")
     if not path.stat().st_size:
@@ -145,12 +145,12 @@ def _checked(table: Table, task: Task) -> Iterator[Example | Refusal]:
 
 
 def _digest(identifier: str) -> bytes:
-    """Of 16 bytes, so that no two ids of a corpus have the same."""
+    """Return a digest of 16 bytes, so that two ids of a corpus never share one."""
     return hashlib.blake2b(identifier.encode(), digest_size=16).digest()
 
 
 def _printable(identifier: object) -> str:
-    """The start of an id as it stands; half a surrogate pair, which no file can hold, as its number."""
+    """Return the start of an id; half a surrogate pair, which no file can hold, becomes its number."""
     text = identifier if isinstance(identifier, str) else ""
     return _cut(text.encode(errors="backslashreplace").decode())
 
@@ -165,7 +165,7 @@ def _example(record: Record, task: Task, labelled: bool) -> Example:
 
 
 def _faults(record: Record, task: Task, labelled: bool) -> list[str]:
-    """Everything that is wrong with a row."""
+    """Return all that is wrong with a row."""
     label = record.fields.get(task.label)
     faults = [fault_of_text(name, record.fields.get(name)) for name in task.sentences]
     faults.append(fault_of_text("its id", record.id))
@@ -177,7 +177,7 @@ def _faults(record: Record, task: Task, labelled: bool) -> list[str]:
 
 
 def fault_of_text(name: str, text: object) -> str | None:
-    """Why a sentence or an id cannot be used, with the name of its column; None where it can."""
+    """Return why a sentence or an id cannot be used, with the name of its column; None where it can."""
     if not isinstance(text, str):
         return f"{name} is {_shown(text)}; allowed: text"
     if len(text) > LONGEST_FIELD:
@@ -221,9 +221,9 @@ def _cut(text: str) -> str:
 
 
 def _course(path: Path, task: Task, split: Split) -> Table:
-    """The course's format: tab separated with a header, quoted fields, doubled quotes, line breaks inside quotes.
+    """Read the course's format: tab separated with a header, quoted fields, doubled quotes, line breaks inside quotes.
 
-    The test files of SST and CFIMDB have one index column more, and "0" as its title: columns go by name.
+    The test files of SST and CFIMDB have one more index column, titled "0": columns are found by name.
     """
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
     reader = csv.reader(_lines(path), delimiter="\t", strict=True)
@@ -242,7 +242,7 @@ def _course_rows(path: Path, reader: "Reader", header: list[str]) -> Iterator[Re
         except StopIteration:
             return
         except csv.Error as error:
-            if reader.line_num > line:  # how many rows the open quote has swallowed cannot be told
+            if reader.line_num > line:  # the number of rows inside the open quote is unknown
                 raise DataError(
                     f"{path}:{line}: a quoted field starts in this row and does not end properly "
                     f"(read up to line {reader.line_num}: {error}); double the quotation marks inside quoted fields"
@@ -252,13 +252,13 @@ def _course_rows(path: Path, reader: "Reader", header: list[str]) -> Iterator[Re
         if len(fields) == len(header):
             record = dict(zip(header, fields, strict=True))
             yield Record(line, record["id"], record)
-        elif fields:  # an empty line is no row
+        elif fields:  # an empty line is not a row
             lines = f" (lines {line} to {reader.line_num})" if reader.line_num > line else ""
             yield Refusal(line, "", f"it has {len(fields)} fields{lines}; the header has {len(header)}")
 
 
 def _nli(path: Path, task: Task, split: Split) -> Table:
-    """The format of SNLI and MNLI: one JSON object a line, with an id under `pairID`."""
+    """Read the format of SNLI and MNLI: a JSON object on each line, with an id under `pairID`."""
     rows = _nli_rows(path)
     first = next(rows, None)
     if not isinstance(first, Record):
@@ -282,7 +282,7 @@ def _nli_rows(path: Path) -> Iterator[Record | Refusal]:
 
 
 def _has_labels(path: Path, columns: list[str], identifier: str, task: Task, split: Split) -> bool:
-    """Whether the file has labels, which only test files may lack; DataError if a column is missing or doubled."""
+    """Return whether the file has labels; only test files may lack them. DataError for a missing or doubled column."""
     needed = [identifier, *task.sentences, *([] if split == "test" else [task.label])]
     faulty = [name for name in needed if columns.count(name) != 1]
     if faulty:
@@ -294,12 +294,12 @@ def _has_labels(path: Path, columns: list[str], identifier: str, task: Task, spl
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file with their line ends, without a byte order mark; decoded singly, to name the line."""
+    """Yield the lines of a UTF-8 file with their line ends, without a byte order mark; errors name the line."""
     with path.open("rb") as handle:
         for number, line in enumerate(iter(lambda: handle.readline(LONGEST_LINE + 1), b""), 1):
             if len(line) > LONGEST_LINE:
                 raise DataError(
-                    f"{path}:{number}: the line has more than {LONGEST_LINE:,} bytes; that is no corpus file"
+                    f"{path}:{number}: the line has more than {LONGEST_LINE:,} bytes; this is not a corpus file"
                 )
             try:
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")

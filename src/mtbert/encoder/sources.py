@@ -1,4 +1,4 @@
-"""The encoders known by name, and the settings of what makes starting weights; without torch or transformers."""
+"""The encoders known by name, and the settings of starting weights; imports no torch or transformers."""
 
 import hashlib
 import re
@@ -13,29 +13,29 @@ from mtbert.errors import UnknownNameError
 from mtbert.settings import ALL, Section, TaskName, undivided
 
 TINY = "tiny"
-# What is taken of a repository or a folder: never a pickle.
+# The files that are read from a repository or a folder: never a pickle.
 WANTED = (
     "config.json", "model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors",
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "vocab.json", "merges.txt",
 )  # fmt: skip
 HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
-FOLDER = ("/", "./", "../", "~/")  # how a folder begins: it can be taken for no other name
+FOLDER = ("/", "./", "../", "~/")  # how the name of a folder begins: no other name begins so
 COMMIT, DIGEST = re.compile("[0-9a-f]{40}"), re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
 class Source:
-    """One encoder that can be asked for by name.
+    """An encoder that params.yaml can name.
 
     Attributes:
-        name: as in params.yaml.
-        note: what a reader of a table made with it must know; empty where there is nothing.
-        width: of a token's hidden state; 0 where the settings say it.
+        name: its name in params.yaml.
+        note: what a reader of tables made with it must know; empty where there is nothing.
+        width: width of a token's hidden state; 0 where the settings state it.
         sha256: of model.safetensors, wherever the file comes from; empty where the weights are made here.
-        repository: on the model hub.
+        repository: its repository on the model hub.
         revision: commit of that repository.
-        requirement: the Python package that brings the same files, as pip takes it; empty where there is none.
-        module: what that package is imported as; it has a MODEL_DIR.
+        requirement: Python package with the same files, in pip's form; empty where there is none.
+        module: the module that the package installs; it has a MODEL_DIR.
     """
 
     name: str
@@ -81,32 +81,32 @@ def _known(name: str) -> str:
 
 
 def fetched(directory: Path) -> dict[str, str]:
-    """The SHA-256 of each file of an encoder that is taken from a folder, by its name."""
-    found = {file for pattern in WANTED for file in directory.glob(pattern) if file.is_file()}
-    return {file.name: files.sha256(file) for file in sorted(found)}
+    """Return the SHA-256 of each file that is read from an encoder's folder, by name."""
+    wanted = {file for pattern in WANTED for file in directory.glob(pattern) if file.is_file()}
+    return {file.name: files.sha256(file) for file in sorted(wanted)}
 
 
 def folder_digest(directory: Path) -> str:
-    """The SHA-256 of all that is taken from a folder, as `encoder.revision` states it."""
+    """Return the SHA-256 of all files that are read from a folder, as `encoder.revision` states it."""
     lines = (f"{digest}  {name}\n" for name, digest in fetched(directory).items())
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 class EncoderSettings(Section):
-    """Section `encoder`: which to start from; `width` and what stands below it shape `tiny` alone.
+    """Section `encoder`: the starting weights; `width` and all settings after it concern `tiny` alone.
 
     Attributes:
         name: a key of SOURCES, owner/name on the model hub, or a folder that begins with /, ./, ../ or ~/.
-        revision: which content, where the name is no key of SOURCES: the commit on the hub, or a folder's digest.
-        directory: where the files of a key of SOURCES lie, instead of package or hub.
-        weights: fp16 rounds them, and those of the pretrainings, so that they take half the room in a pack.
-        width: of a token's hidden state.
+        revision: the content, where the name is not a key of SOURCES: the commit on the hub, or a folder's digest.
+        directory: a folder with the files of a key of SOURCES, in place of package or hub.
+        weights: fp16 rounds them, and those of the pretrainings, so that they take half the space in a pack.
+        width: width of a token's hidden state.
         layers: number of BERT layers.
         heads: attention heads in each; they divide the width.
         feed_forward: width of the middle of each feed-forward network.
         vocabulary: most word pieces that the vocabulary may have.
-        corpora: whose training sentences the vocabulary is made of. They are named, so that a further task leaves the
-            others' word pieces, and with them their results, as they are.
+        corpora: the corpora whose training sentences the vocabulary is made from. They are listed, so that a new task
+            changes neither the word pieces of the others nor their results.
         positions: longest sequence, in tokens.
         dropout: probability, for hidden states and for attention.
         initializer_range: standard deviation of the untrained weights.
@@ -133,11 +133,9 @@ class EncoderSettings(Section):
         if self.width % self.heads:
             raise ValueError(undivided("width", self.width, self.heads))
         if self.name == TINY and self.directory:
-            raise ValueError(f"{TINY} is made, not read: set directory to null, or name to the encoder that lies there")
+            raise ValueError(f"{TINY} is made, not read: set directory to null, or name to the encoder in it")
         if self.directory and self.name not in SOURCES:
-            raise ValueError(
-                "directory is where an encoder known by name lies: set it to null; a folder can be the name"
-            )
+            raise ValueError("directory is for an encoder known by name: set it to null, and name to the folder")
         if self.name in SOURCES and self.revision:
             raise ValueError(f"{self.name} has its revision in the project: set revision to null")
         if self.folder is None:
@@ -156,7 +154,7 @@ class EncoderSettings(Section):
 
     @property
     def folder(self) -> Path | None:
-        """The folder that is the name, if it is one."""
+        """The folder that `name` is, or None."""
         return Path(self.name).expanduser() if self.name.startswith(FOLDER) else None
 
     @property
@@ -166,14 +164,14 @@ class EncoderSettings(Section):
 
     @property
     def source(self) -> Source:
-        """Where that encoder comes from; for a folder what is known of it, which is its name."""
+        """The origin of the encoder; of a folder only its name is known."""
         if self.folder:
             return Source(self.shown)
         return SOURCES.get(self.name, Source(self.name, repository=self.name, revision=self.revision or ""))
 
     @property
     def known_width(self) -> int | None:
-        """Width of a token's hidden state, unless it has to be read where the files lie."""
+        """Width of a token's hidden state; None where it has to be read from the files."""
         return None if self.directory or self.name not in SOURCES else self.source.width or self.width
 
 
@@ -181,8 +179,8 @@ class SbertSettings(Section):
     """Section `pretrain.sbert`: how sentence embeddings are pretrained; the defaults are SBERT's and the paper's.
 
     Attributes:
-        corpora: whose entailment pairs are used: names of tasks with three entailment classes.
-        max_pairs: use that many pairs, drawn at random, or `all`.
+        corpora: the corpora whose entailment pairs are used: tasks with three entailment classes.
+        max_pairs: number of pairs, drawn at random, or `all`.
         batch_size: pairs in a batch; each has batch_size - 1 negatives.
         epochs: passes over the pairs.
         learning_rate: highest rate of AdamW, after the warm-up.
@@ -190,11 +188,11 @@ class SbertSettings(Section):
         weight_decay: of AdamW.
         scale: factor on cosines before the softmax, the inverse of a temperature.
         max_tokens: longer sentences are cut.
-        weights: as the encoder's: fp16 rounds what comes of it.
-        device: auto takes a GPU where there is one, else Apple's, else the CPU.
-        precision: auto takes bf16 where the hardware has it.
-        threads: of the CPU; another number adds up in another order.
-        seed: of the choice and order of pairs and of dropout.
+        weights: as for the encoder: fp16 rounds the result.
+        device: auto is a GPU where there is one, else Apple's, else the CPU.
+        precision: auto is bf16 where the hardware has it.
+        threads: CPU threads; another number sums in another order.
+        seed: draws choice and order of pairs, and dropout.
     """
 
     corpora: list[Literal["snli", "mnli"]] = Field(default=["snli", "mnli"], min_length=1)
@@ -219,12 +217,12 @@ class SbertSettings(Section):
 
 
 class MlmSettings(Section):
-    """Section `pretrain.mlm`: how the encoder goes on with its masked language model on the tasks' own sentences.
+    """Section `pretrain.mlm`: how the encoder is trained further, as a masked language model on the tasks' sentences.
 
     Attributes:
-        corpora: whose first sentences are used.
-        max_sentences: use that many of the training sentences, and of the dev ones, drawn at random, or `all`.
-        share: of the tokens of a sentence that are chosen.
+        corpora: the corpora whose first sentences are used.
+        max_sentences: number of training and of dev sentences, drawn at random, or `all`.
+        share: share of a sentence's tokens that are chosen.
         batch_size: sentences in a batch.
         epochs: passes over the sentences.
         learning_rate: highest rate of AdamW, after the warm-up.

@@ -1,4 +1,4 @@
-"""An untrained small BERT with a vocabulary of the data at hand: the whole bench in minutes, without any download."""
+"""A small untrained BERT with a vocabulary from the data: runs the whole bench in minutes, without a download."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ from mtbert import seeding
 from mtbert.encoder.sources import EncoderSettings
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-ALPHABET = 300  # most characters that the vocabulary knows; words with rarer ones become [UNK] or pieces
+ALPHABET = 300  # most characters in the vocabulary; words with rarer ones become [UNK] or pieces
 MINIMUM_COUNT = 2  # how often a piece must occur
 
 _lower = normalizers.BertNormalizer(lowercase=True)
@@ -19,10 +19,10 @@ _words = pre_tokenizers.BertPreTokenizer()
 
 
 def vocabulary(sentences: Iterable[str], size: int) -> list[str]:
-    """Lower-case WordPiece vocabulary of those sentences, most `size` long; a piece's place is its id.
+    """Make a lower-case WordPiece vocabulary of at most `size` pieces from sentences; a piece's index is its id.
 
-    The same sentences give the same list. The trainer alone would not: it numbers continuations (`##e`) in the order
-    of a randomly seeded hash table, and breaks ties by those numbers. So they are handed to it in fixed order.
+    The same sentences give the same list. The trainer alone does not: it numbers continuations (`##e`) in the order
+    of a randomly seeded hash table, and breaks ties by those numbers. So it gets them in a fixed order.
     """
     lines = [[word for word, _ in _words.pre_tokenize_str(_lower.normalize_str(text))] for text in sentences]
     alphabet = _alphabet(lines)
@@ -50,7 +50,7 @@ def _within(lines: list[list[str]], alphabet: set[str]) -> Iterator[str]:
 
 
 def model(settings: EncoderSettings, pieces: int) -> BertModel:
-    """An untrained BERT with pooler; weights from the generator `encoder/weights` of the settings' seed."""
+    """Make an untrained BERT with a pooler; its weights come from generator `encoder/weights` of the settings' seed."""
     config = BertConfig(
         vocab_size=pieces,
         hidden_size=settings.width,
@@ -62,7 +62,9 @@ def model(settings: EncoderSettings, pieces: int) -> BertModel:
         attention_probs_dropout_prob=settings.dropout,
         initializer_range=settings.initializer_range,
     )
-    with torch.random.fork_rng(devices=[]):  # transformers draws from the global generator: lend it, then restore it
+    with torch.random.fork_rng(
+        devices=[]
+    ):  # transformers draws from the global generator, which is restored afterwards
         torch.manual_seed(seeding.derive(settings.seed, "encoder", "weights"))
         return _matching(BertModel(config))
 
@@ -71,9 +73,9 @@ def model(settings: EncoderSettings, pieces: int) -> BertModel:
 def _matching(bert: BertModel) -> BertModel:
     """Start attention where equal words attend to each other; everything trains freely from there.
 
-    A BERT has learnt long before fine-tuning to compare the words of two sentences. From plain random weights a small
-    one does not find this within some hundred steps (measured on the sample: pairs stay at the majority), so it is
-    given: queries equal keys, and places weigh little against words.
+    A BERT has learnt to compare the words of two sentences long before fine-tuning. From plain random weights a small
+    one does not learn it within some hundred steps (measured on the sample: pairs stay at the majority). So it starts
+    with it: queries equal keys, and positions weigh little against words.
     """
     for layer in bert.encoder.layer:
         attention = layer.attention.self  # type: ignore[union-attr]

@@ -1,6 +1,6 @@
-"""Trained models in the forms that other libraries load.
+"""Write trained models in the forms that other libraries load.
 
-bundling: the code that a model goes through, as files that stand by themselves. modeling: the model as transformers
-knows models; goes into an export with that code. folders: a folder for transformers, sentence-transformers or ONNX.
-cards: what a model card says.
+bundling copies the code that a model uses into files that need no other code of mtbert. modeling is the model as a
+class of transformers, which an export brings with that code. folders writes a folder for transformers,
+sentence-transformers or ONNX, and cards its model card.
 """

@@ -1,9 +1,9 @@
-"""Code of this package as files that stand by themselves, holding what is needed and no more.
+"""Copy the code of this package that some classes need into files without other code of mtbert.
 
-From some classes on, whatever a definition names at run time is followed through the package; annotations are not, so
-that the types of settings stay behind, and pydantic with them. What is found of a module goes into a file of its own,
-`mtbert_encoder_bert.py` of mtbert/encoder/bert.py, in its order and its words, with imports relative: as
-transformers copies code that comes with a model.
+Starting from these classes, all names that a definition uses at run time are followed through the package. Annotations
+are not, so that the types of settings, and pydantic, stay behind. The needed definitions of a module go into a file of
+their own, such as `mtbert_encoder_bert.py` for mtbert/encoder/bert.py. Their order and text stay; imports become
+relative, as transformers copies code that comes with a model.
 """
 
 import ast
@@ -19,18 +19,18 @@ from mtbert.errors import MtbertError
 
 PACKAGE = Path(mtbert.__file__).parent
 ALLOWED = frozenset({"torch", "transformers", "sentence_transformers", "mtbert"})  # beside Python's own
-Names = tuple[str, str]  # a module, and what is defined in it
+Names = tuple[str, str]  # a module, and a name that it defines
 ABSOLUTE = re.compile(r"^(\s*)from (mtbert(?:\.\w+)*) import ", re.MULTILINE)
 
 
 @dataclass
 class Module:
-    """A module's text and what stands in it at the top.
+    """A module's text and its top-level definitions.
 
     Attributes:
-        name: with dots.
+        name: its dotted name.
         text: its source.
-        needed: of its definitions.
+        needed: names of the definitions that are needed.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Module:
 
     @cached_property
     def tree(self) -> ast.Module:
-        """Its syntax."""
+        """Its syntax tree."""
         return ast.parse(self.text)
 
     @cached_property
@@ -50,19 +50,21 @@ class Module:
     @cached_property
     def imports(self) -> dict[str, tuple[ast.stmt, ast.alias]]:
         """The statement that imports each name."""
-        found = [node for node in self.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-        return {(alias.asname or alias.name).split(".")[0]: (node, alias) for node in found for alias in node.names}
+        statements = [node for node in self.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+        return {
+            (alias.asname or alias.name).split(".")[0]: (node, alias) for node in statements for alias in node.names
+        }
 
 
 def bundle(starts: Iterable[Names], renamed: Mapping[str, str]) -> dict[str, str]:
-    """The files, by name, that hold these definitions and all that they need.
+    """Return the files, by name, that hold these definitions and all that they need.
 
     Args:
-        starts: module and name of each.
-        renamed: file names of modules that are not called as above, without `.py`.
+        starts: module and name of each definition.
+        renamed: file names, without `.py`, of modules that do not get the default name.
 
     Raises:
-        MtbertError: something needed imports a package beside torch and transformers.
+        MtbertError: a needed definition imports another package than torch and transformers.
     """
     modules: dict[str, Module] = {}
     waiting = list(starts)
@@ -77,7 +79,7 @@ def bundle(starts: Iterable[Names], renamed: Mapping[str, str]) -> dict[str, str
 
 
 def file_name(module: str, renamed: Mapping[str, str]) -> str:
-    """What a module's file is called, without `.py`."""
+    """Return the name of a module's file, without `.py`."""
     return renamed.get(module, module.replace(".", "_"))
 
 
@@ -94,8 +96,8 @@ def _defined(node: ast.stmt) -> list[str]:
 
 
 def _followed(module: Module, wanted: str) -> Iterator[Names]:
-    """What a definition needs, of its own module and of others."""
-    if wanted not in module.definitions:  # handed on from another module, as by a package's __init__
+    """Yield the definitions that a definition needs, in its own module and in others."""
+    if wanted not in module.definitions:  # imported from another module, as in a package's __init__
         node, alias = module.imports[wanted]
         assert isinstance(node, ast.ImportFrom)
         yield str(node.module), alias.name
@@ -118,12 +120,14 @@ def _imported(module: Module, node: ast.stmt, only: ast.alias | None = None) -> 
             raise MtbertError(f"{module.name} needs the package {package}, which an export cannot bring")
         if package == PACKAGE.name:
             if source is None or _path(f"{source}.{alias.name}").is_file():
-                raise MtbertError(f"{module.name} imports the module {alias.name} whole; import what it needs of it")
+                raise MtbertError(
+                    f"{module.name} imports the module {alias.name} as a whole; import the names that it needs"
+                )
             yield source, alias.name
 
 
 def _at_run_time(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and all below it but annotations."""
+    """Yield a node and all nodes below it but annotations."""
     yield node
     for name, value in ast.iter_fields(node):
         if name not in ("annotation", "returns"):
@@ -133,7 +137,7 @@ def _at_run_time(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _written(module: Module, renamed: Mapping[str, str]) -> str:
-    """The module's file: what is needed of it, with the imports that this needs."""
+    """Return the text of a module's file: the needed definitions, with their imports."""
     kept = list(dict.fromkeys(id(module.definitions[name]) for name in module.needed if name in module.definitions))
     nodes = [node for node in module.tree.body if id(node) in kept]
     used = {part.id for node in nodes for part in _at_run_time(node) if isinstance(part, ast.Name)}
@@ -141,23 +145,23 @@ def _written(module: Module, renamed: Mapping[str, str]) -> str:
     lines = [_import(*module.imports[name], renamed) for name in module.imports if name in used]
     first = (ast.get_docstring(module.tree) or "").partition("\n")[0].replace('"""', "'''")
     head = f'"""{first}\n\nFrom {module.name} of mtbert, whose licence is Apache-2.0.\n"""'
-    bodies = [ABSOLUTE.sub(lambda found: _relative(found, renamed), _text(module, node)) for node in nodes]
+    bodies = [ABSOLUTE.sub(lambda match: _relative(match, renamed), _text(module, node)) for node in nodes]
     imports = "\n".join(["from __future__ import annotations", "", *sorted(set(lines))])
     return "\n\n\n".join([f"{head}\n\n{imports}", *bodies]) + "\n"
 
 
 def _import(node: ast.stmt, alias: ast.alias, renamed: Mapping[str, str]) -> str:
-    called = f"{alias.name} as {alias.asname}" if alias.asname else alias.name
+    imported = f"{alias.name} as {alias.asname}" if alias.asname else alias.name
     if isinstance(node, ast.Import):
-        return f"import {called}"
+        return f"import {imported}"
     assert isinstance(node, ast.ImportFrom)
     module = str(node.module)
     inside = module.split(".")[0] == PACKAGE.name
-    return f"from {'.' + file_name(module, renamed) if inside else module} import {called}"
+    return f"from {'.' + file_name(module, renamed) if inside else module} import {imported}"
 
 
-def _relative(found: re.Match[str], renamed: Mapping[str, str]) -> str:
-    return f"{found[1]}from .{file_name(found[2], renamed)} import "
+def _relative(match: re.Match[str], renamed: Mapping[str, str]) -> str:
+    return f"{match[1]}from .{file_name(match[2], renamed)} import "
 
 
 def _text(module: Module, node: ast.stmt) -> str:

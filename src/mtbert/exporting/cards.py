@@ -1,4 +1,4 @@
-"""The model card of an export: what it is, how it was trained, what it scored, what it had seen."""
+"""Write the model card of an export: what it is, how it was trained, its scores, and what its encoder had seen."""
 
 import json
 from pathlib import Path
@@ -61,26 +61,26 @@ CARD = """\
 
 # {name}
 
-A BERT for {tasks}, trained by mtbert: variant `{name}`, seed {seed}, profile `{profile}`. `folder` below is where \
-this file lies, or its name on the Hub.
+A BERT for {tasks}, trained by mtbert: variant `{name}`, seed {seed}, profile `{profile}`. `folder` below is the \
+folder of this file, or its name on the Hub.
 
 {how}
 
-## What it says
+## Outputs
 
 {says}
 
 ## Scores
 
-On dev, with the 95 % interval by the choice of its rows: rows that share a sentence are resampled together. One \
-training tells nothing of another with the same settings.
+On dev, with the 95 % interval over the choice of its rows: rows that share a sentence are resampled together. One \
+training says nothing of other trainings with the same settings.
 
 {scores}
 
 ## How it was trained
 
-`dvc exp run -S profile={profile} -S 'variants=[{name}]' -S 'seeds=[{seed}]'` in mtbert's repository trains it again, \
-where params.yaml is as it was. All settings, as `mtbert_settings.yaml` has them:
+`dvc exp run -S profile={profile} -S 'variants=[{name}]' -S 'seeds=[{seed}]'` in mtbert's repository trains it again \
+if params.yaml has not changed. All settings, as in `mtbert_settings.yaml`:
 
 ```yaml
 {settings}
@@ -97,15 +97,15 @@ where params.yaml is as it was. All settings, as `mtbert_settings.yaml` has them
 
 
 def card(model: Model, how: str, task: str | None) -> str:
-    """The text of README.md, with metadata that the Hub reads.
+    """Return the text of README.md, with metadata for the Hub.
 
     Args:
         model: the model.
-        how: one of the above.
-        task: the only one that the export has; None for all.
+        how: one of the texts above.
+        task: the only task of the export; None for all tasks.
     """
     tasks = [task] if task else list(model.tasks)
-    scores = [(name, found) for name in tasks if (found := _score(model, name)) is not None]
+    scores = [(name, side) for name in tasks if (side := _score(model, name)) is not None]
     return CARD.format(
         data=_data(model, tasks, scores, how).to_yaml(),
         name=model.name,
@@ -122,7 +122,7 @@ def card(model: Model, how: str, task: str | None) -> str:
 
 
 def _score(model: Model, task: str) -> Side | None:
-    """None where the run holds no labelled predictions of dev."""
+    """Score the predictions of dev; None where the run holds none with labels."""
     file = predictions.path(model.run, task, "dev")
     if not file.is_file() or task not in model.metrics.dev:
         return None
@@ -139,10 +139,10 @@ def _data(model: Model, tasks: list[str], scores: list[tuple[str, Side]], how: s
             dataset_split="dev",
             metric_type=TASKS[task].metric,
             metric_name=TITLES[TASKS[task].metric],
-            metric_value=round(found.score, 4),
-            metric_args={"interval_95": [round(found.low, 4), round(found.high, 4)]},
+            metric_value=round(side.score, 4),
+            metric_args={"interval_95": [round(side.low, 4), round(side.high, 4)]},
         )
-        for task, found in scores
+        for task, side in scores
     ]
     library = {SENTENCES: "sentence-transformers", ONNX: "onnx"}.get(how, "transformers")
     return ModelCardData(
@@ -162,16 +162,16 @@ def _how(model: Model, tasks: list[str], how: str) -> str:
         single if not pair or how == SENTENCES else f"{single[:-1]}, {second[1:]}" if apart else f"{single}, {second}"
     )
     stacked = "ids.reshape(2, -1, ids.shape[1])" if sequences else "ids"
-    said = how.format(texts=texts, task=task, sequences=", sequences=2" if sequences else "", stacked=stacked,
-                      longest=model.longest)  # fmt: skip
+    example = how.format(texts=texts, task=task, sequences=", sequences=2" if sequences else "", stacked=stacked,
+                         longest=model.longest)  # fmt: skip
     note = "\n\nThe rows of a batch are all first sentences, then all second ones." if sequences else ""
-    return said + note
+    return example + note
 
 
 def _says(task: str, how: str) -> str:
     about = TASKS[task]
     if how == SENTENCES:
-        return f"the embedding that {about.title}'s head sees"
+        return f"the embedding that {about.title}'s head reads"
     if about.kind == "score":
         return f"the logit is a score from {about.lowest:g} to {about.highest:g}"
     listed = ", ".join(f"{number} {name}" for number, name in enumerate(names.classes(about)))
@@ -193,7 +193,7 @@ def _table(scores: list[tuple[str, Side]]) -> str:
 def _seen(model: Model) -> str:
     file = model.encoder / loading.CARD
     if not file.is_file():
-        return f"Encoder `{model.settings.model.encoder}`; its card did not come with the run."
+        return f"Encoder `{model.settings.model.encoder}`; the run came without its card."
     known = loading.card(model.encoder)
     return f"{known['note']} Encoder `{known['name']}`: {known['source']}; SHA-256 of its weights {known['sha256']}."
 
@@ -213,6 +213,6 @@ def _licence(model: Model) -> str:
             else ("Code and corpus are mtbert's own, Apache-2.0; the encoder keeps its own terms.")
         )
     return (
-        "The code is Apache-2.0. The weights come of corpora and of an encoder that keep terms of their own: read "
-        f"these before you hand them on ({json.dumps(list(model.tasks))[1:-1]})."
+        "The code is Apache-2.0. The weights were made from corpora and an encoder with terms of their own: read "
+        f"these before you share the weights ({json.dumps(list(model.tasks))[1:-1]})."
     )

@@ -1,4 +1,4 @@
-"""A trained model as a folder that transformers, sentence-transformers or onnxruntime load."""
+"""Write a trained model as a folder that transformers, sentence-transformers or onnxruntime load."""
 
 import contextlib
 import logging
@@ -31,32 +31,32 @@ MODELING, SENTENCES = "mtbert.exporting.modeling", "mtbert.exporting.sentences"
 RENAMED = {MODELING: "modeling_mtbert", SENTENCES: "sentences_mtbert"}
 KINDS = {"features": FEATURES, "adapter": ADAPTERS, "connector": CONNECTORS}
 WEIGHTS = "model.safetensors"
-PROBE = (4, 12)  # rows and tokens of what an export is checked with
+PROBE = (4, 12)  # rows and tokens of the batch that checks an export
 OPSET = 20
 
 
 class ExportError(MtbertError):
-    """A model that cannot have the form that is asked for, or no place to write it to."""
+    """A model cannot be exported in the form that was asked for, or its folder cannot be written."""
 
 
 def export(model: Model, form: str, out: Path, task: str | None = None) -> None:
     """Write the folder, whole or not at all.
 
     Args:
-        model: a trained one.
-        form: of FORMS.
-        out: must not be there, or be empty.
+        model: a trained model.
+        form: a key of FORMS.
+        out: a folder that does not exist or is empty.
         task: for `hf`: a plain BertForSequenceClassification of this task alone; for `onnx`: its graph alone.
 
     Raises:
-        ExportError: an unknown form or task, a place that is taken, or a form that the model cannot have.
+        ExportError: an unknown form or task, a folder that is not empty, or a form that the model cannot have.
     """
     if form not in FORMS:
         raise ExportError(str(UnknownNameError("format", form, FORMS)))
     if task is not None:
         model.task(task)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise ExportError(f"{out} is there and not empty; name a new folder, or empty this one")
+        raise ExportError(f"{out} exists and is not empty; name a new folder, or empty this one")
     with files.new_directory(out) as partial, loading.quiet():
         how = FORMS[form](model, partial, task)
         files.write_text(partial / "README.md", cards.card(model, how, task))
@@ -65,7 +65,7 @@ def export(model: Model, form: str, out: Path, task: str | None = None) -> None:
 
 
 def _transformers(model: Model, out: Path, task: str | None) -> str:
-    """For AutoModel, or with a task for BertForSequenceClassification; returns how it is loaded."""
+    """Write for AutoModel, or with a task for BertForSequenceClassification; return how to load it."""
     _tokenizer(model, out)
     if task is not None:
         _plain(model, out, task)
@@ -75,13 +75,13 @@ def _transformers(model: Model, out: Path, task: str | None) -> str:
 
 
 def _sentence_transformers(model: Model, out: Path, task: str | None) -> str:
-    """For SentenceTransformer; returns how it is loaded."""
+    """Write for SentenceTransformer; return how to load it."""
     if task is not None:
-        raise ExportError("--task is for hf and onnx; a model of sentence-transformers takes task in encode")
+        raise ExportError("--task is for hf and onnx; a model of sentence-transformers takes the task in encode")
     mixed = model.network.connector.mixed
     if model.settings.model.pair_encoding == "cross" or set(model.tasks) <= mixed:
         raise ExportError(
-            f"{model.name} sees both sentences of a pair together, so that one alone has no embedding; allowed: "
+            f"{model.name} encodes both sentences of a pair together, so that one alone has no embedding; allowed: "
             "a variant with pair_encoding: bi, or format hf or onnx"
         )
     _tokenizer(model, out)
@@ -102,7 +102,7 @@ def _vocabulary(model: Model) -> list[str]:
 
 
 def _with_code(model: Model, out: Path, starts: list[bundling.Names]) -> None:
-    """config.json, weights, and the code that the model goes through."""
+    """Write config.json, weights, and the code that the model uses."""
     config, builders = _config(model)
     check = type("Exported", (modeling.MtbertModel,), builders)(config)
     check.model.load_state_dict(model.network.state_dict())
@@ -121,21 +121,21 @@ def _names(build: Any) -> bundling.Names:
 
 
 def _filled(builders: dict[str, dict[str, Any]]) -> str:
-    """The end of the modelling file: the classes of this model's parts."""
+    """Return the end of the modelling file: the classes of this model's parts."""
     lines = ["\n"]
     for kind, group in builders.items():
         names = []
         for name, build in group.items():
-            module, called = _names(build)
+            module, class_name = _names(build)
             local = f"_{kind}_{name}"
-            lines.append(f"from .{bundling.file_name(module, RENAMED)} import {called} as {local}  # noqa: E402")
+            lines.append(f"from .{bundling.file_name(module, RENAMED)} import {class_name} as {local}  # noqa: E402")
             names.append(f"{name!r}: {local}")
         lines.append(f"MtbertModel.{kind} = {{{', '.join(names)}}}")
     return "\n".join(lines) + "\n"
 
 
 def _config(model: Model) -> tuple[modeling.MtbertConfig, dict[str, dict[str, Any]]]:
-    """What modelling needs to know, and the classes of the model's parts."""
+    """Return the configuration for modeling, and the classes of the model's parts."""
     chosen = model.settings.model
     choices = {name: getattr(chosen, name) for name in KINDS}
     parts = {name: KINDS[name].settings(choice).model_dump() for name, choice in choices.items()}
@@ -163,7 +163,7 @@ def _save(weights: dict[str, Tensor], out: Path) -> None:
 
 
 def _probe(model: Model, sequences: int) -> dict[str, Tensor]:
-    """Some ids, with padding, of so many sequences an example: always the same."""
+    """Return a batch of random ids with padding, the same each time, with `sequences` sequences for each example."""
     generator = torch.Generator().manual_seed(0)
     rows, length = PROBE[0] * sequences, min(PROBE[1], model.longest)
     size = model.network.encoder.bert.config.vocab_size
@@ -174,7 +174,7 @@ def _probe(model: Model, sequences: int) -> dict[str, Tensor]:
 
 
 def sequences_of(model: Model, task: str) -> int:
-    """How many sequences an example of the task is: two where a pair is encoded apart."""
+    """Return the number of sequences of an example of the task: two where a pair is encoded apart."""
     return 2 if TASKS[task].is_pair and model.settings.model.pair_encoding == "bi" else 1
 
 
@@ -195,18 +195,20 @@ def _on_cpu(model: Model) -> Iterator[nn.Module]:
 
 
 def _compare(model: Model, exported: modeling.MtbertModel) -> None:
-    """ExportError where a task's outputs are not the model's own."""
+    """Raise ExportError where a task's outputs differ from the model's own."""
     with torch.no_grad(), _on_cpu(model) as network:
         for task in model.tasks:
             sequences = sequences_of(model, task)
             inputs = _probe(model, sequences)
             ours, theirs = network(_batch(task, inputs, sequences)), exported(**inputs, task=task, sequences=sequences)
             if not torch.allclose(ours, theirs.logits, rtol=0, atol=1e-6):
-                raise ExportError(f"{model.name} cannot be exported: rebuilt from its settings, {task} gives others")
+                raise ExportError(
+                    f"{model.name} cannot be exported: rebuilt from its settings, {task} has other outputs"
+                )
 
 
 def _plain(model: Model, out: Path, task: str) -> None:
-    """A BertForSequenceClassification of one task; ExportError where the model is more than that."""
+    """Write a BertForSequenceClassification of one task; ExportError where the model is more than that."""
     from transformers import BertConfig, BertForSequenceClassification
 
     bert, dense = _bert(model, task), _linear_head(model, task)
@@ -229,7 +231,7 @@ def _plain(model: Model, out: Path, task: str) -> None:
 
 
 def _bert(model: Model, task: str) -> Bert:
-    """The encoder with the adapter in its weights; ExportError where the task goes through more than that."""
+    """Merge the adapter into the encoder's weights; ExportError where the task uses more than that."""
     network = model.network
     words = torch.zeros(1, 2, network.encoder.width)
     more = []
@@ -250,40 +252,40 @@ def _bert(model: Model, task: str) -> Bert:
 
 
 def _linear_head(model: Model, task: str) -> nn.Linear:
-    """The only linear map of the task's head; ExportError where the head does more."""
+    """Return the only linear map of the task's head; ExportError where the head does more."""
     head, width = model.network.head(task), model.network.encoder.width
-    found = [module for module in head.modules() if isinstance(module, nn.Linear)]
+    linears = [module for module in head.modules() if isinstance(module, nn.Linear)]
     probe = torch.randn(4, width, generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
-        if len(found) != 1 or not torch.equal(head.eval()(probe), found[0](probe)):
+        if len(linears) != 1 or not torch.equal(head.eval()(probe), linears[0](probe)):
             raise ExportError(_not_plain(model, task, "a head that is more than one linear map"))
-    return found[0]
+    return linears[0]
 
 
 def _not_plain(model: Model, task: str, what: str) -> str:
     return (
-        f"{model.name} is no plain BERT with a classifier in {task}: {what}; without --task the whole model is "
-        "exported, with its code"
+        f"{model.name} is more than a plain BERT with a classifier in {task}: {what}; leave out --task to export "
+        "the whole model, with its code"
     )
 
 
 class Graph(nn.Module):
-    """One task of a model, a function of three tensors [batch, tokens], or [2, batch, tokens] of pairs apart."""
+    """One task of a model as a function of three tensors [batch, tokens], or [2, batch, tokens] for pairs apart."""
 
     def __init__(self, network: nn.Module, task: str, sequences: int) -> None:
         super().__init__()
         self.network, self.task, self.sequences = network, task, sequences
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """The head's outputs [batch, size]."""
-        given = {"input_ids": input_ids, "attention_mask": attention_mask, "token_type_ids": token_type_ids}
+        """Return the head's outputs [batch, size]."""
+        inputs = {"input_ids": input_ids, "attention_mask": attention_mask, "token_type_ids": token_type_ids}
         if self.sequences > 1:
-            given = {name: value.flatten(0, 1) for name, value in given.items()}
-        return self.network(_batch(self.task, given, self.sequences))
+            inputs = {name: value.flatten(0, 1) for name, value in inputs.items()}
+        return self.network(_batch(self.task, inputs, self.sequences))
 
 
 def _onnx(model: Model, out: Path, task: str | None) -> str:
-    """A graph for each task; returns how they are loaded."""
+    """Write a graph for each task; return how to load them."""
     _tokenizer(model, out)
     with _on_cpu(model) as network:
         for name in [task] if task else model.tasks:
@@ -293,7 +295,7 @@ def _onnx(model: Model, out: Path, task: str | None) -> str:
 
 @contextlib.contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Without what torch's exporter says of parts of its own, such as that torchvision is not there."""
+    """Silence messages of torch's exporter about its own parts, such as a missing torchvision."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)

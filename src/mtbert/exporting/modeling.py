@@ -5,8 +5,8 @@
     inputs = tokenizer(first, second, truncation=True, padding=True, return_tensors="pt")
     model(**inputs, task="sts").logits
 
-Where the sentences of a pair are encoded apart (`config.pair_encoding` is `bi`), the rows of the inputs are all first
-sentences, then all second ones, and `sequences` is 2: `tokenizer([*first, *second], ...)`.
+Where the sentences of a pair are encoded apart (`config.pair_encoding` is `bi`), the inputs hold all first sentences,
+then all second ones, and `sequences` is 2: `tokenizer([*first, *second], ...)`.
 """
 
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ from mtbert.tasks import Task
 
 
 class MtbertConfig(PretrainedConfig):
-    """What the model is made of.
+    """The configuration of the model.
 
     Args:
         bert: the encoder's sizes.
         tasks: each task's row of mtbert's table, by name.
         parts: settings of features, adapter and connector; heads: of each task's head.
-        pooling: which embedding of a sequence each task's head sees.
-        pair_encoding: `cross` for both sentences of a pair in one sequence, `bi` for each in one of its own.
+        pooling: which embedding of a sequence each task's head reads.
+        pair_encoding: `cross` puts both sentences of a pair into one sequence, `bi` each into its own.
         max_tokens: longest sequence.
         vocabulary: word pieces by id, where features need them.
     """
@@ -59,11 +59,11 @@ class MtbertConfig(PretrainedConfig):
 
 @dataclass
 class MtbertOutput(ModelOutput):
-    """What a task's head says, and what it sees.
+    """A task's outputs.
 
     Attributes:
-        logits: the head's outputs [batch, size]: one a class; that of "yes"; or the score.
-        embeddings: [batch, sequences, width].
+        logits: the head's outputs [batch, size]: a logit for each class, the logit of "yes", or the score.
+        embeddings: the embeddings that the head reads, [batch, sequences, width].
     """
 
     logits: Tensor | None = None
@@ -78,7 +78,7 @@ class MtbertModel(PreTrainedModel):
     """
 
     config_class = MtbertConfig
-    builders = {}  # without a type: transformers looks types of classes up where they are not
+    builders = {}  # not typed: transformers resolves a class's types in a module that lacks them
     head_builders = {}
 
     def __init__(self, config: MtbertConfig) -> None:
@@ -102,14 +102,14 @@ class MtbertModel(PreTrainedModel):
         self.post_init()
 
     def _head(self, config: MtbertConfig, name: str, width: int) -> Any:
-        told: dict[str, Any] = dict(config.tasks[name])
-        told["sentences"] = tuple(told["sentences"])  # JSON knows no tuples
-        task = Task(**told)
+        row: dict[str, Any] = dict(config.tasks[name])
+        row["sentences"] = tuple(row["sentences"])  # JSON has no tuples
+        task = Task(**row)
         embeddings = 2 if task.is_pair and config.pair_encoding == "bi" else 1
         return self.head_builders[name](SimpleNamespace(**config.heads[name]), task, width, embeddings)
 
     def _init_weights(self, module: Any) -> None:
-        """Nothing: all weights are read."""
+        """Do nothing: all weights are read."""
 
     def forward(
         self,
@@ -120,7 +120,7 @@ class MtbertModel(PreTrainedModel):
         sequences: int = 1,
         **kwargs: Any,
     ) -> MtbertOutput:
-        """What the task's head says of each example; ids, mask and types are [rows, tokens]."""
+        """Return the outputs of the task's head for each example; ids, mask and types are [rows, tokens]."""
         embeddings = self.embeddings(input_ids, attention_mask, token_type_ids, task, sequences)
         with torch.autocast(input_ids.device.type, enabled=False):
             logits = self.model.head(self.task(task))(*(embedding.float() for embedding in embeddings))
@@ -134,7 +134,7 @@ class MtbertModel(PreTrainedModel):
         task: str | None = None,
         sequences: int = 1,
     ) -> tuple[Tensor, ...]:
-        """The embeddings [batch, width] that the task's head sees."""
+        """Return the embeddings [batch, width] that the task's head reads."""
         batch: Any = SimpleNamespace(
             task=self.task(task),
             input_ids=input_ids,
@@ -145,7 +145,7 @@ class MtbertModel(PreTrainedModel):
         return self.model.embeddings(batch)
 
     def task(self, name: str | None) -> str:
-        """The task that is meant; ValueError where it is none of the model's, or not said and there are several."""
+        """Return the task; ValueError where the model lacks it, or none is named and there are several."""
         names = list(self.config.tasks)
         if name is None and len(names) == 1:
             return names[0]

@@ -15,7 +15,7 @@ from mtbert.exporting.modeling import MtbertModel
 
 
 class MtbertSentences(InputModule):
-    """Texts to the embeddings that a task's head sees."""
+    """Maps texts to the embeddings that a task's head reads."""
 
     forward_kwargs = {"task"}
 
@@ -25,7 +25,7 @@ class MtbertSentences(InputModule):
         self.max_seq_length = int(model.config.max_tokens)
 
     def preprocess(self, inputs: Sequence[Any], prompt: str | None = None, **kwargs: Any) -> dict[str, Any]:
-        """Word pieces, cut to the longest sequence that was trained with."""
+        """Make word pieces, cut to the longest sequence of the training."""
         texts = [f"{prompt or ''}{text}" for text in inputs]
         cut = {"truncation": True, "max_length": self.max_seq_length}
         return dict(self.pieces(texts, padding=True, return_tensors="pt", **cut))
@@ -36,8 +36,8 @@ class MtbertSentences(InputModule):
         if self.model.task(task) in mixed:
             apart = ", ".join(name for name in self.model.config.tasks if name not in mixed)
             raise ValueError(f"{task} shows both sentences of a pair to each other; allowed: {apart}")
-        given: list[Tensor] = [features[name] for name in ("input_ids", "attention_mask", "token_type_ids")]
-        features["sentence_embedding"] = self.model.embeddings(*given, task=task)[0]
+        inputs: list[Tensor] = [features[name] for name in ("input_ids", "attention_mask", "token_type_ids")]
+        features["sentence_embedding"] = self.model.embeddings(*inputs, task=task)[0]
         return features
 
     def get_embedding_dimension(self) -> int:
@@ -53,7 +53,7 @@ class MtbertSentences(InputModule):
     def load(  # type: ignore[override]
         cls, model_name_or_path: str, subfolder: str = "", **kwargs: Any
     ) -> "MtbertSentences":
-        """Read them."""
+        """Read model and tokenizer."""
         where = {
             name: kwargs[name] for name in ("token", "cache_folder", "revision", "local_files_only") if name in kwargs
         }

@@ -1,4 +1,4 @@
-"""What params.yaml says otherwise than the file that came with the project, of which shipped.yaml is a copy."""
+"""Find values of params.yaml that differ from the shipped file, of which shipped.yaml is a copy."""
 
 import functools
 import re
@@ -11,14 +11,14 @@ from mtbert.plan.layers import COLLECTIONS, KNOBS, SEARCH, layers, origin
 from mtbert.plan.params import MISSING, Params, Place, dotted
 
 SHIPPED = Path(__file__).with_name("shipped.yaml")
-# What the grammar of `dvc exp run -S` (Hydra's) takes as text without quotation marks, and as a part of a dotted key.
+# What Hydra's grammar, that of `dvc exp run -S`, accepts as text without quotation marks, and as part of a dotted key.
 PLAIN = re.compile(r"(?!(?:null|true|false|inf|nan)$)[a-z_][a-z0-9_-]*", re.IGNORECASE)
 NUMBERED = re.compile(r"0|[1-9][0-9]*")
 
 
 @dataclass(frozen=True)
 class Departure:
-    """A value that is not the shipped one; MISSING where there is none."""
+    """A value that differs from the shipped one; MISSING stands for no value."""
 
     place: Place
     value: Any
@@ -26,39 +26,39 @@ class Departure:
 
     @property
     def key(self) -> str:
-        """As people write it: pals.dim."""
+        """The place in dotted form: pals.dim."""
         return dotted(self.place)
 
     @property
     def override(self) -> str:
-        """As `dvc exp run -S` takes it: pals.dim=276, +catalog.mine={...}, ~catalog.pals."""
+        """The argument of `dvc exp run -S` that sets it: pals.dim=276, +catalog.mine={...}, ~catalog.pals."""
         sign = "~" if self.value is MISSING else "+" if self.shipped is MISSING else ""
         place, value = self.place, self.value
         while len(place) > 1 and not all(_fits(str(key)) for key in place[1:]) and value is not MISSING:
-            place, value, sign = place[:-1], {place[-1]: value}, "+"  # which lays a mapping over the one that is there
+            place, value, sign = place[:-1], {place[-1]: value}, "+"  # merges a mapping into the existing one
         return f"{sign}{'.'.join(map(str, place))}" + ("" if value is MISSING else f"={_written(value)}")
 
 
 @functools.cache
 def shipped() -> Params:
-    """params.yaml as it came."""
+    """Return the shipped params.yaml."""
     return Params(SHIPPED)
 
 
 def departures(params: Params) -> list[Departure]:
-    """In the order of params.yaml, what was taken away last; knobs are none, and no training depends on the search."""
+    """Return departures in the order of params.yaml, removed values last; leaves out knobs and the search."""
     aside = (*KNOBS, SEARCH)
-    return [found for found in _between((), params.values, shipped().values) if found.place[0] not in aside]
+    return [one for one in _between((), params.values, shipped().values) if one.place[0] not in aside]
 
 
 def blamed(params: Params, places: Sequence[Place], variant: str | None = None) -> Place:
-    """Where to look for what is wrong at these places together: at what departs, else where the first was set."""
+    """Return where to look for a fault of these places together: at a departure, else where the first was set."""
     departing = [departure.place for departure in departures(params) if departure.value is not MISSING]
     for layer in reversed(layers(params, variant)):
         for place in places:
             full: Place = (*layer, *place)
-            below = [found for found in departing if found[: len(full)] == full]
-            above = [found for found in departing if full[: len(found)] == found]
+            below = [other for other in departing if other[: len(full)] == full]
+            above = [other for other in departing if full[: len(other)] == other]
             if below or (above and params.get(*full) is not None):
                 return below[0] if below else full
     return origin(params, places[0], variant) or places[0]
@@ -73,7 +73,7 @@ def _between(place: Place, ours: Any, theirs: Any) -> Iterator[Departure]:
 
 
 def _same(ours: Any, theirs: Any) -> bool:
-    """1 is 1.0, but no truth value."""
+    """Compare values; 1 equals 1.0, but not true."""
     if isinstance(ours, list) and isinstance(theirs, list):
         return len(ours) == len(theirs) and all(map(_same, ours, theirs))
     return ours == theirs and isinstance(ours, bool) == isinstance(theirs, bool)
@@ -84,7 +84,7 @@ def _unset(value: Any) -> bool:
 
 
 def _entry(place: Place) -> bool:
-    """A preset, profile, variant or ensemble is there also where nothing stands in it."""
+    """Return whether it is the place of a preset, profile, variant or ensemble, which may be empty."""
     return len(place) == 2 and place[0] in COLLECTIONS
 
 
@@ -93,7 +93,7 @@ def _fits(key: str) -> bool:
 
 
 def _written(value: Any) -> str:
-    """A value in Hydra's grammar."""
+    """Return a value in Hydra's grammar."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{key}:{_written(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
@@ -104,8 +104,8 @@ def _written(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Backslashes before a quotation mark count double, and ${ would be looked up."""
-    escaped = re.sub(r"(\\*)(\$\{|'|$)", lambda found: _escaped(*found.groups()), text)
+    """Quote text: double backslashes before a quotation mark, and escape ${, which Hydra would look up."""
+    escaped = re.sub(r"(\\*)(\$\{|'|$)", lambda match: _escaped(*match.groups()), text)
     return f"'{escaped}'"
 
 

@@ -1,4 +1,4 @@
-"""The files that `plan` writes, by name: one a selected variant, and what the other stages need to know."""
+"""The files that `plan` writes, by name: one for each selected variant, and those that the other stages read."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ ABOUT = ("paper", "row", "also", "rival", "tasks")  # what the catalog says of a
 
 
 def shared(params: Params, selected: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """The files of what the selected variants start from, by name."""
+    """Return the files on the starting weights of the selected variants, by name."""
     pretrainings = {f"pretrain-{name}": _pretraining(params, name, [*selected.values()]) for name in PRETRAININGS}
     return {"encoder": _encoder(params).model_dump(), **pretrainings}
 
@@ -22,7 +22,7 @@ def _encoder(params: Params) -> EncoderSettings:
 
 
 def documents(params: Params, variants: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """File name to content: one a selected variant, and what the other stages need to know."""
+    """Return the content of each file: one for each selected variant, and those that the other stages read."""
     selected = {name: variants[name] for name in params.get("variants")}
     starts = shared(params, selected)
     run = RunSettings(**merged(params, "run"))
@@ -45,24 +45,24 @@ def documents(params: Params, variants: dict[str, dict[str, Any]]) -> dict[str, 
 
 
 def _note(encoder: EncoderSettings) -> str:
-    """What a reader of a table has to know of the starting weights."""
+    """Return what a reader of tables must know of the starting weights."""
     rounded = "Its weights are rounded to fp16." if encoder.weights == "fp16" else ""
     return " ".join(filter(None, [encoder.source.note, rounded]))
 
 
 def _pretraining(params: Params, name: str, selected: list[dict[str, Any]]) -> dict[str, Any]:
-    """A pretraining's settings, or that nothing selected starts from it."""
+    """Return a pretraining's settings, or that no selected variant needs it."""
     if not any(variant["model"]["encoder"] == name for variant in selected):
         return {"needed": False}
     run = merged(params, "run")
-    where = {key: run[key] for key in ("device", "precision", "threads") if key in run}  # the machine is the same
+    where = {key: run[key] for key in ("device", "precision", "threads") if key in run}  # as for trainings
     where["weights"] = _encoder(params).weights
     settings = PRETRAININGS[name](**{**where, **merged(params, "pretrain").get(name, {})})
     return {"needed": True, **settings.model_dump(mode="json")}
 
 
 def _needs(selected: list[dict[str, Any]], starts: dict[str, dict[str, Any]]) -> list[list[str]]:
-    """Which splits have to be there: [task, split]."""
+    """Return the splits that must exist: [task, split]."""
     needs = {(task, split) for variant in selected for task in variant["tasks"] for split in ("train", "dev")}
     needs |= {
         (corpus(entry), "train") for variant in selected for phase in variant["phases"] for entry in phase["tasks"]

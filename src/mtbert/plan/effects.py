@@ -1,4 +1,4 @@
-"""What comes of each value that departs from the shipped params.yaml: which variants it changes, and why not others."""
+"""Find what each value that departs from the shipped params.yaml changes, and why it does not change other variants."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,13 +19,13 @@ Variants = dict[str, dict[str, Any]]  # resolved, by name
 
 @dataclass(frozen=True)
 class Effect:
-    """What one departure does.
+    """The effect of one departure.
 
     Attributes:
-        departure: the value that was set, or taken away.
-        changes: the selected variants that are other ones with it.
-        documents: the files of encoder and pretrainings that are other ones with it.
-        others: why each of the other selected variants is what it was.
+        departure: the value that was set or removed.
+        changes: the selected variants that it changes.
+        documents: the files of encoder and pretrainings that it changes.
+        others: for each of the other selected variants, why it does not change.
     """
 
     departure: Departure
@@ -35,22 +35,22 @@ class Effect:
 
     @property
     def at_the_top(self) -> bool:
-        """Whether it is a value that was set in a section of params.yaml itself."""
+        """Whether the value was set in a section of params.yaml itself, for all variants."""
         return self.departure.place[0] not in COLLECTIONS and self.departure.value not in (None, MISSING)
 
     @property
     def is_lost(self) -> bool:
-        """Whether it was set for every variant and none has it."""
+        """Whether it was set for all variants and reaches none."""
         return self.at_the_top and not (self.changes or self.documents or ALREADY in self.others.values())
 
 
 ALREADY = "has it already"
 
 
-def effects(params: Params, selected: Variants, found: list[Departure]) -> list[Effect]:
-    """What each departure does to the selected variants: they are resolved with the shipped value in its place."""
+def effects(params: Params, selected: Variants, departures: list[Departure]) -> list[Effect]:
+    """Return the effect of each departure: resolve the selected variants with the shipped value in its place."""
     now = shared(params, selected)
-    return [_effect(params, selected, now, departure) for departure in found]
+    return [_effect(params, selected, now, departure) for departure in departures]
 
 
 def _effect(params: Params, selected: Variants, now: dict[str, Any], departure: Departure) -> Effect:
@@ -77,7 +77,7 @@ def _concerns(params: Params, name: str, place: Place) -> bool:
 
 
 def _resolved(params: Params, name: str) -> dict[str, Any] | None:
-    """None where the variant is not there, or is none, with the shipped value."""
+    """Resolve a variant; None where it does not exist, or has faults."""
     if not isinstance(params.get("catalog", name), dict):
         return None
     document, faults = resolve.variant(params, name)
@@ -104,7 +104,7 @@ def _why(params: Params, name: str, document: dict[str, Any], departure: Departu
 
 
 def _used(document: Any) -> set[str]:
-    """The techniques that a resolved variant names."""
+    """Return the techniques that a resolved variant names."""
     if isinstance(document, dict):
         own = {document["name"]} if isinstance(document.get("name"), str) else set()
         return own.union(*map(_used, document.values()))
@@ -112,7 +112,7 @@ def _used(document: Any) -> set[str]:
 
 
 def _kept(params: Params, name: str, place: Place) -> Place | None:
-    """Where the variant itself says what counts for it."""
+    """Return the place where the variant itself sets this, if it does."""
     entry: Place = ("catalog", name)
     if params.get(*entry, *place) is not None:
         return (*entry, *place)
@@ -124,7 +124,7 @@ def _kept(params: Params, name: str, place: Place) -> Place | None:
 
 
 def _other_rate(params: Params, name: str, document: dict[str, Any], place: Place) -> Place | None:
-    """Where a learning rate stands that goes before the one at this place: for its kind of training, or its own."""
+    """Return the place of a learning rate that overrides this one: that of its kind of training, or its own."""
     if place[:2] not in (RATE, RATES):
         return None
     entry: Place = ("catalog", name)
@@ -134,14 +134,14 @@ def _other_rate(params: Params, name: str, document: dict[str, Any], place: Plac
 
 
 def _kinds(document: dict[str, Any]) -> list[str]:
-    """Each kind of training that a resolved variant has."""
+    """Return the kinds of training of a resolved variant."""
     return list(dict.fromkeys(map(rates.of_phase, document["phases"])))
 
 
-def told(params: Params, effect: Effect) -> str:
-    """One line for a person: the value, what it changes, which variants keep theirs."""
+def describe(params: Params, effect: Effect) -> str:
+    """Return one line: the value, what it changes, and which variants keep theirs."""
     departure = effect.departure
-    value = "taken away" if departure.value is MISSING else f"= {_shown(departure.value)}"
+    value = "removed" if departure.value is MISSING else f"= {_shown(departure.value)}"
     was = "" if departure.shipped is MISSING else f" (shipped: {_shown(departure.shipped)})"
     changed = [*effect.changes, *(name for name in effect.documents if not effect.changes)]
     does = f"changes {', '.join(changed)}" if changed else "changes none"
@@ -150,7 +150,7 @@ def told(params: Params, effect: Effect) -> str:
 
 
 def lost(effect: Effect) -> Fault:
-    """A value that was set and does nothing."""
+    """Return the fault of a value that was set and has no effect."""
     return Fault(
         effect.departure.place,
         f"{_shown(effect.departure.value)} changes none of the selected variants: {_others(effect)}; allowed: the "
@@ -159,7 +159,7 @@ def lost(effect: Effect) -> Fault:
 
 
 def _others(effect: Effect) -> str:
-    """Variants of the same reason together."""
+    """List the unchanged variants by reason."""
     names: dict[str, list[str]] = {}
     for name, why in effect.others.items():
         names.setdefault(why, []).append(name)

@@ -1,6 +1,6 @@
-"""What no settings file needs, and what would take long to read, is refused before it is read.
+"""Refuse settings files that are unsafe or slow to read, before they are read.
 
-Tags can make objects of Python, and a few nested aliases can stand for billions of values.
+Tags can create Python objects, and a few nested aliases can stand for billions of values.
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ DEEPEST = 30  # levels
 
 
 def read(file: Path) -> str:
-    """The file's text; SettingsError where it is too large, or is not only values."""
+    """Read the file's text; SettingsError where it is too large, or holds more than values."""
     text = _text(file)
     _look_through(text, file)
     return text
@@ -26,14 +26,14 @@ def _text(file: Path) -> str:
     with file.open("rb") as handle:
         content = handle.read(LARGEST + 1)
     if len(content) > LARGEST:
-        raise SettingsError(f"{file} has more than {LARGEST:,} bytes, which is no settings file")
+        raise SettingsError(f"{file} has more than {LARGEST:,} bytes, which is too large for a settings file")
     return content.decode("utf-8")
 
 
 def _look_through(text: str, file: Path) -> None:
     """Raise SettingsError for tags, and for more levels or values than settings have, aliases followed."""
     count = 0
-    begun: list[tuple[str | None, int]] = []  # of each mapping or list around: its anchor, and values before it
+    begun: list[tuple[str | None, int]] = []  # for each open mapping or list, its anchor and the values before it
     below: dict[str | None, int] = {}  # values that each anchor's aliases stand for
     for event in YAML(typ="rt").parse(text):
         if isinstance(event, CollectionEndEvent):
@@ -45,10 +45,10 @@ def _look_through(text: str, file: Path) -> None:
         line = f"{file}:{event.start_mark.line + 1}"
         if isinstance(event, AliasEvent):
             if any(anchor == event.anchor for anchor, _ in begun):
-                raise SettingsError(f"{line}: *{event.anchor} stands within the value that it stands for")
+                raise SettingsError(f"{line}: *{event.anchor} is inside the value that it stands for")
             count += below.get(event.anchor, 0)
         elif event.anchor and event.anchor in below:
-            raise SettingsError(f"{line}: &{event.anchor} is there twice")
+            raise SettingsError(f"{line}: anchor &{event.anchor} is set twice")
         elif tag := getattr(event, "tag", None):
             raise SettingsError(f"{line}: tag {tag}; allowed: values without tags")
         elif isinstance(event, CollectionStartEvent):

@@ -1,6 +1,6 @@
-"""Where a value may be set, from weak to strong: presets.default, the paper's preset, profile, section, variant.
+"""The layers that can set a value, from weak to strong: presets.default, the paper's preset, profile, section, variant.
 
-Null says "not set here" in each of them, so that a weaker layer has its say.
+Null means "not set here" in each of them, so that a weaker layer sets the value.
 """
 
 import copy
@@ -12,14 +12,14 @@ from mtbert.settings import LENGTHS, Entry
 KNOBS = ("profile", "data_dir", "seeds", "variants", "launch")
 COLLECTIONS = ("presets", "profiles", "catalog", "ensembles")
 COMMON = ("run", "model", "training")  # sections that every variant uses
-SHARED = ("encoder", "pretrain")  # sections that are no variant's
-SEARCH = "search"  # the section that no training depends on: it looks for values that a profile then states
-ENTRY = tuple(Entry.model_fields)  # what a catalog entry holds beside sections
-DEFAULT = ("presets", "default")  # what holds where nothing else speaks
+SHARED = ("encoder", "pretrain")  # sections that all variants share
+SEARCH = "search"  # no training depends on it: it finds values that a profile then states
+ENTRY = tuple(Entry.model_fields)  # keys of a catalog entry beside sections
+DEFAULT = ("presets", "default")  # values that hold where no other layer sets them
 
 
 def layers(params: Params, variant: str | None = None) -> list[Place]:
-    """Places that give values, the strongest last; without a variant, those that concern none."""
+    """Return the layers, the strongest last; without a variant, those of no variant or paper."""
     profile: Place = ("profiles", str(params.get("profile")))
     if variant is None:
         return [DEFAULT, profile, ()]
@@ -28,7 +28,7 @@ def layers(params: Params, variant: str | None = None) -> list[Place]:
 
 
 def merged(params: Params, section: str, variant: str | None = None) -> dict[str, Any]:
-    """A section after all layers, without nulls."""
+    """Return a section merged from all layers, without nulls."""
     result: dict[str, Any] = {}
     for layer in layers(params, variant):
         result = over(result, params.get(*layer, section) or {})
@@ -36,10 +36,10 @@ def merged(params: Params, section: str, variant: str | None = None) -> dict[str
 
 
 def over(base: Any, top: Any) -> Any:
-    """`top` laid over `base`: mappings are merged, nulls give way, everything else is replaced.
+    """Lay `top` over `base`: merge mappings, ignore nulls, and replace everything else.
 
-    Of the ways to state an epoch's length the one that `top` has takes the place of any other. A `learning_rate` there
-    takes the place of `learning_rates` below, which say it by kind of training.
+    A way to state an epoch's length in `top` replaces any other way. A `learning_rate` in `top` replaces
+    `learning_rates` in `base`, which hold one for each kind of training.
     """
     if not isinstance(top, dict):
         return copy.deepcopy(top)
@@ -52,6 +52,6 @@ def over(base: Any, top: Any) -> Any:
 
 
 def origin(params: Params, place: Place, variant: str | None = None) -> Place | None:
-    """Where the value that counts was set, if it was."""
+    """Return the place where the value that counts was set, if it was."""
     strongest = reversed(layers(params, variant))
     return next(((*layer, *place) for layer in strongest if params.get(*layer, *place) is not None), None)

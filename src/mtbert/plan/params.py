@@ -1,4 +1,4 @@
-"""params.yaml as it was read: its values, the line of each, and faults told by line."""
+"""params.yaml as it was read: its values, the line of each, and messages that name lines."""
 
 import copy
 from collections.abc import Iterable
@@ -23,9 +23,9 @@ class Fault:
     """Something wrong in params.yaml.
 
     Attributes:
-        place: where, the keys that lead there.
+        place: the keys that lead to it.
         message: what is wrong, and what is allowed.
-        meant: what the name was probably meant to be.
+        meant: the name that was probably meant.
         of_key: whether the key is wrong, not its value.
     """
 
@@ -51,30 +51,30 @@ class Params:
         self.values: dict[str, Any] = _plain(self.tree)
 
     def get(self, *place: str | int, missing: Any = None) -> Any:
-        """The value at a place, or `missing`."""
+        """Return the value at a place, or `missing`."""
         return at(self.values, place, missing)
 
     def put(self, place: Place, value: Any) -> "Params":
-        """A copy with another value at a place, of which mappings on the way are made; MISSING takes it away."""
+        """Return a copy with another value at a place; creates mappings on the way. MISSING removes the value."""
         other = copy.copy(self)
         other.values = _put(self.values, place, value)
         return other
 
     def line(self, place: Iterable[str | int]) -> int:
-        """The line of a place, or of as much of it as is there; counted from 1."""
+        """Return the line of a place, or of the part of it that exists; counted from 1."""
         node: Any = self.tree
         line = 1
         for key in place:
             try:
-                places: Any = node.lc  # ruamel's, on every mapping and list, though its types do not tell
+                places: Any = node.lc  # ruamel sets it on every mapping and list, but does not type it
                 line = (places.key(key) if isinstance(node, dict) else places.item(key))[0] + 1
                 node = node[key]
             except (KeyError, IndexError, TypeError, AttributeError):
                 break
         return line
 
-    def told(self, faults: Iterable[Fault]) -> str:
-        """All faults in one message, by line; of those at one place the first."""
+    def format_faults(self, faults: Iterable[Fault]) -> str:
+        """Return all faults in one message, sorted by line; of several at one place only the first."""
         first = {fault.place: fault for fault in reversed([*faults])}
         lines = sorted((self.line(place), dotted(place), fault.message) for place, fault in first.items())
         shown = "\n".join(f"  {self.file}:{line}: {place}: {message}" for line, place, message in lines)
@@ -101,12 +101,12 @@ def _shown(key: str | int) -> str:
 
 
 def _plain(node: Any) -> Any:
-    """ruamel's nodes, which remember their lines, as plain values."""
+    """Convert ruamel's nodes, which have their lines, to plain values."""
     if isinstance(node, dict):
         return {str(key): _plain(value) for key, value in node.items()}
     if isinstance(node, list):
         return [_plain(value) for value in node]
-    if isinstance(node, ScalarBoolean):  # of a truth value with an anchor; it is an int, but no bool
+    if isinstance(node, ScalarBoolean):  # a truth value with an anchor; it is an int, not a bool
         return bool(node)
     for kind in (bool, int, float, str):  # bool first: it is an int too
         if isinstance(node, kind):
@@ -115,7 +115,7 @@ def _plain(node: Any) -> Any:
 
 
 def at(node: Any, place: Iterable[str | int], missing: Any = None) -> Any:
-    """The value that these keys lead to, or `missing`."""
+    """Return the value that these keys lead to, or `missing`."""
     for key in place:
         if isinstance(node, dict):
             node = node.get(key, missing)
@@ -127,5 +127,5 @@ def at(node: Any, place: Iterable[str | int], missing: Any = None) -> Any:
 
 
 def dotted(place: Place) -> str:
-    """A place as people write it: pals.dim."""
+    """Return a place in dotted form: pals.dim."""
     return ".".join(map(_shown, place))

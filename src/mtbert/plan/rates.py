@@ -1,6 +1,6 @@
-"""The learning rate of a phase: one for each kind of training, where a layer states it, and the search for these.
+"""Learning rates for each kind of training, and the settings of the search for them.
 
-What is trained decides what rate fits: a head that starts from nothing takes a hundred times what a whole encoder does.
+What is trained decides which rate fits: a fresh head needs a hundred times the rate of a whole encoder.
 """
 
 from collections.abc import Collection
@@ -18,7 +18,7 @@ Rate = Annotated[float, Field(gt=0)]
 
 
 class LearningRates(Section):
-    """Of section `training`: the learning rate of each kind of training, in place of `learning_rate`."""
+    """Key of section `training`: the learning rate of each kind of training, in place of `learning_rate`."""
 
     encoder: Rate | None = None
     adapters: Rate | None = None
@@ -52,14 +52,14 @@ class OneSetting(Section):
 
 
 class SearchSettings(Section):
-    """Section `search`: how settings are looked for on rows held out of the training sets.
+    """Section `search`: how settings are searched on rows held out of the training sets.
 
     Attributes:
-        rates: those that each kind of training is tried with, from small to large.
+        rates: the rates that each kind of training is tried with, from small to large.
         kinds: the variant that is trained for each kind.
         setting: a further one, looked for with the rates that were found.
         held_out: training rows of each task that are scored and not trained on; fewer where whole clusters do not fit.
-        seed: of the choice of these rows, and of the trainings.
+        seed: draws these rows, and seeds the trainings.
     """
 
     rates: Annotated[list[Rate], AfterValidator(_each_once)] = Field(min_length=2)
@@ -70,10 +70,10 @@ class SearchSettings(Section):
 
 
 def kind_of(trainable: Collection[str]) -> Kind:
-    """What kind of training it is that trains these parts of a model.
+    """Return the kind of training that trains these parts of a model.
 
-    `encoder` where the encoder's layers or embeddings are among them; `heads` where heads and pooler are alone;
-    `adapters` for all that lies between, such as adapters or a connector beside a frozen encoder, or its biases.
+    `encoder` where the encoder's layers or embeddings are among them; `heads` for heads and pooler alone;
+    `adapters` for all in between, such as adapters or a connector beside a frozen encoder, or its biases.
     """
     if any(part in ENCODER or part.startswith("layer_") for part in trainable):
         return "encoder"
@@ -81,13 +81,13 @@ def kind_of(trainable: Collection[str]) -> Kind:
 
 
 def of_phase(phase: dict[str, Any]) -> Kind:
-    """The kind of a phase as the layers give it."""
+    """Return the kind of training of a phase as the layers give it."""
     frozen = phase.get("frozen") or []
     return kind_of([part for part in phase.get("trainable") or [] if part not in frozen])
 
 
 def settled(phase: dict[str, Any]) -> dict[str, Any]:
-    """A phase with the one `learning_rate` of its kind, in place of the rates of all kinds."""
+    """Return a phase with the `learning_rate` of its kind in place of the rates of all kinds."""
     rest = {key: value for key, value in phase.items() if key != "learning_rates"}
     rate = (phase.get("learning_rates") or {}).get(of_phase(phase))
     return rest if rate is None else {**rest, "learning_rate": rate}

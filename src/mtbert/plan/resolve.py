@@ -1,6 +1,6 @@
-"""One variant, resolved: what all layers say of it, checked together.
+"""Resolve one variant: merge what all layers set for it, and check it.
 
-What a variant does not use never reaches its file.
+A variant's file holds only what the variant uses.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ MAIN_TASKS = ["sst", "qqp", "sts"]
 
 
 def variant(params: Params, name: str) -> tuple[dict[str, Any], list[Fault]]:
-    """One variant, resolved, and its faults."""
+    """Resolve one variant; return it and its faults."""
     entry = params.get("catalog", name)
     if not isinstance(entry, dict):
         return {}, [Fault(("catalog", name), "a variant has to be a mapping with `paper` and `row`")]
@@ -44,7 +44,7 @@ def variant(params: Params, name: str) -> tuple[dict[str, Any], list[Fault]]:
 
 
 class _Resolver:
-    """Resolves one variant and notes its faults."""
+    """Resolves one variant and collects its faults."""
 
     def __init__(self, params: Params, name: str, entry: Mapping[str, Any]) -> None:
         self.params = params
@@ -55,7 +55,7 @@ class _Resolver:
         self.faults: list[Fault] = []
 
     def resolve(self) -> dict[str, Any]:
-        """The content of the variant's file."""
+        """Return the content of the variant's file."""
         tasks = self.entry.tasks or MAIN_TASKS
         model, training = self._section("model"), self._section("training")
         self._use(model, training)
@@ -73,28 +73,30 @@ class _Resolver:
             "run": self._section("run"),
         }
         if not self.faults:
-            self._runs(document)
+            self._check_together(document)
         document["sources"] = self._sources()
         self._unused()
         return VariantSettings(**document).model_dump()
 
-    def _runs(self, document: dict[str, Any]) -> None:
-        """What model, phases and run have to have for one another."""
+    def _check_together(self, document: dict[str, Any]) -> None:
+        """Check that model, phases and run fit each other."""
         for phase in document["phases"]:
             for task in sorted(set(map(served, phase["tasks"]))):
                 name = document["model"]["heads"][task]["name"]
                 if not _class(HEADS, name).learns:
-                    told = f"{name} learns nothing, but {task} is trained; allowed with it: `phases: []` in the catalog"
-                    self._fault(("model", "heads", task), told)
+                    message = (
+                        f"{name} learns nothing, but {task} is trained; allowed with it: `phases: []` in the catalog"
+                    )
+                    self._fault(("model", "heads", task), message)
             if SCHEDULES.build(phase["schedule"]).needs_dev and not document["run"]["evaluations"]:
-                told = f"{phase['schedule']['name']} goes by dev scores, of which run.evaluations 0 makes none"
-                self._fault(("training", "schedule"), told, ("run", "evaluations"))
+                message = f"{phase['schedule']['name']} needs dev scores, but run.evaluations is 0"
+                self._fault(("training", "schedule"), message, ("run", "evaluations"))
 
     def _section(self, section: str) -> dict[str, Any]:
         return merged(self.params, section, self.name)
 
     def _use(self, model: dict[str, Any], training: dict[str, Any]) -> None:
-        """What `uses` is short for."""
+        """Put the techniques that `uses` lists into their places."""
         sections = {"model": model, "training": training}
         chosen: dict[tuple[str, str], str] = {}  # for each place that holds one name
         for number, name in enumerate(self.entry.uses or []):
@@ -103,16 +105,16 @@ class _Resolver:
                 continue
             place = place_of(name)
             if place in chosen:
-                told = f"{name!r} would take the place of {chosen[place]!r}; allowed: one {'.'.join(place)}"
-                self._fault(("catalog", self.name, "uses", number), told)
+                message = f"{name!r} would take the place of {chosen[place]!r}; allowed: one {'.'.join(place)}"
+                self._fault(("catalog", self.name, "uses", number), message)
             else:
                 chosen[place] = sections[place[0]][place[1]] = name
 
     def _use_objective(self, name: str, training: dict[str, Any]) -> None:
         before = training.get("objectives") or []
         if name in before:
-            told = f"{name!r} is what variant {self.name} uses already; allowed: each objective once"
-            self._fault(("training", "objectives"), told)
+            message = f"variant {self.name} uses {name!r} already; allowed: each objective once"
+            self._fault(("training", "objectives"), message)
         else:
             training["objectives"] = [*before, name]
 
@@ -120,8 +122,8 @@ class _Resolver:
         heads = {t: h for t, h in (model.get("heads") or {}).items() if t in tasks}
         pooling = {t: p for t, p in (model.get("pooling") or {}).items() if t in tasks}
         for task in tasks:
-            for key, given in (("heads", heads), ("pooling", pooling)):
-                if task not in given:
+            for key, by_task in (("heads", heads), ("pooling", pooling)):
+                if task not in by_task:
                     self._fault(("model", key), f"task {task} of variant {self.name} has none")
         resolved = {
             **model,
@@ -130,27 +132,27 @@ class _Resolver:
             "pooling": pooling,
         }
         if not self.faults:
-            self._ask(resolved, tasks)
+            self._check_connector_and_heads(resolved, tasks)
         return resolved
 
-    def _ask(self, model: dict[str, Any], tasks: list[str]) -> None:
-        """Connector and heads say themselves what they refuse."""
+    def _check_connector_and_heads(self, model: dict[str, Any], tasks: list[str]) -> None:
+        """Let connector and heads check whether they can serve the tasks."""
         name = model["connector"]["name"]
         connector, settings = _class(CONNECTORS, name), CONNECTORS.settings(model["connector"])
         places = [("model", "connector"), (name,), ("encoder", "width")]
-        served = self._takes(places, connector.check, settings, tasks, self._width())
+        served = self._passes(places, connector.check, settings, tasks, self._width())
         mixed = connector.mixes(settings, tasks) if served else ()
         for task, choice in model["heads"].items():
             head, place = _class(HEADS, choice["name"]), ("model", "heads", task)
             embeddings = 2 if TASKS[task].is_pair and model.get("pair_encoding") == "bi" else 1
-            asked = HEADS.settings(choice), TASKS[task], embeddings
-            if self._takes([place, ("model", "pair_encoding")], head.check, *asked):
-                self._takes([place, ("model", "connector")], check_apart, task, head, mixed)
+            arguments = HEADS.settings(choice), TASKS[task], embeddings
+            if self._passes([place, ("model", "pair_encoding")], head.check, *arguments):
+                self._passes([place, ("model", "connector")], check_apart, task, head, mixed)
 
-    def _takes(self, places: Sequence[Place], check: Callable[..., None], *asked: Any) -> bool:
-        """Whether a check passes; else its refusal is a fault."""
+    def _passes(self, places: Sequence[Place], check: Callable[..., None], *arguments: Any) -> bool:
+        """Return whether a check passes; record a fault where it does not."""
         try:
-            check(*asked)
+            check(*arguments)
         except SettingsError as error:
             self._fault(places[0], str(error), *places[1:])
             return False
@@ -159,15 +161,15 @@ class _Resolver:
     def _width(self) -> int | None:
         try:
             return EncoderSettings(**merged(self.params, "encoder")).known_width
-        except pydantic.ValidationError:  # told as a fault of its section
+        except pydantic.ValidationError:  # reported as a fault of its section
             return None
 
     def _phase(self, phase: dict[str, Any], tasks: list[str]) -> dict[str, Any]:
         objectives = phase.get("objectives") or []
         chosen = tasks if phase.get("tasks") in (None, "all") else phase["tasks"]
         if strange := [task for task in chosen if served(task) not in tasks]:
-            told = f"{', '.join(strange)}: trains none of the variant's tasks, {', '.join(tasks)}"
-            self._fault(("training", "tasks"), told)
+            message = f"{', '.join(strange)}: trains none of the variant's tasks, {', '.join(tasks)}"
+            self._fault(("training", "tasks"), message)
         if "adapters" in (phase.get("trainable") or []) and phase["trainable"] == ["adapters"] and not self._adapts():
             self._fault(("training", "trainable"), "adapters alone are trained, but the variant has no adapter")
         self._fits(phase)
@@ -179,7 +181,7 @@ class _Resolver:
         }
 
     def _fits(self, phase: dict[str, Any]) -> None:
-        """What is for several tasks a step would do nothing, silently, or have no sense where a step holds one."""
+        """Check that a technique for several tasks in a step has a sampler whose steps hold several."""
         sampler = str(phase.get("sampler"))
         fitting = [name for name in SAMPLERS if _class(SAMPLERS, name).several_tasks]
         for key, registry in (("gradients", GRADIENTS), ("weighting", WEIGHTINGS)):
@@ -187,7 +189,7 @@ class _Resolver:
             if name in registry and _class(registry, name).several_tasks and sampler not in fitting:
                 self._fault(
                     ("training", key),
-                    f"{name} acts where a step holds several tasks, but the steps of sampler {sampler} hold one; "
+                    f"{name} needs several tasks in a step, but the steps of sampler {sampler} hold one; "
                     f"allowed with it: {', '.join(fitting)}",
                     ("training", "sampler"),
                 )
@@ -196,7 +198,7 @@ class _Resolver:
         return bool(self.used & (set(ADAPTERS) - {"none"}))
 
     def _choices(self, section: str, values: dict[str, Any]) -> dict[str, Any]:
-        """The techniques of a section that stand there by name."""
+        """Return the techniques that a section names, each with its options."""
         return {
             place[1]: self._choice(registry, values.get(place[1]), place)
             for place, registry in PLACES.items()
@@ -204,7 +206,7 @@ class _Resolver:
         }
 
     def _choice(self, registry: Registry[..., Any], name: Any, place: tuple[str, ...]) -> dict[str, Any]:
-        """A technique's name with its section's values."""
+        """Return a technique's name with its section's values."""
         if name is None:
             self._fault(place, f"needs a value; known: {', '.join(registry)}")
             return {"name": name}
@@ -218,21 +220,21 @@ class _Resolver:
 
     def _sources(self) -> dict[str, str]:
         used = (registry[name] for registry in REGISTRIES for name in registry if name in self.used)
-        found: dict[str, str] = {}
+        digests: dict[str, str] = {}
         for technique in used:
-            found |= code.of_technique(technique.source)
-        return dict(sorted(found.items()))
+            digests |= code.of_technique(technique.source)
+        return dict(sorted(digests.items()))
 
     def _unused(self) -> None:
-        """Overrides of what the variant does not use would pass silently."""
+        """Refuse overrides of what the variant does not use, which would have no effect."""
         for key in self.keys:
             if key not in (*ENTRY, *COMMON, *self.used):
                 allowed = ", ".join([*ENTRY, *COMMON, *sorted(self.used)])
-                told = f"the variant does not use {key}; add it to `uses`, or allowed here: {allowed}"
-                self._fault(("catalog", self.name, key), told)
+                message = f"the variant does not use {key}; add it to `uses`, or allowed here: {allowed}"
+                self._fault(("catalog", self.name, key), message)
 
     def _fault(self, place: Place, message: str, *others: Place) -> None:
-        """Note a fault where the value was set, or one of the others that it does not go with, if that departs."""
+        """Record a fault where the value was set, or at one of the others that it does not fit, if that departs."""
         self.faults.append(Fault(self._origin(place, *others), message))
 
     def _origin(self, place: Place, *others: Place) -> Place:
@@ -241,15 +243,15 @@ class _Resolver:
         return blamed(self.params, (place, *others), self.name)
 
     def located(self, error: pydantic.ValidationError, *section: str) -> list[Fault]:
-        """The faults that pydantic found, each where its value was set."""
-        found = []
-        for keys, said in faults(error):
+        """Return the faults that pydantic found, each at the place where its value was set."""
+        located = []
+        for keys, message in faults(error):
             if keys[:1] == ("phases",):  # every phase starts from `training`
                 keys = ("training", *keys[2:])
-            found.append(Fault(self._origin((*section, *keys)), said))
-        return found
+            located.append(Fault(self._origin((*section, *keys)), message))
+        return located
 
 
 def _class(registry: Registry[..., Any], name: str) -> Any:
-    """A technique's class, which says of it, unbuilt, what it is for and what it refuses."""
+    """Return a technique's class, which holds its checks and what it is for."""
     return registry[name].build

@@ -1,4 +1,4 @@
-"""What params.yaml has to look like before anything is resolved: plain values, names, sections that are mappings."""
+"""Check the form of params.yaml before anything is resolved: plain values, names, sections that are mappings."""
 
 import math
 from collections.abc import Iterator
@@ -16,16 +16,16 @@ from mtbert.settings import Entry, Name, Section
 
 LARGEST = 2**31 - 1  # for whole numbers: sizes, counts and seeds
 OWN_FILES = ("catalog", "encoder", "needs", *(f"pretrain-{name}" for name in PRETRAININGS))  # beside variants
-EACH_ONCE = (  # lists, wherever they stand, in which a second time is an oversight
+EACH_ONCE = (  # lists, anywhere, in which an entry may occur once
     "variants", "seeds", "members", "also", "uses", "tasks", "objectives", "trainable", "frozen", "corpora",
 )  # fmt: skip
-LAYERED = ("presets", "profiles", "catalog")  # whose entries are laid over the sections
+LAYERED = ("presets", "profiles", "catalog")  # their entries are laid over the sections
 
 Text = Annotated[str, Field(min_length=1)]
 
 
 class _Open(Section):
-    """Of which only some keys are looked at here; what resolves the others types them."""
+    """A mapping of which only some keys are checked here; the others are checked when they are resolved."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -42,7 +42,7 @@ class _Training(_Open):
 
 
 class _Layer(_Open):
-    """Sections, as a preset, a profile, a variant and params.yaml itself give them."""
+    """Sections as a preset, a profile, a variant or params.yaml itself holds them."""
 
     model: _Model | None = None
     training: _Training | None = None
@@ -70,8 +70,8 @@ class _Document(_Layer):
     ensembles: dict[Name, _Ensemble] | None = None
 
 
-def wrong(params: Params) -> list[Fault]:
-    """What keeps the settings from being resolved at all; values first, then names and sections."""
+def find_faults(params: Params) -> list[Fault]:
+    """Return faults that keep the settings from being resolved at all; values first, then names and sections."""
     return (
         [*_values(params.tree, ())]
         or _document(params)
@@ -83,7 +83,7 @@ def _document(params: Params) -> list[Fault]:
     try:
         _Document(**params.values)
     except pydantic.ValidationError as error:
-        return [Fault(place, said) for place, said in faults(error)]
+        return [Fault(place, message) for place, message in faults(error)]
     return []
 
 
@@ -106,13 +106,13 @@ def _sections(params: Params) -> Iterator[Fault]:
 def _own_files(params: Params) -> Iterator[Fault]:
     for name in params.get("catalog"):
         if name in OWN_FILES:
-            yield Fault(("catalog", name), f"a file of the plan has that name; it has {', '.join(OWN_FILES)}")
+            yield Fault(("catalog", name), f"a file of the plan has that name; taken: {', '.join(OWN_FILES)}")
         elif name.startswith("code-"):
-            yield Fault(("catalog", name), "names that begin with code- are those of the plan's own files")
+            yield Fault(("catalog", name), "names that begin with code- are reserved for files of the plan")
 
 
 def _twice(node: Any, place: Place = ()) -> Iterator[Fault]:
-    """What stands in a list a second time that may stand there once."""
+    """Yield entries that a list holds twice and may hold once."""
     seen: set[str] = set()
     for key, value in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
         if place and place[-1] in EACH_ONCE and isinstance(node, list):
@@ -123,28 +123,28 @@ def _twice(node: Any, place: Place = ()) -> Iterator[Fault]:
 
 
 def _values(node: Any, place: Place) -> Iterator[Fault]:
-    """Whatever is no text, finite number, truth value, null, list or mapping with text for keys."""
+    """Yield what is not text, a finite number, a truth value, null, a list, or a mapping with text as keys."""
     if isinstance(node, dict):
         for key, value in node.items():
             if isinstance(key, str):
                 yield from _text(key, (*place, key))
                 yield from _values(value, (*place, key))
             else:
-                yield Fault(place, f"key {key!r}; allowed: text, which quotation marks make of anything")
+                yield Fault(place, f"key {key!r}; allowed: text; put it in quotation marks")
     elif isinstance(node, list):
         for number, value in enumerate(node):
             yield from _values(value, (*place, number))
     elif isinstance(node, str):
         yield from _text(node, place)
     elif isinstance(node, float) and not math.isfinite(node):
-        yield Fault(place, f"{node} is no finite number")
+        yield Fault(place, f"{node} is not a finite number")
     elif isinstance(node, int) and abs(node) > LARGEST:
         yield Fault(place, f"a whole number beyond {LARGEST:,}, the largest allowed")
     elif isinstance(node, date):
-        yield Fault(place, f"{node} is a date; quotation marks make it text")
+        yield Fault(place, f"{node} is a date; put it in quotation marks to make it text")
 
 
 def _text(text: str, place: Place) -> Iterator[Fault]:
     odd = next((character for character in text if not character.isprintable() and character not in "\n\t"), None)
     if odd is not None and (odd < " " or "\x7f" <= odd < "\xa0" or "\ud800" <= odd <= "\udfff"):
-        yield Fault(place, f"it holds {odd!r}, which is no character of a text")
+        yield Fault(place, f"it holds {odd!r}, which is not a text character")

@@ -33,5 +33,5 @@ USABLE = (*(name for registry in REGISTRIES if registry is not HEADS for name in
 
 
 def place_of(name: str) -> tuple[str, str]:
-    """Where the name of a technique or pretraining stands that is the only one of its kind."""
+    """Return where params.yaml names a technique or pretraining of which a variant has one."""
     return next((place for place, registry in PLACES.items() if name in registry), ("model", "encoder"))

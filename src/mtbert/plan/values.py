@@ -1,6 +1,7 @@
-"""Every value of params.yaml where it stands: unknown keys and names, values of another kind or size.
+"""Check every value of params.yaml: unknown keys and names, values of a wrong type or size.
 
-Each is looked at by itself, also where no variant uses it, so that what follows from a wrong one can be told from it.
+Each is checked by itself, also where no variant uses it, so that a fault can be distinguished from those that follow
+from it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,20 +22,20 @@ from mtbert.plan.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USABLE
 from mtbert.settings import ModelSettings, PhaseSettings, PhaseTask, RunSettings, Section, TaskName
 from mtbert.tasks import TASKS
 
-ROUNDS = 3  # in which repaired values are looked at again
+ROUNDS = 3  # number of times that repaired values are checked again
 
 
-def wrong(params: Params) -> list[Fault]:
-    """Every fault of a single key, name or value."""
+def find_faults(params: Params) -> list[Fault]:
+    """Return every fault of a single key, name or value."""
     return [fault for part in (_keys, _sections, _names, _entries) for fault in part(params)]
 
 
-def repaired(params: Params, found: list[Fault]) -> Params:
-    """Without these faults: what was probably meant stands there, else the shipped value, else nothing."""
+def repaired(params: Params, faults: list[Fault]) -> Params:
+    """Return the settings without these faults: with what was probably meant, else the shipped value, else nothing."""
     for number in range(ROUNDS):
-        for fault in found:
+        for fault in faults:
             params = _repaired(params, fault, guess=number == 0)
-        if not (found := wrong(params)):
+        if not (faults := find_faults(params)):
             break
     return params
 
@@ -54,7 +55,7 @@ def _repaired(params: Params, fault: Fault, guess: bool) -> Params:
 
 
 def partial(kind: type[Section], **other: Any) -> type[Section]:
-    """The same keys, each of which may be missing; `other` types hold for some of them, or for further keys."""
+    """Return a type with the same keys, all optional; `other` gives types for some of them, or further keys."""
     fields: dict[str, Any] = {}
     for name, field in kind.model_fields.items():
         own = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
@@ -64,19 +65,19 @@ def partial(kind: type[Section], **other: Any) -> type[Section]:
 
 
 def _one_of(kind: str, known: Iterable[str]) -> Any:
-    """Text that is one of these names."""
+    """Return the type of text that is one of these names."""
     names = tuple(known)
 
-    def look(name: str) -> str:
+    def check(name: str) -> str:
         if name not in names:
             raise UnknownNameError(kind, name, names)
         return name
 
-    return Annotated[str, AfterValidator(look)]
+    return Annotated[str, AfterValidator(check)]
 
 
 def _typed() -> dict[Place, type[Section]]:
-    """What each section may hold in params.yaml, where a technique is a name and its options have a section."""
+    """Return the type of each section of params.yaml, where a technique is a name and its options have a section."""
     named: dict[str, Any] = {place[1]: _one_of(registry.kind, registry) for place, registry in PLACES.items()}
     heads = dict[TaskName, _one_of(HEADS.kind, HEADS)]
     encoder = _one_of("starting weights", ("base", *PRETRAININGS))
@@ -105,7 +106,7 @@ def _unknown(place: Place, known: Iterable[str], kind: str = "key") -> Fault:
 
 
 def _keys(params: Params) -> Iterator[Fault]:
-    """Unknown sections of params.yaml, of presets and profiles, and unknown keys of catalog entries."""
+    """Yield unknown sections of params.yaml, presets and profiles, and unknown keys of catalog entries."""
     allowed: dict[str, tuple[str, ...]] = {"presets": (*COMMON, *NAMES), "profiles": SECTIONS}
     allowed["catalog"] = (*ENTRY, *COMMON, *NAMES)
     top = (*KNOBS, *COLLECTIONS, *SECTIONS)
@@ -118,7 +119,7 @@ def _keys(params: Params) -> Iterator[Fault]:
 
 
 def _sections(params: Params) -> Iterator[Fault]:
-    """Every value of a section, in whichever layer."""
+    """Check the values of all sections, in every layer."""
     layers: list[Place] = [()]
     layers += [(collection, name) for collection in COLLECTIONS[:3] for name in params.get(collection) or {}]
     for layer in layers:
@@ -137,13 +138,13 @@ def _section(place: Place, section: Any, kind: type[Section]) -> Iterator[Fault]
     try:
         kind(**over({}, {key: value for key, value in section.items() if key in known}))
     except pydantic.ValidationError as error:
-        for detail, (keys, said) in zip(error.errors(), faults(error), strict=True):
+        for detail, (keys, message) in zip(error.errors(), faults(error), strict=True):
             meant = getattr(detail.get("ctx", {}).get("error"), "meant", None)
-            yield Fault((*place, *keys), said, meant, "[key]" in detail["loc"])
+            yield Fault((*place, *keys), message, meant, "[key]" in detail["loc"])
 
 
 def _names(params: Params) -> Iterator[Fault]:
-    """The knobs `profile` and `variants`, and an ensemble's paper and members."""
+    """Check the knobs `profile` and `variants`, and each ensemble's paper and members."""
     catalog = params.get("catalog")
     yield from _named(params, ("profile",), "profile", params.get("profiles"))
     yield from _listed(params, ("variants",), "variant", catalog)
@@ -153,7 +154,7 @@ def _names(params: Params) -> Iterator[Fault]:
 
 
 def _entries(params: Params) -> Iterator[Fault]:
-    """The names that catalog entries hold; one of one's own answers to no paper and leaves it out."""
+    """Check the names in catalog entries; a variant of your own may leave out the paper."""
     for name in params.get("catalog"):
         for key in ("paper", "preset"):
             yield from _named(params, ("catalog", name, key), key, _papers(params))
@@ -162,7 +163,7 @@ def _entries(params: Params) -> Iterator[Fault]:
 
 
 def _papers(params: Params) -> list[str]:
-    """A paper is known by its preset."""
+    """Return the papers, which are known by their presets."""
     return [name for name in params.get("presets") or {} if name != DEFAULT[1]]
 
 

@@ -1,1 +1,1 @@
-"""Intervals, tests and corrections, on arrays alone: what a difference between two variants can be told to be."""
+"""Intervals, tests and corrections for differences between variants, on arrays alone."""

@@ -1,6 +1,6 @@
-"""Scores on resampled examples: whole clusters are drawn with replacement, the same ones for every model.
+"""Score resampled examples: draw whole clusters with replacement, the same ones for every model.
 
-Rows that share a sentence err together, so that to draw rows would understate the noise (the cluster bootstrap;
+Errors on rows that share a sentence are correlated: drawing single rows would understate the noise (cluster bootstrap;
 Davison and Hinkley 1997, section 3.8). Every model is scored on the same resamples, so a difference of two columns of
 the result is the paired bootstrap of the difference, and one matrix product serves all models, each task apart.
 """
@@ -13,9 +13,9 @@ from mtbert.metrics import f1_classes
 from mtbert.statistics.intervals import LEVEL
 
 DRAWS = 10_000
-RANKED = 2**22  # values at a time, whose ranks are taken
-TOGETHER = 100  # models at a time, since all intermediate sums of many take a GB
-UNITS = 1_000  # more would narrow the error of an interval's width, 1 / sqrt(2 units), which is 2 % here
+RANKED = 2**22  # values that are ranked at a time
+TOGETHER = 100  # models at a time, since the intermediate sums of many take a GB
+UNITS = 1_000  # the relative error of an interval's width is 1 / sqrt(2 units), 2 % here
 
 
 @dataclass(frozen=True)
@@ -23,15 +23,15 @@ class Resamples:
     """How often each unit is drawn.
 
     Attributes:
-        weights: counts of each draw, draws x units.
-        units: the unit of each row, rows.
+        weights: counts, [draws, units].
+        units: the unit of each row, [rows].
     """
 
     weights: np.ndarray
     units: np.ndarray
 
     def sums(self, values: np.ndarray) -> np.ndarray:
-        """Sum of the rows' values (rows x columns) in every draw: draws x columns."""
+        """Sum the rows' values [rows, columns] in every draw: [draws, columns]."""
         order = np.argsort(self.units, kind="stable")
         starts = np.searchsorted(self.units[order], np.arange(self.weights.shape[1]))
         totals = np.add.reduceat(values[order], starts, axis=0, dtype=float)
@@ -43,34 +43,34 @@ def resamples(
 ) -> Resamples:
     """Draw clusters with replacement, as many as there are.
 
-    More clusters than `units` are first put together at random to as many groups, which are then drawn instead: rows of
-    different groups stay independent, so the spread of a score is estimated without bias all the same (Wolter 2007,
+    More clusters than `units` are first joined at random to that many groups, which are drawn in their place. Rows of
+    different groups stay independent, so the spread of a score is still estimated without bias (Wolter 2007,
     chapter 2, random groups), in the time of a small set.
 
     Args:
         clusters: a number for each row; rows of the same number are drawn together.
         generator: the same one gives the same resamples.
-        draws: how many resamples.
-        units: of how many units at most.
+        draws: number of resamples.
+        units: largest number of units.
     """
-    found, of_row = np.unique(clusters, return_inverse=True)
-    count = min(len(found), units)
-    of_cluster = generator.permutation(len(found)) % count
+    distinct, of_row = np.unique(clusters, return_inverse=True)
+    count = min(len(distinct), units)
+    of_cluster = generator.permutation(len(distinct)) % count
     drawn = generator.integers(count, size=(draws, count)) + count * np.arange(draws)[:, None]
     weights = np.bincount(drawn.ravel(), minlength=draws * count).reshape(draws, count)
     return Resamples(weights.astype(np.float32), of_cluster[of_row])
 
 
 def accuracies(right: np.ndarray, drawn: Resamples) -> np.ndarray:
-    """Share of right rows in every draw; right is rows x models, the result draws x models."""
+    """Return the share of right rows in every draw: [rows, models] -> [draws, models]."""
     return drawn.sums(right) / drawn.sums(np.ones((len(right), 1)))
 
 
 def pearsons(labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> np.ndarray:
-    """Pearson's r in every draw, 0 where a side is constant; labels has rows or rows x 1 (or a column a model).
+    """Return Pearson's r in every draw, 0 where a side is constant; labels are [rows], [rows, 1] or [rows, models].
 
     Returns:
-        draws x models.
+        [draws, models].
     """
     if labels.size == len(labels) and predictions.ndim == 2 and predictions.shape[1] > TOGETHER:
         blocks = np.split(predictions, range(TOGETHER, predictions.shape[1], TOGETHER), axis=1)
@@ -85,34 +85,36 @@ def pearsons(labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> n
 
 
 def f1s(labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> np.ndarray:
-    """`metrics.f1` in every draw, over the classes that all rows have; rows and rows x models, to draws x models."""
+    """Return `metrics.f1` in every draw, over the classes of all rows: [rows] and [rows, models] -> [draws, models]."""
     return np.column_stack([_f1s(labels, column, drawn) for column in predictions.T])
 
 
-def _f1s(labels: np.ndarray, said: np.ndarray, drawn: Resamples) -> np.ndarray:
+def _f1s(labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> np.ndarray:
     each = []
-    for one in f1_classes(labels, said):
-        is_one, said_one = labels == one, said == one
-        hits, found = drawn.sums(np.column_stack([is_one & said_one, is_one.astype(int) + said_one])).T
-        each.append(np.where(found > 0, 2 * hits / np.maximum(found, 1), 0))
+    for one in f1_classes(labels, predictions):
+        is_one, predicted_one = labels == one, predictions == one
+        hits, of_both = drawn.sums(np.column_stack([is_one & predicted_one, is_one.astype(int) + predicted_one])).T
+        each.append(np.where(of_both > 0, 2 * hits / np.maximum(of_both, 1), 0))
     return np.mean(each, axis=0)
 
 
 def spearmans(labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> np.ndarray:
-    """Spearman's rho in every draw, 0 where a side is constant: rows are ranked anew among those that are drawn.
+    """Return Spearman's rho in every draw, 0 where a side is constant; each draw ranks its rows anew.
 
     Args:
-        labels, predictions, drawn: rows, rows x models, and draws of rows.
+        labels: [rows].
+        predictions: [rows, models].
+        drawn: draws of rows.
 
     Returns:
-        draws x models.
+        [draws, models].
     """
     blocks = np.array_split(drawn.weights, max(1, drawn.weights.shape[0] * len(labels) // RANKED))
     return np.concatenate([_spearmans(labels, predictions, block[:, drawn.units]) for block in blocks])
 
 
 def _spearmans(labels: np.ndarray, predictions: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """As `spearmans`, with how often each row is drawn, draws x rows."""
+    """As `spearmans`, with the count of each row, [draws, rows]."""
     counts = counts.astype(float)
     x = _centred_ranks(labels, counts)
     columns = (_centred_ranks(column, counts) for column in predictions.T)
@@ -120,14 +122,14 @@ def _spearmans(labels: np.ndarray, predictions: np.ndarray, counts: np.ndarray) 
 
 
 def _centred_ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Each row's rank in each draw less the mean rank, draws x rows; equal values have the mean of their ranks."""
+    """Return each row's rank in each draw less the mean rank, [draws, rows]; equal values share their mean rank."""
     order = np.argsort(values, kind="stable")
     _, starts, place = np.unique(values[order], return_index=True, return_inverse=True)
     of_value = np.add.reduceat(counts[:, order], starts, axis=1)
     ranks = (np.cumsum(of_value, axis=1) - of_value / 2 - counts.sum(axis=1, keepdims=True) / 2)[:, place]
-    found = np.empty_like(ranks)
-    found[:, order] = ranks
-    return found
+    by_row = np.empty_like(ranks)
+    by_row[:, order] = ranks
+    return by_row
 
 
 def _weighted_r(x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -136,21 +138,21 @@ def _weighted_r(x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def _standardised(columns: np.ndarray) -> np.ndarray:
-    """Mean 0 and variance 1, which r does not see and sums in single precision need."""
+    """Scale to mean 0 and variance 1, which leaves r as it is and keeps sums in single precision exact enough."""
     spread = columns.std(axis=0)
     return (columns - columns.mean(axis=0)) / np.where(spread == 0, 1, spread)
 
 
 def interval(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Percentile interval over the first axis."""
+    """Return the percentile interval over the first axis."""
     low, high = np.quantile(draws, [LEVEL / 2, 1 - LEVEL / 2], axis=0)
     return low, high
 
 
 def p_value(draws: np.ndarray) -> np.ndarray:
-    """Two-sided p of no difference over the first axis: twice the share of draws beyond 0, draws of 0 halved.
+    """Return the two-sided p of no difference over the first axis: twice the share of draws beyond 0, ties halved.
 
-    The observed difference counts as one draw more, so that p is never 0 (Davison and Hinkley 1997, section 4.2).
+    The observed difference counts as a further draw, so that p is never 0 (Davison and Hinkley 1997, section 4.2).
     """
     below, above = (draws < 0).sum(axis=0), (draws > 0).sum(axis=0)
     ties = len(draws) - below - above

@@ -12,7 +12,7 @@ LEVEL = 0.05  # of every test; intervals hold 1 - LEVEL
 
 @dataclass(frozen=True)
 class Summary:
-    """A mean over seeds; std (sample), low and high are None where one seed tells nothing of them."""
+    """A mean over seeds; std (sample), low and high are None for a single seed."""
 
     mean: float
     std: float | None
@@ -21,7 +21,7 @@ class Summary:
 
 
 def over_seeds(values: Sequence[float]) -> Summary:
-    """Mean, sample standard deviation and Student's interval, mean ± t(n - 1) std / sqrt(n), of one value a seed."""
+    """Return mean, sample standard deviation and Student's interval, mean ± t(n - 1) std / sqrt(n), over seeds."""
     mean = fmean(values)
     if len(values) < 2:
         return Summary(mean, None, None, None)

@@ -1,4 +1,4 @@
-"""Several comparisons made at once."""
+"""Correct p for several comparisons at once."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,7 +8,7 @@ def holm(p_values: ArrayLike) -> np.ndarray:
     """Holm's (1979) step-down correction: the chance of one wrong rejection or more among all stays below the level.
 
     Args:
-        p_values: ... x comparisons; each family is a last axis of its own.
+        p_values: [..., comparisons]; each family is a last axis of its own.
     """
     p = np.asarray(p_values, dtype=float)
     order = np.argsort(p, axis=-1, kind="stable")

@@ -1,4 +1,4 @@
-"""Two sides that were scored on the same rows, of one training each or of several with the same seeds."""
+"""Compare two sides that were scored on the same rows: one training each, or several with the same seeds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from mtbert.statistics.seeds import Difference
 
 @dataclass(frozen=True)
 class Paired:
-    """The mean difference over seeds, with all that can be told of it.
+    """The mean difference over seeds, with its interval and tests.
 
     Attributes:
         difference: one side less the other; low and high: its 95 % interval.
-        p: two-sided, of no difference. Of several seeds it is that of the hierarchical bootstrap; of one seed the
-            cluster bootstrap's, which says how sure the examples make us of these two models, not of training them.
-        detectable: the smallest true difference that would have been found so in four of five repetitions.
-        tests: p of every single test by its name.
-        seed_sd: standard deviation of single seeds' differences; of one seed None.
-        example_sd: that of the mean difference by the choice of examples.
-        several: gives the p of any bound; None for one seed.
+        p: two-sided, of no difference. For several seeds by the hierarchical bootstrap; for one seed by the cluster
+            bootstrap, which judges these two models, not other trainings of them.
+        detectable: the smallest true difference that is found in four of five repetitions.
+        tests: p of every single test, by its name.
+        seed_sd: standard deviation of single seeds' differences; None for one seed.
+        example_sd: standard deviation of the mean difference over the choice of examples.
+        several: computes the p of any bound; None for one seed.
     """
 
     difference: float
@@ -38,21 +38,21 @@ class Paired:
 def paired(
     differences: np.ndarray, draws: np.ndarray, names: Sequence[object], generator: np.random.Generator
 ) -> Paired:
-    """What can be told of differences by seed.
+    """Compute interval and tests of differences by seed.
 
     Args:
-        differences: seeds.
-        draws: the same on resampled examples, draws x seeds.
-        names: of the seeds, as in the names of the tests.
-        generator: for what seeds could have been.
+        differences: [seeds].
+        draws: the same on resampled examples, [draws, seeds].
+        names: names of the seeds, for the names of the tests.
+        generator: draws other seeds.
     """
-    tests = {f"bootstrap, seed {name}": float(bootstrap.p_value(draws[:, at])) for at, name in enumerate(names)}
-    found, seed_sd = None, None
+    tests = {f"bootstrap, seed {name}": float(bootstrap.p_value(draws[:, column])) for column, name in enumerate(names)}
+    several, seed_sd = None, None
     if len(names) > 1:
-        found = seeds.hierarchical(differences, draws, generator)
-        low, high, p, example_sd = found.low, found.high, float(found.p), float(np.sqrt(found.of_examples))
-        seed_sd = float(np.sqrt(found.of_seeds * len(names)))
-        error = float(np.sqrt(found.of_seeds + found.of_examples))
+        several = seeds.hierarchical(differences, draws, generator)
+        low, high, p, example_sd = several.low, several.high, float(several.p), float(np.sqrt(several.of_examples))
+        seed_sd = float(np.sqrt(several.of_seeds * len(names)))
+        error = float(np.sqrt(several.of_seeds + several.of_examples))
         tests = {"hierarchical bootstrap": p, "sign flip": float(seeds.sign_flip(differences)), **tests}
     else:
         low, high = bootstrap.interval(draws[:, 0])
@@ -60,4 +60,4 @@ def paired(
         example_sd = error
     detectable = seeds.detectable(float(high - low) / 2, error)
     mean = float(differences.mean())
-    return Paired(mean, float(low), float(high), p, detectable, tests, seed_sd, example_sd, found)
+    return Paired(mean, float(low), float(high), p, detectable, tests, seed_sd, example_sd, several)

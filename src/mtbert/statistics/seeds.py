@@ -1,10 +1,10 @@
-"""Two variants trained with the same seeds: what of their difference is training noise, what the choice of examples.
+"""Compare two variants trained with the same seeds: how much of their difference is noise of training and of examples.
 
 With d_s the difference of seed s on the same examples, its mean over n seeds varies for two reasons:
 
     Var(mean) = v + c,  v = variance over seeds / n,  c = covariance of d_s and d_t (s != t) over resampled examples
 
-c is what other examples would change alike for every seed; what they change for single seeds is part of v already.
+c is what other examples change alike for every seed; what they change for single seeds is part of v already.
 """
 
 import math
@@ -25,8 +25,8 @@ class Difference:
     """Mean difference over seeds, its 95 % interval, two-sided p, and v and c as above. Arrays in a batch.
 
     Attributes:
-        seeds: how many.
-        examples: what other examples would change in the mean, draws x ...; their variance is c.
+        seeds: number of seeds.
+        examples: changes of the mean by other examples, [draws, ...]; their variance is c.
     """
 
     mean: np.ndarray
@@ -39,28 +39,28 @@ class Difference:
     examples: np.ndarray
 
     def at_most(self, bound: float) -> np.ndarray:
-        """One-sided p of the true difference being `bound` or less; small where it is more."""
+        """Return the one-sided p of the true difference being `bound` or less; small where it is more."""
         return share_below(bound - self.mean, self.of_seeds, self.seeds, self.examples)
 
     def at_least(self, bound: float) -> np.ndarray:
-        """One-sided p of the true difference being `bound` or more; small where it is less."""
+        """Return the one-sided p of the true difference being `bound` or more; small where it is less."""
         return share_below(self.mean - bound, self.of_seeds, self.seeds, -self.examples)
 
 
 def share_below(
     distance: np.ndarray, of_seeds: np.ndarray, seeds: int, examples: np.ndarray, weights: np.ndarray | None = None
 ) -> np.ndarray:
-    """The chance that sqrt(v) T + E is at most `distance`, with T and E as in `hierarchical`.
+    """Return the probability that sqrt(v) T + E is at most `distance`, with T and E as in `hierarchical`.
 
-    T is not drawn but reckoned, since the levels of early looks lie where 10,000 draws end. Where v is 0, which a few
-    seeds on a coarse score can come to by chance, one draw more is counted beyond, so that p is never 0.
+    T is not drawn but integrated, since the levels of early looks need more than 10,000 draws. Where v is 0, which can
+    happen by chance for a few seeds and a coarse score, one more draw is counted beyond, so that p is never 0.
 
     Args:
         distance: from the mean, of any shape.
         of_seeds: v, of the same shape.
         seeds: n.
-        examples: draws of E, one more axis in front.
-        weights: of the draws; None for all alike.
+        examples: draws of E, with a further axis in front.
+        weights: weights of the draws; None for equal ones.
     """
     away = distance - examples
     constant = of_seeds == 0
@@ -71,25 +71,25 @@ def share_below(
 
 
 def hierarchical(differences: np.ndarray, draws: np.ndarray, generator: np.random.Generator) -> Difference:
-    """Hierarchical bootstrap of the mean difference: other seeds, then other examples; right for two seeds and more.
+    """Bootstrap the mean difference hierarchically: other seeds, then other examples; valid from two seeds on.
 
-    Drawing n seeds with replacement, then examples, goes wrong thrice for few seeds: the variance over seeds comes out
-    (n - 1) / n times too small, its tails are those of the few values that are there, and what examples change for
-    single seeds is counted twice (Owen 2007, The pigeonhole bootstrap). So a draw here is
+    Drawing n seeds with replacement, then examples, has three faults for few seeds: the variance over seeds is too
+    small by (n - 1) / n, the tails are those of the few values, and what examples change for single seeds is counted
+    twice (Owen 2007, The pigeonhole bootstrap). So a draw here is
 
         mean + sqrt(v) T + sqrt(c / Var(E)) E
 
-    with T from Student's t with n - 1 degrees of freedom, what the mean of other normal seeds can be, and E the mean
-    over seeds of one bootstrap draw of the examples, less its expectation, shrunk to the part that all seeds share.
+    with T from Student's t with n - 1 degrees of freedom, for the mean of other normal seeds, and E the mean over seeds
+    of one bootstrap draw of the examples, less its expectation, shrunk to the part that all seeds share.
     The sum is Behrens and Fisher's (Box and Tiao 1973, section 2.5): Student's test where examples do not matter, the
-    cluster bootstrap where seeds do not. In between it is cautious, never bold: of normal data with no difference it
+    cluster bootstrap where seeds do not. In between it is conservative: on normal data without a difference it
     rejects in 1.3 to 5 % with 2 seeds and in 3.7 to 5 % with 6, by the share of c in v + c. Satterthwaite's degrees of
     freedom would reject in up to 13 % with 2 seeds. Runs of one recipe, where c is 0, are in tests/unit/statistics.
 
     Args:
-        differences: d_s, ... x seeds; at least two seeds.
-        draws: the same on resampled examples, draws x ... x seeds.
-        generator: for T.
+        differences: d_s, [..., seeds]; at least two seeds.
+        draws: the same on resampled examples, [draws, ..., seeds].
+        generator: draws T.
     """
     n = differences.shape[-1]
     mean, of_seeds = differences.mean(axis=-1), differences.var(axis=-1, ddof=1) / n
@@ -106,13 +106,13 @@ def hierarchical(differences: np.ndarray, draws: np.ndarray, generator: np.rando
 
 
 def detectable(half: float, error: float, level: float = LEVEL / 2) -> float:
-    """The smallest true difference that a one-sided test at `level` finds in four of five repetitions.
+    """Return the smallest true difference that a one-sided test at `level` finds in four of five repetitions.
 
     Args:
-        half: the difference from which on the test rejects; at 2.5 % half the width of the 95 % interval.
-        error: standard error of the difference. half / error is taken for a quantile of Student's t, whose degrees of
-            freedom say how well the error is known; the power then is that of the noncentral t.
-        level: of the test, after correction.
+        half: the smallest difference at which the test rejects; at 2.5 % half the width of the 95 % interval.
+        error: standard error of the difference. half / error is treated as a quantile of Student's t, whose degrees of
+            freedom reflect how well the error is known; the power is then that of the noncentral t.
+        level: level of the test, after correction.
     """
     if error == 0:
         return 0.0
@@ -125,43 +125,43 @@ def detectable(half: float, error: float, level: float = LEVEL / 2) -> float:
 
 
 def _t_isf(level: float, freedom: float) -> float:
-    """The value that Student's t is above in that share of cases."""
+    """Return the value that Student's t exceeds in that share of cases."""
     return -float(special.stdtrit(freedom, level))
 
 
 def promised(seed_sd: float, example_sd: float, seeds: int, level: float) -> float:
-    """What is detectable with so many seeds, of spreads that are as given.
+    """Return the difference that is detectable with that many seeds, for given spreads.
 
     Args:
         seed_sd: standard deviation of single seeds' differences.
-        example_sd: that of their mean by the choice of examples, which more seeds do not lessen.
+        example_sd: that of their mean over the choice of examples, which more seeds do not reduce.
     """
     error = math.hypot(seed_sd / math.sqrt(seeds), example_sd)
     return detectable(critical(seed_sd, example_sd, seeds, level), error, level) if error else 0.0
 
 
 def critical(seed_sd: float, example_sd: float, seeds: int, level: float) -> float:
-    """The difference from which on a one-sided test at `level` rejects, where the spreads are found as they are."""
+    """Return the smallest difference at which a one-sided test at `level` rejects, for given spreads."""
     nodes, weights = normal_draws(example_sd)
     of_seeds = np.asarray(seed_sd**2 / seeds)
     if seed_sd == 0:
         return -float(special.ndtri(level)) * example_sd
     most = math.hypot(_t_isf(level / 2, seeds - 1) * seed_sd, float(special.ndtri(level / 2)) * example_sd)
-    found: Any = optimize.brentq(
+    smallest: Any = optimize.brentq(
         lambda by: float(share_below(np.asarray(-by), of_seeds, seeds, nodes, weights)) - level, 0, 2 * most
     )
-    return found
+    return smallest
 
 
 def normal_draws(sd: np.ndarray | float, points: int = 241) -> tuple[np.ndarray, np.ndarray]:
-    """A normal distribution as weighted draws at equal distances, points x ..., and the weights, for integrals."""
+    """Return a normal distribution as equidistant draws, [points, ...], and their weights, for integrals."""
     nodes = np.linspace(-6, 6, points)
     weights = np.exp(-(nodes**2) / 2)
     return nodes.reshape(-1, *[1] * np.ndim(sd)) * sd, weights / weights.sum()
 
 
 def needed(seed_sd: float, example_sd: float, difference: float, level: float, most: int = 1_000) -> int | None:
-    """The fewest seeds, three or more, with which `difference` is detectable; None where `most` are too few."""
+    """Return the fewest seeds, at least three, with which `difference` is detectable; None where `most` are too few."""
     if promised(seed_sd, example_sd, most, level) > difference:
         return None
     few, many = 2, most
@@ -173,22 +173,22 @@ def needed(seed_sd: float, example_sd: float, difference: float, level: float, m
 
 
 def sign_flip(differences: np.ndarray) -> np.ndarray:
-    """Two-sided p of the exact sign-flip test over matched seeds, of ... x seeds.
+    """Return the two-sided p of the exact sign-flip test over matched seeds, [..., seeds].
 
-    Under no difference each seed's difference could as well have had the other sign. It asks for other seeds on the
-    same examples, and assumes nothing of their distribution. Its p is at least `sign_flip_floor(seeds)`.
+    Without a difference each seed's difference has either sign with the same probability. The test concerns other seeds
+    on the same examples, and assumes no distribution of theirs. Its p is at least `sign_flip_floor(seeds)`.
     """
     from scipy import stats  # takes half a second, and single seeds have no such test
 
-    found = stats.permutation_test(
+    test = stats.permutation_test(
         (differences,), np.mean, permutation_type="samples", vectorized=True, axis=-1, n_resamples=100_000
     )
-    return np.asarray(found.pvalue)
+    return np.asarray(test.pvalue)
 
 
 def sign_flip_floor(seeds: int) -> float:
-    """The smallest p that it can give, 2^(1 - seeds): with five seeds or fewer it never rejects at 5 %.
+    """Return the smallest p of the sign-flip test, 2^(1 - seeds): with five seeds or fewer it never rejects at 5 %.
 
-    Its level is exact: of the 2^seeds signs, as many as p < 5 % allows; with six seeds 3.1 %.
+    Its level is exact: with six seeds it rejects in 3.1 %.
     """
     return math.ldexp(1, 1 - seeds)

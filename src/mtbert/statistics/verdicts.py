@@ -1,14 +1,13 @@
-"""The rule of verdicts, on arrays alone: from the p of parts to the answers on a paper's claims.
+"""The rule of verdicts, on arrays alone: from the p of parts to the verdicts on a paper's claims.
 
-A claim is made of parts. It *holds* where every part does, so its p is the largest of its parts' (intersection-union;
-Berger 1982). It *does not hold* where any part does not, so that p is the number of parts times the smallest
-(Bonferroni). Each of the two is corrected by Holm over all claims of a paper, whether they were run or not: what is not
-there has a p of 1.
+A claim has parts. It *holds* where every part does, so its p is the largest of its parts' (intersection-union; Berger
+1982). It *does not hold* where any part does not, so that p is the number of parts times the smallest (Bonferroni).
+Both are corrected by Holm over all claims of a paper, run or not: a claim that was not run has a p of 1.
 
-Verdicts are reached at planned looks alone, each at a level of its own. What is proved at a look stays proved: the
-levels together bound the chance of an error at any look by 2.9 %.
+Verdicts are reached only at planned looks, each at a level of its own. What is proved at a look stays proved: the
+levels together bound the probability of an error at any look by 2.9 %.
 
-docs/verdicts.md tells how often this errs, and how often it finds what is there.
+docs/verdicts.md reports how often this errs, and how often it detects a difference.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +30,7 @@ class PartP:
     Attributes:
         holds: hold.
         fails: not hold.
-        little: be smaller than what matters; 1 where that is no reproach.
+        little: be smaller than what matters; 1 where that does not count against it.
     """
 
     holds: np.ndarray
@@ -40,14 +39,14 @@ class PartP:
 
 
 def one_sided(at_most: P, at_least: P, matters: float, announced: float | None) -> PartP:
-    """The p of a part that says that a difference is higher.
+    """Return the p of a part that claims a higher score.
 
     Args:
         at_most: p of the true difference being at most a bound.
         at_least: p of its being at least a bound.
         matters: the smallest difference that matters.
-        announced: the difference that the paper gives, None for none. Where it is itself smaller than what matters, a
-            small difference is no reproach: the part fails only where the difference is not even positive.
+        announced: the difference that the paper states, or None. Where it is itself smaller than what matters, a small
+            difference does not count against the claim: the part fails only where the difference is not positive.
     """
     small = announced is not None and announced < matters
     fails = at_least(0 if small else matters)
@@ -55,26 +54,26 @@ def one_sided(at_most: P, at_least: P, matters: float, announced: float | None) 
 
 
 def close(at_most: P, at_least: P, matters: float) -> PartP:
-    """The p of a part that says that two are apart by less than what matters: two one-sided tests (Schuirmann 1987)."""
+    """Return the p of a part that claims a difference below what matters: two one-sided tests (Schuirmann 1987)."""
     holds = np.maximum(at_most(-matters), at_least(matters))
     fails = np.minimum(1, 2 * np.minimum(at_most(matters), at_least(-matters)))
     return PartP(holds, fails, np.ones_like(fails))
 
 
 def not_higher(at_most: P, at_least: P, matters: float) -> PartP:
-    """The p of a part that says that a difference is less than what matters, if there is one to that side at all."""
+    """Return the p of a part that claims that one is not higher by what matters."""
     holds, fails = at_least(matters), at_most(matters)
     return PartP(holds, fails, np.ones_like(fails))
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What is proved of claims, bool ... x claims, and their p, corrected over the family, looks x ... x claims.
+    """What is proved of claims, masks [..., claims], and their p, corrected over the family, [looks, ..., claims].
 
     Attributes:
-        holds, fails: that a claim holds, or does not.
-        little: that a part of it is smaller than what matters.
-        p_holds, p_fails: of the first two.
+        holds, fails: whether a claim is proved to hold, or not to hold.
+        little: whether a part of it is proved to be smaller than what matters.
+        p_holds, p_fails: p of the first two.
     """
 
     holds: np.ndarray
@@ -85,15 +84,15 @@ class Decision:
 
 
 def decide(parts: PartP, of: Sequence[Sequence[int]], levels: Sequence[float]) -> Decision:
-    """What is proved of every claim of a family.
+    """Decide what is proved of every claim of a family.
 
-    A part refutes its claim only where it does not lean to its side: where its own p of holding is above LEANS. So a
-    difference that is small but there seldom counts as none, at little cost in finding that there is none.
+    A part refutes its claim only where it does not lean towards it: where its own p of holding is above LEANS. So a
+    small true difference rarely counts as none, at little cost in power.
 
     Args:
-        parts: looks x ... x parts; 1 where a look was not reached.
+        parts: [looks, ..., parts]; 1 where a look was not reached.
         of: the parts of each claim.
-        levels: of each look.
+        levels: the level of each look.
     """
     by_look = np.reshape(levels, (-1, *[1] * (parts.holds.ndim - 1)))
     failing = np.where(parts.holds <= LEANS, 1, parts.fails)

@@ -1,8 +1,7 @@
-"""Runs in MLflow: live while they train (`LiveRun`), complete afterwards (`bring_in`).
+"""Log runs to MLflow: live while they train (`LiveRun`), completely afterwards (`bring_in`).
 
-Nothing here imports MLflow before it is needed, and a training process never does: `LiveRun` hands its values to a
-small process of its own. So tracking costs a training neither MLflow's import nor its waits, and training needs no
-MLflow installed.
+MLflow is imported only when it is needed, and never by a training process: `LiveRun` hands its values to a small
+process of its own. So trainings neither import MLflow nor wait for it, and do not need it installed.
 """
 
 from mtbert.tracking.live import LiveRun

@@ -1,4 +1,4 @@
-"""A run in MLflow while it trains, from the training's side: never waits, never fails, needs no MLflow."""
+"""Log a run to MLflow while it trains, from the training's side: never waits, never fails, needs no MLflow."""
 
 import contextlib
 import json
@@ -15,18 +15,18 @@ from typing import Any, Self
 import mtbert
 from mtbert.tracking import place
 
-OFF = "MTBERT_LIVE"  # set to `off` to train without a live log; `track` brings the runs in afterwards
-PATIENCE = 10.0  # seconds that `finish` and `fail` wait at most
+OFF = "MTBERT_LIVE"  # set to `off` to train without a live log; `track` logs the runs afterwards
+PATIENCE = 10.0  # most seconds that `finish` and `fail` wait
 
 
 class LiveRun:
     """Hands values to a process of its own, which logs them.
 
-    A process, not a thread: MLflow's import and its database work hold Python's lock for seconds, and PyTorch gives
-    that lock away at every operation. It also ends the run in MLflow when the training itself is killed.
+    It is a process, not a thread: MLflow's import and database work hold Python's lock for seconds, and PyTorch
+    releases that lock at every operation. The process also ends the run in MLflow when the training is killed.
 
-    The pipe to it never blocks: where it is full, values are dropped here and taken from `history.csv` at the end.
-    Make one early, before the imports that take long: MLflow's own then runs beside them.
+    The pipe to it never blocks: if it is full, values are dropped here and taken from `history.csv` at the end. Create
+    it before slow imports: MLflow's own then runs at the same time.
     """
 
     def __init__(
@@ -42,9 +42,9 @@ class LiveRun:
         Args:
             settings: the plan file of the variant.
             seed: the run's seed.
-            patience: seconds that `finish` and `fail` wait for MLflow at most.
-            silent: log nothing: another process of the same run does.
-            build: the build directory, whose plan tells what departs from the defaults.
+            patience: most seconds that `finish` and `fail` wait for MLflow.
+            silent: log nothing, since another process of the same run does.
+            build: the build directory, whose plan lists what departs from the defaults.
         """
         self._patience = patience
         self._writer = None if silent else _start_writer()
@@ -61,16 +61,16 @@ class LiveRun:
 
         Args:
             run_directory: `build/runs/<variant>/<seed>`.
-            logs_directory: the run's own, see `files.log_directory`.
+            logs_directory: the folder of the run's log, see `files.log_directory`.
         """
         self._end({"finish": [str(run_directory), str(logs_directory)]})
 
     def fail(self, reason: str, status: str = "FAILED") -> None:
-        """End a run that did not come to its end; `status` is FAILED or KILLED."""
+        """End a run that was not completed; `status` is FAILED or KILLED."""
         self._end({"fail": reason[:1000], "status": status})
 
     def __enter__(self) -> Self:
-        """Make sure, as a context, that the run is ended in MLflow whatever happens."""
+        """Use it as a context, so that the run is always ended in MLflow."""
         return self
 
     def __exit__(
@@ -82,16 +82,16 @@ class LiveRun:
             self.fail(f"{kind.__name__}: {error}" if kind else "left unfinished", "KILLED" if stopped else "FAILED")
 
     def _send(self, message: dict[str, Any]) -> None:
-        """Write one line, or drop it. The line end in front keeps it apart from one that a full pipe has cut."""
+        """Write one line, or drop it. The line end in front separates it from one that a full pipe has cut."""
         if self._writer is None or self._writer.stdin is None:
             return
         try:
             os.write(self._writer.stdin.fileno(), f"\n{json.dumps(message, default=str)}\n".encode())
         except (BlockingIOError, BrokenPipeError):
-            return  # the pipe is full, or the writer has told why and gone; history.csv has the values
+            return  # the pipe is full, or the writer has ended with a message; history.csv has the values
 
     def _end(self, message: dict[str, Any]) -> None:
-        """Send the last message, for which a full pipe is waited for, and let the writer end: by force if need be."""
+        """Wait for room in the pipe, send the last message, and let the writer end, by force if need be."""
         writer, until = self._writer, time.monotonic() + self._patience
         if writer is None or writer.stdin is None:
             return
@@ -111,17 +111,17 @@ class LiveRun:
 
 
 def _start_writer() -> subprocess.Popen[bytes] | None:
-    """The process that logs, or None where there is none to be had; says so once."""
+    """Start the process that logs; warn and return None where it cannot be started."""
     if os.environ.get(OFF) == "off":
         return None
     if not place.installed():
         _warn(f"MLflow is not installed: this run is not logged live; `{place.AGAIN}` can bring it in once it is")
         return None
-    package = str(Path(mtbert.__file__).parents[1])  # the same code, also where only this process's path knows it
+    package = str(Path(mtbert.__file__).parents[1])  # the same code, also where only this process's path has it
     paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
     command = [sys.executable, "-m", "mtbert.tracking.writer"]
     try:
-        # A session of its own: Ctrl-C is for the training, which then says what becomes of the run.
+        # A session of its own: Ctrl-C is meant for the training, which then ends the run.
         return subprocess.Popen(
             command,
             stdin=subprocess.PIPE,

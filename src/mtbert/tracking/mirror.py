@@ -1,4 +1,4 @@
-"""Bring into MLflow what it lacks of a build directory: what was not logged live, or came back from DVC's cache."""
+"""Log the runs of a build directory that MLflow lacks: not logged live, or restored from DVC's cache."""
 
 import queue
 import threading
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from mtbert.tracking.store import Store
 
 LOCK = "mlflow.db.track.lock"  # in the repository: two `track` at once would both find a run missing
-PATIENCE = 120.0  # seconds without a whole answer of a server
+PATIENCE = 120.0  # most seconds without a complete answer of a server
 Result = TypeVar("Result")
-Tick = Callable[[], None]  # tells that it goes on
+Tick = Callable[[], None]  # signals progress
 
 
 @dataclass(frozen=True)
 class Summary:
-    """How many runs were brought in, were there already, are selected but not trained; whether a report came, too."""
+    """Numbers of runs that were logged now, were there already, and are not trained; whether a report was logged."""
 
     new: int
     present: int
@@ -41,10 +41,10 @@ class Summary:
 
 
 def bring_in(build: Path) -> Summary:
-    """Make MLflow hold every selected run and ensemble of `build` once and completely, and the last report's figures.
+    """Log every selected run and ensemble of `build` to MLflow, once and completely, and the last report's figures.
 
     Raises:
-        TrackingError: MLflow is not installed, cannot be reached, or refuses. What was brought in until then stays.
+        TrackingError: MLflow is not installed, cannot be reached, or refuses. Runs logged before the error stay.
     """
     if not place.installed():
         raise TrackingError(f"MLflow is not installed; `{place.AGAIN}` brings the runs in once it is")
@@ -61,9 +61,9 @@ def bring_in(build: Path) -> Summary:
                 import mtbert.tracking.models  # noqa: F401, as above
 
                 within(patience, lambda tick: _mirror_models(records, uri, tick))
-    except MtbertError:  # of a file, which needs no MLflow to be put right
+    except MtbertError:  # of a file; MLflow does not matter for it
         raise
-    except Exception as error:  # of MLflow, its database or the network: many kinds, all told alike
+    except Exception as error:  # of MLflow, its database or the network: many types, with one message
         raise TrackingError(
             f"the runs are not in MLflow at {place.shown(uri)} yet ({place.reason(error, uri)}); "
             f"their results are safe in {build}: once MLflow answers, `{place.AGAIN}` brings them in"
@@ -72,17 +72,18 @@ def bring_in(build: Path) -> Summary:
 
 
 def _selected(build: Path) -> dict[Path, Callable[[], Record]]:
-    """Directory of every selected run and ensemble, and how it is read."""
+    """Return the directory of every selected run and ensemble, with a function that reads it."""
     catalog = files.read_plan(build / "plan" / "catalog.yaml", "seeds", "variants")
-    found: dict[Path, Callable[[], Record]] = {}
+    selected: dict[Path, Callable[[], Record]] = {}
     for seed in map(str, catalog["seeds"]):
         for name in _names(catalog["variants"]):
             directory = build / "runs" / name / seed
-            found[directory] = partial(_run, directory, build)
+            selected[directory] = partial(_run, directory, build)
         for name in _names(catalog.get("ensembles") or {}):
             directory = build / "ensembles" / name / seed
-            found[directory] = partial(record.of_ensemble, directory, catalog["ensembles"][name], catalog["profile"])
-    return found
+            entry = catalog["ensembles"][name]
+            selected[directory] = partial(record.of_ensemble, directory, entry, catalog["profile"])
+    return selected
 
 
 def _run(directory: Path, build: Path) -> Record:
@@ -90,7 +91,7 @@ def _run(directory: Path, build: Path) -> Record:
 
 
 def _report(build: Path) -> list[Record]:
-    """The report of the build's profile, where it was made."""
+    """Return the report of the build's profile, if it was made."""
     profile = files.read_yaml(build / "plan" / "catalog.yaml")["profile"]
     directory = files.report_directory(build, Path("reports"))
     return [record.of_report(directory, profile)] if (directory / "index.html").is_file() else []
@@ -101,26 +102,26 @@ def _names(entries: dict[str, dict[str, object]]) -> list[str]:
 
 
 def within(patience: float | None, work: Callable[[Tick], Result]) -> Result:
-    """What `work` returns; TimeoutError where it neither ends nor calls its argument for `patience` seconds, if any.
+    """Return the result of `work`; TimeoutError where it neither ends nor signals progress for `patience` seconds.
 
-    A limit on each read would not do: a server may send a byte a second without end. The thread that waits for such a
-    server ends with the process.
+    A limit on each read would not suffice: a server may send a byte a second without end. The thread that waits for
+    such a server ends with the process. Without `patience` there is no limit.
     """
-    told: queue.SimpleQueue[Callable[[], Result] | None] = queue.SimpleQueue()
+    events: queue.SimpleQueue[Callable[[], Result] | None] = queue.SimpleQueue()
 
     def act() -> None:
         try:
-            result = work(lambda: told.put(None))
-            told.put(lambda: result)
+            result = work(lambda: events.put(None))
+            events.put(lambda: result)
         except Exception as error:  # for the caller's thread
-            told.put(partial(_raise, error))
+            events.put(partial(_raise, error))
 
     threading.Thread(target=act, daemon=True).start()
     while True:
         try:
-            outcome = told.get(timeout=patience)
+            outcome = events.get(timeout=patience)
         except queue.Empty:
-            raise TimeoutError(f"no whole answer within {patience:g} seconds") from None
+            raise TimeoutError(f"no complete answer within {patience:g} seconds") from None
         if outcome is not None:
             return outcome()
 
@@ -130,7 +131,7 @@ def _raise(error: Exception) -> NoReturn:
 
 
 def _mirror(groups: Iterable[Iterable[Record]], uri: str, tick: Tick) -> list[int]:
-    """Make MLflow hold each record; returns how many of each group it lacked."""
+    """Log each record that MLflow lacks; return their number in each group."""
     from mtbert.tracking.store import Store, patiently
 
     store = patiently(partial(Store, uri, tick))
@@ -138,7 +139,7 @@ def _mirror(groups: Iterable[Iterable[Record]], uri: str, tick: Tick) -> list[in
 
 
 def _mirror_models(records: Iterable[Record], uri: str, tick: Tick) -> None:
-    """Make MLflow hold a model of each run that has weights, and a registered name for each variant."""
+    """Log a model of each run that has weights, and a registered name for each variant."""
     from mtbert.tracking.models import Models, registered
     from mtbert.tracking.store import Store, patiently
 
@@ -153,17 +154,16 @@ def _mirror_models(records: Iterable[Record], uri: str, tick: Tick) -> None:
 
 
 def _bring(store: "Store", wanted: Record) -> bool:
-    """Log a record where it is missing, and delete what stands in its place; tells whether it was missing."""
-    found = store.find(wanted.card)
-    missing = all(run.run_key != wanted.run_key for run in found)
+    """Log a record if it is missing, and delete what it replaces; return whether it was missing."""
+    logged = store.find(wanted.card)
+    missing = all(run.run_key != wanted.run_key for run in logged)
     if missing:
         contents = wanted.read()
         store.complete(store.begin(wanted.card, contents.started), wanted.run_key, contents)
-        found = store.find(wanted.card)  # anew: MLflow's client asks again after a lost answer, and so begins two runs
-    # What it replaces, second copies, and what a training left that broke off: deleted last, so that no moment lacks
-    # the run.
-    complete = [run.run_id for run in found if run.run_key == wanted.run_key]
-    left = [run.run_id for run in found if not run.run_key or (wanted.replaces and run.run_key != wanted.run_key)]
-    for run_id in [*complete[1:], *left]:
+        logged = store.find(wanted.card)  # again: MLflow's client may have begun two runs where an answer was lost
+    # Replaced runs, copies and aborted runs are deleted last, so that the run is never missing.
+    complete = [run.run_id for run in logged if run.run_key == wanted.run_key]
+    outdated = [run.run_id for run in logged if not run.run_key or (wanted.replaces and run.run_key != wanted.run_key)]
+    for run_id in [*complete[1:], *outdated]:
         store.delete(run_id)
     return missing

@@ -1,4 +1,4 @@
-"""On what a run ran, and how fast; where a build folder was begun."""
+"""Describe the machine and the versions that a run used, and where a build folder was begun."""
 
 import os
 import platform
@@ -14,18 +14,18 @@ PACKAGES = ("torch", "transformers", "accelerate", "sentence-transformers", "num
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that results can depend on; those not installed are left out."""
-    found = {"python": platform.python_version()}
+    """Return versions of Python and of the packages that results can depend on; leave out those not installed."""
+    by_package = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = metadata.version(package)
+            by_package[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return by_package
 
 
 def machine() -> dict[str, Any]:
-    """Processor, cores that this process may use, memory in GiB, and the accelerator if there is one."""
+    """Return processor, cores that this process may use, memory in GiB, and the accelerator if there is one."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
         "processor": _processor(),
@@ -36,13 +36,13 @@ def machine() -> dict[str, Any]:
 
 
 def origin() -> dict[str, str]:
-    """What scores depend on beside settings, code and data: processor, accelerator, and the version of PyTorch."""
+    """Return what scores depend on beside settings, code and data: processor, accelerator, and PyTorch's version."""
     about = machine()
     return {"processor": about["processor"], "accelerator": about["accelerator"], "torch": metadata.version("torch")}
 
 
 def peak_memory_mb() -> float:
-    """Largest resident memory of this process so far, in MiB, plus the accelerator's."""
+    """Return the largest resident memory of this process so far, in MiB, plus the accelerator's."""
     unit = 1 if sys.platform == "darwin" else 1024  # bytes there, KiB elsewhere
     resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
     return round(resident + (torch.cuda.max_memory_allocated() / 2**20 if torch.cuda.is_available() else 0))
@@ -61,4 +61,4 @@ def _memory_gb() -> int:
     try:
         return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
     except (ValueError, OSError):
-        return 0  # not told by this system
+        return 0  # unknown on this system

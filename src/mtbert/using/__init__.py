@@ -1,1 +1,1 @@
-"""Trained models in use: loaded from where they lie, asked for predictions and embeddings, read from and to tables."""
+"""Use trained models: load them, predict and embed with them, read and write tables."""

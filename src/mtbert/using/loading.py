@@ -1,4 +1,4 @@
-"""Trained models from where they lie: by name, by folder, or by MLflow's address."""
+"""Load trained models by name, by folder, or by MLflow's address."""
 
 import warnings
 from pathlib import Path
@@ -21,40 +21,41 @@ PACKAGE = Path(mtbert.__file__).parent
 BUILD = Path("build")
 WEIGHTS = "model.safetensors"
 METRICS = "metrics.json"
-ENCODER = "encoder"  # folder in a run that was taken elsewhere: its tokenizer.json and config.json
+ENCODER = "encoder"  # folder of a run that was moved elsewhere: holds tokenizer.json and config.json
 ADDRESSES = ("models:/", "runs:/", "mlflow-artifacts:/")
-LONGEST_SHOWN = 300  # characters of what torch says
-WITHIN = "encoder.bert."  # what the encoder's weights are called in a run's
-IN_PREDICTIONS = ("features/", "adapters/", "connectors/", "heads/")  # code that a trained model still goes through
+LONGEST_SHOWN = 300  # characters of torch's message
+WITHIN = "encoder.bert."  # prefix of the encoder's weights in those of a run
+IN_PREDICTIONS = ("features/", "adapters/", "connectors/", "heads/")  # code that a trained model uses to predict
 
 
 def load(
     place: str | Path, seed: int | None = None, build: str | Path = BUILD, device: str = "auto"
 ) -> Model | Ensemble:
-    """A trained model, or an ensemble of some.
+    """Load a trained model, or an ensemble.
 
     Args:
         place: a variant's or an ensemble's name; a folder such as build/runs/pals/1; or an address of MLflow's, such as
             models:/mtbert-sample-pals@best.
-        seed: of a name: whose run; the lowest that is there where it is left out.
-        build: where names are looked up.
+        seed: for a name, the seed of the run; without it the lowest one.
+        build: the build directory in which names are looked up.
         device: auto (CUDA, else Apple's, else the CPU), cpu, cuda or mps.
 
     Raises:
         ModelError: there is no such model, or it lacks its weights or its encoder's folder.
-        DataError, SettingsError: a file of it is missing, altered or of another version of mtbert.
+        DataError, SettingsError: one of its files is missing, altered, or of another version of mtbert.
     """
     folder = find(place, seed, Path(build))
     content = files.read_json(files.sealed(folder, METRICS, remedy(folder)))
     if not isinstance(content, dict) or "ensemble" not in content:
         return of_run(folder, device)
-    voted = files.read_as(VoteMetrics, folder / METRICS, remedy(folder))
+    ensemble = files.read_as(VoteMetrics, folder / METRICS, remedy(folder))
     runs = folder.parents[2] / "runs"
-    return Ensemble(voted.ensemble, {name: of_run(runs / name / str(voted.seed), device) for name in voted.members})
+    members = {name: of_run(runs / name / str(ensemble.seed), device) for name in ensemble.members}
+    return Ensemble(ensemble.ensemble, members)
 
 
 def find(place: str | Path, seed: int | None = None, build: Path = BUILD) -> Path:
-    """The folder of a run or an ensemble; ModelError where there is none. Arguments as for `load`."""
+    """Return the folder of a run or an ensemble; ModelError where there is none. Arguments as for `load`."""
     if isinstance(place, str) and place.startswith(ADDRESSES):
         from mtbert.tracking import models
 
@@ -62,51 +63,51 @@ def find(place: str | Path, seed: int | None = None, build: Path = BUILD) -> Pat
     seeds = _seeds(str(place), build)
     if seeds and not Path(place).is_absolute():
         if seed is not None and seed not in seeds:
-            there = ", ".join(map(str, sorted(seeds)))
-            raise ModelError(f"{place} was not trained with seed {seed}; trained here: seed {there}")
+            trained = ", ".join(map(str, sorted(seeds)))
+            raise ModelError(f"{place} was not trained with seed {seed}; trained here: seed {trained}")
         return seeds[min(seeds) if seed is None else seed]
     if not (Path(place) / METRICS).is_file():
-        raise ModelError(_nothing(place, build))
+        raise ModelError(_no_model(place, build))
     return Path(place).resolve()
 
 
 def _seeds(name: str, build: Path) -> dict[int, Path]:
-    """The finished runs or votes of that name by seed."""
-    found = [*build.glob(f"runs/{name}/*/{METRICS}"), *build.glob(f"ensembles/{name}/*/{METRICS}")] if name else []
-    return {int(file.parent.name): file.parent.resolve() for file in found if file.parent.name.isdecimal()}
+    """Return the folders of finished runs or ensembles of a name, by seed."""
+    finished = [*build.glob(f"runs/{name}/*/{METRICS}"), *build.glob(f"ensembles/{name}/*/{METRICS}")] if name else []
+    return {int(file.parent.name): file.parent.resolve() for file in finished if file.parent.name.isdecimal()}
 
 
-def _nothing(place: str | Path, build: Path) -> str:
+def _no_model(place: str | Path, build: Path) -> str:
     if Path(place).is_dir():
-        return f"{place} holds no {METRICS}, so it is no folder of a finished run; such as: build/runs/pals/1"
-    there = {file.parents[1].name for kind in ("runs", "ensembles") for file in build.glob(f"{kind}/*/*/{METRICS}")}
-    if not there:
+        return f"{place} holds no {METRICS}, so it is not the folder of a finished run; an example: build/runs/pals/1"
+    names = {file.parents[1].name for kind in ("runs", "ensembles") for file in build.glob(f"{kind}/*/*/{METRICS}")}
+    if not names:
         return f"there is no folder {place}, and nothing is trained in {build}; `make reproduce` trains"
-    unknown = UnknownNameError("model", str(place), sorted(there))
-    return f"there is no folder {place}, and in {build} there is an {unknown}"
+    unknown = UnknownNameError("model", str(place), sorted(names))
+    return f"there is no folder {place}, and for {build} it is an {unknown}"
 
 
 def remedy(folder: Path) -> str:
-    """The command that makes a run or an ensemble again."""
+    """Return the command that makes a run or an ensemble again."""
     kind = folder.parent.parent.name
     return "dvc repro ensemble" if kind == "ensembles" else f"dvc repro train@{folder.parent.name}-{folder.name}"
 
 
 def of_run(folder: Path, device: str = "auto") -> Model:
-    """The model of a finished run's folder; errors as for `load`."""
+    """Load the model of a finished run's folder; errors as for `load`."""
     if not (folder / METRICS).is_file():
         raise ModelError(f"{folder} holds no finished run; `{remedy(folder)}` makes it")
     if not (folder / WEIGHTS).is_file():
         raise ModelError(
-            f"{folder} holds no {WEIGHTS}: it came here without its weights, and cannot predict; "
+            f"{folder} holds no {WEIGHTS}: it was brought here without its weights, and cannot predict; "
             f"`{remedy(folder)}` trains it here"
         )
     again = remedy(folder)
     metrics = files.read_as(RunMetrics, files.sealed(folder, METRICS, again), again)
     settings = read_settings(files.sealed(folder, "settings.yaml", again))
     if others := changed(settings):
-        said = f"the code of {', '.join(others)} is not what {folder} was trained with; predictions may differ"
-        warnings.warn(said, stacklevel=2)
+        message = f"the code of {', '.join(others)} has changed since {folder} was trained; predictions may differ"
+        warnings.warn(message, stacklevel=2)
     encoder = _encoder(folder, settings)
     target = hardware.device(device)
     return Model(
@@ -122,13 +123,13 @@ def of_run(folder: Path, device: str = "auto") -> Model:
 
 
 def read_settings(file: Path) -> VariantSettings:
-    """The settings that a run was trained with; SettingsError where this version of mtbert does not know them."""
+    """Read the settings that a run was trained with; SettingsError where this version of mtbert does not know them."""
     content = files.read_plan(file, "variant", "model")
     return checked(VariantSettings, {key: content[key] for key in content if key not in ("seed", "code")}, file)
 
 
 def _encoder(folder: Path, settings: VariantSettings) -> Path:
-    """Where the tokenizer and the encoder's shape lie: with the run, or in the build directory that it is part of."""
+    """Return the folder of tokenizer and encoder's shape: in the run, or in its build directory."""
     above = [parent / "encoders" / settings.model.encoder for parent in folder.parents[2:3]]
     places = [folder / ENCODER, *above]
     for place in places:
@@ -141,28 +142,28 @@ def _encoder(folder: Path, settings: VariantSettings) -> Path:
 
 
 def _network(settings: VariantSettings, encoder: Path, weights: Path) -> MultitaskModel:
-    """The model with its trained weights, which the run holds whole: none are read from the encoder's folder."""
+    """Build the model with its trained weights, all of which the run holds."""
     state = load_file(weights)
     shape = read_config(encoder)
     inside = {name.removeprefix(WITHIN): value for name, value in state.items() if name.startswith(WITHIN)}
     try:
-        with torch.device("meta"):  # nothing is drawn for weights that are replaced at once
+        with torch.device("meta"):  # draws no weights, since all are replaced at once
             start = bert.Bert(shape, pooler="pooler.dense.weight" in inside)
         start.load_state_dict(inside, assign=True)
         with torch.random.fork_rng():
             model = assembly.build_model(settings, start, 0, tokens.vocabulary(encoder), tokens.marks(encoder))
         model.load_state_dict(state)
     except (RuntimeError, KeyError) as error:
-        said = " ".join(str(error).split())
+        reason = " ".join(str(error).split())
         raise ModelError(
-            f"{weights} does not fit {weights.with_name('settings.yaml')} and the encoder in {encoder}: another one "
-            f"lies there, or another version of mtbert trained it ({said[:LONGEST_SHOWN]})"
+            f"{weights} does not fit {weights.with_name('settings.yaml')} and the encoder in {encoder}: it is not "
+            f"the run's, or another version of mtbert trained the run ({reason[:LONGEST_SHOWN]})"
         ) from None
     return model
 
 
 def changed(settings: VariantSettings) -> list[str]:
-    """Files of the techniques that the model goes through whose code is not what it was trained with."""
-    through = {name: digest for name, digest in settings.sources.items() if name.startswith(IN_PREDICTIONS)}
-    files_now = {name: PACKAGE / name for name in through}
-    return [name for name, file in files_now.items() if not file.is_file() or files.sha256(file) != through[name]]
+    """Return files of the model's techniques whose code has changed since it was trained."""
+    used = {name: digest for name, digest in settings.sources.items() if name.startswith(IN_PREDICTIONS)}
+    files_now = {name: PACKAGE / name for name in used}
+    return [name for name, file in files_now.items() if not file.is_file() or files.sha256(file) != used[name]]

@@ -1,4 +1,4 @@
-"""What a task's classes are called where people read them; training knows them by number."""
+"""Names of a task's classes for people; trainings use numbers."""
 
 from mtbert.tasks import Task
 
@@ -10,9 +10,9 @@ NAMES = {
 
 
 def classes(task: Task) -> tuple[str, ...]:
-    """The name of each class by its number; none for a score.
+    """Return the name of each class by its number; none for a score.
 
-    Those above; else the words that the corpus's labels are; else the numbers.
+    The names above; else the words that are the corpus's labels; else the numbers.
     """
     if task.kind == "score":
         return ()

@@ -1,4 +1,4 @@
-"""What is asked of a model: texts to the examples that its evaluation takes."""
+"""Turn texts into the examples that a model's evaluation takes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -13,13 +13,13 @@ from mtbert.errors import DataError
 from mtbert.settings import ModelSettings
 from mtbert.tasks import Task
 
-Row = str | Sequence[str]  # a text, or two of a pair
+Row = str | Sequence[str]  # a text, or the two texts of a pair
 Tokenize = Callable[[list[str]], list[list[int]]]
-MOST_FAULTS = 5  # that a message names
+MOST_FAULTS = 5  # most faults in a message
 
 
 class Watched(Examples):
-    """Examples that show on standard error how many of them were gone through."""
+    """Examples that show progress on standard error."""
 
     def in_order(self, size: int, most_rows: int | None = None) -> Iterator[tuple[np.ndarray, Batch]]:
         """As `Examples.in_order`."""
@@ -30,20 +30,20 @@ class Watched(Examples):
 
 
 def texts(task: Task, rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """The texts of each row, as many as the task's examples have.
+    """Return the texts of each row, as many as the task's examples have.
 
     Raises:
-        DataError: no rows, a row of another number of texts, or a text that training would have refused: empty, too
-            long, or no text at all.
+        DataError: no rows, a row with another number of texts, or a text that preprocessing refuses: empty, too long,
+            or not text.
     """
     if isinstance(rows, str) or not len(rows):
         raise DataError(f"{task.name} needs a list of rows, each {_form(task)}; came {'a text' if rows else 'no row'}")
-    several: list[tuple[Any, ...]] = [tuple(row) if isinstance(row, (list, tuple)) else (row,) for row in rows]
-    faults = [f"row {number}: {said}" for number, row in enumerate(several, 1) if (said := _fault(task, row))]
+    row_texts: list[tuple[Any, ...]] = [tuple(row) if isinstance(row, (list, tuple)) else (row,) for row in rows]
+    faults = [f"row {number}: {fault}" for number, row in enumerate(row_texts, 1) if (fault := _fault(task, row))]
     if faults:
         more = f"; and {len(faults) - MOST_FAULTS} more rows" if len(faults) > MOST_FAULTS else ""
         raise DataError(f"{task.name}: {'; '.join(faults[:MOST_FAULTS])}{more}")
-    return several
+    return row_texts
 
 
 def _form(task: Task) -> str:
@@ -60,13 +60,13 @@ def _fault(task: Task, row: tuple[Any, ...]) -> str:
 def examples(
     task: Task, rows: Sequence[tuple[str, ...]], tokenize: Tokenize, marks: Marks, settings: ModelSettings, watch: bool
 ) -> tuple[Examples, np.ndarray]:
-    """Examples without labels, and which of them are cut to the model's longest sequence, bool [rows]."""
+    """Make examples without labels, and a mask [rows] of those that are cut to the model's longest sequence."""
     columns = [tokenize(list(texts)) for texts in zip(*rows, strict=True)]
     table = pd.DataFrame({"id": [str(number) for number in range(len(rows))], "label": np.nan})
     for number, tokens in enumerate(columns, 1):
         table[f"tokens{number}"] = tokens
-    made = (Watched if watch else Examples)(table, task, settings.pair_encoding, marks, settings.max_tokens)
+    unlabelled = (Watched if watch else Examples)(table, task, settings.pair_encoding, marks, settings.max_tokens)
     lengths = np.array([[len(tokens) for tokens in texts] for texts in columns])  # [texts, rows]
     crossed = task.is_pair and settings.pair_encoding == "cross"
     marked = lengths.sum(axis=0) + 3 if crossed else lengths.max(axis=0) + 2  # with [CLS] and each [SEP]
-    return made, np.asarray(marked > settings.max_tokens)
+    return unlabelled, np.asarray(marked > settings.max_tokens)

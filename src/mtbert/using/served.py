@@ -1,6 +1,6 @@
-"""What MLflow runs to serve a model: it copies this file beside the weights, and needs mtbert where it serves.
+"""Serve a model with MLflow, which copies this file beside the weights; mtbert has to be installed where it serves.
 
-Input: `text`, and `text_pair` for tasks of pairs; parameter `task`. Output: a row each, as `Trained.predict` gives it.
+Input: `text`, and `text_pair` for tasks of pairs; parameter `task`. Output: a row for each, as of `Trained.predict`.
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ from mtbert.errors import MtbertError
 
 
 class Served(PythonModel):
-    """A trained model by MLflow's interface."""
+    """A trained model with MLflow's interface."""
 
     def load_context(self, context: Any) -> None:
         """Load the weights."""
@@ -25,7 +25,7 @@ class Served(PythonModel):
         self.model = loading.of_run(Path(context.artifacts["run"]))
 
     def predict(self, context: Any, model_input: pd.DataFrame, params: Any = None) -> Any:
-        """What the model says of each row; MLflow answers with status 400 and our words where a row is at fault."""
+        """Predict each row; for a faulty row MLflow answers with status 400 and our message."""
         try:
             task = self.model.task((params or {}).get("task") or self.model.tasks[0])
             return self.model.predict(task.name, self._rows(model_input))
@@ -33,9 +33,9 @@ class Served(PythonModel):
             raise MlflowException(str(error), INVALID_PARAMETER_VALUE) from None
 
     @staticmethod
-    def _rows(given: pd.DataFrame) -> list[tuple[Any, ...]]:
-        """The texts of each row: without the second column where a row has nothing in it."""
-        columns = [list(given[name]) for name in ("text", "text_pair") if name in given]
+    def _rows(table: pd.DataFrame) -> list[tuple[Any, ...]]:
+        """Return the texts of each row, without the second column where it is empty."""
+        columns = [list(table[name]) for name in ("text", "text_pair") if name in table]
         rows = zip(*columns, strict=True)
         return [tuple(text for text in row if isinstance(text, str)) for row in rows]
 

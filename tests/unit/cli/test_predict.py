@@ -64,7 +64,7 @@ def test_what_was_cut_and_what_was_left_out_is_told(build: Path, capsys: pytest.
     assert [json.loads(line)["cut"] for line in out.splitlines()] == [True, False]
     assert err == (
         "crossed, seed 1\n"
-        "left out, as the examples are of another form: sst\n"
+        "left out, since the examples do not fit: sst\n"
         "warning: sts: 1 of 2 rows are longer than 16 word pieces and lost their end, as in training: row 1\n"
     )
 

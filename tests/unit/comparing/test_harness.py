@@ -48,7 +48,7 @@ def test_of_several_filters_one_is_chosen(tmp_path: Path) -> None:
     lines = [line(0, filter="strict-match"), line(0, filter="flexible-extract", acc=0.0)]
     assert [row.prediction for row in read(tmp_path, lines, filtered="flexible-extract").rows] == ["0"]
     for filtered in (None, "none"):
-        with pytest.raises(DataError, match=r"other filters: strict-match, flexible-extract; .*--filter"):
+        with pytest.raises(DataError, match=r"holds the filters strict-match, flexible-extract; .*--filter"):
             read(tmp_path, lines, filtered=filtered)
 
 
@@ -56,7 +56,7 @@ def test_of_several_filters_one_is_chosen(tmp_path: Path) -> None:
     ("lines", "metric", "message"),
     [
         ([line(0)], "pearson", "has no pearson; allowed as --metric: acc, acc_norm, f1"),
-        ([line(0), {"id": 1}], "accuracy", "not of lm-evaluation-harness as the first line is: line 2"),
+        ([line(0), {"id": 1}], "accuracy", "not a line of lm-evaluation-harness, as the first is: line 2"),
         ([line(0), {k: v for k, v in line(1).items() if k != "acc"}], "accuracy", "no acc: line 2"),
         ([line(0), line(1, f1=0.5)], "f1", "f1 is a pair in some lines"),
     ],

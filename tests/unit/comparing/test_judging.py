@@ -44,11 +44,11 @@ def test_one_model_each_is_scipys_paired_bootstrap(metric: str, statistic: Any) 
         (labels, ours, theirs), difference, paired=True, vectorized=False, method="percentile", n_resamples=1_000, rng=1
     )
     assert found.ours.score == pytest.approx(statistic(labels, ours).statistic)
-    assert found.found.difference == pytest.approx(difference(labels, ours, theirs))
+    assert found.difference.difference == pytest.approx(difference(labels, ours, theirs))
     interval = expected.confidence_interval
-    assert (found.found.low, found.found.high) == pytest.approx((interval.low, interval.high), abs=0.02)
+    assert (found.difference.low, found.difference.high) == pytest.approx((interval.low, interval.high), abs=0.02)
     draws = expected.bootstrap_distribution
-    assert found.found.p == pytest.approx(2 * (np.sum(draws <= 0) + 1) / (len(draws) + 1), abs=2e-3)
+    assert found.difference.p == pytest.approx(2 * (np.sum(draws <= 0) + 1) / (len(draws) + 1), abs=2e-3)
     assert found.answer == "better"
 
 
@@ -62,9 +62,9 @@ def test_its_p_is_near_that_of_a_permutation_test() -> None:
         lambda a, b, axis: np.mean(a - b, axis=axis), vectorized=True, permutation_type="samples", n_resamples=9_999,
         rng=1,
     )  # fmt: skip
-    assert (found.ours.score, found.theirs.score, found.found.difference) == pytest.approx((0.94, 0.89, 0.05))
-    assert found.found.p == pytest.approx(expected.pvalue, abs=0.03)
-    assert found.found.tests == {"bootstrap, seed none": found.found.p}
+    assert (found.ours.score, found.theirs.score, found.difference.difference) == pytest.approx((0.94, 0.89, 0.05))
+    assert found.difference.p == pytest.approx(expected.pvalue, abs=0.03)
+    assert found.difference.tests == {"bootstrap, seed none": found.difference.p}
 
 
 def test_rows_of_a_cluster_are_drawn_together() -> None:
@@ -79,8 +79,8 @@ def test_rows_of_a_cluster_are_drawn_together() -> None:
         rows = np.concatenate([np.flatnonzero(clusters == one) for one in generator.integers(20, size=20)])
         plain.append(right[rows].mean() - theirs[rows].mean())
     low, high = np.quantile(plain, [0.025, 0.975])
-    assert (together.found.low, together.found.high) == pytest.approx((low, high), abs=0.02)
-    assert together.found.high - together.found.low > 1.5 * (alone.found.high - alone.found.low)
+    assert (together.difference.low, together.difference.high) == pytest.approx((low, high), abs=0.02)
+    assert together.difference.high - together.difference.low > 1.5 * (alone.difference.high - alone.difference.low)
     assert (together.clusters, alone.clusters, together.rows) == (20, 100, 100)
 
 
@@ -90,9 +90,9 @@ def test_of_several_seeds_the_interval_is_students_where_rows_do_not_matter() ->
     found = compare(side("x", labels, ours), side("y", labels, np.tile(ours[:, :1], 3)), "accuracy", 0.01)
     test = stats.ttest_1samp([0, 0.02, 0.04], 0)
     assert found.ours.by_seed == pytest.approx([0.8, 0.82, 0.84])
-    assert found.found.difference == pytest.approx(0.02)
-    assert found.found.low < test.confidence_interval().low + 1e-3
-    assert found.found.p >= test.pvalue - 1e-3
+    assert found.difference.difference == pytest.approx(0.02)
+    assert found.difference.low < test.confidence_interval().low + 1e-3
+    assert found.difference.p >= test.pvalue - 1e-3
     assert found.answer == "cannot be told"
 
 
@@ -103,7 +103,10 @@ def test_scores_of_rows_are_averaged_and_compared_with_predictions() -> None:
     assert (found.ours.score, found.theirs.score) == (0.5, 0.75)
     both = compare(ours, side("z.jsonl", labels, [0.5, 0.5, 0.5, 0.5], of_scores=True), "acc_norm", 0.01)
     assert (both.ours.score, both.theirs.score) == (0.5, 0.5)
-    with pytest.raises(DataError, match=r"samples.jsonl tells a score of each row and y predictions, .* not by f1"):
+    with pytest.raises(
+        DataError,
+        match=r"samples.jsonl holds a score of each row and y predictions; allowed: --metric accuracy, not f1",
+    ):
         compare(ours, side("y", labels, right), "f1", 0.01)
 
 

@@ -29,7 +29,7 @@ def test_rows_are_paired_by_id_in_the_order_of_ours() -> None:
     assert found.theirs.tolist() == [[7], [4]]
     assert found.seeds == [""]
     assert found.clusters.tolist() == [0, 1]
-    assert found.apart == "every row is drawn alone: no file tells clusters or texts"
+    assert found.apart == "every row is drawn alone: no file has clusters or texts"
     assert found.notes == []
 
 
@@ -50,7 +50,7 @@ def test_rows_that_one_file_does_not_score_are_left_out_of_both() -> None:
     ours = Rows("x.csv", [Row("line 2", "a", "1", "1"), Row("line 3", "b", "", "", scored=False)])
     found = paired(ours, side("y.csv", *TWO))
     assert found.labels.tolist() == [1]
-    assert found.notes == ["Rows left out, since a file says that they are not scored: 1."]
+    assert found.notes == ["Rows left out, since a file marks them as not scored: 1."]
 
 
 def test_words_are_classes_where_all_labels_are() -> None:
@@ -94,11 +94,11 @@ def test_rows_that_share_a_sentence_in_either_place_are_one_cluster() -> None:
     [
         ([*TWO, ("c", "1", "1")], TWO, r"^y.csv: lacks rows that x.csv has: c \(line 4 there\);"),
         (TWO, [*TWO, ("c", "1", "1")], r"y.csv: rows without a partner in x.csv: c \(line 4\); both need the same"),
-        ([*TWO, ("a", "1", "2")], TWO, r"x.csv: ids that stand twice: a \(line 2, line 4\); predictions of several s"),
+        ([*TWO, ("a", "1", "2")], TWO, r"x.csv: ids that occur twice: a \(line 2, line 4\); predictions of several s"),
         (TWO, [("a", "1", "1"), ("b", "3", "1")], r"labels that differ: b \(2, line 3; 3, line 3\)"),
-        (TWO, [("a", "1", "x"), ("b", "2", "1")], r"y.csv: prediction is no number: a \(line 2: 'x'\)"),
-        (TWO, [("a", "1", "nan"), ("b", "2", "1")], r"y.csv: prediction is no number: a \(line 2: 'nan'\)"),
-        ([("a", "yes", "1")], [("a", "yes", "1")], r"x.csv: label is no number: a \(line 2: 'yes'\)"),
+        (TWO, [("a", "1", "x"), ("b", "2", "1")], r"y.csv: prediction is not a number: a \(line 2: 'x'\)"),
+        (TWO, [("a", "1", "nan"), ("b", "2", "1")], r"y.csv: prediction is not a number: a \(line 2: 'nan'\)"),
+        ([("a", "yes", "1")], [("a", "yes", "1")], r"x.csv: label is not a number: a \(line 2: 'yes'\)"),
         ([("a", "1", "")], [("a", "1", "1")], "x.csv: no prediction: line 2; every row that is scored needs one"),
         ([("", "1", "1")], [("a", "1", "1")], "x.csv: no id: line 2"),
         ([("a", "1", "1")], [("a", "", "1")], "y.csv: no label: line 2"),

@@ -82,13 +82,13 @@ def test_a_runs_own_file_gets_the_clusters_that_preprocessing_found(tmp_path: Pa
         ("a.csv", "id,label,prediction,Cluster\n1,1,1,1\n", "unknown columns: Cluster; known: id, label, prediction,"),
         ("a.csv", "id,label,prediction\n", "has no rows"),
         ("a.csv", "", "has no rows"),
-        ("a.csv", "id,label,prediction\n1,1\n", "line 2: other columns than line 1"),
-        ("a.csv", "id,label,prediction\n1,1,1,1\n", "line 2: other columns than line 1"),
-        ("a.csv", 'id,label,prediction\n"1,1,1\n', "is no CSV in UTF-8"),
+        ("a.csv", "id,label,prediction\n1,1\n", "line 2: it has 2 fields, the header 3"),
+        ("a.csv", "id,label,prediction\n1,1,1,1\n", "line 2: it has 4 fields, the header 3"),
+        ("a.csv", 'id,label,prediction\n"1,1,1\n', "line 2: unexpected end of data"),
         ("a.csv", "id,label,prediction,scored\n1,1,1,maybe\n", "scored is neither 1, true nor 0, false: line 2"),
-        ("a.jsonl", '{"id": 1}\nnonsense\n', "line 2: no JSON"),
-        ("a.jsonl", "[1]\n", "line 1: no JSON object"),
-        ("a.parquet", "nonsense", "is no whole Parquet file"),
+        ("a.jsonl", '{"id": 1}\nnonsense\n', "line 2: not JSON"),
+        ("a.jsonl", "[1]\n", "line 1: not a JSON object"),
+        ("a.parquet", "nonsense", "is not a whole Parquet file"),
         ("a.txt", "id\n", "ends in .txt; allowed: .csv, .tsv, .jsonl or .parquet"),
     ],
 )
@@ -98,12 +98,12 @@ def test_what_is_wrong_is_said(tmp_path: Path, name: str, text: str, message: st
 
 
 def test_what_is_no_file_is_said(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"a.csv is no file; allowed: a file that ends in .csv"):
+    with pytest.raises(DataError, match=r"a.csv does not exist; allowed: a file that ends in .csv"):
         read(tmp_path / "a.csv")
     with pytest.raises(DataError, match="is a folder"):
         read(tmp_path)
     (tmp_path / "b.csv").write_bytes(b"id,label,prediction\n\xff,1,1\n")
-    with pytest.raises(DataError, match="is no CSV in UTF-8"):
+    with pytest.raises(DataError, match="line 2: not UTF-8 text"):
         read(tmp_path / "b.csv")
 
 

@@ -57,7 +57,7 @@ def test_what_is_not_there_is_said(client, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="has no run 0000"):
         read("0" * 32)
     empty = run(client, tmp_path, {})
-    with pytest.raises(DataError, match=r"its artifacts hold no file of predictions .*needs --task as well"):
+    with pytest.raises(DataError, match=r"its artifacts hold no file of predictions .*needs --task, and --build"):
         read(empty)
 
 

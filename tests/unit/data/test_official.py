@@ -75,7 +75,7 @@ def refused(host: str, tmp_path: Path, item: Download) -> str:
     with pytest.raises(DataError) as caught:
         official.download(tmp_path / "official", [item])
     message = str(caught.value)
-    assert message.startswith(f"{item.name} could not be had from {item.url}: ")
+    assert message.startswith(f"{item.name} could not be downloaded from {item.url}: ")
     assert message.endswith("Try again later; or put your own copies into a directory, as cs224n/*.csv and "
                             "nli/*.jsonl, and set data_dir to its absolute path")  # fmt: skip
     assert not (tmp_path / "official").exists()
@@ -143,7 +143,7 @@ def test_archive_without_the_member(host: str, tmp_path: Path) -> None:
 
 def test_archive_that_is_none(host: str, tmp_path: Path) -> None:
     item = Download(f"{host}/not.zip", sha256=sha256(b"plain"), members={"a": "nli/a"})
-    assert "it is no sound zip archive" in refused(host, tmp_path, item)
+    assert "it is not a valid zip archive" in refused(host, tmp_path, item)
 
 
 def test_another_try_asks_only_for_what_is_missing(host: str, tmp_path: Path) -> None:

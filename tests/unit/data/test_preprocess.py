@@ -157,7 +157,7 @@ def test_names_every_file_that_is_needed_and_missing(data_dir: Path, tmp_path: P
     with pytest.raises(DataError) as error:
         preprocess(data_dir, tmp_path / "out", tokenize, {("sst", "train"), ("qqp", "train"), ("sts", "test")})
     assert str(error.value) == (
-        "the variants need files that are not there: cs224n/quora-train.csv (for qqp/train), "
+        "the variants need files that are missing: cs224n/quora-train.csv (for qqp/train), "
         "cs224n/sts-test-student.csv (for sts/test); "
         f"looked below {data_dir}, which is data_dir in params.yaml; "
         "allowed: a directory with files named as the course and the corpora name them: cs224n/*.csv and nli/*.jsonl"
@@ -179,7 +179,7 @@ def test_a_relative_place_outside_the_repository_is_refused(outside: str) -> Non
 
 
 def test_a_place_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"data_dir in params.yaml is .*nowhere, which is no directory"):
+    with pytest.raises(DataError, match=r"data_dir in params.yaml is .*nowhere, which is not a directory"):
         preprocess(tmp_path / "nowhere", tmp_path / "out", tokenize, set())
 
 

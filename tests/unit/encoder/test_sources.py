@@ -59,7 +59,7 @@ def test_a_name_means_one_thing_by_how_it_begins() -> None:
         ({"name": "minilm", "revision": "a" * 40}, "minilm has its revision in the project: set revision to null"),
         (
             {"name": "some/bert", "revision": "a" * 40, "directory": "b"},
-            "directory is where an encoder known by name lie",
+            "directory is for an encoder known by name",
         ),
         ({"width": 10, "heads": 3}, "width is 10 and heads 3, which does not divide it"),
         ({"name": "tiny", "directory": "weights"}, "tiny is made, not read: set directory to null"),

@@ -176,9 +176,14 @@ def test_the_card_tells_what_the_hub_reads_and_how_it_came_to_be(load: Callable[
     [
         ("crossed", "pt", None, "unknown format 'pt'; known: hf, sentence-transformers, onnx"),
         ("crossed", "hf", "qqp", "unknown task 'qqp'; .*known: sst, sts"),
-        ("crossed", "sentence-transformers", None, "crossed sees both sentences of a pair together"),
-        ("apart", "sentence-transformers", "sts", "takes task in encode"),
-        ("apart", "hf", "sts", "no plain BERT with a classifier in sts: .*sentences encoded apart; without --task the"),
+        ("crossed", "sentence-transformers", None, "crossed encodes both sentences of a pair together"),
+        ("apart", "sentence-transformers", "sts", "takes the task in encode"),
+        (
+            "apart",
+            "hf",
+            "sts",
+            "than a plain BERT with a classifier in sts: .*sentences encoded apart; leave out --task",
+        ),
     ],
 )
 def test_what_cannot_be_is_said_and_nothing_is_left(
@@ -192,7 +197,7 @@ def test_what_cannot_be_is_said_and_nothing_is_left(
 def test_a_place_that_is_taken_stays_as_it_is(load: Callable[[str], Model], tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").write_text("mine")
-    with pytest.raises(ExportError, match="out is there and not empty"):
+    with pytest.raises(ExportError, match="out exists and is not empty"):
         export(load("plain"), "hf", tmp_path / "out")
     assert (tmp_path / "out" / "mine.txt").read_text() == "mine"
 
@@ -209,5 +214,5 @@ def test_a_model_that_its_settings_do_not_make_is_refused(
         return config, builders
 
     monkeypatch.setattr(folders, "_config", others)
-    with pytest.raises(ExportError, match="rebuilt from its settings, sst gives others"):
+    with pytest.raises(ExportError, match="rebuilt from its settings, sst has other outputs"):
         export(model, "hf", tmp_path / "out")

@@ -104,8 +104,8 @@ def test_sentences_that_are_encoded_apart_have_an_embedding_each(build: Path):
 @pytest.mark.parametrize(
     ("name", "rows", "task", "said"),
     [
-        ("crossed", ["a plot ."], "sts", "sees both sentences of a pair together in sts"),
-        ("crossed", ["a plot ."], None, "an embedding for each of its tasks; say which: sst, sts"),
+        ("crossed", ["a plot ."], "sts", "encodes both sentences of a pair together in sts"),
+        ("crossed", ["a plot ."], None, "an embedding for each of its tasks; choose one: sst, sts"),
         ("both", ["a plot ."], "sst", "both is an ensemble; its members have embeddings: crossed, apart"),
     ],
 )
@@ -137,11 +137,11 @@ def test_another_task_is_refused(build: Path):
 
 
 def test_what_is_not_there(build: Path, tmp_path: Path):
-    with pytest.raises(ModelError, match="there is an unknown model 'crosed'; did you mean crossed"):
+    with pytest.raises(ModelError, match="it is an unknown model 'crosed'; did you mean crossed"):
         mtbert.load("crosed", build=build)
     with pytest.raises(ModelError, match=r"crossed was not trained with seed 2; trained here: seed 1$"):
         mtbert.load("crossed", seed=2, build=build)
-    with pytest.raises(ModelError, match=r"holds no metrics\.json, so it is no folder of a finished run"):
+    with pytest.raises(ModelError, match=r"holds no metrics\.json, so it is not the folder of a finished run"):
         mtbert.load(build / "runs")
     with pytest.raises(ModelError, match="nothing is trained in"):
         mtbert.load("crossed", build=tmp_path)
@@ -149,7 +149,9 @@ def test_what_is_not_there(build: Path, tmp_path: Path):
 
 def test_a_run_without_its_weights(copy: Path):
     (copy / "runs/crossed/1/model.safetensors").unlink()
-    with pytest.raises(ModelError, match=r"it came here without its weights, and cannot predict; `dvc repro train@c"):
+    with pytest.raises(
+        ModelError, match=r"it was brought here without its weights, and cannot predict; `dvc repro train@c"
+    ):
         mtbert.load("crossed", build=copy)
 
 
@@ -163,7 +165,7 @@ def test_a_run_that_was_altered(copy: Path):
 def test_a_run_whose_encoder_has_become_another(copy: Path):
     config = copy / "encoders/base/config.json"
     files.write_json(config, files.read_json(config) | {"hidden_size": 48})
-    with pytest.raises(ModelError, match="another one lies there, or another version of mtbert trained it"):
+    with pytest.raises(ModelError, match="is not the run's, or another version of mtbert trained the run"):
         mtbert.load("crossed", build=copy)
 
 
@@ -184,7 +186,7 @@ def test_code_that_has_changed_since_is_told(copy: Path):
         run / "settings.yaml", settings | {"sources": {"heads/linear.py": "0" * 64, "samplers/base.py": "1"}}
     )
     files.seal(run)
-    with pytest.warns(UserWarning, match=r"^the code of heads/linear\.py is not what .* was trained with"):
+    with pytest.warns(UserWarning, match=r"^the code of heads/linear\.py has changed since .* was trained"):
         mtbert.load("crossed", build=copy)
 
 

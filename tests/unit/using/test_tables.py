@@ -54,9 +54,9 @@ def test_standard_input_holds_plain_lines_unless_said(monkeypatch: pytest.Monkey
         ("a.csv", "text,text\na,b\n", r"a\.csv, line 1: columns come twice: text"),
         ("a.csv", b"text\na\n\xff\n", r"a\.csv, line 3: not UTF-8 text"),
         ("a.jsonl", '{"text": "a"}\n{"text"\n', r"a\.jsonl, line 2: not JSON"),
-        ("a.jsonl", '["a"]\n', r"a\.jsonl, line 1: each line is one JSON object, such as"),
+        ("a.jsonl", '["a"]\n', r"a\.jsonl, line 1: not a JSON object"),
         ("a.txt", "a\nb\tc\td\n", r"a\.txt, line 2: 3 texts with tabs between; allowed: one or two"),
-        ("a.xlsx", "text\na\n", r"a\.xlsx: its ending tells no format; allowed: \.csv, \.tsv, \.jsonl"),
+        ("a.xlsx", "text\na\n", r"a\.xlsx: unknown ending; allowed: \.csv, \.tsv, \.jsonl"),
     ],
 )
 def test_a_file_that_cannot_be_read(tmp_path: Path, name: str, content: str | bytes, said: str):
@@ -105,5 +105,5 @@ def test_no_digit_of_a_prediction_is_lost():
 
 def test_a_column_is_never_written_over():
     before = pd.DataFrame({"task": ["a"], "prediction": ["b"]})
-    with pytest.raises(DataError, match="columns that predictions are called: prediction, task; rename them"):
+    with pytest.raises(DataError, match="columns with names of predictions: prediction, task; rename them"):
         tables.joined(before, "sst", pd.DataFrame({"prediction": [1.0]}))

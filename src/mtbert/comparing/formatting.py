@@ -1,4 +1,4 @@
-"""What a comparison told, as text for people and as plain values for scripts."""
+"""Format the result of a comparison: text for people, plain values for scripts."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ from mtbert.comparing.judging import Answer, Outcome, Side
 from mtbert.statistics.verdicts import LOOKS
 
 TITLES = {"accuracy": "accuracy", "f1": "F1", "pearson": "Pearson's r", "spearman": "Spearman's rho"}
-OF_MODELS = " (these two models: one training each tells nothing of another)"
-SAID: dict[Answer, str] = {
+OF_MODELS = " (these two models: one training each says nothing of other trainings)"
+SENTENCES: dict[Answer, str] = {
     "better": "{ours} is better than {theirs}",
     "better by less than what matters": "{ours} is better than {theirs}, by less than what matters ({matters:g})",
     "worse": "{ours} is worse than {theirs}",
@@ -22,14 +22,14 @@ SAID: dict[Answer, str] = {
 
 
 def verdict(outcome: Outcome) -> str:
-    """One sentence: what is proved, and of what."""
+    """Return one sentence: what is shown, and for which models or seeds."""
     ours, theirs = short(outcome.ours.name, outcome.theirs.name)
-    said = SAID[outcome.answer].format(ours=ours, theirs=theirs, matters=outcome.matters)
-    return f"{said}{_of_what(outcome)}."
+    sentence = SENTENCES[outcome.answer].format(ours=ours, theirs=theirs, matters=outcome.matters)
+    return f"{sentence}{_of_what(outcome)}."
 
 
 def short(ours: str, theirs: str) -> tuple[str, str]:
-    """Two paths without the folders that they share in front, and the parts that they share behind."""
+    """Return two paths without the folders at the start and the parts at the end that they share."""
     one, other = ours.split("/"), theirs.split("/")
     while len(one) > 1 and len(other) > 1 and one[0] == other[0]:
         one, other = one[1:], other[1:]
@@ -48,16 +48,16 @@ def _of_what(outcome: Outcome) -> str:
 
 
 def as_text(outcome: Outcome) -> str:
-    """A few lines for a terminal."""
-    found, title = outcome.found, TITLES.get(outcome.metric, outcome.metric)
+    """Return a few lines for a terminal."""
+    difference, title = outcome.difference, TITLES.get(outcome.metric, outcome.metric)
     seeds = f", {len(outcome.seeds)} seeds" if len(outcome.seeds) > 1 else ""
     lines = [
         f"{title} on {outcome.rows} rows in {outcome.clusters} clusters{seeds}; {outcome.apart}",
         "",
         *_table(outcome),
         "",
-        f"p of no difference: {found.p:.4g}",
-        f"Smallest difference that such files would show in four of five cases: {found.detectable:.4f}",
+        f"p of no difference: {difference.p:.4g}",
+        f"Smallest difference that such files show in four of five cases: {difference.detectable:.4f}",
         *outcome.notes,
         "",
         verdict(outcome),
@@ -66,12 +66,12 @@ def as_text(outcome: Outcome) -> str:
 
 
 def _table(outcome: Outcome) -> list[str]:
-    found, sides = outcome.found, (outcome.ours, outcome.theirs)
+    difference, sides = outcome.difference, (outcome.ours, outcome.theirs)
     names = short(outcome.ours.name, outcome.theirs.name)
     width = max(len("difference"), *map(len, names))
     lines = [(name, f"{side.score:.4f}", _interval(side.low, side.high))
              for name, side in zip(names, sides, strict=True)]  # fmt: skip
-    lines.append(("difference", f"{found.difference:+.4f}", _interval(found.low, found.high, "+")))
+    lines.append(("difference", f"{difference.difference:+.4f}", _interval(difference.low, difference.high, "+")))
     head = f"{'':<{width}}  {'score':>8}  95 % interval"
     return [head, *(f"{name:<{width}}  {score:>8}  {interval}" for name, score, interval in lines)]
 
@@ -81,8 +81,8 @@ def _interval(low: float, high: float, sign: str = "") -> str:
 
 
 def as_values(outcome: Outcome) -> dict[str, Any]:
-    """The same as JSON's values; scores and p are not rounded."""
-    found = outcome.found
+    """Return the same as values for JSON; scores and p are not rounded."""
+    difference = outcome.difference
     return {
         "ours": _side(outcome.ours),
         "theirs": _side(outcome.theirs),
@@ -90,12 +90,12 @@ def as_values(outcome: Outcome) -> dict[str, Any]:
         "rows": outcome.rows,
         "clusters": outcome.clusters,
         "seeds": [seed for seed in outcome.seeds if seed],
-        "difference": found.difference,
-        "low": found.low,
-        "high": found.high,
-        "p": found.p,
-        "tests": found.tests,
-        "detectable": found.detectable,
+        "difference": difference.difference,
+        "low": difference.low,
+        "high": difference.high,
+        "p": difference.p,
+        "tests": difference.tests,
+        "detectable": difference.detectable,
         "matters": outcome.matters,
         "answer": outcome.answer,
         "verdict": verdict(outcome),

@@ -1,0 +1,53 @@
+"""Read records from text files: CSV, TSV and JSON lines; imports neither torch nor pandas, so commands start fast."""
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from mtbert.errors import DataError
+
+Record = tuple[str, dict[str, Any]]  # its place in the file, such as `line 3`, and its values by column
+
+
+def decoded(content: bytes, name: str) -> str:
+    """Decode UTF-8, with or without a byte order mark; DataError with the line where it is something else."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise DataError(f"{name}, line {line}: not UTF-8 text") from None
+
+
+def separated(text: str, name: str, separator: str) -> Iterator[Record]:
+    """Yield the rows of CSV or TSV with a header; DataError, with the line, where it is malformed."""
+    csv.field_size_limit(sys.maxsize)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    try:
+        header = next(reader, [])
+        if doubled := sorted({column for column in header if header.count(column) > 1}):
+            raise DataError(f"{name}, line 1: columns come twice: {', '.join(doubled)}")
+        for fields in reader:
+            if len(fields) == len(header):
+                yield f"line {reader.line_num}", dict(zip(header, fields, strict=True))
+            elif fields:  # an empty line is not a row
+                counts = f"it has {len(fields)} fields, the header {len(header)}"
+                raise DataError(f"{name}, line {reader.line_num}: {counts}; quote a text that holds {separator!r}")
+    except csv.Error as error:
+        raise DataError(f"{name}, line {reader.line_num}: {error}") from None
+
+
+def json_lines(text: str, name: str) -> Iterator[Record]:
+    """Yield the JSON objects of a file, one from each line; DataError, with the line, for anything else."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            values = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{name}, line {number}: not JSON: {error}") from None
+        if not isinstance(values, dict):
+            raise DataError(f'{name}, line {number}: not a JSON object, {{"column": value, ...}}')
+        yield f"line {number}", values

@@ -1,0 +1,27 @@
+"""Records of text files, each with its place."""
+
+import pytest
+
+from mtbert.errors import DataError
+from mtbert.records import decoded, json_lines, separated
+
+
+def test_rows_name_the_line_on_which_they_end():
+    text = 'id,text\n1,"two\nlines"\n\n2,one\n'
+    assert list(separated(text, "a.csv", ",")) == [
+        ("line 3", {"id": "1", "text": "two\nlines"}),
+        ("line 5", {"id": "2", "text": "one"}),
+    ]
+
+
+def test_json_lines_keep_their_types_and_line_ends_within_text():
+    assert list(json_lines('{"id": 1}\r\n\n{"text": "a\u2028b"}', "a.jsonl")) == [
+        ("line 1", {"id": 1}),
+        ("line 3", {"text": "a\u2028b"}),
+    ]
+
+
+def test_a_byte_order_mark_is_not_text():
+    assert decoded(b"\xef\xbb\xbfid", "a.csv") == "id"
+    with pytest.raises(DataError, match=r"^a\.csv, line 2: not UTF-8 text$"):
+        decoded(b"id\n\xff", "a.csv")
