@@ -12,7 +12,7 @@ def main(
         typer.Option(help="Search for the rates alone, or for the setting alone, with the rates of params.yaml."),
     ] = None,
 ) -> None:
-    """Search the learning rate of each kind of training, and for one further setting; docs/settings.md describes how."""
+    """Search the learning rate of each kind of training, and one further setting; docs/settings.md describes how."""
     from mtbert import search
 
     search.start(jobs, only)
