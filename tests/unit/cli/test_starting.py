@@ -55,7 +55,7 @@ def test_the_report_of_a_build_goes_below_the_reports_folder(monkeypatch: pytest
         (["search", "--only", "weights"], "'weights' is not one of 'rates', 'setting'"),
         (["search", "--jobs", "0"], "--jobs"),
         (["report", "--out", "o"], "goes with --evidence"),
-        (["ui", "65536"], "65536 is not in the range"),
+        (["ui", "65536"], "Input should be less than or equal to 65535"),
         (["run-packed"], "Missing argument 'archive'"),
         (["unpack"], "Missing argument 'archive'"),
     ],
