@@ -101,6 +101,23 @@ def test_a_model_is_loaded_by_its_address(root: Path, monkeypatch: pytest.Monkey
     assert model.predict("sts", rows).equals(here.predict("sts", rows))
 
 
+def test_a_server_elsewhere_gets_copies_and_versions(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    away = tracked.Server(tmp_path / "mlflow.db")
+    address = f"http://127.0.0.1:{away.port}"
+    waits = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "100"}  # a machine may have much else to do
+    try:
+        done = tracked.track(root, MLFLOW_TRACKING_URI=address, **waits)
+        assert (done.returncode, done.stdout) == (0, "3 new, 0 already there, 1 not trained yet\n"), done.stderr
+        assert len(list(tmp_path.rglob("model.safetensors"))) == 3
+        assert not [file for file in tmp_path.rglob("*") if file.is_symlink()]
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+        model = mtbert.load("models:/mtbert-test-apart@best")
+    finally:
+        away.kill()
+    here, rows = mtbert.load("apart", build=root / "build"), trained.rows(root / "build", "sts", "test")
+    assert model.predict("sts", rows).equals(here.predict("sts", rows))
+
+
 @pytest.fixture(scope="module")
 def server(root: Path) -> Iterator[str]:
     port, log = tracked.free_port(), root / "server.log"

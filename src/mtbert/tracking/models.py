@@ -125,7 +125,9 @@ class Models:
         for model in models:
             source = f"models:/{model.model_id}"
             if source not in versions:
-                made = self._client.create_model_version(name, source, model.source_run_id, await_creation_for=0)
+                made = self._client.create_model_version(
+                    name, source, model.source_run_id, await_creation_for=0, model_id=model.model_id
+                )
                 versions[source] = made.version
             self._store.progress()
             scored.append((model.tags["choosing"], versions[source]))

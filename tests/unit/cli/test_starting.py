@@ -1,0 +1,66 @@
+"""Subcommands that start what has tests of its own: what the command line hands on, and what it refuses."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from mtbert import grid, search, tracking
+from mtbert.cli import app
+from mtbert.reporting import __main__ as tables
+from mtbert.reporting import archive, report
+from mtbert.tracking import ui
+
+EACH: list[tuple[Any, str, list[str], tuple]] = [
+    (grid, "start", ["grid"], (1, None)),
+    (grid, "start", ["grid", "--jobs", "3", "--variants", "pals sbert-pals"], (3, "pals sbert-pals")),
+    (search, "start", ["search"], (1, None)),
+    (search, "start", ["search", "--jobs", "2", "--only", "setting"], (2, "setting")),
+    (archive, "main", ["evidence"], (Path("build"), Path("reports"))),
+    (archive, "main", ["evidence", "b", "r"], (Path("b"), Path("r"))),
+    (tables, "main", ["tables", "b"], (Path("b"), None, None)),
+    (tracking, "bring_in", ["track", "b"], (Path("b"),)),
+    (ui, "serve", ["ui"], (["5000"],)),
+    (ui, "serve", ["ui", "5001"], (["5001"],)),
+    (report, "anew", ["report", "--evidence", "/r/evidence", "--out", "o"], (Path("/r/evidence"), Path("o"))),
+    (report, "anew", ["report", "--evidence", "/r/evidence"], (Path("/r/evidence"), Path("/r"))),
+]
+
+
+@pytest.mark.parametrize(("module", "name", "arguments", "expected"), EACH, ids=[" ".join(one[2]) for one in EACH])
+def test_what_was_said_is_handed_on(
+    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, arguments: list[str], expected: tuple
+):
+    asked: list[tuple] = []
+    monkeypatch.setattr(module, name, lambda *given: asked.append(given))
+    done = CliRunner().invoke(app, arguments)
+    assert (done.exit_code, done.exception) == (0, None)
+    assert asked == [expected]
+
+
+def test_the_report_of_a_build_goes_below_the_reports_folder(monkeypatch: pytest.MonkeyPatch):
+    asked: list[tuple] = []
+    monkeypatch.setattr("mtbert.files.report_directory", lambda build, reports: reports / "sample")
+    monkeypatch.setattr(report, "write", lambda *given: asked.append(given) or "the tables")
+    monkeypatch.setattr(report, "for_dvc", lambda *given: asked.append(given))
+    done = CliRunner().invoke(app, ["report", "b", "r"])
+    assert done.output == "the tables\n"
+    assert asked == [(Path("b"), Path("r/sample"), Path("b/submissions")), (Path("r/sample"), Path("r"))]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["search", "--only", "weights"], "'weights' is not one of 'rates', 'setting'"),
+        (["search", "--jobs", "0"], "--jobs"),
+        (["report", "--out", "o"], "goes with --evidence"),
+        (["ui", "65536"], "Input should be less than or equal to 65535"),
+        (["run-packed"], "Missing argument 'archive'"),
+        (["unpack"], "Missing argument 'archive'"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_status_2(arguments: list[str], said: str):
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 2
+    assert said in done.output
