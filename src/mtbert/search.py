@@ -1,8 +1,8 @@
-"""Look for the learning rate of each kind of training: `python -m mtbert.search --jobs 2`, at the repository's root.
+"""Search the learning rate of each kind of training: `python -m mtbert.search --jobs 2`, at the repository's root.
 
-Every kind gets the same search: one variant of it is trained with each of the same rates, on training rows without
-those that are held out, and is scored on these. Neither dev nor test is opened. What is done lies in build/search,
-where what is finished is not trained again; the result goes to data/searches, to be committed.
+Every kind gets the same search: one variant of it is trained with each of the same rates, on training rows without the
+held-out ones, and scored on those. Neither dev nor test is read. The trainings are in build/search, where finished ones
+are not run again; the result is written to data/searches, to be committed.
 """
 
 import argparse
@@ -33,8 +33,8 @@ from mtbert.training.run import finished
 
 PARAMS = Path("params.yaml")
 BUILD = Path("build")
-STAGES = ("machine", "preprocess")  # with all that these need
-Found = dict[str, dict[str, Any]]  # by trial: metrics.json of its run
+STAGES = ("machine", "preprocess")  # with all stages that they need
+Metrics = dict[str, dict[str, Any]]  # metrics.json of each trial's run
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def run(params: Params, jobs: int, build: Path, out: Path) -> pd.DataFrame:
     """Search, and write the result to `out` under the profile's name.
 
     Args:
-        params: whose profile is searched for.
+        params: the settings; the search is for their profile.
         jobs: trainings at a time, at least 1.
         build: holds machine.json, data and encoders; `search` below it is this search's own.
         out: the folder of results.
@@ -61,30 +61,30 @@ def run(params: Params, jobs: int, build: Path, out: Path) -> pd.DataFrame:
         the rows held out of all tasks together, steps.
 
     Raises:
-        SettingsError: the profile states no search, or a variant does not stand for its kind. DataError: what the
-        trainings start from is missing or damaged. TrainingError: trainings failed; the others are kept.
+        SettingsError: the profile has no search, or a variant is of another kind. DataError: an input of the trainings
+        is missing or damaged. TrainingError: trainings failed; the others are kept.
     """
     search = settings(params)
     trials = trials_of(search)
     held = prepare(params, search, trials, build)
-    found = train(trials, search.seed, build / SEARCH, jobs)
-    result = compared(trials, search, found, held)
+    metrics = train(trials, search.seed, build / SEARCH, jobs)
+    result = compared(trials, search, metrics, held)
     with files.new_file(out / f"{params.get('profile')}.csv") as partial:
         result.to_csv(partial, index=False, lineterminator="\n", float_format="%.6g")
     return result
 
 
 def settings(params: Params) -> SearchSettings:
-    """The section `search` after all layers."""
+    """Return the section `search`, merged from all layers."""
     try:
         return SearchSettings(**merged(params, SEARCH))
     except pydantic.ValidationError as error:
-        told = errors.in_words(error)
-        raise SettingsError(f"{params.file}: search, for the profile {params.get('profile')}: {told}") from None
+        faults = errors.in_words(error)
+        raise SettingsError(f"{params.file}: search, for the profile {params.get('profile')}: {faults}") from None
 
 
 def trials_of(search: SearchSettings) -> list[Trial]:
-    """Every kind with every rate."""
+    """Return a trial of every kind with every rate."""
     return [
         Trial(f"{kind}-{number}", kind, variant, rate)
         for kind, variant in search.kinds.items()
@@ -93,7 +93,7 @@ def trials_of(search: SearchSettings) -> list[Trial]:
 
 
 def prepare(params: Params, search: SearchSettings, trials: Sequence[Trial], build: Path) -> dict[str, int]:
-    """Write what the trainings need below build/search; how many rows of each task are held out."""
+    """Write the inputs of the trainings below build/search; return the number of rows held out of each task."""
     place, planned = build / SEARCH, planned_of(params, trials)
     tasks = dict.fromkeys(task for trial in trials for task in planned[trial.name]["tasks"])
     held = hold_out(build / "data", tasks, place / "data", search.held_out, search.seed)
@@ -106,7 +106,7 @@ def prepare(params: Params, search: SearchSettings, trials: Sequence[Trial], bui
 
 
 def planned_of(params: Params, trials: Sequence[Trial]) -> dict[str, Any]:
-    """The plan's documents with every trial in place of the variants; SettingsError with what is wrong."""
+    """Return the plan's documents with the trials as variants; SettingsError with all faults."""
     for trial in trials:
         entry = params.get("catalog", trial.variant)
         if entry is None:
@@ -123,7 +123,7 @@ def planned_of(params: Params, trials: Sequence[Trial]) -> dict[str, Any]:
 
 
 def _check(trial: Trial, document: Mapping[str, Any], params: Params) -> None:
-    """Refuse a variant of another kind, with rates of its own, or with corpora of which nothing is held out."""
+    """Refuse a variant of another kind, with rates of its own, or with reused corpora, of which nothing is held out."""
     where = f"{params.file}: search.kinds.{trial.kind} is {trial.variant}"
     kinds = {rates.of_phase(phase) for phase in document["phases"]}
     if kinds != {trial.kind}:
@@ -136,8 +136,8 @@ def _check(trial: Trial, document: Mapping[str, Any], params: Params) -> None:
         raise SettingsError(f"{where}, which draws on corpora beside its tasks'; allowed: one that does not")
 
 
-def train(trials: Sequence[Trial], seed: int, place: Path, jobs: int) -> Found:
-    """Train what is not finished, `jobs` at a time; TrainingError with the output of those that failed."""
+def train(trials: Sequence[Trial], seed: int, place: Path, jobs: int) -> Metrics:
+    """Run unfinished trials, `jobs` at a time; TrainingError with the output of those that failed."""
     waiting = [trial.name for trial in trials if _finished(trial.name, seed, place) is None]
     print(f"{len(waiting)} of {len(trials)} to train, {jobs} at a time; their output is in {place}/output/", flush=True)
     (place / "output").mkdir(parents=True, exist_ok=True)
@@ -149,13 +149,13 @@ def train(trials: Sequence[Trial], seed: int, place: Path, jobs: int) -> Found:
         try:
             for training in ended:
                 training.result()
-        except KeyboardInterrupt:  # which those that run have got, too
+        except KeyboardInterrupt:  # the running trainings got it, too
             workers.shutdown(cancel_futures=True)
             raise
-    found = {trial.name: _finished(trial.name, seed, place) for trial in trials}
-    if failed := [str(_output(place, name)) for name, metrics in found.items() if metrics is None]:
+    by_trial = {trial.name: _finished(trial.name, seed, place) for trial in trials}
+    if failed := [str(_output(place, name)) for name, metrics in by_trial.items() if metrics is None]:
         raise TrainingError(f"{len(failed)} of {len(trials)} failed, the others are kept: {', '.join(failed)}")
-    return {name: metrics for name, metrics in found.items() if metrics is not None}
+    return {name: metrics for name, metrics in by_trial.items() if metrics is not None}
 
 
 def _train(name: str, seed: int, place: Path, free: queue.Queue[dict[str, str]]) -> None:
@@ -173,18 +173,21 @@ def _output(place: Path, name: str) -> Path:
 
 
 def _finished(name: str, seed: int, place: Path) -> dict[str, Any] | None:
-    """Its metrics.json where it was trained from what lies there now."""
+    """Return metrics.json of a trial that was trained from the current inputs, else None."""
     return finished(place, place / "runs" / name / str(seed), inputs.identity(place, name, seed))
 
 
-def compared(trials: Sequence[Trial], search: SearchSettings, found: Found, held: Mapping[str, int]) -> pd.DataFrame:
-    """The result's table; of each kind the rate with the highest mean is chosen, of equal ones the smallest."""
+def compared(
+    trials: Sequence[Trial], search: SearchSettings, metrics: Metrics, held: Mapping[str, int]
+) -> pd.DataFrame:
+    """Return the result's table; chooses the rate with the highest mean of each kind, of equal ones the smallest."""
     lines = []
     for trial in trials:
-        scores = {task: found[trial.name]["dev"][task] for task in held if task in found[trial.name]["dev"]}
+        dev = metrics[trial.name]["dev"]
+        scores = {task: dev[task] for task in held if task in dev}
         about = {"kind": trial.kind, "variant": trial.variant, "rate": trial.rate, "seed": search.seed}
         rows = sum(held[task] for task in scores)
-        more = {"mean": mean_score(scores, scores), "rows": rows, "steps": found[trial.name]["steps"]}
+        more = {"mean": mean_score(scores, scores), "rows": rows, "steps": metrics[trial.name]["steps"]}
         lines.append({**about, **scores, **more})
     table = pd.DataFrame(lines)
     best = table.groupby("kind")["mean"].idxmax()
@@ -193,19 +196,19 @@ def compared(trials: Sequence[Trial], search: SearchSettings, found: Found, held
 
 
 def to_state(profile: str, result: pd.DataFrame) -> str:
-    """The lines for the profile in params.yaml, and what should be looked at before they are taken over."""
+    """Return the lines for the profile in params.yaml, and what to check before using them."""
     chosen = result[result["chosen"]]
-    found = [f"{kind}: {rate:.1e}" for kind, rate in zip(chosen["kind"], chosen["rate"], strict=True)]
+    rate_lines = [f"{kind}: {rate:.1e}" for kind, rate in zip(chosen["kind"], chosen["rate"], strict=True)]
     keys = ["profiles:", f"  {profile}:", "    training:", "      learning_rates:"]
     ends = [
         f"The best rate of {kind} is at the end of the list: one beyond may be better." for kind in at_the_end(result)
     ]
-    return "\n".join([*keys, *(f"        {line}" for line in found), *ends])
+    return "\n".join([*keys, *(f"        {line}" for line in rate_lines), *ends])
 
 
 def main() -> None:
     """Read the arguments and start."""
-    parser = argparse.ArgumentParser(description="Look for the learning rate of each kind of training")
+    parser = argparse.ArgumentParser(description="Search the learning rate of each kind of training")
     parser.add_argument("--jobs", type=int, default=1, help="trainings at a time")
     jobs = parser.parse_args().jobs
     if jobs < 1:
@@ -215,7 +218,7 @@ def main() -> None:
 
 
 def start(jobs: int) -> None:
-    """Make what the trainings start from, search, tell what was found."""
+    """Make the inputs of the trainings, search, and print the result."""
     params = Params(PARAMS)
     settings(params)
     if status := subprocess.run([*grid.DVC, "repro", *STAGES], check=False).returncode:

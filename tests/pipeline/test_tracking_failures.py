@@ -310,9 +310,9 @@ def test_server_that_never_ends_its_answer(root: Path, dripping: int) -> None:
     )  # fmt: skip
     assert (failed.returncode, failed.stdout) == (1, "")
     assert failed.stderr == (
-        f"error: the runs are not in MLflow at http://127.0.0.1:{dripping} yet (TimeoutError: no complete answer within "
-        "2 seconds); their results are safe in build: once MLflow answers, `python stages/track.py build` brings them "
-        "in\n"
+        f"error: the runs are not in MLflow at http://127.0.0.1:{dripping} yet (TimeoutError: no complete answer "
+        "within 2 seconds); their results are safe in build: once MLflow answers, `python stages/track.py build` "
+        "brings them in\n"
     )
     patience = TRAINING.replace("patience=60", "patience=5")
     training = subprocess.run(
