@@ -6,7 +6,7 @@ from mtbert import command, ensembling
 
 
 def main(catalog: Path, runs: Path, out: Path) -> None:
-    """Vote, and tell each ensemble's scores."""
+    """Vote, and print each ensemble's scores."""
     print("\n".join(ensembling.vote_all(catalog, runs, out)))
 
 

@@ -1,4 +1,4 @@
-"""Stage `init`: what each selected variant starts from, by digest."""
+"""Stage `init`: write the inputs of each selected variant, by digest."""
 
 from pathlib import Path
 

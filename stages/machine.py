@@ -1,7 +1,7 @@
-"""Stage `machine`: on which machine this build folder was begun.
+"""Stage `machine`: describe the machine where this build folder was begun.
 
-What is there stays: runs of another machine or of an earlier PyTorch are as good as they were. Remove the file to have
-everything train again here.
+An existing file is kept: runs of another machine or of an earlier PyTorch stay valid. Remove the file to train
+everything again on this machine.
 """
 
 from pathlib import Path
@@ -10,10 +10,10 @@ from mtbert import command, files
 
 
 def main(out: Path) -> None:
-    """Write the file where there is none."""
+    """Write the file if it is missing."""
     if out.is_file():
         return
-    from mtbert.training import logs  # takes seconds
+    from mtbert.training import logs  # its import takes seconds
 
     files.write_json(out, logs.origin())
 

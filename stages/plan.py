@@ -1,4 +1,4 @@
-"""Stage `plan`: params.yaml to one resolved, checked settings file per variant."""
+"""Stage `plan`: turn params.yaml into one resolved, checked settings file for each variant."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ def main(params: Path, out: Path) -> None:
         from mtbert.plan import code
     settings = plan.Params(params)
     data = str(settings.get("data_dir"))
-    if (shown := credentials.masked(data)) != data:  # it would stand in plan files, in dvc.lock and in the report
+    if (shown := credentials.masked(data)) != data:  # it would be written to plan files, dvc.lock and the report
         raise errors.SettingsError(
             f"data_dir in {params} is {shown}, which holds a user and password; allowed: a path inside the repository, "
             "or an absolute one"

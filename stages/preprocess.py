@@ -1,7 +1,7 @@
-"""Stage `preprocess`: corpus files to tokens.
+"""Stage `preprocess`: make tokens from corpus files.
 
-NEEDS is a YAML list of [task, split] pairs: the files that must be there, as `plan` found. Rows that are refused are
-told, if any are.
+NEEDS is a YAML list of [task, split] pairs, as `plan` writes it: the files that must exist. Prints the refused rows, if
+there are any.
 """
 
 from pathlib import Path
@@ -17,8 +17,8 @@ from mtbert.tasks import Split
 def main(data_dir: Path, encoder_dir: Path, out: Path, needs: Path) -> None:
     """Read, check and tokenize every corpus file below `data_dir` into `out`."""
     required = checked(set[tuple[str, Split]], read_plan(needs), needs)
-    if told := refusals(preprocess(data_dir, out, wordpieces(encoder_dir), required), out):
-        print(told)
+    if refused := refusals(preprocess(data_dir, out, wordpieces(encoder_dir), required), out):
+        print(refused)
 
 
 if __name__ == "__main__":

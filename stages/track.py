@@ -1,4 +1,4 @@
-"""Stage `track`: bring every run and ensemble that MLflow lacks into it."""
+"""Stage `track`: log every run and ensemble that MLflow lacks."""
 
 import os
 import sys
@@ -8,13 +8,13 @@ from mtbert import command, tracking
 
 
 def main(build: Path) -> None:
-    """Bring the runs in, say how many."""
+    """Log the runs, and print their number."""
     try:
         done = tracking.bring_in(build)
     except tracking.TrackingError as error:
-        # Exit status 1 keeps DVC from counting the stage as done, so that the next `dvc repro` makes good; the
-        # stage comes last and nothing needs it, so all results are recorded by then. Within `dvc exp run` a
-        # failed stage would discard the whole experiment, and without MLflow there is nothing to make good.
+        # Exit status 1 keeps DVC from counting the stage as done, so that the next `dvc repro` tries again. The
+        # stage is the last and nothing needs it, so all results are recorded by then. Within `dvc exp run` a
+        # failed stage would discard the whole experiment, and without MLflow another try would not help.
         experiment = os.environ.get("DVC_EXP_NAME")
         if tracking.installed() and not experiment:
             raise

@@ -1,6 +1,6 @@
-"""Several models' prediction files to one vote.
+"""Combine the prediction files of several models by a vote.
 
-Classes by majority; a tie goes to the tied class with the higher summed probability. Scores by their mean.
+Classes are voted by majority; a tie goes to the tied class with the highest summed probability. Scores are averaged.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,20 +17,20 @@ VOTED_SPLITS: tuple[Split, ...] = ("dev", "test")
 
 
 def vote(tables: Mapping[str, pd.DataFrame], task: Task) -> pd.DataFrame:
-    """One prediction table from the members' tables, in the first member's order of rows.
+    """Make one prediction table from the members' tables, in the first member's order of rows.
 
     Args:
-        tables: prediction table of each member by its name, one at least; columns as in `mtbert.predictions`.
-        task: the task predicted.
+        tables: the prediction table of each member by its name, at least one; columns as in `mtbert.predictions`.
+        task: the task that they predict.
 
     Returns:
         The voted predictions; the probability columns are the members' means.
 
     Raises:
-        DataError: no member, an id twice, ids or labels that differ between members; the message names them.
+        DataError: no member, a repeated id, ids or labels that differ between members; the message names them.
     """
     if not tables:
-        raise DataError(f"a vote on {task.name} needs one member at least")
+        raise DataError(f"a vote on {task.name} needs at least one member")
     aligned = _align(tables, task)
     first, columns = aligned[0], predictions.probability_columns(task)
     cast = np.stack([table["prediction"].to_numpy(dtype=float) for table in aligned])  # [members, rows]
@@ -44,7 +44,7 @@ def vote(tables: Mapping[str, pd.DataFrame], task: Task) -> pd.DataFrame:
 
 
 def majority(votes: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-    """The class with most votes per row, ties by the higher probability summed over members.
+    """Return the class with most votes for each row; ties go to the highest probability summed over members.
 
     Shapes: votes [members, rows] of class numbers, probabilities [members, rows, classes]; returns [rows].
     """
@@ -55,12 +55,12 @@ def majority(votes: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
 
 
 def _align(tables: Mapping[str, pd.DataFrame], task: Task) -> list[pd.DataFrame]:
-    """The tables with the id as index, all in the first one's order."""
+    """Return the tables with the id as index, all in the order of the first."""
     indexed = {member: table.set_index("id") for member, table in tables.items()}
     (first, reference), *others = indexed.items()
     for member, table in indexed.items():
         if not table.index.is_unique:
-            raise DataError(f"{member}: an id stands twice among its predictions for {task.name}; cannot vote")
+            raise DataError(f"{member}: an id occurs twice in its predictions for {task.name}; cannot vote")
     for member, table in others:
         if set(table.index) != set(reference.index):
             unlike = sorted(map(str, set(table.index) ^ set(reference.index)))
@@ -74,8 +74,8 @@ def _align(tables: Mapping[str, pd.DataFrame], task: Task) -> list[pd.DataFrame]
             raise DataError(f"{first} and {member} hold different labels for {task.name}. Train both on the same data.")
         if not np.array_equal(table["scored"], reference["scored"]):
             raise DataError(
-                f"of {task.name}, other rows count in the scores of {first} than of {member}, so that a vote would be "
-                "scored on rows that chose an epoch. Train both with the same run.selection."
+                f"{first} and {member} are scored on different rows of {task.name}, so a vote would be scored on "
+                "rows that chose an epoch. Train both with the same run.selection."
             )
     return aligned
 
@@ -84,35 +84,35 @@ def vote_all(catalog: Path, runs: Path, directory: Path) -> list[str]:
     """Vote for every selected ensemble and seed of build/plan/catalog.yaml; write `directory` anew.
 
     Returns:
-        One line on each for the terminal: its dev scores, or that a member has not run.
+        A line for each for the terminal: its dev scores, or the members that are missing.
 
     Raises:
-        SettingsError: there is no catalog. DataError: as `ensemble`.
+        SettingsError: there is no catalog. DataError: as for `ensemble`.
     """
-    plan, said = files.read_plan(catalog, "ensembles", "seeds"), []
+    plan, lines = files.read_plan(catalog, "ensembles", "seeds"), []
     with files.new_directory(directory) as partial:
         for name, entry in plan["ensembles"].items():
             for seed in plan["seeds"] if entry["selected"] else []:
                 absent = [member for member in entry["members"] if not (runs / member / str(seed)).is_dir()]
                 if absent:
                     commands = ", ".join(f"`dvc repro train@{member}-{seed}`" for member in absent)
-                    said.append(f"{name}, seed {seed}: not voted; what is missing is made by {commands}")
+                    lines.append(f"{name}, seed {seed}: not voted; what is missing is made by {commands}")
                     continue
                 scores = ensemble(name, entry["members"], seed, runs, partial / name / str(seed))
                 dev = ", ".join(f"{metric} {value:.3f}" for metric, value in scores["dev"].items())
-                said.append(f"{name}, seed {seed}: dev {dev}")
-    return said
+                lines.append(f"{name}, seed {seed}: dev {dev}")
+    return lines
 
 
 def ensemble(name: str, members: Sequence[str], seed: int, runs: Path, directory: Path) -> dict[str, dict[str, float]]:
     """Vote on every task and split that all members predicted; write `predictions/` and metrics.json to `directory`.
 
     Args:
-        name: of the ensemble.
+        name: the ensemble's name.
         members: names of the variants that vote.
         seed: the members' seed.
-        runs: where the members' runs lie, as <variant>/<seed>.
-        directory: where to write.
+        runs: the folder of the members' runs, as <variant>/<seed>.
+        directory: the folder to write.
 
     Returns:
         The scores of dev and test; a split whose labels are withheld has none.
@@ -134,7 +134,7 @@ def ensemble(name: str, members: Sequence[str], seed: int, runs: Path, directory
                 scores[split][task] = value
         scores[split] |= metrics.overall(scores[split])
     if not (directory / "predictions").is_dir():
-        raise DataError(f"{name}, seed {seed}: there is no task that all of {', '.join(members)} predicted")
+        raise DataError(f"{name}, seed {seed}: no task was predicted by all of {', '.join(members)}")
     files.write_json(directory / "metrics.json", {"ensemble": name, "seed": seed, "members": list(members), **scores})
     files.seal(directory)
     return scores
@@ -153,6 +153,6 @@ def _remake(member: str, seed: int) -> str:
 
 
 def _read(place: Path, member: str, seed: int, task: str, split: Split) -> pd.DataFrame:
-    """A member's predictions, compared with their digest."""
+    """Read a member's predictions, after a check of their digest."""
     name = predictions.path(place, task, split).relative_to(place).as_posix()
     return predictions.read(files.sealed(place, name, _remake(member, seed)))

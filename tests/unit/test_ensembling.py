@@ -80,7 +80,7 @@ def test_withheld_labels_stay_withheld() -> None:
 @pytest.mark.parametrize(
     ("tables", "message"),
     [
-        ({}, "a vote on sts needs one member at least"),
+        ({}, "a vote on sts needs at least one member"),
         (
             {"pals": scores({"x": 1.0}), "smart-pals": scores({"y": 1.0})},
             "pals and smart-pals predicted different rows of sts: 2 ids are in only one of them, such as x, y. "
@@ -92,12 +92,12 @@ def test_withheld_labels_stay_withheld() -> None:
         ),
         (
             {"pals": scores({"x": 1.0}), "smart-pals": scores({"x": 1.0}).assign(scored=False)},
-            "of sts, other rows count in the scores of pals than of smart-pals, so that a vote would be scored on rows "
-            "that chose an epoch. Train both with the same run.selection.",
+            "pals and smart-pals are scored on different rows of sts, so a vote would be scored on rows that chose an "
+            "epoch. Train both with the same run.selection.",
         ),
         (
             {"pals": pd.concat([scores({"x": 1.0}), scores({"x": 2.0})])},
-            "pals: an id stands twice among its predictions for sts; cannot vote",
+            "pals: an id occurs twice in its predictions for sts; cannot vote",
         ),
     ],
 )
@@ -141,7 +141,7 @@ def test_members_without_a_common_task_cannot_vote(tmp_path: Path) -> None:
     write_member(tmp_path, "a", {"x": 1.0, "y": 2.0, "z": 4.0})
     (tmp_path / "b" / "7").mkdir(parents=True)
     files.seal(tmp_path / "b" / "7")
-    with pytest.raises(DataError, match="vote, seed 7: there is no task that all of a, b predicted"):
+    with pytest.raises(DataError, match="vote, seed 7: no task was predicted by all of a, b"):
         ensembling.ensemble("vote", ["a", "b"], 7, tmp_path, tmp_path / "out")
 
 

@@ -82,7 +82,7 @@ def test_what_an_encoder_does_not_allow_is_refused_before_anything_trains(build:
     written(build)
     over["model"]["pooling"] = {"sts": "pooler"}
     files.write_yaml(build / "plan/b.yaml", over)
-    with pytest.raises(EncoderError, match=r"model\.pooling is pooler for sts, but tiny comes without one"):
+    with pytest.raises(EncoderError, match=r"model\.pooling is pooler for sts, but tiny has none"):
         written(build)
 
 

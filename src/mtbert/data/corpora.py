@@ -1,4 +1,4 @@
-"""Whose corpora a data directory holds: the sample's, the course's, or one's own; told by content, not by place."""
+"""Determine by content whose corpora a data directory holds: the sample's, the course's, or your own."""
 
 import hashlib
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Trained models in MLflow: a folder that serves, the scores tied to it, a registered name for each variant.
 
-The folder holds what `mtbert.using.loading` reads of a run, with the weights as a link: they are not stored twice. A
-model is complete once it is READY; what breaks off before is made anew.
+The folder holds the files of a run that `mtbert.using.loading` reads, with the weights as a link, so that they are not
+stored twice. A model is complete once it is READY; an unfinished one is made again.
 """
 
 import os
@@ -33,7 +33,7 @@ from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema, TensorSpec
 
 BEST = "best"  # alias of a variant's version with the best choosing score
 SERVED = Path(mtbert.__file__).parent / "using" / "served.py"
-RUN = "run"  # folder of a model's artifacts that is a run's
+RUN = "run"  # folder in a model's artifacts with the run's files
 WEIGHTS = "model.safetensors"
 OF_RUN = ("settings.yaml", "metrics.json", files.DIGESTS)
 OF_ENCODER = ("tokenizer.json", "tokenizer_config.json", "config.json")
@@ -45,22 +45,22 @@ EXAMPLE = {"text": ["A man plays a guitar."], "text_pair": ["Someone makes music
 
 
 def folder(uri: str) -> Path:
-    """The run's folder within a model of that address, fetched where need be; TrackingError where there is none."""
+    """Return the run's folder in the model of an address, fetched if needed; TrackingError where there is none."""
     tracking = place.tracking_uri()
     try:
-        with warnings.catch_warnings(action="ignore"):  # MLflow's own of SQLAlchemy's
+        with warnings.catch_warnings(action="ignore"):  # MLflow's own, about SQLAlchemy
             fetched = download_artifacts(artifact_uri=uri, tracking_uri=tracking, registry_uri=tracking)
     except MlflowException as error:
-        named = uri.partition(":/")[2]  # behind the scheme an @ would be taken for that of a password
+        named = uri.partition(":/")[2]  # after the scheme an @ would be read as that of a password
         raise place.TrackingError(f"MLflow has no model {named} ({place.reason(error, tracking)})") from None
-    found = Path(fetched) / "artifacts" / RUN
-    if not found.is_dir():
-        raise place.TrackingError(f"{uri.partition(':/')[2]} is no model of mtbert's")
-    return found
+    run = Path(fetched) / "artifacts" / RUN
+    if not run.is_dir():
+        raise place.TrackingError(f"{uri.partition(':/')[2]} is not a model of mtbert's")
+    return run
 
 
 def registered(card: Card) -> str:
-    """The registered name of a run's variant, such as mtbert-sample-pals."""
+    """Return the registered name of a run's variant, such as mtbert-sample-pals."""
     return f"{card.experiment}-{card.tags['variant']}"
 
 
@@ -73,10 +73,10 @@ class Models:
         mlflow.set_registry_uri(store.uri)
 
     def bring(self, wanted: Record, trained: Trained) -> LoggedModel:
-        """The model of a finished run that MLflow holds; it is made where it is missing."""
-        found = self._store.models(wanted)
-        complete = [model for model in found if model.status == LoggedModelStatus.READY]
-        for model in found:
+        """Return MLflow's model of a finished run; make it if it is missing."""
+        models = self._store.models(wanted)
+        complete = [model for model in models if model.status == LoggedModelStatus.READY]
+        for model in models:
             if model not in complete[:1]:
                 self._client.delete_logged_model(model.model_id)
         return complete[0] if complete else self._make(wanted, trained)
@@ -106,7 +106,7 @@ class Models:
             self._client.log_model_artifacts(model.model_id, str(Path(scratch) / "model"))
 
     def _score(self, model: LoggedModel, run_id: str, contents: Contents) -> None:
-        """Tie each score to the model, and to the data set that it is of."""
+        """Log each score for the model, and for the data set of the score."""
         digests = {item.name: item.digest for item in contents.inputs}
         scores = [
             metric(point, run_id=run_id, model_id=model.model_id, dataset=_dataset(point.name, digests))
@@ -118,7 +118,7 @@ class Models:
             self._store.progress()
 
     def register(self, name: str, models: Iterable[LoggedModel]) -> None:
-        """Have a version of each model under that name, and the alias on the one with the best choosing score."""
+        """Register a version of each model under that name; set the alias on the one with the best choosing score."""
         entry = self._registered(name)
         versions = {version.source: version.version for version in self._client.search_model_versions(f"name='{name}'")}
         scored = []
@@ -151,7 +151,7 @@ chooses epochs (`choosing/...`), of those that `track` found the last time.
 
 
 def choosing(contents: Contents, card: Card) -> float | None:
-    """The mean over the tasks by which the run's epoch was chosen; None where dev was not looked at on the way."""
+    """Return the mean task score by which the run's epoch was chosen; None where dev was not scored in training."""
     steps: dict[int, list[float]] = {}
     for point in contents.points:
         if point.name.startswith("choosing/") and point.name.removeprefix("choosing/") in TASKS:
@@ -163,7 +163,7 @@ def choosing(contents: Contents, card: Card) -> float | None:
 
 
 def save(trained: Trained, model_id: str, out: Path) -> None:
-    """Write the folder of a model, what is large as links; DataError where weights are not as they were written."""
+    """Write the folder of a model, with links to large files; DataError where the weights have been altered."""
     weights, tasks = files.sealed(trained.directory, WEIGHTS, trained.remedy()), trained.tasks
     with tempfile.TemporaryDirectory() as scratch:
         run = Path(scratch) / RUN
@@ -188,13 +188,13 @@ def save(trained: Trained, model_id: str, out: Path) -> None:
 
 
 def signature(task: str) -> ModelSignature:
-    """Of every model: a text, maybe a second one, and the task, where it is not that one."""
+    """Return the signature of every model: a text, optionally a second one, and the task, with a default."""
     columns: list[ColSpec | TensorSpec] = [ColSpec("string", "text"), ColSpec("string", "text_pair", required=False)]
     return ModelSignature(Schema(columns), params=ParamSchema([ParamSpec("task", "string", task)]))
 
 
 def link(file: Path, place: Path) -> None:
-    """The same file at another place: as a hard link, which outlives the first, or by name on another file system."""
+    """Link a file: by a hard link, which outlives the original, or by a symbolic one to another file system."""
     try:
         os.link(file, place)
     except OSError:
@@ -202,7 +202,7 @@ def link(file: Path, place: Path) -> None:
 
 
 def _dataset(name: str, digests: dict[str, str]) -> tuple[str, str] | None:
-    """Name and digest of the data set that a score such as score/dev/sts is of."""
+    """Return name and digest of the data set of a score such as score/dev/sts."""
     _, split, task = name.split("/")
-    found = f"{task}-{split}"
-    return (found, digests[found]) if found in digests else None
+    dataset = f"{task}-{split}"
+    return (dataset, digests[dataset]) if dataset in digests else None

@@ -1,4 +1,4 @@
-"""What MLflow calls things, and what it tells of them: names of runs and values, descriptions, the table's columns."""
+"""Names and descriptions in MLflow: those of runs and values, and the columns of the table."""
 
 import hashlib
 import json
@@ -49,18 +49,18 @@ SCORED = {  # by run.selection
 
 
 def run_name(subject: str, changes: Mapping[str, Any], seed: int) -> str:
-    """Such as `pals pals.dim=276 seed 1`; of many changes the first ones, their number and a digest of all of them."""
-    said = sorted(f"{key}={_plain(value)}" for key, value in _flat(changes, subject))
-    whole = " ".join(said)
+    """Return a name such as `pals pals.dim=276 seed 1`; of many changes the first, their number and a digest."""
+    listed = sorted(f"{key}={_plain(value)}" for key, value in _flat(changes, subject))
+    whole = " ".join(listed)
     if len(whole) > LONGEST_CHANGES:
         code = hashlib.sha256(whole.encode()).hexdigest()[:6]
-        rest = f"... ({len(said)} change{'s' * (len(said) > 1)}, {code})"
-        whole = " ".join([*_fitting(said, LONGEST_CHANGES - len(rest)), rest])
+        rest = f"... ({len(listed)} change{'s' * (len(listed) > 1)}, {code})"
+        whole = " ".join([*_fitting(listed, LONGEST_CHANGES - len(rest)), rest])
     return " ".join(filter(None, [subject, whole, f"seed {seed}"]))
 
 
 def _flat(changes: Mapping[str, Any], subject: str, above: str = "") -> Iterator[tuple[str, Any]]:
-    """Each changed value by its dotted key, which within the variant's own entry starts there."""
+    """Yield each changed value with its dotted key; keys in the variant's own entry start there."""
     own = f"catalog.{subject}."
     for key, value in changes.items():
         path = f"{above}{key}"
@@ -71,7 +71,7 @@ def _flat(changes: Mapping[str, Any], subject: str, above: str = "") -> Iterator
 
 
 def _fitting(words: list[str], room: int) -> list[str]:
-    """The first words that fit into so many characters."""
+    """Return the first words that fit into `room` characters."""
     return [word for number, word in enumerate(words) if len(" ".join(words[: number + 1])) < room]
 
 
@@ -80,16 +80,16 @@ def _plain(value: Any) -> str:
 
 
 def series(name: str) -> str:
-    """MLflow's name of what history.csv or speed.csv calls `name`."""
+    """Return MLflow's name of a value of history.csv or speed.csv."""
     before, after = CHOOSING
     return after + name.removeprefix(before) if name.startswith(before) else SERIES.get(name, name)
 
 
 def note(settings: Mapping[str, Any], changes: Mapping[str, Any], results: Mapping[str, Any] | None = None) -> str:
-    """A run's description, in Markdown.
+    """Write a run's description, in Markdown.
 
     Args:
-        settings: names `variant` or `ensemble`, `paper`, `row`, `profile` and, for a variant, `run`.
+        settings: holds `variant` or `ensemble`, `paper`, `row`, `profile` and, for a variant, `run`.
         changes: what departs from the defaults.
         results: metrics.json's content, once the run has ended.
     """
@@ -116,7 +116,7 @@ def _epoch(run: Mapping[str, Any], results: Mapping[str, Any] | None) -> str:
 
 
 def experiment_tags() -> dict[str, str]:
-    """Tags that describe an experiment: its description, its kind, which opens on runs, and the view "Scores"."""
+    """Return an experiment's tags: its description, its kind, which opens with the runs, and the view "Scores"."""
     return {
         NOTE: ABOUT,
         "mlflow.experimentKind": "custom_model_development",
@@ -125,7 +125,7 @@ def experiment_tags() -> dict[str, str]:
 
 
 def _view() -> str:
-    """The view as MLflow's user interface stores one (3.17), which leaves out columns that no run has."""
+    """Return the view in the form of MLflow's user interface (3.17), which hides columns that no run has."""
     wide = [f"metrics.`score/{split}/overall_normalised`" for split in ("dev", "test")]
     narrow = [[f"metrics.`score/{split}/{task}`" for task in TASKS] for split in ("dev", "test")]
     columns = [wide[0], *narrow[0], wide[1], *narrow[1], "tags.`row`"]
@@ -140,6 +140,6 @@ def _view() -> str:
 
 
 def address(root: str, experiment_id: str) -> str:
-    """The page with an experiment's runs and their scores, on the server at `root`."""
-    query = f"viewStateShareKey={VIEW}&workflowType=machine_learning"  # the latter for fewer entries that are not ours
+    """Return the page of an experiment's runs and scores, on the server at `root`."""
+    query = f"viewStateShareKey={VIEW}&workflowType=machine_learning"  # the latter hides menu entries for other uses
     return f"{root.rstrip('/')}/#/experiments/{experiment_id}/runs?{query}"

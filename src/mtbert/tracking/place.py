@@ -1,4 +1,4 @@
-"""Where runs are tracked, and how that place is named to people without its credentials."""
+"""Find where runs are tracked, and show that address without credentials."""
 
 import importlib.util
 import os
@@ -16,16 +16,16 @@ AGAIN = "python stages/track.py build"
 
 
 class TrackingError(MtbertError):
-    """MLflow cannot be reached, or refuses what it is given."""
+    """MLflow cannot be reached, or refuses a request."""
 
 
 def installed() -> bool:
-    """Whether MLflow can be imported; does not import it."""
+    """Return whether MLflow can be imported, without importing it."""
     return importlib.util.find_spec("mlflow") is not None
 
 
 def project_root() -> Path:
-    """The repository: $DVC_ROOT (under `dvc exp run --temp` too), else the nearest above, else here."""
+    """Return the repository: $DVC_ROOT (also under `dvc exp run --temp`), else the nearest above, else this folder."""
     if named := os.environ.get("DVC_ROOT"):
         return Path(named).resolve()
     here = Path.cwd()
@@ -33,10 +33,10 @@ def project_root() -> Path:
 
 
 def tracking_uri() -> str:
-    """$MLFLOW_TRACKING_URI, else `mlflow.db` in the repository; a relative SQLite file counts from the repository.
+    """Return $MLFLOW_TRACKING_URI, else `mlflow.db` in the repository; relative SQLite files are below the repository.
 
     Raises:
-        TrackingError: an address in which a password cannot be told from the host.
+        TrackingError: an address in which password and host cannot be distinguished.
     """
     uri = os.environ.get(URI) or f"{SQLITE}mlflow.db"
     file = database(uri)
@@ -49,18 +49,18 @@ def tracking_uri() -> str:
 
 
 def database(uri: str) -> Path | None:
-    """The file of an SQLite URI, absolute; None for servers and for other databases."""
+    """Return the file of an SQLite URI, absolute; None for servers and other databases."""
     name = uri.removeprefix(SQLITE)
     return None if name in (uri, "", ":memory:") else project_root() / name
 
 
 def artifacts(file: Path) -> Path:
-    """Where the artifacts of an SQLite database's runs lie: beside it."""
+    """Return the folder of artifacts of an SQLite database: beside it."""
     return file.resolve().parent / "mlartifacts"
 
 
 def shown(uri: str) -> str:
-    """The place as a person may read it: the database's file, or scheme, host and port alone."""
+    """Return the address for messages: the database's file, or scheme, host and port alone."""
     if file := database(uri):
         return str(file)
     host = _authority(uri).rpartition("@")[2]
@@ -68,47 +68,47 @@ def shown(uri: str) -> str:
 
 
 def without_credentials(text: str, uri: str) -> str:
-    """`text` with *** for all of `uri` but scheme, host and port, and for all that `credentials.masked` finds.
+    """Replace with *** all of `uri` but scheme, host and port, and all that `credentials.masked` finds.
 
-    An empty `uri` is one that was refused.
+    `uri` is empty if it was refused.
     """
     if uri and database(uri) is None:
         text = text.replace(uri, shown(uri))
         for secret in _secrets(uri):
             text = text.replace(secret, "***")
         host = re.escape(_authority(uri).rpartition("@")[2])
-        # What libraries say of an address: a path may be too short to be masked wherever it stands.
+        # Libraries print addresses; a path may be too short to be masked everywhere.
         text = re.sub(rf"(\burl: |://(?:[^\s/@]*@)?{host})/[^\s'\",)]*", r"\1***", text)
     return credentials.masked(text)
 
 
 def _is_clear(uri: str) -> bool:
-    """Whether host and password can be told apart: no @ follows what stands in the host's place."""
+    """Return whether host and password can be distinguished: no @ follows the part that is read as host."""
     return "@" not in uri.partition("://")[2].removeprefix(_authority(uri))
 
 
 def _secrets(uri: str) -> list[str]:
-    """What an address holds beside scheme, host and port, whole and in parts, as written and decoded, longest first."""
+    """Return what an address holds beside scheme, host and port: whole and in parts, also decoded, longest first."""
     body = uri.partition("://")[2]
     user = body.rpartition("@")[0]  # the last @, since a password may hold any character
     rest = body.removeprefix(_authority(uri)).strip("/")
     parts = {part for ends in ("[/?#]", "[/?#&=]") for part in re.split(ends, rest)}
     long = {part for part in {rest, *parts} if len(part) >= credentials.SHORTEST}
-    found = {form for part in {user, *user.split(":", 1), *long} if part for form in (part, unquote(part))}
-    return sorted(found, key=len, reverse=True)
+    forms = {form for part in {user, *user.split(":", 1), *long} if part for form in (part, unquote(part))}
+    return sorted(forms, key=len, reverse=True)
 
 
 def _scheme(uri: str) -> str:
-    scheme, there, _ = uri.partition("://")
-    return scheme if there else "***"
+    scheme, separator, _ = uri.partition("://")
+    return scheme if separator else "***"
 
 
 def _authority(uri: str) -> str:
-    """What stands between :// and the next / ? or #."""
+    """Return the part between :// and the next / ? or #."""
     return re.split(r"[/?#]", uri.partition("://")[2], maxsplit=1)[0]
 
 
 def reason(error: BaseException, uri: str) -> str:
-    """One line on what went wrong: the error's first line, without credentials."""
+    """Return the error's first line, without credentials."""
     lines = str(error).strip().splitlines() or [""]
     return without_credentials(f"{type(error).__name__}: {lines[0]}", uri)[:300]

@@ -1,4 +1,4 @@
-"""What a run is in MLflow, read from its directory: parameters, tags, points, scores, inputs. Knows no MLflow."""
+"""Read a run's directory into a record for MLflow: parameters, tags, points, scores, inputs. Imports no MLflow."""
 
 import csv
 import hashlib
@@ -41,13 +41,13 @@ class Point:
 
     @property
     def place(self) -> Place:
-        """What makes the point one of its kind within a run."""
+        """Name and step, which identify the point within a run."""
         return self.name, self.step
 
 
 @dataclass(frozen=True)
 class Input:
-    """A data set or encoder that went into a run; `context` says what for."""
+    """A data set or encoder that a run used; `context` is its purpose."""
 
     name: str
     digest: str
@@ -57,13 +57,13 @@ class Input:
 
 @dataclass(frozen=True)
 class Card:
-    """What is known of a run before it starts.
+    """What is known of a run before its start.
 
     Attributes:
         experiment: MLflow's experiment.
         name: the run's name.
         settings_key: equal for runs of equal settings and seed.
-        params, tags: as MLflow takes them.
+        params, tags: in MLflow's form.
     """
 
     experiment: str
@@ -75,14 +75,14 @@ class Card:
 
 @dataclass(frozen=True)
 class Contents:
-    """What came of a run.
+    """The results of a run.
 
     Attributes:
         points: history and throughput, then the final scores at the last step.
-        inputs: what it was trained and scored on.
-        started, ended: milliseconds since 1970; None where the logs are not there.
-        note: the run's description, where more is known than when it started.
-        artifacts: files to keep, by the folder that they lie in there.
+        inputs: the data that it was trained and scored on.
+        started, ended: milliseconds since 1970; None where the logs are missing.
+        note: the run's description, with what is known at its end.
+        artifacts: files to store, by their folder in MLflow.
     """
 
     points: list[Point]
@@ -98,10 +98,10 @@ class Record:
     """A finished run.
 
     Attributes:
-        run_key: SHA-256 over settings, seed and results: equal for one and the same run.
-        read: reads the rest, which is only needed where MLflow lacks the run.
-        replaces: whether it takes the place of what has the same card and another key, as a report does.
-        model: what a model is made of, where the run has weights.
+        run_key: SHA-256 over settings, seed and results: identifies the run.
+        read: reads the rest, which is only needed if MLflow lacks the run.
+        replaces: whether it replaces records with the same card and another key, as a report does.
+        model: the files of its model, if the run has weights.
     """
 
     card: Card
@@ -120,17 +120,17 @@ class Trained:
     tasks: tuple[str, ...]
 
     def remedy(self) -> str:
-        """The command that trains it again."""
+        """Return the command that trains it again."""
         return f"dvc repro train@{self.directory.parent.name}-{self.directory.name}"
 
 
 def card(settings: Mapping[str, Any], seed: int, changes: Mapping[str, Any], kind: str = "variant") -> Card:
-    """The card of a run.
+    """Make the card of a run.
 
     Args:
-        settings: names `variant` (or `ensemble`), `paper`, `row` and `profile`.
+        settings: holds `variant` (or `ensemble`), `paper`, `row` and `profile`.
         seed: the run's seed.
-        changes: what departs from the defaults, see `departures`; part of the name, but not of what the run is.
+        changes: what departs from the defaults, see `departures`; part of the name, but not of `settings_key`.
         kind: `variant` or `ensemble`.
     """
     settings = {**settings, "seed": seed}
@@ -143,7 +143,7 @@ def card(settings: Mapping[str, Any], seed: int, changes: Mapping[str, Any], kin
 
 
 def departures(build: Path, *variants: str) -> dict[str, Any]:
-    """What departs from the defaults in these variants, by dotted key: from the plan; empty where it does not say."""
+    """Return what departs from the defaults in these variants, by dotted key, as the plan lists it; may be empty."""
     file = build / "plan" / "catalog.yaml"
     if not file.is_file():
         return {}
@@ -158,7 +158,7 @@ def _entries(file: Path, changed: int) -> dict[str, Any]:
 
 
 def _surroundings(script: str) -> dict[str, str]:
-    """Tags for the script that made it and, where they are known, git commit, DVC stage and DVC experiment."""
+    """Return tags for the script and, if known, git commit, DVC stage and DVC experiment."""
     known = {
         "mlflow.source.name": script,
         "mlflow.source.type": "LOCAL",
@@ -172,21 +172,21 @@ def _surroundings(script: str) -> dict[str, str]:
 @cache
 def _commit() -> str:
     try:
-        found = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False, timeout=10)
-    except (OSError, subprocess.TimeoutExpired):  # no git, or no answer: the run is worth keeping without its commit
+        answer = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):  # no git, or no answer: the run is logged without its commit
         return ""
-    return found.stdout.strip() if found.returncode == 0 else ""
+    return answer.stdout.strip() if answer.returncode == 0 else ""
 
 
 def digest(value: Any) -> str:
-    """SHA-256 of a value as canonical JSON."""
+    """Return the SHA-256 of a value as canonical JSON."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def parameters(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Nested settings as flat parameters: `{"phases": [{"clip": 1.0}]}` becomes `{"phases.0.clip": "1.0"}`.
+    """Flatten nested settings to parameters: `{"phases": [{"clip": 1.0}]}` becomes `{"phases.0.clip": "1.0"}`.
 
-    A value beyond MLflow's limit goes on in `name.part2`, `name.part3`, ..., so that nothing is cut off.
+    A value beyond MLflow's limit continues in `name.part2`, `name.part3`, ..., so that nothing is cut off.
     """
     flat: dict[str, str] = {}
     for path, value in _leaves(settings, ()):
@@ -210,7 +210,7 @@ def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
 
 
 def _name(name: str) -> str:
-    """The name as MLflow allows it; one that had to change gets a digest of the original, so that names stay apart."""
+    """Return a name that MLflow allows; a changed name gets a digest of the original, so that names stay distinct."""
     allowed = FORBIDDEN.sub("_", name)
     if allowed == name and len(name) <= LONGEST_NAME:
         return name
@@ -218,14 +218,14 @@ def _name(name: str) -> str:
 
 
 def of_run(directory: Path, logs: Path) -> Record:
-    """The record of a finished run, from `build/runs/<variant>/<seed>` and its log's directory.
+    """Return the record of a finished run, from `build/runs/<variant>/<seed>` and its log's directory.
 
-    Raises: DataError where the run is not as it was written.
+    Raises: DataError where the run has been altered.
     """
     variant, seed = directory.parent.name, directory.name
     files.check_sealed(directory, f"dvc repro train@{variant}-{seed}", READ)
     settings, results = files.read_yaml(directory / "settings.yaml"), files.read_json(directory / "metrics.json")
-    settings = {name: value for name, value in settings.items() if name != "code"}  # a live run begins without it
+    settings = {name: value for name, value in settings.items() if name != "code"}  # a live run starts without it
     changes = departures(directory.parents[2], settings["variant"])
     about = card(settings, int(results["seed"]), changes)
     key = digest([about.settings_key, results, files.sha256(directory / "history.csv")])
@@ -235,14 +235,14 @@ def of_run(directory: Path, logs: Path) -> Record:
 
 def _trained(directory: Path, settings: Mapping[str, Any]) -> Trained | None:
     encoder = directory.parents[2] / "encoders" / settings.get("model", {}).get("encoder", "base")
-    there = (directory / "model.safetensors").is_file() and (encoder / "tokenizer.json").is_file()
-    return Trained(directory, encoder, tuple(settings["tasks"])) if there else None
+    is_complete = (directory / "model.safetensors").is_file() and (encoder / "tokenizer.json").is_file()
+    return Trained(directory, encoder, tuple(settings["tasks"])) if is_complete else None
 
 
 def of_ensemble(directory: Path, entry: Mapping[str, Any], profile: str) -> Record:
-    """The record of an ensemble, from `build/ensembles/<name>/<seed>` and its entry in the catalog.
+    """Return the record of an ensemble, from `build/ensembles/<name>/<seed>` and its entry in the catalog.
 
-    Raises: DataError where the ensemble is not as it was written.
+    Raises: DataError where the ensemble has been altered.
     """
     files.check_sealed(directory, "dvc repro ensemble", READ)
     results = files.read_json(directory / "metrics.json")
@@ -255,7 +255,7 @@ def of_ensemble(directory: Path, entry: Mapping[str, Any], profile: str) -> Reco
 
 
 def of_report(directory: Path, profile: str) -> Record:
-    """The record of a report: its page and pictures, from `reports/<profile>`."""
+    """Return the record of a report: its page and pictures, from `reports/<profile>`."""
     same = digest({"report": profile})
     note = "The last report: `index.html` and its pictures, under Artifacts. The one before is deleted."
     tags = {"kind": "report", "profile": profile, "settings_key": same, naming.NOTE: note}
@@ -274,7 +274,7 @@ def _contents(
     log = _read_log(logs, remedy)
     started, ended = _times(log)
     last = int(results["steps"])
-    # When each step was is not kept, so steps are spread evenly over the run: close enough for MLflow's time axis.
+    # The time of each step is not stored: steps are spread evenly over the run, which is enough for MLflow's time axis.
     slope = (ended - started) / max(last, 1) if started and ended else 0.0
     rows = [*_series(directory / "history.csv", remedy), *_series(logs / "speed.csv", remedy)]
     rows += [(name, last, value) for name, value in {**scores(results), **_totals(log)}.items()]
@@ -284,7 +284,7 @@ def _contents(
 
 
 def scores(results: Mapping[str, Any]) -> dict[str, float]:
-    """Final scores and counts as MLflow's columns compare them: `score/dev/sts`, `parameters/added`, `run/steps`."""
+    """Return final scores and counts by MLflow's column names: `score/dev/sts`, `parameters/added`, `run/steps`."""
     groups = {"dev": "score/dev", "test": "score/test", "train": "score/train", "parameters": "parameters"}
     flat = {
         f"{shown}/{name}": float(value)
@@ -300,7 +300,7 @@ def _iso(text: str) -> str:
 
 
 class _Log(BaseModel):
-    """What is read of a run's run.json."""
+    """The part of a run's run.json that is read."""
 
     model_config = ConfigDict(allow_inf_nan=False)
 
@@ -313,7 +313,7 @@ class _Log(BaseModel):
 
 
 class _Encoder(BaseModel):
-    """What is read of an encoder's encoder.json."""
+    """The part of an encoder's encoder.json that is read."""
 
     name: str
     sha256: str
@@ -326,8 +326,8 @@ def _read_log(logs: Path, remedy: str) -> _Log | None:
 
 
 def _totals(log: _Log | None) -> dict[str, float]:
-    told = log.model_dump(exclude={"started"}, exclude_none=True) if log else {}
-    return {f"run/{name}": float(value) for name, value in told.items()}
+    values = log.model_dump(exclude={"started"}, exclude_none=True) if log else {}
+    return {f"run/{name}": float(value) for name, value in values.items()}
 
 
 def _times(log: _Log | None) -> tuple[int | None, int | None]:
@@ -338,7 +338,7 @@ def _times(log: _Log | None) -> tuple[int | None, int | None]:
 
 
 def _series(file: Path, remedy: str) -> list[tuple[str, int, float]]:
-    """Rows of a long CSV file (step, name, value, and columns that do not matter here): MLflow's name, step, value."""
+    """Read a CSV file with step, name, value and further columns: MLflow's name, step, value of each row."""
     if not file.is_file():
         return []
     try:
@@ -347,25 +347,25 @@ def _series(file: Path, remedy: str) -> list[tuple[str, int, float]]:
                 (naming.series(row["name"]), int(row["step"]), float(row["value"])) for row in csv.DictReader(handle)
             ]
     except (AttributeError, KeyError, TypeError, ValueError, csv.Error) as error:
-        said = f"{type(error).__name__}: {error}"
-        raise DataError(f"{file} is damaged ({said}); `{remedy}` makes it again") from None
+        reason = f"{type(error).__name__}: {error}"
+        raise DataError(f"{file} is damaged ({reason}); `{remedy}` makes it again") from None
 
 
 def _inputs(settings: Mapping[str, Any], build: Path) -> list[Input]:
-    """The data sets of all phases and the starting weights, those that lie in the build directory."""
+    """Return the data sets of all phases and the starting weights, if they are in the build directory."""
     tasks = [*settings.get("tasks", []), *(task for phase in settings.get("phases", []) for task in phase["tasks"])]
     uses = {"train": "training", "dev": "evaluation"}
     tables = [
         (task, split, build / "data" / task / f"{split}.parquet") for task in dict.fromkeys(tasks) for split in uses
     ]
-    found = [
+    inputs = [
         Input(f"{task}-{split}", files.sha256(table)[:LONGEST_DIGEST], table.as_posix(), uses[split])
         for task, split, table in tables
         if table.is_file()
     ]
     start = build / "encoders" / settings.get("model", {}).get("encoder", "base")
     if not (start / "encoder.json").is_file():
-        return found
+        return inputs
     encoder = files.read_as(_Encoder, start / "encoder.json", "dvc repro init")
     name = encoder.name if start.name == "base" else f"{encoder.name}-{start.name}"
-    return [*found, Input(name, encoder.sha256[:LONGEST_DIGEST], encoder.source, "encoder")]
+    return [*inputs, Input(name, encoder.sha256[:LONGEST_DIGEST], encoder.source, "encoder")]

@@ -1,7 +1,7 @@
-"""The one module, beside `models`, that imports MLflow, and so is itself imported only where MLflow is used.
+"""MLflow's store of runs. Only this module and `models` import MLflow, so they are imported only where it is used.
 
-A run is complete once it carries the tag `run_key`, the last thing that is written of it. Whatever breaks off before
-leaves a run without that tag, which `bring_in` replaces.
+A run is complete once it has the tag `run_key`, which is written last. A run that was aborted before lacks the tag, and
+`bring_in` replaces it.
 """
 
 import importlib.util
@@ -24,12 +24,12 @@ from mtbert.tracking.naming import NOTE, experiment_tags
 from mtbert.tracking.place import artifacts, database
 from mtbert.tracking.record import LONGEST_TAG, Card, Contents, Input, Place, Point, Record
 
-# Set before MLflow is imported, which reads them then: nothing is reported to its makers.
+# MLflow reads these when it is imported. They turn off reports to its makers.
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
 os.environ["DO_NOT_TRACK"] = "true"
-# Neither does it print where each run is to be seen, user and password included.
+# It must not print the address of each run, which may hold user and password.
 os.environ["MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT"] = "true"
-# MLflow's own two minutes and seven retries would let a server that is away hold up `track` for half an hour.
+# With MLflow's two minutes and seven retries a missing server would hold up `track` for half an hour.
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "5")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
 
@@ -51,7 +51,7 @@ from mlflow.store.artifact.artifact_repository_registry import get_artifact_repo
 if TYPE_CHECKING:
     from mlflow.system_metrics.system_metrics_monitor import SystemMetricsMonitor
 
-# Faults are told once and by us; MLflow's and urllib3's own lines name the address with its password.
+# We report errors once; lines of MLflow and urllib3 would show the address with its password.
 for _name in ("mlflow", "urllib3", "alembic"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
 
@@ -64,14 +64,14 @@ LOCATIONS = (
 )
 LOCKED = "database is locked"  # SQLite's words
 LATEST = ["last_update_time DESC"]
-SAMPLE = 10.0  # seconds between two looks at the machine
+SAMPLE = 10.0  # seconds between two samples of the machine
 PORTION = 1000  # values that MLflow takes in one request
 LONGEST_LOCK = 60.0  # seconds; MLflow itself gives up on a lock after 5 or 20
 Result = TypeVar("Result")
 
 
 def patiently(act: Callable[[], Result]) -> Result:
-    """What `act` returns; where another process holds SQLite's lock, it is asked again for a minute."""
+    """Return the result of `act`; while another process holds SQLite's lock, try again for a minute."""
     until = time.monotonic() + LONGEST_LOCK
     while True:
         try:
@@ -79,12 +79,12 @@ def patiently(act: Callable[[], Result]) -> Result:
         except Exception as error:  # SQLAlchemy's or, with that one's text, MLflow's
             if LOCKED not in str(error) or time.monotonic() > until:
                 raise
-            time.sleep(0.1)  # in case that the refusal came at once
+            time.sleep(0.1)  # in case the refusal came at once
 
 
 @dataclass(frozen=True)
-class Found:
-    """A run that MLflow has; `run_key` is empty where it is not complete."""
+class LoggedRun:
+    """A run in MLflow; `run_key` is empty until it is complete."""
 
     run_id: str
     run_key: str
@@ -97,8 +97,8 @@ class Store:
         """Connect; an SQLite database that does not exist is created first.
 
         Args:
-            uri: of the server or database.
-            progress: called whenever MLflow has answered.
+            uri: address of the server or database.
+            progress: called after every answer of MLflow.
         """
         self._file = database(uri)
         if self._file is not None:
@@ -108,7 +108,7 @@ class Store:
         self.client = MlflowClient(tracking_uri=uri)
 
     def begin(self, card: Card, started: int | None = None) -> str:
-        """Start a run with its parameters and tags; returns its id."""
+        """Start a run with its parameters and tags; return its id."""
         experiment = self.experiment(card.experiment)
         run = self.client.create_run(experiment, start_time=started, tags=card.tags, run_name=card.name)
         self.progress()
@@ -116,14 +116,14 @@ class Store:
         return run.info.run_id
 
     def log(self, run_id: str, points: Iterable[Point]) -> None:
-        """Add points to a run, in portions that MLflow takes at once."""
+        """Add points to a run, in portions that MLflow accepts."""
         metrics = [metric(point) for point in points]
         for start in range(0, len(metrics), PORTION):
             self.client.log_batch(run_id, metrics=metrics[start : start + PORTION])
             self.progress()
 
     def complete(self, run_id: str, run_key: str, contents: Contents, logged: Collection[Place] = ()) -> None:
-        """Add what `logged` does not name yet, end the run, and only then mark it as complete."""
+        """Add what `logged` does not list, end the run, and mark it as complete last."""
         self.log(run_id, (point for point in contents.points if point.place not in logged))
         for folder, several in contents.artifacts.items():
             for file in several:
@@ -141,21 +141,21 @@ class Store:
         self.client.log_batch(run_id, tags=[RunTag("ended_by", reason[:LONGEST_TAG])])
         self.client.set_terminated(run_id, status)
 
-    def find(self, card: Card) -> list[Found]:
-        """Runs of the same settings and seed, oldest first."""
+    def find(self, card: Card) -> list[LoggedRun]:
+        """Return the runs of the same settings and seed, oldest first."""
         experiment = self.experiment(card.experiment)
         query = f"tags.settings_key = '{card.settings_key}'"
         runs = self.client.search_runs([experiment], query, order_by=["attributes.start_time ASC"])
         self.progress()
-        return [Found(run.info.run_id, run.data.tags.get("run_key", "")) for run in runs]
+        return [LoggedRun(run.info.run_id, run.data.tags.get("run_key", "")) for run in runs]
 
     def models(self, record: Record) -> list[LoggedModel]:
-        """The models of a run, the latest first."""
+        """Return the models of a run, the latest first."""
         experiment = self.experiment(record.card.experiment)
         return self.client.search_logged_models([experiment], f"tags.run_key = '{record.run_key}'")
 
     def delete(self, run_id: str) -> None:
-        """Delete a run's artifacts and take it out of sight (MLflow keeps its values until `mlflow gc`)."""
+        """Delete a run's artifacts and hide the run (MLflow keeps its values until `mlflow gc`)."""
         if self.client.list_artifacts(run_id):
             place = self.client.get_run(run_id).info.artifact_uri
             get_artifact_repository(str(place), self.uri).delete_artifacts()
@@ -163,35 +163,35 @@ class Store:
         self.progress()
 
     def experiments(self) -> dict[str, str]:
-        """Id of every experiment by its name, the one with the latest change first."""
-        return {found.name: found.experiment_id for found in self.client.search_experiments(order_by=LATEST)}
+        """Return the id of every experiment by its name, the last changed first."""
+        return {one.name: one.experiment_id for one in self.client.search_experiments(order_by=LATEST)}
 
     def experiment(self, name: str) -> str:
-        """Id of an experiment, which is made where it is missing."""
-        found = self.client.get_experiment_by_name(name) or self._new_experiment(name)
-        if found.lifecycle_stage == LifecycleStage.DELETED:  # its name stays taken, so it has to come back
-            self.client.restore_experiment(found.experiment_id)
+        """Return the id of an experiment; create it if it is missing."""
+        experiment = self.client.get_experiment_by_name(name) or self._new_experiment(name)
+        if experiment.lifecycle_stage == LifecycleStage.DELETED:  # its name is taken, so it has to be restored
+            self.client.restore_experiment(experiment.experiment_id)
         for tag, value in experiment_tags().items():
-            if tag not in found.tags:  # what a person has changed stays
-                self.client.set_experiment_tag(found.experiment_id, tag, value)
+            if tag not in experiment.tags:  # changes by people are kept
+                self.client.set_experiment_tag(experiment.experiment_id, tag, value)
         self.progress()
-        return found.experiment_id
+        return experiment.experiment_id
 
     def _new_experiment(self, name: str) -> Experiment:
         place = (artifacts(self._file) / name).as_uri() if self._file else None
         try:
             return self.client.get_experiment(self.client.create_experiment(name, artifact_location=place))
         except MlflowException:
-            found = self.client.get_experiment_by_name(name)
-            if found is None:
+            existing = self.client.get_experiment_by_name(name)
+            if existing is None:
                 raise
-            return found  # another training was quicker by a moment
+            return existing  # another training was faster
 
 
 class Machine:
     """Samples of processor, memory, disk, network and GPU of the whole machine, as MLflow's own monitor takes them.
 
-    Not its thread, which would ask the server at every sample and could hold up the end of a run. GPUs need pynvml.
+    Its thread is not used: it would ask the server at every sample and could delay the end of a run. GPUs need pynvml.
     """
 
     def __init__(self, uri: str) -> None:
@@ -206,7 +206,7 @@ class Machine:
             self._sample()  # the processor's load is since the sample before
 
     def points(self) -> list[Point]:
-        """One sample, `system/...`, where SAMPLE seconds have passed since the last one."""
+        """Take a sample, `system/...`, if SAMPLE seconds have passed since the last one."""
         values: dict[str, float] = {}
         if self._monitor is not None and time.monotonic() >= self._due:
             self._due, self._samples = time.monotonic() + SAMPLE, self._samples + 1
@@ -226,19 +226,19 @@ class Machine:
 
     @contextmanager
     def _shielded(self) -> Iterator[None]:
-        """Tell a fault of a driver, psutil or the system, and look no more: it is no reason to end a run's log."""
+        """Report an error of a driver, psutil or the system, and stop sampling: the run's log goes on."""
         try:
             yield
         except Exception as error:
             self._monitor = None
-            said = f"{type(error).__name__}: {error}"
-            print(f"warning: MLflow is not told the machine's load any further ({said})", file=sys.stderr, flush=True)
+            reason = f"{type(error).__name__}: {error}"
+            print(f"warning: MLflow is not told the machine's load any further ({reason})", file=sys.stderr, flush=True)
 
 
 def metric(
     point: Point, run_id: str | None = None, model_id: str | None = None, dataset: tuple[str, str] | None = None
 ) -> Metric:
-    """A point as MLflow takes it; of a model, where it is one's score on a data set of that name and digest."""
+    """Return a point as MLflow's metric; for a model's score with the name and digest of its data set."""
     name, digest = dataset or (None, None)
     return Metric(point.name, point.value, point.time, point.step, model_id, name, digest, run_id)
 
@@ -250,9 +250,9 @@ def _dataset(item: Input) -> DatasetInput:
 
 
 def _create(file: Path) -> None:
-    """Create an SQLite database if it is not there: under a lock, beside its place, and renamed into it.
+    """Create an SQLite database if it is missing: under a lock and another name, then rename it.
 
-    Several writers that MLflow lets create one database crash, and one that is killed meanwhile leaves half of it.
+    If several writers create one database by MLflow, they crash, and a killed one leaves an unfinished database.
     """
     if file.exists():
         return
@@ -262,7 +262,7 @@ def _create(file: Path) -> None:
     with FileLock(f"{file}.lock"):
         if file.exists():
             return
-        # A folder, since SQLite's journal lies beside the database: what a kill has left of either must not be met.
+        # A folder, since SQLite's journal is beside the database, and neither may be left over from a killed process.
         workshop = file.with_name(f".{file.name}{files.PARTIAL}")
         shutil.rmtree(workshop, ignore_errors=True)
         workshop.mkdir()
@@ -273,9 +273,9 @@ def _create(file: Path) -> None:
 
 
 def _resettle(file: Path) -> None:
-    """Have an SQLite database name the artifacts beside it, after it was moved or copied from elsewhere.
+    """Point an SQLite database to the artifacts beside it, after it was moved or copied.
 
-    MLflow keeps absolute places only, and would go on to read and write at the old one.
+    MLflow stores absolute paths only, and would still read and write at the old one.
     """
     here, folder = artifacts(file).parent.as_uri(), f"/{artifacts(file).name}/"
     with closing(sqlite3.connect(file)) as connection:

@@ -1,7 +1,7 @@
-"""MLflow's pages, opened where the runs are: python -m mtbert.tracking.ui [PORT]
+"""Open MLflow's pages with the runs: python -m mtbert.tracking.ui [PORT]
 
-Starts MLflow's server on the repository's database, and says which page shows the runs and their scores. Where
-MLFLOW_TRACKING_URI names a server, that one is shown and none is started.
+Starts MLflow's server on the repository's database, and prints the pages with runs and scores. If MLFLOW_TRACKING_URI
+is a server, shows its pages and starts none.
 """
 
 import contextlib
@@ -21,8 +21,8 @@ from mtbert.tracking.place import TrackingError
 
 HOST = "127.0.0.1"
 PORT = 5000
-PATIENCE = 300.0  # seconds until the server has to answer
-SETTINGS = {  # nothing is reported to MLflow's makers, no jobs run, and warnings for them are not for people
+PATIENCE = 300.0  # most seconds until the server answers
+SETTINGS = {  # no reports to MLflow's makers, no jobs, no warnings about them
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "DO_NOT_TRACK": "true",
     "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
@@ -40,7 +40,7 @@ def serve(arguments: list[str]) -> None:
     """Serve until Ctrl-C; `arguments` holds the port, or nothing.
 
     Raises:
-        TrackingError: the port is none or is taken, or MLflow is not installed, does not answer or does not start.
+        TrackingError: the port is invalid or taken, or MLflow is not installed, does not answer or does not start.
     """
     port = _port(arguments)
     if not place.installed():
@@ -56,44 +56,48 @@ def serve(arguments: list[str]) -> None:
         _wait(server, port)
         _tell(pages, "Ctrl-C ends it.")
         if status := server.wait():
-            raise TrackingError(f"MLflow's server ended with status {status}; what it says stands above")
+            raise TrackingError(f"MLflow's server ended with status {status}; its messages are above")
     except KeyboardInterrupt:
         print()
     finally:
-        with contextlib.suppress(ProcessLookupError):  # it ended by itself
+        with contextlib.suppress(ProcessLookupError):  # it has ended by itself
             os.killpg(server.pid, signal.SIGTERM)
         server.wait()
 
 
 def _port(arguments: list[str]) -> int:
-    said = arguments[0] if arguments else str(PORT)
-    if len(arguments) > 1 or not said.isdecimal() or not 0 < int(said) < 65536:
+    port = arguments[0] if arguments else str(PORT)
+    if len(arguments) > 1 or not port.isdecimal() or not 0 < int(port) < 65536:
         raise TrackingError(f"the port came as {' '.join(arguments)}; allowed: a number of 1 to 65535")
     with closing(socket.socket()) as probe:
-        if probe.connect_ex((HOST, int(said))) == 0:
+        if probe.connect_ex((HOST, int(port))) == 0:
             raise TrackingError(
-                f"port {said} is taken, perhaps by `make mlflow` elsewhere; `make mlflow PORT=5001` takes another"
+                f"port {port} is taken, perhaps by `make mlflow` elsewhere; `make mlflow PORT=5001` takes another"
             )
-    return int(said)
+    return int(port)
 
 
 def _pages(uri: str, local: str) -> dict[str, str]:
-    """The page of every experiment of ours by its name; an SQLite database is made where there is none."""
+    """Return the page of each of our experiments by name; create the SQLite database if it is missing."""
     from mtbert.tracking.store import Store, patiently
 
     root = local if place.database(uri) else place.shown(uri)
     try:
-        found = patiently(lambda: Store(uri).experiments())
-    except Exception as error:  # of MLflow, its database or the network: many kinds, all told alike
+        experiments = patiently(lambda: Store(uri).experiments())
+    except Exception as error:  # of MLflow, its database or the network: many types, with one message
         raise TrackingError(f"MLflow at {place.shown(uri)} does not answer ({place.reason(error, uri)})") from None
-    return {name: naming.address(root, number) for name, number in found.items() if name.startswith(naming.EXPERIMENTS)}
+    return {
+        name: naming.address(root, number)
+        for name, number in experiments.items()
+        if name.startswith(naming.EXPERIMENTS)
+    }
 
 
 def _start(file: Path, port: int) -> subprocess.Popen[bytes]:
     options = ["--backend-store-uri", f"{place.SQLITE}{file}", "--default-artifact-root", str(place.artifacts(file))]
     options += ["--host", HOST, "--port", str(port), "--workers", "1", "--uvicorn-opts", "--log-level warning"]
     command = [sys.executable, "-m", "mlflow", "ui", *options]
-    # A session of its own, since MLflow leaves its workers behind where it alone is told to end.
+    # A session of its own, since MLflow leaves its workers running if only its main process is ended.
     return subprocess.Popen(command, env={**os.environ, **SETTINGS}, stdout=sys.stderr, start_new_session=True)
 
 
@@ -104,11 +108,11 @@ def _wait(server: subprocess.Popen[bytes], port: int) -> None:
             if probe.connect_ex((HOST, port)) == 0:
                 return
         time.sleep(0.2)
-    raise TrackingError("MLflow's server has not started; what it says stands above")
+    raise TrackingError("MLflow's server has not started; its messages are above")
 
 
 def _tell(pages: dict[str, str], more: str) -> None:
-    """Print the pages and open the first one, that of the latest runs, where there is a screen."""
+    """Print the pages, and open the first, that of the latest runs, if there is a screen."""
     if not pages:
         print(f"MLflow holds no runs yet; `dvc repro` makes them, `{place.AGAIN}` brings in those in build. {more}")
         return

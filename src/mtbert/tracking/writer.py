@@ -1,7 +1,7 @@
-"""The process beside a training that logs it to MLflow: `python -m mtbert.tracking.writer`, messages on its input.
+"""The process beside a training that logs it to MLflow: `python -m mtbert.tracking.writer`, with messages on stdin.
 
-One JSON message a line: first `settings` and `seed`, then any number of `step`, `values` and `time`, last `finish` or
-`fail`. The end of the input without one of these means that the training was killed.
+One JSON message on each line: first `settings` and `seed`, then any number of `step`, `values` and `time`, last
+`finish` or `fail`. The end of the input without one of these means that the training was killed.
 """
 
 import json
@@ -18,16 +18,16 @@ from mtbert import starting
 from mtbert.tracking import naming, place, record
 from mtbert.tracking.record import Place, Point
 
-INTERVAL = 5.0  # seconds over which values are gathered before they are sent; benchmarks/tracking.py tells the cost
-PATIENCE = 120.0  # seconds that a training's end is waited for at most, once the training is gone
-NICENESS = 5  # where cores are short, the training goes first
+INTERVAL = 5.0  # seconds over which values are collected before they are sent; benchmarks/tracking.py measures the cost
+PATIENCE = 120.0  # most seconds that ending the log may take once the training has ended
+NICENESS = 5  # the training has priority on few cores
 
 Message = dict[str, Any]
 Inbox = queue.SimpleQueue[Message]
 
 
 def main() -> None:
-    """Log one run; a fault of MLflow is told in one line and ends the process with status 1."""
+    """Log one run; an error of MLflow is printed in one line and ends the process with status 1."""
     os.nice(NICENESS)
     inbox: Inbox = queue.SimpleQueue()
     threading.Thread(target=_read, args=(inbox,), daemon=True).start()
@@ -35,7 +35,7 @@ def main() -> None:
     try:
         uri = place.tracking_uri()
         _follow(inbox, uri)
-    except Exception as error:  # whatever it is, it ends this log alone, and is told without credentials
+    except Exception as error:  # any error ends only this log, and is printed without credentials
         _give_up(error, uri)
 
 
@@ -47,16 +47,18 @@ def _give_up(error: Exception, uri: str) -> NoReturn:
         file=sys.stderr,
         flush=True,
     )
-    os._exit(1)  # a plain exit would wait for the reader, which waits for the training
+    os._exit(1)  # a normal exit would wait for the reader, which waits for the training
 
 
 def _read(inbox: Inbox) -> None:
-    """Keep the pipe empty, so that the training need not drop anything."""
+    """Keep the pipe empty, so that the training does not drop values."""
     for line in sys.stdin:
         if line.strip() and (message := _parsed(line)):
             inbox.put(message)
     inbox.put({"fail": "the training process was killed", "status": "KILLED"})
-    time.sleep(PATIENCE)  # for a server that never ends its answer, when the training is there no more to end this
+    time.sleep(
+        PATIENCE
+    )  # for a server that never completes its answer, when the training is no longer there to end this
     os._exit(1)
 
 
@@ -100,7 +102,7 @@ def _follow(inbox: Inbox, uri: str) -> None:
 
 
 def _gather(inbox: Inbox) -> tuple[list[Message], Message | None]:
-    """The steps that arrive within the interval, and the message that ends the run, if it came."""
+    """Return the steps that arrive within the interval, and the message that ends the run, if it came."""
     steps: list[Message] = []
     until = time.monotonic() + INTERVAL
     while (left := until - time.monotonic()) > 0:

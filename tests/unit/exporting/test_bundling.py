@@ -110,7 +110,7 @@ def test_other_packages_are_refused(package: Path) -> None:
     with pytest.raises(MtbertError, match="needs the package pydantic"):
         bundling.bundle([("mtbert.e", "A")], {})
     (package / "f.py").write_text("from mtbert import b\n\n\ndef f():\n    return b.helper\n")
-    with pytest.raises(MtbertError, match=r"mtbert.f imports the module b whole"):
+    with pytest.raises(MtbertError, match=r"mtbert.f imports the module b as a whole"):
         bundling.bundle([("mtbert.f", "f")], {})
 
 
