@@ -11,8 +11,9 @@ import pytest
 import yaml
 from pipeline.stubs import Stubs, told, wait_for
 
-from mtbert import files, grid, locking
+from mtbert import files, locking, machine, repository
 from mtbert.errors import SettingsError
+from mtbert.grid import needs, run
 
 
 @pytest.fixture(scope="module")
@@ -88,25 +89,25 @@ def test_the_whole_catalog_is_set_in_params_and_what_is_missing_made(project: St
 def test_several_processes_a_training_are_refused(project: Stubs, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(project.root)
     project.edit(launch="torchrun --nproc-per-node 4")
-    monkeypatch.setattr(grid, "DVC", (sys.executable, "-c", ""))
+    monkeypatch.setattr(repository, "DVC", (sys.executable, "-c", ""))
     with pytest.raises(SettingsError, match=r"params.yaml: launch is 'torchrun --nproc-per-node 4'"):
-        grid.run(2)
+        run.run(2)
     project.edit(launch="python")
 
 
 def test_the_longest_go_first_after_those_never_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    for run, seconds in (("short/1", 10.0), ("long-one/1", 30.0), ("short/2", 20.0)):
-        files.write_json(tmp_path / f"build/logs/{run}/0123456789ab/run.json", {"seconds": seconds})
+    for name, seconds in (("short/1", 10.0), ("long-one/1", 30.0), ("short/2", 20.0)):
+        files.write_json(tmp_path / f"build/logs/{name}/0123456789ab/run.json", {"seconds": seconds})
     stages = ["train@short-3", "train@long-one-2", "train@new-1"]
-    assert grid.longest_first(stages) == ["train@new-1", "train@long-one-2", "train@short-3"]
+    assert needs.longest_first(stages) == ["train@new-1", "train@long-one-2", "train@short-3"]
 
 
 def test_each_worker_has_a_gpu_and_they_share_where_there_are_too_few(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4, 6")
-    assert [share["CUDA_VISIBLE_DEVICES"] for share in grid.shares(3)] == ["4", "6", "4"]
+    assert [share["CUDA_VISIBLE_DEVICES"] for share in machine.shares(3)] == ["4", "6", "4"]
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert grid.shares(2) == [{}, {}]
+    assert machine.shares(2) == [{}, {}]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +135,7 @@ def test_trainings_with_more_threads_than_cores_get_fewer_by_a_setting(
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
     files.write_yaml(tmp_path / "build/plan/a.yaml", {"run": {"threads": 2}})
     files.write_yaml(tmp_path / "build/plan/big.yaml", {"run": {"threads": 4}})
-    assert grid.fewer_threads(stages, jobs) == threads
+    assert needs.fewer_threads(stages, jobs) == threads
     assert (f"run.threads becomes {threads} in params.yaml" in capsys.readouterr().out) == (threads is not None)
 
 
@@ -143,7 +144,7 @@ def test_the_number_of_threads_is_set_in_params_and_dvc_repro_then_finds_nothing
     project.edit(run=yaml.safe_load(before)["run"] | {"threads": 64})
     project.commit()
     assert project.grid("--jobs", "2")[0] == 0
-    assert yaml.safe_load((project.root / "params.yaml").read_text())["run"]["threads"] == max(1, grid.cores() // 2)
+    assert yaml.safe_load((project.root / "params.yaml").read_text())["run"]["threads"] == max(1, machine.cores() // 2)
     assert project.dvc("repro") == []
     (project.root / "params.yaml").write_text(before)
 
@@ -186,7 +187,7 @@ def test_what_a_killed_grid_has_left_is_named_waited_for_and_not_trained_twice(p
 
 
 def test_a_grid_that_waits_can_be_stopped(project: Stubs):
-    with locking.alone(project.root / grid.LOCK, "test"), project.start_grid("--jobs", "2") as process:
+    with locking.alone(project.root / repository.LOCK, "test"), project.start_grid("--jobs", "2") as process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith(f"grid: process {os.getpid()} on ")
         process.send_signal(signal.SIGTERM)
@@ -194,9 +195,9 @@ def test_a_grid_that_waits_can_be_stopped(project: Stubs):
 
 
 def test_a_training_is_told_from_an_editor_and_from_other_commands_of_dvc():
-    assert grid._is_training(["/usr/bin/python3", "stages/train.py", "a", "1"])
-    assert not grid._is_training(["vim", "stages/train.py"])
-    assert grid._is_dvc(["/usr/bin/python3", "/home/me/.venv/bin/dvc", "repro", "train@a-1"])
-    assert grid._is_dvc(["python", "-m", "dvc", "--wait-for-lock", "exp", "run", "-S", "pals.dim=12"])
-    assert not grid._is_dvc(["python", "-m", "dvc", "exp", "show"])
-    assert not grid._is_dvc(["git", "log", "dvc", "repro"][:2])
+    assert repository.is_training(["/usr/bin/python3", "stages/train.py", "a", "1"])
+    assert not repository.is_training(["vim", "stages/train.py"])
+    assert repository.is_dvc(["/usr/bin/python3", "/home/me/.venv/bin/dvc", "repro", "train@a-1"])
+    assert repository.is_dvc(["python", "-m", "dvc", "--wait-for-lock", "exp", "run", "-S", "pals.dim=12"])
+    assert not repository.is_dvc(["python", "-m", "dvc", "exp", "show"])
+    assert not repository.is_dvc(["git", "log", "dvc", "repro"][:2])
