@@ -5,6 +5,7 @@ without training what cannot be restored. So this takes DVC's own parts, in the 
 take them.
 """
 
+import logging
 import sys
 from collections.abc import Iterable
 
@@ -38,8 +39,10 @@ def _restored(stage: PipelineStage) -> bool:
 
 def main(action: str, names: Iterable[str]) -> None:
     """Do it once no other DVC is at work, and print the names of those that it was done to."""
+    logging.getLogger("dvc").setLevel(logging.WARNING)
     with Repo(_wait_for_lock=True) as repo, lock_repo(repo):
-        stages = [stage for name in names for stage in repo.stage.collect(name)]
+        found = [stage for name in names for stage in repo.stage.collect(name)]
+        stages = [stage for stage in found if isinstance(stage, PipelineStage)]
         done = {"record": record, "restore": restore}[action](stages)
         if done:
             done[0].dvcfile.dump_stages(done, update_pipeline=False)

@@ -227,9 +227,10 @@ def take(one: Parcel, back: Path) -> None:
 def _keeper() -> tuple[Any, str]:
     """The actor that takes what trainings send, on the node that this process is on, and the name of that node."""
     import ray
+    from ray import cloudpickle
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    ray.cloudpickle.register_pickle_by_value(node)
+    cloudpickle.register_pickle_by_value(node)
     here = ray.get_runtime_context().get_node_id()
     beside = NodeAffinitySchedulingStrategy(here, soft=False)
     keeper = ray.remote(node.Keeper).options(num_cpus=0, scheduling_strategy=beside)
@@ -245,10 +246,11 @@ def _in_pieces(file: Path) -> Iterator[bytes]:
 def _fault(training: Any, stopped: bool = False) -> str:
     """What is wrong with how a training ended; nothing where it came to its end."""
     import ray
+    from ray.exceptions import RayError
 
     try:
         status = ray.get(training)
-    except ray.exceptions.RayError as error:
+    except RayError as error:
         return f"error: {error}"
     if status is None:
         return "stopped"
