@@ -8,7 +8,7 @@ import os
 import sys
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-from ray.cluster_utils import Cluster  # noqa: E402
+from ray.cluster_utils import Cluster
 
 parser = argparse.ArgumentParser()
 parser.add_argument("count", type=int)

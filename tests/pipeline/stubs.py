@@ -86,7 +86,8 @@ if stage == "train":
     log.mkdir(parents=True, exist_ok=True)
     (log / "run.json").write_text(json.dumps({
         "identity": hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest(), "seconds": 1.0,
-        "machine": {"processor": "Some CPU", "cores": 2, "memory_gb": 4, "accelerator": ""}, "versions": {"torch": "2.13.0"}}))
+        "machine": {"processor": "Some CPU", "cores": 2, "memory_gb": 4, "accelerator": ""},
+        "versions": {"torch": "2.13.0"}}))
 """
 
 

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,8 +119,10 @@ def train(sent: Sent, inputs: Mapping[str, list[Any]], keeper: Any) -> int | Non
     """
     import ray
 
+    apart = ThreadPoolExecutor(1)  # a task that waits in its main thread has its cores lent to another by Ray
+
     def ask(method: str, *arguments: Any) -> Any:
-        return ray.get(getattr(keeper, method).remote(*arguments))
+        return apart.submit(lambda: ray.get(getattr(keeper, method).remote(*arguments))).result()
 
     wanted, checkpoint = ask("begin", sent)
     if not wanted:
@@ -131,7 +134,7 @@ def train(sent: Sent, inputs: Mapping[str, list[Any]], keeper: Any) -> int | Non
     with tempfile.TemporaryDirectory(prefix="mtbert-", dir=work, ignore_cleanup_errors=True) as name:
         folder = Path(name)
         for path, pieces in inputs.items():
-            _write(folder / path, (ray.get(piece) for piece in pieces))
+            _write(folder / path, (apart.submit(ray.get, piece).result() for piece in pieces))
         if checkpoint:
             _write(folder / checkpoint, _given(checkpoint, ask))
         return _Training(sent, folder, ask, {} if here else sent.there).run(checkpoint)
