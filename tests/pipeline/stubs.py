@@ -22,7 +22,8 @@ from pathlib import Path
 text = Path("params.yaml").read_text() if sys.argv[0].endswith("plan.py") else ""
 threads = re.search("threads: ([0-9]+)", text)
 stage, here = Path(sys.argv[0]).stem, Path.cwd()
-told = next(folder / "told" for folder in (here, *here.parents) if (folder / "told").is_dir())
+told = next((folder / "told" for folder in (here, *here.parents) if (folder / "told").is_dir()), here / "told")
+told.mkdir(exist_ok=True)
 build = Path("build")
 
 def digest(file):
