@@ -1,8 +1,8 @@
 """How the grid grows: what the sender of trainings does for each, by their number and by the nodes that they run on.
 
-`python benchmarks/grid.py --trainings 99 201 399 --nodes 2 4 8`. Trainings are stubs (tests/pipeline/stubs.py), nodes are
-simulated on this machine (tests/nodes.py), so how fast trainings end says nothing. What is told is the processor time of
-the sender alone, that of DVC's recording, and the sender's largest memory.
+`python benchmarks/grid.py --trainings 99 201 399 --nodes 2 4 8`. Trainings are stubs (tests/pipeline/stubs.py), nodes
+are simulated on this machine (tests/nodes.py), so how fast trainings end says nothing. What is told is the processor
+time of the sender alone, that of DVC's recording, and the sender's largest memory.
 """
 
 import argparse

@@ -167,7 +167,7 @@ def told(output: str) -> list[str]:
     return [line for line in lines if line.split(": ")[-1] in ("trained", "restored", "failed")]
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 300) -> None:
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until, "waited too long"

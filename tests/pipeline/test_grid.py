@@ -49,7 +49,7 @@ def test_what_fails_is_named_and_the_others_are_recorded(project: Stubs):
         training = project.process("b-2")
         assert training is not None
         training.kill()
-        output, _ = process.communicate(timeout=120)
+        output, _ = process.communicate(timeout=300)
     assert process.returncode == 1
     assert sorted(told(output)) == ["a-1: failed", "b-2: failed", "c-1: trained"]
     assert output.splitlines()[-3] == "error: 2 of 3 failed, the others are recorded"
@@ -68,7 +68,7 @@ def test_stopped_half_way_all_ends_and_what_had_ended_is_recorded(project: Stubs
         wait_for(lambda: project.process("c-1") is not None)  # in the place of b-2
         running = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(signal.SIGTERM)
-        output, _ = process.communicate(timeout=120)
+        output, _ = process.communicate(timeout=300)
     assert process.returncode == 130, output
     wait_for(lambda: not any(left.is_running() for left in running), 10)
     interrupted = {file.stem for file in (project.root / "told").glob("*.interrupted")}
@@ -160,7 +160,7 @@ def test_a_second_grid_says_who_runs_and_waits(project: Stubs):
         assert second.stdout is not None
         told_first = second.stdout.readline() if second.poll() is None else ""
         project.go_on()
-        outputs = [process.communicate(timeout=120)[0] for process in (first, second)]
+        outputs = [process.communicate(timeout=300)[0] for process in (first, second)]
     assert (first.returncode, second.returncode) == (0, 0), outputs
     assert told_first.startswith(f"grid: process {first.pid} on ")
     assert told_first.endswith("is at it; waiting until that ends\n")

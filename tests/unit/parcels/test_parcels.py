@@ -411,16 +411,10 @@ def test_packing_takes_what_is_not_up_to_date(here: Path, monkeypatch: pytest.Mo
     assert not (here / "pack.tar").exists()
 
 
-def test_all_that_changed_is_recorded_by_one_name_and_else_each_by_its_own(
-    here: Path, there: Path, monkeypatch: pytest.MonkeyPatch
-):
-    """The name `train` records every training, so nothing else may have changed."""
-    asked: list[tuple[str, ...]] = []
-    monkeypatch.setattr(dvc_here, "dvc", lambda *arguments: asked.append(arguments))
-    parcels = [parcel.of("a", 1), parcel.of("b", 1)]
-    unpacking.record(parcels)
-    unpacking.record(parcels[:1])
-    assert asked == [
-        ("--wait-for-lock", "commit", "--force", "train"),
-        ("--wait-for-lock", "commit", "--force", "train@a-1"),
-    ]
+def test_what_dvc_counts_as_up_to_date_is_not_recorded_again(here: Path, monkeypatch: pytest.MonkeyPatch):
+    asked: list[list[str]] = []
+    monkeypatch.setattr(dvc_here, "record", asked.append)
+    unpacking.record([parcel.of("a", 1), parcel.of("b", 1)])
+    monkeypatch.setattr(dvc_here, "changed", lambda: ["train@b-1"])
+    unpacking.record([parcel.of("a", 1), parcel.of("b", 1)])
+    assert asked == [["train@a-1", "train@b-1"], ["train@b-1"]]
