@@ -96,6 +96,8 @@ def recording(stages: Sequence[str]) -> subprocess.Popen[bytes]:
 
 def restore(stages: Sequence[str]) -> list[str]:
     """Have DVC restore those of these trainings that lie in its run cache; their names."""
+    if not stages:
+        return []
     process = _popen([*MANY, "restore", *stages], subprocess.PIPE)
     try:
         output, _ = process.communicate()

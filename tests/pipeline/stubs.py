@@ -119,7 +119,8 @@ class Stubs(Project):
     @contextlib.contextmanager
     def start_grid(self, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
         """The grid while it runs; stopped where the block fails."""
-        variables = {"PYTHONPATH": "src", "CUDA_VISIBLE_DEVICES": ""} | environment
+        nowhere = {"RAY_ADDRESS": "127.0.0.1:1"}  # which is not followed
+        variables = {"PYTHONPATH": "src", "CUDA_VISIBLE_DEVICES": ""} | nowhere | environment
         with self.start("-c", IN_BACKGROUND, *arguments, **variables) as process:
             try:
                 yield process

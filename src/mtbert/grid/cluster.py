@@ -54,10 +54,13 @@ def joined(address: str | None, jobs: int | None, gpus: float | None, stages: Se
         stages: the trainings.
 
     Raises:
-        ClusterError: the cluster cannot be reached. SettingsError: no node has the cores or GPUs that a training needs.
+        ClusterError: the cluster cannot be reached.
+        SettingsError: no node has the cores or GPUs that a training needs, or GPUs cannot be divided so.
     """
     import ray
 
+    if gpus is not None and gpus > 1 and not gpus.is_integer():
+        raise SettingsError(f"--gpus is {gpus:g}; allowed: a part of one, such as 0.25, or a whole number")
     count = min(jobs or len(stages), len(stages))
     try:
         if address is None:

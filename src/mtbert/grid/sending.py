@@ -103,6 +103,7 @@ class Sending:
         self.failed: list[str] = []
         self.keeper, self.sender = _keeper()
         self.pieces: dict[str, list[Any]] = {}  # by path: references to what lies in Ray's object store
+        self.code = parcel.code()
         self.next_line = time.monotonic() + TELL
 
     def train(self, stages: Sequence[str]) -> list[str]:
@@ -137,7 +138,7 @@ class Sending:
         task = ray.remote(node.train).options(
             num_cpus=needs.threads(stage), num_gpus=self.cluster.gpus, max_retries=TRIES - 1, name=one.name
         )
-        paths = [path.as_posix() for path in (*parcel.needed(one.variant), *parcel.code())]
+        paths = [path.as_posix() for path in (*parcel.needed(one.variant), *self.code)]
         self.running[task.remote(sent, {path: self._put(path) for path in paths}, self.keeper)] = one
 
     def _put(self, path: str) -> list[Any]:
