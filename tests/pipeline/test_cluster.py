@@ -79,9 +79,14 @@ def begun(project: Project) -> dict[str, int]:
     return {f"{file.parts[-4]}-{file.parts[-3]}": int(file.name.partition("-")[0]) for file in found}
 
 
-def test_an_address_of_a_client_is_refused():
-    with (
-        pytest.raises(SettingsError, match="start the grid on a machine of the cluster"),
-        cluster.joined("ray://10.0.0.1:10001", None, None, ["train@a-1"]),
-    ):
+@pytest.mark.parametrize(
+    ("address", "gpus", "kind", "why"),
+    [
+        ("ray://10.0.0.1:10001", None, SettingsError, "start the grid on a machine of the cluster"),
+        ("127.0.0.1:1", None, cluster.ClusterError, "--address is 127.0.0.1:1, where no Ray can be joined: .*refused"),
+        (None, 1.5, SettingsError, "--gpus is 1.5; allowed: a part of one, such as 0.25, or a whole number"),
+    ],
+)
+def test_what_cannot_be_joined_is_told(address: str | None, gpus: float | None, kind: type[Exception], why: str):
+    with pytest.raises(kind, match=why), cluster.joined(address, None, gpus, ["train@a-1"]):
         pass

@@ -4,9 +4,11 @@ import contextlib
 import importlib.util
 import logging
 import os
+import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from mtbert import machine, repository
 from mtbert.errors import MtbertError, SettingsError
@@ -14,6 +16,7 @@ from mtbert.grid import needs
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # before Ray is imported; no tool may send usage data
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # leave CUDA_VISIBLE_DEVICES where there is no GPU
+REACHED = 10.0  # seconds in which a cluster has to answer
 LOCAL = "local"  # as Ray calls a cluster of its own
 
 
@@ -87,8 +90,10 @@ def _given(address: str, jobs: int, gpus: float | None, stages: Sequence[str]) -
             "printed there, such as 10.0.0.1:6379; what trainings send comes to that machine"
         )
     try:
+        if (place := urlsplit(f"//{address}")).port:  # Ray itself tries for minutes
+            socket.create_connection((place.hostname or "", place.port), REACHED).close()
         _init(address)
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         why = " ".join(str(error).split())
         raise ClusterError(f"--address is {address}, where no Ray can be joined: {why}") from None
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]

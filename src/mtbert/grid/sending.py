@@ -130,7 +130,7 @@ class Sending:
             one.name,
             one.place.as_posix(),
             (str(SCRIPT), one.variant, str(one.seed)),
-            {"PYTHONPATH": "src", "DVC_ROOT": os.getcwd()},
+            {"PYTHONPATH": "src", "DVC_ROOT": os.getcwd(), "DVC_STAGE": one.stage},
             _tracking_there(),
             self.sender,
             os.getcwd(),
