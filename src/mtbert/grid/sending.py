@@ -208,7 +208,7 @@ class Sending:
             ray.cancel(training, force=True)
         for training in ended:
             one = self.running.pop(training)
-            if not _fault(training, stopped=True):
+            if not _fault(training):
                 self._take(one)
 
 
@@ -244,7 +244,7 @@ def _in_pieces(file: Path) -> Iterator[bytes]:
             yield piece
 
 
-def _fault(training: Any, stopped: bool = False) -> str:
+def _fault(training: Any) -> str:
     """What is wrong with how a training ended; nothing where it came to its end."""
     import ray
     from ray.exceptions import RayError
