@@ -43,7 +43,7 @@ def main() -> None:
 
 def measured(trainings: int, nodes: int) -> dict[str, Any]:
     """One line: a project of so many trainings, all of them sent to so many nodes of a core each."""
-    from pipeline.stubs import Stubs
+    from pipeline.stubs import Stubs  # type: ignore[import-not-found]
 
     with tempfile.TemporaryDirectory() as folder, cluster(nodes) as address:
         project = Stubs(Path(folder) / "project", seeds=[*range(1, trainings // VARIANTS + 1)])

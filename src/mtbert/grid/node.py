@@ -121,8 +121,11 @@ def train(sent: Sent, inputs: Mapping[str, list[Any]], keeper: Any) -> int | Non
 
     apart = ThreadPoolExecutor(1)  # a task that waits in its main thread has its cores lent to another by Ray
 
+    def got(reference: Any) -> Any:
+        return apart.submit(lambda: ray.get(reference)).result()
+
     def ask(method: str, *arguments: Any) -> Any:
-        return apart.submit(lambda: ray.get(getattr(keeper, method).remote(*arguments))).result()
+        return got(getattr(keeper, method).remote(*arguments))
 
     wanted, checkpoint = ask("begin", sent)
     if not wanted:
@@ -134,7 +137,7 @@ def train(sent: Sent, inputs: Mapping[str, list[Any]], keeper: Any) -> int | Non
     with tempfile.TemporaryDirectory(prefix="mtbert-", dir=work, ignore_cleanup_errors=True) as name:
         folder = Path(name)
         for path, pieces in inputs.items():
-            _write(folder / path, (apart.submit(ray.get, piece).result() for piece in pieces))
+            _write(folder / path, (got(piece) for piece in pieces))
         if checkpoint:
             _write(folder / checkpoint, _given(checkpoint, ask))
         return _Training(sent, folder, ask, {} if here else sent.there).run(checkpoint)
