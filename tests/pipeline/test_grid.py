@@ -174,14 +174,15 @@ def runs(process: psutil.Process) -> bool:
     return False
 
 
-def test_a_killed_grid_leaves_nothing_running_and_the_next_one_trains(project: Stubs):
+def test_a_killed_grid_leaves_no_training_running_and_the_next_one_trains(project: Stubs):
     project.forget("train@a-1", "train@b-1")
     project.hold("a-1", "b-1")
     with project.start_grid("--jobs", "2") as killed:
         wait_for(lambda: project.process("a-1") is not None and project.process("b-1") is not None)
-        left = psutil.Process(killed.pid).children(recursive=True)
+        left = [process for name in ("a-1", "b-1") if (process := project.process(name))]
         killed.kill()
     wait_for(lambda: not any(runs(process) for process in left), 60)
+    assert len(left) == 2
     project.go_on()
     assert project.grid("--jobs", "2") == (0, ["a-1: trained", "b-1: trained"])
 
