@@ -9,6 +9,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DO_NOT_TRACK := true
 export DVC_NO_ANALYTICS := true
+export RAY_USAGE_STATS_ENABLED := 0
 export NO_MKDOCS_2_WARNING := true
 
 reproduce grid: export MTBERT_TABLES := later
@@ -19,8 +20,10 @@ reproduce: setup  ## run the pipeline, print the tables that have results and wh
 	$(BIN)/dvc repro
 	@$(BIN)/python -m mtbert.reporting build
 
-grid: setup  ## the same, JOBS trainings side by side; with fewer threads each if need be; VARIANTS=all for the whole catalog
-	$(BIN)/python -m mtbert.grid --jobs $(JOBS) $(if $(VARIANTS),--variants "$(VARIANTS)")
+# On a cluster JOBS counts where it was given, and else there is room for as many as there are cores and GPUs.
+grid: setup  ## the same, JOBS trainings side by side; VARIANTS=all for the whole catalog; ADDRESS= of a Ray cluster, GPUS=0.25 each
+	$(BIN)/python -m mtbert.grid $(if $(and $(ADDRESS),$(filter file,$(origin JOBS))),,--jobs $(JOBS)) \
+	  $(if $(VARIANTS),--variants "$(VARIANTS)") $(if $(ADDRESS),--address "$(ADDRESS)") $(if $(GPUS),--gpus $(GPUS))
 	@$(BIN)/python -m mtbert.reporting build
 
 search: setup  ## look for the learning rate of each kind of training, JOBS trainings side by side: docs/settings.md

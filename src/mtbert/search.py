@@ -22,7 +22,7 @@ import pandas as pd
 import pydantic
 import yaml
 
-from mtbert import errors, files, grid, inputs, plan
+from mtbert import errors, files, inputs, machine, plan, repository
 from mtbert.data.held_out import hold_out
 from mtbert.errors import SettingsError, TrainingError
 from mtbert.plan import code, rates, resolve
@@ -229,7 +229,7 @@ def train(trials: Sequence[Trial], seed: int, place: Path, jobs: int) -> Found:
     print(f"{len(waiting)} of {len(trials)} to train, {jobs} at a time; their output is in {place}/output/", flush=True)
     (place / "output").mkdir(parents=True, exist_ok=True)
     free: queue.Queue[dict[str, str]] = queue.Queue()
-    for share in grid.shares(jobs) if waiting else ():
+    for share in machine.shares(jobs) if waiting else ():
         free.put(share)
     with ThreadPoolExecutor(jobs) as workers:
         ended = [workers.submit(_train, name, seed, place, free) for name in waiting]
@@ -332,7 +332,7 @@ def start(jobs: int, only: Only | None = None) -> None:
     """Make what the trainings start from, search, tell what was found."""
     params = Params(PARAMS)
     profile, one = str(params.get("profile")), settings(params).setting
-    if status := subprocess.run([*grid.DVC, "repro", *STAGES], check=False).returncode:
+    if status := subprocess.run([*repository.DVC, "repro", *STAGES], check=False).returncode:
         sys.exit(status)
     if only != "setting":
         result = run(params, jobs, BUILD, SEARCHES)

@@ -17,21 +17,34 @@ from pipeline.small import Project, small
 
 HEAD = {"paper": "mine", "row": "mine", "tasks": ["sst"]}
 STUB = """
-import os, re, sys, time
+import hashlib, json, os, re, shutil, signal, sys, time
 from pathlib import Path
 text = Path("params.yaml").read_text() if sys.argv[0].endswith("plan.py") else ""
 threads = re.search("threads: ([0-9]+)", text)
-stage, told = Path(sys.argv[0]).stem, Path("told")
+stage, here = Path(sys.argv[0]).stem, Path.cwd()
+told = next((folder / "told" for folder in (here, *here.parents) if (folder / "told").is_dir()), here / "told")
+told.mkdir(exist_ok=True)
+build = Path("build")
+
+def digest(file):
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+
+def stop(*_):
+    (told / f"{name}.interrupted").touch()
+    sys.exit(130)
+
+encoder = [f"build/encoders/base/{name}" for name in (
+    "model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json")]
 outs = {
     "machine": ["build/machine.json"],
     "plan": [f"build/plan/{name}.yaml" for name in (
         "a", "b", "c", "encoder", "needs", "catalog", "pretrain-sbert", "pretrain-mlm", "code-encoder",
         "code-preprocess", "code-pretrain-sbert", "code-pretrain-mlm", "code-train", "code-ensemble", "code-report")],
-    "encoder": ["build/encoders/base/tokenizer.json"],
-    "preprocess": ["build/data/rows"],
+    "encoder": [*encoder, "build/encoders/base/encoder.json"],
+    "preprocess": ["build/data/sst/train.parquet"],
     "pretrain": [f"build/encoders/{sys.argv[1]}/weights"],
     "init": [f"build/init/{name}.json" for name in "abc"],
-    "train": [f"build/runs/{'/'.join(sys.argv[1:])}/scores"],
+    "train": [],
     "ensemble": ["build/ensembles/scores"],
     "report": ["build/submissions/file", *re.findall("- (reports/[^ :]+):", Path("dvc.yaml").read_text())],
     "track": [],
@@ -41,21 +54,41 @@ if stage == "train":
     name = "-".join(sys.argv[1:])
     (told / f"{name}.gpu").write_text(os.environ.get("CUDA_VISIBLE_DEVICES", ""))
     (told / f"{name}.pid").write_text(str(os.getpid()))
-    try:
-        while (told / f"{name}.hold").exists():
-            time.sleep(0.05)
-    except KeyboardInterrupt:
-        (told / f"{name}.interrupted").touch()
-        sys.exit(130)
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
+    while (told / f"{name}.hold").exists():
+        time.sleep(0.05)
     if (told / f"{name}.fail").exists():
         sys.exit("error: the loss is not finite")
 for out in map(Path, outs):
     out.parent.mkdir(parents=True, exist_ok=True)
+    manifest = {
+        "encoder": {"path": "encoders/base"} | {Path(file).name: digest(file) for file in encoder},
+        "data": {"data/sst/train.parquet": digest("build/data/sst/train.parquet")},
+        "code": digest("build/plan/code-train.yaml"),
+        "machine": json.loads(Path("build/machine.json").read_text()),
+    } if stage == "init" else {"processor": "Some CPU", "accelerator": "", "torch": "2.13.0"}
     out.write_text({
-        ".json": "{}",
+        ".json": json.dumps(manifest),
         ".yaml": f"run: {{threads: {threads and threads[1]}}}",
         ".csv": "step,a,b,c,bar,score" + chr(10) + "1,2,2,2,a,3",
     }.get(out.suffix, f"of {sys.argv}"))
+if stage == "train":
+    variant, seed = sys.argv[1:]
+    run = build / "runs" / variant / seed
+    shutil.rmtree(run, ignore_errors=True)
+    run.mkdir(parents=True)
+    (run / "scores").write_text(f"of {sys.argv}")
+    (run / "digests.json").write_text(json.dumps({"scores": digest(run / "scores")}))
+    parts = {
+        "plan": digest(build / f"plan/{variant}.yaml"), "init": digest(build / f"init/{variant}.json"),
+        "seed": int(seed), "torch": "2.13.0", "processes": "1"}
+    log = build / "logs" / variant / seed / digest(run / "digests.json")[:12]
+    log.mkdir(parents=True, exist_ok=True)
+    (log / "run.json").write_text(json.dumps({
+        "identity": hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest(), "seconds": 1.0,
+        "machine": {"processor": "Some CPU", "cores": 2, "memory_gb": 4, "accelerator": ""},
+        "versions": {"torch": "2.13.0"}}))
 """
 
 
@@ -86,7 +119,8 @@ class Stubs(Project):
     @contextlib.contextmanager
     def start_grid(self, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
         """The grid while it runs; stopped where the block fails."""
-        variables = {"PYTHONPATH": "src", "CUDA_VISIBLE_DEVICES": ""} | environment
+        nowhere = {"RAY_ADDRESS": "127.0.0.1:1"}  # which is not followed
+        variables = {"PYTHONPATH": "src", "CUDA_VISIBLE_DEVICES": ""} | nowhere | environment
         with self.start("-c", IN_BACKGROUND, *arguments, **variables) as process:
             try:
                 yield process
@@ -134,7 +168,7 @@ def told(output: str) -> list[str]:
     return [line for line in lines if line.split(": ")[-1] in ("trained", "restored", "failed")]
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 300) -> None:
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until, "waited too long"

@@ -6,12 +6,16 @@ import typer
 
 
 def main(
-    jobs: Annotated[int, typer.Option(min=1, help="Trainings at a time.")] = 1,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Trainings at a time: 1, or as many as a cluster has room for.")
+    ] = None,
     variants: Annotated[
         str | None, typer.Option(help="Set `variants` in params.yaml first: 'pals slap-smart', or all.")
     ] = None,
+    address: Annotated[str | None, typer.Option(help="Of a running Ray cluster, such as 10.0.0.1:6379.")] = None,
+    gpus: Annotated[float | None, typer.Option(min=0, help="Part of a GPU for each training, such as 0.25.")] = None,
 ) -> None:
-    """Run the pipeline, `dvc repro`, with its trainings side by side."""
-    from mtbert import grid
+    """Run the pipeline, `dvc repro`, with its trainings side by side: on this machine, or on a cluster."""
+    from mtbert.grid import run
 
-    grid.start(jobs, variants)
+    run.start(jobs, variants, address, gpus)

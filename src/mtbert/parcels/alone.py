@@ -14,7 +14,6 @@ NEEDED = {  # as pip calls it: as it is imported. What trainings import; with to
     "filelock": "filelock",
     "numpy": "numpy",
     "pandas": "pandas",
-    "psutil": "psutil",
     "pyarrow": "pyarrow",
     "pydantic": "pydantic",
     "pyyaml": "yaml",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from mtbert import files, grid, locking
+from mtbert import files, locking, repository
 from mtbert.parcels import archives, parcel
 from mtbert.parcels.parcel import CONTENTS, TOP, Pack
 
@@ -15,7 +15,7 @@ def pack(out: Path, variants: str | None, seeds: Sequence[int], weights: str | N
 
     Args:
         out: the pack, a tar file.
-        variants: as `grid.run` takes them, set in params.yaml; None for what it says.
+        variants: as `repository.names` takes them, set in params.yaml; None for what it says.
         seeds: the same; none for what params.yaml says.
         weights: fp32 or fp16, the precision that starting weights are rounded to: encoder.weights in params.yaml.
 
@@ -23,17 +23,18 @@ def pack(out: Path, variants: str | None, seeds: Sequence[int], weights: str | N
         SettingsError: params.yaml launches each training on several processes. SystemExit: a stage before the trainings
         failed, which DVC has told.
     """
-    settings = [] if variants is None else [f"variants=[{grid.names(variants)}]"]
+    settings = [] if variants is None else [f"variants=[{repository.names(variants)}]"]
     settings += [f"seeds=[{','.join(map(str, seeds))}]"] if seeds else []
     settings += [f"encoder.weights={weights}"] if weights else []
-    with locking.alone(grid.LOCK, "pack"):
-        grid.dvc(*(grid.setting(*settings) if settings else ["repro"]), "init")
-        grid.one_process_each()
-        stages = grid.changed()
+    with locking.alone(repository.LOCK, "pack"):
+        repository.dvc(*(repository.setting(*settings) if settings else ["repro"]), "init")
+        repository.one_process_each()
+        stages = repository.changed()
     if not stages:
         parcel.told("nothing to pack: every training that params.yaml lists is up to date")
         return
-    write(out, in_order([_split(stage) for stage in stages], files.read_yaml(grid.PARAMS)["variants"]))
+    trainings = [repository.variant_and_seed(stage) for stage in stages]
+    write(out, in_order(trainings, files.read_yaml(repository.PARAMS)["variants"]))
     size = out.stat().st_size / 2**20
     parcel.told(f"{out}: {len(stages)} trainings, {size:.1f} MiB")
     parcel.told(f"elsewhere: tar -xf {out.name} && python {TOP}/{START} --jobs 2; here, then: mtbert unpack runs.tar")
@@ -51,8 +52,3 @@ def write(out: Path, trainings: Sequence[tuple[str, int]]) -> None:
 def in_order(trainings: Sequence[tuple[str, int]], variants: Sequence[str]) -> list[tuple[str, int]]:
     """As params.yaml lists the variants, all seeds of one before the next: a pack trains in this order."""
     return sorted(trainings, key=lambda training: (variants.index(training[0]), training[1]))
-
-
-def _split(stage: str) -> tuple[str, int]:
-    variant, _, seed = stage.removeprefix("train@").rpartition("-")
-    return variant, int(seed)

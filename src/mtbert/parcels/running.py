@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mtbert import files, grid
+from mtbert import files, inputs, machine
 from mtbert.errors import DataError, TrainingError
 from mtbert.outputs import Elsewhere, Origin
 from mtbert.parcels import archives, parcel
@@ -87,7 +87,7 @@ def run(folder: Path, out: Path, jobs: int, minutes: float | None, weights: bool
     done = len(pack.parcels) - len(waiting)
     told(f"{len(pack.parcels)} trainings, {done} of them finished before; output in {folder / 'output'}")
     _tell_threads(folder, waiting, jobs)
-    failed = train(waiting, folder, grid.shares(min(jobs, len(waiting))) if waiting else [], until, signals)
+    failed = train(waiting, folder, machine.shares(min(jobs, len(waiting))) if waiting else [], until, signals)
     returned = bring(folder, out, pack.parcels, [one.name for one in failed], weights)
     told(f"{out}: {len(returned.parcels)} of {len(pack.parcels)} runs, {out.stat().st_size / 2**20:.1f} MiB")
     if returned.missing:
@@ -115,8 +115,8 @@ def _tell_threads(folder: Path, waiting: Sequence[Parcel], jobs: int) -> None:
     """Say so where trainings have more threads than there are cores; the number is a setting, and stays."""
     plans = [files.read_plan(folder / BUILD / "plan" / f"{one.variant}.yaml", "run") for one in waiting]
     threads = max((plan["run"]["threads"] for plan in plans), default=1) * min(jobs, len(waiting))
-    if threads > grid.cores():
-        told(f"{threads} threads on {grid.cores()} cores: run.threads in params.yaml is for where the pack is made")
+    if threads > machine.cores():
+        told(f"{threads} threads on {machine.cores()} cores: run.threads in params.yaml is for where the pack is made")
 
 
 def train(
@@ -204,9 +204,10 @@ def bring(folder: Path, out: Path, parcels: Sequence[Parcel], failed: Sequence[s
     """Write the archive of those that are finished, with the output of all that were begun."""
     members: dict[str, archives.Member] = {}
     done: list[Parcel] = []
+    begun = files.read_as(Origin, folder / BUILD / inputs.MACHINE, "mtbert pack")
     for one in parcels:
         if finished(one, folder):
-            members |= _run(one, folder, weights)
+            members |= brought(one, folder / BUILD, begun, weights)
             done.append(one)
         if (output := _output(folder, one)).is_file():
             members[f"output/{one.name}.log"] = output
@@ -217,14 +218,20 @@ def bring(folder: Path, out: Path, parcels: Sequence[Parcel], failed: Sequence[s
     return returned
 
 
-def _run(one: Parcel, folder: Path, weights: bool) -> dict[str, archives.Member]:
-    """The files of a run and its log; where it is another than DVC would make here, it says so itself."""
-    run = folder / BUILD / "runs" / one.place
-    log = files.log_directory(folder / BUILD, run)
+def brought(one: Parcel, build: Path, begun: Origin, weights: bool) -> dict[str, archives.Member]:
+    """The files of a run and its log; where it is another than DVC would make here, it says so itself.
+
+    Args:
+        one: the training.
+        build: where its run and log lie.
+        begun: the machine that the run is to count for.
+        weights: whether the trained weights are among the files.
+    """
+    run = build / "runs" / one.place
+    log = files.log_directory(build, run)
     names = files.read_as(dict[str, str], run / files.DIGESTS, "mtbert run-packed")
     ran_on = parcel.origin(log)
     left = {} if weights else {WEIGHTS: names[WEIGHTS]}
-    begun = files.read_as(Origin, folder / BUILD / "machine.json", "mtbert pack")
     members: dict[str, archives.Member] = {name: run / name for name in names.keys() - left.keys()}
     digests = (run / files.DIGESTS).read_bytes()
     if left or ran_on != begun:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mtbert import files, grid, locking
+from mtbert import files, locking, repository
 from mtbert.errors import DataError
 from mtbert.parcels import archives, parcel
 from mtbert.parcels.parcel import BUILD, Parcel, Returned, told
@@ -34,9 +34,9 @@ def unpack(archive: Path) -> None:
             something else than lies here, and the others are recorded.
         SystemExit: a stage before the trainings failed, or DVC could not record; which it has told.
     """
-    with locking.alone(grid.LOCK, "unpack"), archives.extracted(archive, BUILD) as folder:
+    with locking.alone(repository.LOCK, "unpack"), archives.extracted(archive, BUILD) as folder:
         returned = archives.read_contents(folder / RUNS_TOP, Returned, RUNS_CONTENTS, "mtbert run-packed")
-        grid.dvc("repro", "init")
+        repository.dvc("repro", "init")
         found = sort(returned, folder / RUNS_TOP)
         for one in found.fresh:
             place(one, folder / RUNS_TOP)
@@ -97,10 +97,8 @@ def place(one: Parcel, folder: Path) -> None:
 
 def record(parcels: Sequence[Parcel]) -> None:
     """Have DVC record the runs that it does not count as up to date: in dvc.lock, its cache and its run cache."""
-    changed = set(grid.changed()) if parcels else set()
-    if stages := [one.stage for one in parcels if one.stage in changed]:
-        every = changed == set(stages)  # then by one name: DVC writes dvc.lock once, and not once for each
-        grid.dvc("--wait-for-lock", "commit", "--force", *(["train"] if every else stages))
+    changed = set(repository.changed()) if parcels else set()
+    repository.record([one.stage for one in parcels if one.stage in changed])
 
 
 def _keep_output(folder: Path) -> None:

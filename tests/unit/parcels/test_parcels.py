@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from elsewhere import REPOSITORY, repository, snapshot, start_from, told
 
-from mtbert import files, grid
+from mtbert import files
+from mtbert import repository as dvc_here
 from mtbert.errors import DataError, TrainingError
 from mtbert.parcels import alone, archives, packing, parcel, running, unpacking
 from mtbert.parcels.parcel import Pack, Returned
@@ -32,12 +33,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     changed = {"train@a-1", "train@b-1"}
 
-    def dvc(*arguments: str) -> None:
-        if "commit" in arguments:
-            changed.difference_update(changed if "train" in arguments else arguments)
-
-    monkeypatch.setattr(grid, "dvc", dvc)
-    monkeypatch.setattr(grid, "changed", lambda: sorted(changed))
+    monkeypatch.setattr(dvc_here, "dvc", lambda *_: None)
+    monkeypatch.setattr(dvc_here, "record", changed.difference_update)
+    monkeypatch.setattr(dvc_here, "changed", lambda: sorted(changed))
     return root
 
 
@@ -152,7 +150,7 @@ def test_trained_from_the_pack_placed_and_recorded(here: Path, there: Path, caps
     for name in ("a", "b"):
         assert snapshot(here / f"build/runs/{name}") == snapshot(there / f"build/runs/{name}")
         assert snapshot(here / f"build/logs/{name}") == snapshot(there / f"build/logs/{name}")
-    assert grid.changed() == []
+    assert dvc_here.changed() == []
     assert (here / "build/parcels/a-1.log").read_text().startswith("3 of 8 steps")
 
 
@@ -206,7 +204,7 @@ def test_what_fails_is_told_with_its_output_and_the_others_are_taken(here: Path,
     message = refused(there.parent / "runs.tar")
     assert message.endswith("the others are recorded\n  a-1: failed; its output is build/parcels/a-1.log")
     assert "the loss is not finite" in (here / "build/parcels/a-1.log").read_text()
-    assert grid.changed() == ["train@a-1"]
+    assert dvc_here.changed() == ["train@a-1"]
     assert not (here / "build/runs/a").exists()
 
 
@@ -218,11 +216,11 @@ def test_after_the_minutes_trainings_are_stopped_and_go_on_later(
     assert (there / "told/b-1.stopped").exists()
     assert "not finished: b-1; the same command goes on" in capsys.readouterr().out
     assert refused(there.parent / "runs.tar").endswith("\n  b-1: not finished when the archive was written")
-    assert grid.changed() == ["train@b-1"]
+    assert dvc_here.changed() == ["train@b-1"]
     (there / "told/b-1.hold").unlink()
     unpacking.unpack(runs(there))
     assert trained(there) == ["a-1", "b-1"]
-    assert grid.changed() == []
+    assert dvc_here.changed() == []
 
 
 def test_the_end_of_the_minutes_leaves_time_to_stop():
@@ -338,7 +336,7 @@ def test_a_run_that_is_not_whole_is_named_and_the_others_are_recorded(
     with pytest.raises(DataError, match=why):
         unpacking.unpack(archive)
     assert snapshot(here / "build/runs/a") == {"1/scores": b"of earlier settings"}
-    assert {stage[6] for stage in grid.changed()} == {"a", "b"} - recorded
+    assert {stage[6] for stage in dvc_here.changed()} == {"a", "b"} - recorded
 
 
 def test_a_tampered_archive_is_refused_whole(here: Path, there: Path):
@@ -404,31 +402,25 @@ def test_a_pack_trains_in_the_order_of_params_yaml_whatever_dvc_lists_first():
 def test_packing_takes_what_is_not_up_to_date(here: Path, monkeypatch: pytest.MonkeyPatch):
     asked: list[tuple[str, ...]] = []
     (here / "params.yaml").write_text("variants: [a, b]")
-    monkeypatch.setattr(grid, "dvc", lambda *arguments: asked.append(arguments))
-    monkeypatch.setattr(grid, "one_process_each", lambda: None)
-    monkeypatch.setattr(grid, "changed", lambda: ["train@b-1"])
+    monkeypatch.setattr(dvc_here, "dvc", lambda *arguments: asked.append(arguments))
+    monkeypatch.setattr(dvc_here, "one_process_each", lambda: None)
+    monkeypatch.setattr(dvc_here, "changed", lambda: ["train@b-1"])
     packing.pack(here / "pack.tar", "a b", [1, 2], "fp16")
     assert asked == [("exp", "run", "-S", "variants=[a,b]", "-S", "seeds=[1,2]", "-S", "encoder.weights=fp16", "init")]
     with archives.extracted(here / "pack.tar", here / "x") as folder:
         pack = archives.read_contents(folder / "mtbert-pack", Pack, "pack.json", "mtbert pack")
     assert [one.name for one in pack.parcels] == ["b-1"]
-    monkeypatch.setattr(grid, "changed", list)
+    monkeypatch.setattr(dvc_here, "changed", list)
     os.unlink(here / "pack.tar")
     packing.pack(here / "pack.tar", None, [], None)
     assert asked[1:] == [("repro", "init")]
     assert not (here / "pack.tar").exists()
 
 
-def test_all_that_changed_is_recorded_by_one_name_and_else_each_by_its_own(
-    here: Path, there: Path, monkeypatch: pytest.MonkeyPatch
-):
-    """The name `train` records every training, so nothing else may have changed."""
-    asked: list[tuple[str, ...]] = []
-    monkeypatch.setattr(grid, "dvc", lambda *arguments: asked.append(arguments))
-    parcels = [parcel.of("a", 1), parcel.of("b", 1)]
-    unpacking.record(parcels)
-    unpacking.record(parcels[:1])
-    assert asked == [
-        ("--wait-for-lock", "commit", "--force", "train"),
-        ("--wait-for-lock", "commit", "--force", "train@a-1"),
-    ]
+def test_what_dvc_counts_as_up_to_date_is_not_recorded_again(here: Path, monkeypatch: pytest.MonkeyPatch):
+    asked: list[list[str]] = []
+    monkeypatch.setattr(dvc_here, "record", asked.append)
+    unpacking.record([parcel.of("a", 1), parcel.of("b", 1)])
+    monkeypatch.setattr(dvc_here, "changed", lambda: ["train@b-1"])
+    unpacking.record([parcel.of("a", 1), parcel.of("b", 1)])
+    assert asked == [["train@a-1", "train@b-1"], ["train@b-1"]]
