@@ -13,7 +13,10 @@ from mtbert.plan.rates import OneSetting, SearchSettings
 from mtbert.reporting import searches
 
 PARAMS = Params(Path(__file__).parents[2] / "params.yaml")
-LAPTOP = PARAMS.put(("profile",), "laptop")
+LAPTOP = PARAMS.put(("profile",), "laptop").put(
+    ("profiles", "laptop", "training", "learning_rates"),
+    {},  # as before any search
+)
 ONE = OneSetting(
     variant="rival-fixed", name="fixed.weights", values=[{"sst": 1.0, "qqp": 1.0}, {"sst": 1.5, "qqp": 0.5}]
 )
