@@ -69,7 +69,7 @@ def test_what_is_wrong_with_a_folder_is_told_by_plan_or_init(tmp_path: Path) -> 
     told = at.run(*STAGES[1], PYTHONPATH="src").stdout
     assert f"encoder.revision: None, but the digest of the files in ./models/roberta is {digest}" in told
     at.edit(encoder={"name": "./models/nothing"})
-    assert "encoder.name: ./models/nothing is no folder" in at.run(*STAGES[1], PYTHONPATH="src").stdout
+    assert "encoder.name: ./models/nothing is not a folder" in at.run(*STAGES[1], PYTHONPATH="src").stdout
     params = yaml.safe_load((tmp_path / "params.yaml").read_text())
     params["profiles"]["sample"]["model"]["pooling"] = dict.fromkeys(TASKS, "pooler")
     at.edit(encoder={"name": "./models/roberta", "revision": digest}, profiles=params["profiles"])

@@ -26,7 +26,7 @@ def test_what_is_asked_for_is_exported_on_the_cpu_and_told(monkeypatch: pytest.M
     monkeypatch.setattr(folders, "export", lambda *arguments: asked.append(arguments))
     arguments = ["export", "pals", "out/sst", "--format", "onnx", "--task", "sst", "--seed", "2", "--build", "here"]
     done = CliRunner().invoke(app, arguments)
-    assert (done.exit_code, done.output) == (0, "out/sst holds pals, seed 2; its README.md tells how to load it\n")
+    assert (done.exit_code, done.output) == (0, "out/sst holds pals, seed 2; its README.md shows how to load it\n")
     assert asked == [("pals", 2, Path("here"), "cpu"), (PALS, "onnx", Path("out/sst"), "sst")]
 
 

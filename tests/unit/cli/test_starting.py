@@ -6,15 +6,17 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from mtbert import grid, search, tracking
+from mtbert import search, tracking
 from mtbert.cli import app
+from mtbert.grid import run
 from mtbert.reporting import __main__ as tables
 from mtbert.reporting import archive, report
 from mtbert.tracking import ui
 
 EACH: list[tuple[Any, str, list[str], tuple]] = [
-    (grid, "start", ["grid"], (1, None)),
-    (grid, "start", ["grid", "--jobs", "3", "--variants", "pals sbert-pals"], (3, "pals sbert-pals")),
+    (run, "start", ["grid"], (None, None, None, None)),
+    (run, "start", ["grid", "--jobs", "3", "--variants", "pals sbert-pals"], (3, "pals sbert-pals", None, None)),
+    (run, "start", ["grid", "--address", "h:1", "--gpus", "0.25"], (None, None, "h:1", 0.25)),
     (search, "start", ["search"], (1, None)),
     (search, "start", ["search", "--jobs", "2", "--only", "setting"], (2, "setting")),
     (archive, "main", ["evidence"], (Path("build"), Path("reports"))),
@@ -54,7 +56,7 @@ def test_the_report_of_a_build_goes_below_the_reports_folder(monkeypatch: pytest
     [
         (["search", "--only", "weights"], "'weights' is not one of 'rates', 'setting'"),
         (["search", "--jobs", "0"], "--jobs"),
-        (["report", "--out", "o"], "goes with --evidence"),
+        (["report", "--out", "o"], "needs --evidence"),
         (["ui", "65536"], "Input should be less than or equal to 65535"),
         (["run-packed"], "Missing argument 'archive'"),
         (["unpack"], "Missing argument 'archive'"),
