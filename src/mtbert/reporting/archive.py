@@ -9,12 +9,15 @@
     sentences/              of the sample alone, whose sentences are this project's own
     digests.json            the SHA-256 of each of these files
 
-`unpack` makes a build directory of it that holds as much as the report reads. Predictions where labels are withheld are
-left out, as no score comes of them; embeddings and weights are, too.
+`unpack` makes a build directory of it that holds as much as the report reads. `add` keeps the runs that lie in the
+evidence already, so that trainings of several machines or weeks come together. Predictions where labels are withheld
+are left out, as no score comes of them; embeddings and weights are, too.
 """
 
 import itertools
 import json
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -22,7 +25,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from mtbert import command, files, predictions
+from mtbert import files, predictions
 from mtbert.errors import DataError
 from mtbert.reporting import catalog as catalogs
 from mtbert.reporting import corpora, embeddings, mistakes, searches, sentences
@@ -31,16 +34,17 @@ from mtbert.tasks import SPLITS, TASKS, Split, Task
 
 NAME = "evidence"
 TEXTS = ("metrics.json", "settings.yaml", "history.csv", files.ELSEWHERE)  # of a run: kept word for word
+PLAN = "plan/catalog.yaml"
 FACTS = ("plan/pretrain-*.yaml", "machine.json", "encoders/*/metrics.json")  # kept so, too
 ROW = ["id", "label", "scored"]
 SHARED = ["cluster", "in_train", "in_pretraining", "shares"]  # of a dev row
 WITHHELD = pd.DataFrame({"id": ["withheld"], "label": [np.nan], "prediction": [0.0], "scored": [True]})
 
 
-def main(build: Path, reports: Path) -> None:
-    """Pack the evidence of what lies below `build` into its report's folder below `reports`."""
+def main(build: Path, reports: Path, more: bool = False) -> None:
+    """Pack the evidence of what lies below `build` into its report's folder below `reports`; with `more`, `add` it."""
     directory = files.report_directory(build, reports) / NAME
-    pack(build, directory)
+    (add if more else pack)(build, directory)
     size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     print(f"{directory} is written: {size / 1e6:.2f} MB")
 
@@ -52,10 +56,18 @@ def pack(build: Path, directory: Path) -> None:
         SettingsError: no catalog.
         DataError: nothing has run, a run is not as it was written, or two runs' prediction files hold other rows.
     """
+    _pack(build, directory, {})
+
+
+def _pack(build: Path, directory: Path, earlier: Mapping[Path, dict[str, Any]]) -> None:
+    """Pack, with the lines of runs that were unpacked, by their place, as they were: their digests are of all files."""
     completed = catalogs.read_completed(build)
     with files.new_directory(directory) as partial:
         _pack_facts(build, completed, partial / "facts")
-        _parquet(pd.DataFrame([_run(build, completed, *run) for run in completed.runs]), partial / "runs.parquet")
+        lines = [
+            earlier.get(entry.directory(build, seed)) or _run(build, entry, seed) for entry, seed in completed.runs
+        ]
+        _parquet(pd.DataFrame(lines), partial / "runs.parquet")
         for task in TASKS.values():
             _pack_task(build, completed, task, partial)
         _parquet(_labels(build), partial / "labels.parquet")
@@ -63,14 +75,61 @@ def pack(build: Path, directory: Path) -> None:
         files.seal(partial)
 
 
+def add(build: Path, directory: Path) -> None:
+    """Write the evidence of the runs that lie in it and of a build directory's; of a run in both, the build's.
+
+    Raises:
+        DataError: as for `pack` and `unpack`, or the evidence holds runs of a variant that the build's plan lacks.
+    """
+    with tempfile.TemporaryDirectory(prefix="mtbert-") as name:
+        whole = Path(name)
+        unpack(directory, whole)
+        clouds = embeddings.read(whole / embeddings.CLOUDS)
+        for task, by_variant in embeddings.clouds(build, catalogs.read_completed(build)).items():
+            clouds.setdefault(task, {}).update(by_variant)
+        embeddings.write(clouds, whole / embeddings.CLOUDS)
+        plan = _both_asked(files.read_plan(whole / PLAN), files.read_plan(build / PLAN))
+        _lay_over(build, whole)
+        files.write_yaml(whole / PLAN, plan)
+        lines = files.read_parquet(directory / "runs.parquet").to_dict("records")
+        _pack(whole, directory, {place: line for line in lines if not (place := _place(whole, line)).is_symlink()})
+
+
+def _both_asked(earlier: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
+    """The later plan, which asks besides for what the earlier one did."""
+    for group in ("variants", "ensembles"):
+        asked = {name for name, row in (earlier.get(group) or {}).items() if row["selected"]}
+        if lacking := asked - (later.get(group) or {}).keys():
+            raise DataError(
+                f"the evidence holds {', '.join(sorted(lacking))}, which params.yaml does not list; "
+                "`mtbert evidence` without --add packs the runs of the build directory alone"
+            )
+        for name in asked:
+            later[group][name]["selected"] = True
+    return later | {"seeds": sorted({*earlier["seeds"], *later["seeds"]})}
+
+
+def _lay_over(build: Path, whole: Path) -> None:
+    """Facts, data and runs of a build directory in the place of those that were unpacked."""
+    shutil.rmtree(whole / "searches", ignore_errors=True)  # those of the repository are read instead
+    runs = [entry.directory(build, seed) for entry, seed in catalogs.read_completed(build).runs]
+    logs = [files.log_directory(build, run) for run in runs]
+    facts = [file for pattern in FACTS for file in build.glob(pattern)]
+    for place in (place for place in [*runs, *logs, *facts, build / "data"] if place.exists()):
+        there = whole / place.relative_to(build)
+        if there.is_dir():
+            shutil.rmtree(there)
+        there.unlink(missing_ok=True)
+        there.parent.mkdir(parents=True, exist_ok=True)
+        there.symlink_to(place.resolve())
+
+
 def _pack_facts(build: Path, completed: Completed, facts: Path) -> None:
     """Word for word, but for the place of the data, and refused rows, of which the number is kept."""
     for file in (file for pattern in FACTS for file in sorted(build.glob(pattern))):
         files.write_text(facts / file.relative_to(build), file.read_text(encoding="utf-8"))
-    content = files.read_plan(build / "plan" / "catalog.yaml")
-    files.write_yaml(
-        facts / "plan" / "catalog.yaml", content | ({"data_dir": completed.data} if completed.data else {})
-    )
+    content = files.read_plan(build / PLAN)
+    files.write_yaml(facts / PLAN, content | ({"data_dir": completed.data} if completed.data else {}))
     if (report := build / "data" / "report.json").is_file():
         files.write_json(facts / "data" / "report.json", _counted(files.read_json(report)))
     for searched in searches.files_of(completed.profile, searches.place(build)):
@@ -86,7 +145,7 @@ def _counted(report: dict[str, Any]) -> dict[str, Any]:
     return report | {"files": of_files}
 
 
-def _run(build: Path, completed: Completed, entry: CompletedEntry, seed: int) -> dict[str, Any]:
+def _run(build: Path, entry: CompletedEntry, seed: int) -> dict[str, Any]:
     place = entry.directory(build, seed)
     texts = {
         name: entry.file(build, seed, name).read_text(encoding="utf-8") if (place / name).is_file() else ""
@@ -283,7 +342,3 @@ def _unpack_data(directory: Path, build: Path) -> None:
     for file in (directory / "sentences").glob("*.parquet"):
         _parquet(files.read_parquet(file), build / "data" / file.stem / "dev.parquet")
     _parquet(files.read_parquet(directory / "clouds.parquet"), build / embeddings.CLOUDS)
-
-
-if __name__ == "__main__":
-    command.run(main)

@@ -158,3 +158,29 @@ def test_runs_of_other_rows_make_no_evidence_together(make_build: Make) -> None:
     seal(build)
     with pytest.raises(DataError, match=r"dev predictions of sst by bert-sst/1 and by pals/1 hold other rows, labels"):
         archive.pack(build, build.parent / "evidence")
+
+
+def test_runs_are_added_to_evidence(make_build: Make, tmp_path: Path) -> None:
+    """As if seeds 1 and 2 had been packed together; of a run in both, what the build directory holds."""
+    both = packed(with_data(make_build(seeds=(1, 2))))[1]
+    build = both.parents[2] / "build"
+    plan = files.read_yaml(build / "plan/catalog.yaml")
+    files.write_yaml(build / "plan/catalog.yaml", plan | {"seeds": [1]})
+    archive.pack(build, tmp_path / "evidence")
+    files.write_yaml(build / "plan/catalog.yaml", plan | {"seeds": [2]})
+    for place in (*build.glob("runs/*/1"), *build.glob("ensembles/*/1")):
+        shutil.rmtree(place)
+    archive.add(build, tmp_path / "evidence")
+    assert contents(tmp_path / "evidence") == contents(both)
+
+
+def test_evidence_of_what_the_plan_lacks_is_not_lost(make_build: Make) -> None:
+    _, evidence = packed(build := with_data(make_build()))
+    before = contents(evidence)
+    plan = files.read_yaml(build / "plan/catalog.yaml")
+    plan["variants"].pop("pals")
+    plan.pop("ensembles")
+    files.write_yaml(build / "plan/catalog.yaml", plan)
+    with pytest.raises(DataError, match=r"the evidence holds pals, which params.yaml does not list"):
+        archive.add(build, evidence)
+    assert contents(evidence) == before
