@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -218,6 +219,23 @@ def test_ray_is_asked_for_where_it_is_missing(monkeypatch: pytest.MonkeyPatch):
 )
 def test_gpus_are_shared_where_there_are_too_few(jobs: int, gpus: int, part: float):
     assert needs.part_of_gpu(jobs, gpus) == part
+
+
+def test_a_ray_of_its_own_refuses_who_lacks_its_secret(project: Stubs):
+    """It listens on all of the machine's addresses."""
+    project.forget("train@a-1")
+    project.hold("a-1")
+    with project.start_grid() as process:
+        wait_for(lambda: project.process("a-1") is not None)
+        servers = [one for one in psutil.Process(process.pid).children(recursive=True) if one.name() == "gcs_server"]
+        port = next(one.laddr.port for one in servers[0].net_connections() if one.status == psutil.CONN_LISTEN)
+        stranger = [sys.executable, "-c", f"import ray; ray.init(address='127.0.0.1:{port}')"]
+        joined = subprocess.run(stranger, capture_output=True, text=True, check=False)
+        project.go_on()
+        process.communicate(timeout=300)
+    assert joined.returncode == 1
+    assert "Failed to connect to Ray cluster" in joined.stderr
+    assert process.returncode == 0
 
 
 def test_a_grid_that_waits_can_be_stopped(project: Stubs):

@@ -4,6 +4,7 @@ import contextlib
 import importlib.util
 import logging
 import os
+import secrets
 import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -60,6 +61,8 @@ def joined(address: str | None, jobs: int | None, gpus: float | None, stages: Se
         ClusterError: the cluster cannot be reached.
         SettingsError: no node has the cores or GPUs that a training needs, or GPUs cannot be divided so.
     """
+    if address is None:
+        _demand_token()
     import ray
 
     if gpus is not None and gpus > 1 and not gpus.is_integer():
@@ -72,6 +75,11 @@ def joined(address: str | None, jobs: int | None, gpus: float | None, stages: Se
             yield _given(address, count, gpus, stages)
     finally:
         ray.shutdown()
+
+
+def _demand_token() -> None:
+    """Have a Ray of ours refuse whoever lacks a secret, since it listens on all of a machine's addresses."""
+    os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))  # read when Ray is imported
 
 
 def _own(jobs: int, gpus: float | None, stages: Sequence[str]) -> Cluster:
