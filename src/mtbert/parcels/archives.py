@@ -135,9 +135,9 @@ def _refuse(archive: Path, member: tarfile.TarInfo, folder: Path, names: set[str
     tarfile.data_filter(member, str(folder))
     parts = member.name.split("/")
     if member.issparse() or not member.isreg():
-        raise _refused(archive, f"{member.name!r} is no plain file")
+        raise _refused(archive, f"{member.name!r} is not a plain file")
     if not set(parts).isdisjoint({"", ".", ".."}) or "\\" in member.name or ":" in member.name:
-        raise _refused(archive, f"{member.name!r} is no plain path")
+        raise _refused(archive, f"{member.name!r} is not a plain path")
     if member.name in names:
         raise _refused(archive, f"{member.name!r} comes twice")
 

@@ -277,7 +277,7 @@ def unpack(directory: Path, build: Path) -> None:
 def _check(directory: Path) -> None:
     if not (directory / files.DIGESTS).is_file():
         raise DataError(
-            f"{directory} holds no {files.DIGESTS}, so it is no evidence as `mtbert.reporting.archive` packs it"
+            f"{directory} holds no {files.DIGESTS}, so `mtbert evidence` did not write it"
         )
     digests = files.read_as(dict[str, str], directory / files.DIGESTS, f"git checkout {directory}")
     if said := files.differences(directory, digests):
@@ -307,7 +307,7 @@ def _unpack_task(directory: Path, file: Path, build: Path, places: Mapping[str, 
     task, packed = TASKS[name], files.read_parquet(file)
     runs = [column for column in packed if column not in (*ROW, *SHARED)]
     if unknown := [run for run in runs if run not in places]:
-        raise DataError(f"{file} tells of {', '.join(unknown)}, of which runs.parquet knows nothing")
+        raise DataError(f"{file} holds predictions of {', '.join(unknown)}, which runs.parquet does not list")
     if set(SHARED) <= set(packed):
         shared = packed[["id", *SHARED]]
         words = {column: np.where(shared[column], "yes", "") for column in ("in_train", "in_pretraining")}

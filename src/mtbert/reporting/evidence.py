@@ -34,7 +34,7 @@ class TaskScores:
     Attributes:
         column: of each run.
         at: the row of the dev set that each row is which counts, rows.
-        labels, said: theirs, rows, and every run's predictions, rows x runs.
+        labels, predicted: theirs, rows, and every run's predictions, rows x runs.
         scores: runs.
         draws: on resampled examples, draws x runs.
         unshared: scores without the rows that share a sentence with a training row, runs; None where none does.
@@ -43,7 +43,7 @@ class TaskScores:
     column: dict[Run, int]
     at: np.ndarray
     labels: np.ndarray
-    said: np.ndarray
+    predicted: np.ndarray
     scores: np.ndarray
     draws: np.ndarray
     unshared: np.ndarray | None
@@ -137,14 +137,14 @@ def _task(build: Path, completed: Completed, task: str) -> TaskScores | None:
     counts = first["scored"].to_numpy(dtype=bool)
     clusters, shared = (column[counts] for column in _rows(build / "data" / task / "dev-rows.parquet", len(first)))
     labels = first["label"].to_numpy(dtype=float)[counts]
-    said = np.column_stack([table["prediction"].to_numpy(dtype=float)[counts] for table in tables.values()])
+    predicted = np.column_stack([table["prediction"].to_numpy(dtype=float)[counts] for table in tables.values()])
     drawn = bootstrap.resamples(clusters, seeding.stream(SEED, "bootstrap", task))
-    right = said == labels[:, None] if TASKS[task].metric == "accuracy" else None
-    draws = bootstrap.pearsons(labels, said, drawn) if right is None else bootstrap.accuracies(right, drawn)
-    scores = _scores(task, labels, said)
-    unshared = _scores(task, labels[~shared], said[~shared]) if shared.any() and not shared.all() else None
+    right = predicted == labels[:, None] if TASKS[task].metric == "accuracy" else None
+    draws = bootstrap.pearsons(labels, predicted, drawn) if right is None else bootstrap.accuracies(right, drawn)
+    scores = _scores(task, labels, predicted)
+    unshared = _scores(task, labels[~shared], predicted[~shared]) if shared.any() and not shared.all() else None
     column = {run: number for number, run in enumerate(tables)}
-    return TaskScores(column, np.flatnonzero(counts), labels, said, scores, draws, unshared)
+    return TaskScores(column, np.flatnonzero(counts), labels, predicted, scores, draws, unshared)
 
 
 def _tables(build: Path, completed: Completed, task: str) -> dict[Run, pd.DataFrame]:
@@ -159,8 +159,8 @@ def _tables(build: Path, completed: Completed, task: str) -> dict[Run, pd.DataFr
     return tables
 
 
-def _scores(task: str, labels: np.ndarray, said: np.ndarray) -> np.ndarray:
-    return np.array([metrics.SCORES[TASKS[task].metric](labels, column) for column in said.T])
+def _scores(task: str, labels: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    return np.array([metrics.SCORES[TASKS[task].metric](labels, column) for column in predicted.T])
 
 
 def _same_rows(tables: Mapping[Run, pd.DataFrame], task: str) -> pd.DataFrame:

@@ -90,7 +90,7 @@ def _fewer(table: Table) -> str:
 def _tested(table: Table) -> str:
     """What the column of p values says."""
     several = any(row.against is not None and row.against.seeds > 1 for row in table.rows)
-    by = "hierarchical bootstrap" if several else "of the examples alone: one seed tells nothing of training noise"
+    by = "hierarchical bootstrap" if several else "of the examples alone: one seed shows nothing of training noise"
     return f"p: of no difference from `{' '.join(table.baseline)}`, corrected by Holm over the table ({by})."
 
 

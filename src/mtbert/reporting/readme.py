@@ -6,7 +6,7 @@ from mtbert.reporting.sections.base import Report
 
 EVIDENCE = (
     "The predictions, settings and histories of every run, where a report has them, lie in `evidence`; "
-    "[docs/evidence.md](../../docs/evidence.md) tells how to make this report of them alone, or to test them otherwise."
+    "[docs/evidence.md](../../docs/evidence.md) shows how to make this report of them alone, or to test them otherwise."
 )
 
 

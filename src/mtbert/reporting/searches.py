@@ -54,7 +54,7 @@ def _read(file: Path, columns: Iterable[str]) -> pd.DataFrame | None:
     try:
         table = pd.read_csv(file)
     except ValueError as error:
-        raise DataError(f"{file} is no table: {error}; `python -m mtbert.search` makes it again") from None
+        raise DataError(f"{file} is not a table: {error}; `python -m mtbert.search` makes it again") from None
     if missing := [name for name in columns if name not in table]:
         raise DataError(f"{file} lacks {', '.join(missing)}; `python -m mtbert.search` makes it again")
     return table

@@ -142,11 +142,11 @@ def rates(
     lower they do not.
 
     Returns:
-        Shares of reports in which one claim or more is told to hold, or not to: of a paper (that which has it most
+        Shares of reports in which one claim or more is found to hold, or not to: of a paper (that which has it most
         often) and of all papers together; then shares of claims, those that say close, or not higher, apart.
     """
     draw = np.random.default_rng(seed)
-    told: dict[str, list[np.ndarray]] = {}
+    outcomes: dict[str, list[np.ndarray]] = {}
     for claims in _families(every):
         parts = [part for claim in claims for part in claim.parts]
         truths = [times * truth for claim in claims for truth in _margins(claim)]
@@ -155,11 +155,11 @@ def rates(
         holds, fails = made.holds & ~made.fails, made.fails & ~made.holds
         answers = {"holds": holds & ~made.little, "real but small": holds & made.little, "does not hold": fails}
         for name, which in answers.items():
-            told.setdefault(name, []).append(which[:, within == ""])
+            outcomes.setdefault(name, []).append(which[:, within == ""])
             for kind in WITHIN:
-                told.setdefault(f"{kind}: {name}", []).append(which[:, within == kind])
+                outcomes.setdefault(f"{kind}: {name}", []).append(which[:, within == kind])
     found = {}
-    for name, families in told.items():
+    for name, families in outcomes.items():
         of_paper = [which.any(axis=1) for which in families if which.size]
         found[f"{name}, a paper"] = max(float(any_claim.mean()) for any_claim in of_paper)
         found[f"{name}, all papers"] = float(np.any(of_paper, axis=0).mean())

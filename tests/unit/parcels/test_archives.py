@@ -59,17 +59,17 @@ def test_equal_contents_make_equal_bytes(tmp_path: Path):
     [
         (member("../outside"), "outside the destination"),
         (member("top/../../outside"), "outside the destination"),
-        (member("/outside"), "is no plain path"),
-        (member("top/./file"), "is no plain path"),
-        (member("top\\file"), "is no plain path"),
-        (member("c:file"), "is no plain path"),
+        (member("/outside"), "is not a plain path"),
+        (member("top/./file"), "is not a plain path"),
+        (member("top\\file"), "is not a plain path"),
+        (member("c:file"), "is not a plain path"),
         (member("link", b"", tarfile.SYMTYPE, "/etc/passwd"), "is a link to an absolute path"),
         (member("link", b"", tarfile.SYMTYPE, "../outside"), "outside the destination"),
-        (member("link", b"", tarfile.SYMTYPE, "inside"), "is no plain file"),
+        (member("link", b"", tarfile.SYMTYPE, "inside"), "is not a plain file"),
         (member("link", b"", tarfile.LNKTYPE, "../outside"), "outside the destination"),
         (member("device", b"", tarfile.CHRTYPE), "is a special file"),
         (member("pipe", b"", tarfile.FIFOTYPE), "is a special file"),
-        (member("folder", b"", tarfile.DIRTYPE), "is no plain file"),
+        (member("folder", b"", tarfile.DIRTYPE), "is not a plain file"),
     ],
 )
 def test_what_is_no_plain_file_in_the_folder_is_refused(tmp_path: Path, about: tarfile.TarInfo, why: str):

@@ -31,7 +31,7 @@ def test_where_nothing_was_searched_nothing_is_told(tmp_path: Path) -> None:
     assert searches.render(searches.read("laptop", tmp_path)) == ""
 
 
-@pytest.mark.parametrize(("text", "said"), [("kind,variant\n", "lacks rate, seed"), ("", "is no table")])
+@pytest.mark.parametrize(("text", "said"), [("kind,variant\n", "lacks rate, seed"), ("", "is not a table")])
 def test_a_damaged_file_is_told(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "laptop.csv").write_text(text)
     with pytest.raises(DataError, match=said):

@@ -53,18 +53,18 @@ def flags(file: Path) -> pd.DataFrame:
 def _of_task(completed: Completed, task: str, scored: TaskScores, leaked: pd.DataFrame) -> list[list]:
     lines = []
     for entry in completed.ran:
-        said = scored.said[:, [at for run, at in scored.column.items() if run[0] == entry.name]]
-        for name in WITHOUT if said.size else ():
+        predicted = scored.predicted[:, [at for run, at in scored.column.items() if run[0] == entry.name]]
+        for name in WITHOUT if predicted.size else ():
             out = leaked[name].to_numpy()
             if out.any() and not out.all():
-                on_all, on_rest = (_mean(task, scored.labels[kept], said[kept]) for kept in (slice(None), ~out))
+                on_all, on_rest = (_mean(task, scored.labels[kept], predicted[kept]) for kept in (slice(None), ~out))
                 lines.append([entry.name, task, name, len(out), int(out.sum()), on_all, on_rest, on_rest - on_all])
     return lines
 
 
-def _mean(task: str, labels: np.ndarray, said: np.ndarray) -> float:
+def _mean(task: str, labels: np.ndarray, predicted: np.ndarray) -> float:
     """The score of each seed's predictions, rows x seeds, and its mean."""
-    return float(np.mean([metrics.SCORES[TASKS[task].metric](labels, of_seed) for of_seed in said.T]))
+    return float(np.mean([metrics.SCORES[TASKS[task].metric](labels, of_seed) for of_seed in predicted.T]))
 
 
 def render(report: Report) -> str:
@@ -87,8 +87,8 @@ def render(report: Report) -> str:
         )
     sides = ("left", "left", *["right"] * 3)
     grid = pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=sides)
-    said = "Dev scores without the rows that a model may have seen before, less those in the tables, over all variants."
-    return f"## Leakage\n\n{said} Each variant: [leakage.csv](../leakage.csv).\n\n{grid}"
+    about = "Dev scores without the rows that a model may have seen before, less those in the tables, over all variants."
+    return f"## Leakage\n\n{about} Each variant: [leakage.csv](../leakage.csv).\n\n{grid}"
 
 
 SECTION = Section(

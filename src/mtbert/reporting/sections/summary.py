@@ -67,36 +67,36 @@ def headline(completed: Completed) -> str:
 def limits(completed: Completed) -> list[str]:
     """What can be concluded, and what not, in Markdown."""
     counts = completed.seed_counts
-    told = changed(completed)
+    notes = changed(completed)
     if counts == {1}:
-        told.append(
+        notes.append(
             "**One seed.** Another seed gives other scores, and one run does not show by how much. That one variant is "
             "better than another cannot be concluded from this report."
         )
     else:
-        told.append(
+        notes.append(
             f"**{markdown.span(counts)} seeds.** Intervals are 95 % and of the mean over seeds; one seed has "
             "none. A difference whose interval holds 0 may be noise."
         )
     if sentences.may_be_committed(completed):
-        told.append(
+        notes.append(
             "**Generated sentences.** The sample is a small corpus of this project's own: it shows that the machinery "
             "works, and says nothing of the methods."
         )
     note = f" {completed.encoder_note.rstrip('.')}." if completed.encoder_note else ""
     if completed.encoder != "bert-base-uncased" and not completed.own_data:
-        told.append(
+        notes.append(
             f"**Another encoder.** The papers start from `bert-base-uncased`, these runs from `{completed.encoder}`: "
             f"compare which variant is ahead, not the scores themselves.{note}"
         )
     elif note:
-        told.append(f"**`{completed.encoder}`.**{note}")
-    told.append(f"**Which epoch.** Kept: {markdown.KEPT[completed.keep, completed.selection]}.")
+        notes.append(f"**`{completed.encoder}`.**{note}")
+    notes.append(f"**Which epoch.** Kept: {markdown.KEPT[completed.keep, completed.selection]}.")
     if completed.detail:
-        told.append(f"**Many variants.** {completed.detail}")
+        notes.append(f"**Many variants.** {completed.detail}")
     if completed.missing:
-        told.append("**Not complete.** Some runs are missing; means and intervals are of those that are there.")
-    return told
+        notes.append("**Not complete.** Some runs are missing; means and intervals are of those that are there.")
+    return notes
 
 
 def changed(completed: Completed) -> list[str]:
@@ -105,12 +105,12 @@ def changed(completed: Completed) -> list[str]:
     for entry in completed.ran:
         if entry.departures:
             of.setdefault(entry.departures, []).append(entry.name)
-    told = [f"{remaking.code(names)}: {remaking.code(departures)}" for departures, names in of.items()]
+    notes = [f"{remaking.code(names)}: {remaking.code(departures)}" for departures, names in of.items()]
     settings = f" Set for all: {remaking.code(completed.overrides)}." if completed.overrides else ""
-    if not told:
+    if not notes:
         return [f"**Changed settings.**{settings}"] if settings else []
     return [f"**Changed settings.** These are not the papers' rows any more, and {markdown.CHANGED} marks them: "
-            f"{'; '.join(told)}."]  # fmt: skip
+            f"{'; '.join(notes)}."]  # fmt: skip
 
 
 def best(leaders: Sequence[Cost]) -> str:
