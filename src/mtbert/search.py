@@ -87,7 +87,9 @@ def run(params: Params, jobs: int, build: Path, out: Path) -> pd.DataFrame:
     """
     search = settings(params)
     trials = trials_of(search)
-    held = prepare(params, search, planned_of(params, trials), build)
+    planned = planned_of(params, trials)
+    warn_of_threads(planned, jobs)
+    held = prepare(params, search, planned, build)
     found = train(trials, search.seed, build / SEARCH, jobs)
     return _written(compared(trials, search, found, held), out / f"{params.get('profile')}.csv")
 
@@ -106,6 +108,7 @@ def run_setting(params: Params, jobs: int, build: Path, out: Path) -> pd.DataFra
     planned = planned_of(params, trials)
     first = planned[trials[0].name]
     _check_rates(params, first, searches.read(profile, out))
+    warn_of_threads(planned, jobs)
     held = prepare(params, search, planned, build)
     found = train(trials, search.seed, build / SEARCH, jobs)
     result = compared_setting(trials, first["phases"][0]["learning_rate"], search, found, held)
@@ -257,6 +260,18 @@ def _train(name: str, seed: int, place: Path, free: queue.Queue[dict[str, str]])
 
 def _output(place: Path, name: str) -> Path:
     return place / "output" / f"{name}.log"
+
+
+def warn_of_threads(planned: Mapping[str, Any], jobs: int) -> None:
+    """The number of threads stays as it is, since scores depend on it."""
+    threads = max(planned[name]["run"]["threads"] for name in _selected(planned))
+    if jobs * threads > machine.cores():
+        print(
+            f"warning: {jobs} trainings of {threads} threads each share {machine.cores()} cores, which makes each much "
+            f"slower; start with JOBS={max(1, machine.cores() // threads)}, or set run.threads in params.yaml",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def _finished(name: str, seed: int, place: Path) -> dict[str, Any] | None:

@@ -35,11 +35,11 @@ def test_every_kind_is_tried_with_every_rate() -> None:
     ]
 
 
-@pytest.mark.parametrize("profile", ["sample", "laptop"])
-def test_profiles_state_five_rates_a_factor_three_apart(profile: str) -> None:
+@pytest.mark.parametrize(("profile", "count"), [("sample", 5), ("laptop", 7)])
+def test_profiles_state_rates_a_factor_three_apart(profile: str, count: int) -> None:
     rates = search.settings(PARAMS.put(("profile",), profile)).rates
     steps = [after / before for before, after in itertools.pairwise(rates)]
-    assert steps == [pytest.approx(3.2, abs=0.25)] * 4
+    assert steps == [pytest.approx(3.2, abs=0.25)] * (count - 1)
 
 
 def test_a_trial_is_its_variant_with_another_rate_and_nothing_else() -> None:
@@ -124,10 +124,9 @@ def test_rates_go_from_small_to_large(rates: list[float], said: str) -> None:
         search.settings(PARAMS.put(("search", "rates"), rates))
 
 
-def test_the_setting_is_tried_as_often_as_a_kind_of_training() -> None:
+def test_the_setting_is_tried_with_five_values() -> None:
     stated = search.settings(LAPTOP)
     assert stated.setting is not None
-    assert len(stated.setting.values) == len(stated.rates)
     names = [trial.name for trial in search.trials_of_setting(stated.setting)]
     assert names == ["rival-fixed-1", "rival-fixed-2", "rival-fixed-3", "rival-fixed-4", "rival-fixed-5"]
     weights = [sum(value.values()) for value in stated.setting.values]
@@ -208,6 +207,20 @@ def not_taken_over(params: Params, directory: Path) -> list[str]:
         if searches.in_words(params.get("profiles", profile, *line["setting"].split("."))) != line["value"]:
             found.append(f"{profile}: {line['setting']} is to be {line['value']}")
     return found
+
+
+def test_more_threads_than_cores_are_warned_of(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(search.machine, "cores", lambda: 2)
+    planned = search.planned_of(LAPTOP, search.trials_of(SEARCH))
+    search.warn_of_threads(planned, 1)
+    assert capsys.readouterr().err == ""
+    search.warn_of_threads(planned, 2)
+    said = (
+        "warning: 2 trainings of 2 threads each share 2 cores, which makes each much slower; start with JOBS=1, or set "
+    )
+    assert capsys.readouterr().err == f"{said}run.threads in params.yaml\n"
 
 
 def test_a_profile_states_what_its_searches_have_found() -> None:

@@ -6,7 +6,7 @@ import time
 from mtbert import locking, repository
 from mtbert.errors import TrainingError
 from mtbert.grid import cluster, needs, sending
-from mtbert.parcels.parcel import announce
+from mtbert.parcels.parcel import say
 
 
 def run(jobs: int | None, variants: str | None = None, address: str | None = None, gpus: float | None = None) -> None:
@@ -37,7 +37,7 @@ def run(jobs: int | None, variants: str | None = None, address: str | None = Non
             stages = repository.changed()
         if stages:
             at_a_time = f"{jobs} at a time" if jobs else "as many at a time as there is room for"
-            announce(f"{len(stages)} to train or restore, {at_a_time}; their output is in {sending.LOGS}/")
+            say(f"{len(stages)} to train or restore, {at_a_time}; their output is in {sending.LOGS}/")
             if failed := _train(stages, jobs, address, gpus):
                 logs = "\n".join(f"  {name}: {sending.LOGS / f'{name}.log'}" for name in failed)
                 raise TrainingError(f"{len(failed)} of {len(stages)} failed, the others are recorded\n{logs}")
@@ -60,7 +60,7 @@ def _train(stages: list[str], jobs: int | None, address: str | None, gpus: float
     restored = repository.restore(left)
     seconds = time.monotonic() - began
     for count, stage in enumerate([*here, *restored], start=1):
-        announce(f"{stage.removeprefix('train@')}: restored after {seconds:.0f} s ({count} of {len(stages)})")
+        say(f"{stage.removeprefix('train@')}: restored after {seconds:.0f} s ({count} of {len(stages)})")
     waiting = [stage for stage in left if stage not in restored]
     if not waiting:
         return []

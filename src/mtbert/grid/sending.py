@@ -14,7 +14,7 @@ from mtbert.grid import needs, node
 from mtbert.grid.cluster import Cluster
 from mtbert.outputs import Origin
 from mtbert.parcels import parcel, running, unpacking
-from mtbert.parcels.parcel import BUILD, SCRIPT, Parcel, announce
+from mtbert.parcels.parcel import BUILD, SCRIPT, Parcel, say
 from mtbert.tracking import live
 from mtbert.tracking import place as tracked
 
@@ -155,7 +155,7 @@ class Sending:
         ended, _ = ray.wait(list(self.running), timeout=seconds)
         for name, tries in ray.get(self.keeper.news.remote()):
             self.since.setdefault(name, time.monotonic())
-            announce(f"{name}: started" if tries == 1 else f"{name}: its node was lost; goes on elsewhere, try {tries}")
+            say(f"{name}: started" if tries == 1 else f"{name}: its node was lost; goes on elsewhere, try {tries}")
         for training in ended:
             self._end(training, self.running.pop(training))
         self.recorder.poll()
@@ -171,7 +171,7 @@ class Sending:
             self.failed.append(one.name)
         self.done += 1
         seconds = time.monotonic() - self.since.get(one.name, time.monotonic())
-        announce(f"{one.name}: {'failed' if fault else 'trained'} after {seconds:.0f} s ({self.done} of {self.total})")
+        say(f"{one.name}: {'failed' if fault else 'trained'} after {seconds:.0f} s ({self.done} of {self.total})")
 
     def _take(self, one: Parcel) -> str:
         """Check and place what came back; what is wrong with it."""
@@ -191,7 +191,7 @@ class Sending:
         for one in self.running.values():
             lines = _end_of(LOGS / f"{one.name}.log").split("\n")
             if last := [line for line in lines if line.strip()][-1:]:
-                announce(f"{one.name}: {last[0].strip()}")
+                say(f"{one.name}: {last[0].strip()}")
 
     def _stop(self) -> None:
         """Have what still runs write its checkpoint and end."""

@@ -31,13 +31,13 @@ def pack(out: Path, variants: str | None, seeds: Sequence[int], weights: str | N
         repository.one_process_each()
         stages = repository.changed()
     if not stages:
-        parcel.announce("nothing to pack: every training that params.yaml lists is up to date")
+        parcel.say("nothing to pack: every training that params.yaml lists is up to date")
         return
     trainings = [repository.variant_and_seed(stage) for stage in stages]
     write(out, in_order(trainings, files.read_yaml(repository.PARAMS)["variants"]))
     size = out.stat().st_size / 2**20
-    parcel.announce(f"{out}: {len(stages)} trainings, {size:.1f} MiB")
-    parcel.announce(f"elsewhere: tar -xf {out.name} && python {TOP}/{START} --jobs 2; here, then: mtbert unpack runs.tar")
+    parcel.say(f"{out}: {len(stages)} trainings, {size:.1f} MiB")
+    parcel.say(f"elsewhere: tar -xf {out.name} && python {TOP}/{START} --jobs 2; here, then: mtbert unpack runs.tar")
 
 
 def write(out: Path, trainings: Sequence[tuple[str, int]]) -> None:

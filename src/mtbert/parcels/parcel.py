@@ -121,6 +121,6 @@ def origin(log: Path) -> Origin:
     return Origin(processor=machine["processor"], accelerator=machine["accelerator"], torch=about["versions"]["torch"])
 
 
-def announce(text: str) -> None:
+def say(text: str) -> None:
     """Say something at once, wherever the output goes."""
     print(text, file=sys.stdout, flush=True)

@@ -17,7 +17,7 @@ from mtbert import files, inputs, machine
 from mtbert.errors import DataError, TrainingError
 from mtbert.outputs import Elsewhere, Origin
 from mtbert.parcels import archives, parcel
-from mtbert.parcels.parcel import BUILD, CONTENTS, SCRIPT, TOP, Pack, Parcel, Returned, announce
+from mtbert.parcels.parcel import BUILD, CONTENTS, SCRIPT, TOP, Pack, Parcel, Returned, say
 
 RUNS_TOP, RUNS_CONTENTS = "mtbert-runs", "runs.json"
 WEIGHTS = "model.safetensors"
@@ -85,13 +85,13 @@ def run(folder: Path, out: Path, jobs: int, minutes: float | None, weights: bool
     pack = archives.read_contents(folder, Pack, CONTENTS, "mtbert pack")
     waiting = [one for one in pack.parcels if not finished(one, folder)]
     done = len(pack.parcels) - len(waiting)
-    announce(f"{len(pack.parcels)} trainings, {done} of them finished before; output in {folder / 'output'}")
+    say(f"{len(pack.parcels)} trainings, {done} of them finished before; output in {folder / 'output'}")
     _tell_threads(folder, waiting, jobs)
     failed = train(waiting, folder, machine.shares(min(jobs, len(waiting))) if waiting else [], until, signals)
     returned = bring(folder, out, pack.parcels, [one.name for one in failed], weights)
-    announce(f"{out}: {len(returned.parcels)} of {len(pack.parcels)} runs, {out.stat().st_size / 2**20:.1f} MiB")
+    say(f"{out}: {len(returned.parcels)} of {len(pack.parcels)} runs, {out.stat().st_size / 2**20:.1f} MiB")
     if returned.missing:
-        announce(f"not finished: {', '.join(returned.missing)}; the same command goes on from their checkpoints")
+        say(f"not finished: {', '.join(returned.missing)}; the same command goes on from their checkpoints")
     if failed:
         logs = "\n".join(f"  {one.name}: {_output(folder, one)}" for one in failed)
         raise TrainingError(f"{len(failed)} of {len(pack.parcels)} failed, the others are in {out}\n{logs}")
@@ -116,7 +116,7 @@ def _tell_threads(folder: Path, waiting: Sequence[Parcel], jobs: int) -> None:
     plans = [files.read_plan(folder / BUILD / "plan" / f"{one.variant}.yaml", "run") for one in waiting]
     threads = max((plan["run"]["threads"] for plan in plans), default=1) * min(jobs, len(waiting))
     if threads > machine.cores():
-        announce(f"{threads} threads on {machine.cores()} cores: run.threads in params.yaml is for where the pack is made")
+        say(f"{threads} threads on {machine.cores()} cores: run.threads in params.yaml is for where the pack is made")
 
 
 def train(
@@ -149,7 +149,7 @@ def train(
 
 
 def _start(one: Parcel, folder: Path, share: dict[str, str]) -> Running:
-    announce(f"{one.name}: started")
+    say(f"{one.name}: started")
     file = _output(folder, one)
     file.parent.mkdir(parents=True, exist_ok=True)
     paths = os.pathsep.join(filter(None, ["src", os.environ.get("PYTHONPATH")]))  # a cluster's modules use it, too
@@ -169,7 +169,7 @@ def _start(one: Parcel, folder: Path, share: dict[str, str]) -> Running:
 def _ended_well(training: Running, count: str) -> bool:
     status = training.process.returncode
     seconds = time.monotonic() - training.since
-    announce(f"{training.parcel.name}: {'failed' if status else 'trained'} after {seconds:.0f} s ({count})")
+    say(f"{training.parcel.name}: {'failed' if status else 'trained'} after {seconds:.0f} s ({count})")
     return status == 0
 
 
@@ -178,7 +178,7 @@ def _tell_progress(running: Sequence[Running], folder: Path) -> None:
     for training in running:
         lines = _output(folder, training.parcel).read_text("utf-8", errors="replace").split("\n")
         if last := [line for line in lines if line.strip()][-1:]:
-            announce(f"{training.parcel.name}: {last[0].strip()}")
+            say(f"{training.parcel.name}: {last[0].strip()}")
 
 
 def _stop(running: Sequence[Running]) -> None:
@@ -189,11 +189,11 @@ def _stop(running: Sequence[Running]) -> None:
     for training in running:
         try:
             training.process.wait(max(0.0, until - time.monotonic()))
-            announce(f"{training.parcel.name}: stopped")
+            say(f"{training.parcel.name}: stopped")
         except subprocess.TimeoutExpired:
             training.process.kill()
             training.process.wait()
-            announce(f"{training.parcel.name}: killed, since it did not stop; its last checkpoint is kept")
+            say(f"{training.parcel.name}: killed, since it did not stop; its last checkpoint is kept")
 
 
 def _output(folder: Path, one: Parcel) -> Path:

@@ -11,7 +11,7 @@ from pathlib import Path
 from mtbert import files, locking, repository
 from mtbert.errors import DataError
 from mtbert.parcels import archives, parcel
-from mtbert.parcels.parcel import BUILD, Parcel, Returned, announce
+from mtbert.parcels.parcel import BUILD, Parcel, Returned, say
 from mtbert.parcels.running import RUNS_CONTENTS, RUNS_TOP
 
 OUTPUT = BUILD / "parcels"  # what trainings elsewhere said
@@ -42,7 +42,7 @@ def unpack(archive: Path) -> None:
             place(one, folder / RUNS_TOP)
         record([*found.fresh, *found.present])
         _keep_output(folder / RUNS_TOP)
-    announce(f"{len(found.fresh)} runs placed, {len(found.present)} already there; `dvc repro` goes on with them")
+    say(f"{len(found.fresh)} runs placed, {len(found.present)} already there; `dvc repro` goes on with them")
     faults = [*found.faults, *_untrained(returned)]
     if faults:
         lines = "\n".join(f"  {fault}" for fault in faults)

@@ -276,9 +276,7 @@ def unpack(directory: Path, build: Path) -> None:
 
 def _check(directory: Path) -> None:
     if not (directory / files.DIGESTS).is_file():
-        raise DataError(
-            f"{directory} holds no {files.DIGESTS}, so `mtbert evidence` did not write it"
-        )
+        raise DataError(f"{directory} holds no {files.DIGESTS}, so `mtbert evidence` did not write it")
     digests = files.read_as(dict[str, str], directory / files.DIGESTS, f"git checkout {directory}")
     if said := files.differences(directory, digests):
         raise DataError(f"the evidence in {directory} is not as it was packed ({said}); `git checkout {directory}` "

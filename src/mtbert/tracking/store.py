@@ -232,7 +232,7 @@ class Machine:
         except Exception as error:
             self._monitor = None
             reason = f"{type(error).__name__}: {error}"
-            print(f"warning: MLflow gets no further figures of the machine's load ({reason})", file=sys.stderr, flush=True)
+            print(f"warning: MLflow gets no more figures of the machine's load ({reason})", file=sys.stderr, flush=True)
 
 
 def metric(

@@ -87,8 +87,8 @@ def render(report: Report) -> str:
         )
     sides = ("left", "left", *["right"] * 3)
     grid = pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=sides)
-    about = "Dev scores without the rows that a model may have seen before, less those in the tables, over all variants."
-    return f"## Leakage\n\n{about} Each variant: [leakage.csv](../leakage.csv).\n\n{grid}"
+    about = "Dev scores without the rows that a model may have seen before, less those in the tables, over all variants"
+    return f"## Leakage\n\n{about}. Each variant: [leakage.csv](../leakage.csv).\n\n{grid}"
 
 
 SECTION = Section(
