@@ -84,7 +84,7 @@ def _no_model(place: str | Path, build: Path) -> str:
     if not names:
         return f"there is no folder {place}, and nothing is trained in {build}; `make reproduce` trains"
     unknown = UnknownNameError("model", str(place), sorted(names))
-    return f"there is no folder {place}, and for {build} it is an {unknown}"
+    return f"{unknown}; these are trained in {build}, and there is no folder {place}"
 
 
 def remedy(folder: Path) -> str:

@@ -137,7 +137,7 @@ def test_another_task_is_refused(build: Path):
 
 
 def test_what_is_not_there(build: Path, tmp_path: Path):
-    with pytest.raises(ModelError, match="it is an unknown model 'crosed'; did you mean crossed"):
+    with pytest.raises(ModelError, match="unknown model 'crosed'; did you mean crossed"):
         mtbert.load("crosed", build=build)
     with pytest.raises(ModelError, match=r"crossed was not trained with seed 2; trained here: seed 1$"):
         mtbert.load("crossed", seed=2, build=build)
