@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -236,6 +237,20 @@ def test_a_ray_of_its_own_refuses_who_lacks_its_secret(project: Stubs):
     assert joined.returncode == 1
     assert "Failed to connect to Ray cluster" in joined.stderr
     assert process.returncode == 0
+
+
+def test_a_training_has_what_it_starts_to_log_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Its own imports do not lead there."""
+    monkeypatch.chdir(Path(__file__).parents[2])
+    for file in parcel.code(sending.WRITER):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, tmp_path / file)
+    script = "import mtbert.tracking.store, mtbert.tracking.writer as writer; print(writer.__file__)"
+    environment = os.environ | {"PYTHONPATH": "src", "MLFLOW_DISABLE_TELEMETRY": "true"}
+    found = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert found.stdout == f"{tmp_path / sending.WRITER}\n", found.stderr
 
 
 def test_a_grid_that_waits_can_be_stopped(project: Stubs):

@@ -21,6 +21,8 @@ from mtbert.tracking import place as tracked
 LOGS = BUILD / "grid"
 RETURNED = LOGS / "returned"
 PLACED = LOGS / "placed"  # parcels whose runs are in place, until DVC has recorded them
+WRITER = parcel.PACKAGE / "tracking/writer.py"  # which a training starts to log live
+CATALOG = needs.PLAN / "catalog.yaml"  # of which a run's name in MLflow says what departs from the defaults
 TELL = 30.0  # seconds between two lines of a training that runs
 RECORD = 30.0  # seconds between two times that DVC records
 TRIES = 5  # a training's, where nodes are lost
@@ -103,7 +105,7 @@ class Sending:
         self.failed: list[str] = []
         self.keeper, self.sender = _keeper()
         self.pieces: dict[str, list[Any]] = {}  # by path: references to what lies in Ray's object store
-        self.code = parcel.code()
+        self.code = parcel.code(WRITER)
         self.next_line = time.monotonic() + TELL
 
     def train(self, stages: Sequence[str]) -> list[str]:
@@ -138,7 +140,7 @@ class Sending:
         task = ray.remote(node.train).options(
             num_cpus=needs.threads(stage), num_gpus=self.cluster.gpus, max_retries=TRIES - 1, name=one.name
         )
-        paths = [path.as_posix() for path in (*parcel.needed(one.variant), *self.code)]
+        paths = [path.as_posix() for path in (*parcel.needed(one.variant), CATALOG, *self.code)]
         self.running[task.remote(sent, {path: self._put(path) for path in paths}, self.keeper)] = one
 
     def _put(self, path: str) -> list[Any]:

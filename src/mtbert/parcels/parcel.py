@@ -86,9 +86,9 @@ def needed(variant: str) -> list[Path]:
     return [BUILD / "plan" / f"{variant}.yaml", init, BUILD / inputs.MACHINE, card, *named]
 
 
-def code() -> list[Path]:
-    """What a training and its start come to by their imports, techniques and all."""
-    return [SCRIPT, *(PACKAGE / name for name in closure([SCRIPT, ALONE], PACKAGE))]
+def code(*besides: Path) -> list[Path]:
+    """What a training and its start, and scripts besides, come to by their imports, techniques and all."""
+    return [SCRIPT, *(PACKAGE / name for name in closure([SCRIPT, ALONE, *besides], PACKAGE))]
 
 
 def differences(sent: Parcel, here: Parcel) -> list[str]:
