@@ -181,12 +181,15 @@ def footnotes(table: Table, completed: Completed) -> list[str]:
 
 
 def changes(table: Table) -> list[str]:
-    """What the mark at a row's name says."""
+    """What the mark at a row's name says; rows with the same changes share a line."""
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for row in table.rows:
+        if row.departures:
+            rows.setdefault(tuple(row.departures), []).append(row.label)
     return [
-        f"{CHANGED} {row.label}, ours: changed from the shipped settings: "
-        f"{', '.join(f'`{departure}`' for departure in row.departures)}."
-        for row in table.rows
-        if row.departures
+        f"{CHANGED} {', '.join(labels)}, ours: changed from the shipped settings: "
+        f"{', '.join(f'`{departure}`' for departure in departures)}."
+        for departures, labels in rows.items()
     ]
 
 

@@ -86,6 +86,16 @@ def test_ones_own_data_have_no_published_numbers_beside_them(make_build: Make) -
     ]  # fmt: skip
 
 
+def test_rows_with_the_same_changes_share_a_note(make_build: Make) -> None:
+    build = make_build()
+    plan = files.read_yaml(build / "plan/catalog.yaml")
+    for name in ("bert-sst", "bert-qqp", "bert-sts", "pals"):
+        plan["variants"][name]["departures"] = {"run.threads": 1}
+    files.write_yaml(build / "plan/catalog.yaml", plan)
+    _, shown = write(build)
+    assert "† Fine-tuned BERT, Original PALs, ours: changed from the shipped settings: `run.threads=1`." in shown
+
+
 def test_a_changed_row_is_marked_everywhere(make_build: Make) -> None:
     build = make_build()
     plan = files.read_yaml(build / "plan/catalog.yaml")
