@@ -147,7 +147,7 @@ def test_incomplete_evidence_is_refused(make_build: Make, tmp_path: Path) -> Non
     with pytest.raises(DataError, match=r"missing: clouds.parquet\); `git checkout "):
         report.anew(evidence, out)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match=r"empty holds no digests.json, so it is no evidence"):
+    with pytest.raises(DataError, match=r"empty holds no digests.json, so `mtbert evidence` did not write it"):
         report.anew(tmp_path / "empty", out)
 
 

@@ -33,7 +33,7 @@ def test_no_two_sections_write_the_same_file() -> None:
 @pytest.fixture
 def epochs() -> Section:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    walk = text[text.index("## A walk: a section of the report") :]
+    walk = text[text.index("## A walk: add a section of the report") :]
     module = ModuleType("epochs")
     exec(re.findall(r"^```python\n(.*?)^```$", walk, flags=re.MULTILINE | re.DOTALL)[0], vars(module))
     return vars(module)["SECTION"]
