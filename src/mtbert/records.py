@@ -23,7 +23,7 @@ def decoded(content: bytes, name: str) -> str:
 
 def separated(text: str, name: str, separator: str) -> Iterator[Record]:
     """Yield the rows of CSV or TSV with a header; DataError, with the line, where it is malformed."""
-    csv.field_size_limit(sys.maxsize)
+    limit = csv.field_size_limit(sys.maxsize)  # of the whole process
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
         header = next(reader, [])
@@ -37,6 +37,8 @@ def separated(text: str, name: str, separator: str) -> Iterator[Record]:
                 raise DataError(f"{name}, line {reader.line_num}: {counts}; quote a text that holds {separator!r}")
     except csv.Error as error:
         raise DataError(f"{name}, line {reader.line_num}: {error}") from None
+    finally:
+        csv.field_size_limit(limit)
 
 
 def json_lines(text: str, name: str) -> Iterator[Record]:

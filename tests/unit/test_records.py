@@ -1,5 +1,7 @@
 """Records of text files, each with its place."""
 
+import csv
+
 import pytest
 
 from mtbert.errors import DataError
@@ -25,3 +27,10 @@ def test_a_byte_order_mark_is_not_text():
     assert decoded(b"\xef\xbb\xbfid", "a.csv") == "id"
     with pytest.raises(DataError, match=r"^a\.csv, line 2: not UTF-8 text$"):
         decoded(b"id\n\xff", "a.csv")
+
+
+def test_fields_may_be_long_and_the_limit_of_others_stays():
+    before = csv.field_size_limit()
+    long = "x" * (before + 1)
+    assert list(separated(f"text\n{long}\n", "a.csv", ",")) == [("line 2", {"text": long})]
+    assert csv.field_size_limit() == before
