@@ -40,6 +40,11 @@ class Entry:
     rival: str = ""
     departures: tuple[str, ...] = ()
 
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """Those of the departures that make it another row than the paper's: threads change last digits alone."""
+        return tuple(one for one in self.departures if not one.startswith("run.threads="))
+
     def answers(self, paper: str, row: str) -> bool:
         """Whether that row is one of its own."""
         return row in (self.row_in(paper), *(self.also if paper == self.paper else ()))

@@ -135,7 +135,7 @@ def _cost(
         times_bert=size.times_bert,
         seconds=seconds,
         scores=scores,
-        departures=tuple(dict.fromkeys(one for entry in group for one in entry.departures)),
+        departures=tuple(dict.fromkeys(one for entry in group for one in entry.changed)),
     )
 
 

@@ -245,7 +245,7 @@ def _row(
     stored = together([weights[name] for name in selected]) if selected else None
     for metric in OVERALLS:
         cells[metric] = _overall_cell(cells, metric, bool(group), spoken)
-    changed = tuple(dict.fromkeys(one for entry in group if entry.ran for one in entry.departures))
+    changed = tuple(dict.fromkeys(one for entry in group if entry.ran for one in entry.changed))
     return Row(label, row.split, cells, tuple(selected), stored, row.scale, row.note, departures=changed)
 
 

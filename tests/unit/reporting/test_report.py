@@ -86,14 +86,14 @@ def test_ones_own_data_have_no_published_numbers_beside_them(make_build: Make) -
     ]  # fmt: skip
 
 
-def test_rows_with_the_same_changes_share_a_note(make_build: Make) -> None:
+def test_rows_with_the_same_changes_share_a_note_and_threads_are_none(make_build: Make) -> None:
     build = make_build()
     plan = files.read_yaml(build / "plan/catalog.yaml")
     for name in ("bert-sst", "bert-qqp", "bert-sts", "pals"):
-        plan["variants"][name]["departures"] = {"run.threads": 1}
+        plan["variants"][name]["departures"] = {"training.epochs": 2, "run.threads": 1}
     files.write_yaml(build / "plan/catalog.yaml", plan)
     _, shown = write(build)
-    assert "† Fine-tuned BERT, Original PALs, ours: changed from the shipped settings: `run.threads=1`." in shown
+    assert "† Fine-tuned BERT, Original PALs, ours: changed from the shipped settings: `training.epochs=2`." in shown
 
 
 def test_a_changed_row_is_marked_everywhere(make_build: Make) -> None:

@@ -103,8 +103,8 @@ def changed(completed: Completed) -> list[str]:
     """What differs from the shipped settings, and in which variants; nothing where nothing does."""
     of: dict[tuple[str, ...], list[str]] = {}
     for entry in completed.ran:
-        if entry.departures:
-            of.setdefault(entry.departures, []).append(entry.name)
+        if entry.changed:
+            of.setdefault(entry.changed, []).append(entry.name)
     notes = [f"{remaking.code(names)}: {remaking.code(departures)}" for departures, names in of.items()]
     settings = f" Set for all: {remaking.code(completed.overrides)}." if completed.overrides else ""
     if not notes:
