@@ -76,7 +76,10 @@ def timed(runs: Sequence[Run]) -> str:
         | _device(run)
         for run in logged
     ]
-    total = f"All trainings together: {duration(sum(run.seconds or 0 for run in logged))}."
+    took = [max(run.seconds or 0, run.training_seconds or 0) for run in logged]
+    total = f"All trainings together: {duration(sum(took))}."
+    if any(of_run > (run.seconds or 0) for of_run, run in zip(took, logged, strict=True)):
+        total += " A training that was stopped has the wall time since it went on, and the training time of all of it."
     machines = markdown.bullets(list(dict.fromkeys(_machine(run) for run in logged)))
     return f"## What ran where, and how long\n\n{markdown.lined(lines, sides=1)}\n\n{total}\n\n{machines}"
 

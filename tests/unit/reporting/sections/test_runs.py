@@ -1,5 +1,6 @@
 """What ran where, and pretraining."""
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -57,6 +58,15 @@ def test_times_and_memory_are_told_of_the_runs_that_have_left_a_log(make_build: 
     assert lines[-3:] == [
         "All trainings together: 6 min 16 s.", "", "- Some CPU, 2 cores, 23 GB; torch 2.13.0",
     ]  # fmt: skip
+
+
+def test_a_training_that_was_stopped_counts_whole(make_build: Callable[..., Path]) -> None:
+    first = report(make_build()).runs[0]
+    stopped = dataclasses.replace(first, seconds=10.0, training_seconds=90.0)
+    assert (
+        "All trainings together: 1 min 30 s. A training that was stopped has the wall time since it went on, and the "
+        "training time of all of it."
+    ) in runs.timed([stopped]).splitlines()
 
 
 def test_sbert_is_reported_where_it_was_needed(tmp_path: Path) -> None:
