@@ -21,7 +21,7 @@ from mtbert.statistics import seeds
 from mtbert.statistics.multiple import holm
 from mtbert.statistics.verdicts import LOOKS, PLANNED, Decision, PartP, decide
 
-# Of one run. By seed as PALs showed with MiniLM on a laptop (reports/laptop, four seeds); by examples assumed, of the
+# Of one run. By seed as PALs showed with MiniLM on a laptop (four seeds of earlier code); by examples assumed, of the
 # part that all seeds of a recipe share. cfimdb is assumed.
 BY_SEED = {"sst": 0.012, "qqp": 0.005, "sts": 0.008, "cfimdb": 0.010}
 BY_EXAMPLES = {"sst": 0.004, "qqp": 0.001, "sts": 0.003, "cfimdb": 0.006}
