@@ -4,7 +4,7 @@ import contextlib
 import difflib
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pydantic
@@ -43,6 +43,12 @@ class UnknownNameError(ValueError):
         self.meant = next(iter(difflib.get_close_matches(str(name), known, 1)), None)
         hint = f"did you mean {self.meant}? " if self.meant else ""
         super().__init__(f"unknown {kind} {name!r}; {hint}known: {', '.join(known)}")
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """Return the first names in a line, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def faults(error: pydantic.ValidationError) -> list[tuple[tuple[str | int, ...], str]]:

@@ -222,11 +222,11 @@ def test_gpus_are_shared_where_there_are_too_few(jobs: int, gpus: int, part: flo
     assert needs.part_of_gpu(jobs, gpus) == part
 
 
-def test_a_ray_of_its_own_refuses_who_lacks_its_secret(project: Stubs):
-    """It listens on all of the machine's addresses."""
+def test_a_ray_of_its_own_refuses_who_lacks_its_token_and_leaves_none_behind(project: Stubs, tmp_path: Path):
+    """It listens on all of the machine's addresses; with a token in ~/.ray, `ray start` would demand that from then on."""
     project.forget("train@a-1")
     project.hold("a-1")
-    with project.start_grid() as process:
+    with project.start_grid(RAY_AUTH_MODE="disabled", HOME=str(tmp_path)) as process:
         wait_for(lambda: project.process("a-1") is not None)
         servers = [one for one in psutil.Process(process.pid).children(recursive=True) if one.name() == "gcs_server"]
         port = next(one.laddr.port for one in servers[0].net_connections() if one.status == psutil.CONN_LISTEN)
@@ -237,10 +237,13 @@ def test_a_ray_of_its_own_refuses_who_lacks_its_secret(project: Stubs):
     assert joined.returncode == 1
     assert "Failed to connect to Ray cluster" in joined.stderr
     assert process.returncode == 0
+    assert not (tmp_path / ".ray").exists()
 
 
-def test_a_training_has_what_it_starts_to_log_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Its own imports do not lead there."""
+def test_a_training_has_what_it_starts_to_log_live(project: Stubs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Its own imports do not lead there, and the plan says what its run is called."""
+    sent = {file.read_text() for file in (project.root / "told").glob("*.live")}
+    assert sent == {f"{sending.WRITER} {sending.CATALOG}"}
     monkeypatch.chdir(Path(__file__).parents[2])
     for file in parcel.code(sending.WRITER):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)

@@ -47,8 +47,11 @@ def test_a_search_trains_each_rate_once_and_leaves_a_table(
     params = Params(Path("params.yaml"))
     for place, value in SMALL.items():
         params = params.put(place, value)
+    monkeypatch.setattr(search.machine, "cores", lambda: 1)
     search.run(params, 2, build, tmp_path / "out")
-    assert "2 of 2 to train" in capsys.readouterr().out
+    shown = capsys.readouterr()
+    assert "2 of 2 to train" in shown.out
+    assert "warning: 2 trainings of 1 threads each share 1 cores" in shown.err
     file = tmp_path / "out/sample.csv"
     first, table = file.read_bytes(), pd.read_csv(file)
     assert list(table) == ["kind", "variant", "rate", "seed", "sst", "mean", "chosen", "rows", "steps"]

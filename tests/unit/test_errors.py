@@ -2,7 +2,7 @@
 
 import pytest
 
-from mtbert.errors import DataError, EncoderError, MtbertError, SettingsError, TrainingError, shown_plainly
+from mtbert.errors import DataError, EncoderError, MtbertError, SettingsError, TrainingError, first_of, shown_plainly
 
 
 @pytest.mark.parametrize("kind", [SettingsError, DataError, EncoderError, TrainingError])
@@ -40,3 +40,8 @@ def test_without_a_fault_nothing_happens():
     with shown_plainly():
         done = True
     assert done
+
+
+def test_many_names_are_shortened():
+    assert first_of(["a", "b"], 2) == "a, b"
+    assert first_of(["a", "b", "c", "d"], 2) == "a, b and 2 more"

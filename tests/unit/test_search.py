@@ -124,13 +124,14 @@ def test_rates_go_from_small_to_large(rates: list[float], said: str) -> None:
         search.settings(PARAMS.put(("search", "rates"), rates))
 
 
-def test_the_setting_is_tried_with_five_values() -> None:
+def test_the_setting_is_tried_as_often_as_a_kind_of_training() -> None:
     stated = search.settings(LAPTOP)
     assert stated.setting is not None
+    assert len(stated.setting.values) == len(stated.rates)
     names = [trial.name for trial in search.trials_of_setting(stated.setting)]
-    assert names == ["rival-fixed-1", "rival-fixed-2", "rival-fixed-3", "rival-fixed-4", "rival-fixed-5"]
+    assert names == [f"rival-fixed-{number}" for number in range(1, 8)]
     weights = [sum(value.values()) for value in stated.setting.values]
-    assert weights == [3.0] * 5  # so that no value is a larger learning rate in disguise
+    assert weights == [3.0] * 7  # so that no value is a larger learning rate in disguise
 
 
 def test_a_trial_of_the_setting_is_its_variant_with_that_value_and_nothing_else() -> None:

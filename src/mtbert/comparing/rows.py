@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from mtbert.errors import DataError
+from mtbert.errors import DataError, first_of
 
 SHOWN = 5  # most rows in a message
 
@@ -59,5 +59,4 @@ def text(value: Any) -> str:
 def refuse(name: str, what: str, shown: Sequence[str], remedy: str) -> None:
     """Raise a DataError that names the first of the faulty rows `shown`, if there are any."""
     if shown:
-        more = f" and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
-        raise DataError(f"{name}: {what}: {', '.join(shown[:SHOWN])}{more}; {remedy}")
+        raise DataError(f"{name}: {what}: {first_of(shown, SHOWN)}; {remedy}")

@@ -78,7 +78,10 @@ def joined(address: str | None, jobs: int | None, gpus: float | None, stages: Se
 
 
 def _demand_token() -> None:
-    """Have a Ray of ours refuse whoever lacks a secret, since it listens on all of a machine's addresses."""
+    """Have a Ray of ours refuse whoever lacks a token of its own, since it listens on all of a machine's addresses.
+
+    Ray would otherwise leave one in ~/.ray, and every later `ray start` on this machine demand that of other nodes.
+    """
     os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))  # read when Ray is imported
 
 

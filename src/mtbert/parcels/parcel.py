@@ -16,6 +16,7 @@ from mtbert.settings import Section
 BUILD = Path("build")
 TOP, CONTENTS = "mtbert-pack", "pack.json"  # the folder that a pack becomes, and the list of what it holds
 PACKAGE = Path("src/mtbert")
+SHOWN = 8  # names in a message
 SCRIPT = Path("stages/train.py")
 ALONE = PACKAGE / "parcels/alone.py"  # starts the trainings of a pack where there is nothing but the pack
 WORDS = {"plan": "settings", "init": "data, starting weights or machine", "code": "code", "script": "stages/train.py"}

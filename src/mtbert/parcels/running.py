@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mtbert import files, inputs, machine
-from mtbert.errors import DataError, TrainingError
+from mtbert.errors import DataError, TrainingError, first_of
 from mtbert.outputs import Elsewhere, Origin
 from mtbert.parcels import archives, parcel
 from mtbert.parcels.parcel import BUILD, CONTENTS, SCRIPT, TOP, Pack, Parcel, Returned, say
@@ -23,7 +23,6 @@ RUNS_TOP, RUNS_CONTENTS = "mtbert-runs", "runs.json"
 WEIGHTS = "model.safetensors"
 POLL = 0.2  # seconds
 TELL = 30.0  # seconds between two lines of a training that runs
-SHOWN = 8  # names in a message
 PATIENCE = 60.0  # seconds in which a training that is stopped has to write its checkpoint
 MARGIN = 60.0  # seconds before the end of the minutes, or a tenth of them, in which all is brought to its end
 
@@ -92,7 +91,9 @@ def run(folder: Path, out: Path, jobs: int, minutes: float | None, weights: bool
     returned = bring(folder, out, pack.parcels, [one.name for one in failed], weights)
     say(f"{out}: {len(returned.parcels)} of {len(pack.parcels)} runs, {out.stat().st_size / 2**20:.1f} MiB")
     if returned.missing:
-        say(f"not finished: {shortened(returned.missing)}; the same command goes on from their checkpoints")
+        say(
+            f"not finished: {first_of(returned.missing, parcel.SHOWN)}; the same command goes on from their checkpoints"
+        )
     if failed:
         logs = "\n".join(f"  {one.name}: {_output(folder, one)}" for one in failed)
         raise TrainingError(f"{len(failed)} of {len(pack.parcels)} failed, the others are in {out}\n{logs}")
@@ -110,12 +111,6 @@ def finished(one: Parcel, folder: Path) -> bool:
     except DataError:
         return False
     return True
-
-
-def shortened(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    more = len(names) - SHOWN
-    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _tell_threads(folder: Path, waiting: Sequence[Parcel], jobs: int) -> None:

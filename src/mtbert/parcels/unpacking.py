@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mtbert import files, locking, repository
-from mtbert.errors import DataError
+from mtbert.errors import DataError, first_of
 from mtbert.parcels import archives, parcel
 from mtbert.parcels.parcel import BUILD, Parcel, Returned, say
 from mtbert.parcels.running import RUNS_CONTENTS, RUNS_TOP
@@ -51,7 +51,8 @@ def unpack(archive: Path) -> None:
 
 def _untrained(returned: Returned) -> list[str]:
     failed = [f"{name}: failed; its output is {OUTPUT / f'{name}.log'}" for name in returned.failed]
-    return [*failed, *(f"{name}: not finished when the archive was written" for name in returned.missing)]
+    unfinished = first_of(returned.missing, parcel.SHOWN)
+    return [*failed, *([f"{unfinished}: not finished when the archive was written"] if unfinished else [])]
 
 
 def sort(returned: Returned, folder: Path) -> Sorted:

@@ -44,7 +44,7 @@ WITHHELD = pd.DataFrame({"id": ["withheld"], "label": [np.nan], "prediction": [0
 def main(build: Path, reports: Path, more: bool = False) -> None:
     """Pack the evidence of what lies below `build` into its report's folder below `reports`; with `more`, `add` it."""
     directory = files.report_directory(build, reports) / NAME
-    (add if more else pack)(build, directory)
+    (add if more and directory.exists() else pack)(build, directory)
     size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     print(f"{directory} is written: {size / 1e6:.2f} MB")
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from mtbert.errors import first_of
 from mtbert.reporting.claims import Answer, Claim, Comparison, Part, Verdict
 from mtbert.reporting.comparisons import between, refused, shared_seeds
 from mtbert.reporting.evidence import Evidence, tasks_of
@@ -218,8 +219,7 @@ def _missing(evidence: Evidence, parts: Sequence[Part]) -> list[str]:
         absent = [name for side in (part.ours, part.other) if not evidence.seeds(side, part.metric) for name in side]
         names += absent or [f"{' '.join(part.ours)} and {' '.join(part.other)} with the same seed"]
     names = list(dict.fromkeys(names))
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return [f"Not run: {', '.join(names[:NAMED])}{more}."] if names else []
+    return [f"Not run: {first_of(names, NAMED)}."] if names else []
 
 
 def _besides(parts: Sequence[Part]) -> list[str]:

@@ -424,8 +424,3 @@ def test_what_dvc_counts_as_up_to_date_is_not_recorded_again(here: Path, monkeyp
     monkeypatch.setattr(dvc_here, "changed", lambda: ["train@b-1"])
     unpacking.record([parcel.of("a", 1), parcel.of("b", 1)])
     assert asked == [["train@a-1", "train@b-1"], ["train@b-1"]]
-
-
-def test_many_names_are_shortened() -> None:
-    assert running.shortened([f"a-{seed}" for seed in range(1, 9)]) == "a-1, a-2, a-3, a-4, a-5, a-6, a-7, a-8"
-    assert running.shortened([f"a-{seed}" for seed in range(1, 12)]).endswith("a-7, a-8 and 3 more")

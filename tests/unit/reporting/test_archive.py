@@ -161,17 +161,20 @@ def test_runs_of_other_rows_make_no_evidence_together(make_build: Make) -> None:
 
 
 def test_runs_are_added_to_evidence(make_build: Make, tmp_path: Path) -> None:
-    """As if seeds 1 and 2 had been packed together; of a run in both, what the build directory holds."""
-    both = packed(with_data(make_build(seeds=(1, 2))))[1]
-    build = both.parents[2] / "build"
+    """As if all had been packed together; of a run in both, here `pals` with seed 1, what the build directory holds."""
+    build = with_data(make_build(seeds=(1, 2)))
     plan = files.read_yaml(build / "plan/catalog.yaml")
     files.write_yaml(build / "plan/catalog.yaml", plan | {"seeds": [1]})
-    archive.pack(build, tmp_path / "evidence")
-    files.write_yaml(build / "plan/catalog.yaml", plan | {"seeds": [2]})
-    for place in (*build.glob("runs/*/1"), *build.glob("ensembles/*/1")):
+    archive.main(build, tmp_path, more=True)
+    said = build / "runs/pals/1/predictions/sst-dev.parquet"
+    pd.read_parquet(said).assign(prediction=2.0).to_parquet(said)
+    seal(build)
+    files.write_yaml(build / "plan/catalog.yaml", plan)
+    archive.pack(build, tmp_path / "both")
+    for place in (*build.glob("runs/bert-*/1"), *build.glob("ensembles/*/1")):
         shutil.rmtree(place)
-    archive.add(build, tmp_path / "evidence")
-    assert contents(tmp_path / "evidence") == contents(both)
+    archive.main(build, tmp_path, more=True)
+    assert contents(tmp_path / "sample-course/evidence") == contents(tmp_path / "both")
 
 
 def test_evidence_of_what_the_plan_lacks_is_not_lost(make_build: Make) -> None:
