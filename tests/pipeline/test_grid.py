@@ -223,7 +223,7 @@ def test_gpus_are_shared_where_there_are_too_few(jobs: int, gpus: int, part: flo
 
 
 def test_a_ray_of_its_own_refuses_who_lacks_its_token_and_leaves_none_behind(project: Stubs, tmp_path: Path):
-    """It listens on all of the machine's addresses; with a token in ~/.ray, `ray start` would demand that from then on."""
+    """It listens on all of the machine's addresses; a token in ~/.ray would be demanded of `ray start` from then on."""
     project.forget("train@a-1")
     project.hold("a-1")
     with project.start_grid(RAY_AUTH_MODE="disabled", HOME=str(tmp_path)) as process:
