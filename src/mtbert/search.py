@@ -139,7 +139,7 @@ def settings(params: Params) -> SearchSettings:
 def trials_of(search: SearchSettings) -> list[Trial]:
     """Every kind with every rate."""
     return [
-        Trial(f"{kind}-{number}", variant, rates.RATE, rate, kind)
+        Trial(f"{kind.replace('_', '-')}-{number}", variant, rates.RATE, rate, kind)
         for kind, variant in search.kinds.items()
         for number, rate in enumerate(search.rates, start=1)
     ]
@@ -347,7 +347,9 @@ def start(jobs: int, only: Only | None = None) -> None:
     """Make what the trainings start from, search, tell what was found."""
     params = Params(PARAMS)
     profile, one = str(params.get("profile")), settings(params).setting
-    if status := subprocess.run([*repository.DVC, "repro", *STAGES], check=False).returncode:
+    if status := subprocess.run(
+        [*repository.DVC, "repro", *STAGES], check=False, env=repository.environment()
+    ).returncode:
         sys.exit(status)
     if only != "setting":
         result = run(params, jobs, BUILD, SEARCHES)

@@ -52,6 +52,8 @@ OTHER: dict[str, Any] = {
     "training.examples_per_task": 7, "training.share_of_examples": 0.25,
     "training.learning_rate": 0.002, "training.learning_rates.encoder": 0.002,
     "training.learning_rates.adapters": 0.002, "training.learning_rates.heads": 0.002,
+    "training.learning_rates.encoder_constant": 0.002, "training.learning_rates.adapters_constant": 0.002,
+    "training.learning_rates.heads_constant": 0.002,
     "training.betas": [0.8, 0.9], "training.eps": 1e-6, "training.weight_decay": 0.5,
     "training.rows": 7, "training.clip": 2.0,
     "linear.dropout": 0.25, "mlp.width": 64, "mlp.dropout": 0.25,

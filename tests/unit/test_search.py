@@ -35,6 +35,12 @@ def test_every_kind_is_tried_with_every_rate() -> None:
     ]
 
 
+def test_a_kind_with_a_constant_schedule_is_tried_by_a_name_that_a_variant_may_have() -> None:
+    asked = SEARCH.model_copy(update={"kinds": {"encoder_constant": "mypal-pals"}})
+    planned = search.planned_of(PARAMS, search.trials_of(asked))
+    assert [name for name in planned if name.startswith("encoder-")] == [f"encoder-constant-{n}" for n in (1, 2, 3)]
+
+
 @pytest.mark.parametrize(("profile", "count"), [("sample", 5), ("laptop", 7)])
 def test_profiles_state_rates_a_factor_three_apart(profile: str, count: int) -> None:
     rates = search.settings(PARAMS.put(("profile",), profile)).rates
@@ -95,10 +101,11 @@ def test_the_lines_for_the_profile_come_with_what_should_be_looked_at() -> None:
     ("kinds", "message"),
     [
         ({"heads": "pals"}, r"search.kinds.heads is pals, which is trained as encoder"),
-        ({"encoder": "slap-individual"}, r"is slap-individual, which is trained as adapters and encoder"),
+        ({"encoder": "mypal-pals"}, r"is mypal-pals, which is trained as encoder_constant"),
+        ({"encoder": "slap-individual"}, r"which is trained as adapters_constant and encoder_constant"),
         ({"encoder": "slap-rand"}, r"is slap-rand, which is trained as nothing"),
         ({"encoder": "palls"}, r"is palls, which catalog lacks"),
-        ({"encoder": "mypal-more-data"}, r"draws on corpora beside its tasks'"),
+        ({"encoder_constant": "mypal-more-data"}, r"draws on corpora beside its tasks'"),
     ],
 )
 def test_a_variant_that_cannot_stand_for_its_kind_is_refused(kinds: dict[str, str], message: str) -> None:

@@ -1,6 +1,7 @@
 """Learning rates for each kind of training, and the settings of the search for them.
 
-What is trained decides which rate fits: a fresh head needs a hundred times the rate of a whole encoder.
+What is trained decides which rate fits: a fresh head needs a hundred times the rate of a whole encoder. So does the
+schedule: a rate that an encoder bears as the peak of a warm-up is too high for it from the first step to the last.
 """
 
 from collections.abc import Collection
@@ -10,19 +11,26 @@ from pydantic import AfterValidator, Field
 
 from mtbert.settings import Name, Section
 
-Kind = Literal["encoder", "adapters", "heads"]
+Kind = Literal["encoder", "adapters", "heads", "encoder_constant", "adapters_constant", "heads_constant"]
 ENCODER = ("encoder", "embeddings", "layers", "attention", "feed_forward")  # parts that hold most of its weights
 HEADS = ("heads", "pooler")
+CONSTANT = ("constant", "reduce_on_plateau")  # schedules that have the full rate from the first step
 RATE = ("training", "learning_rate")
 Rate = Annotated[float, Field(gt=0)]
 
 
 class LearningRates(Section):
-    """Key of section `training`: the learning rate of each kind of training, in place of `learning_rate`."""
+    """Key of section `training`: the learning rate of each kind of training, in place of `learning_rate`.
+
+    Where none is stated for a constant schedule, that of the other schedules holds.
+    """
 
     encoder: Rate | None = None
     adapters: Rate | None = None
     heads: Rate | None = None
+    encoder_constant: Rate | None = None
+    adapters_constant: Rate | None = None
+    heads_constant: Rate | None = None
 
 
 def _each_once(rates: list[float]) -> list[float]:
@@ -69,25 +77,31 @@ class SearchSettings(Section):
     seed: int = Field(default=1, ge=0)
 
 
-def kind_of(trainable: Collection[str]) -> Kind:
-    """Return the kind of training that trains these parts of a model.
+def kind_of(trainable: Collection[str], schedule: str) -> Kind:
+    """Return the kind of training that trains these parts of a model by this schedule.
 
     `encoder` where the encoder's layers or embeddings are among them; `heads` for heads and pooler alone;
-    `adapters` for all in between, such as adapters or a connector beside a frozen encoder, or its biases.
+    `adapters` for all in between, such as adapters or a connector beside a frozen encoder, or its biases. `_constant`
+    stands behind it where the schedule has the full rate from the first step.
     """
+    constant = schedule in CONSTANT
     if any(part in ENCODER or part.startswith("layer_") for part in trainable):
-        return "encoder"
-    return "heads" if set(trainable) <= set(HEADS) else "adapters"
+        return "encoder_constant" if constant else "encoder"
+    if set(trainable) <= set(HEADS):
+        return "heads_constant" if constant else "heads"
+    return "adapters_constant" if constant else "adapters"
 
 
 def of_phase(phase: dict[str, Any]) -> Kind:
-    """Return the kind of training of a phase as the layers give it."""
-    frozen = phase.get("frozen") or []
-    return kind_of([part for part in phase.get("trainable") or [] if part not in frozen])
+    """Return the kind of training of a phase as the layers give it, or resolved, with the options of its schedule."""
+    frozen, schedule = phase.get("frozen") or [], phase.get("schedule")
+    name = schedule["name"] if isinstance(schedule, dict) else str(schedule)
+    return kind_of([part for part in phase.get("trainable") or [] if part not in frozen], name)
 
 
 def settled(phase: dict[str, Any]) -> dict[str, Any]:
     """Return a phase with the `learning_rate` of its kind in place of the rates of all kinds."""
     rest = {key: value for key, value in phase.items() if key != "learning_rates"}
-    rate = (phase.get("learning_rates") or {}).get(of_phase(phase))
+    rates, kind = phase.get("learning_rates") or {}, of_phase(phase)
+    rate = rates.get(kind) or rates.get(kind.removesuffix("_constant"))
     return rest if rate is None else {**rest, "learning_rate": rate}
