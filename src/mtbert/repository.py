@@ -19,6 +19,7 @@ from mtbert import files
 from mtbert.errors import SettingsError
 
 DVC = (sys.executable, "-m", "dvc")
+BIN = str(Path(sys.executable).parent)  # stages start `python`, which has to be this one, activated or not
 MANY = (sys.executable, "-m", "mtbert.recording")
 PARAMS = Path("params.yaml")
 LOCK = Path("build/grid/lock")
@@ -66,7 +67,7 @@ def one_process_each() -> None:
 
 def changed() -> list[str]:
     """The trainings that are not up to date, in the order of dvc.yaml."""
-    done = subprocess.run([*DVC, "status", "--json", "train"], stdout=subprocess.PIPE, check=False)
+    done = subprocess.run([*DVC, "status", "--json", "train"], stdout=subprocess.PIPE, check=False, env=environment())
     if done.returncode:
         sys.exit(done.returncode)
     return list(json.loads(done.stdout))
@@ -76,6 +77,11 @@ def variant_and_seed(stage: str) -> tuple[str, int]:
     """Of a training, by the name that DVC has for it."""
     variant, _, seed = stage.removeprefix("train@").rpartition("-")
     return variant, int(seed)
+
+
+def environment() -> dict[str, str]:
+    """This process's, with its own `python` first."""
+    return os.environ | {"PATH": os.pathsep.join([BIN, *filter(None, [os.environ.get("PATH")])])}
 
 
 def dvc(*arguments: str) -> None:
@@ -123,6 +129,7 @@ def _popen(command: Sequence[str], output: int | None = None) -> subprocess.Pope
         command,
         stdin=subprocess.DEVNULL,
         stdout=output,
+        env=environment(),
         start_new_session=True,
         preexec_fn=_heed_interrupts,
     )

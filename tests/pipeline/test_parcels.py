@@ -39,7 +39,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 def mtbert(project: Project, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return project.run("-m", "mtbert", *arguments, PYTHONPATH="src", MTBERT_LIVE="off")
+    """As `.venv/bin/mtbert`, with the environment not activated."""
+    return project.run("-m", "mtbert", *arguments, PYTHONPATH="src", MTBERT_LIVE="off", PATH="/usr/bin:/bin")
 
 
 def run_there(there: Path, *arguments: str) -> str:
