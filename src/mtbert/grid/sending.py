@@ -24,7 +24,7 @@ PLACED = LOGS / "placed"  # parcels whose runs are in place, until DVC has recor
 WRITER = parcel.PACKAGE / "tracking/writer.py"  # which a training starts to log live
 CATALOG = needs.PLAN / "catalog.yaml"  # of which a run's name in MLflow says what departs from the defaults
 TELL = 30.0  # seconds between two lines of a training that runs
-RECORD = 30.0  # seconds between two times that DVC records
+RECORD = 300.0  # seconds between two times that DVC records: its start takes trainings some seconds of a core
 TRIES = 5  # a training's, where nodes are lost
 
 
