@@ -1,5 +1,6 @@
 """`make grid` on a cluster of a head and two nodes, of which one is lost."""
 
+import contextlib
 import re
 import subprocess
 import sys
@@ -17,15 +18,14 @@ from mtbert.grid import cluster
 
 HEAD = {"paper": "mine", "row": "mine", "tasks": ["sst"]}
 STEPS = {"epochs": 1, "steps_per_epoch": 400, "batch_size": 4, "sampler": "round_robin"}
-NAMES = [f"{variant}-{seed}" for variant in ("pals", "plain") for seed in (1, 2, 3, 4)]
 
 
-@pytest.fixture(scope="module")
-def nodes() -> Iterator[subprocess.Popen[str]]:
-    """The cluster's process; its first line is the address."""
-    script = Path(__file__).parents[1] / "nodes.py"
+@contextlib.contextmanager
+def nodes(cores: int) -> Iterator[subprocess.Popen[str]]:
+    """The process of a cluster of two nodes; its first line is the address."""
+    script = [str(Path(__file__).parents[1] / "nodes.py"), "2", "--cores", str(cores)]
     with subprocess.Popen(
-        [sys.executable, str(script), "2"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, *script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         yield process
         assert process.stdin
@@ -33,32 +33,37 @@ def nodes() -> Iterator[subprocess.Popen[str]]:
         process.wait(60)
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def made(root: Path, seeds: list[int]) -> Project:
     catalog = {"plain": HEAD, "pals": HEAD | {"uses": ["pals"]}}
     profile = SMALL | {"encoder": {**SMALL["encoder"], "name": "tiny"}, "training": STEPS}
     profile["run"] = {**SMALL["run"], "checkpoint_every": 20}
-    params = small(catalog, seeds=[1, 2, 3, 4], profiles={"sample": profile})
+    params = small(catalog, seeds=seeds, profiles={"sample": profile})
     params["run"] = params["run"] | {"checkpoint_every": None}
-    return Project(tmp_path_factory.mktemp("cluster") / "project", **params)
+    return Project(root, **params)
 
 
-def test_a_lost_node_costs_the_steps_since_the_last_checkpoint(project: Project, nodes: subprocess.Popen[str]):
+@pytest.mark.parametrize(("how", "cores", "seeds"), [("lost", 2, [1, 2, 3, 4]), ("cut", 1, [1])])
+def test_a_lost_node_costs_the_steps_since_the_last_checkpoint(how: str, cores: int, seeds: list[int], tmp_path: Path):
     """All end, with the bytes that `dvc repro` gives, and nothing is left to train."""
-    assert nodes.stdin
-    assert nodes.stdout
-    address = nodes.stdout.readline().strip()
+    project = made(tmp_path / "project", seeds)
     environment = {"PYTHONPATH": "src", "MTBERT_LIVE": "off", "RAY_ADDRESS": "127.0.0.1:1"}
-    with project.start("-m", "mtbert.grid", "--address", address, **environment) as grid:
-        wait_for(lambda: grid.poll() is not None or len(begun(project)) == 4, 300)
-        before = begun(project)
-        nodes.stdin.write("\n")
-        nodes.stdin.flush()
-        output, _ = grid.communicate(timeout=500)
+    with nodes(cores) as cluster:
+        assert cluster.stdin
+        assert cluster.stdout
+        address = cluster.stdout.readline().strip()
+        with project.start("-m", "mtbert.grid", "--address", address, **environment) as grid:
+            wait_for(lambda: grid.poll() is not None or len(begun(project)) == 2 * cores, 300)
+            before = begun(project)
+            cluster.stdin.write(f"{how}\n")
+            cluster.stdin.flush()
+            output, _ = grid.communicate(
+                timeout=300
+            )  # Ray alone would take seven minutes to see that a node is cut off
     assert grid.returncode == 0, output[-6000:]
-    assert sorted(told(output)) == [f"{name}: trained" for name in NAMES]
+    names = [f"{variant}-{seed}" for variant in ("pals", "plain") for seed in seeds]
+    assert sorted(told(output)) == [f"{name}: trained" for name in names]
     again = re.findall(r"^(\S+): its node was lost; goes on elsewhere, try 2$", output, re.M)
-    assert len(again) == 2
+    assert len(again) == cores
     for name in again:
         log = (project.root / f"build/grid/{name}.log").read_text()
         (step,) = re.findall(r"^going on from the checkpoint of step (\d+)$", log, re.M)

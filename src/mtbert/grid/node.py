@@ -61,17 +61,17 @@ class Keeper:
         self.root, self.logs = Path(root), Path(root, logs)
         self.stopping = False
         self.begun = dict[str, int]()
-        self.heard = list[tuple[str, int]]()
+        self.heard = list[tuple[str, int, str]]()
 
-    def begin(self, sent: Sent) -> tuple[bool, str | None]:
+    def begin(self, sent: Sent, node: str) -> tuple[bool, str | None]:
         """A training begins on a node, or once more on another: whether it is to, and the newest checkpoint."""
         tries = self.begun[sent.name] = self.begun.get(sent.name, 0) + 1
-        self.heard.append((sent.name, tries))
+        self.heard.append((sent.name, tries, node))
         found = sorted(Path(self.root, "build/checkpoints", sent.place, "0").glob("*.safetensors"))
         return not self.stopping, found[-1].relative_to(self.root).as_posix() if found else None
 
-    def news(self) -> list[tuple[str, int]]:
-        """Who has begun since the last call, and for the how many-th time."""
+    def news(self) -> list[tuple[str, int, str]]:
+        """Who has begun since the last call, for the how many-th time, and on which node."""
         heard, self.heard = self.heard, []
         return heard
 
@@ -127,10 +127,11 @@ def train(sent: Sent, inputs: Mapping[str, list[Any]], keeper: Any) -> int | Non
     def ask(method: str, *arguments: Any) -> Any:
         return got(getattr(keeper, method).remote(*arguments))
 
-    wanted, checkpoint = ask("begin", sent)
+    node = ray.get_runtime_context().get_node_id()
+    wanted, checkpoint = ask("begin", sent, node)
     if not wanted:
         return None
-    here = ray.get_runtime_context().get_node_id() == sent.sender
+    here = node == sent.sender
     work = Path(sent.root, "build/grid/work") if here else None
     if work:
         work.mkdir(parents=True, exist_ok=True)

@@ -26,6 +26,7 @@ CATALOG = needs.PLAN / "catalog.yaml"  # of which a run's name in MLflow says wh
 TELL = 30.0  # seconds between two lines of a training that runs
 RECORD = 300.0  # seconds between two times that DVC records: its start takes trainings some seconds of a core
 TRIES = 5  # a training's, where nodes are lost
+WATCH = 10.0  # seconds between two looks at which nodes are there
 
 
 class Recorder:
@@ -102,11 +103,13 @@ class Sending:
         self.recorder = Recorder()
         self.since: dict[str, float] = {}
         self.running: dict[Any, Parcel] = {}
+        self.begun: dict[str, tuple[int, str]] = {}  # by name: for the how many-th time, and on which node
+        self.lost = set[Any]()  # of those that run, whose node was gone at the last look
         self.failed: list[str] = []
         self.keeper, self.sender = _keeper()
         self.pieces: dict[str, list[Any]] = {}  # by path: references to what lies in Ray's object store
         self.code = parcel.code(WRITER)
-        self.next_line = time.monotonic() + TELL
+        self.next_line = self.next_look = time.monotonic() + TELL
 
     def train(self, stages: Sequence[str]) -> list[str]:
         """Train them in that order; the names of those that failed. What is done is recorded, whatever happens."""
@@ -114,7 +117,9 @@ class Sending:
         try:
             while waiting or self.running:
                 while waiting and len(self.running) < self.cluster.limit:
-                    self._send(waiting.pop(0))
+                    one = parcel.of(*repository.variant_and_seed(waiting.pop(0)))
+                    files.write_text(LOGS / f"{one.name}.log", "")
+                    self._send(one)
                 self._follow(repository.POLL)
                 repository.pause(0)
         finally:
@@ -122,12 +127,9 @@ class Sending:
             self.recorder.finish()
         return self.failed
 
-    def _send(self, stage: str) -> None:
+    def _send(self, one: Parcel) -> None:
         import ray
 
-        one = parcel.of(*repository.variant_and_seed(stage))
-        log = LOGS / f"{one.name}.log"
-        files.write_text(log, "")
         sent = node.Sent(
             one.name,
             one.place.as_posix(),
@@ -138,7 +140,7 @@ class Sending:
             os.getcwd(),
         )
         task = ray.remote(node.train).options(
-            num_cpus=needs.threads(stage), num_gpus=self.cluster.gpus, max_retries=TRIES - 1, name=one.name
+            num_cpus=needs.threads(one.stage), num_gpus=self.cluster.gpus, max_retries=TRIES - 1, name=one.name
         )
         paths = [path.as_posix() for path in (*parcel.needed(one.variant), CATALOG, *self.code)]
         self.running[task.remote(sent, {path: self._put(path) for path in paths}, self.keeper)] = one
@@ -155,15 +157,35 @@ class Sending:
         import ray
 
         ended, _ = ray.wait(list(self.running), timeout=seconds)
-        for name, tries in ray.get(self.keeper.news.remote()):
+        for name, tries, where in ray.get(self.keeper.news.remote()):
             self.since.setdefault(name, time.monotonic())
+            self.begun[name] = tries, where
             say(f"{name}: started" if tries == 1 else f"{name}: its node was lost; goes on elsewhere, try {tries}")
         for training in ended:
             self._end(training, self.running.pop(training))
         self.recorder.poll()
+        if time.monotonic() > self.next_look:
+            self.next_look += WATCH
+            self._send_lost_again()
         if time.monotonic() > self.next_line:
             self.next_line += TELL
             self._tell_progress()
+
+    def _send_lost_again(self) -> None:
+        """Send again what ran on a node that is gone at two looks in a row.
+
+        Ray does so itself, and at once, where a process is gone. Where a machine or its network is, Ray waits for seven
+        minutes: it cannot ask more often (`grpc_client_keepalive_time_ms`) without being refused by its own servers.
+        """
+        import ray
+
+        there = {node["NodeID"] for node in ray.nodes() if node["Alive"]}
+        begun = {training: self.begun[one.name] for training, one in self.running.items() if one.name in self.begun}
+        lost = {training for training, (tries, where) in begun.items() if where not in there and tries < TRIES}
+        for training in lost & self.lost:
+            ray.cancel(training, force=True)
+            self._send(self.running.pop(training))
+        self.lost = lost
 
     def _end(self, training: Any, one: Parcel) -> None:
         fault = _fault(training) or self._take(one)
