@@ -173,7 +173,6 @@ def _selected(planned: Mapping[str, Any]) -> list[str]:
 
 def planned_of(params: Params, trials: Sequence[Trial]) -> dict[str, Any]:
     """The plan's documents with every trial in place of the variants; SettingsError with what is wrong."""
-    params = _shortened(params)
     for trial in trials:
         params = _with(params, trial)
     variants = {}
@@ -183,14 +182,6 @@ def planned_of(params: Params, trials: Sequence[Trial]) -> dict[str, Any]:
             raise SettingsError(params.format_faults(faults))
         _check(trial, variants[trial.name], params)
     return documents(params.put(("variants",), [*variants]).put(("ensembles",), None), variants)
-
-
-def _shortened(params: Params) -> Params:
-    """With the search's own `examples_per_task` as the profile's, where it has one."""
-    examples, profile = merged(params, SEARCH).get("examples_per_task"), str(params.get("profile"))
-    if examples is None:
-        return params
-    return params.put(("profiles", profile, "training", "examples_per_task"), examples)
 
 
 def _with(params: Params, trial: Trial) -> Params:

@@ -61,15 +61,6 @@ def test_a_trial_is_its_variant_with_another_rate_and_nothing_else() -> None:
     assert selected == [trial.name for trial in trials]
 
 
-def test_a_search_can_take_shorter_trainings_than_the_profile() -> None:
-    place = ("profiles", "laptop", "search", "examples_per_task")
-    trials = search.trials_of(SEARCH)
-    shorter = search.planned_of(LAPTOP.put(place, 640), trials)
-    assert [shorter[trial.name]["phases"][0]["examples_per_task"] for trial in trials] == [640] * 6
-    as_long = search.planned_of(LAPTOP.put(place, None), trials)
-    assert as_long["encoder-1"]["phases"][0]["examples_per_task"] == 5184
-
-
 def found(*scores: dict[str, float]) -> dict[str, dict[str, Any]]:
     names = [trial.name for trial in search.trials_of(SEARCH)]
     return {name: {"dev": dev, "steps": 7} for name, dev in zip(names, scores, strict=True)}

@@ -66,8 +66,6 @@ class SearchSettings(Section):
         rates: the rates that each kind of training is tried with, from small to large.
         kinds: the variant that is trained for each kind.
         setting: a further one, looked for with the rates that were found.
-        examples_per_task: of an epoch, in place of the profile's, so that a search can take shorter trainings; None for
-            the profile's.
         held_out: training rows of each task that are scored and not trained on; fewer where whole clusters do not fit.
         seed: draws these rows, and seeds the trainings.
     """
@@ -75,7 +73,6 @@ class SearchSettings(Section):
     rates: Annotated[list[Rate], AfterValidator(_each_once)] = Field(min_length=2)
     kinds: dict[Kind, Name] = Field(min_length=1)
     setting: OneSetting | None = None
-    examples_per_task: int | None = Field(default=None, ge=1)
     held_out: int = Field(ge=2)
     seed: int = Field(default=1, ge=0)
 
