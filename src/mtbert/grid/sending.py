@@ -184,7 +184,9 @@ class Sending:
         lost = {training for training, (tries, where) in begun.items() if where not in there and tries < TRIES}
         for training in lost & self.lost:
             ray.cancel(training, force=True)
-            self._send(self.running.pop(training))
+            one = self.running.pop(training)
+            del self.begun[one.name]
+            self._send(one)
         self.lost = lost
 
     def _end(self, training: Any, one: Parcel) -> None:
