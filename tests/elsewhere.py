@@ -18,6 +18,7 @@ variant, seed = sys.argv[1:]
 build, place, told = Path("build"), Path(variant, seed), Path("told")
 name, torch = f"{variant}-{seed}", os.environ.get("TORCH", "2.13.0")
 signal.signal(signal.SIGTERM, lambda *_: (told / f"{name}.stopped").touch() or sys.exit(1))
+(told / f"{name}.begun").touch()
 print("3 of 8 steps, 00:01 gone, 00:02 left, loss=0.7", flush=True)
 (told / f"{name}.gpu").write_text(os.environ.get("CUDA_VISIBLE_DEVICES", ""))
 while (told / f"{name}.hold").exists():

@@ -212,7 +212,7 @@ def test_after_the_minutes_trainings_are_stopped_and_go_on_later(
     here: Path, there: Path, capsys: pytest.CaptureFixture[str]
 ):
     told(there, "b-1.hold")
-    runs(there, minutes=0.04)
+    runs(there, minutes=0.1)
     assert (there / "told/b-1.stopped").exists()
     assert "not finished: b-1; the same command goes on" in capsys.readouterr().out
     assert refused(there.parent / "runs.tar").endswith("\n  b-1: not finished when the archive was written")
@@ -231,7 +231,7 @@ def test_on_sigterm_trainings_are_stopped_and_the_archive_is_written(here: Path,
     told(there, "a-1.hold")
     command = [sys.executable, str(there / "run.py"), "--jobs", "2", "--out", str(there.parent / "runs.tar")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        wait_for(lambda: (there / "build/runs/b/1").is_dir())
+        wait_for(lambda: (there / "build/runs/b/1").is_dir() and (there / "told/a-1.begun").exists())
         process.send_signal(signal.SIGTERM)
         output, _ = process.communicate(timeout=60)
     assert process.returncode == 130, output
