@@ -6,6 +6,7 @@ name that is made at run time cannot be seen; pass the module that they load as 
 
 import ast
 from collections.abc import Collection, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 from mtbert import files
@@ -30,7 +31,7 @@ def closure(starts: Iterable[Path], package: Path, without: Collection[str] = ()
             continue
         reached.add(file)
         text = file.read_text(encoding="utf-8")
-        waiting += _imported(ast.parse(text), file, package)
+        waiting += _imported(text, file, package)
         reached |= _named_beside(text, file) if file.is_relative_to(package) else set()
     inside = sorted(_name(file, package) for file in reached if file.is_relative_to(package))
     return {name: files.sha256(package / name) for name in inside}
@@ -44,17 +45,23 @@ def _name(file: Path, package: Path) -> str:
     return file.relative_to(package).as_posix()
 
 
-def _imported(tree: ast.AST, file: Path, package: Path) -> Iterator[Path]:
+def _imported(text: str, file: Path, package: Path) -> Iterator[Path]:
     """Yield the files of the package that a module imports, with the `__init__.py` of their folders."""
-    for node in ast.walk(tree):
+    for node in _imports(text):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield from _files(alias.name, package)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = _absolute(node, file, package)
             yield from _files(base, package)
             for alias in node.names:  # a module, or something within the module `base`
                 yield from _files(f"{base}.{alias.name}", package)
+
+
+@cache
+def _imports(text: str) -> list[ast.Import | ast.ImportFrom]:
+    """Return the imports of a module, which many starts reach."""
+    return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
 def _absolute(node: ast.ImportFrom, file: Path, package: Path) -> str:

@@ -20,12 +20,12 @@ SMALL = {**VALUES, "catalog": {"sbert-pals": VALUES["catalog"]["sbert-pals"]}, "
 
 
 def told(file: Path, text: str | bytes) -> str:
-    """Why a params.yaml with that text is refused; not after all that it could be made to compute."""
+    """Why a params.yaml with that text is refused, in less than a second."""
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     started = time.process_time()
     with pytest.raises(SettingsError) as error:
         plan.plan(plan.Params(file))
-    assert time.process_time() - started < 20  # a second, but on a busy machine
+    assert time.process_time() - started < 1
     return str(error.value)
 
 
