@@ -275,7 +275,7 @@ def overridden(tmp_path: Path, overrides: list[str]) -> Params:
     return Params(file)
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(st.text(SHOWN, max_size=12))
 def test_any_text_comes_back_from_its_override(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     params = with_values(("catalog.slap-rand.row", text))

@@ -218,7 +218,7 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.sampled_from(places(SMALL)), ANYTHING)
 def test_any_value_at_any_key_is_resolved_or_refused(
     tmp_path_factory: pytest.TempPathFactory, place: tuple[str | int, ...], value: object
