@@ -9,12 +9,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
+from mtbert.errors import SettingsError
+from mtbert.schedules import SCHEDULES
 from mtbert.settings import Name, Section
 
 Kind = Literal["encoder", "adapters", "heads", "encoder_constant", "adapters_constant", "heads_constant"]
 ENCODER = ("encoder", "embeddings", "layers", "attention", "feed_forward")  # parts that hold most of its weights
 HEADS = ("heads", "pooler")
-CONSTANT = ("constant", "reduce_on_plateau")  # schedules that have the full rate from the first step
+STEPS = 1000  # of a phase, to ask a schedule for its first step's factor
 RATE = ("training", "learning_rate")
 Rate = Annotated[float, Field(gt=0)]
 
@@ -77,30 +79,37 @@ class SearchSettings(Section):
     seed: int = Field(default=1, ge=0)
 
 
-def kind_of(trainable: Collection[str], schedule: str) -> Kind:
-    """Return the kind of training that trains these parts of a model by this schedule.
+def kind_of(trainable: Collection[str], at_full_rate: bool) -> Kind:
+    """Return the kind of training that trains these parts of a model.
 
     `encoder` where the encoder's layers or embeddings are among them; `heads` for heads and pooler alone;
     `adapters` for all in between, such as adapters or a connector beside a frozen encoder, or its biases. `_constant`
-    stands behind it where the schedule has the full rate from the first step.
+    stands behind it where training starts `at_full_rate`.
     """
-    constant = schedule in CONSTANT
     if any(part in ENCODER or part.startswith("layer_") for part in trainable):
-        return "encoder_constant" if constant else "encoder"
+        return "encoder_constant" if at_full_rate else "encoder"
     if set(trainable) <= set(HEADS):
-        return "heads_constant" if constant else "heads"
-    return "adapters_constant" if constant else "adapters"
+        return "heads_constant" if at_full_rate else "heads"
+    return "adapters_constant" if at_full_rate else "adapters"
+
+
+def starts_at_full_rate(schedule: dict[str, Any]) -> bool:
+    """Return whether the first step has the full rate by this schedule: its name and its options."""
+    try:
+        return SCHEDULES.build(schedule).factor(0, STEPS) == 1
+    except SettingsError:  # reported as a fault of its section
+        return False
 
 
 def of_phase(phase: dict[str, Any]) -> Kind:
-    """Return the kind of training of a phase as the layers give it, or resolved, with the options of its schedule."""
-    frozen, schedule = phase.get("frozen") or [], phase.get("schedule")
-    name = schedule["name"] if isinstance(schedule, dict) else str(schedule)
-    return kind_of([part for part in phase.get("trainable") or [] if part not in frozen], name)
+    """Return the kind of training of a phase whose schedule is resolved."""
+    frozen = phase.get("frozen") or []
+    trainable = [part for part in phase.get("trainable") or [] if part not in frozen]
+    return kind_of(trainable, starts_at_full_rate(phase["schedule"]))
 
 
 def settled(phase: dict[str, Any]) -> dict[str, Any]:
-    """Return a phase with the `learning_rate` of its kind in place of the rates of all kinds."""
+    """Return a phase whose schedule is resolved, with its kind's `learning_rate` in place of the rates of all kinds."""
     rest = {key: value for key, value in phase.items() if key != "learning_rates"}
     rates, kind = phase.get("learning_rates") or {}, of_phase(phase)
     rate = rates.get(kind) or rates.get(kind.removesuffix("_constant"))

@@ -174,9 +174,8 @@ class _Resolver:
             self._fault(("training", "trainable"), "adapters alone are trained, but the variant has no adapter")
         self._fits(phase)
         return {
-            **rates.settled(phase),
+            **rates.settled({**phase, **self._choices("training", phase)}),
             "tasks": chosen,
-            **self._choices("training", phase),
             "objectives": [self._choice(OBJECTIVES, name, ("training", "objectives")) for name in objectives],
         }
 
