@@ -6,16 +6,18 @@ from typing import get_args
 
 import pandas as pd
 
-from mtbert.reporting import markdown
+from mtbert.reporting import figures, markdown
 from mtbert.reporting.claims import OVERFITTING, Answer, Comparison, Part, Verdict
 from mtbert.reporting.comparisons import line
 from mtbert.statistics.verdicts import LOOKS, PLANNED
 
 NOT_RUN: Answer = "not run"
+DECIDED: tuple[Answer, ...] = ("holds", "real, but smaller than what matters", "does not hold")
+SHOWN = 4  # differences of a claim, in the README
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
 TEXTS = ("claim", "compared", "says", "verdict", "gate")  # columns of words
 _LOOKS = "; ".join(f"{count} seeds: below {level:.3f}" for count, level in LOOKS.items())
-HEADINGS = {**markdown.HEADINGS, OVERFITTING: "overfitting (train - dev)"}
+HEADINGS = {**figures.SCORES, OVERFITTING: "overfitting (train - dev)"}
 ABOUT = (
     "Each claim as comparisons of variants. *Ours* is the mean difference over seeds with its 95 % interval, "
     "*unshared* the same without the rows that share a sentence with a training row. *Holds* and *fails* are the p of "
@@ -49,12 +51,42 @@ def apart(verdicts: Sequence[Verdict]) -> dict[str, list[Verdict]]:
 
 def _each_in_short(heading: str, verdicts: Sequence[Verdict]) -> str:
     said = [
-        f"**{_capital(v.answer)}.** {v.claim.statement} ({v.claim.told_by})"
+        f"**{_capital(v.answer)}.** {v.claim.statement} ({v.claim.told_by}) {so_far(v)}".rstrip()
         for v in sorted(verdicts, key=lambda one: ANSWERS.index(one.answer))
         if v.answer != NOT_RUN
     ]
     about = f"{_counts(verdicts)} [Each with its numbers](details/claims.md)."
     return "\n\n".join(filter(None, [f"## {heading}", about, markdown.bullets(said)]))
+
+
+def so_far(verdict: Verdict) -> str:
+    """What the runs of a claim show that is not decided: its differences by the two sides; empty where none was."""
+    shown = deciding(verdict)
+    if verdict.answer in DECIDED or not shown:
+        return ""
+    by_sides: dict[str, list[str]] = {}
+    for part, one in shown[:SHOWN]:
+        published = "" if part.published is None else f" (published: {markdown.number(part.published, '+')})"
+        by_sides.setdefault(_sides(part), []).append(f"{difference(one)} {HEADINGS[part.metric]}{published}")
+    more = f"; and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
+    seeds = markdown.span({one.seeds for _, one in shown})
+    told = "; ".join(f"{sides}: {'; '.join(numbers)}" for sides, numbers in by_sides.items())
+    return f"So far, {'one seed' if seeds == '1' else f'{seeds} seeds'}: {told}{more}."
+
+
+def deciding(verdict: Verdict) -> list[tuple[Part, Comparison]]:
+    """The parts of a claim that can decide on it and were run."""
+    parts = zip(verdict.claim.parts, verdict.comparisons, strict=True)
+    return [(part, one) for part, one in parts if one is not None and not part.confounded]
+
+
+def difference(one: Comparison) -> str:
+    """Such as `+0.013 [-0.002, +0.028]`."""
+    return f"{markdown.number(one.difference, '+')} {markdown.interval(one.low, one.high, '+')}"
+
+
+def _sides(part: Part) -> str:
+    return f"`{' '.join(part.ours)}` {markdown.MINUS} `{' '.join(part.other)}`"
 
 
 def render(verdicts: Sequence[Verdict]) -> str:
@@ -103,14 +135,13 @@ def _lines(verdict: Verdict) -> list[dict[str, str]]:
 
 
 def _line(part: Part, said: Answer, comparison: Comparison, gate: str) -> dict[str, str]:
-    compared = f"`{' '.join(part.ours)}` {markdown.MINUS} `{' '.join(part.other)}`, {HEADINGS[part.metric]}"
-    shown = f"{markdown.number(comparison.difference, '+')} {markdown.interval(comparison.low, comparison.high, '+')}"
+    compared = f"{_sides(part)}, {HEADINGS[part.metric]}"
     return {
         "compared": f"({compared})" if part.confounded else compared,
         "says": part.expects,
         "published": markdown.number(part.published, "+"),
         "matters": f"{part.matters:g}",
-        "ours": shown,
+        "ours": difference(comparison),
         "unshared": markdown.number(comparison.unshared, "+"),
         "holds": "" if comparison.refuted is None else markdown.p_value(comparison.corrected),
         "fails": "" if comparison.refuted is None else markdown.p_value(comparison.refuted),

@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mtbert.reporting import markdown, sentences
+from mtbert.reporting import claimed, markdown, sentences
 from mtbert.reporting.catalog import Completed
-from mtbert.reporting.claims import Answer, Comparison, Contradiction, Part, Side, Verdict
+from mtbert.reporting.claims import Comparison, Contradiction, Part, Side, Verdict
 from mtbert.reporting.verdicts import FAILS, HOLDS, LITTLE, NOT_RUN
 
-DECIDED: tuple[Answer, ...] = (HOLDS, LITTLE, FAILS)
 MACHINERY = (
     "**This is the machinery only.** The sentences are generated and the encoder starts untrained: no line below says "
     "anything of PALs or of any other method. The runs on real data are in `reports/laptop`."
@@ -39,7 +38,7 @@ def lead(completed: Completed, verdicts: Sequence[Verdict]) -> list[str]:
 
 def each(verdicts: Sequence[Verdict]) -> list[str]:
     """A sentence for each claim that is decided."""
-    return [sentence(one) for one in verdicts if one.answer in DECIDED]
+    return [sentence(one) for one in verdicts if one.answer in claimed.DECIDED]
 
 
 def decided(verdicts: Sequence[Verdict]) -> str:
@@ -90,7 +89,9 @@ def _standing(one: Contradiction, verdicts: Mapping[str, Verdict]) -> Standing:
 
 
 def _claim(verdict: Verdict) -> str:
-    return f"{verdict.claim.told_by}, {verdict.claim.section}: {verdict.answer}"
+    shown = [] if verdict.answer in claimed.DECIDED else claimed.deciding(verdict)
+    so_far = f", so far {', '.join(claimed.difference(one) for _, one in shown)}" if shown else ""
+    return f"{verdict.claim.told_by}, {verdict.claim.section}: {verdict.answer}{so_far}"
 
 
 def _evidence(sides: tuple[Side, Side], verdicts: Mapping[str, Verdict]) -> str:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from mtbert.reporting import claims, findings, forest, needed
+from mtbert.reporting import claimed, claims, findings, forest, needed
 from mtbert.reporting.claims import Answer, Comparison, Verdict
 from mtbert.reporting.sections.claims import figure
 
@@ -21,7 +21,8 @@ def comparison(difference: float, seeds: int = 3) -> Comparison:
 
 
 def verdict(claim: claims.Claim, answer: Answer, *differences: float | None) -> Verdict:
-    some = [None if one is None else comparison(one) for one in differences] or [comparison(0.03)] * len(claim.parts)
+    each = differences or [None if answer == "not run" else 0.03] * len(claim.parts)
+    some = [None if one is None else comparison(one) for one in each]
     return Verdict(claim, answer, "", (answer,) * len(claim.parts), tuple(some))
 
 
@@ -36,6 +37,28 @@ def test_a_decided_claim_in_a_sentence_with_the_comparison_that_decided_it() -> 
     failing = replace(failing, answers=("holds", "holds", "does not hold"))
     assert "+0.030" in findings.each([failing])[0]
     assert findings.each([verdict(TRAIL, "cannot be told from these runs")]) == []
+
+
+def test_what_an_open_claim_shows_so_far() -> None:
+    minus, learning = "\N{MINUS SIGN}", "cannot be told: still learning"
+    assert claimed.so_far(verdict(FEWER, "cannot be told: still learning", 0.02, None, -0.003)) == (
+        f"So far, 3 seeds: `choose-zero` {minus} `choose-half`: +0.020 [+0.010, +0.040] overall, normalised "
+        f"(published: +0.004); `choose-half` {minus} `choose-full`: {minus}0.003 [{minus}0.013, +0.017] overall, "
+        "normalised (published: +0.003)."
+    )
+    once = replace(verdict(LIFT, "cannot be told from these runs"), comparisons=(comparison(0.01, 1), comparison(0.1)))
+    assert claimed.so_far(once) == (  # its second part is confounded
+        f"So far, one seed: `mypal-pals` {minus} `mypal-no-pals`: +0.010 [+0.000, +0.030] overall, normalised."
+    )
+    many = Verdict(claim := EVERY.claims["rivals-rules"], learning, "", (learning,) * len(claim.parts),
+                   (comparison(0.01),) * len(claim.parts))  # fmt: skip
+    assert claimed.so_far(many).endswith(f"; and {len(claim.parts) - 4} more.")
+    assert claimed.so_far(verdict(TRAIL, "holds")) == claimed.so_far(verdict(LIFT, "not run", None, None)) == ""
+    lifting = findings.standings([PALS], [once, verdict(TRAIL, "holds"), verdict(FEWER, "not run", None, None, None)])
+    assert [claims for _, claims in lifting[0].sides] == [
+        ["My PAL BERT, 6: cannot be told from these runs, so far +0.010 [+0.000, +0.030]"],
+        ["MinBERT and PALs, 5.3: holds", "Choose Your PALs Wisely, 5.4: not run"],
+    ]
 
 
 def test_how_much_is_decided() -> None:
@@ -66,7 +89,8 @@ def test_how_much_is_decided() -> None:
 def test_which_side_of_a_contradiction_the_evidence_is_on(lift: Answer, trail: Answer, fewer: Answer, evidence: str):
     (found,) = findings.standings([PALS], [verdict(LIFT, lift), verdict(TRAIL, trail), verdict(FEWER, fewer)])
     assert found.evidence == evidence
-    assert found.sides[0] == ("PALs lift it.", [f"My PAL BERT, 6: {lift}"])
+    so_far = ", so far +0.030 [+0.020, +0.050]" if lift == "cannot be told from these runs" else ""
+    assert found.sides[0] == ("PALs lift it.", [f"My PAL BERT, 6: {lift}{so_far}"])
 
 
 def test_a_contradiction_is_between_papers() -> None:
