@@ -81,8 +81,9 @@ def deciding(verdict: Verdict) -> list[tuple[Part, Comparison]]:
 
 
 def difference(one: Comparison) -> str:
-    """Such as `+0.013 [-0.002, +0.028]`."""
-    return f"{markdown.number(one.difference, '+')} {markdown.interval(one.low, one.high, '+')}"
+    """Such as `+0.013 [-0.002, +0.028]`; of one seed the number alone, since its interval is over examples alone."""
+    number = markdown.number(one.difference, "+")
+    return number if one.seeds == 1 else f"{number} {markdown.interval(one.low, one.high, '+')}"
 
 
 def _sides(part: Part) -> str:
@@ -136,12 +137,13 @@ def _lines(verdict: Verdict) -> list[dict[str, str]]:
 
 def _line(part: Part, said: Answer, comparison: Comparison, gate: str) -> dict[str, str]:
     compared = f"{_sides(part)}, {HEADINGS[part.metric]}"
+    shown = f"{markdown.number(comparison.difference, '+')} {markdown.interval(comparison.low, comparison.high, '+')}"
     return {
         "compared": f"({compared})" if part.confounded else compared,
         "says": part.expects,
         "published": markdown.number(part.published, "+"),
         "matters": f"{part.matters:g}",
-        "ours": difference(comparison),
+        "ours": shown,
         "unshared": markdown.number(comparison.unshared, "+"),
         "holds": "" if comparison.refuted is None else markdown.p_value(comparison.corrected),
         "fails": "" if comparison.refuted is None else markdown.p_value(comparison.refuted),

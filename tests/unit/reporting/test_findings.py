@@ -48,7 +48,7 @@ def test_what_an_open_claim_shows_so_far() -> None:
     )
     once = replace(verdict(LIFT, "cannot be told from these runs"), comparisons=(comparison(0.01, 1), comparison(0.1)))
     assert claimed.so_far(once) == (  # its second part is confounded
-        f"So far, one seed: `mypal-pals` {minus} `mypal-no-pals`: +0.010 [+0.000, +0.030] overall, normalised."
+        f"So far, one seed: `mypal-pals` {minus} `mypal-no-pals`: +0.010 overall, normalised."
     )
     many = Verdict(claim := EVERY.claims["rivals-rules"], learning, "", (learning,) * len(claim.parts),
                    (comparison(0.01),) * len(claim.parts))  # fmt: skip
@@ -56,7 +56,7 @@ def test_what_an_open_claim_shows_so_far() -> None:
     assert claimed.so_far(verdict(TRAIL, "holds")) == claimed.so_far(verdict(LIFT, "not run", None, None)) == ""
     lifting = findings.standings([PALS], [once, verdict(TRAIL, "holds"), verdict(FEWER, "not run", None, None, None)])
     assert [claims for _, claims in lifting[0].sides] == [
-        ["My PAL BERT, 6: cannot be told from these runs, so far +0.010 [+0.000, +0.030]"],
+        ["My PAL BERT, 6: cannot be told from these runs, so far +0.010"],
         ["MinBERT and PALs, 5.3: holds", "Choose Your PALs Wisely, 5.4: not run"],
     ]
 
