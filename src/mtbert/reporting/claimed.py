@@ -9,10 +9,10 @@ import pandas as pd
 from mtbert.reporting import figures, markdown
 from mtbert.reporting.claims import OVERFITTING, Answer, Comparison, Part, Verdict
 from mtbert.reporting.comparisons import line
+from mtbert.reporting.verdicts import FAILS, GATES, HOLDS, LITTLE, NOT_RUN
 from mtbert.statistics.verdicts import LOOKS, PLANNED
 
-NOT_RUN: Answer = "not run"
-DECIDED: tuple[Answer, ...] = ("holds", "real, but smaller than what matters", "does not hold")
+DECIDED: tuple[Answer, ...] = (HOLDS, LITTLE, FAILS)
 SHOWN = 4  # differences of a claim, in the README
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
 TEXTS = ("claim", "compared", "says", "verdict", "gate")  # columns of words
@@ -27,7 +27,8 @@ ABOUT = (
     "where they are apart by less than what matters, *not higher* where ours is not better by as much. "
     "Parts in brackets differ in more than the claim says and do not "
     f"count. Found: the smallest difference that this rule finds with {PLANNED} seeds in four of five repetitions. "
-    "*Gate*: what keeps a part from being judged. [How to read a verdict](../../../docs/verdicts.md)."
+    "*Gate*: what keeps a part from being judged, and its claim from having a p. "
+    "[How to read a verdict](../../../docs/verdicts.md)."
 )
 FILES = (
     "As numbers, with every test: [claims.csv](../claims.csv); the rows of tables against baselines: "
@@ -131,11 +132,11 @@ def _lines(verdict: Verdict) -> list[dict[str, str]]:
     for part, said, comparison, gate in _each(verdict):
         if comparison is not None:
             statement = "" if lines else verdict.claim.statement
-            lines.append({"claim": statement, **_line(part, said, comparison, gate)})
+            lines.append({"claim": statement, **_line(part, said, comparison, gate, verdict.answer not in GATES)})
     return lines
 
 
-def _line(part: Part, said: Answer, comparison: Comparison, gate: str) -> dict[str, str]:
+def _line(part: Part, said: Answer, comparison: Comparison, gate: str, judged: bool) -> dict[str, str]:
     compared = f"{_sides(part)}, {HEADINGS[part.metric]}"
     shown = f"{markdown.number(comparison.difference, '+')} {markdown.interval(comparison.low, comparison.high, '+')}"
     return {
@@ -145,8 +146,8 @@ def _line(part: Part, said: Answer, comparison: Comparison, gate: str) -> dict[s
         "matters": f"{part.matters:g}",
         "ours": shown,
         "unshared": markdown.number(comparison.unshared, "+"),
-        "holds": "" if comparison.refuted is None else markdown.p_value(comparison.corrected),
-        "fails": "" if comparison.refuted is None else markdown.p_value(comparison.refuted),
+        "holds": markdown.p_value(comparison.corrected) if judged and comparison.refuted is not None else "",
+        "fails": markdown.p_value(comparison.refuted) if judged and comparison.refuted is not None else "",
         "seeds": str(comparison.seeds),
         "found": markdown.number(comparison.detectable),
         "verdict": said,

@@ -29,10 +29,15 @@ def data(build: Path, completed: Completed) -> str:
             [_file_line(name, report["files"][name]) for name in CORPORA if name in report["files"]], sides=2
         ),
         "Duplicates: rows whose sentences an earlier row has; conflicts: such rows with different labels (case and "
-        "spacing folded). Refused rows, with line and reason: `build/data/report.json`.",
+        "spacing folded). Refused rows, with line and reason: `build/data/report.json` (`facts/data/report.json` of "
+        "a report's evidence).",
         markdown.lined(
             [_overlap_line(overlap) for overlap in overlaps if overlap["sharing"] or overlap["bare"]], sides=2
         ),
+        "Sharing: rows one of whose sentences, case and spacing folded, is anywhere in the other set. The three "
+        "columns before it: rows that are there as a whole."
+        if overlaps
+        else "",
         _missing(report.get("missing", [])),
         unknown,
     ]
@@ -73,7 +78,7 @@ def _overlap_line(overlap: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _missing(names: Sequence[str]) -> str:
-    return f"Not there: {', '.join(f'`{name}`' for name in names)}." if names else ""
+    return f"Not in the data folder: {', '.join(f'`{name}`' for name in names)}." if names else ""
 
 
 def shares(build: Path, task: str) -> pd.DataFrame:

@@ -84,7 +84,9 @@ def standings(contradictions: Iterable[Contradiction], verdicts: Sequence[Verdic
 
 
 def _standing(one: Contradiction, verdicts: Mapping[str, Verdict]) -> Standing:
-    first, second = ((side.says, [_claim(verdicts[name]) for name in side.claims]) for side in one.sides)
+    first, second = (
+        (side.says, list(dict.fromkeys(_claim(verdicts[name]) for name in side.claims))) for side in one.sides
+    )
     return Standing(one.question, (first, second), _evidence(one.sides, verdicts))
 
 

@@ -22,8 +22,10 @@ from mtbert.statistics.verdicts import LOOKS, PLANNED
 
 ABOUT = (
     "With how many seeds a difference of what matters would be found in four of five repetitions, in each comparison "
-    f"of a claim that is open. {PLANNED} are planned. Where dev is too small no number of seeds is enough: it needs "
-    "more rows."
+    "of a claim that was not run or has too few seeds; one whose models are still learning needs longer training "
+    "first. The noise is that of the comparisons above with three seeds or more and, where a score has none, assumed "
+    f"([how to read a verdict](../../../docs/verdicts.md)). {PLANNED} seeds are planned. Where dev is too small no "
+    "number of seeds is enough: it needs more rows."
 )
 Noise = dict[str, tuple[float, float]]  # by metric: standard deviations of single seeds' differences, and by examples
 

@@ -29,7 +29,7 @@ def rest(report: Report) -> str:
     more = f" Of {absent} more no row was run: [tables](tables)." if absent else ""
     details = [f"[{section.about}](details/{section.name}.md)" for section in report.sections if section.about]
     lines = [
-        f"Tables, ours beside the papers': {'; '.join(run)}.{more}",
+        f"Tables with our numbers beside those of the papers: {'; '.join(run)}.{more}",
         f"Details: {', '.join(details)}.",
         f"Numbers: {', '.join(f'[{name}]({name})' for name in number_files(report))}.",
         EVIDENCE,
@@ -44,8 +44,9 @@ def number_files(report: Report) -> list[str]:
 
 
 def again(completed: Completed) -> str:
-    """How to make this report again."""
-    return f"## To make it again\n\n```\n{remaking.command(completed)}\n```"
+    """How to train all that was asked for."""
+    heading = "To train what is missing" if completed.missing else "To train it again"
+    return f"## {heading}\n\n```\n{remaking.command(completed)}\n```"
 
 
 def missing(completed: Completed) -> str:
@@ -53,6 +54,6 @@ def missing(completed: Completed) -> str:
     if not completed.missing:
         return ""
     return (
-        "## Not run yet\n\nThese were asked for; the tables do without them, and the command above trains them.\n\n"
+        "## Not run yet\n\nThe tables do without these; the command above trains them.\n\n"
         f"{markdown.bullets(remaking.absent(completed))}"
     )

@@ -60,7 +60,7 @@ class Run:
     Attributes:
         variant, seed, steps, epoch, device, precision, threads: these and the next are the same in two runs of the
             same settings.
-        examples: of all tasks.
+        examples: of all tasks; of_tasks: of each, where the run says so.
         seconds, training_seconds, examples_per_second, peak_memory_mb: the clock's and the host's, as are the rest.
         processor, cores, memory_gb, accelerator: of the machine.
         versions: of libraries such as `torch`.
@@ -71,6 +71,7 @@ class Run:
     steps: int | None = None
     epoch: int | None = None
     examples: int | None = None
+    of_tasks: Mapping[str, int] = field(default_factory=dict)
     device: str | None = None
     precision: str | None = None
     threads: int | None = None
@@ -213,7 +214,7 @@ def _run(entry: CompletedEntry, build: Path, seed: int) -> Run:
     told |= told.get("machine", {})
     told |= {name: value for name, value in read_metrics(entry, build, seed).items() if value is not None}
     if isinstance(of_tasks := told.get("examples"), dict):
-        told["examples"] = sum(of_tasks.values())
+        told |= {"examples": sum(of_tasks.values()), "of_tasks": of_tasks}
     told |= {"variant": entry.name, "seed": seed, "threads": entry.threads}
     return Run(**{name: told[name] for name in Run.__dataclass_fields__ if name in told})
 
@@ -223,7 +224,7 @@ def run_frame(runs: Sequence[Run]) -> pd.DataFrame:
     libraries = sorted({library for run in runs for library in run.versions})
     lines = []
     for run in runs:
-        line = {name: value for name, value in vars(run).items() if name != "versions"}
+        line = {name: value for name, value in vars(run).items() if name not in ("versions", "of_tasks")}
         lines.append(line | {f"{library} version": run.versions.get(library) for library in libraries})
     return pd.DataFrame(lines)
 

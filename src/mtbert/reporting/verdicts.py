@@ -103,7 +103,10 @@ def _gate(evidence: Evidence, part: Part, seeds: Sequence[int]) -> tuple[Answer 
     sides = dict.fromkeys((part.ours, part.other))
     falls = {side: fall for side in sides if (fall := evidence.conducts.still_learning(side, seeds)) is not None}
     if falls:
-        said = (f"the loss of {' '.join(side)} still falls by {100 * fall:.0f} %" for side, fall in falls.items())
+        said = (
+            f"{' '.join(side)}: the last epoch is the best, and the loss still falls by {100 * fall:.0f} %"
+            for side, fall in falls.items()
+        )
         return LEARNING, "; ".join(said)
     tasks = tasks_of(part.metric)
     unequal = evidence.conducts.unequal(part.ours, part.other, seeds, tasks, part.differs)

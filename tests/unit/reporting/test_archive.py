@@ -1,5 +1,8 @@
 """The evidence of a report: packed, and the report made of it alone."""
 
+import contextlib
+import io
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +18,7 @@ from mtbert.errors import DataError
 from mtbert.reporting import archive, report
 
 Make = Callable[..., Path]
+ROOT = Path(__file__).parents[3]
 SECRET = "nobody may hand this on"
 
 
@@ -187,3 +191,12 @@ def test_evidence_of_what_the_plan_lacks_is_not_lost(make_build: Make) -> None:
     with pytest.raises(DataError, match=r"the evidence holds pals, which params.yaml does not list"):
         archive.add(build, evidence)
     assert contents(evidence) == before
+
+
+def test_the_test_in_the_docs_prints_what_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (ROOT / "docs/evidence.md").read_text(encoding="utf-8")
+    code, printed = re.findall(r"(?:^(?: {4}.*)?\n)+", text.split("## A test of your own")[1], re.M)[1:]
+    monkeypatch.chdir(ROOT)
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec("\n".join(line[4:] for line in code.splitlines()), {})
+    assert out.getvalue().strip() == printed.strip()

@@ -294,7 +294,7 @@ def test_no_verdict_from_a_model_that_is_still_learning(tmp_path: Path) -> None:
     learn(tmp_path, "a", [2.0, 1.0, 0.8, 0.696], [0.1, 0.2, 0.3, 0.4])
     (verdict,) = verdicts.judge(evidence(tmp_path, runs), [claim(HIGHER)])
     assert verdict.answer == "cannot be told: still learning"
-    assert verdict.gates == ("the loss of a still falls by 13 %",)
+    assert verdict.gates == ("a: the last epoch is the best, and the loss still falls by 13 %",)
     assert verdict.comparisons[0] is not None  # shown all the same
     learn(tmp_path, "a", [2.0, 1.0, 0.8, 0.77], [0.1, 0.2, 0.3, 0.4])  # hardly any more
     assert judge(evidence(tmp_path, runs), HIGHER)[0] == "holds"

@@ -20,8 +20,8 @@ FORESTS = {"yes": "holds", "no": "does not hold", "open": "cannot be told"}  # c
 CLAIMED_BY = {RIVALS: "The field, of PALs and their rivals"}
 ANSWERS = {"yes": "#0b6b50", "no": "#a23a12", "open": "#c08400", "none": "#5a6673"}  # by the colour of a verdict
 ABOUT_FOREST = (
-    "ours less the other's; green: holds, red: does not, yellow: open by itself; in brackets: not counted\n"
-    "grey: less than matters; hollow: published, a triangle farther out"
+    "ours less the other's; green: holds, red: does not, yellow: cannot be told; in brackets: not counted\n"
+    "grey band: less than what matters; hollow: published, a triangle farther out"
 )
 
 
@@ -126,7 +126,7 @@ def _margins(one: Forest) -> Figure:
     return {
         "type": "bar",
         "orientation": "h",
-        "name": "less than matters",
+        "name": "less than what matters",
         "y": [line.y for line in one.lines],
         "base": [-line.part.matters for line in one.lines],
         "x": [2 * line.part.matters for line in one.lines],

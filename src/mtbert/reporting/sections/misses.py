@@ -57,7 +57,10 @@ def render(report: Report) -> str:
         return ""
     about = "Rows that the variants, taken together, are surest of and wrong, or farthest from the label."
     if not sentences.may_be_committed(report.completed):
-        about += " By id: the corpora are not handed on. `build/report/index.html` shows the sentences."
+        about += (
+            " By id: the corpora are not handed on. Where they are at hand, the page that `dvc repro` makes, "
+            "`build/report/index.html`, shows the sentences."
+        )
     return "\n\n".join(["## Worst misses", about, *filter(None, tables)])
 
 

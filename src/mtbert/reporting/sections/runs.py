@@ -9,6 +9,7 @@ from mtbert.outputs import PRETRAINED, Elsewhere
 from mtbert.reporting import markdown, remaking, results, searches
 from mtbert.reporting.results import Run
 from mtbert.reporting.sections.base import Numbers, Part, Report, Section
+from mtbert.tasks import TASKS
 
 
 def render(report: Report) -> str:
@@ -37,10 +38,17 @@ def values(report: Report, local: bool) -> dict[str, Any]:
 def run_table(report: Report) -> str:
     """What ran where, as far as it is the same in two runs of the same settings: length, device and the machine."""
     known = [run for run in report.runs if run.steps is not None]
-    lines = [_length(run) | _device(run) | {"threads": markdown.count(run.threads)} for run in known]
+    tasks = [task for task in TASKS if any(task in run.of_tasks for run in known)]
+    lines = [
+        _length(run)
+        | {f"of {TASKS[task].title}": markdown.count(run.of_tasks.get(task, 0)) for task in tasks}
+        | _device(run)
+        | {"threads": markdown.count(run.threads)}
+        for run in known
+    ]
     file = report.build / "machine.json"
     begun = files.read_as(dict[str, str], file, f"rm {file} && dvc repro machine") if file.is_file() else {}
-    machine = ", ".join(value for value in begun.values() if value)
+    machine = _with_torch(begun)
     parts = [
         markdown.lined(lines, sides=1),
         f"Machine: {machine}." if machine else "",
@@ -58,9 +66,13 @@ def _elsewhere(build: Path, runs: Sequence[Run], begun: Mapping[str, str]) -> li
         if file.is_file():
             machine = files.read_as(Elsewhere, file, "mtbert unpack").machine.model_dump()
             if machine != begun:
-                where = ", ".join(value for value in machine.values() if value)
-                ran_there.setdefault(where, []).append(f"{run.variant}, seed {run.seed}")
+                ran_there.setdefault(_with_torch(machine), []).append(f"{run.variant}, seed {run.seed}")
     return [f"On another machine, {where}: {'; '.join(names)}." for where, names in ran_there.items()]
+
+
+def _with_torch(machine: Mapping[str, str]) -> str:
+    """Such as `AMD EPYC, torch 2.13.0`."""
+    return ", ".join(f"torch {value}" if name == "torch" else value for name, value in machine.items() if value)
 
 
 def timed(runs: Sequence[Run]) -> str:

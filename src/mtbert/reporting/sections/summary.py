@@ -75,8 +75,9 @@ def limits(completed: Completed) -> list[str]:
         )
     else:
         notes.append(
-            f"**{markdown.span(counts)} seeds.** Intervals are 95 % and of the mean over seeds; one seed has "
-            "none. A difference whose interval holds 0 may be noise."
+            f"**{markdown.span(counts)} seeds.** Intervals in brackets are 95 % and of the mean over seeds; one "
+            "seed has none. \N{PLUS-MINUS SIGN} is the standard deviation over seeds. A difference whose interval "
+            "holds 0 may be noise."
         )
     if sentences.may_be_committed(completed):
         notes.append(
@@ -117,14 +118,18 @@ def best(leaders: Sequence[Cost]) -> str:
     """The rows with the highest overall on dev."""
     lines = [
         {
-            "row": cost.row + (f" {markdown.CHANGED}" if cost.departures else ""),
             "variants": " + ".join(f"`{name}`" for name in cost.variants),
+            "row of its report": cost.row + (f" {markdown.CHANGED}" if cost.departures else ""),
             "overall": markdown.with_spread(cost.mean("overall_raw"), cost.spread("overall_raw")),
+            "normalised": markdown.with_spread(cost.mean("overall_normalised"), cost.spread("overall_normalised")),
             markdown.TIMES_BERT: f"{cost.times_bert:.2f}",
         }
         for cost in leaders[:LEADERS]
     ]
-    about = f"The mean of three scores on dev; {markdown.TIMES_BERT} counts a row's weights, one encoder as 1."
+    about = (
+        "The mean of three scores on dev: two accuracies and Pearson's r, *normalised* with (r + 1) / 2 in its place. "
+        f"{markdown.TIMES_BERT} counts a row's weights, one encoder as 1."
+    )
     return f"## Highest overall scores\n\n{about}\n\n{markdown.lined(lines, sides=2)}" if lines else ""
 
 

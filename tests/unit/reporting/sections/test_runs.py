@@ -25,7 +25,7 @@ def test_what_is_committed_of_a_run_is_the_same_in_two_runs_of_the_same_settings
         "| bert-sst, seed 1 |       4 |     12,000 | cpu, bf16 |         2 |",
         "| bert-sts, seed 1 |       4 |     12,000 | cpu, bf16 |         2 |",
         "| pals, seed 1     |       4 |     12,000 | cpu, bf16 |         2 |",
-        "", "Machine: Some CPU, 2.13.0.",
+        "", "Machine: Some CPU, torch 2.13.0.",
     ]  # fmt: skip
 
 
@@ -38,9 +38,9 @@ def test_a_run_of_another_machine_is_told_with_that_machine(make_build: Callable
         files.write_json(build / f"runs/{name}/1/elsewhere.json", {"machine": machine, "left": {}})
         files.seal(build / f"runs/{name}/1")
     assert runs.run_table(report(build)).splitlines()[-3:] == [
-        "Machine: Some CPU, 2.13.0.",
+        "Machine: Some CPU, torch 2.13.0.",
         "",
-        "On another machine, Xeon, Tesla T4, 2.14.0: bert-sst, seed 1; pals, seed 1.",
+        "On another machine, Xeon, Tesla T4, torch 2.14.0: bert-sst, seed 1; pals, seed 1.",
     ]
 
 
