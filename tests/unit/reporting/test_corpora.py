@@ -33,7 +33,8 @@ def test_data_checks_are_summed_up(tmp_path: Path) -> None:
         "| sst/test  | withheld |       2,210 |  2,210 |         0 |            2 |           0 |",
         "",
         "Duplicates: rows whose sentences an earlier row has; conflicts: such rows with different labels (case and "
-        "spacing folded). Refused rows, with line and reason: `build/data/report.json`.",
+        "spacing folded). Refused rows, with line and reason: `build/data/report.json` (`facts/data/report.json` of a "
+        "report's evidence).",
         "",
         "| rows of   | that are in   |   rows |   exactly |   case and spacing folded |   punctuation dropped |"
         "   sharing a sentence |",
@@ -42,5 +43,8 @@ def test_data_checks_are_summed_up(tmp_path: Path) -> None:
         "| sst/dev   | sst/train     |  1,101 |         1 |                         2 |                     3 |"
         "                    4 |",
         "",
-        "Not there: `cs224n/a.csv`.",
+        "Sharing: rows one of whose sentences, case and spacing folded, is anywhere in the other set. The three "
+        "columns before it: rows that are there as a whole.",
+        "",
+        "Not in the data folder: `cs224n/a.csv`.",
     ]

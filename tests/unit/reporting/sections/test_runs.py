@@ -19,12 +19,12 @@ def test_what_is_committed_of_a_run_is_the_same_in_two_runs_of_the_same_settings
     build = make_build()
     files.write_json(build / "machine.json", {"processor": "Some CPU", "accelerator": "", "torch": "2.13.0"})
     assert runs.run_table(report(build)).splitlines()[2:] == [
-        "| run              |   steps |   examples |    device |   threads |",
-        "|:-----------------|--------:|-----------:|----------:|----------:|",
-        "| bert-qqp, seed 1 |       4 |     12,000 | cpu, bf16 |         2 |",
-        "| bert-sst, seed 1 |       4 |     12,000 | cpu, bf16 |         2 |",
-        "| bert-sts, seed 1 |       4 |     12,000 | cpu, bf16 |         2 |",
-        "| pals, seed 1     |       4 |     12,000 | cpu, bf16 |         2 |",
+        "| run              |   steps |   examples |   of SST-5 |    device |   threads |",
+        "|:-----------------|--------:|-----------:|-----------:|----------:|----------:|",
+        "| bert-qqp, seed 1 |       4 |     12,000 |     12,000 | cpu, bf16 |         2 |",
+        "| bert-sst, seed 1 |       4 |     12,000 |     12,000 | cpu, bf16 |         2 |",
+        "| bert-sts, seed 1 |       4 |     12,000 |     12,000 | cpu, bf16 |         2 |",
+        "| pals, seed 1     |       4 |     12,000 |     12,000 | cpu, bf16 |         2 |",
         "", "Machine: Some CPU, torch 2.13.0.",
     ]  # fmt: skip
 
