@@ -42,7 +42,7 @@ def picture(task: str, by_variant: dict[str, Answers], paper: str, title: str) -
 
 def draw(panels: dict[str, np.ndarray]) -> Drawing:
     """The panels of a picture."""
-    return grid(panels, _shares_of_labels, ticks=False)
+    return grid(panels, _shares_of_labels)
 
 
 def _shares_of_labels(axes: Axes, counts: np.ndarray) -> None:
@@ -51,6 +51,12 @@ def _shares_of_labels(axes: Axes, counts: np.ndarray) -> None:
     for (row, column), share in np.ndenumerate(shares):
         colour = "white" if share > 0.5 else "black"
         axes.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize="x-small", color=colour)
+    labels = range(len(shares))
+    axes.set_xticks(labels, [f"{label}" for label in labels], fontsize="xx-small")
+    axes.set_yticks(labels, [f"{label}" for label in labels], fontsize="xx-small")
+    axes.tick_params(length=0, pad=2)
+    axes.set_xlabel("predicted", fontsize="xx-small", labelpad=1)
+    axes.set_ylabel("label", fontsize="xx-small", labelpad=1)
 
 
 SECTION = Section(

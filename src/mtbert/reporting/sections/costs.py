@@ -20,6 +20,8 @@ SCREENS = {"wide": (1000, 330, 12), "narrow": (270, 330, 10)}  # width, height a
 WIDTH_OF_A_LETTER = 0.56  # of the font's size
 PLOT = (580.0, 300.0)  # width and height in points of the axes of a picture of one
 LETTER = 5.2  # width in points of a letter of a name
+SPREAD = ", \N{PLUS-MINUS SIGN} standard deviation over seeds"  # what bars are
+INTERVAL = ", \N{PLUS-MINUS SIGN} 95 % interval"
 
 
 def figures(report: Report, local: bool) -> dict[str, Any]:
@@ -139,7 +141,7 @@ def of_all(costs: Sequence[Cost]) -> Iterator[Picture]:
     """The overall score on dev against stored weights, a named point for each row."""
     if whole := leaders(costs):
         places, spreads = [cost.times_bert for cost in whole], [cost.spread("overall_raw") for cost in whole]
-        draw = partial(_points, whole, places, spreads, "weights to store, times one encoder")
+        draw = partial(_points, whole, places, spreads, SPREAD, "weights to store, times one encoder")
         yield Picture("costs", "Overall score on dev against weights to store", draw)
 
 
@@ -148,18 +150,21 @@ def of_rivals(costs: Sequence[Cost]) -> Iterator[Picture]:
     whole = leaders(costs)
     halves = [cost.half("overall_raw") for cost in whole]
     for kind, about in RIVALS.items() if whole else ():
-        draw = partial(_points, whole, [getattr(cost, kind) / 1e6 for cost in whole], halves, f"{about}, millions")
+        places = [getattr(cost, kind) / 1e6 for cost in whole]
+        draw = partial(_points, whole, places, halves, INTERVAL, f"{about}, millions")
         yield Picture(f"rivals-{kind}", f"PALs and their rivals: overall score on dev against {about}", draw)
 
 
-def _points(costs: Sequence[Cost], places: Sequence[float], bars: Sequence[float | None], label: str) -> Drawing:
+def _points(
+    costs: Sequence[Cost], places: Sequence[float], bars: Sequence[float | None], about_bars: str, label: str
+) -> Drawing:
     """The overall score of each at its place, with its name and a bar to both sides where any has one."""
     figure, axes = canvas(9, 5)
     heights = [cost.mean("overall_raw") for cost in costs]
     lengths = [bar or 0 for bar in bars]
     axes.errorbar(places, heights, yerr=lengths if any(bars) else None, fmt="o", markersize=5, linewidth=0.8)
     axes.set_xlabel(label)
-    axes.set_ylabel("overall on dev (raw)")
+    axes.set_ylabel(f"overall on dev (raw){about_bars if any(bars) else ''}")
     axes.margins(x=0.08, y=0.12)
     _name(axes, [cost.name for cost in costs], places, heights)
     return figure
