@@ -92,7 +92,7 @@ def _standing(one: Contradiction, verdicts: Mapping[str, Verdict]) -> Standing:
 
 def _claim(verdict: Verdict) -> str:
     shown = [] if verdict.answer in claimed.DECIDED else claimed.deciding(verdict)
-    so_far = f", so far {', '.join(claimed.difference(one) for _, one in shown)}" if shown else ""
+    so_far = f", so far {claimed.difference(shown[0][1])}" if len(shown) == 1 else ""
     return f"{verdict.claim.told_by}, {verdict.claim.section}: {verdict.answer}{so_far}"
 
 
