@@ -196,7 +196,7 @@ def test_a_missing_run_is_told_with_the_command_that_makes_it_and_the_rest_repor
     (project.root / "aside").rename(project.root / "build/runs/pals/1")
     assert done.returncode == 0, done.stdout[-3000:]
     readme = (project.root / "aside-report/sample/README.md").read_text()
-    assert "These were asked for; the tables do without them" in readme
+    assert "The tables do without these" in readme
     assert "- seed 1: `pals`" in readme
 
 

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+from accelerate.state import AcceleratorState
 from runs import checkpoints, parts, settings
 
 from mtbert.tracking import LiveRun
@@ -22,6 +23,7 @@ def train(root: Path, name: str, seed: int = 1) -> Path:
     """Train below `root`; the run's directory."""
     chosen = settings(run={"log_every": 1}).model_copy(update={"variant": name, "profile": "sample"})
     directory = root / "build/runs" / name / str(seed)
+    AcceleratorState._reset_state(reset_partial_state=True)  # it keeps the precision of a process's first training
     run.train(
         parts(chosen, seed), directory, root / "build/logs" / name / str(seed), checkpoints(root / name / str(seed))
     )
