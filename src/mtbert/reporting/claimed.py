@@ -62,7 +62,7 @@ def _each_in_short(heading: str, verdicts: Sequence[Verdict]) -> str:
 
 def so_far(verdict: Verdict) -> str:
     """What the runs of a claim show that is not decided: its differences by the two sides; empty where none was."""
-    shown = deciding(verdict)
+    shown = counted(verdict)
     if verdict.answer in DECIDED or not shown:
         return ""
     by_sides: dict[str, list[str]] = {}
@@ -75,7 +75,7 @@ def so_far(verdict: Verdict) -> str:
     return f"So far, {'one seed' if seeds == '1' else f'{seeds} seeds'}: {told}{more}."
 
 
-def deciding(verdict: Verdict) -> list[tuple[Part, Comparison]]:
+def counted(verdict: Verdict) -> list[tuple[Part, Comparison]]:
     """The parts of a claim that can decide on it and were run."""
     parts = zip(verdict.claim.parts, verdict.comparisons, strict=True)
     return [(part, one) for part, one in parts if one is not None and not part.confounded]

@@ -91,7 +91,7 @@ def _standing(one: Contradiction, verdicts: Mapping[str, Verdict]) -> Standing:
 
 
 def _claim(verdict: Verdict) -> str:
-    shown = [] if verdict.answer in claimed.DECIDED else claimed.deciding(verdict)
+    shown = [] if verdict.answer in claimed.DECIDED else claimed.counted(verdict)
     so_far = f", so far {claimed.difference(shown[0][1])}" if len(shown) == 1 else ""
     return f"{verdict.claim.told_by}, {verdict.claim.section}: {verdict.answer}{so_far}"
 

@@ -93,6 +93,16 @@ def test_which_side_of_a_contradiction_the_evidence_is_on(lift: Answer, trail: A
     assert found.sides[0] == ("PALs lift it.", [f"My PAL BERT, 6: {lift}{so_far}"])
 
 
+def test_two_claims_of_one_section_that_came_to_the_same_are_said_once() -> None:
+    together = EVERY.contradictions["together"]
+    names = [name for side in together.sides for name in side.claims]
+    (found,) = findings.standings([together], [verdict(EVERY.claims[name], "not run") for name in names])
+    assert [claims for _, claims in found.sides] == [
+        ["MinBERT and PALs, 5.3: not run"],
+        ["Choose Your PALs Wisely, 6: not run"],
+    ]
+
+
 def test_a_contradiction_is_between_papers() -> None:
     side = {"says": "So.", "claims": "minbert-pals-trail"}
     one = {"question": "Q?", "sides": [side, side]}

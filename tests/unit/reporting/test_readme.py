@@ -41,7 +41,9 @@ def test_what_is_missing_is_told_by_seed_and_the_command_trains_it(make_build: C
     assert remaking.absent(found) == ["seed 2: `bert-sst`, `bert-sts`"]
     assert "the command above trains them" in readme.missing(found)
     assert remaking.command(found).endswith("-S 'variants=[bert-qqp,bert-sst,bert-sts,pals]' -S 'seeds=[1,2]'")
+    assert readme.again(found).startswith("## To train what is missing\n")
     assert readme.missing(plan(make_build())) == ""
+    assert readme.again(plan(make_build())).startswith("## To train it again\n")
 
 
 def test_what_was_changed_is_told_with_the_variants_that_it_changes(make_build: Callable[..., Path]) -> None:

@@ -295,7 +295,10 @@ def test_no_verdict_from_a_model_that_is_still_learning(tmp_path: Path) -> None:
     (verdict,) = verdicts.judge(evidence(tmp_path, runs), [claim(HIGHER)])
     assert verdict.answer == "cannot be told: still learning"
     assert verdict.gates == ("a: the last epoch is the best, and the loss still falls by 13 %",)
-    assert verdict.comparisons[0] is not None  # shown all the same
+    assert verdict.comparisons[0] is not None  # shown all the same, without a p
+    header, _, line = (line.split("|") for line in claimed.render([verdict]).splitlines()[-3:])
+    shown = dict(zip((cell.strip() for cell in header), (cell.strip() for cell in line), strict=True))
+    assert (shown["holds"], shown["fails"], shown["seeds"]) == ("", "", "3")
     learn(tmp_path, "a", [2.0, 1.0, 0.8, 0.77], [0.1, 0.2, 0.3, 0.4])  # hardly any more
     assert judge(evidence(tmp_path, runs), HIGHER)[0] == "holds"
     learn(tmp_path, "a", [2.0, 1.0, 0.8, 0.7], [0.1, 0.2, 0.4, 0.3])  # overfits
