@@ -1,6 +1,7 @@
 """How long an epoch is: in steps, in examples of each task, or as a share of the examples there are."""
 
 import functools
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from mtbert.plan import resolve
 from mtbert.plan.layers import over
 from mtbert.plan.params import Params
 from mtbert.reporting import claims
+from mtbert.reporting.evidence import tasks_of
+from mtbert.reporting.fairness import Conduct, unequal
 from mtbert.settings import PhaseSettings
 
 ROOT = Path(__file__).parents[2]
@@ -95,3 +98,34 @@ def test_both_sides_of_a_claim_make_as_many_updates_for_a_task_or_see_as_many_ex
         return  # a vote trains nothing of its own
     ours, other = for_each_task(profile, part.ours), for_each_task(profile, part.other)
     assert ours[0] == other[0] or ours[1] == other[1]
+
+
+@functools.cache
+def conduct(variant: str) -> Conduct:
+    """What a variant's training under `laptop` takes, of one seed."""
+    document, _ = resolve.variant(params("laptop"), variant)
+    updates, seen = 0, Counter[str]()
+    for phase in (PhaseSettings(**one) for one in document["phases"]):
+        train: Any = {task: range(SIZES[task]) for task in phase.tasks}
+        sampler, generator = assembly._sampler(phase, train), np.random.default_rng(0)
+        for group in (group for epoch in range(phase.epochs) for group in sampler.groups(epoch + 1, generator)):
+            updates += 1
+            seen.update({task: phase.batch_sizes.get(task, phase.batch_size) for task in group})
+    return Conduct({}, updates=updates, examples=dict(seen))
+
+
+def members(side: tuple[str, ...]) -> list[str]:
+    ensembles = params("laptop").get("ensembles")
+    return [name for row in side for name in (ensembles[row]["members"] if row in ensembles else [row])]
+
+
+@pytest.mark.parametrize("part", [one.values[1] for one in PARTS if one.values[0] == "laptop"])
+def test_the_budgets_of_laptop_keep_no_claim_from_a_verdict(part: claims.Part):
+    ours, other = ([conduct(name) for name in members(side)] for side in (part.ours, part.other))
+    assert unequal(ours, other, tasks_of(part.metric), part.differs) == []
+
+
+def test_budgets_that_differ_by_more_than_the_claim_says_are_seen():
+    ours, other = ([conduct(name)] for name in ("mypal-annealed", "mypal-pals"))
+    assert unequal(ours, other, ["sst"], ["examples"]) == []
+    assert unequal(ours, other, ["sst"], []) == ["2,752 and 6,912 examples of SST-5"]

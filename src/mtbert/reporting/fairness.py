@@ -1,8 +1,9 @@
 """Whether two rows may be compared at all, and whether their models had learnt what they were given.
 
 Two runs are alike where they kept their epoch by the same rule, ran the same code and had as many threads: what differs
-there moves scores and is no part of a claim. A model is *still learning* where its last epoch is its best on dev and
-its training loss still falls: where more updates would change it, a comparison tells of the number of updates.
+there moves scores and is no part of a claim. A model is *still learning* where its last epoch is its best on dev, and
+dev still rises or its training loss still falls. Where more updates would change it, a comparison tells of their
+number.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,6 +18,7 @@ from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.tasks import TASKS
 
 FALL = 0.05  # of a task's loss, from the third quarter of the last phase to the fourth, as a mean over tasks
+RISE = 0.01  # of the mean dev score of the tasks, from the best of the epochs before to the last: what matters overall
 UNEQUAL = 0.05  # examples of a task, or updates, may differ by this share: samplers draw
 BUDGET = ("examples", "updates")  # in a part's `differs`: that these differ is what the claim is about
 Run = tuple[str, int]
@@ -31,7 +33,8 @@ class Conduct:
         techniques: the digest of each technique's own file.
         updates: how many.
         examples: by task, how many it saw.
-        last_is_best: whether no epoch of the last phase scored higher on dev than the last.
+        rise: by how much the last epoch of the last phase is better on dev than the best before it, as RISE says; 0 of
+            a single epoch, None without scores on dev.
         fall: the share by which the training loss still fell, as FALL says.
     """
 
@@ -39,13 +42,13 @@ class Conduct:
     techniques: dict[str, str] = field(default_factory=dict)
     updates: int | None = None
     examples: dict[str, int] | None = None
-    last_is_best: bool = False
+    rise: float | None = None
     fall: float = 0.0
 
     @property
     def still_learning(self) -> bool:
         """Whether more updates would have changed it."""
-        return self.last_is_best and self.fall > FALL
+        return self.rise is not None and self.rise >= 0 and (self.rise > RISE or self.fall > FALL)
 
 
 class Conducts:
@@ -71,33 +74,43 @@ class Conducts:
         known = ((name, {one.techniques[name] for one in every if name in one.techniques}) for name in techniques)
         return differing + [f"code of {name}" for name, digests in known if len(digests) > 1]
 
-    def still_learning(self, side: Sequence[str], seeds: Iterable[int]) -> float | None:
-        """The mean fall of the loss of those of a row's runs that still learn, where they are more than half."""
+    def still_learning(self, side: Sequence[str], seeds: Iterable[int]) -> str:
+        """By what a row's runs still learn, as means over those that do, where they are more than half; else empty."""
         every = self._of(side, seeds)
-        learning = [one.fall for one in every if one.still_learning]
-        return sum(learning) / len(learning) if 2 * len(learning) > len(every) else None
+        learning = [(one.rise or 0.0, one.fall) for one in every if one.still_learning]
+        if 2 * len(learning) <= len(every):
+            return ""
+        rise, fall = (sum(values) / len(learning) for values in zip(*learning, strict=True))
+        falls = f", and the loss still falls by {100 * fall:.0f} %" if fall > FALL else ""
+        return f"the last epoch is the best on dev, by {rise:.3f}{falls}"
 
     def unequal(
         self, ours: Sequence[str], other: Sequence[str], seeds: Iterable[int], tasks: Sequence[str],
         differs: Sequence[str],
     ) -> list[str]:  # fmt: skip
-        """What the two rows had unequally much of, in words: examples of each task, updates. Those in `differs` may."""
-        mine, theirs = self._of(ours, seeds), self._of(other, seeds)
-        counts: dict[str, Callable[[Conduct], int | None]] = {}
-        if "updates" not in differs:
-            counts["updates"] = lambda one: one.updates
-        for task in tasks if "examples" not in differs else ():
-            counts[f"examples of {TASKS[task].title}"] = lambda one, task=task: _seen(one, task)
-        differences = []
-        for name, count in counts.items():
-            one, two = (_total(side, count) for side in (mine, theirs))
-            if one is not None and two is not None and abs(one - two) > UNEQUAL * max(one, two):
-                differences.append(f"{one:,} and {two:,} {name}")
-        return differences
+        """What the two rows' runs had unequally much of, as `unequal` says."""
+        return unequal(self._of(ours, seeds), self._of(other, seeds), tasks, differs)
 
     def _of(self, side: Sequence[str], seeds: Iterable[int]) -> list[Conduct]:
         names = [name for row in side for name in self._members.get(row, (row,))]
         return [self._found[name, seed] for seed in seeds for name in names if (name, seed) in self._found]
+
+
+def unequal(
+    mine: Sequence[Conduct], theirs: Sequence[Conduct], tasks: Sequence[str], differs: Sequence[str]
+) -> list[str]:
+    """What two sets of runs had unequally much of, in words: examples of each task, updates. Those in `differs` may."""
+    counts: dict[str, Callable[[Conduct], int | None]] = {}
+    if "updates" not in differs:
+        counts["updates"] = lambda one: one.updates
+    for task in tasks if "examples" not in differs else ():
+        counts[f"examples of {TASKS[task].title}"] = lambda one, task=task: _seen(one, task)
+    differences = []
+    for name, count in counts.items():
+        one, two = (_total(side, count) for side in (mine, theirs))
+        if one is not None and two is not None and abs(one - two) > UNEQUAL * max(one, two):
+            differences.append(f"{one:,} and {two:,} {name}")
+    return differences
 
 
 def _total(side: Sequence[Conduct], count: Callable[[Conduct], int | None]) -> int | None:
@@ -116,31 +129,33 @@ def _read(entry: CompletedEntry, build: Path, seed: int) -> Conduct:
     scores = _if_there(directory / "metrics.json", files.read_json)
     run = settings.get("run") or {}
     made = {f"run.{name}": run.get(name) for name in ("keep", "selection", "threads")} | {"code": settings.get("code")}
-    best, fall = learning(directory / "history.csv")
-    return Conduct(made, settings.get("sources") or {}, scores.get("steps"), scores.get("examples"), best, fall)
+    rise, fall = learning(directory / "history.csv")
+    return Conduct(made, settings.get("sources") or {}, scores.get("steps"), scores.get("examples"), rise, fall)
 
 
 def _if_there(file: Path, read: Callable[[Path], Any]) -> dict[str, Any]:
     return read(file) if file.is_file() else {}
 
 
-def learning(file: Path) -> tuple[bool, float]:
-    """Of a history.csv: whether the last epoch of the last phase is the best on dev, and by what share the loss falls.
+def learning(file: Path) -> tuple[float | None, float]:
+    """Of the last phase in a history.csv: by how much dev rises in the last epoch, and by what share the loss falls.
 
     The fall is that of each task's mean loss from the third quarter of the phase's steps to the fourth, as a mean over
     tasks. Nothing was learnt where there is no history.
     """
     if not file.is_file():
-        return False, 0.0
+        return None, 0.0
     history = pd.read_csv(file)
     phase = history.loc[history["phase"] == history["phase"].max()]
-    return _last_is_best(phase), _fall(phase)
+    return _rise(phase), _fall(phase)
 
 
-def _last_is_best(phase: pd.DataFrame) -> bool:
+def _rise(phase: pd.DataFrame) -> float | None:
     of_tasks = phase.loc[phase["name"].isin([f"dev/{task}" for task in TASKS])]
     means = of_tasks.groupby("step")["value"].mean()
-    return len(means) > 0 and bool(means.iloc[-1] >= means.max())
+    if len(means) < 2:
+        return 0.0 if len(means) else None
+    return float(means.iloc[-1] - means.iloc[:-1].max())
 
 
 def _fall(phase: pd.DataFrame) -> float:

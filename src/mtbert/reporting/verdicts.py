@@ -39,12 +39,14 @@ class Seen:
         comparison: at the last look that the runs have reached, or of fewer seeds; None where nothing can be compared.
         p: at each look; 1 where it was not reached, or the part is not to be judged.
         gate, why: what keeps it from being judged, and in what words.
+        budgets: what the sides had unequally much of, as the claim implies.
     """
 
     comparison: Comparison | None
     p: PartP = field(default_factory=lambda: NOTHING)
     gate: Answer | None = None
     why: str = ""
+    budgets: tuple[str, ...] = ()
 
 
 def judge(evidence: Evidence, claims: Iterable[Claim]) -> list[Verdict]:
@@ -88,8 +90,10 @@ def see(evidence: Evidence, part: Part) -> Seen:
         return Seen(between(evidence, *of, seeds)[0])
     looked = [between(evidence, *of, seeds[:count]) for count in reached]
     gate, why = _gate(evidence, part, seeds[: reached[-1]])
+    budgets = evidence.conducts.unequal(part.ours, part.other, seeds[: reached[-1]], tasks_of(part.metric), ())
     each = [part_p(part, found.at_most, found.at_least) for _, found in looked if found is not None]
-    return Seen(looked[-1][0], NOTHING if gate else _at_looks(each), gate, why)
+    implied = tuple(one for one in budgets if one not in why)
+    return Seen(looked[-1][0], NOTHING if gate else _at_looks(each), gate, why, implied)
 
 
 def _at_looks(each: Sequence[PartP]) -> PartP:
@@ -99,18 +103,13 @@ def _at_looks(each: Sequence[PartP]) -> PartP:
 
 
 def _gate(evidence: Evidence, part: Part, seeds: Sequence[int]) -> tuple[Answer | None, str]:
-    """What keeps a part from being judged, if anything."""
+    """What keeps a part from being judged, if anything; all of it in words."""
     sides = dict.fromkeys((part.ours, part.other))
-    falls = {side: fall for side in sides if (fall := evidence.conducts.still_learning(side, seeds)) is not None}
-    if falls:
-        said = (
-            f"{' '.join(side)}: the last epoch is the best, and the loss still falls by {100 * fall:.0f} %"
-            for side, fall in falls.items()
-        )
-        return LEARNING, "; ".join(said)
+    by_side = {" ".join(side): evidence.conducts.still_learning(side, seeds) for side in sides}
+    learning = [f"{side}: {said}" for side, said in by_side.items() if said]
     tasks = tasks_of(part.metric)
     unequal = evidence.conducts.unequal(part.ours, part.other, seeds, tasks, part.differs)
-    return (UNEQUAL, "; ".join(unequal)) if unequal else (None, "")
+    return (LEARNING if learning else UNEQUAL if unequal else None), "; ".join([*learning, *unequal])
 
 
 def _family(evidence: Evidence, family: Sequence[Claim], seen: dict[str, list[Seen]]) -> list[Verdict]:
@@ -130,7 +129,7 @@ def _family(evidence: Evidence, family: Sequence[Claim], seen: dict[str, list[Se
         overall: Answer = OPEN if decision is None else _answer(decision, at)
         if overall == OPEN:
             overall = _why_open([answers[part] for part in deciding[claim.name]])
-        why = _why(evidence, claim, overall, answers, shown)
+        why = _why(evidence, claim, overall, answers, shown, [one.budgets for one in seen[claim.name]])
         gates = tuple(one.why for one in seen[claim.name])
         verdicts.append(Verdict(claim, overall, why, tuple(answers), tuple(shown), gates))
     return verdicts
@@ -175,8 +174,9 @@ def _why_open(answers: Sequence[Answer]) -> Answer:
 
 
 def _why(
-    evidence: Evidence, claim: Claim, overall: Answer, answers: Sequence[Answer], found: Sequence[Comparison | None]
-) -> str:
+    evidence: Evidence, claim: Claim, overall: Answer, answers: Sequence[Answer], found: Sequence[Comparison | None],
+    budgets: Sequence[Sequence[str]],
+) -> str:  # fmt: skip
     """A sentence or a few, for people."""
     deciding = [at for at, part in enumerate(claim.parts) if not part.confounded]
     said: list[Answer] = [answers[at] for at in deciding]
@@ -187,6 +187,7 @@ def _why(
             *_counted(overall, said),
             *_doubts(overall, [found[at] for at in deciding if answers[at] == OPEN]),
             *_missing(evidence, missing),
+            *_implied([(part, budgets[at]) for at, part in enumerate(claim.parts) if not part.confounded]),
             *_besides(confounded),
         ]
     )
@@ -208,11 +209,26 @@ def _counted(overall: Answer, said: Sequence[Answer]) -> list[str]:
 def _doubts(overall: Answer, found: Sequence[Comparison | None]) -> list[str]:
     """Why what was run does not tell."""
     few = [one for one in found if one is not None and one.seeds not in LOOKS]
-    told = [one.detectable for one in found if one is not None and one.seeds in LOOKS]
+    looked = [one for one in found if one is not None and one.seeds in LOOKS]
     if overall != OPEN:
         return []
     first = [f"Fewer than {min(LOOKS)} seeds: nothing is decided yet."] if few else []
-    return first + ([f"With {PLANNED} seeds a difference of {max(told):.3f} would be found."] if told else [])
+    return [*first, *_p_asked_for(looked), *_promised(looked)]
+
+
+def _p_asked_for(looked: Sequence[Comparison]) -> list[str]:
+    """The p of a claim whose parts all have the same number of seeds, beside that which a verdict asks for."""
+    counts = {one.seeds for one in looked}
+    if len(counts) != 1 or looked[0].refuted is None:
+        return []
+    (seeds,) = counts
+    p = f"{looked[0].corrected:.3f} for `holds` and {looked[0].refuted:.3f} for `does not hold`"
+    return [f"Corrected p: {p}; with {seeds} seeds {LOOKS[seeds]:.3f} or less decides."]
+
+
+def _promised(looked: Sequence[Comparison]) -> list[str]:
+    found = f"{max((one.detectable for one in looked), default=0):.3f}"
+    return [f"With {PLANNED} seeds a difference of {found} would be found."] if looked else []
 
 
 def _missing(evidence: Evidence, parts: Sequence[Part]) -> list[str]:
@@ -225,6 +241,19 @@ def _missing(evidence: Evidence, parts: Sequence[Part]) -> list[str]:
     return [f"Not run: {first_of(names, NAMED)}."] if names else []
 
 
+def _implied(parts: Sequence[tuple[Part, Sequence[str]]]) -> list[str]:
+    """That the sides had other budgets, which is part of what the claim compares; with the first one's numbers."""
+    unequal = [(part, budgets) for part, budgets in parts if budgets]
+    if not unequal:
+        return []
+    part, budgets = unequal[0]
+    more = f"; so in {len(unequal) - 1} more" if len(unequal) > 1 else ""
+    sides = f"{' '.join(part.ours)} and {' '.join(part.other)}"
+    return [f"Budgets differ, as the claim implies: {sides} had {', '.join(budgets)}{more}."]
+
+
 def _besides(parts: Sequence[Part]) -> list[str]:
     names = ", ".join(dict.fromkeys(name for part in parts for name in part.confounded))
-    return [f"Shown but not counted, as they differ in {names} besides: {len(parts)}."] if parts else []
+    one = "One more comparison is shown but not counted: its sides"
+    several = f"{len(parts)} more comparisons are shown but not counted: their sides"
+    return [f"{one if len(parts) == 1 else several} differ in {names} as well."] if parts else []

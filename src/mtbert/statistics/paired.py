@@ -19,7 +19,7 @@ class Paired:
             bootstrap, which judges these two models, not other trainings of them.
         detectable: the smallest true difference that is found in four of five repetitions.
         tests: p of every single test, by its name.
-        seed_sd: standard deviation of single seeds' differences; None for one seed.
+        seed_sd: standard deviation of single seeds' differences, no less than other examples give them; None for one.
         example_sd: standard deviation of the mean difference over the choice of examples.
         several: computes the p of any bound; None for one seed.
     """
@@ -51,7 +51,7 @@ def paired(
     if len(names) > 1:
         several = seeds.hierarchical(differences, draws, generator)
         low, high, p, example_sd = several.low, several.high, float(several.p), float(np.sqrt(several.of_examples))
-        seed_sd = float(np.sqrt(several.of_seeds * len(names)))
+        seed_sd = float(np.sqrt(several.planned * len(names)))
         error = float(np.sqrt(several.of_seeds + several.of_examples))
         tests = {"hierarchical bootstrap": p, "sign flip": float(seeds.sign_flip(differences)), **tests}
     else:

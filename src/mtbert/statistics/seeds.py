@@ -25,6 +25,8 @@ class Difference:
     """Mean difference over seeds, its 95 % interval, two-sided p, and v and c as above. Arrays in a batch.
 
     Attributes:
+        planned: v for plans of further seeds: no less than what other examples change for single seeds, since a few
+            seeds may agree by luck. Tests take v as it is: that keeps their level.
         seeds: number of seeds.
         examples: changes of the mean by other examples, [draws, ...]; their variance is c.
     """
@@ -35,6 +37,7 @@ class Difference:
     p: np.ndarray
     of_seeds: np.ndarray
     of_examples: np.ndarray
+    planned: np.ndarray
     seeds: int
     examples: np.ndarray
 
@@ -102,7 +105,8 @@ def hierarchical(differences: np.ndarray, draws: np.ndarray, generator: np.rando
     student = special.stdtrit(n - 1, ranks).reshape(-1, *[1] * mean.ndim)
     drawn = mean + np.sqrt(of_seeds) * student + shrink * every
     low, high = bootstrap.interval(drawn)
-    return Difference(mean, low, high, bootstrap.p_value(drawn), of_seeds, shared, n, shrink * every)
+    planned = np.maximum(of_seeds, own - shared / n)
+    return Difference(mean, low, high, bootstrap.p_value(drawn), of_seeds, shared, planned, n, shrink * every)
 
 
 def detectable(half: float, error: float, level: float = LEVEL / 2) -> float:

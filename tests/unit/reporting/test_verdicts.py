@@ -252,7 +252,7 @@ def test_confounded_parts_are_shown_and_decide_nothing(tmp_path: Path) -> None:
     clean = HIGHER.model_copy(update={"other": ("z",)})
     assert judge(runs, clean, also) == (
         "not run",
-        "Not run: z. Shown but not counted, as they differ in pair_encoding, sampler besides: 1.",
+        "Not run: z. One more comparison is shown but not counted: its sides differ in pair_encoding, sampler as well.",
     )
     (verdict,) = verdicts.judge(runs, [claim(clean, also)])
     assert verdict.answers == ("not run", "holds")
@@ -294,15 +294,30 @@ def test_no_verdict_from_a_model_that_is_still_learning(tmp_path: Path) -> None:
     learn(tmp_path, "a", [2.0, 1.0, 0.8, 0.696], [0.1, 0.2, 0.3, 0.4])
     (verdict,) = verdicts.judge(evidence(tmp_path, runs), [claim(HIGHER)])
     assert verdict.answer == "cannot be told: still learning"
-    assert verdict.gates == ("a: the last epoch is the best, and the loss still falls by 13 %",)
+    assert verdict.gates == ("a: the last epoch is the best on dev, by 0.100, and the loss still falls by 13 %",)
     assert verdict.comparisons[0] is not None  # shown all the same, without a p
     header, _, line = (line.split("|") for line in claimed.render([verdict]).splitlines()[-3:])
     shown = dict(zip((cell.strip() for cell in header), (cell.strip() for cell in line), strict=True))
     assert (shown["holds"], shown["fails"], shown["seeds"]) == ("", "", "3")
-    learn(tmp_path, "a", [2.0, 1.0, 0.8, 0.77], [0.1, 0.2, 0.3, 0.4])  # hardly any more
+    learn(tmp_path, "a", [2.0, 1.0, 0.8, 0.81], [0.1, 0.2, 0.3, 0.312])  # the loss is noise, but dev rises
+    (verdict,) = verdicts.judge(evidence(tmp_path, runs), [claim(HIGHER)])
+    assert verdict.gates == ("a: the last epoch is the best on dev, by 0.012",)
+    learn(tmp_path, "a", [2.0, 1.0, 0.8, 0.77], [0.1, 0.2, 0.3, 0.309])  # hardly any more
     assert judge(evidence(tmp_path, runs), HIGHER)[0] == "holds"
     learn(tmp_path, "a", [2.0, 1.0, 0.8, 0.7], [0.1, 0.2, 0.4, 0.3])  # overfits
     assert judge(evidence(tmp_path, runs), HIGHER)[0] == "holds"
+
+
+def test_every_gate_that_is_closed_is_told(tmp_path: Path) -> None:
+    make(tmp_path, "a", steps=300, examples={"sst": 9600})
+    make(tmp_path, "b", steps=300, examples={"sst": 3200})
+    learn(tmp_path, "a", [2.0, 1.0, 0.8, 0.6], [0.1, 0.2, 0.3, 0.3])
+    (verdict,) = verdicts.judge(evidence(tmp_path, {"a": GROUPS["a"], "b": GROUPS["b"]}), [claim(HIGHER)])
+    assert verdict.answer == "cannot be told: still learning"
+    assert verdict.gates == (
+        "a: the last epoch is the best on dev, by 0.000, and the loss still falls by 25 %; "
+        "28,800 and 9,600 examples of SST-5",
+    )
 
 
 def test_no_verdict_where_budgets_differ_unless_the_claim_is_about_that(tmp_path: Path) -> None:

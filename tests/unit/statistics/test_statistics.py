@@ -9,6 +9,7 @@ from sklearn.metrics import f1_score
 from statsmodels.stats.multitest import multipletests
 
 from mtbert.statistics import bootstrap, intervals, multiple, seeds
+from mtbert.statistics.paired import paired
 
 
 def random() -> np.random.Generator:
@@ -115,6 +116,15 @@ def test_what_examples_change_for_single_seeds_counts_once() -> None:
     assert found.of_seeds == pytest.approx(0.01**2 / 3)
     assert found.of_examples == pytest.approx(0, abs=2e-6)
     assert found.high == pytest.approx(float(stats.t.isf(0.025, 2)) * 0.01 / np.sqrt(3), rel=0.02)
+
+
+def test_plans_do_not_believe_that_three_seeds_agree_by_more_than_their_examples_let_them() -> None:
+    differences = np.array([0.02, 0.0201, 0.0199])
+    draws = differences + random().normal(scale=0.01, size=(10_000, 3))
+    found = paired(differences, draws, [1, 2, 3], random())
+    assert found.seed_sd == pytest.approx(0.01, rel=0.02)
+    wide = np.array([0.02, 0.06, -0.02])
+    assert paired(wide, wide + draws - differences, [1, 2, 3], random()).seed_sd == pytest.approx(0.04)
 
 
 def test_p_beyond_a_bound_is_the_one_sided_t_test_where_examples_do_not_matter() -> None:
