@@ -115,8 +115,9 @@ def verdict(answer: Answer, statement: str = "PALs help.", *confounded: str) -> 
         confounded=confounded,
     )  # fmt: skip
     found = Comparison(
-        ("pals",), ("bert-sst",), "sst", 0.031, 0.01, 0.052, 0.004, 0.012, 2, 2202, 0.024, {"McNemar": 0.03}
-    )
+        ("pals",), ("bert-sst",), "sst", 0.031, 0.01, 0.052, 0.004, 0.012, 2, 2202, 0.024, {"McNemar": 0.03},
+        refuted=0.34,
+    )  # fmt: skip
     claim = Claim(name="pals-help", paper=PAPER, section="4", statement=statement, parts=(part,))
     return Verdict(claim, answer, f"Why it is: {answer}.", (answer,), (None if answer == "not run" else found,))
 

@@ -21,8 +21,9 @@ HEADINGS = {**figures.SCORES, OVERFITTING: "overfitting (train - dev)"}
 ABOUT = (
     "Each claim as comparisons of variants. *Ours* is the mean difference over seeds with its 95 % interval, "
     "*unshared* the same without the rows that share a sentence with a training row. *Holds* and *fails* are the p of "
-    f"the claim, corrected over all claims of its paper, at the last planned look ({_LOOKS}). A claim holds where all "
-    "its parts do, and does not where one part lacks what matters; a part's own verdict is not corrected. *Higher* and "
+    f"the claim, in its first line, corrected over all claims of its paper, at the last planned look ({_LOOKS}). A "
+    "claim holds where all its parts do, and does not where one part lacks what matters; what a part of an open claim "
+    "comes to *alone* is not corrected and decides nothing. *Higher* and "
     "*lower* hold where there is a difference to that side and fail where there is none that matters; *close* holds "
     "where they are apart by less than what matters, *not higher* where ours is not better by as much. "
     "Parts in brackets differ in more than the claim says and do not "
@@ -62,23 +63,43 @@ def _each_in_short(heading: str, verdicts: Sequence[Verdict]) -> str:
 
 def so_far(verdict: Verdict) -> str:
     """What the runs of a claim show that is not decided: its differences by the two sides; empty where none was."""
-    shown = counted(verdict)
-    if verdict.answer in DECIDED or not shown:
+    shown, beside = counted(verdict), counted(verdict, confounded=True)
+    if verdict.answer in DECIDED or not shown + beside:
         return ""
+    seeds = markdown.span({one.seeds for _, one in shown or beside})
+    told = [f"So far, {'one seed' if seeds == '1' else f'{seeds} seeds'}: {_by_sides(shown)}."] if shown else []
+    if beside:
+        names = ", ".join(dict.fromkeys(name for part, _ in beside for name in part.confounded))
+        told.append(f"Not counted, as {names} differ as well: {_by_sides(beside)}.")
+    return " ".join(told)
+
+
+def _by_sides(shown: Sequence[tuple[Part, Comparison]]) -> str:
     by_sides: dict[str, list[str]] = {}
     for part, one in shown[:SHOWN]:
-        published = "" if part.published is None else f" (published: {markdown.number(part.published, '+')})"
-        by_sides.setdefault(_sides(part), []).append(f"{difference(one)} {HEADINGS[part.metric]}{published}")
+        by_sides.setdefault(_sides(part), []).append(_number(part, one))
     more = f"; and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
-    seeds = markdown.span({one.seeds for _, one in shown})
-    told = "; ".join(f"{sides}: {'; '.join(numbers)}" for sides, numbers in by_sides.items())
-    return f"So far, {'one seed' if seeds == '1' else f'{seeds} seeds'}: {told}{more}."
+    return "; ".join(f"{sides}: {'; '.join(numbers)}" for sides, numbers in by_sides.items()) + more
 
 
-def counted(verdict: Verdict) -> list[tuple[Part, Comparison]]:
-    """The parts of a claim that can decide on it and were run."""
+def told(part: Part, one: Comparison) -> str:
+    """A comparison in a line: its sides, its difference, and in what its sides differ besides."""
+    beside = f"; {', '.join(part.confounded)} differ as well" if part.confounded else ""
+    return f"{_sides(part)}: {_number(part, one)}{beside}"
+
+
+def _number(part: Part, one: Comparison) -> str:
+    """A difference beside the published one; and without the rows that train shares, where these change its side."""
+    published = "" if part.published is None else f" (published: {markdown.number(part.published, '+')})"
+    turned = one.unshared is not None and round(one.unshared, 3) * round(one.difference, 3) < 0
+    without = f", but {markdown.number(one.unshared, '+')} without rows that share a sentence with train"
+    return f"{difference(one)} {HEADINGS[part.metric]}{published}{without if turned else ''}"
+
+
+def counted(verdict: Verdict, confounded: bool = False) -> list[tuple[Part, Comparison]]:
+    """The parts of a claim that can decide on it and were run; with `confounded` those that cannot."""
     parts = zip(verdict.claim.parts, verdict.comparisons, strict=True)
-    return [(part, one) for part, one in parts if one is not None and not part.confounded]
+    return [(part, one) for part, one in parts if one is not None and bool(part.confounded) == confounded]
 
 
 def difference(one: Comparison) -> str:
@@ -132,11 +153,23 @@ def _lines(verdict: Verdict) -> list[dict[str, str]]:
     for part, said, comparison, gate in _each(verdict):
         if comparison is not None:
             statement = "" if lines else verdict.claim.statement
-            lines.append({"claim": statement, **_line(part, said, comparison, gate, verdict.answer not in GATES)})
+            p_of = comparison if comparison is judged(verdict) else None
+            lines.append({"claim": statement, **_line(part, alone(verdict, said), comparison, gate, p_of)})
     return lines
 
 
-def _line(part: Part, said: Answer, comparison: Comparison, gate: str, judged: bool) -> dict[str, str]:
+def judged(verdict: Verdict) -> Comparison | None:
+    """The first comparison that has the p of its claim; None where a gate or too few seeds keep it from having one."""
+    having = (one for _, one in counted(verdict) if one.refuted is not None)
+    return None if verdict.answer in GATES else next(having, None)
+
+
+def alone(verdict: Verdict, said: Answer) -> str:
+    """What a part comes to, marked where its claim is not decided."""
+    return f"alone: {said}" if said in DECIDED and verdict.answer not in DECIDED else said
+
+
+def _line(part: Part, said: str, comparison: Comparison, gate: str, p_of: Comparison | None) -> dict[str, str]:
     compared = f"{_sides(part)}, {HEADINGS[part.metric]}"
     shown = f"{markdown.number(comparison.difference, '+')} {markdown.interval(comparison.low, comparison.high, '+')}"
     return {
@@ -146,8 +179,8 @@ def _line(part: Part, said: Answer, comparison: Comparison, gate: str, judged: b
         "matters": f"{part.matters:g}",
         "ours": shown,
         "unshared": markdown.number(comparison.unshared, "+"),
-        "holds": markdown.p_value(comparison.corrected) if judged and comparison.refuted is not None else "",
-        "fails": markdown.p_value(comparison.refuted) if judged and comparison.refuted is not None else "",
+        "holds": markdown.p_value(p_of.corrected) if p_of is not None else "",
+        "fails": markdown.p_value(p_of.refuted) if p_of is not None and p_of.refuted is not None else "",
         "seeds": str(comparison.seeds),
         "found": markdown.number(comparison.detectable),
         "verdict": said,

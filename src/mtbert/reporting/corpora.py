@@ -13,6 +13,7 @@ from mtbert.reporting.catalog import Completed
 from mtbert.tasks import SPLITS, TASKS
 
 LABELLED = ("sst", "cfimdb")  # tasks whose labels' shares are drawn
+WHOLE = {"sst": 8544, "qqp": 141_498, "sts": 6040, "cfimdb": 1701, "snli": 549_367, "mnli": 392_702}  # of train
 CORPORA = [f"{task}/{split}" for task in TASKS for split in SPLITS]
 
 
@@ -42,6 +43,19 @@ def data(build: Path, completed: Completed) -> str:
         unknown,
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def fewer(build: Path, completed: Completed) -> list[str]:
+    """Which of the course's and its reports' corpora have much less of train here than they have, for people."""
+    file = build / "data" / "report.json"
+    if completed.whose != "course" or not file.is_file():
+        return []
+    counts = files.read_as(DataReport, file, "dvc repro preprocess").model_dump(by_alias=True)["files"]
+    kept = {name: counts[f"{name}/train"]["kept"] for name in WHOLE if f"{name}/train" in counts}
+    short = [
+        f"{TASKS[name].title} {kept[name]:,} of {WHOLE[name]:,}" for name in kept if kept[name] < 0.99 * WHOLE[name]
+    ]
+    return [f"**Fewer training rows than the corpora have.** {', '.join(short)}."] if short else []
 
 
 def _unknown_rows(build: Path, completed: Completed) -> str:

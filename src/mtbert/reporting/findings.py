@@ -6,13 +6,18 @@ from dataclasses import dataclass
 from mtbert.reporting import claimed, markdown, sentences
 from mtbert.reporting.catalog import Completed
 from mtbert.reporting.claims import Comparison, Contradiction, Part, Side, Verdict
-from mtbert.reporting.verdicts import FAILS, HOLDS, LITTLE, NOT_RUN
+from mtbert.reporting.verdicts import FAILS, HOLDS, LEARNING, LITTLE, NOT_RUN
+from mtbert.statistics.verdicts import LOOKS
 
 MACHINERY = (
     "**This is the machinery only.** The sentences are generated and the encoder starts untrained: no line below says "
     "anything of PALs or of any other method. The runs on real data are in `reports/laptop`."
 )
 OPEN = "Open."
+APART = (
+    "Differences of open claims whose 95 % interval leaves out 0. They decide nothing: not corrected for how many were "
+    "compared, and of models that may be still learning or differ in more than the claim says."
+)
 
 
 @dataclass(frozen=True)
@@ -48,10 +53,11 @@ def decided(verdicts: Sequence[Verdict]) -> str:
     total, settled = len(answers), hold + small + fail
     parts = [f"{hold} hold", f"{small} hold by less than what matters", f"{fail} do not"]
     which = f": {', '.join(parts)}" if settled else ""
-    rest = total - settled - absent
+    rest, learning = total - settled - absent, answers.count(LEARNING)
+    why = f" ({learning} as models are still learning)" if learning else ""
     return (
         f"**{settled} of {total} claims {'is' if settled == 1 else 'are'} decided**{which}. {rest} cannot be told from "
-        f"these runs, and {absent} {'was' if absent == 1 else 'were'} not run."
+        f"these runs{why}, and {absent} {'was' if absent == 1 else 'were'} not run."
     )
 
 
@@ -75,6 +81,26 @@ def deciding(verdict: Verdict) -> tuple[Part, Comparison]:
     if verdict.answer == FAILS and failing:
         return failing[0]
     return min(((part, one) for part, _, one in run), key=lambda pair: abs(pair[1].difference))
+
+
+def apart(verdicts: Sequence[Verdict]) -> list[str]:
+    """What open claims' comparisons show whose intervals, of three seeds or more, leave out 0; with those not counted.
+
+    Two claims of one comparison name it once.
+    """
+    open_ones = [verdict for verdict in verdicts if verdict.answer not in claimed.DECIDED]
+    pairs = [pair for one in open_ones for pair in zip(one.claim.parts, one.comparisons, strict=True)]
+    found = {
+        (part.ours, part.other, part.metric): claimed.told(part, one)
+        for part, one in pairs
+        if one is not None and one.seeds >= min(LOOKS) and one.low * one.high > 0
+    }
+    return list(found.values())
+
+
+def apart_in_short(verdicts: Sequence[Verdict]) -> str:
+    """The same in Markdown; empty where there are none."""
+    return f"{APART}\n\n{markdown.bullets(found)}" if (found := apart(verdicts)) else ""
 
 
 def standings(contradictions: Iterable[Contradiction], verdicts: Sequence[Verdict]) -> list[Standing]:
@@ -131,7 +157,8 @@ def render(completed: Completed, verdicts: Sequence[Verdict], standings: Sequenc
     """The first section of the README; empty where no claim was judged."""
     if not verdicts:
         return ""
-    parts = ["## What was found", *lead(completed, verdicts), markdown.bullets(each(verdicts)), contradicted(standings)]
+    found = [*lead(completed, verdicts), markdown.bullets(each(verdicts)), apart_in_short(verdicts)]
+    parts = ["## What was found", *found, contradicted(standings)]
     return "\n\n".join(part for part in parts if part)
 
 

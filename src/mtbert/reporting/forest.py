@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mtbert.reporting import markdown
+from mtbert.reporting.claimed import DECIDED
 from mtbert.reporting.claims import Answer, Comparison, Part, Verdict
+from mtbert.reporting.verdicts import OPEN
 
 WIDTH = 46  # letters of a line of a claim's statement: what a telephone's screen has room for
 ROOM = 1.15  # by which the axis goes beyond what it has to show
@@ -22,7 +24,7 @@ COLOURS: dict[Answer, str] = {
 
 @dataclass(frozen=True)
 class Line:
-    """A comparison at its height; `comparison` is None where it was not run."""
+    """A comparison at its height; `comparison` is None where it was not run, `answer` what its claim lets it tell."""
 
     y: float
     short: str
@@ -58,7 +60,8 @@ def of(verdicts: Sequence[Verdict]) -> Forest:
             heads.append(Head(-at, text))
             at += 1
         for part, answer, comparison in zip(verdict.claim.parts, verdict.answers, verdict.comparisons, strict=True):
-            lines.append(Line(-at, *_labels(part), part, answer, comparison))
+            shown = OPEN if answer in DECIDED and verdict.answer not in DECIDED else answer  # alone it decides nothing
+            lines.append(Line(-at, *_labels(part), part, shown, comparison))
             at += 1
     return Forest(heads, lines, at, _reach(lines))
 

@@ -19,7 +19,7 @@ KEPT = {  # by run.keep and run.selection
     ("last", "whole"): "the last; dev scores are of the whole set, on which nothing was chosen",
     ("last", "half"): "the last; dev scores are of one half of the set",
     ("last", "cross"): "the last; dev scores are of the whole set, on which nothing was chosen",
-    ("best", "cross"): "the best on one half of dev for the scores of the other, and the reverse",
+    ("best", "cross"): "two; each half of dev is scored with the epoch that is the best on the other half",
     ("best", "half"): "the best on one half of dev; dev scores are of the other half",
     ("best", "whole"): "the best on dev, as the papers have it, so our dev scores are a little too good",
 }
@@ -91,7 +91,10 @@ def _tested(table: Table) -> str:
     """What the column of p values says."""
     several = any(row.against is not None and row.against.seeds > 1 for row in table.rows)
     by = "hierarchical bootstrap" if several else "of the examples alone: one seed shows nothing of training noise"
-    return f"p: of no difference from `{' '.join(table.baseline)}`, corrected by Holm over the table ({by})."
+    return (
+        f"p: of no difference from `{' '.join(table.baseline)}` in the overall score that the paper prints, or in the "
+        f"first that both have, corrected by Holm over the table ({by}). It is no verdict: see the claims."
+    )
 
 
 def grid(table: Table) -> str:
@@ -155,8 +158,8 @@ def with_spread(value: float | None, spread: float | None) -> str:
 
 
 def number(value: float | None, sign: str = "") -> str:
-    """Three decimals with a true minus sign, or a dash."""
-    return DASH if value is None else f"{value:{sign}.3f}".replace("-", MINUS)
+    """Three decimals with a true minus sign, which zero has not, or a dash."""
+    return DASH if value is None else f"{round(value, 3) + 0.0:{sign}.3f}".replace("-", MINUS)
 
 
 def span(counts: Collection[int]) -> str:

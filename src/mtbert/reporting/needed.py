@@ -21,11 +21,12 @@ from mtbert.statistics import seeds
 from mtbert.statistics.verdicts import LOOKS, PLANNED
 
 ABOUT = (
-    "With how many seeds a difference of what matters would be found in four of five repetitions, in each comparison "
-    "of a claim that was not run or has too few seeds; one whose models are still learning needs longer training "
-    "first. The noise is that of the comparisons above with three seeds or more and, where a score has none, assumed "
-    f"([how to read a verdict](../../../docs/verdicts.md)). {PLANNED} seeds are planned. Where dev is too small no "
-    "number of seeds is enough: it needs more rows."
+    "With how many seeds a true difference of what matters would be found in four of five repetitions, in each "
+    "comparison of a claim that was not run or has too few seeds, and with how many one as large as the paper prints. "
+    "A claim whose models are still learning needs longer training first. The noise is that of the comparisons above "
+    "with three seeds or more and, where a score has none, assumed "
+    f"([how to read a verdict](../../../docs/verdicts.md)). {PLANNED} seeds are planned. Where dev is too small, no "
+    "number of seeds finds a difference of this size: it needs more rows. A larger one may still be found."
 )
 Noise = dict[str, tuple[float, float]]  # by metric: standard deviations of single seeds' differences, and by examples
 
@@ -81,8 +82,9 @@ def of_claims(verdicts: Sequence[Verdict]) -> pd.DataFrame:
 
     Returns:
         claim, paper (who tells it), statement, seeds (that its comparisons have, the fewest), needed: the fewest with
-        which a difference of what matters is found in four of five repetitions in each of its comparisons; NA where
-        dev is too small for that.
+        which a difference of what matters is found in four of five repetitions in each of its comparisons, published:
+        the same of the differences that the paper prints, where it claims some and prints all; NA where dev is too
+        small for that, 0 where there are none.
     """
     measured, judged = noise(verdicts), [one for one in verdicts if decidable(one.claim).parts]
     families = Counter(one.claim.paper for one in judged)
@@ -91,12 +93,22 @@ def of_claims(verdicts: Sequence[Verdict]) -> pd.DataFrame:
         level = LOOKS[PLANNED] / families[one.claim.paper]
         pairs = zip(one.claim.parts, one.comparisons, strict=True)
         deciding = [(part, seen) for part, seen in pairs if not part.confounded]
-        counts = [seeds.needed(*_noise(part, seen, measured), part.matters, level) for part, seen in deciding]
+        spreads = [_noise(part, seen, measured) for part, seen in deciding]
+        matter = [part.matters for part, _ in deciding]
+        printed = [abs(part.published or 0) for part, _ in deciding if part.expects in ("higher", "lower")]
         had = min(0 if seen is None else seen.seeds for _, seen in deciding)
-        most = None if None in counts else max(count for count in counts if count is not None)
-        lines.append((one.claim.name, one.claim.told_by, one.claim.statement, had, most))
-    columns = ["claim", "paper", "statement", "seeds", "needed"]
-    return pd.DataFrame(lines, columns=columns).astype({"needed": "Int64"})
+        counts = (_fewest(spreads, sizes, level) for sizes in (matter, printed))
+        lines.append((one.claim.name, one.claim.told_by, one.claim.statement, had, *counts))
+    columns = ["claim", "paper", "statement", "seeds", "needed", "published"]
+    return pd.DataFrame(lines, columns=columns).astype({"needed": "Int64", "published": "Int64"})
+
+
+def _fewest(spreads: Sequence[tuple[float, float]], sizes: Sequence[float], level: float) -> int | None:
+    """The fewest seeds that find each of these differences; 0 where a comparison states none."""
+    if len(sizes) < len(spreads) or not all(sizes):
+        return 0
+    counts = [seeds.needed(*spread, size, level) for spread, size in zip(spreads, sizes, strict=True)]
+    return None if None in counts else max(count for count in counts if count is not None)
 
 
 def _noise(part: Part, seen: Comparison | None, measured: Noise) -> tuple[float, float]:
@@ -114,7 +126,8 @@ def still(claims: pd.DataFrame) -> list[dict[str, str]]:
             "claim": row["statement"],
             "of": row["paper"],
             "seeds so far": str(row["seeds"]),
-            "seeds needed": _count(row["needed"]),
+            "needed for what matters": _count(row["needed"]),
+            "for what is published": "" if row["published"] == 0 else _count(row["published"]),
         }
         for row in order.to_dict("records")
     ]

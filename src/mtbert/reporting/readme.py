@@ -8,6 +8,10 @@ EVIDENCE = (
     "The predictions, settings and histories of every run, where a report has them, lie in `evidence`; "
     "[docs/evidence.md](../../docs/evidence.md) shows how to make this report of them alone, or to test them otherwise."
 )
+WITHOUT_CACHE = (
+    "Where the results that are here are not in DVC's cache, it trains these anew as well. Name the missing ones alone "
+    "there, and add them to the evidence: [docs/evidence.md](../../docs/evidence.md)."
+)
 
 
 def render(report: Report) -> str:
@@ -46,7 +50,8 @@ def number_files(report: Report) -> list[str]:
 def again(completed: Completed) -> str:
     """How to train all that was asked for."""
     heading = "To train what is missing" if completed.missing else "To train it again"
-    return f"## {heading}\n\n```\n{remaking.command(completed)}\n```"
+    command = f"## {heading}\n\n```\n{remaking.command(completed)}\n```"
+    return f"{command}\n\n{WITHOUT_CACHE}" if completed.missing else command
 
 
 def missing(completed: Completed) -> str:
@@ -55,5 +60,5 @@ def missing(completed: Completed) -> str:
         return ""
     return (
         "## Not run yet\n\nThe tables do without these; the command above trains them.\n\n"
-        f"{markdown.bullets(remaking.absent(completed))}"
+        f"{markdown.bullets(remaking.absent(completed))}{remaking.not_asked(completed)}"
     )

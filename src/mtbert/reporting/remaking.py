@@ -32,6 +32,13 @@ def absent(completed: Completed) -> list[str]:
     ]
 
 
+def not_asked(completed: Completed) -> str:
+    """How many variants of the catalog the command leaves out, as a paragraph; empty where it trains all."""
+    count = sum(not (entry.selected or entry.members) for entry in completed.entries)
+    told = f"{count} more variants of the catalog are" if count > 1 else "One more variant of the catalog is"
+    return f"\n\n{told} not asked for: see `catalog` in params.yaml." if count else ""
+
+
 def code(words: Sequence[str]) -> str:
     """Words as Markdown shows code."""
     return ", ".join(f"`{word}`" for word in words)

@@ -14,7 +14,7 @@ SEARCHES = Path("data/searches")  # committed; a file for each profile that was 
 COLUMNS = ("kind", "variant", "rate", "seed", "mean", "chosen", "rows", "steps")
 SETTING = ("variant", "setting", "value", "rate", "seed", "mean", "chosen", "rows", "steps")
 ABOUT = (
-    "Each kind of training was tried with the same rates, by one variant, on training rows without those held out; the "
+    "Each kind of training was tried with the same rates, by one variant, on training rows less those held out; the "
     "scores are of these, dev was not opened. Chosen is the rate with the highest mean."
 )
 ABOUT_SETTING = (

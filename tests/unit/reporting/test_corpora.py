@@ -1,5 +1,6 @@
 """The section on the data: what the checks found."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from mtbert import files
@@ -48,3 +49,17 @@ def test_data_checks_are_summed_up(tmp_path: Path) -> None:
         "",
         "Not in the data folder: `cs224n/a.csv`.",
     ]
+
+
+def test_what_the_corpora_have_less_of_than_the_course_is_told(tmp_path: Path) -> None:
+    counts = {"exact": 0, "folded": 0, "bare": 0}
+    kept = {"sst/train": 8500, "qqp/train": 85_285, "snli/train": 549_367, "qqp/dev": 20}
+    of_files = {
+        name: {"labelled": True, "read": rows, "kept": rows, "refused": [], "duplicates": counts, "conflicts": []}
+        for name, rows in kept.items()
+    }
+    files.write_json(tmp_path / "data/report.json", {"files": of_files})
+    plan = catalog.Completed("laptop", (1,), "best", "half", "tiny", "", "", (), whose="course")
+    assert corpora.fewer(tmp_path, plan) == ["**Fewer training rows than the corpora have.** QQP 85,285 of 141,498."]
+    assert corpora.fewer(tmp_path, replace(plan, whose="own")) == []
+    assert corpora.fewer(tmp_path / "elsewhere", plan) == []

@@ -6,7 +6,7 @@ import pytest
 
 from mtbert.reporting import claimed, claims, findings, forest, needed
 from mtbert.reporting.claims import Answer, Comparison, Verdict
-from mtbert.reporting.sections.claims import figure
+from mtbert.reporting.sections.claims import figure, verdict_of
 
 EVERY = claims.load()
 LIFT, TRAIL, FEWER = (EVERY.claims[name] for name in ("mypal-pals-lift", "minbert-pals-trail", "choose-fewer-pals"))
@@ -48,8 +48,16 @@ def test_what_an_open_claim_shows_so_far() -> None:
     )
     once = replace(verdict(LIFT, "cannot be told from these runs"), comparisons=(comparison(0.01, 1), comparison(0.1)))
     assert claimed.so_far(once) == (  # its second part is confounded
-        f"So far, one seed: `mypal-pals` {minus} `mypal-no-pals`: +0.010 overall, normalised."
+        f"So far, one seed: `mypal-pals` {minus} `mypal-no-pals`: +0.010 overall, normalised. Not counted, as "
+        f"pair_encoding, sampler, steps_per_epoch differ as well: `mypal-pals` {minus} `mypal-baseline`: "
+        "+0.100 [+0.090, +0.120] overall, normalised (published: +0.157)."
     )
+    shared = replace(comparison(-0.02), unshared=0.004)
+    assert claimed.so_far(Verdict(LIFT, learning, "", (learning,) * 2, (shared, None))).endswith(
+        f"{minus}0.020 [{minus}0.030, +0.000] overall, normalised, but +0.004 without rows that share a sentence with "
+        "train."
+    )
+    assert "without rows" not in claimed.so_far(verdict(LIFT, learning, -0.02, None))
     many = Verdict(claim := EVERY.claims["rivals-rules"], learning, "", (learning,) * len(claim.parts),
                    (comparison(0.01),) * len(claim.parts))  # fmt: skip
     assert claimed.so_far(many).endswith(f"; and {len(claim.parts) - 4} more.")
@@ -70,8 +78,33 @@ def test_how_much_is_decided() -> None:
     ]
     assert findings.decided([verdict(LIFT, answer) for answer in answers]) == (
         "**2 of 4 claims are decided**: 1 hold, 1 hold by less than what matters, 0 do not. "
-        "1 cannot be told from these runs, and 1 was not run."
+        "1 cannot be told from these runs (1 as models are still learning), and 1 was not run."
     )
+
+
+def test_what_stands_apart_of_open_claims_decides_nothing() -> None:
+    minus = "\N{MINUS SIGN}"
+    open_one = verdict(LIFT, "cannot be told: still learning", 0.005, 0.15)
+    few = verdict(FEWER, "cannot be told from these runs", 0.03, None, None)
+    few = replace(few, comparisons=(comparison(0.03, seeds=2), None, None))
+    assert findings.apart([open_one, open_one, few, verdict(TRAIL, "holds")]) == [
+        f"`mypal-pals` {minus} `mypal-baseline`: +0.150 [+0.140, +0.170] overall, normalised (published: +0.157); "
+        "pair_encoding, sampler, steps_per_epoch differ as well"
+    ]
+    assert findings.apart_in_short([few]) == ""
+
+
+def test_a_part_of_an_open_claim_decides_nothing_by_itself() -> None:
+    answers: tuple[Answer, ...] = ("holds", "cannot be told from these runs", "does not hold")
+    of_open = replace(verdict(TRAIL, "cannot be told from these runs"), answers=answers)
+    assert [claimed.alone(of_open, said) for said in answers] == [
+        "alone: holds", "cannot be told from these runs", "alone: does not hold",
+    ]  # fmt: skip
+    assert {line.answer for line in forest.of([of_open]).lines} == {"cannot be told from these runs"}
+    assert [part["badge"].colour for part in verdict_of(of_open)["parts"]] == ["open", "open", "open"]
+    refuted = replace(of_open, answer="does not hold")
+    assert claimed.alone(refuted, "does not hold") == "does not hold"
+    assert [line.answer for line in forest.of([refuted]).lines] == list(answers)
 
 
 @pytest.mark.parametrize(
@@ -152,3 +185,13 @@ def test_seeds_still_needed_of_open_claims_alone() -> None:
     trail, lift = found["needed"]
     assert 3 <= trail < lift  # the noise that was measured is a part of what the simulation assumes
     assert [line["seeds so far"] for line in needed.still(found)] == ["3", "0"]
+
+
+def test_seeds_for_what_the_paper_prints_where_it_prints_all() -> None:
+    tuned, wide, lift = (EVERY.claims[name] for name in ("choose-finetuning", "minbert-wider-pals", "mypal-pals-lift"))
+    lines = needed.still(
+        needed.of_claims([verdict(claim, "not run", *[None] * len(claim.parts)) for claim in (tuned, wide, lift)])
+    )
+    by_claim = {line["claim"]: (line["needed for what matters"], line["for what is published"]) for line in lines}
+    assert by_claim[tuned.statement] == ("dev is too small", "3")  # 0.01, and 0.130 and 0.183
+    assert by_claim[wide.statement][1] == by_claim[lift.statement][1] == ""  # `close`; none printed that counts

@@ -99,7 +99,8 @@ def test_verdicts_are_counted_and_told(html: str) -> None:
     assert summary.counts([]) == []
     told = " ".join(re.sub(r"<[^>]+>", " ", html[html.index('id="claims"') : html.index('id="tables"')]).split())
     for words in (
-        "pals against bert-sst", "+0.050", "+0.031", "+0.010 to +0.052", "0.012", "2,202", "0.024",
+        "pals against bert-sst", "+0.050", "+0.031", "+0.010 to +0.052",
+        "p is 0.012 for holds and 0.340 for does not hold", "2,202", "0.024",
         "confounded: the order of tasks", "Why it is: does not hold.",
     ):  # fmt: skip
         assert words in told

@@ -42,6 +42,10 @@ def test_what_is_missing_is_told_by_seed_and_the_command_trains_it(make_build: C
     assert "the command above trains them" in readme.missing(found)
     assert remaking.command(found).endswith("-S 'variants=[bert-qqp,bert-sst,bert-sts,pals]' -S 'seeds=[1,2]'")
     assert readme.again(found).startswith("## To train what is missing\n")
+    assert readme.again(found).endswith(readme.WITHOUT_CACHE)
+    assert readme.missing(found).endswith(
+        "`bert-sst`, `bert-sts`\n\nOne more variant of the catalog is not asked for: see `catalog` in params.yaml."
+    )
     assert readme.missing(plan(make_build())) == ""
     assert readme.again(plan(make_build())).startswith("## To train it again\n")
 

@@ -77,11 +77,12 @@ def verdict_of(verdict: Verdict) -> dict[str, Any]:
             "published": part.published,
             "matters": part.matters,
             "confounded": ", ".join(part.confounded),
-            "badge": BADGES[answer],
+            "badge": BADGES[answer]._replace(**_alone(claimed.alone(verdict, answer), answer)),
             "comparison": comparison,
         }
         for part, answer, comparison in zip(verdict.claim.parts, verdict.answers, verdict.comparisons, strict=True)
     ]
+    told = claimed.judged(verdict)
     return {
         "published": any(part.published is not None for part in verdict.claim.parts),
         "name": verdict.claim.name,
@@ -89,8 +90,14 @@ def verdict_of(verdict: Verdict) -> dict[str, Any]:
         "statement": verdict.claim.statement,
         "badge": BADGES[verdict.answer],
         "why": verdict.why,
+        "p": None if told is None else (told.corrected, told.refuted),
         "parts": parts,
     }
+
+
+def _alone(words: str, answer: Answer) -> dict[str, str]:
+    """How a part of an open claim is shown that is decided by itself."""
+    return {} if words == answer else {"colour": "open", "sign": "?", "text": words}
 
 
 def matters(verdicts: Sequence[Verdict]) -> str:

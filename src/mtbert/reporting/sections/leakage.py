@@ -20,7 +20,7 @@ from mtbert.tasks import TASKS
 COLUMNS = ["variant", "task", "without", "rows", "left_out", "score", "score_without", "change"]
 WITHOUT = {  # by name: what is left out, in words
     "duplicates": "rows that are in train",
-    "shared": "rows that share a sentence with train",
+    "shared": "these, and rows that share a sentence with train",
     "pretraining": "rows that are in SNLI or MNLI",
 }
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mtbert.metrics import MAIN_TASKS
-from mtbert.reporting import claimed, costs, findings, markdown, remaking, sentences
+from mtbert.reporting import claimed, corpora, costs, findings, markdown, remaking, sentences
 from mtbert.reporting.catalog import Completed
 from mtbert.reporting.claims import Verdict
 from mtbert.reporting.costs import Cost
@@ -34,7 +34,7 @@ def readme(report: Report) -> list[str]:
         headline(completed),
         findings.render(completed, report.verdicts, standings(report)),
         "**[index.html](index.html)** is the whole report as one page to explore, offline.",
-        markdown.bullets(limits(completed)),
+        markdown.bullets([*limits(completed), *corpora.fewer(report.build, completed)]),
         best(costs.leaders(report.costs)),
     ]
 
@@ -44,10 +44,12 @@ def values(report: Report, local: bool) -> dict[str, Any]:
     return {
         "lead": findings.lead(report.completed, report.verdicts),
         "each": findings.each(report.verdicts),
+        "apart": findings.apart(report.verdicts),
+        "apart_about": findings.APART,
         "standings": standings(report),
         "facts": facts(report, local),
         "counts": {heading: counts(some) for heading, some in claimed.apart(report.verdicts).items()},
-        "limits": limits(report.completed),
+        "limits": [*limits(report.completed), *corpora.fewer(report.build, report.completed)],
         "missing": remaking.absent(report.completed),
         "command": remaking.command(report.completed),
         "leaders": leaders(report.costs),
@@ -92,7 +94,7 @@ def limits(completed: Completed) -> list[str]:
         )
     elif note:
         notes.append(f"**`{completed.encoder}`.**{note}")
-    notes.append(f"**Which epoch.** Kept: {markdown.KEPT[completed.keep, completed.selection]}.")
+    notes.append(f"**Which epoch.** {_capital(markdown.KEPT[completed.keep, completed.selection])}.")
     if completed.detail:
         notes.append(f"**Many variants.** {completed.detail}")
     if completed.missing:
@@ -179,6 +181,10 @@ def leaders(costed: Sequence[Cost]) -> list[dict[str, Any]]:
         }
         for cost in costs.leaders(costed)[:PAGE_LEADERS]
     ]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 SECTION = Section(name="summary", title="Summary", readme=readme, part=Part("summary.html", values))

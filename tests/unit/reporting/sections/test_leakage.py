@@ -77,6 +77,6 @@ def test_in_short_the_mean_and_the_largest_change(build: Path):
     ]
     assert lines[2:] == [
         ["QQP", "rows that are in train", "1 of 4", f"{MINUS}0.083", f"{MINUS}0.083 (mine)"],
-        ["QQP", "rows that share a sentence with train", "2 of 4", f"{MINUS}0.250", f"{MINUS}0.250 (mine)"],
+        ["QQP", "these, and rows that share a sentence with train", "2 of 4", f"{MINUS}0.250", f"{MINUS}0.250 (mine)"],
         ["QQP", "rows that are in SNLI or MNLI", "1 of 4", "+0.250", "+0.250 (mine)"],
     ]
