@@ -77,18 +77,12 @@ def so_far(verdict: Verdict) -> str:
 def _by_sides(shown: Sequence[tuple[Part, Comparison]]) -> str:
     by_sides: dict[str, list[str]] = {}
     for part, one in shown[:SHOWN]:
-        by_sides.setdefault(_sides(part), []).append(_number(part, one))
+        by_sides.setdefault(pair(part), []).append(number(part, one))
     more = f"; and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
     return "; ".join(f"{sides}: {'; '.join(numbers)}" for sides, numbers in by_sides.items()) + more
 
 
-def told(part: Part, one: Comparison) -> str:
-    """A comparison in a line: its sides, its difference, and in what its sides differ besides."""
-    beside = f"; {', '.join(part.confounded)} differ as well" if part.confounded else ""
-    return f"{_sides(part)}: {_number(part, one)}{beside}"
-
-
-def _number(part: Part, one: Comparison) -> str:
+def number(part: Part, one: Comparison) -> str:
     """A difference beside the published one; and without the rows that train shares, where these change its side."""
     published = "" if part.published is None else f" (published: {markdown.number(part.published, '+')})"
     turned = one.unshared is not None and round(one.unshared, 3) * round(one.difference, 3) < 0
@@ -108,7 +102,8 @@ def difference(one: Comparison) -> str:
     return number if one.seeds == 1 else f"{number} {markdown.interval(one.low, one.high, '+')}"
 
 
-def _sides(part: Part) -> str:
+def pair(part: Part) -> str:
+    """Such as `a - b`: whose difference it is."""
     return f"`{' '.join(part.ours)}` {markdown.MINUS} `{' '.join(part.other)}`"
 
 
@@ -170,7 +165,7 @@ def alone(verdict: Verdict, said: Answer) -> str:
 
 
 def _line(part: Part, said: str, comparison: Comparison, gate: str, p_of: Comparison | None) -> dict[str, str]:
-    compared = f"{_sides(part)}, {HEADINGS[part.metric]}"
+    compared = f"{pair(part)}, {HEADINGS[part.metric]}"
     shown = f"{markdown.number(comparison.difference, '+')} {markdown.interval(comparison.low, comparison.high, '+')}"
     return {
         "compared": f"({compared})" if part.confounded else compared,

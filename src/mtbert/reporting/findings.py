@@ -86,16 +86,16 @@ def deciding(verdict: Verdict) -> tuple[Part, Comparison]:
 def apart(verdicts: Sequence[Verdict]) -> list[str]:
     """What open claims' comparisons show whose intervals, of three seeds or more, leave out 0; with those not counted.
 
-    Two claims of one comparison name it once.
+    A line has two sides, and each difference between them once.
     """
     open_ones = [verdict for verdict in verdicts if verdict.answer not in claimed.DECIDED]
     pairs = [pair for one in open_ones for pair in zip(one.claim.parts, one.comparisons, strict=True)]
-    found = {
-        (part.ours, part.other, part.metric): claimed.told(part, one)
-        for part, one in pairs
-        if one is not None and one.seeds >= min(LOOKS) and one.low * one.high > 0
-    }
-    return list(found.values())
+    by_sides: dict[tuple[str, str], dict[str, str]] = {}
+    for part, one in pairs:
+        if one is not None and one.seeds >= min(LOOKS) and one.low * one.high > 0:
+            beside = f"; {', '.join(part.confounded)} differ as well" if part.confounded else ""
+            by_sides.setdefault((claimed.pair(part), beside), {})[part.metric] = claimed.number(part, one)
+    return [f"{sides}: {'; '.join(numbers.values())}{beside}" for (sides, beside), numbers in by_sides.items()]
 
 
 def apart_in_short(verdicts: Sequence[Verdict]) -> str:

@@ -87,6 +87,11 @@ def test_what_stands_apart_of_open_claims_decides_nothing() -> None:
     open_one = verdict(LIFT, "cannot be told: still learning", 0.005, 0.15)
     few = verdict(FEWER, "cannot be told from these runs", 0.03, None, None)
     few = replace(few, comparisons=(comparison(0.03, seeds=2), None, None))
+    three = verdict(EVERY.claims["mypal-annealed-small-tasks"], "cannot be told from these runs", 0.05, None, -0.03)
+    assert findings.apart([three]) == [
+        f"`mypal-annealed` {minus} `mypal-pals`: +0.050 [+0.040, +0.070] SST-5 (published: +0.066); {minus}0.030 "
+        f"[{minus}0.040, {minus}0.010] QQP (published: {minus}0.002)"
+    ]
     assert findings.apart([open_one, open_one, few, verdict(TRAIL, "holds")]) == [
         f"`mypal-pals` {minus} `mypal-baseline`: +0.150 [+0.140, +0.170] overall, normalised (published: +0.157); "
         "pair_encoding, sampler, steps_per_epoch differ as well"
