@@ -281,7 +281,7 @@ def _fault(training: Any) -> str:
         return f"error: {error}"
     if status is None:
         return "stopped"
-    return f"it ended with status {status}" if status else ""
+    return running.how_it_ended(status) if status else ""
 
 
 def _tracking_there() -> dict[str, str]:

@@ -24,6 +24,7 @@ WEIGHTS = "model.safetensors"
 POLL = 0.2  # seconds
 TELL = 30.0  # seconds between two lines of a training that runs
 PATIENCE = 60.0  # seconds in which a training that is stopped has to write its checkpoint
+KILLED = -signal.SIGKILL  # a process that ended so said nothing of it
 MARGIN = 60.0  # seconds before the end of the minutes, or a tenth of them, in which all is brought to its end
 
 
@@ -171,8 +172,16 @@ def _start(one: Parcel, folder: Path, share: dict[str, str]) -> Running:
 def _ended_well(training: Running, count: str) -> bool:
     status = training.process.returncode
     seconds = time.monotonic() - training.since
-    say(f"{training.parcel.name}: {'failed' if status else 'trained'} after {seconds:.0f} s ({count})")
+    killed = f": {how_it_ended(status)}" if status == KILLED else ""  # else its output says why
+    say(f"{training.parcel.name}: {'failed' if status else 'trained'} after {seconds:.0f} s ({count}){killed}")
     return status == 0
+
+
+def how_it_ended(status: int) -> str:
+    """In words, with what may help; a status below 0 is the signal that ended it."""
+    if status == KILLED:
+        return "it was killed, as a system does that runs out of memory; fewer at a time (--jobs) need less"
+    return f"it ended with status {status}"
 
 
 def _tell_progress(running: Sequence[Running], folder: Path) -> None:

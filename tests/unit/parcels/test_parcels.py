@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from elsewhere import REPOSITORY, repository, snapshot, start_from, told
@@ -206,6 +207,26 @@ def test_what_fails_is_told_with_its_output_and_the_others_are_taken(here: Path,
     assert "the loss is not finite" in (here / "build/parcels/a-1.log").read_text()
     assert dvc_here.changed() == ["train@a-1"]
     assert not (here / "build/runs/a").exists()
+
+
+def test_a_training_that_was_killed_says_why_since_its_output_does_not(
+    here: Path, there: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    begin = running._start
+
+    def killed(one: parcel.Parcel, *others: Any) -> running.Running:
+        training = begin(one, *others)
+        if one.name == "a-1":
+            training.process.kill()
+        return training
+
+    monkeypatch.setattr(running, "_start", killed)
+    with pytest.raises(TrainingError, match="1 of 2 failed"):
+        runs(there)
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("a-1: failed")]
+    assert line.endswith(
+        ": it was killed, as a system does that runs out of memory; fewer at a time (--jobs) need less"
+    )
 
 
 def test_after_the_minutes_trainings_are_stopped_and_go_on_later(
