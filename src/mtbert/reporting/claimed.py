@@ -53,7 +53,7 @@ def apart(verdicts: Sequence[Verdict]) -> dict[str, list[Verdict]]:
 
 def _each_in_short(heading: str, verdicts: Sequence[Verdict]) -> str:
     said = [
-        f"**{_capital(v.answer)}.** {v.claim.statement} ({v.claim.told_by}) {so_far(v)}".rstrip()
+        f"**{markdown.capital(v.answer)}.** {v.claim.statement} ({v.claim.told_by}) {so_far(v)}".rstrip()
         for v in sorted(verdicts, key=lambda one: ANSWERS.index(one.answer))
         if v.answer != NOT_RUN
     ]
@@ -126,7 +126,9 @@ def _with_reasons(heading: str, verdicts: Sequence[Verdict]) -> str:
 
 def _told(verdict: Verdict) -> str:
     paper, section = verdict.claim.told_by, verdict.claim.section
-    return f"{paper} ({section}): {verdict.claim.statement} **{_capital(verdict.answer)}.** {verdict.why}".strip()
+    return (
+        f"{paper} ({section}): {verdict.claim.statement} **{markdown.capital(verdict.answer)}.** {verdict.why}".strip()
+    )
 
 
 def _each(verdict: Verdict) -> Iterator[tuple[Part, Answer, Comparison | None, str]]:
@@ -181,10 +183,6 @@ def _line(part: Part, said: str, comparison: Comparison, gate: str, p_of: Compar
         "verdict": said,
         "gate": gate,
     }
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def frame(verdicts: Sequence[Verdict]) -> pd.DataFrame:

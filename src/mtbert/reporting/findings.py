@@ -66,8 +66,9 @@ def sentence(verdict: Verdict) -> str:
     part, one = deciding(verdict)
     published = "" if part.published is None else f"; published: {markdown.number(part.published, '+')}"
     which = "" if len(verdict.claim.parts) == 1 else f" ({' '.join(part.ours)} against {' '.join(part.other)})"
+    answer = markdown.capital(verdict.answer)
     return (
-        f"{verdict.claim.statement} ({verdict.claim.told_by}, {verdict.claim.section}) **{_capital(verdict.answer)}**: "
+        f"{verdict.claim.statement} ({verdict.claim.told_by}, {verdict.claim.section}) **{answer}**: "
         f"{markdown.number(one.difference, '+')}, 95 % from {markdown.number(one.low, '+')} to "
         f"{markdown.number(one.high, '+')} over {one.seeds} seeds{which}{published}."
     )
@@ -160,7 +161,3 @@ def render(completed: Completed, verdicts: Sequence[Verdict], standings: Sequenc
     found = [*lead(completed, verdicts), markdown.bullets(each(verdicts)), apart_in_short(verdicts)]
     parts = ["## What was found", *found, contradicted(standings)]
     return "\n\n".join(part for part in parts if part)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -220,6 +220,11 @@ def _withheld(table: Table, completed: Completed) -> list[str]:
     return [f"{told} To have them scored, hand in {names} from {places}."]
 
 
+def capital(text: str) -> str:
+    """The text as a sentence begins."""
+    return text[:1].upper() + text[1:]
+
+
 def bullets(lines: list[str]) -> str:
     """A Markdown list; empty for no lines."""
     return "\n".join(f"- {line}" for line in lines)

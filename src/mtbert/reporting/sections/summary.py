@@ -94,7 +94,7 @@ def limits(completed: Completed) -> list[str]:
         )
     elif note:
         notes.append(f"**`{completed.encoder}`.**{note}")
-    notes.append(f"**Which epoch.** {_capital(markdown.KEPT[completed.keep, completed.selection])}.")
+    notes.append(f"**Which epoch.** {markdown.capital(markdown.KEPT[completed.keep, completed.selection])}.")
     if completed.detail:
         notes.append(f"**Many variants.** {completed.detail}")
     if completed.missing:
@@ -181,10 +181,6 @@ def leaders(costed: Sequence[Cost]) -> list[dict[str, Any]]:
         }
         for cost in costs.leaders(costed)[:PAGE_LEADERS]
     ]
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 SECTION = Section(name="summary", title="Summary", readme=readme, part=Part("summary.html", values))
