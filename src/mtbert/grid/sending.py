@@ -276,7 +276,7 @@ def _fault(training: Any) -> str:
     from ray.exceptions import RayError
 
     try:
-        status = ray.get(training)
+        status: Any = ray.get(training)
     except RayError as error:
         return f"error: {error}"
     if status is None:
