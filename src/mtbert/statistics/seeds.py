@@ -83,7 +83,8 @@ def hierarchical(differences: np.ndarray, draws: np.ndarray, generator: np.rando
         mean + sqrt(v) T + sqrt(c / Var(E)) E
 
     with T from Student's t with n - 1 degrees of freedom, for the mean of other normal seeds, and E the mean over seeds
-    of one bootstrap draw of the examples, less its expectation, shrunk to the part that all seeds share.
+    of one bootstrap draw of the examples, less its expectation, shrunk to the part that all seeds share. Each E is
+    taken with both T and -T, so that exchanging the two sides changes the sign of the result and nothing else.
     The sum is Behrens and Fisher's (Box and Tiao 1973, section 2.5): Student's test where examples do not matter, the
     cluster bootstrap where seeds do not. In between it is conservative: on normal data without a difference it
     rejects in 1.3 to 5 % with 2 seeds and in 3.7 to 5 % with 6, by the share of c in v + c. Satterthwaite's degrees of
@@ -103,7 +104,9 @@ def hierarchical(differences: np.ndarray, draws: np.ndarray, generator: np.rando
     shrink = np.sqrt(shared / np.where(of_mean == 0, 1, of_mean))
     ranks = (generator.permutation(len(draws)) + 0.5) / len(draws)  # each once, for tails without luck
     student = special.stdtrit(n - 1, ranks).reshape(-1, *[1] * mean.ndim)
-    drawn = mean + np.sqrt(of_seeds) * student + shrink * every
+    noise = np.sqrt(of_seeds) * student
+    centre = mean + shrink * every
+    drawn = np.concatenate([centre + noise, centre - noise])
     low, high = bootstrap.interval(drawn)
     planned = np.maximum(of_seeds, own - shared / n)
     return Difference(mean, low, high, bootstrap.p_value(drawn), of_seeds, shared, planned, n, shrink * every)

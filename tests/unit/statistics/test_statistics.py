@@ -109,6 +109,14 @@ def test_where_seeds_do_not_matter_it_is_the_bootstrap_of_the_examples() -> None
     assert found.of_seeds == 0
 
 
+def test_exchanging_the_sides_changes_the_sign_alone() -> None:
+    differences = np.array([0.01, 0.03, -0.01])
+    draws = differences + random().normal(scale=0.01, size=(1_000, 3))
+    one, other = (seeds.hierarchical(sign * differences, sign * draws, random()) for sign in (1, -1))
+    assert one.p == pytest.approx(other.p, rel=1e-12)
+    assert (one.low, one.high) == (pytest.approx(-other.high, rel=1e-9), pytest.approx(-other.low, rel=1e-9))
+
+
 def test_what_examples_change_for_single_seeds_counts_once() -> None:
     differences = np.array([-0.01, 0.01, 0.0])
     draws = differences + random().normal(scale=0.01, size=(10_000, 3))  # independent: nothing is shared
