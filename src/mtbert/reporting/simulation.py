@@ -34,7 +34,7 @@ class Noisy:
     """Differences of one paper's parts in many reports: what seeds showed, and how much examples move them.
 
     Attributes:
-        differences: reports x parts x seeds; positive where the side is higher that a part says is higher, or is not.
+        differences: reports x parts x seeds, ours - other as in a report.
         example_sd: parts.
     """
 
@@ -48,7 +48,7 @@ def noisy(
     """Simulate `reports` reports of these parts.
 
     Args:
-        truths: the true difference of each part, as `differences`.
+        truths: the true difference of each part; positive where the side is higher that it says is higher, or is not.
         scale: by what the noise is multiplied; 0.5 is that of calmer trainings.
     """
     names = sorted({name for part in parts for name in (*part.ours, *part.other)})
@@ -59,7 +59,7 @@ def noisy(
         sides = [
             sum(noise[_model(side, task), task] for task in tasks) / len(tasks) for side in (part.ours, part.other)
         ]
-        found.append(truth + sides[0] - sides[1])
+        found.append((-truth if part.expects == "lower" else truth) + sides[0] - sides[1])
         sds.append(scale * spread(tasks)[1])
     return Noisy(np.stack(found, axis=1), np.array(sds))
 
@@ -96,11 +96,12 @@ def judged(claims: Sequence[Claim], found: Noisy) -> Decision:
 
 
 def _p(part: Part, found: Noisy, at: int, count: int) -> PartP:
+    """The p of a part with the first `count` seeds, by the same function as in a report; each array is of reports."""
     seen = found.differences[:, at, :count]
     mean, of_seeds = seen.mean(axis=-1), seen.var(axis=-1, ddof=1) / count
     draws, weights = seeds.normal_draws(np.full(mean.shape, found.example_sd[at]), points=31)
     return part_p(
-        part.model_copy(update={"expects": part.expects if part.expects in WITHIN else "higher"}),
+        part,
         lambda bound: seeds.share_below(bound - mean, of_seeds, count, draws, weights),
         lambda bound: seeds.share_below(mean - bound, of_seeds, count, -draws, weights),
     )

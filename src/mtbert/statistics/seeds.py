@@ -8,6 +8,7 @@ c is what other examples change alike for every seed; what they change for singl
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,8 @@ from mtbert.statistics import bootstrap
 from mtbert.statistics.intervals import LEVEL
 
 POWER = 0.8
+ROUNDING = 1e-9  # a share of a variance that is an error of its last digits
+Found = Callable[[float, float, int, float], float]  # as `promised`
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,8 @@ def hierarchical(differences: np.ndarray, draws: np.ndarray, generator: np.rando
     cluster bootstrap where seeds do not. In between it is conservative: on normal data without a difference it
     rejects in 1.3 to 5 % with 2 seeds and in 3.7 to 5 % with 6, by the share of c in v + c. Satterthwaite's degrees of
     freedom would reject in up to 13 % with 2 seeds. Runs of one recipe, where c is 0, are in tests/unit/statistics.
+    Seeds that agree to the last row, as they may by luck on few rows, would leave no v at all: it is then what other
+    examples change for single seeds.
 
     Args:
         differences: d_s, [..., seeds]; at least two seeds.
@@ -102,13 +107,16 @@ def hierarchical(differences: np.ndarray, draws: np.ndarray, generator: np.rando
     of_mean, own = (every**2).mean(axis=0), (centred**2).mean(axis=0).sum(axis=-1) / n**2
     shared = np.maximum(of_mean - own, 0) * n / (n - 1)
     shrink = np.sqrt(shared / np.where(of_mean == 0, 1, of_mean))
+    by_examples = own - shared / n
+    tied = (of_seeds <= ROUNDING * own) & (by_examples > ROUNDING * own)
+    of_seeds = np.where(tied, by_examples, of_seeds)
     ranks = (generator.permutation(len(draws)) + 0.5) / len(draws)  # each once, for tails without luck
     student = special.stdtrit(n - 1, ranks).reshape(-1, *[1] * mean.ndim)
     noise = np.sqrt(of_seeds) * student
     centre = mean + shrink * every
     drawn = np.concatenate([centre + noise, centre - noise])
     low, high = bootstrap.interval(drawn)
-    planned = np.maximum(of_seeds, own - shared / n)
+    planned = np.maximum(of_seeds, by_examples)
     return Difference(mean, low, high, bootstrap.p_value(drawn), of_seeds, shared, planned, n, shrink * every)
 
 
@@ -123,12 +131,18 @@ def detectable(half: float, error: float, level: float = LEVEL / 2) -> float:
     """
     if error == 0:
         return 0.0
-    ratio = max(half / error, -float(special.ndtri(level)) + 1e-3)
-    ratio = min(ratio, _t_isf(level, 1))
-    freedom: Any = optimize.brentq(lambda df: _t_isf(level, df) - ratio, 1 - 1e-6, 1e5)
+    ratio, freedom = _as_student(half / error, level)
     most = 1.5 * ratio + 2  # where the power is 0.86 or more, of any degrees of freedom; far beyond, nctdtr is NaN
     shift: Any = optimize.brentq(lambda by: 1 - special.nctdtr(freedom, by, ratio) - POWER, 0, most)
     return shift * error
+
+
+def _as_student(ratio: float, level: float) -> tuple[float, float]:
+    """Return the ratio of half and error as a quantile of Student's t at `level`, and the degrees of freedom."""
+    ratio = max(ratio, -float(special.ndtri(level)) + 1e-3)
+    ratio = min(ratio, _t_isf(level, 1))
+    freedom: Any = optimize.brentq(lambda df: _t_isf(level, df) - ratio, 1 - 1e-6, 1e5)
+    return ratio, freedom
 
 
 def _t_isf(level: float, freedom: float) -> float:
@@ -145,6 +159,50 @@ def promised(seed_sd: float, example_sd: float, seeds: int, level: float) -> flo
     """
     error = math.hypot(seed_sd / math.sqrt(seeds), example_sd)
     return detectable(critical(seed_sd, example_sd, seeds, level), error, level) if error else 0.0
+
+
+def within(seed_sd: float, example_sd: float, seeds: int, level: float) -> float:
+    """Return the smallest margin within which a true difference of 0 is proved to lie, in four of five repetitions.
+
+    Two one-sided tests prove that (Schuirmann 1987): that the difference is not -margin or less, and not margin or
+    more. Both have to reject, each at `level`. With e the true error of the mean, e S its estimate, and q = half / e a
+    quantile of Student's t with f degrees of freedom as in `detectable` (f S^2 is chi squared's), they do where the
+    mean is no farther from 0 than margin - q e S. A true difference of 0 is so told with the probability (Phillips
+    1990, Power of the two one-sided tests procedure in bioequivalence)
+
+        E[max(0, 2 Phi(margin / e - q S) - 1)]
+
+    Since either test can fail, that asks of each for a power of 0.9 or so: seldom do both fail at once.
+
+    Args:
+        seed_sd, example_sd, seeds, level: as of `promised`.
+    """
+    error = math.hypot(seed_sd / math.sqrt(seeds), example_sd)
+    if error == 0:
+        return 0.0
+    ratio, freedom = _as_student(critical(seed_sd, example_sd, seeds, level) / error, level)
+    ranks = (np.arange(1_000) + 0.5) / 1_000
+    half = ratio * np.sqrt(2 * special.gammaincinv(freedom / 2, ranks) / freedom)  # q S, at its quantiles
+
+    def power(margin: float) -> float:
+        return float(np.maximum(0, 2 * special.ndtr(margin - half) - 1).mean())
+
+    smallest: Any = optimize.brentq(lambda by: power(by) - POWER, 0, 3 * ratio + 3)  # S is above 3 in 0.3 % at most
+    return smallest * error
+
+
+def beyond(seed_sd: float, example_sd: float, seeds: int, level: float, margin: float, sides: int) -> float:
+    """Return the smallest true difference that is proved to exceed `margin`, in four of five repetitions.
+
+    It is margin + promised(level / sides), since the test against the margin is that against 0, shifted.
+
+    Args:
+        seed_sd, example_sd, seeds: as of `promised`.
+        level: after correction, also for the number of parts of which any may refute their claim.
+        sides: 2 where a difference of either sign counts, so that its p is doubled (`verdicts.close`); 1 where only a
+            positive one does (`verdicts.not_higher`).
+    """
+    return margin + promised(seed_sd, example_sd, seeds, level / sides)
 
 
 def critical(seed_sd: float, example_sd: float, seeds: int, level: float) -> float:
@@ -167,14 +225,20 @@ def normal_draws(sd: np.ndarray | float, points: int = 241) -> tuple[np.ndarray,
     return nodes.reshape(-1, *[1] * np.ndim(sd)) * sd, weights / weights.sum()
 
 
-def needed(seed_sd: float, example_sd: float, difference: float, level: float, most: int = 1_000) -> int | None:
-    """Return the fewest seeds, at least three, with which `difference` is detectable; None where `most` are too few."""
-    if promised(seed_sd, example_sd, most, level) > difference:
+def needed(
+    seed_sd: float, example_sd: float, difference: float, level: float, found: Found = promised, most: int = 1_000
+) -> int | None:
+    """Return the fewest seeds, at least three, with which `difference` is found; None where `most` are too few.
+
+    Args:
+        found: what that many seeds find: `promised`, or with a margin for difference `within`.
+    """
+    if found(seed_sd, example_sd, most, level) > difference:
         return None
     few, many = 2, most
     while many - few > 1:
         middle = (few + many) // 2
-        enough = promised(seed_sd, example_sd, middle, level) <= difference
+        enough = found(seed_sd, example_sd, middle, level) <= difference
         few, many = (few, middle) if enough else (middle, many)
     return many
 

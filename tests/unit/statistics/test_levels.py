@@ -56,12 +56,13 @@ def rejected(p: np.ndarray) -> float:
 @pytest.mark.parametrize("seed_noise", [0.0, 0.2])
 @pytest.mark.parametrize("count", [2, 3, 6])
 def test_the_hierarchical_bootstrap_keeps_its_level(count: int, seed_noise: float) -> None:
+    least = TIMID if count > 2 else 0.015  # one pair of seeds in twenty agrees to the last row here, and is doubted
     random = np.random.default_rng([count, int(10 * seed_noise)])
     drawn = bootstrap.resamples(EACH, random, DRAWS)
     same = seeds.hierarchical(*accuracy(ease(random, count, seed_noise), drawn), random)
-    assert TIMID <= rejected(same.p) <= BOLD
-    assert TIMID <= np.mean((same.low > 0) | (same.high < 0)) <= BOLD  # intervals say the same
-    assert TIMID <= rejected(2 * np.minimum(same.at_most(0), same.at_least(0))) <= BOLD  # and so do those of bounds
+    assert least <= rejected(same.p) <= BOLD
+    assert least <= np.mean((same.low > 0) | (same.high < 0)) <= BOLD  # intervals say the same
+    assert least <= rejected(2 * np.minimum(same.at_most(0), same.at_least(0))) <= BOLD  # and so do those of bounds
     unlike = seeds.hierarchical(*accuracy(ease(random, count, seed_noise, unlike=0.5), drawn), random)
     assert rejected(unlike.p) <= BOLD  # cautious here, as its docstring says
 
