@@ -86,9 +86,14 @@ def _indexed(side: Rows, unscored: set[str]) -> Index:
     return index
 
 
+def _by_number(seed: str) -> tuple[bool, int, str]:
+    """Numbers in their order, then words."""
+    return (False, int(seed), seed) if seed.isdecimal() else (True, 0, seed)
+
+
 def _shared_seeds(our_rows: Index, their_rows: Index, ours: str, theirs: str) -> tuple[list[str], list[str]]:
     """Return the seeds of both sides in order, and a note on those that only one has."""
-    shared = sorted(our_rows.keys() & their_rows.keys(), key=lambda seed: (not seed.isdigit(), int(seed or 0), seed))
+    shared = sorted(our_rows.keys() & their_rows.keys(), key=_by_number)
     if not shared and len(our_rows) == len(their_rows) == 1:  # one model each: their seeds do not matter
         our_rows[""], their_rows[""] = our_rows.popitem()[1], their_rows.popitem()[1]
         return [""], []

@@ -3,7 +3,8 @@
     facts/                  the plan, what the check of the data counted, the machine, what pretraining came to
     runs.parquet            a line a run or vote: its metrics, settings, history and digests as they are, and its log
     predictions/TASK-SPLIT  a line a row: id, label, whether it is scored and, of dev, its cluster and what it shares
-                            with training rows; then a column `NAME/SEED` for each run with what it said
+                            with training rows; then a column `NAME/SEED` for each run with what it said, and
+                            `NAME/SEED/scored` for a run that scores other rows than the first run does
     probabilities/TASK      of dev, in thousandths: a column `NAME/SEED/CLASS` for each class but the last
     labels, clouds          how often each label comes; where t-SNE has put the sentences' embeddings
     sentences/              of the sample alone, whose sentences are this project's own
@@ -37,6 +38,7 @@ TEXTS = ("metrics.json", "settings.yaml", "history.csv", files.ELSEWHERE)  # of 
 PLAN = "plan/catalog.yaml"
 FACTS = ("plan/pretrain-*.yaml", "machine.json", "encoders/*/metrics.json")  # kept so, too
 ROW = ["id", "label", "scored"]
+OTHERWISE = "/scored"  # ends the column that says which rows a run scores, where it is not those of the first run
 SHARED = ["cluster", "in_train", "in_pretraining", "shares"]  # of a dev row
 WITHHELD = pd.DataFrame({"id": ["withheld"], "label": [np.nan], "prediction": [0.0], "scored": [True]})
 
@@ -79,7 +81,8 @@ def add(build: Path, directory: Path) -> None:
     """Write the evidence of the runs that lie in it and of a build directory's; of a run in both, the build's.
 
     Raises:
-        DataError: as for `pack` and `unpack`, or the evidence holds runs of a variant that the build's plan lacks.
+        DataError: as for `pack` and `unpack`, or the evidence holds runs of a variant that the build's plan lacks, or
+            of another profile, encoder or settings for all.
     """
     with tempfile.TemporaryDirectory(prefix="mtbert-") as name:
         whole = Path(name)
@@ -96,7 +99,13 @@ def add(build: Path, directory: Path) -> None:
 
 
 def _both_asked(earlier: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
-    """The later plan, which asks besides for what the earlier one did."""
+    """The later plan, which asks besides for what the earlier one did; DataError where the two train otherwise."""
+    for name, one, two in ((key, earlier.get(key), later.get(key)) for key in ("profile", "encoder", "overrides")):
+        if one != two:
+            raise DataError(
+                f"the evidence was made with {name} {one}, what lies in the build directory with {two}; "
+                "`mtbert evidence` without --add packs the runs of the build directory alone"
+            )
     for group in ("variants", "ensembles"):
         asked = {name for name, row in (earlier.get(group) or {}).items() if row["selected"]}
         if lacking := asked - (later.get(group) or {}).keys():
@@ -173,6 +182,7 @@ def _pack_task(build: Path, completed: Completed, task: Task, directory: Path) -
             continue
         rows = _rows(tables, f"{split} predictions of {task.name}")
         said = {run: _packed(table["prediction"].to_numpy(dtype=float), task) for run, table in tables.items()}
+        said |= {f"{run}{OTHERWISE}": table["scored"] for run, table in tables.items() if _otherwise(table, rows)}
         about = build / "data" / task.name / "dev-rows.parquet"
         if split == "dev" and about.is_file():
             rows = pd.concat([rows, _shared(about, len(rows))], axis=1)
@@ -196,15 +206,19 @@ def _predicted(build: Path, completed: Completed, task: Task, split: Split) -> I
 
 
 def _rows(tables: Mapping[str, pd.DataFrame], what: str) -> pd.DataFrame:
-    """Ids, labels and what is scored, which all have to share: a column a run has no room for others."""
+    """Ids and labels, which all have to share: a column a run has no room for others; and what the first run scores."""
     (first, reference), *others = tables.items()
     for run, table in others:
-        if not bool(pd.DataFrame(table, columns=ROW).equals(pd.DataFrame(reference, columns=ROW))):
+        if not table[["id", "label"]].equals(reference[["id", "label"]]):
             raise DataError(
-                f"{what} by {first} and by {run} hold other rows, labels or scored rows, so that they make no evidence "
-                "together; train both on the same data and with the same run.selection (`dvc repro`)"
+                f"{what} by {first} and by {run} hold other rows or labels, so that they make no evidence together; "
+                "train both on the same data (`dvc repro`)"
             )
     return pd.DataFrame(reference, columns=ROW).reset_index(drop=True)
+
+
+def _otherwise(table: pd.DataFrame, rows: pd.DataFrame) -> bool:
+    return not np.array_equal(table["scored"], rows["scored"])
 
 
 def _packed(values: np.ndarray, task: Task) -> np.ndarray:
@@ -303,7 +317,7 @@ def _unpack_task(directory: Path, file: Path, build: Path, places: Mapping[str, 
     """Every run's prediction file of a task and split and, of dev, which rows share a sentence."""
     name, split = file.stem.rsplit("-", 1)
     task, packed = TASKS[name], files.read_parquet(file)
-    runs = [column for column in packed if column not in (*ROW, *SHARED)]
+    runs = [column for column in packed if column not in (*ROW, *SHARED) and not column.endswith(OTHERWISE)]
     if unknown := [run for run in runs if run not in places]:
         raise DataError(f"{file} holds predictions of {', '.join(unknown)}, which runs.parquet does not list")
     if set(SHARED) <= set(packed):
@@ -312,7 +326,8 @@ def _unpack_task(directory: Path, file: Path, build: Path, places: Mapping[str, 
         _parquet(shared.assign(**words), build / "data" / name / "dev-rows.parquet")
     counts = files.read_parquet(directory / "probabilities" / f"{name}.parquet") if _likely(task, split) else None
     for run in runs:
-        table = packed[ROW].assign(prediction=packed[run].astype(float))
+        scored = packed[f"{run}{OTHERWISE}" if f"{run}{OTHERWISE}" in packed else "scored"]
+        table = packed[ROW].assign(scored=scored, prediction=packed[run].astype(float))
         likely = np.zeros((len(table), task.classes))
         if counts is not None:
             columns = [f"{run}/{label}" for label in range(len(predictions.probability_columns(task)) - 1)]

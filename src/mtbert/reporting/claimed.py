@@ -27,7 +27,8 @@ ABOUT = (
     "*lower* hold where there is a difference to that side and fail where there is none that matters; *close* holds "
     "where they are apart by less than what matters, *not higher* where ours is not better by as much. "
     "Parts in brackets differ in more than the claim says and do not "
-    f"count. Found: the smallest difference that this rule finds with {PLANNED} seeds in four of five repetitions. "
+    f"count. Found: the smallest difference that this rule finds with {PLANNED} seeds in four of five repetitions; of "
+    "*close* and *not higher* the smallest with which they are told not to hold. "
     "*Gate*: what keeps a part from being judged, and its claim from having a p. "
     "[How to read a verdict](../../../docs/verdicts.md)."
 )
@@ -168,13 +169,12 @@ def alone(verdict: Verdict, said: Answer) -> str:
 
 def _line(part: Part, said: str, comparison: Comparison, gate: str, p_of: Comparison | None) -> dict[str, str]:
     compared = f"{pair(part)}, {HEADINGS[part.metric]}"
-    shown = f"{markdown.number(comparison.difference, '+')} {markdown.interval(comparison.low, comparison.high, '+')}"
     return {
         "compared": f"({compared})" if part.confounded else compared,
         "says": part.expects,
         "published": markdown.number(part.published, "+"),
         "matters": f"{part.matters:g}",
-        "ours": shown,
+        "ours": difference(comparison),
         "unshared": markdown.number(comparison.unshared, "+"),
         "holds": markdown.p_value(p_of.corrected) if p_of is not None else "",
         "fails": markdown.p_value(p_of.refuted) if p_of is not None and p_of.refuted is not None else "",

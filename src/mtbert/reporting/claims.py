@@ -31,10 +31,11 @@ class Comparison:
         difference: mean over seeds of ours - other; low and high: its 95 % interval.
         p: of no difference; corrected: the same by Holm over all comparisons made beside it. Of several seeds it is
             that of the hierarchical bootstrap; of one seed the cluster bootstrap's, which sees no seeds. In a verdict p
-            is the part's own, one-sided, that it does not hold, and corrected that of its claim, over all of its paper.
+            is the part's own, one-sided, that it does not hold, and corrected that of its claim, over all of its paper;
+            both are NaN before the first look.
         seeds, examples: how many both sides share; examples are those scored, of all the metric's tasks.
         detectable: the smallest difference that these runs would have found in four of five repetitions; in a verdict
-            the smallest that its rule would find so at the last planned look.
+            the smallest that its rule would find so at the last planned look, None of one seed.
         tests: p of every single test by its name, such as `sign flip`.
         seed_sd: standard deviation of single seeds' differences; of one seed None.
         example_sd: standard deviation of the mean difference by the choice of examples.
@@ -52,7 +53,7 @@ class Comparison:
     corrected: float
     seeds: int
     examples: int
-    detectable: float
+    detectable: float | None
     tests: dict[str, float]
     seed_sd: float | None = None
     example_sd: float = 0.0
@@ -130,10 +131,14 @@ class Claim(Section):
 
 
 class Side(Section):
-    """One side of a contradiction: what it says, and the names of the claims that say so."""
+    """One side of a contradiction: what it says, and the names of the claims that say so.
+
+    all_of: whether it says several things, a claim each, and stands only if all of them do.
+    """
 
     says: str
     claims: Names
+    all_of: bool = False
 
 
 class Contradiction(Section):
@@ -178,6 +183,7 @@ class Verdict:
         answers: what each part comes to by itself, not corrected.
         comparisons: each part's at its last look; None where it was not run.
         gates: what keeps each part from being judged, in words; empty where nothing does.
+        look: the number of seeds of the look that decided it; None where it is open.
     """
 
     claim: Claim
@@ -186,6 +192,7 @@ class Verdict:
     answers: tuple[Answer, ...]
     comparisons: tuple[Comparison | None, ...]
     gates: tuple[str, ...] = ()
+    look: int | None = None
 
 
 def load(file: Path = FILE) -> Claims:

@@ -16,14 +16,21 @@ from mtbert.statistics.seeds import Difference
 
 def shared_seeds(evidence: Evidence, ours: Sequence[str], other: Sequence[str], metric: str) -> list[int]:
     """The seeds of which both sides have a run, made alike, in order."""
-    both = sorted(evidence.seeds(ours, metric) & evidence.seeds(other, metric))
-    return [seed for seed in both if not evidence.conducts.unlike(ours, other, seed)]
+    return [seed for seed, unlike in _unlike(evidence, ours, other, metric).items() if not unlike]
 
 
-def refused(evidence: Evidence, ours: Sequence[str], other: Sequence[str], metric: str) -> list[str]:
-    """In what the runs of the two sides were made otherwise, over the seeds that cannot be compared for it."""
+def refused(evidence: Evidence, ours: Sequence[str], other: Sequence[str], metric: str) -> dict[int, list[str]]:
+    """The seeds of both sides that cannot be compared, and in what their runs were made otherwise."""
+    return {seed: unlike for seed, unlike in _unlike(evidence, ours, other, metric).items() if unlike}
+
+
+def _unlike(evidence: Evidence, ours: Sequence[str], other: Sequence[str], metric: str) -> dict[int, list[str]]:
     both = sorted(evidence.seeds(ours, metric) & evidence.seeds(other, metric))
-    return list(dict.fromkeys(word for seed in both for word in evidence.conducts.unlike(ours, other, seed)))
+    found = {seed: evidence.conducts.unlike(ours, other, seed) for seed in both}
+    return {
+        seed: said or ([] if evidence.same_rows(ours, other, metric, seed) else ["rows that are scored"])
+        for seed, said in found.items()
+    }
 
 
 def compare(evidence: Evidence, ours: Sequence[str], other: Sequence[str], metric: str) -> Comparison | None:
@@ -46,7 +53,8 @@ def between(
     unshared = _unshared(evidence, ours, other, metric, seeds)
     comparison = Comparison(
         tuple(ours), tuple(other), metric, result.difference, result.low, result.high, result.p, result.p, len(seeds),
-        evidence.examples(metric), result.detectable, result.tests, result.seed_sd, result.example_sd, unshared,
+        evidence.examples(ours, metric, seeds[0]), result.detectable, result.tests, result.seed_sd, result.example_sd,
+        unshared,
     )  # fmt: skip
     return comparison, result.several
 

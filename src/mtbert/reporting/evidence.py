@@ -29,7 +29,7 @@ USED = ["label", "prediction", "scored"]
 
 @dataclass(frozen=True)
 class TaskScores:
-    """One task's dev scores, a column a run.
+    """One task's dev scores of runs that count the same rows, a column a run.
 
     Attributes:
         column: of each run.
@@ -54,8 +54,9 @@ class Evidence:
 
     def __init__(self, build: Path, completed: Completed) -> None:
         """Read every selected run that is there; DataError where predictions do not fit together."""
+        self.planned = tuple(sorted(completed.seeds))
         self.conducts = Conducts(build, completed)
-        self.tasks = {task: scored for task in SCORED if (scored := _task(build, completed, task)) is not None}
+        self.tasks = {task: scored for task in SCORED if (scored := _task(build, completed, task))}
         self.on_train: dict[Run, float] = {}
         for entry, seed in completed.runs:
             score = _on_train(build, entry, seed)
@@ -64,9 +65,7 @@ class Evidence:
 
     def seeds(self, variants: Sequence[str], metric: str) -> set[int]:
         """The seeds of which a row of these variants has a score."""
-        sets = [
-            {seed for name, seed in self.tasks[task].column if name == of} for task, of in self._of(variants, metric)
-        ]
+        sets = [{seed for name, seed in self._runs(task) if name == of} for task, of in self._of(variants, metric)]
         if metric == OVERFITTING:
             sets += [{seed for name, seed in self.on_train if name == variant} for variant in variants]
         return set.intersection(*sets) if sets else set()
@@ -75,9 +74,13 @@ class Evidence:
         """A row's scores by seed, and draws x seeds; the variants together have every task of the metric."""
         parts = []
         for task, name in self._of(variants, metric):
-            of_task = self.tasks[task]
-            at = [of_task.column[name, seed] for seed in seeds]
-            parts.append((of_task.scores[at], of_task.draws[:, at]))
+            found = [self._scored(task, (name, seed)) for seed in seeds]
+            parts.append(
+                (
+                    np.array([one.scores[at] for one, at in found]),
+                    np.column_stack([one.draws[:, at] for one, at in found]),
+                )
+            )
         observed, draws = (sum(part[side] for part in parts) / len(parts) for side in (0, 1))
         if metric in ("overall_normalised", OVERFITTING):  # r counts as (r + 1) / 2
             (r, drawn_r), share = parts[MAIN_TASKS.index("sts")], len(parts)
@@ -89,31 +92,42 @@ class Evidence:
 
     def unshared(self, variants: Sequence[str], metric: str, seeds: Sequence[int]) -> np.ndarray | None:
         """The scores without rows that share a sentence with training; None where none does, and of overfitting."""
-        of = self._of(variants, metric)
-        if metric == OVERFITTING or all(self.tasks[task].unshared is None for task, _ in of):
+        found = [[self._scored(task, (name, seed)) for seed in seeds] for task, name in self._of(variants, metric)]
+        if metric == OVERFITTING or all(one.unshared is None for of_task in found for one, _ in of_task):
             return None
-        parts = []
-        for task, name in of:
-            of_task = self.tasks[task]
-            scores = of_task.scores if of_task.unshared is None else of_task.unshared
-            parts.append(scores[[of_task.column[name, seed] for seed in seeds]])
+        parts = [
+            np.array([(one.scores if one.unshared is None else one.unshared)[at] for one, at in of_task])
+            for of_task in found
+        ]
         if metric == "overall_normalised":
             at = MAIN_TASKS.index("sts")
             parts[at] = (parts[at] + 1) / 2
         return np.mean(parts, axis=0)
 
-    def examples(self, metric: str) -> int:
-        """How many dev rows count, of all tasks of the metric."""
-        return sum(len(self.tasks[task].labels) for task in tasks_of(metric))
+    def examples(self, variants: Sequence[str], metric: str, seed: int) -> int:
+        """How many dev rows count in a row's score of a seed, of all tasks of the metric."""
+        return sum(len(self._scored(task, (name, seed))[0].labels) for task, name in self._of(variants, metric))
+
+    def same_rows(self, ours: Sequence[str], other: Sequence[str], metric: str, seed: int) -> bool:
+        """Whether two rows' scores of a seed count the same dev rows."""
+        pairs = zip(self._of(ours, metric), self._of(other, metric), strict=True)
+        return all(self._scored(task, (a, seed))[0] is self._scored(task, (b, seed))[0] for (task, a), (_, b) in pairs)
 
     def _of(self, variants: Sequence[str], metric: str) -> list[tuple[str, str]]:
         """Each task of the metric with the first of the variants that was scored on it; empty where one has none."""
         pairs = []
         for task in tasks_of(metric):
-            runs = self.tasks[task].column if task in self.tasks else {}
+            runs = self._runs(task)
             named = [variant for variant in variants if any(name == variant for name, _ in runs)]
             pairs += [(task, named[0])] if named else []
         return pairs if len(pairs) == len(tasks_of(metric)) else []
+
+    def _runs(self, task: str) -> list[Run]:
+        return [run for one in self.tasks.get(task, ()) for run in one.column]
+
+    def _scored(self, task: str, run: Run) -> tuple[TaskScores, int]:
+        """Where a run's scores of a task are: those that count its rows, and its column."""
+        return next((one, one.column[run]) for one in self.tasks[task] if run in one.column)
 
 
 def tasks_of(metric: str) -> tuple[str, ...]:
@@ -128,12 +142,19 @@ def _on_train(build: Path, entry: CompletedEntry, seed: int) -> float | None:
     return results.read_metrics(entry, build, seed)["train"].get("overall_normalised")
 
 
-def _task(build: Path, completed: Completed, task: str) -> TaskScores | None:
-    """None where there are no predictions, or the labels are withheld."""
+def _task(build: Path, completed: Completed, task: str) -> list[TaskScores]:
+    """One for each choice of rows that count; empty where there are no predictions, or the labels are withheld."""
     tables = _tables(build, completed, task)
-    if not tables:
-        return None
-    first = _same_rows(tables, task)
+    _check_labels(tables, task)
+    by_rows: dict[bytes, dict[Run, pd.DataFrame]] = {}
+    for run, table in tables.items():
+        by_rows.setdefault(table["scored"].to_numpy(dtype=bool).tobytes(), {})[run] = table
+    return [_scored_alike(build, task, some) for some in by_rows.values()]
+
+
+def _scored_alike(build: Path, task: str, tables: Mapping[Run, pd.DataFrame]) -> TaskScores:
+    """Runs that count the same rows (`run.selection` is the same)."""
+    first = next(iter(tables.values()))
     counts = first["scored"].to_numpy(dtype=bool)
     clusters, shared = (column[counts] for column in _rows(build / "data" / task / "dev-rows.parquet", len(first)))
     labels = first["label"].to_numpy(dtype=float)[counts]
@@ -163,18 +184,17 @@ def _scores(task: str, labels: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     return np.array([metrics.SCORES[TASKS[task].metric](labels, column) for column in predicted.T])
 
 
-def _same_rows(tables: Mapping[Run, pd.DataFrame], task: str) -> pd.DataFrame:
-    """Any of the tables, all of which hold the same rows in the same order, as their labels tell."""
-    (first, reference), *others = tables.items()
-    for run, table in others:
-        for column in ("label", "scored"):
-            if not np.array_equal(table[column].to_numpy(float), reference[column].to_numpy(float), equal_nan=True):
-                one, two = (f"{name}, seed {seed}" for name, seed in (first, run))
-                raise DataError(
-                    f"dev predictions of {task} by {one} and by {two} differ in column {column}, so they cannot be "
-                    "compared; train both on the same data and with the same run.selection (`dvc repro`)"
-                )
-    return reference
+def _check_labels(tables: Mapping[Run, pd.DataFrame], task: str) -> None:
+    """All tables hold the same rows in the same order, as their labels tell; DataError where they do not."""
+    labels = {run: table["label"].to_numpy(float) for run, table in tables.items()}
+    for run, one in labels.items():
+        first = next(iter(labels))
+        if not np.array_equal(one, labels[first], equal_nan=True):
+            names = " and by ".join(f"{name}, seed {seed}" for name, seed in (first, run))
+            raise DataError(
+                f"dev predictions of {task} by {names} differ in column label, so they cannot be compared; train both "
+                "on the same data (`dvc repro`)"
+            )
 
 
 def _rows(file: Path, rows: int) -> tuple[np.ndarray, np.ndarray]:

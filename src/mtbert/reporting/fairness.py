@@ -29,13 +29,15 @@ class Conduct:
     """How a run was made, and how its training went; None where it does not say.
 
     Attributes:
-        made: run.keep, run.selection, run.threads, and `code`, the digest of what all trainings share.
+        made: profile, precision, run.keep, run.selection, run.threads, and `code`, the digest of what all trainings
+            share.
         techniques: the digest of each technique's own file.
         updates: how many.
         examples: by task, how many it saw.
         rise: by how much the last epoch of the last phase is better on dev than the best before it, as RISE says; 0 of
             a single epoch, None without scores on dev.
         fall: the share by which the training loss still fell, as FALL says.
+        settings: its settings.yaml.
     """
 
     made: dict[str, Any]
@@ -44,6 +46,7 @@ class Conduct:
     examples: dict[str, int] | None = None
     rise: float | None = None
     fall: float = 0.0
+    settings: dict[str, Any] = field(default_factory=dict)
 
     @property
     def still_learning(self) -> bool:
@@ -74,6 +77,18 @@ class Conducts:
         known = ((name, {one.techniques[name] for one in every if name in one.techniques}) for name in techniques)
         return differing + [f"code of {name}" for name, digests in known if len(digests) > 1]
 
+    def differing(self, names: Sequence[str], ours: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
+        """Those of these settings that are not the same in all runs of two rows, or that these do not state.
+
+        A profile may set what two reports set otherwise, such as the length of an epoch.
+        """
+        every = [one for row in (ours, other) for name in row for one in self._runs_of(name)]
+        stated = {name: [_values(one.settings, name) for one in every] for name in names}
+        return tuple(name for name, values in stated.items() if [] in values or any(v != values[0] for v in values))
+
+    def _runs_of(self, name: str) -> list[Conduct]:
+        return [one for (of, _), one in self._found.items() if of == name]
+
     def still_learning(self, side: Sequence[str], seeds: Iterable[int]) -> str:
         """By what a row's runs still learn, as means over those that do, where they are more than half; else empty."""
         every = self._of(side, seeds)
@@ -88,8 +103,9 @@ class Conducts:
         self, ours: Sequence[str], other: Sequence[str], seeds: Iterable[int], tasks: Sequence[str],
         differs: Sequence[str],
     ) -> list[str]:  # fmt: skip
-        """What the two rows' runs had unequally much of, as `unequal` says."""
-        return unequal(self._of(ours, seeds), self._of(other, seeds), tasks, differs)
+        """What the two rows' runs had unequally much of, as `unequal` says, as a mean over seeds."""
+        seeds = list(seeds)
+        return unequal(self._of(ours, seeds), self._of(other, seeds), tasks, differs, len(seeds))
 
     def _of(self, side: Sequence[str], seeds: Iterable[int]) -> list[Conduct]:
         names = [name for row in side for name in self._members.get(row, (row,))]
@@ -97,9 +113,12 @@ class Conducts:
 
 
 def unequal(
-    mine: Sequence[Conduct], theirs: Sequence[Conduct], tasks: Sequence[str], differs: Sequence[str]
+    mine: Sequence[Conduct], theirs: Sequence[Conduct], tasks: Sequence[str], differs: Sequence[str], seeds: int = 1
 ) -> list[str]:
-    """What two sets of runs had unequally much of, in words: examples of each task, updates. Those in `differs` may."""
+    """What two sets of runs had unequally much of, in words: examples of each task, updates. Those in `differs` may.
+
+    The numbers are of a row, so of all its models, and of one of its seeds.
+    """
     counts: dict[str, Callable[[Conduct], int | None]] = {}
     if "updates" not in differs:
         counts["updates"] = lambda one: one.updates
@@ -109,7 +128,7 @@ def unequal(
     for name, count in counts.items():
         one, two = (_total(side, count) for side in (mine, theirs))
         if one is not None and two is not None and abs(one - two) > UNEQUAL * max(one, two):
-            differences.append(f"{one:,} and {two:,} {name}")
+            differences.append(f"{one / seeds:,.0f} and {two / seeds:,.0f} {name}")
     return differences
 
 
@@ -128,9 +147,21 @@ def _read(entry: CompletedEntry, build: Path, seed: int) -> Conduct:
     settings = _if_there(directory / "settings.yaml", files.read_yaml)
     scores = _if_there(directory / "metrics.json", files.read_json)
     run = settings.get("run") or {}
-    made = {f"run.{name}": run.get(name) for name in ("keep", "selection", "threads")} | {"code": settings.get("code")}
+    made = {f"run.{name}": run.get(name) for name in ("keep", "selection", "threads")}
+    made |= {"profile": settings.get("profile"), "precision": scores.get("precision"), "code": settings.get("code")}
     rise, fall = learning(directory / "history.csv")
-    return Conduct(made, settings.get("sources") or {}, scores.get("steps"), scores.get("examples"), rise, fall)
+    updates, examples = scores.get("steps"), scores.get("examples")
+    return Conduct(made, settings.get("sources") or {}, updates, examples, rise, fall, settings)
+
+
+def _values(settings: Any, name: str) -> list[Any]:
+    """Everything that settings hold under this name, at any depth."""
+    if isinstance(settings, list):
+        return [value for one in settings for value in _values(one, name)]
+    if not isinstance(settings, dict):
+        return []
+    here = [settings[name]] if name in settings else []
+    return here + [value for key, below in settings.items() if key != name for value in _values(below, name)]
 
 
 def _if_there(file: Path, read: Callable[[Path], Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from mtbert.reporting import claimed, markdown, sentences
 from mtbert.reporting.catalog import Completed
-from mtbert.reporting.claims import Comparison, Contradiction, Part, Side, Verdict
+from mtbert.reporting.claims import Answer, Comparison, Contradiction, Part, Side, Verdict
 from mtbert.reporting.verdicts import FAILS, HOLDS, LEARNING, LITTLE, NOT_RUN
 from mtbert.statistics.verdicts import LOOKS
 
@@ -65,23 +65,24 @@ def sentence(verdict: Verdict) -> str:
     """A claim that is decided, with the numbers of the comparison that decided it."""
     part, one = deciding(verdict)
     published = "" if part.published is None else f"; published: {markdown.number(part.published, '+')}"
-    which = "" if len(verdict.claim.parts) == 1 else f" ({' '.join(part.ours)} against {' '.join(part.other)})"
+    sides = "" if len(verdict.claim.parts) == 1 else f" ({' '.join(part.ours)} against {' '.join(part.other)})"
+    early = verdict.look is not None and verdict.look < one.seeds
+    look = f" (decided by the first {verdict.look})" if early else ""
     answer = markdown.capital(verdict.answer)
     return (
         f"{verdict.claim.statement} ({verdict.claim.told_by}, {verdict.claim.section}) **{answer}**: "
-        f"{markdown.number(one.difference, '+')}, 95 % from {markdown.number(one.low, '+')} to "
-        f"{markdown.number(one.high, '+')} over {one.seeds} seeds{which}{published}."
+        f"{markdown.number(one.difference, '+')} {claimed.HEADINGS[part.metric]}, 95 % from "
+        f"{markdown.number(one.low, '+')} to {markdown.number(one.high, '+')} over {one.seeds} seeds{look}{sides}"
+        f"{published}."
     )
 
 
 def deciding(verdict: Verdict) -> tuple[Part, Comparison]:
-    """Of a decided claim: the first comparison that fails or, where all hold, the one that holds by the least."""
+    """Of a decided claim: the first comparison that fails or is small or, where all hold, that with the largest p."""
     parts = zip(verdict.claim.parts, verdict.answers, verdict.comparisons, strict=True)
     run = [(part, said, one) for part, said, one in parts if one is not None and not part.confounded]
-    failing = [(part, one) for part, said, one in run if said == FAILS]
-    if verdict.answer == FAILS and failing:
-        return failing[0]
-    return min(((part, one) for part, _, one in run), key=lambda pair: abs(pair[1].difference))
+    of_claim = [(part, one) for part, said, one in run if said == verdict.answer != HOLDS]
+    return of_claim[0] if of_claim else max(((part, one) for part, _, one in run), key=lambda pair: pair[1].p)
 
 
 def apart(verdicts: Sequence[Verdict]) -> list[str]:
@@ -92,10 +93,10 @@ def apart(verdicts: Sequence[Verdict]) -> list[str]:
     open_ones = [verdict for verdict in verdicts if verdict.answer not in claimed.DECIDED]
     pairs = [pair for one in open_ones for pair in zip(one.claim.parts, one.comparisons, strict=True)]
     by_sides: dict[tuple[str, str], dict[str, str]] = {}
-    for part, one in pairs:
-        if one is not None and one.seeds >= min(LOOKS) and one.low * one.high > 0:
+    for part, one in sorted(pairs, key=lambda pair: pair[0].published is None):  # of one pair that which is published
+        if one is not None and one.seeds >= min(LOOKS) and round(one.low, 3) * round(one.high, 3) > 0:
             beside = f"; {', '.join(part.confounded)} differ as well" if part.confounded else ""
-            by_sides.setdefault((claimed.pair(part), beside), {})[part.metric] = claimed.number(part, one)
+            by_sides.setdefault((claimed.pair(part), beside), {}).setdefault(part.metric, claimed.number(part, one))
     return [f"{sides}: {'; '.join(numbers.values())}{beside}" for (sides, beside), numbers in by_sides.items()]
 
 
@@ -124,20 +125,29 @@ def _claim(verdict: Verdict) -> str:
 
 
 def _evidence(sides: tuple[Side, Side], verdicts: Mapping[str, Verdict]) -> str:
-    """A side is backed where a claim of it holds and none fails, and refuted the other way about."""
-    answers = [{verdicts[name].answer for name in side.claims} for side in sides]
-    backed = [bool(said & {HOLDS, LITTLE}) and FAILS not in said for said in answers]
-    refuted = [FAILS in said and not said & {HOLDS, LITTLE} for said in answers]
+    answers: list[list[Answer]] = [[verdicts[name].answer for name in side.claims] for side in sides]
+    backed = [_backed(side, said) for side, said in zip(sides, answers, strict=True)]
+    refuted = [_refuted(side, said) for side, said in zip(sides, answers, strict=True)]
     if all(backed):
         return "With both: each holds for the models that it compares."
     if all(refuted):
         return "With neither: the claims of both sides fail."
-    for side in (0, 1):
-        if backed[side]:
-            return f"With this side: {sides[side].says}"
-        if refuted[side]:
-            return f"Against this side: {sides[side].says} The other is not decided."
+    if any(backed):
+        return f"With this side: {sides[backed.index(True)].says}"
+    if any(refuted):
+        return f"Against this side: {sides[refuted.index(True)].says} The other is not decided."
     return OPEN
+
+
+def _backed(side: Side, said: Sequence[Answer]) -> bool:
+    """Whether its claims hold, all of them where each says another thing; else one, while none fails."""
+    holding = [answer in (HOLDS, LITTLE) for answer in said]
+    return all(holding) if side.all_of else any(holding) and FAILS not in said
+
+
+def _refuted(side: Side, said: Sequence[Answer]) -> bool:
+    """Whether a claim of it fails, and none holds where all of them say the same."""
+    return FAILS in said and (side.all_of or not {HOLDS, LITTLE} & set(said))
 
 
 def contradicted(standings: Sequence[Standing]) -> str:

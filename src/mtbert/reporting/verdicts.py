@@ -2,7 +2,7 @@
 
 The family over which p is corrected is fixed by the claims file: all of a paper's claims that have a part which can
 decide. A part whose runs are not there, cannot be compared, or do not pass the gate has a p of 1. Parts that are
-confounded, and fewer seeds than the first look's, are shown and decide nothing. docs/verdicts.md is for readers.
+confounded, and seeds that reach no look, are shown and decide nothing. docs/verdicts.md is for readers.
 """
 
 import itertools
@@ -27,7 +27,9 @@ UNEQUAL: Answer = "cannot be told: unequal budgets"
 UNLIKE: Answer = "cannot be compared"
 NOT_RUN: Answer = "not run"
 GATES: tuple[Answer, ...] = (UNLIKE, LEARNING, UNEQUAL)
+PROVED: tuple[Answer, ...] = (HOLDS, LITTLE, FAILS)
 NAMED = 4  # variants in a sentence
+NO = PartP(*[np.ones(())] * 3)  # at one look: nothing is proved
 NOTHING = PartP(*[np.ones(len(LOOKS))] * 3)
 
 
@@ -37,21 +39,25 @@ class Seen:
 
     Attributes:
         comparison: at the last look that the runs have reached, or of fewer seeds; None where nothing can be compared.
+        look: the number of seeds of that look; None where none was reached.
         p: at each look; 1 where it was not reached, or the part is not to be judged.
-        gate, why: what keeps it from being judged, and in what words.
+        gate, why: what keeps it from being judged at the last look, and in what words.
         budgets: what the sides had unequally much of, as the claim implies.
+        left_out: the seeds that both sides have and that cannot be compared, and why, in words.
     """
 
     comparison: Comparison | None
+    look: int | None = None
     p: PartP = field(default_factory=lambda: NOTHING)
     gate: Answer | None = None
     why: str = ""
     budgets: tuple[str, ...] = ()
+    left_out: str = ""
 
 
 def judge(evidence: Evidence, claims: Iterable[Claim]) -> list[Verdict]:
     """A verdict on every claim, in their order."""
-    claims = list(claims)
+    claims = [_as_run(evidence, claim) for claim in claims]
     found: dict[str, Verdict] = {}
     for paper in dict.fromkeys(claim.paper for claim in claims):
         family = [claim for claim in claims if claim.paper == paper]
@@ -59,6 +65,15 @@ def judge(evidence: Evidence, claims: Iterable[Claim]) -> list[Verdict]:
         for claim, verdict in zip(family, _family(evidence, family, seen), strict=True):
             found[claim.name] = verdict
     return [found[claim.name] for claim in claims]
+
+
+def _as_run(evidence: Evidence, claim: Claim) -> Claim:
+    """The claim with those of its confounded settings that differ in the runs; all of them where none does."""
+    parts = []
+    for part in claim.parts:
+        names = evidence.conducts.differing(part.confounded, part.ours, part.other) or part.confounded
+        parts.append(part.model_copy(update={"confounded": names}))
+    return claim.model_copy(update={"parts": tuple(parts)})
 
 
 def decidable(claim: Claim) -> Claim:
@@ -79,21 +94,37 @@ def part_p(part: Part, at_most: P, at_least: P) -> PartP:
 
 
 def see(evidence: Evidence, part: Part) -> Seen:
-    """What our runs show of a part, at every look that they have reached: of the first seeds in order."""
+    """What our runs show of a part, at every look that they have reached."""
     of = part.ours, part.other, part.metric
-    seeds = shared_seeds(evidence, *of)
-    unlike = refused(evidence, *of)
+    seeds, unlike = shared_seeds(evidence, *of), refused(evidence, *of)
+    words = ", ".join(dict.fromkeys(word for said in unlike.values() for word in said))
     if not seeds:
-        return Seen(None, gate=UNLIKE, why=f"made with other {', '.join(unlike)}") if unlike else Seen(None)
-    reached = [count for count in LOOKS if count <= len(seeds)]
-    if not reached:
-        return Seen(between(evidence, *of, seeds)[0])
-    looked = [between(evidence, *of, seeds[:count]) for count in reached]
-    gate, why = _gate(evidence, part, seeds[: reached[-1]])
-    budgets = evidence.conducts.unequal(part.ours, part.other, seeds[: reached[-1]], tasks_of(part.metric), ())
-    each = [part_p(part, found.at_most, found.at_least) for _, found in looked if found is not None]
+        return Seen(None, gate=UNLIKE, why=f"made with other {words}") if unlike else Seen(None)
+    left_out = f"{', '.join(map(str, unlike))} (made with other {words})" if unlike else ""
+    looks = reached(evidence.planned, seeds)
+    if not looks:
+        return Seen(between(evidence, *of, seeds)[0], left_out=left_out)
+    at_looks = [_look(evidence, part, first) for first in looks]
+    comparison, _, gate, why = at_looks[-1]
+    budgets = evidence.conducts.unequal(part.ours, part.other, looks[-1], tasks_of(part.metric), ())
     implied = tuple(one for one in budgets if one not in why)
-    return Seen(looked[-1][0], NOTHING if gate else _at_looks(each), gate, why, implied)
+    return Seen(comparison, len(looks[-1]), _at_looks([p for _, p, *_ in at_looks]), gate, why, implied, left_out)
+
+
+def reached(planned: Sequence[int], shared: Sequence[int]) -> list[list[int]]:
+    """The seeds of each look that was reached: the first so many that are planned, all of which both sides have.
+
+    So a seed that comes late adds a look, and changes none that was taken.
+    """
+    firsts = [list(planned[:count]) for count in LOOKS if count <= len(planned)]
+    return [first for first in firsts if set(first) <= set(shared)]
+
+
+def _look(evidence: Evidence, part: Part, seeds: Sequence[int]) -> tuple[Comparison, PartP, Answer | None, str]:
+    """A part at a look: what is compared, its p (1 behind a gate), and the gate that is closed, with its reason."""
+    comparison, found = between(evidence, part.ours, part.other, part.metric, seeds)
+    gate, why = _gate(evidence, part, seeds)
+    return comparison, NO if gate or found is None else part_p(part, found.at_most, found.at_least), gate, why
 
 
 def _at_looks(each: Sequence[PartP]) -> PartP:
@@ -124,14 +155,19 @@ def _family(evidence: Evidence, family: Sequence[Claim], seen: dict[str, list[Se
     for claim in family:
         at = judged.index(claim) if claim in judged else -1
         decision = None if at < 0 else made
-        shown = [_shown(one, decision, at, len(judged)) for one in seen[claim.name]]
+        level, count = LOOKS[PLANNED] / max(1, len(judged)), max(1, len(deciding[claim.name]))
+        shown = [
+            _shown(one, decision, at, _found(part, one.comparison, level, count))
+            for part, one in zip(claim.parts, seen[claim.name], strict=True)
+        ]
         answers: list[Answer] = [_alone(one) for one in seen[claim.name]]
         overall: Answer = OPEN if decision is None else _answer(decision, at)
+        look = None if decision is None or overall == OPEN else _decided_at(decision, at)
         if overall == OPEN:
             overall = _why_open([answers[part] for part in deciding[claim.name]])
-        why = _why(evidence, claim, overall, answers, shown, [one.budgets for one in seen[claim.name]])
+        why = _why(evidence, claim, overall, answers, shown, seen[claim.name])
         gates = tuple(one.why for one in seen[claim.name])
-        verdicts.append(Verdict(claim, overall, why, tuple(answers), tuple(shown), gates))
+        verdicts.append(Verdict(claim, overall, why, tuple(answers), tuple(shown), gates, look))
     return verdicts
 
 
@@ -148,23 +184,47 @@ def _answer(made: Decision, at: int) -> Answer:
     return FAILS if fails else LITTLE if made.little[at] else HOLDS
 
 
+def _decided_at(made: Decision, at: int) -> int:
+    """The number of seeds of the first look at which a claim that is decided was."""
+    looks = zip(LOOKS.items(), made.p_holds, made.p_fails, strict=True)
+    return next(seeds for (seeds, level), holds, fails in looks if min(holds[at], fails[at]) <= level)
+
+
 def _alone(one: Seen) -> Answer:
-    """What a part comes to by itself, not corrected."""
-    if one.gate:
-        return one.gate
-    return NOT_RUN if one.comparison is None else _answer(_decide([one], [[0]]), 0)
+    """What a part comes to by itself, not corrected; what was proved at a look stays, even if its gate closes later."""
+    if one.comparison is None:
+        return one.gate or NOT_RUN
+    answer = _answer(_decide([one], [[0]]), 0)
+    return one.gate if one.gate and answer == OPEN else answer
 
 
-def _shown(one: Seen, made: Decision | None, at: int, family: int) -> Comparison | None:
-    """A part's comparison with the p by which its claim is judged, at its last look."""
+def _shown(one: Seen, made: Decision | None, at: int, detectable: float | None) -> Comparison | None:
+    """A part's comparison with the p by which its claim is judged at its last look; without a p before the first."""
     found = one.comparison
-    if found is None or found.seeds not in LOOKS:
-        return found
-    look = list(LOOKS).index(found.seeds)
-    level = LOOKS[PLANNED] / max(1, family)
-    detectable = over_seeds.promised(found.seed_sd or 0.0, found.example_sd, PLANNED, level)
+    if found is None:
+        return None
+    if one.look is None:
+        return replace(found, p=np.nan, corrected=np.nan, detectable=detectable)
+    look = list(LOOKS).index(one.look)
     whole = (1.0, 1.0) if made is None else (float(made.p_holds[look][at]), float(made.p_fails[look][at]))
     return replace(found, p=float(one.p.holds[look]), corrected=whole[0], refuted=whole[1], detectable=detectable)
+
+
+def _found(part: Part, one: Comparison | None, level: float, parts: int) -> float | None:
+    """The smallest true difference that the rule finds with the planned seeds in four of five repetitions.
+
+    Where a part says that there is none, the smallest with which it is told not to hold. None of one seed, whose noise
+    is not known.
+
+    Args:
+        level: of the last look, corrected over the paper's claims; parts: how many the claim has, any of which refutes.
+    """
+    if one is None or one.seed_sd is None:
+        return None
+    if part.expects in ("close", "not higher"):
+        sides = 2 if part.expects == "close" else 1
+        return over_seeds.beyond(one.seed_sd, one.example_sd, PLANNED, level / parts, part.matters, sides)
+    return over_seeds.promised(one.seed_sd, one.example_sd, PLANNED, level)
 
 
 def _why_open(answers: Sequence[Answer]) -> Answer:
@@ -175,19 +235,21 @@ def _why_open(answers: Sequence[Answer]) -> Answer:
 
 def _why(
     evidence: Evidence, claim: Claim, overall: Answer, answers: Sequence[Answer], found: Sequence[Comparison | None],
-    budgets: Sequence[Sequence[str]],
+    seen: Sequence[Seen],
 ) -> str:  # fmt: skip
     """A sentence or a few, for people."""
     deciding = [at for at, part in enumerate(claim.parts) if not part.confounded]
     said: list[Answer] = [answers[at] for at in deciding]
+    doubtful = (OPEN,) if NOT_RUN in said else (OPEN, *PROVED)  # proved alone, and not after correction
     missing = [part for part, answer in zip(claim.parts, answers, strict=True) if answer == NOT_RUN]
     confounded = [part for part, one in zip(claim.parts, found, strict=True) if part.confounded and one is not None]
     return " ".join(
         [
             *_counted(overall, said),
-            *_doubts(overall, [found[at] for at in deciding if answers[at] == OPEN]),
+            *_doubts(overall, [(found[at], seen[at].look) for at in deciding if answers[at] in doubtful]),
+            *_left_out(evidence, overall, [(claim.parts[at], seen[at]) for at in deciding]),
             *_missing(evidence, missing),
-            *_implied([(part, budgets[at]) for at, part in enumerate(claim.parts) if not part.confounded]),
+            *_implied([(claim.parts[at], seen[at].budgets) for at in deciding]),
             *_besides(confounded),
         ]
     )
@@ -206,14 +268,28 @@ def _counted(overall: Answer, said: Sequence[Answer]) -> list[str]:
     return told if number > 1 and overall == OPEN else []
 
 
-def _doubts(overall: Answer, found: Sequence[Comparison | None]) -> list[str]:
-    """Why what was run does not tell."""
-    few = [one for one in found if one is not None and one.seeds not in LOOKS]
-    looked = [one for one in found if one is not None and one.seeds in LOOKS]
+def _doubts(overall: Answer, found: Sequence[tuple[Comparison | None, int | None]]) -> list[str]:
+    """Why what was run does not tell; of each comparison its look."""
+    few = [one for one, look in found if one is not None and look is None]
+    looked = [one for one, look in found if one is not None and look is not None]
     if overall != OPEN:
         return []
-    first = [f"Fewer than {min(LOOKS)} seeds: nothing is decided yet."] if few else []
+    first = (
+        [f"Fewer than {min(LOOKS)} seeds: nothing is decided yet."] if any(o.seeds < min(LOOKS) for o in few) else []
+    )
     return [*first, *_p_asked_for(looked), *_promised(looked)]
+
+
+def _left_out(evidence: Evidence, overall: Answer, parts: Sequence[tuple[Part, Seen]]) -> list[str]:
+    """Which seeds are not counted, of open claims; and which are missing at the first look."""
+    said = []
+    for part, one in parts if overall not in PROVED else ():
+        sides = f"{' '.join(part.ours)} and {' '.join(part.other)}"
+        said += [f"Seeds of {sides} that are left out: {one.left_out}."] if one.left_out else []
+        if one.comparison is not None and one.look is None and one.comparison.seeds >= min(LOOKS):
+            first = ", ".join(map(str, evidence.planned[: min(LOOKS)]))
+            said.append(f"Nothing is decided before {sides} both have the seeds {first}.")
+    return list(dict.fromkeys(said))
 
 
 def _p_asked_for(looked: Sequence[Comparison]) -> list[str]:
@@ -227,7 +303,7 @@ def _p_asked_for(looked: Sequence[Comparison]) -> list[str]:
 
 
 def _promised(looked: Sequence[Comparison]) -> list[str]:
-    found = f"{max((one.detectable for one in looked), default=0):.3f}"
+    found = f"{max((one.detectable for one in looked if one.detectable is not None), default=0):.3f}"
     return [f"With {PLANNED} seeds a difference of {found} would be found."] if looked else []
 
 

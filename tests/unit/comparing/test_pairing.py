@@ -41,6 +41,13 @@ def test_seeds_are_paired_too_and_those_of_one_side_left_out() -> None:
     assert found.notes == ["Seeds that one side lacks were left out (x.csv: 10, 3, 9; y.csv: 10, 4, 9)."]
 
 
+def test_seeds_that_are_words_come_after_numbers() -> None:
+    ours, theirs = (
+        side(name, *[("a", "1", "1", seed) for seed in ("run-2", "10", "run-1", "²", "9")]) for name in "xy"
+    )
+    assert paired(ours, theirs).seeds == ["9", "10", "run-1", "run-2", "²"]
+
+
 def test_of_one_model_each_the_seeds_need_not_be_alike() -> None:
     found = paired(side("x.csv", ("a", "1", "2", "1")), side("y.csv", ("a", "1", "3")))
     assert (found.seeds, found.ours.tolist(), found.theirs.tolist()) == ([""], [[2]], [[3]])

@@ -160,7 +160,9 @@ def test_runs_of_other_rows_make_no_evidence_together(make_build: Make) -> None:
     file = build / "runs/pals/1/predictions/sst-dev.parquet"
     pd.read_parquet(file).assign(id=[f"x{row}" for row in range(100)]).to_parquet(file)
     seal(build)
-    with pytest.raises(DataError, match=r"dev predictions of sst by bert-sst/1 and by pals/1 hold other rows, labels"):
+    with pytest.raises(
+        DataError, match=r"dev predictions of sst by bert-sst/1 and by pals/1 hold other rows or labels"
+    ):
         archive.pack(build, build.parent / "evidence")
 
 
@@ -191,6 +193,33 @@ def test_evidence_of_what_the_plan_lacks_is_not_lost(make_build: Make) -> None:
     with pytest.raises(DataError, match=r"the evidence holds pals, which params.yaml does not list"):
         archive.add(build, evidence)
     assert contents(evidence) == before
+
+
+@pytest.mark.parametrize(
+    ("key", "other"),
+    [("encoder", {"name": "bert", "note": ""}), ("profile", "paper"), ("overrides", ["training.learning_rate=1"])],
+)
+def test_evidence_of_runs_that_were_made_otherwise_is_not_mixed(make_build: Make, key: str, other: object) -> None:
+    _, evidence = packed(build := with_data(make_build()))
+    before = contents(evidence)
+    plan = files.read_yaml(build / "plan/catalog.yaml")
+    files.write_yaml(build / "plan/catalog.yaml", plan | {key: other})
+    with pytest.raises(DataError, match=f"the evidence was made with {key} "):
+        archive.add(build, evidence)
+    assert contents(evidence) == before
+
+
+def test_runs_that_score_other_rows_lie_in_one_evidence(make_build: Make, tmp_path: Path) -> None:
+    build = with_data(make_build())
+    file = build / "runs/pals/1/predictions/sst-dev.parquet"
+    pd.read_parquet(file).assign(scored=[row < 50 for row in range(100)]).to_parquet(file)
+    seal(build)
+    archive.pack(build, tmp_path / "evidence")
+    archive.unpack(tmp_path / "evidence", tmp_path / "again")
+    for name, scored in (("pals", 50), ("bert-sst", 100)):
+        table = pd.read_parquet(tmp_path / f"again/runs/{name}/1/predictions/sst-dev.parquet")
+        assert (len(table), int(table["scored"].sum())) == (100, scored)
+    assert "pals/1/scored" in pd.read_parquet(tmp_path / "evidence/predictions/sst-dev.parquet")
 
 
 def test_the_test_in_the_docs_prints_what_they_say(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,9 +27,12 @@ def verdict(claim: claims.Claim, answer: Answer, *differences: float | None) -> 
 
 
 def test_a_decided_claim_in_a_sentence_with_the_comparison_that_decided_it() -> None:
-    assert findings.each([verdict(TRAIL, "holds", -0.05, -0.02, -0.03)]) == [
+    holding = verdict(TRAIL, "holds", -0.05, -0.02, -0.03)
+    each = zip(holding.comparisons, (0.0001, 0.0006, 0.0003), strict=True)  # the second holds by the least
+    holding = replace(holding, comparisons=tuple(replace(one, p=p) for one, p in each if one is not None), look=3)
+    assert findings.each([holding]) == [
         "With every sampler, PALs trail the model without. (MinBERT and PALs, 5.3) "
-        "**Holds**: \N{MINUS SIGN}0.020, 95 % "
+        "**Holds**: \N{MINUS SIGN}0.020 overall, 95 % "
         "from \N{MINUS SIGN}0.030 to +0.000 over 3 seeds (minbert-pals-annealed against minbert-annealed); published: "
         "\N{MINUS SIGN}0.009."
     ]
@@ -120,6 +123,7 @@ def test_a_part_of_an_open_claim_decides_nothing_by_itself() -> None:
         ("does not hold", "not run", "not run", "Against this side: PALs lift it. The other is not decided."),
         ("does not hold", "does not hold", "not run", "With neither: the claims of both sides fail."),
         ("holds", "holds", "not run", "With both: each holds for the models that it compares."),
+        ("does not hold", "holds", "holds", "With this side: PALs lower it."),
         ("not run", "holds", "does not hold", "Open."),
         ("not run", "not run", "not run", "Open."),
     ],
@@ -129,6 +133,29 @@ def test_which_side_of_a_contradiction_the_evidence_is_on(lift: Answer, trail: A
     assert found.evidence == evidence
     so_far = ", so far +0.030 [+0.020, +0.050]" if lift == "cannot be told from these runs" else ""
     assert found.sides[0] == ("PALs lift it.", [f"My PAL BERT, 6: {lift}{so_far}"])
+
+
+@pytest.mark.parametrize(
+    ("lift", "paraphrase", "fewer", "evidence"),
+    [
+        ("not run", "holds", "not run", "Open."),
+        ("not run", "holds", "holds", "With this side: They help paraphrases and cost the overall score."),
+        ("holds", "holds", "does not hold", "With this side: They lift all three tasks."),
+    ],
+)
+def test_a_side_that_says_two_things_needs_both(lift: Answer, paraphrase: Answer, fewer: Answer, evidence: str):
+    names = ("mypal-pals-lift-all", "choose-full-pals-paraphrase", "choose-fewer-pals")
+    judged = [verdict(EVERY.claims[name], said) for name, said in zip(names, (lift, paraphrase, fewer), strict=True)]
+    (found,) = findings.standings([EVERY.contradictions["pals-paraphrases"]], judged)
+    assert found.evidence == evidence
+
+
+def test_of_two_claims_of_the_same_pair_the_printed_difference_is_kept() -> None:
+    close = verdict(EVERY.claims["pals-close-to-single"], "cannot be told: still learning", -0.05)
+    field = verdict(EVERY.claims["rivals-pals-single"], "cannot be told: still learning", -0.05)
+    for order in ((close, field), (field, close)):
+        (line,) = findings.apart(order)
+        assert line.endswith("overall (published: \N{MINUS SIGN}0.012)")
 
 
 def test_two_claims_of_one_section_that_came_to_the_same_are_said_once() -> None:

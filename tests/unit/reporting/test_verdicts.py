@@ -2,6 +2,7 @@
 
 # ruff: noqa: RUF001 (tables hold dashes and minus signs)
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy import stats
 
 from mtbert import files, predictions
 from mtbert.errors import DataError
-from mtbert.reporting import claimed, comparisons, markdown, published, results, tables, verdicts
+from mtbert.reporting import claimed, comparisons, findings, markdown, published, results, tables, verdicts
 from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.reporting.claims import Claim, Part
 from mtbert.reporting.evidence import Evidence
@@ -65,15 +66,16 @@ def make(build: Path, name: str, seeds: range = range(1, 4), **run: object) -> N
         section = {"keep": "best", "selection": "half", "threads": 2} | {
             key: value for key, value in run.items() if key in ("keep", "selection", "threads")
         }
-        files.write_yaml(place / "settings.yaml", {"run": section, **kept})
+        files.write_yaml(place / "settings.yaml", {"profile": run.get("profile"), "run": section, **kept})
         about = {"variant": name, "seed": seed, "steps": run.get("steps", 1), "epoch": 1, "dev": {}, "test": {}}
         about |= {"parameters": {"encoder": 1, "added": 0, "trained": 1, "stored": 1}, "examples": run.get("examples")}
+        about |= {"precision": run.get("precision")}
         files.write_json(place / "metrics.json", about)
 
 
-def learn(build: Path, name: str, losses: list[float], dev: list[float]) -> None:
-    """A history of four epochs of ten steps for seeds 1 to 3."""
-    for seed in range(1, 4):
+def learn(build: Path, name: str, losses: list[float], dev: list[float], *seeds: int) -> None:
+    """A history of four epochs of ten steps for seeds 1 to 3, or these."""
+    for seed in seeds or range(1, 4):
         rows = [(1, 10 * at + 5, "loss/sst", loss) for at, loss in enumerate(losses)]
         rows += [(1, 10 * at + 10, "dev/sst", score) for at, score in enumerate(dev)]
         file = build / "runs" / name / str(seed) / "history.csv"
@@ -138,9 +140,26 @@ def test_seeds_that_only_one_side_has_are_left_out(tmp_path: Path) -> None:
 
 def test_predictions_of_other_rows_are_refused(tmp_path: Path) -> None:
     write(tmp_path, "a", 1, {"sst": 10})
-    write(tmp_path, "b", 1, {"sst": 10}, scored=200)
-    with pytest.raises(DataError, match="dev predictions of sst by a, seed 1 and by b, seed 1 differ in column scored"):
+    write(tmp_path, "b", 1, {"sst": 10})
+    file = predictions.path(tmp_path / "runs/b/1", "sst", "dev")
+    pd.read_parquet(file).assign(label=0.0).to_parquet(file)
+    files.seal(tmp_path / "runs/b/1")
+    with pytest.raises(DataError, match="dev predictions of sst by a, seed 1 and by b, seed 1 differ in column label"):
         Evidence(tmp_path, catalog((1,)))
+
+
+def test_runs_that_score_other_rows_share_a_report_and_are_not_compared(tmp_path: Path) -> None:
+    for name, scored in (("a", 400), ("b", 200), ("c", 200)):
+        for seed, right in enumerate((90, 100, 110), 1):
+            write(tmp_path, name, seed, {"sst": right + 50 * (name == "c")}, scored)
+    runs = Evidence(tmp_path, catalog(names="abc"))
+    assert runs.scores(["a"], "sst", [1, 2])[0].tolist() == [90 / 400, 100 / 400]
+    assert runs.scores(["b"], "sst", [1, 2])[0].tolist() == [90 / 200, 100 / 200]
+    (verdict,) = verdicts.judge(runs, [claim(HIGHER)])
+    assert (verdict.answer, verdict.gates) == ("cannot be compared", ("made with other rows that are scored",))
+    found = comparisons.compare(runs, ["c"], ["b"], "sst")
+    assert found is not None
+    assert (found.difference, found.examples) == (pytest.approx(50 / 200), 200)
 
 
 def test_overall_scores_are_means_of_tasks_and_overfitting_is_train_less_dev(tmp_path: Path) -> None:
@@ -288,6 +307,79 @@ def test_a_seed_that_was_made_otherwise_is_left_out(tmp_path: Path) -> None:
     assert comparisons.shared_seeds(runs, ["a"], ["b"], "sst") == [1, 2, 3]
 
 
+def test_the_seeds_that_are_left_out_are_said(tmp_path: Path) -> None:
+    make(tmp_path, "a", range(1, 4))
+    make(tmp_path, "b", range(1, 2))
+    make(tmp_path, "b", range(2, 4), precision="fp32", profile="paper")
+    runs = evidence(tmp_path, {"a": [260, 262, 261], "b": [200, 202, 201]})
+    assert judge(runs, HIGHER) == (
+        "cannot be told from these runs",
+        "Fewer than 3 seeds: nothing is decided yet. "
+        "Seeds of a and b that are left out: 2, 3 (made with other profile, precision).",
+    )
+
+
+def test_a_look_is_of_the_first_seeds_that_are_planned_so_that_a_late_one_changes_none(tmp_path: Path) -> None:
+    right = {"a": [260, 200, 262, 264], "b": [200, 202, 201, 203]}
+    evidence(tmp_path, right)
+    shutil.rmtree(tmp_path / "runs/a/2")
+    entries = [CompletedEntry(name, "slapbert", name, ("sst",), True, seeds=there)
+               for name, there in (("a", (1, 3, 4)), ("b", (1, 2, 3, 4)))]  # fmt: skip
+    late = Completed("sample", (1, 2, 3, 4), "last", "whole", "tiny", "", "", tuple(entries))
+    (verdict,) = verdicts.judge(Evidence(tmp_path, late), [claim(HIGHER)])
+    assert (verdict.answer, verdict.why, verdict.look) == (
+        "cannot be told from these runs", "Nothing is decided before a and b both have the seeds 1, 2, 3.", None,
+    )  # fmt: skip
+    (found,) = verdict.comparisons
+    assert found is not None
+    assert found.seeds == 3
+    assert np.isnan([found.p, found.corrected]).all()
+    whole = evidence(tmp_path, right)
+    assert judge(whole, HIGHER)[0] == "cannot be told from these runs"  # by seeds 1 to 3
+
+
+def test_what_is_proved_at_a_look_stays_proved(tmp_path: Path) -> None:
+    three = {"a": [260, 262, 261], "b": [200, 202, 201]}
+    six = {"a": [*three["a"], 100, 190, 300], "b": [*three["b"], 200, 201, 202]}
+    (verdict,) = verdicts.judge(evidence(tmp_path / "three", three), [claim(HIGHER)])
+    assert (verdict.answer, verdict.look) == ("holds", 3)
+    evidence(tmp_path / "six", six)
+    for seed in (4, 5, 6):  # and seed 3 of each: more than half of six, one of three
+        learn(tmp_path / "six", "a", [2.0, 1.0, 0.8, 0.696], [0.1, 0.2, 0.3, 0.4], seed)
+    learn(tmp_path / "six", "a", [2.0, 1.0, 0.8, 0.696], [0.1, 0.2, 0.3, 0.4], 3)
+    (verdict,) = verdicts.judge(evidence(tmp_path / "six", six), [claim(HIGHER)])
+    (found,) = verdict.comparisons
+    assert found is not None
+    assert (verdict.answer, verdict.answers, verdict.look, found.seeds) == ("holds", ("holds",), 3, 6)
+    assert "still falls" in verdict.gates[0]
+    assert "SST-5, 95 % from" in findings.sentence(verdict)
+    assert "over 6 seeds (decided by the first 3)" in findings.sentence(verdict)
+
+
+def test_a_claim_that_is_decided_alone_and_not_after_correction_says_so(tmp_path: Path) -> None:
+    runs = evidence(tmp_path, {"a": [255, 262, 261], "b": [200, 202, 201]})
+    missing = HIGHER.model_copy(update={"other": ("z",)})
+    many = [claim(HIGHER), *(claim(missing).model_copy(update={"name": f"c{at}"}) for at in range(9))]
+    verdict, *_ = verdicts.judge(runs, many)
+    assert (verdict.answer, verdict.answers) == ("cannot be told from these runs", ("holds",))
+    assert verdict.why.startswith("Corrected p: 0.00")
+    assert "with 3 seeds 0.001 or less decides." in verdict.why
+
+
+def test_only_settings_that_differ_in_the_runs_are_said_to(tmp_path: Path) -> None:
+    for name, sampler in (("a", "annealed"), ("b", "sequential")):
+        make(tmp_path, name)
+        for seed in (1, 2, 3):
+            file = tmp_path / "runs" / name / str(seed) / "settings.yaml"
+            phase = {"sampler": {"name": sampler}, "steps_per_epoch": None}
+            files.write_yaml(file, files.read_yaml(file) | {"phases": [phase]})
+    runs = evidence(tmp_path, {"a": GROUPS["a"], "b": GROUPS["b"]})
+    names = ("sampler", "steps_per_epoch", "pair_encoding")  # what no run states may differ
+    assert runs.conducts.differing(names, ["a"], ["b"]) == ("sampler", "pair_encoding")
+    also = HIGHER.model_copy(update={"confounded": names[:2]})
+    assert judge(runs, also)[1].endswith("its sides differ in sampler as well.")
+
+
 def test_no_verdict_from_a_model_that_is_still_learning(tmp_path: Path) -> None:
     runs = {"a": GROUPS["a"], "b": GROUPS["b"]}
     evidence(tmp_path, runs)
@@ -316,7 +408,7 @@ def test_every_gate_that_is_closed_is_told(tmp_path: Path) -> None:
     assert verdict.answer == "cannot be told: still learning"
     assert verdict.gates == (
         "a: the last epoch is the best on dev, by 0.000, and the loss still falls by 25 %; "
-        "28,800 and 9,600 examples of SST-5",
+        "9,600 and 3,200 examples of SST-5",
     )
 
 
@@ -326,11 +418,11 @@ def test_no_verdict_where_budgets_differ_unless_the_claim_is_about_that(tmp_path
     runs = evidence(tmp_path, {"a": GROUPS["a"], "b": GROUPS["b"]})
     (verdict,) = verdicts.judge(runs, [claim(HIGHER)])
     assert verdict.answer == "cannot be told: unequal budgets"
-    assert verdict.gates == ("28,800 and 9,600 examples of SST-5",)  # of all three seeds
+    assert verdict.gates == ("9,600 and 3,200 examples of SST-5",)  # of one seed
     assert judge(runs, HIGHER.model_copy(update={"differs": ("examples",)}))[0] == "holds"
     make(tmp_path, "b", steps=400, examples={"sst": 9600})
     assert verdicts.judge(evidence(tmp_path, {"a": GROUPS["a"], "b": GROUPS["b"]}), [claim(HIGHER)])[0].gates == (
-        "900 and 1,200 updates",
+        "300 and 400 updates",
     )
 
 

@@ -180,7 +180,7 @@ def _differences(one: Forest) -> list[Figure]:
 def _told(line: Line, comparison: Comparison) -> str:
     difference = f"{number(comparison.difference, '+')} {interval(comparison.low, comparison.high, '+')}"
     ours = f"{difference}, seeds: {comparison.seeds}"
-    return f"{line.label}<br>claimed: {line.part.expects}<br>{ours}<br>by itself: {line.answer}"
+    return f"{line.label}<br>claimed: {line.part.expects}<br>{ours}<br>verdict: {line.answer}"
 
 
 def _published(one: Forest) -> list[Figure]:

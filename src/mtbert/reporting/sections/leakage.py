@@ -36,8 +36,8 @@ def scores(report: Report) -> pd.DataFrame:
     lines: list[list] = []
     for task, of_task in report.evidence.tasks.items():
         file = report.build / "data" / task / "dev-rows.parquet"
-        if file.is_file():
-            lines += _of_task(report.completed, task, of_task, flags(file).iloc[of_task.at])
+        for scored in of_task if file.is_file() else ():
+            lines += _of_task(report.completed, task, scored, flags(file).iloc[scored.at])
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
