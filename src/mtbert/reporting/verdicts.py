@@ -165,7 +165,7 @@ def _family(evidence: Evidence, family: Sequence[Claim], seen: dict[str, list[Se
         look = None if decision is None or overall == OPEN else _decided_at(decision, at)
         if overall == OPEN:
             overall = _why_open([answers[part] for part in deciding[claim.name]])
-        why = _why(evidence, claim, overall, answers, shown, seen[claim.name])
+        why = _why(evidence, claim, overall, answers, shown, seen[claim.name], look)
         gates = tuple(one.why for one in seen[claim.name])
         verdicts.append(Verdict(claim, overall, why, tuple(answers), tuple(shown), gates, look))
     return verdicts
@@ -235,7 +235,7 @@ def _why_open(answers: Sequence[Answer]) -> Answer:
 
 def _why(
     evidence: Evidence, claim: Claim, overall: Answer, answers: Sequence[Answer], found: Sequence[Comparison | None],
-    seen: Sequence[Seen],
+    seen: Sequence[Seen], look: int | None,
 ) -> str:  # fmt: skip
     """A sentence or a few, for people."""
     deciding = [at for at, part in enumerate(claim.parts) if not part.confounded]
@@ -246,6 +246,7 @@ def _why(
     return " ".join(
         [
             *_counted(overall, said),
+            *_early(look, [found[at] for at in deciding]),
             *_doubts(overall, [(found[at], seen[at].look) for at in deciding if answers[at] in doubtful]),
             *_left_out(evidence, overall, [(claim.parts[at], seen[at]) for at in deciding]),
             *_missing(evidence, missing),
@@ -266,6 +267,13 @@ def _counted(overall: Answer, said: Sequence[Answer]) -> list[str]:
         return ["Its comparison does not hold." if number == 1 else f"{said.count(FAILS)} of {number} do not hold."]
     told = [f"By themselves {holding} of {number} comparisons hold and {said.count(FAILS)} do not."]
     return told if number > 1 and overall == OPEN else []
+
+
+def _early(look: int | None, found: Sequence[Comparison | None]) -> list[str]:
+    """That an earlier look decided than the one whose numbers are shown."""
+    last = max((one.seeds for one in found if one is not None), default=0)
+    early = look is not None and look < last
+    return [f"Decided by the first {look} seeds; the numbers are of {last}."] if early else []
 
 
 def _doubts(overall: Answer, found: Sequence[tuple[Comparison | None, int | None]]) -> list[str]:

@@ -351,6 +351,7 @@ def test_what_is_proved_at_a_look_stays_proved(tmp_path: Path) -> None:
     (found,) = verdict.comparisons
     assert found is not None
     assert (verdict.answer, verdict.answers, verdict.look, found.seeds) == ("holds", ("holds",), 3, 6)
+    assert verdict.why == "Its comparison holds. Decided by the first 3 seeds; the numbers are of 6."
     assert "still falls" in verdict.gates[0]
     assert "SST-5, 95 % from" in findings.sentence(verdict)
     assert "over 6 seeds (decided by the first 3)" in findings.sentence(verdict)
@@ -448,7 +449,7 @@ def test_the_section_of_the_page(tmp_path: Path) -> None:
         "- SlapBERT (5.4): A beats B. **Not run.** Not run: z.",
     ]  # fmt: skip
     assert [cell.strip() for cell in lines[-1].split("|")[1:-1]] == [
-        "A beats B.", "`a` − `b`, SST-5", "higher", "+0.050", "0.01", "+0.150 [+0.115, +0.184]", "–", "< 0.001",
+        "A beats B.", "`a` − `b`, SST-5", "higher", "+0.050", "0.01", "+0.150 [+0.115, +0.186]", "–", "< 0.001",
         "1.000", "3", "0.056", "holds", "",
     ]  # fmt: skip
     table = claimed.frame(judged)
