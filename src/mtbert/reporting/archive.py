@@ -28,6 +28,7 @@ import pandas as pd
 
 from mtbert import files, predictions
 from mtbert.errors import DataError
+from mtbert.outputs import Elsewhere, Origin
 from mtbert.reporting import catalog as catalogs
 from mtbert.reporting import corpora, embeddings, mistakes, searches, sentences
 from mtbert.reporting.catalog import Completed, CompletedEntry
@@ -92,9 +93,10 @@ def add(build: Path, directory: Path) -> None:
             clouds.setdefault(task, {}).update(by_variant)
         embeddings.write(clouds, whole / embeddings.CLOUDS)
         plan = _both_asked(files.read_plan(whole / PLAN), files.read_plan(build / PLAN))
+        lines = files.read_parquet(directory / "runs.parquet").to_dict("records")
+        lines = [_with_machine(line, whole, build) for line in lines]
         _lay_over(build, whole)
         files.write_yaml(whole / PLAN, plan)
-        lines = files.read_parquet(directory / "runs.parquet").to_dict("records")
         _pack(whole, directory, {place: line for line in lines if not (place := _place(whole, line)).is_symlink()})
 
 
@@ -116,6 +118,19 @@ def _both_asked(earlier: dict[str, Any], later: dict[str, Any]) -> dict[str, Any
         for name in asked:
             later[group][name]["selected"] = True
     return later | {"seeds": sorted({*earlier["seeds"], *later["seeds"]})}
+
+
+def _with_machine(line: dict[str, Any], whole: Path, build: Path) -> dict[str, Any]:
+    """A run's line, saying where it was made if that was where the evidence was begun, and this is another machine."""
+    begun, here = (directory / "machine.json" for directory in (whole, build))
+    if line["kind"] == "ensemble" or line[files.ELSEWHERE] or not (begun.is_file() and here.is_file()):
+        return line
+    machine = files.read_as(Origin, begun, "mtbert evidence")
+    if machine == files.read_as(Origin, here, f"rm {here} && dvc repro machine"):
+        return line
+    text = files.json_text(Elsewhere(machine=machine, left={}).model_dump())
+    digests = json.loads(line[files.DIGESTS]) | {files.ELSEWHERE: files.sha256_of(text.encode())}
+    return line | {files.ELSEWHERE: text, files.DIGESTS: files.json_text(digests)}
 
 
 def _lay_over(build: Path, whole: Path) -> None:

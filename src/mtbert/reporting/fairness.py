@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from mtbert import files
+from mtbert.reporting import machines
 from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.tasks import TASKS
 
@@ -38,6 +39,8 @@ class Conduct:
             a single epoch, None without scores on dev.
         fall: the share by which the training loss still fell, as FALL says.
         settings: its settings.yaml.
+        machine: where it ran, in words. Machines round otherwise, which moves scores as another seed does, so runs of
+            two are compared, and the report says so.
     """
 
     made: dict[str, Any]
@@ -47,6 +50,7 @@ class Conduct:
     rise: float | None = None
     fall: float = 0.0
     settings: dict[str, Any] = field(default_factory=dict)
+    machine: str = ""
 
     @property
     def still_learning(self) -> bool:
@@ -98,6 +102,17 @@ class Conducts:
         rise, fall = (sum(values) / len(learning) for values in zip(*learning, strict=True))
         falls = f", and the loss still falls by {100 * fall:.0f} %" if fall > FALL else ""
         return f"the last epoch is the best on dev, by {rise:.3f}{falls}"
+
+    def machines(self, ours: Sequence[str], other: Sequence[str], seeds: Iterable[int]) -> str:
+        """On which machines the two rows' runs were made, in words; empty where each seed has the same for both."""
+        seeds = list(seeds)
+        if all(self._where(ours, [seed]) == self._where(other, [seed]) for seed in seeds):
+            return ""
+        sides = ((" ".join(side), " and ".join(sorted(self._where(side, seeds)))) for side in (ours, other))
+        return "; ".join(f"{side} on {where}" for side, where in sides)
+
+    def _where(self, side: Sequence[str], seeds: Iterable[int]) -> set[str]:
+        return {one.machine for one in self._of(side, seeds)}
 
     def unequal(
         self, ours: Sequence[str], other: Sequence[str], seeds: Iterable[int], tasks: Sequence[str],
@@ -151,7 +166,8 @@ def _read(entry: CompletedEntry, build: Path, seed: int) -> Conduct:
     made |= {"profile": settings.get("profile"), "precision": scores.get("precision"), "code": settings.get("code")}
     rise, fall = learning(directory / "history.csv")
     updates, examples = scores.get("steps"), scores.get("examples")
-    return Conduct(made, settings.get("sources") or {}, updates, examples, rise, fall, settings)
+    machine = machines.of_run(build, directory)
+    return Conduct(made, settings.get("sources") or {}, updates, examples, rise, fall, settings, machine)
 
 
 def _values(settings: Any, name: str) -> list[Any]:

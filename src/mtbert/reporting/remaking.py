@@ -1,7 +1,7 @@
 """How to make a report again, and what is missing in it."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from mtbert.reporting.catalog import Completed
 
@@ -19,16 +19,21 @@ def command(completed: Completed) -> str:
 
 
 def absent(completed: Completed) -> list[str]:
-    """What was asked for and is not there: a line for each set of seeds with the variants that lack it."""
+    """What was asked for and is not there, as `by_seeds`."""
+    return by_seeds(completed.missing)
+
+
+def by_seeds(runs: Iterable[tuple[str, int]]) -> list[str]:
+    """Runs, each a variant and a seed: a line for each set of seeds with the variants that have it."""
     seeds: dict[str, list[int]] = {}
-    for name, seed in completed.missing:
+    for name, seed in runs:
         seeds.setdefault(name, []).append(seed)
     names: dict[tuple[int, ...], list[str]] = {}
-    for name, lacking in seeds.items():
-        names.setdefault(tuple(lacking), []).append(name)
+    for name, several in seeds.items():
+        names.setdefault(tuple(several), []).append(name)
     return [
-        f"seed{'s' if len(lacking) > 1 else ''} {', '.join(map(str, lacking))}: {code(several)}"
-        for lacking, several in names.items()
+        f"seed{'s' if len(several) > 1 else ''} {', '.join(map(str, several))}: {code(those)}"
+        for several, those in names.items()
     ]
 
 

@@ -44,6 +44,7 @@ class Seen:
         gate, why: what keeps it from being judged at the last look, and in what words.
         budgets: what the sides had unequally much of, as the claim implies.
         left_out: the seeds that both sides have and that cannot be compared, and why, in words.
+        machines: where the two sides were trained, in words, if not on the same machine.
     """
 
     comparison: Comparison | None
@@ -53,6 +54,7 @@ class Seen:
     why: str = ""
     budgets: tuple[str, ...] = ()
     left_out: str = ""
+    machines: str = ""
 
 
 def judge(evidence: Evidence, claims: Iterable[Claim]) -> list[Verdict]:
@@ -102,13 +104,15 @@ def see(evidence: Evidence, part: Part) -> Seen:
         return Seen(None, gate=UNLIKE, why=f"made with other {words}") if unlike else Seen(None)
     left_out = f"{', '.join(map(str, unlike))} (made with other {words})" if unlike else ""
     looks = reached(evidence.planned, seeds)
+    machines = evidence.conducts.machines(part.ours, part.other, looks[-1] if looks else seeds)
     if not looks:
-        return Seen(between(evidence, *of, seeds)[0], left_out=left_out)
+        return Seen(between(evidence, *of, seeds)[0], left_out=left_out, machines=machines)
     at_looks = [_look(evidence, part, first) for first in looks]
     comparison, _, gate, why = at_looks[-1]
     budgets = evidence.conducts.unequal(part.ours, part.other, looks[-1], tasks_of(part.metric), ())
     implied = tuple(one for one in budgets if one not in why)
-    return Seen(comparison, len(looks[-1]), _at_looks([p for _, p, *_ in at_looks]), gate, why, implied, left_out)
+    p = _at_looks([p for _, p, *_ in at_looks])
+    return Seen(comparison, len(looks[-1]), p, gate, why, implied, left_out, machines)
 
 
 def reached(planned: Sequence[int], shared: Sequence[int]) -> list[list[int]]:
@@ -251,6 +255,7 @@ def _why(
             *_left_out(evidence, overall, [(claim.parts[at], seen[at]) for at in deciding]),
             *_missing(evidence, missing),
             *_implied([(claim.parts[at], seen[at].budgets) for at in deciding]),
+            *_machines([seen[at].machines for at in deciding]),
             *_besides(confounded),
         ]
     )
@@ -334,6 +339,13 @@ def _implied(parts: Sequence[tuple[Part, Sequence[str]]]) -> list[str]:
     more = f"; so in {len(unequal) - 1} more" if len(unequal) > 1 else ""
     sides = f"{' '.join(part.ours)} and {' '.join(part.other)}"
     return [f"Budgets differ, as the claim implies: {sides} had {', '.join(budgets)}{more}."]
+
+
+def _machines(parts: Sequence[str]) -> list[str]:
+    """That the sides were trained on different machines, with the first one's."""
+    apart = [machines for machines in parts if machines]
+    more = f"; so in {len(apart) - 1} more" if len(apart) > 1 else ""
+    return [f"Trained on different machines: {apart[0]}{more}."] if apart else []
 
 
 def _besides(parts: Sequence[Part]) -> list[str]:

@@ -40,7 +40,7 @@ def with_data(build: Path) -> Path:
     counts = {"file": "f.csv", "labelled": True, "read": 101, "kept": 100, "conflicts": [{"text": SECRET}]}
     counts |= {"refused": [{"line": 3, "reason": SECRET}], "duplicates": {"exact": 0, "folded": 0, "bare": 0}}
     files.write_json(build / "data/report.json", {"files": {"sst/dev": counts}, "whose": "course"})
-    files.write_json(build / "machine.json", {"processor": "Some CPU"})
+    files.write_json(build / "machine.json", {"processor": "Some CPU", "accelerator": "", "torch": "2.13.0"})
     rng = np.random.default_rng(0)
     for place in [*build.glob("runs/*/*"), *build.glob("ensembles/*/*")]:
         for file in place.glob("predictions/*-dev.parquet"):
@@ -181,6 +181,25 @@ def test_runs_are_added_to_evidence(make_build: Make, tmp_path: Path) -> None:
         shutil.rmtree(place)
     archive.main(build, tmp_path, more=True)
     assert contents(tmp_path / "sample-course/evidence") == contents(tmp_path / "both")
+
+
+def test_runs_that_are_added_on_another_machine_leave_those_before_with_theirs(
+    make_build: Make, tmp_path: Path
+) -> None:
+    build = with_data(make_build(seeds=(1, 2)))
+    plan = files.read_yaml(build / "plan/catalog.yaml")
+    files.write_yaml(build / "plan/catalog.yaml", plan | {"seeds": [1]})
+    archive.main(build, tmp_path)
+    files.write_yaml(build / "plan/catalog.yaml", plan | {"seeds": [2]})
+    files.write_json(build / "machine.json", {"processor": "Another CPU", "accelerator": "", "torch": "2.13.0"})
+    for _ in range(2):  # the second time all are there
+        archive.main(build, tmp_path, more=True)
+    evidence = tmp_path / "sample-course/evidence"
+    report.anew(evidence, tmp_path / "report")
+    told = (tmp_path / "report/details/runs.md").read_text(encoding="utf-8").splitlines()
+    assert "Machine: Another CPU, torch 2.13.0." in told
+    ran_there = "seed 1: `bert-qqp`, `bert-sst`, `bert-sts`, `pals`"
+    assert f"On another machine, Some CPU, torch 2.13.0: {ran_there}." in told
 
 
 def test_evidence_of_what_the_plan_lacks_is_not_lost(make_build: Make) -> None:

@@ -299,6 +299,25 @@ def test_runs_that_were_made_otherwise_are_not_compared(tmp_path: Path, ours: di
     assert (verdict.answer, verdict.gates) == ("cannot be compared", (f"made with other {words}",))
 
 
+def test_runs_of_two_machines_are_compared_and_the_claim_says_so(tmp_path: Path) -> None:
+    files.write_json(tmp_path / "machine.json", {"processor": "EPYC", "accelerator": "", "torch": "2.13.0"})
+    make(tmp_path, "a")
+    make(tmp_path, "b")
+    there = {"machine": {"processor": "Xeon", "accelerator": "H100", "torch": "2.13.0"}, "left": {}}
+    files.write_json(tmp_path / "runs/a/2/elsewhere.json", there)
+    runs = evidence(tmp_path, {"a": [260, 262, 261], "b": [200, 202, 201]})
+    (verdict,) = verdicts.judge(runs, [claim(HIGHER)])
+    assert verdict.answer == "holds"
+    assert verdict.why == (
+        "Its comparison holds. Trained on different machines: "
+        "a on EPYC, torch 2.13.0 and Xeon, H100, torch 2.13.0; b on EPYC, torch 2.13.0."
+    )
+    files.write_json(tmp_path / "runs/b/2/elsewhere.json", there)  # now each seed has one machine for both sides
+    runs = evidence(tmp_path, {"a": [260, 262, 261], "b": [200, 202, 201]})
+    (verdict,) = verdicts.judge(runs, [claim(HIGHER)])
+    assert verdict.why == "Its comparison holds."
+
+
 def test_a_seed_that_was_made_otherwise_is_left_out(tmp_path: Path) -> None:
     make(tmp_path, "a", range(1, 5))
     make(tmp_path, "b", range(1, 4))

@@ -1,12 +1,12 @@
 """What ran where, and how long; the searches for learning rates and one further setting; pretraining."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from mtbert import files
-from mtbert.outputs import PRETRAINED, Elsewhere
-from mtbert.reporting import markdown, remaking, results, searches
+from mtbert.outputs import PRETRAINED
+from mtbert.reporting import machines, markdown, remaking, results, searches
 from mtbert.reporting.results import Run
 from mtbert.reporting.sections.base import Numbers, Part, Report, Section
 from mtbert.tasks import TASKS
@@ -46,33 +46,26 @@ def run_table(report: Report) -> str:
         | {"threads": markdown.count(run.threads)}
         for run in known
     ]
-    file = report.build / "machine.json"
-    begun = files.read_as(dict[str, str], file, f"rm {file} && dvc repro machine") if file.is_file() else {}
-    machine = _with_torch(begun)
+    machine = machines.here(report.build)
     parts = [
         markdown.lined(lines, sides=1),
         f"Machine: {machine}." if machine else "",
-        *_elsewhere(report.build, known, begun),
+        *_elsewhere(report.build, known, machine),
     ]
     told = "\n\n".join(part for part in parts if part)
     return f"## What ran where\n\n{told}" if told else ""
 
 
-def _elsewhere(build: Path, runs: Sequence[Run], begun: Mapping[str, str]) -> list[str]:
+def _elsewhere(build: Path, runs: Sequence[Run], here: str) -> list[str]:
     """A line for each other machine: what ran there, as these runs say themselves."""
-    ran_there: dict[str, list[str]] = {}
+    ran_there: dict[str, list[tuple[str, int]]] = {}
     for run in runs:
-        file = build / "runs" / run.variant / str(run.seed) / files.ELSEWHERE
-        if file.is_file():
-            machine = files.read_as(Elsewhere, file, "mtbert unpack").machine.model_dump()
-            if machine != begun:
-                ran_there.setdefault(_with_torch(machine), []).append(f"{run.variant}, seed {run.seed}")
-    return [f"On another machine, {where}: {'; '.join(names)}." for where, names in ran_there.items()]
-
-
-def _with_torch(machine: Mapping[str, str]) -> str:
-    """Such as `AMD EPYC, torch 2.13.0`."""
-    return ", ".join(f"torch {value}" if name == "torch" else value for name, value in machine.items() if value)
+        machine = machines.of_run(build, build / "runs" / run.variant / str(run.seed))
+        if machine != here:
+            ran_there.setdefault(machine, []).append((run.variant, run.seed))
+    return [
+        f"On another machine, {where}: {'; '.join(remaking.by_seeds(names))}." for where, names in ran_there.items()
+    ]
 
 
 def timed(runs: Sequence[Run]) -> str:

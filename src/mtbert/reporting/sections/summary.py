@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mtbert.metrics import MAIN_TASKS
-from mtbert.reporting import claimed, corpora, costs, findings, markdown, remaking, sentences
+from mtbert.reporting import claimed, corpora, costs, findings, machines, markdown, remaking, sentences
 from mtbert.reporting.catalog import Completed
 from mtbert.reporting.claims import Verdict
 from mtbert.reporting.costs import Cost
@@ -34,7 +34,7 @@ def readme(report: Report) -> list[str]:
         headline(completed),
         findings.render(completed, report.verdicts, standings(report)),
         "**[index.html](index.html)** is the whole report as one page to explore, offline.",
-        markdown.bullets([*limits(completed), *corpora.fewer(report.build, completed)]),
+        markdown.bullets(notes(report)),
         best(costs.leaders(report.costs)),
     ]
 
@@ -49,7 +49,7 @@ def values(report: Report, local: bool) -> dict[str, Any]:
         "standings": standings(report),
         "facts": facts(report, local),
         "counts": {heading: counts(some) for heading, some in claimed.apart(report.verdicts).items()},
-        "limits": [*limits(report.completed), *corpora.fewer(report.build, report.completed)],
+        "limits": notes(report),
         "missing": remaking.absent(report.completed),
         "command": remaking.command(report.completed),
         "leaders": leaders(report.costs),
@@ -64,6 +64,12 @@ def headline(completed: Completed) -> str:
     data = f" on `{completed.data}`" if completed.data else ""
     ran = f"{len(completed.variants)} of the catalog's {known} variants, {seeds} each"
     return f"{ran}, trained{data} from the encoder `{completed.encoder}`."
+
+
+def notes(report: Report) -> list[str]:
+    """What to know before reading the scores, in Markdown."""
+    of = report.build, report.completed
+    return [*limits(report.completed), *corpora.fewer(*of), *machines.several(*of)]
 
 
 def limits(completed: Completed) -> list[str]:

@@ -40,7 +40,7 @@ def test_a_run_of_another_machine_is_told_with_that_machine(make_build: Callable
     assert runs.run_table(report(build)).splitlines()[-3:] == [
         "Machine: Some CPU, torch 2.13.0.",
         "",
-        "On another machine, Xeon, Tesla T4, torch 2.14.0: bert-sst, seed 1; pals, seed 1.",
+        "On another machine, Xeon, Tesla T4, torch 2.14.0: seed 1: `bert-sst`, `pals`.",
     ]
 
 

@@ -1,0 +1,43 @@
+"""On which machine each run was made, in words such as `AMD EPYC, torch 2.13.0`.
+
+A run that came from another machine than the one where its build directory was begun says so itself.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+from mtbert import files
+from mtbert.outputs import Elsewhere
+from mtbert.reporting.catalog import Completed
+
+
+def here(build: Path) -> str:
+    """The machine where the build directory was begun; empty where nothing says."""
+    file = build / "machine.json"
+    return _in_words(files.read_as(dict[str, str], file, f"rm {file} && dvc repro machine")) if file.is_file() else ""
+
+
+def of_run(build: Path, run: Path) -> str:
+    """The machine of the run that lies in `run`."""
+    file = run / files.ELSEWHERE
+    if not file.is_file():
+        return here(build)
+    return _in_words(files.read_as(Elsewhere, file, "mtbert unpack").machine.model_dump())
+
+
+def several(build: Path, completed: Completed) -> list[str]:
+    """How many runs each machine made, as a note in Markdown; none where it is one machine."""
+    trained = [entry.directory(build, seed) for entry, seed in completed.runs if not entry.members]
+    made = Counter(of_run(build, run) for run in trained)
+    if len(made) < 2:
+        return []
+    counts = "; ".join(f"{machine or 'unknown'}: {count}" for machine, count in made.most_common())
+    return [
+        f"**{len(made)} machines.** Runs of each: {counts}. Machines round otherwise, so that a seed ends in other "
+        "scores on each, as another seed would. Claims that compare runs of two machines say so."
+    ]
+
+
+def _in_words(machine: Mapping[str, str]) -> str:
+    return ", ".join(f"torch {value}" if name == "torch" else value for name, value in machine.items() if value)
