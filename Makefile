@@ -35,8 +35,8 @@ experiments: setup  ## what was changed in each experiment of `dvc exp run`, and
 official: setup  ## download the corpora into data/official, for dvc exp run -S data_dir=data/official
 	$(BIN)/python stages/download.py data/official
 
-report: setup  ## the report from the runs that are in build, nothing trained
-	$(BIN)/python stages/report.py build reports build/submissions
+report: setup  ## the report from the runs that are in build, nothing trained; EVIDENCE=reports/laptop/evidence from that alone
+	$(if $(EVIDENCE),$(BIN)/mtbert report --evidence $(EVIDENCE),$(BIN)/python stages/report.py build reports build/submissions)
 
 browser:  ## what the tests of the page need: Chromium and its driver, from Debian's packages where these can be had
 	@command -v chromium chromium-browser google-chrome >/dev/null && command -v chromedriver >/dev/null \
