@@ -52,7 +52,7 @@ def paired(
         several = seeds.hierarchical(differences, draws, generator)
         low, high, p, example_sd = several.low, several.high, float(several.p), float(np.sqrt(several.of_examples))
         seed_sd = float(np.sqrt(several.planned * len(names)))
-        error = float(np.sqrt(several.of_seeds + several.of_examples))
+        error = float(np.sqrt(several.planned + several.of_examples))
         tests = {"hierarchical bootstrap": p, "sign flip": float(seeds.sign_flip(differences)), **tests}
     else:
         low, high = bootstrap.interval(draws[:, 0])

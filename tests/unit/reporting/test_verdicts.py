@@ -468,7 +468,7 @@ def test_the_section_of_the_page(tmp_path: Path) -> None:
         "- SlapBERT (5.4): A beats B. **Not run.** Not run: z.",
     ]  # fmt: skip
     assert [cell.strip() for cell in lines[-1].split("|")[1:-1]] == [
-        "A beats B.", "`a` − `b`, SST-5", "higher", "+0.050", "0.01", "+0.150 [+0.115, +0.186]", "–", "< 0.001",
+        "A beats B.", "`a` − `b`, SST-5", "higher", "+0.050", "0.01", "+0.150 [+0.115, +0.185]", "–", "< 0.001",
         "1.000", "3", "0.056", "holds", "",
     ]  # fmt: skip
     table = claimed.frame(judged)

@@ -53,10 +53,9 @@ def rejected(p: np.ndarray) -> float:
     return float(np.mean(p < 0.05))
 
 
-@pytest.mark.parametrize("seed_noise", [0.0, 0.2])
+@pytest.mark.parametrize(("seed_noise", "least"), [(0.0, 0.005), (0.4, TIMID)])  # cautious where seeds have no noise
 @pytest.mark.parametrize("count", [2, 3, 6])
-def test_the_hierarchical_bootstrap_keeps_its_level(count: int, seed_noise: float) -> None:
-    least = TIMID if count > 2 else 0.015  # one pair of seeds in twenty agrees to the last row here, and is doubted
+def test_the_hierarchical_bootstrap_keeps_its_level(count: int, seed_noise: float, least: float) -> None:
     random = np.random.default_rng([count, int(10 * seed_noise)])
     drawn = bootstrap.resamples(EACH, random, DRAWS)
     same = seeds.hierarchical(*accuracy(ease(random, count, seed_noise), drawn), random)
@@ -70,7 +69,7 @@ def test_the_hierarchical_bootstrap_keeps_its_level(count: int, seed_noise: floa
 def test_the_overall_score_keeps_its_level_too() -> None:
     random, count = np.random.default_rng(3), 3
     drawn = [bootstrap.resamples(EACH, random, DRAWS) for _ in range(2)]
-    easy = [ease(random, count, 0.1) for _ in range(2)]
+    easy = [ease(random, count, 0.3) for _ in range(2)]
     parts = accuracy(easy[0], drawn[0]), pearson(easy[1], random.normal(size=(ROWS, RUNS)), drawn[1])
     observed, draws = ((one + other) / 2 for one, other in zip(*parts, strict=True))
     assert TIMID <= rejected(seeds.hierarchical(observed, draws, random).p) <= BOLD
@@ -118,10 +117,13 @@ def test_a_planted_difference_is_found_in_four_of_five(count: int, unlike: float
         return seeds.hierarchical(*accuracy(ease(random, count, 0.05, unlike, plus), drawn), random)
 
     nothing = found(0)
-    ratio = (nothing.high - nothing.low) / 2 / np.sqrt(nothing.of_seeds + nothing.of_examples)
-    error = float(np.sqrt((nothing.of_seeds + nothing.of_examples).mean()))
+    ratio = (nothing.high - nothing.low) / 2 / np.sqrt(nothing.planned + nothing.of_examples)
+    error = float(np.sqrt((nothing.planned + nothing.of_examples).mean()))
     promised = seeds.detectable(float(np.median(ratio)) * error, error)
-    planted = found(0.2 * promised / found(0.2).mean.mean())
+    plus = 0.2
+    for _ in range(2):
+        plus *= promised / found(plus).mean.mean()
+    planted = found(plus)
     assert planted.mean.mean() == pytest.approx(promised, rel=0.05)
     assert rejected(planted.p) == pytest.approx(seeds.POWER, abs=0.05)
 

@@ -117,11 +117,20 @@ def test_exchanging_the_sides_changes_the_sign_alone() -> None:
     assert (one.low, one.high) == (pytest.approx(-other.high, rel=1e-9), pytest.approx(-other.low, rel=1e-9))
 
 
-def test_seeds_that_agree_by_luck_have_the_noise_that_examples_give_single_ones() -> None:
-    draws = 0.02 + random().normal(scale=0.01, size=(10_000, 3))  # independent: the three might have differed
-    found = seeds.hierarchical(np.full(3, 0.02), draws, random())
-    assert found.of_seeds == found.planned == pytest.approx(0.01**2 / 3, rel=0.03)
-    assert found.p == pytest.approx(2 * float(stats.t.sf(0.02 / (0.01 / np.sqrt(3)), 2)), rel=0.05)
+@pytest.mark.parametrize("apart", [0, 1e-4])
+def test_seeds_that_agree_by_luck_have_the_noise_that_examples_give_single_ones(apart: float) -> None:
+    differences = 0.01 + apart * np.array([-1, 0, 1])
+    draws = differences + random().normal(scale=0.01, size=(10_000, 3))  # independent: the three might have differed
+    found = seeds.hierarchical(differences, draws, random())
+    known = stats.norm(0.01, 0.01 / np.sqrt(3))
+    assert (found.low, found.high) == (
+        pytest.approx(known.ppf(0.025), abs=3e-4),
+        pytest.approx(known.ppf(0.975), abs=3e-4),
+    )
+    assert found.p == pytest.approx(2 * known.cdf(0), rel=0.1)
+    assert found.at_most(0) == pytest.approx(known.cdf(0), rel=0.1)
+    assert found.at_least(0.02) == pytest.approx(known.sf(0.02), rel=0.1)
+    assert found.planned == found.least == pytest.approx(0.01**2 / 3, rel=0.03)
 
 
 def test_what_examples_change_for_single_seeds_counts_once() -> None:
