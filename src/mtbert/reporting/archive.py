@@ -115,8 +115,9 @@ def _both_asked(earlier: dict[str, Any], later: dict[str, Any]) -> dict[str, Any
                 f"the evidence holds {', '.join(sorted(lacking))}, which params.yaml does not list; "
                 "`mtbert evidence` without --add packs the runs of the build directory alone"
             )
-        for name in asked:
-            later[group][name]["selected"] = True
+        for name in (name for name in asked if not later[group][name]["selected"]):
+            departures = {key: value for key, value in earlier[group][name].items() if key == "departures"}
+            later[group][name] |= departures | {"selected": True}
     return later | {"seeds": sorted({*earlier["seeds"], *later["seeds"]})}
 
 

@@ -202,6 +202,20 @@ def test_runs_that_are_added_on_another_machine_leave_those_before_with_theirs(
     assert f"On another machine, Some CPU, torch 2.13.0: {ran_there}." in told
 
 
+def test_what_was_changed_in_runs_before_stays_said(make_build: Make, tmp_path: Path) -> None:
+    """A plan states departures of what it selects alone."""
+    build = with_data(make_build())
+    plan = files.read_yaml(build / "plan/catalog.yaml")
+    plan["variants"]["pals"]["departures"] = {"pals.dim": 8}
+    files.write_yaml(build / "plan/catalog.yaml", plan)
+    archive.main(build, tmp_path)
+    plan["variants"]["pals"] |= {"departures": {}, "selected": False}
+    files.write_yaml(build / "plan/catalog.yaml", plan)
+    archive.main(build, tmp_path, more=True)
+    packed = files.read_yaml(tmp_path / "sample-course/evidence/facts/plan/catalog.yaml")["variants"]["pals"]
+    assert (packed["departures"], packed["selected"]) == ({"pals.dim": 8}, True)
+
+
 def test_evidence_of_what_the_plan_lacks_is_not_lost(make_build: Make) -> None:
     _, evidence = packed(build := with_data(make_build()))
     before = contents(evidence)
