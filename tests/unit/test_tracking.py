@@ -392,6 +392,42 @@ def test_description_of_a_finished_run() -> None:
     )
 
 
+OF_HALVES = "`score/dev/...` is of all of dev, `choosing/...` the mean of the scores of its halves."
+OF_ONE_HALF = "`score/dev/...` is of the half of dev that chooses no epoch, `choosing/...` of the other half."
+OF_WHOLE = "`score/dev/...` and `choosing/...` are both of all of dev."
+
+
+@pytest.mark.parametrize(
+    ("keep", "selection", "told"),
+    [
+        (
+            "best",
+            "cross",
+            "Epoch kept 4: two, each the best by the mean of the tasks' scores on one half of dev, and scored on the "
+            "other half; the number, the weights and `score/test/...` are of the first half's choice. " + OF_HALVES,
+        ),
+        (
+            "best",
+            "half",
+            "Epoch kept 4: the best by the mean of the tasks' scores on one half of dev (`choosing/...`). "
+            + OF_ONE_HALF,
+        ),
+        (
+            "best",
+            "whole",
+            "Epoch kept 4: the best by the mean of the tasks' scores on dev (`choosing/...`). " + OF_WHOLE,
+        ),
+        ("last", "cross", "Epoch kept 4: the last. " + OF_HALVES),
+        ("last", "half", "Epoch kept 4: the last. " + OF_ONE_HALF),
+        ("last", "whole", "Epoch kept 4: the last. " + OF_WHOLE),
+    ],
+)
+def test_description_says_which_epoch_was_kept_and_which_rows_are_scored(keep: str, selection: str, told: str) -> None:
+    run = {"keep": keep, "selection": selection}
+    note = naming.note({**SETTINGS, "seed": 1, "run": run}, {}, {"epoch": 4})
+    assert note.rpartition("\n\n")[2] == told
+
+
 def test_a_run_that_comes_back_is_named_by_the_plan_as_it_was_live(tmp_path: Path) -> None:
     directory, logs = write_run(tmp_path)
     write_catalog(tmp_path, {"pals": {"pals.dim": 204}})

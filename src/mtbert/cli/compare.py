@@ -78,4 +78,9 @@ def _file_names(columns: str) -> dict[str, str]:
     pairs = [pair.partition("=") for pair in columns.split(",") if pair]
     if faulty := [name for name, sign, _ in pairs if not sign]:
         raise MtbertError(f"--columns {columns}: {', '.join(faulty)} has no =; allowed: label=gold,prediction=guess")
-    return {name.strip(): in_file.strip() for name, _, in_file in pairs}
+    from mtbert.comparing import sources
+
+    file_names = {name.strip(): in_file.strip() for name, _, in_file in pairs}
+    if unknown := [name for name in file_names if name not in sources.KNOWN]:
+        raise MtbertError(f"--columns {columns}: {UnknownNameError('column', unknown[0], sources.KNOWN)}")
+    return file_names

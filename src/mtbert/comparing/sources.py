@@ -33,7 +33,8 @@ def read(source: str, columns: Mapping[str, str], metric: str, filtered: str | N
 
     Args:
         source: a file, or a path in which `{seed}` stands for the seed. `tracked.read` reads runs of MLflow.
-        columns: the file's names of columns of KNOWN; if there are any, all other columns are left out.
+        columns: the file's names of columns of KNOWN, all of which the file must have; if there are any, all other
+            columns are left out.
         metric: the metric that is read from logs of lm-evaluation-harness.
         filtered: the filter that is read from such logs.
 
@@ -48,7 +49,7 @@ def read(source: str, columns: Mapping[str, str], metric: str, filtered: str | N
 
 
 def _files_by_seed(source: str) -> list[tuple[str, Path]]:
-    before, _, after = source.partition(SEED)
+    before, _, after = Path(source).as_posix().partition(SEED)  # as `glob` writes paths, without ./ and //
     pattern = re.compile(f"{re.escape(before)}(\\d+){re.escape(after)}")
     base = Path(before if before.endswith("/") else Path(before).parent)
     paths = (path.as_posix() for path in base.glob(f"{Path(before).name if base != Path(before) else ''}*{after}"))
@@ -109,7 +110,7 @@ def _of_parquet(path: Path) -> Iterator[Record]:
 def _rows(name: str, found: list[Record], columns: Mapping[str, str]) -> list[Row]:
     in_file = dict.fromkeys(key for _, values in found for key in values)
     file_names = {known: columns.get(known, known) for known in KNOWN}
-    _check_columns(name, list(in_file), file_names, bool(columns))
+    _check_columns(name, list(in_file), file_names, columns)
     if (scored := file_names["scored"]) in in_file:
         unclear = [place for place, values in found if text(values.get(scored)).lower() not in (*TRUE, *FALSE)]
         allowed = f"{', '.join(TRUE)} nor {', '.join(FALSE)}"
@@ -127,8 +128,9 @@ def _row(place: str, values: Mapping[str, str]) -> Row:
     return Row(place, *own, scored=scored, texts=texts)
 
 
-def _check_columns(name: str, in_file: list[str], file_names: Mapping[str, str], chosen: bool) -> None:
-    missing = [file_names[column] for column in NEEDED if file_names[column] not in in_file]
+def _check_columns(name: str, in_file: list[str], file_names: Mapping[str, str], chosen: Mapping[str, str]) -> None:
+    wanted = dict.fromkeys([*(file_names[column] for column in NEEDED), *chosen.values()])
+    missing = [column for column in wanted if column not in in_file]
     strange = [key for key in in_file if key not in file_names.values() and not PROBABILITY.fullmatch(key)]
     remedy = "name yours with --columns id=...,label=...,prediction=...; other columns are then not read"
     if missing:

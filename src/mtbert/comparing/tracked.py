@@ -1,7 +1,8 @@
 """Read predictions of MLflow's runs: from a run's artifacts, or from the run's folder in a build directory."""
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ def read(
     """Read the rows of runs as `sources.is_run` accepts them; rows without a seed get the run's tag `seed`.
 
     Raises:
-        DataError: MLflow is not installed, has no such run, or the run has no predictions, or several.
+        DataError: MLflow is not installed, has no such run or artifact, or the run has no predictions, or several.
     """
     if not tracking.installed():
         raise DataError(f"{source} is a run of MLflow, which is not installed: pip install 'mtbert[pipeline]'")
@@ -36,10 +37,11 @@ def _run(
     client, run = _client_and_run(run_id)
     tags = run.data.tags
     with tempfile.TemporaryDirectory() as folder:
-        paths = [path] if path else _prediction_files(client, run_id, task)
+        with _told(f"the artifacts of run {run_id} cannot be listed"):
+            paths = [path] if path else _prediction_files(client, run_id, task)
         if len(paths) > 1:
             raise DataError(f"{source}: several artifacts hold predictions; name one, as runs:/{run_id}/{paths[0]}")
-        local = Path(client.download_artifacts(run_id, paths[0], folder)) if paths else _ours(source, tags, task, build)
+        local = _artifact(client, run_id, paths[0], folder) if paths else _ours(source, tags, task, build)
         rows = sources.read(str(local), columns, metric, filtered)
     seed = tags.get("seed", "")
     return Rows(source, [row if row.seed else row._replace(seed=seed) for row in rows.rows], rows.of_scores)
@@ -55,6 +57,20 @@ def _client_and_run(run_id: str) -> tuple[Any, Any]:
     except store.MlflowException as error:
         reason = place.without_credentials(str(error), uri)
         raise DataError(f"MLflow ({place.shown(uri)}) has no run {run_id}: {reason}") from None
+
+
+def _artifact(client: Any, run_id: str, path: str, folder: str) -> Path:
+    with _told(f"runs:/{run_id} has no artifact {path} that can be read"):
+        return Path(client.download_artifacts(run_id, path, folder))
+
+
+@contextmanager
+def _told(fault: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # of MLflow, its store of artifacts or the network: many types, with one message
+        uri = tracking.tracking_uri()
+        raise DataError(f"{fault} (MLflow at {place.shown(uri)}: {place.reason(error, uri)})") from None
 
 
 def _prediction_files(client: Any, run_id: str, task: str | None, folder: str | None = None) -> list[str]:

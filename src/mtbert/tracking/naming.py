@@ -37,12 +37,19 @@ overall score on dev; tick runs and choose Compare, or the chart view, for curve
 report has means over seeds with their intervals.
 """
 KEPT = {  # by run.keep and run.selection
+    (
+        "best",
+        "cross",
+    ): "two, each the best by the mean of the tasks' scores on one half of dev, and scored on the other "
+    "half; the number, the weights and `score/test/...` are of the first half's choice",
     ("best", "half"): "the best by the mean of the tasks' scores on one half of dev (`choosing/...`)",
     ("best", "whole"): "the best by the mean of the tasks' scores on dev (`choosing/...`)",
+    ("last", "cross"): "the last",
     ("last", "half"): "the last",
     ("last", "whole"): "the last",
 }
 SCORED = {  # by run.selection
+    "cross": "`score/dev/...` is of all of dev, `choosing/...` the mean of the scores of its halves.",
     "half": "`score/dev/...` is of the half of dev that chooses no epoch, `choosing/...` of the other half.",
     "whole": "`score/dev/...` and `choosing/...` are both of all of dev.",
 }

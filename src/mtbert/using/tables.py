@@ -1,6 +1,7 @@
 """Read files of texts, and write predictions to files of the same kind: CSV, TSV, JSON lines, plain lines."""
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -38,8 +39,9 @@ class TextFile:
     records: list[dict[str, Any]]
 
     def table(self) -> pd.DataFrame:
-        """Return the rows as a table."""
-        return pd.DataFrame(self.records, columns=list(self.columns), dtype=object)
+        """Return the rows as a table; a value that a row lacks is None."""
+        rows = [{column: record.get(column) for column in self.columns} for record in self.records]
+        return pd.DataFrame(rows, columns=list(self.columns), dtype=object)
 
     def fits(self, task: Task) -> bool:
         """Return whether it has the columns that the task needs, and no second text for a task of single texts."""
@@ -127,9 +129,22 @@ def joined(before: pd.DataFrame, task: str, predicted: pd.DataFrame) -> pd.DataF
 
 
 def text(blocks: Sequence[pd.DataFrame], kind: Kind) -> str:
-    """Write tables of predictions below each other as text of that kind, with all digits; plain lines become TSV."""
+    """Write tables of predictions below each other as text of that kind, with all digits; plain lines become TSV.
+
+    JSON has no NaN and no infinity: they become null.
+    """
     if kind == "jsonl":
         records = [record for block in blocks for record in block.astype(object).to_dict("records")]
-        return "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records)
+        lines = (json.dumps(_in_json(record), ensure_ascii=False, allow_nan=False) for record in records)
+        return "".join(f"{line}\n" for line in lines)
     together = pd.concat(blocks, ignore_index=True)
     return together.to_csv(index=False, sep=SEPARATORS.get(kind, "\t"), lineterminator="\n")
+
+
+def _in_json(value: Any) -> Any:
+    """Return the value with null for every number in it that JSON lacks."""
+    if isinstance(value, dict):
+        return {key: _in_json(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_in_json(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

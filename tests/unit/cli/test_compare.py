@@ -75,6 +75,14 @@ def test_columns_of_other_names(tmp_path: Path, pair: tuple[str, str]) -> None:
         (["--task", "stst"], "unknown task 'stst'; did you mean sts"),
         (["--metric", "acuracy"], "unknown metric 'acuracy'; did you mean accuracy"),
         (["--metric", "accuracy", "--columns", "gold"], "--columns gold: gold has no ="),
+        (
+            ["--metric", "accuracy", "--columns", "clustr=id"],
+            "--columns clustr=id: unknown column 'clustr'; did you mean cluster[?] known: id, label, prediction, seed",
+        ),
+        (
+            ["--metric", "accuracy", "--columns", "cluster=group"],
+            "ours.csv lacks group; it has id, label, prediction; name yours with --columns",
+        ),
     ],
 )
 def test_what_is_wrong_is_said(pair: tuple[str, str], arguments: list[str], message: str) -> None:

@@ -52,6 +52,14 @@ def test_other_names_of_columns(tmp_path: Path) -> None:
     assert read(path, {"id": "idx", "label": "gold", "prediction": "guess"}) == HERE
 
 
+@pytest.mark.parametrize("chosen", ["cluster", "seed", "scored", "text"])
+def test_a_column_that_was_named_and_is_not_there_is_refused(tmp_path: Path, chosen: str) -> None:
+    path = written(tmp_path / "a.csv", "id,label,prediction,grp\n7,1,0.5,x\n")
+    with pytest.raises(DataError, match=r"a\.csv lacks group; it has id, label, prediction, grp; name yours"):
+        read(path, {chosen: "group"})
+    assert read(path, {"cluster": "grp"}) == [HERE[0]._replace(cluster="x")]
+
+
 def test_one_file_a_seed(tmp_path: Path) -> None:
     for seed in (10, 2):
         written(tmp_path / f"s{seed}/dev-sts.csv", "id,label,prediction\n7,1,0.5\n")
@@ -60,6 +68,16 @@ def test_one_file_a_seed(tmp_path: Path) -> None:
     assert [(row.seed, row.place) for row in found] == [("2", "seed 2, line 2"), ("10", "seed 10, line 2")]
     with pytest.raises(DataError, match=r"no file has a number in the place of \{seed\}"):
         read(tmp_path / "t{seed}/dev-sts.csv")
+
+
+@pytest.mark.parametrize("source", ["./runs/a{seed}.csv", "runs//a{seed}.csv", "runs/./a{seed}.csv", "./{seed}.csv"])
+def test_a_path_with_a_seed_may_be_written_in_any_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    for name in ("runs/a3.csv", "3.csv"):
+        written(tmp_path / name, "id,label,prediction\n7,1,0.5\n")
+    monkeypatch.chdir(tmp_path)
+    assert [row.seed for row in read(source)] == ["3"]
 
 
 def test_a_runs_own_file_gets_the_clusters_that_preprocessing_found(tmp_path: Path) -> None:

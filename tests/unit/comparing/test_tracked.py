@@ -61,6 +61,24 @@ def test_what_is_not_there_is_said(client, tmp_path: Path) -> None:
         read(empty)
 
 
+def test_an_artifact_that_is_not_there_is_said(client, tmp_path: Path) -> None:
+    found = run(client, tmp_path, {"p/sts-dev.csv": TEXT})
+    said = f"runs:/{found} has no artifact missing.csv that can be read \\(MLflow at .*mlflow.db: MlflowException: "
+    with pytest.raises(DataError, match=said):
+        read(f"runs:/{found}/missing.csv")
+
+
+def test_artifacts_that_cannot_be_listed_are_said(client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise ConnectionError("the store does not answer")
+
+    found = run(client, tmp_path, {})
+    monkeypatch.setattr(type(client), "list_artifacts", refuse)
+    said = f"the artifacts of run {found} cannot be listed \\(MLflow at .*: ConnectionError: the store does not answer"
+    with pytest.raises(DataError, match=said):
+        read(found)
+
+
 def test_without_mlflow_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tracked.tracking, "installed", lambda: False)
     with pytest.raises(DataError, match=r"which is not installed: pip install 'mtbert\[pipeline\]'"):

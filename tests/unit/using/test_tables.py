@@ -98,6 +98,41 @@ def test_predictions_stand_behind_the_columns_that_were_given():
     assert tables.text([joined], "jsonl") == line
 
 
+def test_json_lines_are_json_where_a_row_lacks_a_value(tmp_path: Path):
+    given = (
+        '{"text": "a", "year": 1999}\n{"text": "b", "by": null}\n{"text": "c", "by": ["d", NaN], "year": Infinity}\n'
+    )
+    before = tables.read(write(tmp_path, "a.jsonl", given)).table()
+    joined = tables.joined(before, "sst", pd.DataFrame({"prediction": [0.5, float("nan"), 2.0]}))
+    assert tables.text([joined], "jsonl") == (
+        '{"text": "a", "year": 1999, "by": null, "task": "sst", "prediction": 0.5}\n'
+        '{"text": "b", "year": null, "by": null, "task": "sst", "prediction": null}\n'
+        '{"text": "c", "year": null, "by": ["d", null], "task": "sst", "prediction": 2.0}\n'
+    )
+
+
+def test_what_a_row_lacks_is_empty_in_csv(tmp_path: Path):
+    before = tables.read(write(tmp_path, "a.jsonl", '{"text": "a", "year": 1999}\n{"text": "b"}\n')).table()
+    joined = tables.joined(before, "sst", pd.DataFrame({"prediction": [0.5, 1.0]}))
+    assert tables.text([joined], "csv") == "text,year,task,prediction\na,1999,sst,0.5\nb,,sst,1.0\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "written"),
+    [
+        ("csv", "text,n,task,prediction\na,NaN,sst,0.5\nb,,sst,1.0\n"),
+        (
+            "jsonl",
+            '{"text": "a", "n": "NaN", "task": "sst", "prediction": 0.5}\n'
+            '{"text": "b", "n": "", "task": "sst", "prediction": 1.0}\n',
+        ),
+    ],
+)
+def test_nan_in_a_csv_file_stays_the_text_that_it_is(tmp_path: Path, kind: tables.Kind, written: str):
+    before = tables.read(write(tmp_path, "a.csv", "text,n\na,NaN\nb,\n")).table()
+    assert tables.text([tables.joined(before, "sst", pd.DataFrame({"prediction": [0.5, 1.0]}))], kind) == written
+
+
 def test_no_digit_of_a_prediction_is_lost():
     table = pd.DataFrame({"prediction": [0.1 + 0.2, 2.541619300842285]})
     assert tables.text([table], "csv") == "prediction\n0.30000000000000004\n2.541619300842285\n"
