@@ -23,6 +23,8 @@ def main(
     with starting.imports():
         from mtbert.reporting import report
     if evidence is not None:
+        if out is None and evidence.resolve().name != "evidence":
+            raise typer.BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
         print(report.anew(evidence, out or evidence.resolve().parent))
         return
     if out is not None:

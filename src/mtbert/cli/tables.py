@@ -10,4 +10,4 @@ def main(build: Annotated[Path, typer.Argument(help="The build directory.")] = P
     """Print the tables that have results, and what to do next."""
     from mtbert.reporting import __main__ as reporting
 
-    reporting.main(build, None, None)
+    reporting.main(build)

@@ -140,7 +140,7 @@ def _lay_over(build: Path, whole: Path) -> None:
     runs = [entry.directory(build, seed) for entry, seed in catalogs.read_completed(build).runs]
     logs = [files.log_directory(build, run) for run in runs]
     facts = [file for pattern in FACTS for file in build.glob(pattern)]
-    for place in (place for place in [*runs, *logs, *facts, build / "data"] if place.exists()):
+    for place in (place for place in [*runs, *logs, *facts, *build.glob("data/*")] if place.exists()):
         there = whole / place.relative_to(build)
         if there.is_dir():
             shutil.rmtree(there)
@@ -302,6 +302,7 @@ def unpack(directory: Path, build: Path) -> None:
         if run["run.json"]:
             files.write_text(files.log_directory(build, place) / "run.json", run["run.json"])
     _unpack_data(directory, build)
+    (build / "searches").mkdir(exist_ok=True)  # none of where this runs
 
 
 def _check(directory: Path) -> None:

@@ -12,6 +12,8 @@ from mtbert.reporting.published import RIVALS
 from mtbert.tasks import TASKS, Split
 
 OWN = "own"  # stands for the paper of a variant that answers to none
+SETTINGS = "settings.yaml"
+OF_A_RUN = ("seed", "code", "sources")  # what settings.yaml states besides settings
 DETAILED = 64  # variants that are shown one by one: as many as the five reports have
 
 
@@ -94,6 +96,13 @@ class CompletedEntry(Entry):
     def file(self, build: Path, seed: int, name: str) -> Path:
         """A file to read of these results, compared with its digest: DataError where it was altered or is missing."""
         return files.sealed(self.directory(build, seed), name, self.remake(seed))
+
+    def settings(self, build: Path, seed: int) -> dict[str, Any]:
+        """Those that a run says it was made with; empty where it says nothing."""
+        if not (self.directory(build, seed) / SETTINGS).is_file():
+            return {}
+        file = self.file(build, seed, SETTINGS)
+        return files.read_as(dict[str, Any], file, self.remake(seed), files.read_yaml)
 
     def predictions(self, build: Path, seed: int, task: str, split: Split) -> Path | None:
         """The prediction file of a task and split, compared with its digest; None where nothing was predicted."""
@@ -237,12 +246,33 @@ def read_completed(build: Path) -> Completed:
 
 
 def _with_settings(entry: CompletedEntry, build: Path) -> CompletedEntry:
-    """The entry with what the first seed's settings say of how it was trained; as it is where there are none."""
-    if not entry.ran or not (entry.directory(build, entry.seeds[0]) / "settings.yaml").is_file():
+    """The entry with what its runs' settings say of how it was trained; as it is where there are none.
+
+    Raises:
+        DataError: its seeds were trained with different settings, so that they are no repetitions of one training.
+    """
+    told = {seed: entry.settings(build, seed) for seed in entry.seeds}
+    told = {seed: settings for seed, settings in told.items() if settings}
+    if not told:
         return entry
-    file = entry.file(build, entry.seeds[0], "settings.yaml")
-    run = files.read_as(Trained, file, entry.remake(entry.seeds[0]), files.read_yaml).run
+    (first, settings), *others = told.items()
+    for seed, other in others:
+        if difference := _first_difference(settings, other):
+            raise DataError(
+                f"{entry.name}: seed {first} was trained with {difference[0]}, seed {seed} with {difference[1]}, so "
+                "they repeat no one training; `dvc repro` trains those anew that are out of date"
+            )
+    run = files.read_as(Trained, entry.file(build, first, SETTINGS), entry.remake(first), files.read_yaml).run
     return replace(entry, kept=(run.keep, run.selection), threads=run.threads)
+
+
+def _first_difference(ours: Any, other: Any, place: str = "") -> tuple[str, str] | None:
+    """The first setting that two runs do not share, with the value of each; not that of the seed or the code."""
+    if not (isinstance(ours, dict) and isinstance(other, dict)):
+        return None if ours == other else (f"{place} {ours}", str(other))
+    names = [name for name in {**ours, **other} if place or name not in OF_A_RUN]
+    found = (_first_difference(ours.get(n), other.get(n), f"{place}.{n}" if place else n) for n in names)
+    return next((difference for difference in found if difference), None)
 
 
 def _typed(content: dict[str, Any]) -> Catalog:

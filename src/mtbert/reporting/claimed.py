@@ -105,7 +105,8 @@ def difference(one: Comparison) -> str:
 
 def pair(part: Part) -> str:
     """Such as `a - b`: whose difference it is."""
-    return f"`{' '.join(part.ours)}` {markdown.MINUS} `{' '.join(part.other)}`"
+    ours, other = (" + ".join(f"`{name}`" for name in side) for side in (part.ours, part.other))
+    return f"{ours} {markdown.MINUS} {other}"
 
 
 def render(verdicts: Sequence[Verdict]) -> str:

@@ -75,9 +75,14 @@ def binned_by_task(history: pd.DataFrame, width: int) -> pd.DataFrame:
 
 
 def _task_losses(entry: CompletedEntry, build: Path, seed: int) -> pd.DataFrame:
+    history = read(entry, build, seed, ["step", "name", "value"])
+    return history.loc[history["name"].isin([f"loss/{task}" for task in entry.tasks])]
+
+
+def read(entry: CompletedEntry, build: Path, seed: int, columns: list[str]) -> pd.DataFrame:
+    """These columns of a run's history.csv; DataError where it is missing, altered or damaged."""
     file = entry.file(build, seed, "history.csv")
     try:
-        history = pd.read_csv(file, usecols=["step", "name", "value"])
+        return pd.read_csv(file, usecols=columns)
     except ValueError as error:  # not UTF-8, no table, or without one of the columns
         raise DataError(f"{file} is damaged: {error}; `{entry.remake(seed)}` makes it again") from None
-    return history.loc[history["name"].isin([f"loss/{task}" for task in entry.tasks])]

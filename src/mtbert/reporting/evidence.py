@@ -70,6 +70,10 @@ class Evidence:
             sets += [{seed for name, seed in self.on_train if name == variant} for variant in variants]
         return set.intersection(*sets) if sets else set()
 
+    def has(self, variant: str, metric: str) -> bool:
+        """Whether a variant was scored on a task of the metric."""
+        return any(name == variant for task in tasks_of(metric) for name, _ in self._runs(task))
+
     def scores(self, variants: Sequence[str], metric: str, seeds: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """A row's scores by seed, and draws x seeds; the variants together have every task of the metric."""
         parts = []

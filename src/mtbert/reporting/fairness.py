@@ -13,8 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from mtbert import files
-from mtbert.reporting import machines
+from mtbert.reporting import curves, machines, results
 from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.tasks import TASKS
 
@@ -22,6 +21,7 @@ FALL = 0.05  # of a task's loss, from the third quarter of the last phase to the
 RISE = 0.01  # of the mean dev score of the tasks, from the best of the epochs before to the last: what matters overall
 UNEQUAL = 0.05  # examples of a task, or updates, may differ by this share: samplers draw
 BUDGET = ("examples", "updates")  # in a part's `differs`: that these differ is what the claim is about
+HISTORY = ["phase", "step", "name", "value"]  # columns
 Run = tuple[str, int]
 
 
@@ -159,12 +159,13 @@ def _seen(one: Conduct, task: str) -> int | None:
 
 def _read(entry: CompletedEntry, build: Path, seed: int) -> Conduct:
     directory = entry.directory(build, seed)
-    settings = _if_there(directory / "settings.yaml", files.read_yaml)
-    scores = _if_there(directory / "metrics.json", files.read_json)
+    settings = entry.settings(build, seed)
+    scores = results.read_metrics(entry, build, seed) if (directory / "metrics.json").is_file() else {}
     run = settings.get("run") or {}
     made = {f"run.{name}": run.get(name) for name in ("keep", "selection", "threads")}
     made |= {"profile": settings.get("profile"), "precision": scores.get("precision"), "code": settings.get("code")}
-    rise, fall = learning(directory / "history.csv")
+    told = (directory / "history.csv").is_file()
+    rise, fall = learning(curves.read(entry, build, seed, HISTORY)) if told else (None, 0.0)
     updates, examples = scores.get("steps"), scores.get("examples")
     machine = machines.of_run(build, directory)
     return Conduct(made, settings.get("sources") or {}, updates, examples, rise, fall, settings, machine)
@@ -180,19 +181,12 @@ def _values(settings: Any, name: str) -> list[Any]:
     return here + [value for key, below in settings.items() if key != name for value in _values(below, name)]
 
 
-def _if_there(file: Path, read: Callable[[Path], Any]) -> dict[str, Any]:
-    return read(file) if file.is_file() else {}
-
-
-def learning(file: Path) -> tuple[float | None, float]:
+def learning(history: pd.DataFrame) -> tuple[float | None, float]:
     """Of the last phase in a history.csv: by how much dev rises in the last epoch, and by what share the loss falls.
 
     The fall is that of each task's mean loss from the third quarter of the phase's steps to the fourth, as a mean over
-    tasks. Nothing was learnt where there is no history.
+    tasks.
     """
-    if not file.is_file():
-        return None, 0.0
-    history = pd.read_csv(file)
     phase = history.loc[history["phase"] == history["phase"].max()]
     return _rise(phase), _fall(phase)
 

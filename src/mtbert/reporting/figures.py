@@ -19,7 +19,7 @@ LABELS = {  # what the classes of a task mean
     "qqp": ("no paraphrase", "paraphrase"),
     "cfimdb": ("negative", "positive"),
 }
-SCORES = {**HEADINGS, "overall_raw": "overall", "overall_normalised": "overall, normalised"}
+SCORES = {**HEADINGS, "overall_raw": "overall", "overall_normalised": "normalised overall"}
 NAMES = {  # of what a reader chooses from
     "weights": "weights to store",
     "stored": "stored beside the encoder",
@@ -30,7 +30,7 @@ NAMES = {  # of what a reader chooses from
     "3": "three dimensions",
     **{name: task.title for name, task in TASKS.items()},
     **SCORES,
-    OVERFITTING: "overfitting (train less dev)",
+    OVERFITTING: "overfitting",
 }
 Figure = dict[str, Any]
 

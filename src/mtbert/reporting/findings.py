@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from mtbert.reporting import claimed, markdown, sentences
 from mtbert.reporting.catalog import Completed
 from mtbert.reporting.claims import Answer, Comparison, Contradiction, Part, Side, Verdict
+from mtbert.reporting.fairness import BUDGET
 from mtbert.reporting.verdicts import FAILS, HOLDS, LEARNING, LITTLE, NOT_RUN
 from mtbert.statistics.verdicts import LOOKS
 
@@ -14,10 +15,9 @@ MACHINERY = (
     "anything of PALs or of any other method. The runs on real data are in `reports/laptop`."
 )
 OPEN = "Open."
-APART = (
-    "Differences of open claims whose 95 % interval leaves out 0. They decide nothing: not corrected for how many were "
-    "compared, and of models that may be still learning or differ in more than the claim says."
-)
+CONTRADICTED = "Where the reports disagree"
+RECIPE = 3  # settings that differ, from which on a part compares whole recipes
+NO_RECIPE = (*BUDGET, "steps_per_epoch", "tasks", "training.tasks")
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def decided(verdicts: Sequence[Verdict]) -> str:
     parts = [f"{hold} hold", f"{small} hold by less than what matters", f"{fail} do not"]
     which = f": {', '.join(parts)}" if settled else ""
     rest, learning = total - settled - absent, answers.count(LEARNING)
-    why = f" ({learning} as models are still learning)" if learning else ""
+    why = f" ({learning} as models are still learning, which need longer trainings)" if learning else ""
     return (
         f"**{settled} of {total} claims {'is' if settled == 1 else 'are'} decided**{which}. {rest} cannot be told from "
         f"these runs{why}, and {absent} {'was' if absent == 1 else 'were'} not run."
@@ -86,23 +86,50 @@ def deciding(verdict: Verdict) -> tuple[Part, Comparison]:
 
 
 def apart(verdicts: Sequence[Verdict]) -> list[str]:
-    """What open claims' comparisons show whose intervals, of three seeds or more, leave out 0; with those not counted.
+    """What open claims' comparisons show whose intervals leave out 0; those that do not count come last.
 
     A line has two sides, and each difference between them once.
     """
-    open_ones = [verdict for verdict in verdicts if verdict.answer not in claimed.DECIDED]
-    pairs = [pair for one in open_ones for pair in zip(one.claim.parts, one.comparisons, strict=True)]
-    by_sides: dict[tuple[str, str], dict[str, str]] = {}
-    for part, one in sorted(pairs, key=lambda pair: pair[0].published is None):  # of one pair that which is published
-        if one is not None and one.seeds >= min(LOOKS) and round(one.low, 3) * round(one.high, 3) > 0:
-            beside = f"; {', '.join(part.confounded)} differ as well" if part.confounded else ""
-            by_sides.setdefault((claimed.pair(part), beside), {}).setdefault(part.metric, claimed.number(part, one))
-    return [f"{sides}: {'; '.join(numbers.values())}{beside}" for (sides, beside), numbers in by_sides.items()]
+    by_sides: dict[tuple[str, str], list[str]] = {}
+    for part, one in _open(verdicts):
+        if round(one.low, 3) * round(one.high, 3) > 0:
+            by_sides.setdefault((claimed.pair(part), _beside(part)), []).append(claimed.number(part, one))
+    return [f"{sides}: {'; '.join(numbers)}{beside}" for (sides, beside), numbers in by_sides.items()]
+
+
+def _open(verdicts: Sequence[Verdict]) -> list[tuple[Part, Comparison]]:
+    """Open claims' comparisons of three seeds or more, those that count first; of the same that which is published."""
+    claims = [verdict for verdict in verdicts if verdict.answer not in claimed.DECIDED]
+    pairs = [pair for one in claims for pair in zip(one.claim.parts, one.comparisons, strict=True)]
+    ranked = sorted(pairs, key=lambda pair: (bool(pair[0].confounded), pair[0].published is None))
+    found: dict[tuple[str, str], tuple[Part, Comparison]] = {}
+    for part, one in ranked:
+        if one is not None and one.seeds >= min(LOOKS):
+            found.setdefault((claimed.pair(part), part.metric), (part, one))
+    return list(found.values())
+
+
+def _beside(part: Part) -> str:
+    """In what the sides differ beside what the claim speaks of; or that they are whole recipes."""
+    if part.confounded:
+        return f"; not counted, as {', '.join(part.confounded)} differ as well"
+    differing = [name for name in part.differs if name not in NO_RECIPE]
+    return f"; whole recipes: {', '.join(differing)} differ" if len(differing) >= RECIPE else ""
+
+
+def about_apart(verdicts: Sequence[Verdict]) -> str:
+    """What the lines of `apart` are, and how many of them chance alone would make."""
+    every = len(_open(verdicts))
+    return (
+        f"Of {every} differences of open claims, those whose 95 % interval, rounded to three decimals, leaves out 0; by "
+        f"chance alone about {max(1, round(0.05 * every))} would. They decide nothing: they are not corrected for how "
+        "many were compared, and the models may be still learning."
+    )
 
 
 def apart_in_short(verdicts: Sequence[Verdict]) -> str:
     """The same in Markdown; empty where there are none."""
-    return f"{APART}\n\n{markdown.bullets(found)}" if (found := apart(verdicts)) else ""
+    return f"{about_apart(verdicts)}\n\n{markdown.bullets(found)}" if (found := apart(verdicts)) else ""
 
 
 def standings(contradictions: Iterable[Contradiction], verdicts: Sequence[Verdict]) -> list[Standing]:
@@ -120,8 +147,17 @@ def _standing(one: Contradiction, verdicts: Mapping[str, Verdict]) -> Standing:
 
 def _claim(verdict: Verdict) -> str:
     shown = [] if verdict.answer in claimed.DECIDED else claimed.counted(verdict)
-    so_far = f", so far {claimed.difference(shown[0][1])}" if len(shown) == 1 else ""
-    return f"{verdict.claim.told_by}, {verdict.claim.section}: {verdict.answer}{so_far}"
+    return f"{verdict.claim.told_by}, {verdict.claim.section}: {verdict.answer}{_so_far([one for _, one in shown])}"
+
+
+def _so_far(shown: Sequence[Comparison]) -> str:
+    """The difference with its interval; of several the smallest and the largest."""
+    if not shown:
+        return ""
+    if len(shown) == 1:
+        return f", so far {claimed.difference(shown[0])}"
+    ends = (markdown.number(end(one.difference for one in shown), "+") for end in (min, max))
+    return f", so far {' to '.join(ends)} in {len(shown)} comparisons"
 
 
 def _evidence(sides: tuple[Side, Side], verdicts: Mapping[str, Verdict]) -> str:
@@ -161,13 +197,15 @@ def contradicted(standings: Sequence[Standing]) -> str:
         | {"the evidence": one.evidence}
         for one in standings
     ]
-    return f"### Where the reports contradict each other\n\n{markdown.lined(lines, sides=4)}" if lines else ""
+    return f"### {CONTRADICTED}\n\n{markdown.lined(lines, sides=4)}" if lines else ""
 
 
 def render(completed: Completed, verdicts: Sequence[Verdict], standings: Sequence[Standing]) -> str:
     """The first section of the README; empty where no claim was judged."""
     if not verdicts:
         return ""
-    found = [*lead(completed, verdicts), markdown.bullets(each(verdicts)), apart_in_short(verdicts)]
+    still_open = any(one.answer not in claimed.DECIDED for one in verdicts)
+    needed = "[Seeds that open claims still need](details/claims.md#seeds-still-needed)." if still_open else ""
+    found = [*lead(completed, verdicts), markdown.bullets(each(verdicts)), needed, apart_in_short(verdicts)]
     parts = ["## What was found", *found, contradicted(standings)]
     return "\n\n".join(part for part in parts if part)

@@ -85,19 +85,19 @@ def _side(names: Sequence[str]) -> str:
 
 
 def _reach(lines: Sequence[Line]) -> float:
-    """As far as ours and the margins go; a published difference that is larger is drawn at the edge."""
-    ends: list[float] = []
-    for line in lines:
-        ends.append(2 * line.part.matters)
-        if line.comparison is not None:
-            ends += [abs(line.comparison.low), abs(line.comparison.high)]
+    """As far as ours that count, and the margins, go; what lies farther out is drawn at the edge."""
+    ends: list[float] = [2 * line.part.matters for line in lines]
+    run = [(line, line.comparison) for line in lines if line.comparison is not None]
+    counted = [(line, one) for line, one in run if not line.part.confounded]
+    for _, one in counted or run:
+        ends += [abs(one.low), abs(one.high)]
     return ROOM * max(ends, default=1.0)
 
 
-def placed(published: float, reach: float) -> tuple[float, bool]:
-    """Where the mark of a published difference stands, and whether that is at the edge, beyond which it would be."""
+def placed(difference: float, reach: float) -> tuple[float, bool]:
+    """Where the mark of a difference stands, and whether that is at the edge, beyond which it would be."""
     edge = reach / ROOM * 1.08
-    return max(-edge, min(edge, published)), abs(published) > edge
+    return max(-edge, min(edge, difference)), abs(difference) > edge
 
 
 def by_paper(verdicts: Sequence[Verdict]) -> dict[str, Forest]:

@@ -4,26 +4,27 @@ A run that came from another machine than the one where its build directory was 
 """
 
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 
 from mtbert import files
-from mtbert.outputs import Elsewhere
+from mtbert.outputs import Elsewhere, Origin
 from mtbert.reporting.catalog import Completed
+
+UNKNOWN = "an unknown machine"
 
 
 def here(build: Path) -> str:
-    """The machine where the build directory was begun; empty where nothing says."""
+    """The machine where the build directory was begun."""
     file = build / "machine.json"
-    return _in_words(files.read_as(dict[str, str], file, f"rm {file} && dvc repro machine")) if file.is_file() else ""
+    return _in_words(files.read_as(Origin, file, f"rm {file} && dvc repro machine")) if file.is_file() else UNKNOWN
 
 
 def of_run(build: Path, run: Path) -> str:
     """The machine of the run that lies in `run`."""
-    file = run / files.ELSEWHERE
-    if not file.is_file():
+    if not (run / files.ELSEWHERE).is_file():
         return here(build)
-    return _in_words(files.read_as(Elsewhere, file, "mtbert unpack").machine.model_dump())
+    file = files.sealed(run, files.ELSEWHERE, "mtbert unpack")
+    return _in_words(files.read_as(Elsewhere, file, "mtbert unpack").machine)
 
 
 def several(build: Path, completed: Completed) -> list[str]:
@@ -32,12 +33,12 @@ def several(build: Path, completed: Completed) -> list[str]:
     made = Counter(of_run(build, run) for run in trained)
     if len(made) < 2:
         return []
-    counts = "; ".join(f"{machine or 'unknown'}: {count}" for machine, count in made.most_common())
+    counts = "; ".join(f"{machine}: {count}" for machine, count in made.most_common())
     return [
         f"**{len(made)} machines.** Runs of each: {counts}. Machines round otherwise, so that a seed ends in other "
         "scores on each, as another seed would. Claims that compare runs of two machines say so."
     ]
 
 
-def _in_words(machine: Mapping[str, str]) -> str:
-    return ", ".join(f"torch {value}" if name == "torch" else value for name, value in machine.items() if value)
+def _in_words(machine: Origin) -> str:
+    return ", ".join(filter(None, (machine.processor, machine.accelerator, f"torch {machine.torch}")))

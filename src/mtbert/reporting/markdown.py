@@ -19,7 +19,7 @@ KEPT = {  # by run.keep and run.selection
     ("last", "whole"): "the last; dev scores are of the whole set, on which nothing was chosen",
     ("last", "half"): "the last; dev scores are of one half of the set",
     ("last", "cross"): "the last; dev scores are of the whole set, on which nothing was chosen",
-    ("best", "cross"): "two; each half of dev is scored with the epoch that is the best on the other half",
+    ("best", "cross"): "each half of dev is scored with the epoch that is the best on the other half",
     ("best", "half"): "the best on one half of dev; dev scores are of the other half",
     ("best", "whole"): "the best on dev, as the papers have it, so our dev scores are a little too good",
 }

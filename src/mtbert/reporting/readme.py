@@ -28,9 +28,9 @@ def render(report: Report) -> str:
 
 def rest(report: Report) -> str:
     """Where everything else stands: a line for the tables, one for the details and one for the numbers."""
-    run = [f"[{markdown.heading(table)}](tables/{table.name}.md)" for table in report.tables if table.run]
-    absent = sum(not table.run for table in report.tables)
-    more = f" Of {absent} more no row was run: [tables](tables)." if absent else ""
+    run = [f"[{markdown.heading(table)}](tables/{table.name}.md)" for table in report.tables if table.scored]
+    absent = sum(not table.scored for table in report.tables)
+    more = f" {absent} more have no number of ours yet: [tables](tables)." if absent else ""
     details = [f"[{section.about}](details/{section.name}.md)" for section in report.sections if section.about]
     lines = [
         f"Tables with our numbers beside those of the papers: {'; '.join(run)}.{more}",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mtbert import files
+from mtbert.errors import DataError, first_of
 from mtbert.reporting import archive, page, readme, submissions, terminal
 from mtbert.reporting.catalog import Completed
 from mtbert.reporting.sections import SECTIONS
@@ -51,14 +52,26 @@ def anew(evidence: Path, directory: Path) -> str:
         As `write`.
 
     Raises:
-        DataError: the evidence is altered or not whole, or the scores that it names are not those of its predictions.
+        DataError: the evidence is altered or not whole, the scores that it names are not those of its predictions, or
+            the directory holds something else than a report.
     """
+    _refuse_others(directory)
     with tempfile.TemporaryDirectory() as temporary:
         build = Path(temporary) / "build"
         archive.unpack(evidence, build)
         report = Report.read(build, SECTIONS)
         _write_committed(report, directory)
         return in_short(report.tables, report.completed, directory / "index.html")
+
+
+def _refuse_others(directory: Path) -> None:
+    """A report takes the place of its whole folder, so that must be empty or hold a report, or evidence alone."""
+    there = {file.name for file in directory.iterdir()} if directory.exists() else set()
+    if there - {archive.NAME} and not {"README.md", "index.html", "details"} <= there:
+        raise DataError(
+            f"{directory} holds {first_of(sorted(there), 3)} and no report; the report would take its place. "
+            "--out names another folder"
+        )
 
 
 def _write_committed(report: Report, directory: Path) -> None:

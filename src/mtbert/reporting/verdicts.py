@@ -249,6 +249,7 @@ def _why(
     confounded = [part for part, one in zip(claim.parts, found, strict=True) if part.confounded and one is not None]
     return " ".join(
         [
+            *_gated(overall, [seen[at] for at in deciding]),
             *_counted(overall, said),
             *_early(look, [found[at] for at in deciding]),
             *_doubts(overall, [(found[at], seen[at].look) for at in deciding if answers[at] in doubtful]),
@@ -261,6 +262,12 @@ def _why(
     )
 
 
+def _gated(overall: Answer, seen: Sequence[Seen]) -> list[str]:
+    """What keeps a claim from being judged, in the words of its gates."""
+    why = dict.fromkeys(one.why for one in seen if one.gate == overall and one.why)
+    return [f"Not judged: {'; '.join(why)}."] if why else []
+
+
 def _counted(overall: Answer, said: Sequence[Answer]) -> list[str]:
     number, holding = len(said), sum(answer in (HOLDS, LITTLE) for answer in said)
     if overall == HOLDS:
@@ -270,7 +277,9 @@ def _counted(overall: Answer, said: Sequence[Answer]) -> list[str]:
         return [f"{small} there, and smaller than what matters."]
     if overall == FAILS:
         return ["Its comparison does not hold." if number == 1 else f"{said.count(FAILS)} of {number} do not hold."]
-    told = [f"By themselves {holding} of {number} comparisons hold and {said.count(FAILS)} do not."]
+    failing = said.count(FAILS)
+    none = f"Alone, none of its {number} comparisons is decided."
+    told = [f"Alone, {holding} of its {number} comparisons hold and {failing} do not." if holding + failing else none]
     return told if number > 1 and overall == OPEN else []
 
 
@@ -324,7 +333,7 @@ def _missing(evidence: Evidence, parts: Sequence[Part]) -> list[str]:
     """The variants of parts that were not run; where both sides were, that they share no seed."""
     names: list[str] = []
     for part in parts:
-        absent = [name for side in (part.ours, part.other) if not evidence.seeds(side, part.metric) for name in side]
+        absent = [name for name in (*part.ours, *part.other) if not evidence.has(name, part.metric)]
         names += absent or [f"{' '.join(part.ours)} and {' '.join(part.other)} with the same seed"]
     names = list(dict.fromkeys(names))
     return [f"Not run: {first_of(names, NAMED)}."] if names else []
@@ -336,7 +345,7 @@ def _implied(parts: Sequence[tuple[Part, Sequence[str]]]) -> list[str]:
     if not unequal:
         return []
     part, budgets = unequal[0]
-    more = f"; so in {len(unequal) - 1} more" if len(unequal) > 1 else ""
+    more = _the_same(len(unequal) - 1)
     sides = f"{' '.join(part.ours)} and {' '.join(part.other)}"
     return [f"Budgets differ, as the claim implies: {sides} had {', '.join(budgets)}{more}."]
 
@@ -344,8 +353,13 @@ def _implied(parts: Sequence[tuple[Part, Sequence[str]]]) -> list[str]:
 def _machines(parts: Sequence[str]) -> list[str]:
     """That the sides were trained on different machines, with the first one's."""
     apart = [machines for machines in parts if machines]
-    more = f"; so in {len(apart) - 1} more" if len(apart) > 1 else ""
+    more = _the_same(len(apart) - 1)
     return [f"Trained on different machines: {apart[0]}{more}."] if apart else []
+
+
+def _the_same(others: int) -> str:
+    of = "is true of 1 more comparison" if others == 1 else f"is true of {others} more comparisons"
+    return f"; the same {of}" if others else ""
 
 
 def _besides(parts: Sequence[Part]) -> list[str]:

@@ -258,13 +258,15 @@ def sign_flip(differences: np.ndarray) -> np.ndarray:
     """Return the two-sided p of the exact sign-flip test over matched seeds, [..., seeds].
 
     Without a difference each seed's difference has either sign with the same probability. The test concerns other seeds
-    on the same examples, and assumes no distribution of theirs. Its p is at least `sign_flip_floor(seeds)`.
+    on the same examples, and assumes no distribution of theirs. Its p is at least `sign_flip_floor(seeds)`. It is of
+    all signs up to 16 seeds, and of 100,000 draws of them beyond.
     """
     from scipy import stats  # takes half a second, and single seeds have no such test
 
     test = stats.permutation_test(
-        (differences,), np.mean, permutation_type="samples", vectorized=True, axis=-1, n_resamples=100_000
-    )
+        (differences,), np.mean, permutation_type="samples", vectorized=True, axis=-1, n_resamples=100_000,
+        rng=np.random.default_rng(0),
+    )  # fmt: skip
     return np.asarray(test.pvalue)
 
 

@@ -14,6 +14,7 @@ from mtbert import ensembling, files, inputs, outputs
 from mtbert.errors import DataError, MtbertError
 from mtbert.reporting import catalog, corpora, curves, embeddings, results, submissions
 from mtbert.reporting.catalog import Completed
+from mtbert.reporting.fairness import Conducts
 from mtbert.reporting.sections import runs
 
 RUN = "runs/pals/1"
@@ -59,6 +60,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     f"{RUN}/predictions/qqp-dev.parquet": lambda build: submissions.write(build, plan(build), build / "submitted"),
     f"{RUN}/history.csv": lambda build: curves.losses(build, plan(build)),
     f"{RUN}/settings.yaml": plan,
+    "runs/bert-sst/1/history.csv": lambda build: Conducts(build, plan(build)),
     f"{RUN}/embeddings.safetensors": lambda build: embeddings.clouds(build, plan(build)),
     f"{RUN}/digests.json": lambda build: (results.scores(build, plan(build)), curves.losses(build, plan(build))),
     "ensembles/vote/1/metrics.json": lambda build: results.scores(build, plan(build)),

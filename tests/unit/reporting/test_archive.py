@@ -90,6 +90,15 @@ def test_a_new_report_leaves_the_evidence_that_lies_there(make_build: Make) -> N
     assert contents(out) == before
 
 
+def test_a_report_takes_the_place_of_no_other_folder(make_build: Make, tmp_path: Path) -> None:
+    _, evidence = packed(with_data(make_build()))
+    thesis = tmp_path / "mine" / "thesis.docx"
+    files.write_text(thesis, "of years")
+    with pytest.raises(DataError, match=r"mine holds thesis.docx and no report; the report would take its place"):
+        report.anew(evidence, thesis.parent)
+    assert thesis.read_text() == "of years"
+
+
 def test_no_sentence_of_others_is_in_it(make_build: Make) -> None:
     build = with_data(make_build())
     plan = files.read_yaml(build / "plan/catalog.yaml")
@@ -200,6 +209,27 @@ def test_runs_that_are_added_on_another_machine_leave_those_before_with_theirs(
     assert "Machine: Another CPU, torch 2.13.0." in told
     ran_there = "seed 1: `bert-qqp`, `bert-sst`, `bert-sts`, `pals`"
     assert f"On another machine, Some CPU, torch 2.13.0: {ran_there}." in told
+
+
+def test_what_is_known_of_data_that_are_not_here_stays(make_build: Make, tmp_path: Path) -> None:
+    build = with_data(make_build())
+    archive.main(build, tmp_path)
+    shutil.rmtree(build / "data/qqp")
+    archive.main(build, tmp_path, more=True)
+    assert {"cluster", "shares"} <= set(
+        pd.read_parquet(tmp_path / "sample-course/evidence/predictions/qqp-dev.parquet")
+    )
+
+
+def test_seeds_that_were_trained_otherwise_repeat_no_one_training(make_build: Make) -> None:
+    build = with_data(make_build(seeds=(1, 2)))
+    for seed, dim in ((1, 204), (2, 276)):
+        run = {"run": {"keep": "last", "selection": "whole"}, "seed": seed, "model": {"adapter": {"dim": dim}}}
+        files.write_yaml(build / f"runs/pals/{seed}/settings.yaml", run)
+    seal(build)
+    said = r"pals: seed 1 was trained with model.adapter.dim 204, seed 2 with 276, so they repeat no one training"
+    with pytest.raises(DataError, match=said):
+        archive.pack(build, build.parent / "evidence")
 
 
 def test_what_was_changed_in_runs_before_stays_said(make_build: Make, tmp_path: Path) -> None:

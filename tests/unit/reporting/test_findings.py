@@ -45,19 +45,19 @@ def test_a_decided_claim_in_a_sentence_with_the_comparison_that_decided_it() -> 
 def test_what_an_open_claim_shows_so_far() -> None:
     minus, learning = "\N{MINUS SIGN}", "cannot be told: still learning"
     assert claimed.so_far(verdict(FEWER, "cannot be told: still learning", 0.02, None, -0.003)) == (
-        f"So far, 3 seeds: `choose-zero` {minus} `choose-half`: +0.020 [+0.010, +0.040] overall, normalised "
-        f"(published: +0.004); `choose-half` {minus} `choose-full`: {minus}0.003 [{minus}0.013, +0.017] overall, "
-        "normalised (published: +0.003)."
+        f"So far, 3 seeds: `choose-zero` {minus} `choose-half`: +0.020 [+0.010, +0.040] normalised overall "
+        f"(published: +0.004); `choose-half` {minus} `choose-full`: {minus}0.003 [{minus}0.013, +0.017] "
+        "normalised overall (published: +0.003)."
     )
     once = replace(verdict(LIFT, "cannot be told from these runs"), comparisons=(comparison(0.01, 1), comparison(0.1)))
     assert claimed.so_far(once) == (  # its second part is confounded
-        f"So far, one seed: `mypal-pals` {minus} `mypal-no-pals`: +0.010 overall, normalised. Not counted, as "
+        f"So far, one seed: `mypal-pals` {minus} `mypal-no-pals`: +0.010 normalised overall. Not counted, as "
         f"pair_encoding, sampler, steps_per_epoch differ as well: `mypal-pals` {minus} `mypal-baseline`: "
-        "+0.100 [+0.090, +0.120] overall, normalised (published: +0.157)."
+        "+0.100 [+0.090, +0.120] normalised overall (published: +0.157)."
     )
     shared = replace(comparison(-0.02), unshared=0.004)
     assert claimed.so_far(Verdict(LIFT, learning, "", (learning,) * 2, (shared, None))).endswith(
-        f"{minus}0.020 [{minus}0.030, +0.000] overall, normalised, but +0.004 without rows that share a sentence with "
+        f"{minus}0.020 [{minus}0.030, +0.000] normalised overall, but +0.004 without rows that share a sentence with "
         "train."
     )
     assert "without rows" not in claimed.so_far(verdict(LIFT, learning, -0.02, None))
@@ -70,6 +70,11 @@ def test_what_an_open_claim_shows_so_far() -> None:
         ["My PAL BERT, 6: cannot be told from these runs, so far +0.010"],
         ["MinBERT and PALs, 5.3: holds", "Choose Your PALs Wisely, 5.4: not run"],
     ]
+    three = verdict(FEWER, "cannot be told: still learning", 0.02, -0.01, 0.003)
+    (trailing,) = findings.standings([PALS], [once, verdict(TRAIL, "not run"), three])
+    assert trailing.sides[1][1][1] == (
+        f"Choose Your PALs Wisely, 5.4: cannot be told: still learning, so far {minus}0.010 to +0.020 in 3 comparisons"
+    )
 
 
 def test_how_much_is_decided() -> None:
@@ -81,7 +86,8 @@ def test_how_much_is_decided() -> None:
     ]
     assert findings.decided([verdict(LIFT, answer) for answer in answers]) == (
         "**2 of 4 claims are decided**: 1 hold, 1 hold by less than what matters, 0 do not. "
-        "1 cannot be told from these runs (1 as models are still learning), and 1 was not run."
+        "1 cannot be told from these runs (1 as models are still learning, which need longer trainings), and 1 was not "
+        "run."
     )
 
 
@@ -96,9 +102,18 @@ def test_what_stands_apart_of_open_claims_decides_nothing() -> None:
         f"[{minus}0.040, {minus}0.010] QQP (published: {minus}0.002)"
     ]
     assert findings.apart([open_one, open_one, few, verdict(TRAIL, "holds")]) == [
-        f"`mypal-pals` {minus} `mypal-baseline`: +0.150 [+0.140, +0.170] overall, normalised (published: +0.157); "
-        "pair_encoding, sampler, steps_per_epoch differ as well"
+        f"`mypal-pals` {minus} `mypal-baseline`: +0.150 [+0.140, +0.170] normalised overall (published: +0.157); "
+        "not counted, as pair_encoding, sampler, steps_per_epoch differ as well"
     ]
+    whole = verdict(EVERY.claims["mypal-best"], "cannot be told: still learning", 0.15)
+    assert findings.apart([open_one, whole])[0] == (  # what does not count comes last
+        f"`mypal-simcse` {minus} `mypal-baseline`: +0.150 [+0.140, +0.170] normalised overall (published: +0.191); "
+        "whole recipes: adapter, objectives, pair_encoding, sampler differ"
+    )
+    assert findings.about_apart([open_one, whole]).startswith(
+        "Of 3 differences of open claims, those whose 95 % interval, rounded to three decimals, leaves out 0; "
+        "by chance alone about 1 would. They decide nothing"
+    )
     assert findings.apart_in_short([few]) == ""
 
 
@@ -204,6 +219,14 @@ def test_the_figure_of_a_forest() -> None:
     assert (fails["x"], published["x"]) == ([0.03], [-0.037, -0.009, -0.001])
     assert shown["ticks"]["narrow"] == ["overall"] * 3
     assert forest.by_paper([verdict(TRAIL, "not run", None, None, None)]) == {}
+
+
+def test_a_difference_that_does_not_count_leaves_the_axis_to_those_that_do() -> None:
+    shown = figure(forest.of([verdict(LIFT, "cannot be told from these runs", 0.01, 0.3)]))
+    assert shown["layout"]["xaxis"]["range"] == [pytest.approx(-0.0345), pytest.approx(0.0345)]
+    (open_ones,) = [trace for trace in shown["data"] if trace["meta"]["colour"] == "open"]
+    assert (open_ones["x"], open_ones["marker"]["symbol"]) == ([0.01, 0.0324], ["circle", "triangle-right"])
+    assert open_ones["error_x"]["array"] == [0.02, 0.0]
 
 
 def test_seeds_still_needed_of_open_claims_alone() -> None:

@@ -188,6 +188,7 @@ def test_rivals_have_a_figure_by_stored_and_by_trained_weights() -> None:
     shown = costs.by_weights([one])
     assert {name: figure["data"][0]["x"] for name, figure in shown.items()} == {"stored": [2.0], "trained": [3.0]}
     assert shown["stored"]["data"][0]["error_y"]["array"] == [1.2706]  # Student's t of two seeds, times 0.1
+    assert shown["stored"]["layout"]["yaxis"]["range"] == [-0.9756, 2.1756]  # has room for the interval
     assert costs.by_weights([]) == {}
 
 

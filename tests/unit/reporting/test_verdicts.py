@@ -211,7 +211,7 @@ def test_a_claim_holds_where_all_its_parts_do_and_fails_with_any(tmp_path: Path)
     assert judge(runs, HIGHER, SAME.model_copy(update={"expects": "close"})) == ("holds", "All 2 comparisons hold.")
     assert judge(runs, HIGHER, SAME) == ("does not hold", "1 of 2 do not hold.")
     assert judge(runs, HIGHER, HIGHER.model_copy(update={"other": ("z",)})) == (
-        "cannot be told from these runs", "By themselves 1 of 2 comparisons hold and 0 do not. Not run: z.",
+        "cannot be told from these runs", "Alone, 1 of its 2 comparisons hold and 0 do not. Not run: z.",
     )  # fmt: skip
     assert judge(runs, HIGHER.model_copy(update={"other": ("z",)})) == ("not run", "Not run: z.")
 
@@ -238,6 +238,12 @@ def test_how_much_a_difference_has_to_be(
     given = published if published is None or expects == "higher" else -published
     update = {"ours": ours, "other": other, "expects": expects, "published": given, "matters": 0.05}
     assert judge(runs, HIGHER.model_copy(update=update))[0] == answer
+
+
+def test_of_several_models_of_a_side_those_that_were_run_are_not_missing(tmp_path: Path) -> None:
+    runs = evidence(tmp_path, {"a": [260, 262, 261], "b": [200, 202, 201]})
+    part = HIGHER.model_copy(update={"ours": ("a", "z"), "metric": "overall_raw"})
+    assert judge(runs, part) == ("not run", "Not run: z.")
 
 
 def test_verdicts_are_reached_at_planned_looks_alone(tmp_path: Path) -> None:
@@ -407,6 +413,7 @@ def test_no_verdict_from_a_model_that_is_still_learning(tmp_path: Path) -> None:
     (verdict,) = verdicts.judge(evidence(tmp_path, runs), [claim(HIGHER)])
     assert verdict.answer == "cannot be told: still learning"
     assert verdict.gates == ("a: the last epoch is the best on dev, by 0.100, and the loss still falls by 13 %",)
+    assert verdict.why == f"Not judged: {verdict.gates[0]}."
     assert verdict.comparisons[0] is not None  # shown all the same, without a p
     header, _, line = (line.split("|") for line in claimed.render([verdict]).splitlines()[-3:])
     shown = dict(zip((cell.strip() for cell in header), (cell.strip() for cell in line), strict=True))

@@ -210,3 +210,8 @@ def test_sign_flip() -> None:
     assert seeds.sign_flip(np.array([1.0, 2, 3, 4, 5, 6])) == seeds.sign_flip_floor(6) == 2 / 64
     # of the 8 sums of ±1 ±2 ±4, those as far from 0 as 1 + 2 - 4 = -1: all; as 1 - 2 + 4 = 3: six
     assert seeds.sign_flip(np.array([[1.0, 2, -4], [1.0, -2, 4]])).tolist() == [1, 6 / 8]
+
+
+def test_the_sign_flips_p_of_many_seeds_is_the_same_each_time() -> None:
+    differences = random().normal(size=20)
+    assert len({float(seeds.sign_flip(differences)) for _ in range(3)}) == 1

@@ -21,7 +21,7 @@ CLAIMED_BY = {RIVALS: "The field, of PALs and their rivals"}
 ANSWERS = {"yes": "#0b6b50", "no": "#a23a12", "open": "#c08400", "none": "#5a6673"}  # by the colour of a verdict
 ABOUT_FOREST = (
     "ours less the other's; green: holds, red: does not, yellow: cannot be told; in brackets: not counted\n"
-    "grey band: less than what matters; hollow: published, a triangle farther out"
+    "grey band: less than what matters; hollow: published; a triangle: farther out"
 )
 
 
@@ -150,13 +150,13 @@ def _differences(one: Forest) -> list[Figure]:
     for colour, name in FORESTS.items():
         coloured = [(line, comparison) for line, comparison in run if VERDICTS[line.answer] == colour]
         if coloured:
-            above = rounded([comparison.high - comparison.difference for _, comparison in coloured], 4)
-            below = rounded([comparison.difference - comparison.low for _, comparison in coloured], 4)
+            places = [placed(comparison.difference, one.reach) for _, comparison in coloured]
+            bars = [(0.0, 0.0) if edge else ends(c) for (_, edge), (_, c) in zip(places, coloured, strict=True)]
             error = {
                 "type": "data",
                 "symmetric": False,
-                "array": above,
-                "arrayminus": below,
+                "array": rounded([above for _, above in bars], 4),
+                "arrayminus": rounded([below for below, _ in bars], 4),
                 "thickness": 2,
                 "width": 0,
             }
@@ -165,16 +165,26 @@ def _differences(one: Forest) -> list[Figure]:
                     "type": "scatter",
                     "mode": "markers",
                     "name": name,
-                    "x": rounded([comparison.difference for _, comparison in coloured], 4),
+                    "x": rounded([x for x, _ in places], 4),
                     "y": [line.y for line, _ in coloured],
                     "text": [_told(line, comparison) for line, comparison in coloured],
                     "hovertemplate": "%{text}<extra></extra>",
-                    "marker": {"size": 9},
+                    "marker": {"size": 9, "symbol": [_mark(x, edge, "circle") for x, edge in places]},
                     "error_x": error,
                     "meta": {"colour": colour},
                 }
             )
     return traces
+
+
+def ends(one: Comparison) -> tuple[float, float]:
+    """How far its interval goes below and above a difference."""
+    return one.difference - one.low, one.high - one.difference
+
+
+def _mark(x: float, edge: bool, within: str) -> str:
+    """Plotly's name of a mark: a triangle that points outwards at the edge."""
+    return ("triangle-right" if x > 0 else "triangle-left") if edge else within
 
 
 def _told(line: Line, comparison: Comparison) -> str:
@@ -188,7 +198,7 @@ def _published(one: Forest) -> list[Figure]:
     places = [placed(value, one.reach) for _, value in known]
     if not known:
         return []
-    symbols = [("triangle-right" if x > 0 else "triangle-left") if edge else "diamond-open" for x, edge in places]
+    symbols = [_mark(x, edge, "diamond-open") for x, edge in places]
     return [
         {
             "type": "scatter",
@@ -220,9 +230,10 @@ def draw(one: Forest) -> Drawing:
     axes.axvline(0, color="#aab3bc", linewidth=0.8)
     for line in one.lines:
         if (comparison := line.comparison) is not None:
-            ends = [[comparison.difference - comparison.low], [comparison.high - comparison.difference]]
-            colour = ANSWERS[VERDICTS[line.answer]]
-            axes.errorbar(comparison.difference, line.y, xerr=ends, fmt="o", markersize=4.5, color=colour)
+            x, edge = placed(comparison.difference, one.reach)
+            below, above = (0.0, 0.0) if edge else ends(comparison)
+            mark, colour = ("<" if x < 0 else ">") if edge else "o", ANSWERS[VERDICTS[line.answer]]
+            axes.errorbar(x, line.y, xerr=[[below], [above]], fmt=mark, markersize=4.5, color=colour)
         if line.part.published is not None:
             x, edge = placed(line.part.published, one.reach)
             mark = ("<" if x < 0 else ">") if edge else "D"

@@ -1,6 +1,6 @@
 """Score against what it costs: weights to keep, and time to train."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -57,17 +57,10 @@ def by_weights(costs: Sequence[Cost]) -> dict[str, Figure]:
         "stored": ("stored beside the encoder, millions", {cost.name: cost.stored / 1e6 for cost in whole}),
         "trained": ("trained weights, millions", {cost.name: cost.trained / 1e6 for cost in whole}),
     }
-    shown = {name: _against(*axis, "overall_raw", whole, {}) for name, axis in axes.items() if whole}
+    shown = {name: _against(*axis, "overall_raw", whole, {}, Cost.half) for name, axis in axes.items() if whole}
     for figure in shown.values():
         figure["layout"]["showlegend"] = False
-        for trace in figure["data"]:
-            trace["error_y"] |= _intervals([cost for cost in whole if cost.name in trace["text"]])
     return shown
-
-
-def _intervals(costs: Sequence[Cost]) -> Figure:
-    halves = [cost.half(metric="overall_raw") for cost in costs]
-    return {"array": rounded([half or 0 for half in halves], 4), "visible": any(halves)}
 
 
 def _is_of(cost: Cost, metric: str) -> bool:
@@ -76,13 +69,16 @@ def _is_of(cost: Cost, metric: str) -> bool:
 
 
 def _against(
-    title: str, places: dict[str, float], metric: str, shown: Sequence[Cost], titles: dict[str, str]
-) -> Figure:
+    title: str, places: dict[str, float], metric: str, shown: Sequence[Cost], titles: dict[str, str],
+    bar: Callable[[Cost, str], float | None] = Cost.spread,
+) -> Figure:  # fmt: skip
+    """A named point for each row, with a bar of that length to both sides."""
+    bars = {cost.name: bar(cost, metric) or 0.0 for cost in shown}
     papers = list(dict.fromkeys(cost.paper for cost in shown))
     traces = []
     for at, paper in enumerate(papers):
         mine = [cost for cost in shown if cost.paper == paper]
-        spreads = [cost.spread(metric) for cost in mine]
+        lengths = [bars[cost.name] for cost in mine]
         traces.append(
             {
                 "type": "scatter",
@@ -94,12 +90,12 @@ def _against(
                 "text": [cost.name for cost in mine],
                 "hovertemplate": "%{text}<br>%{y:.3f} at %{x:.3~f}<extra></extra>",
                 "marker": {"size": 10, "symbol": SYMBOLS[at % len(SYMBOLS)]},
-                "error_y": {"type": "data", "array": rounded([spread or 0 for spread in spreads], 4), "thickness": 1}
-                | {"visible": any(spreads)},
+                "error_y": {"type": "data", "array": rounded(lengths, 4), "thickness": 1, "visible": any(lengths)},
                 "meta": {"colour": f"c{at % COLOURS}"},
             }
         )
-    x, y = _span([places[cost.name] for cost in shown], 0.08), _span([cost.mean(metric) for cost in shown], 0.12)
+    ends = [cost.mean(metric) + side * bars[cost.name] for cost in shown for side in (-1, 1)]
+    x, y = _span([places[cost.name] for cost in shown], 0.08), _span(ends, 0.12)
     axes = {"xaxis": titled(title) | {"range": x}, "yaxis": titled(f"{SCORES[metric]} on dev") | {"range": y}}
     places_of = {cost.name: (places[cost.name], cost.mean(metric)) for cost in shown}
     named = {screen: _names(places_of, x, y, *size) for screen, size in SCREENS.items()}

@@ -49,7 +49,7 @@ def run_table(report: Report) -> str:
     machine = machines.here(report.build)
     parts = [
         markdown.lined(lines, sides=1),
-        f"Machine: {machine}." if machine else "",
+        "" if machine == machines.UNKNOWN else f"Machine: {machine}.",
         *_elsewhere(report.build, known, machine),
     ]
     told = "\n\n".join(part for part in parts if part)

@@ -17,6 +17,13 @@ from mtbert.reporting.sections.claims import BADGES, Badge
 from mtbert.reporting.sections.runs import duration
 from mtbert.tasks import TASKS
 
+ABOUT = (
+    "Five course reports train one BERT on sentiment (SST-5), paraphrases (QQP) and similarity (STS-B) at once, most "
+    "of them with *projected attention layers* (PALs): a few weights of its own for each task beside one shared "
+    "encoder. From single runs they reach opposite conclusions. Here their rows are trained again in one pipeline, "
+    "each by its report's method, from the same encoder and data, and stand beside the published numbers. SST-5 and "
+    "QQP are scored by accuracy, STS-B by Pearson's r; *overall* is the mean of the three."
+)
 LEADERS = 5  # rows of the README's table
 PAGE_LEADERS = 10  # rows of the page's
 
@@ -32,6 +39,7 @@ def readme(report: Report) -> list[str]:
     completed = report.completed
     return [
         headline(completed),
+        ABOUT,
         findings.render(completed, report.verdicts, standings(report)),
         "**[index.html](index.html)** is the whole report as one page to explore, offline.",
         markdown.bullets(notes(report)),
@@ -42,11 +50,13 @@ def readme(report: Report) -> list[str]:
 def values(report: Report, local: bool) -> dict[str, Any]:
     """What the page shows."""
     return {
+        "about": ABOUT,
         "lead": findings.lead(report.completed, report.verdicts),
         "each": findings.each(report.verdicts),
         "apart": findings.apart(report.verdicts),
-        "apart_about": findings.APART,
+        "apart_about": findings.about_apart(report.verdicts),
         "standings": standings(report),
+        "standings_heading": findings.CONTRADICTED,
         "facts": facts(report, local),
         "counts": {heading: counts(some) for heading, some in claimed.apart(report.verdicts).items()},
         "limits": notes(report),
@@ -69,7 +79,19 @@ def headline(completed: Completed) -> str:
 def notes(report: Report) -> list[str]:
     """What to know before reading the scores, in Markdown."""
     of = report.build, report.completed
-    return [*limits(report.completed), *corpora.fewer(*of), *machines.several(*of)]
+    return [*short(report), *limits(report.completed), *corpora.fewer(*of), *machines.several(*of)]
+
+
+def short(report: Report) -> list[str]:
+    """That a profile trains for less long, and otherwise, than the reports did."""
+    steps = {run.steps for run in report.runs if run.steps is not None}
+    if report.completed.profile == "paper" or not steps:
+        return []
+    return [
+        f"**Short trainings.** {markdown.span(steps)} steps each. The profile `{report.completed.profile}` also sets "
+        "batch size, learning rates, pooling and clipping; "
+        "[docs/reports.md](../../docs/reports.md#what-sample-and-laptop-replace) lists what it replaces."
+    ]
 
 
 def limits(completed: Completed) -> list[str]:
@@ -83,9 +105,9 @@ def limits(completed: Completed) -> list[str]:
         )
     else:
         notes.append(
-            f"**{markdown.span(counts)} seeds.** Intervals in brackets are 95 % and of the mean over seeds; one "
-            "seed has none. \N{PLUS-MINUS SIGN} is the standard deviation over seeds. A difference whose interval "
-            "holds 0 may be noise."
+            f"**{markdown.span(counts)} seeds.** Behind a difference stands its 95 % interval, for other seeds and "
+            "other dev rows; of one seed there is none. A difference whose interval holds 0 may be noise. "
+            "\N{PLUS-MINUS SIGN} is the standard deviation over seeds."
         )
     if sentences.may_be_committed(completed):
         notes.append(
@@ -104,8 +126,17 @@ def limits(completed: Completed) -> list[str]:
     if completed.detail:
         notes.append(f"**Many variants.** {completed.detail}")
     if completed.missing:
-        notes.append("**Not complete.** Some runs are missing; means and intervals are of those that are there.")
+        notes.append(f"**Not complete.** {_missing(completed)}")
     return notes
+
+
+def _missing(completed: Completed) -> str:
+    """How many variants were not run, and whether those that were have all their seeds."""
+    ran = {entry.name for entry in completed.ran}
+    absent = {name for name, _ in completed.missing} - ran
+    if {name for name, _ in completed.missing} & ran:
+        return "Some runs are missing; means and intervals are of those that are there."
+    return f"{len(absent)} of {len(completed.asked)} variants were not run; the others have all their seeds."
 
 
 def changed(completed: Completed) -> list[str]:
@@ -127,7 +158,9 @@ def best(leaders: Sequence[Cost]) -> str:
     lines = [
         {
             "variants": " + ".join(f"`{name}`" for name in cost.variants),
-            "row of its report": cost.row + (f" {markdown.CHANGED}" if cost.departures else ""),
+            "row": cost.row
+            + (f" ({title})" if (title := TITLES.get(cost.paper)) else "")
+            + (f" {markdown.CHANGED}" if cost.departures else ""),
             "overall": markdown.with_spread(cost.mean("overall_raw"), cost.spread("overall_raw")),
             "normalised": markdown.with_spread(cost.mean("overall_normalised"), cost.spread("overall_normalised")),
             markdown.TIMES_BERT: f"{cost.times_bert:.2f}",
@@ -136,7 +169,8 @@ def best(leaders: Sequence[Cost]) -> str:
     ]
     about = (
         "The mean of three scores on dev: two accuracies and Pearson's r, *normalised* with (r + 1) / 2 in its place. "
-        f"{markdown.TIMES_BERT} counts a row's weights, one encoder as 1."
+        f"{markdown.TIMES_BERT} counts a row's weights, one encoder as 1. Rows of different reports differ in "
+        "more than PALs, and the order of near neighbours may be noise."
     )
     return f"## Highest overall scores\n\n{about}\n\n{markdown.lined(lines, sides=2)}" if lines else ""
 
