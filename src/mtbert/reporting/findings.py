@@ -121,9 +121,9 @@ def about_apart(verdicts: Sequence[Verdict]) -> str:
     """What the lines of `apart` are, and how many of them chance alone would make."""
     every = len(_open(verdicts))
     return (
-        f"Of {every} differences of open claims, those whose 95 % interval, rounded to three decimals, leaves out 0; by "
-        f"chance alone about {max(1, round(0.05 * every))} would. They decide nothing: they are not corrected for how "
-        "many were compared, and the models may be still learning."
+        f"Of {every} differences of open claims, those whose 95 % interval, rounded to three decimals, leaves out 0; "
+        f"by chance alone about {max(1, round(0.05 * every))} would. They decide nothing: they are not corrected for "
+        "how many were compared, and the models may be still learning."
     )
 
 
