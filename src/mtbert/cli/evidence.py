@@ -15,5 +15,6 @@ def main(
 ) -> None:
     """Pack the files that a report's numbers come from: small enough to commit, and without any sentence."""
     with starting.imports():
+        from mtbert import ensembling
         from mtbert.reporting import archive
-    archive.main(build, reports, add)
+    archive.main(build, reports, add, ensembling.ensemble)

@@ -19,7 +19,7 @@ import itertools
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -44,10 +44,16 @@ SHARED = ["cluster", "in_train", "in_pretraining", "shares"]  # of a dev row
 WITHHELD = pd.DataFrame({"id": ["withheld"], "label": [np.nan], "prediction": [0.0], "scored": [True]})
 
 
-def main(build: Path, reports: Path, more: bool = False) -> None:
+Vote = Callable[[str, Sequence[str], int, Path, Path], object]  # as `ensembling.ensemble`
+
+
+def main(build: Path, reports: Path, more: bool = False, vote: Vote | None = None) -> None:
     """Pack the evidence of what lies below `build` into its report's folder below `reports`; with `more`, `add` it."""
     directory = files.report_directory(build, reports) / NAME
-    (add if more and directory.exists() else pack)(build, directory)
+    if more and directory.exists():
+        add(build, directory, vote)
+    else:
+        pack(build, directory)
     size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     print(f"{directory} is written: {size / 1e6:.2f} MB")
 
@@ -78,8 +84,13 @@ def _pack(build: Path, directory: Path, earlier: Mapping[Path, dict[str, Any]]) 
         files.seal(partial)
 
 
-def add(build: Path, directory: Path) -> None:
+def add(build: Path, directory: Path, vote: Vote | None = None) -> None:
     """Write the evidence of the runs that lie in it and of a build directory's; of a run in both, the build's.
+
+    Args:
+        build: a build directory.
+        directory: of the evidence.
+        vote: makes the votes that neither of them has, and both together have all members of.
 
     Raises:
         DataError: as for `pack` and `unpack`, or the evidence holds runs of a variant that the build's plan lacks, or
@@ -97,6 +108,8 @@ def add(build: Path, directory: Path) -> None:
         lines = [_with_machine(line, whole, build) for line in lines]
         _lay_over(build, whole)
         files.write_yaml(whole / PLAN, plan)
+        if vote is not None:
+            _vote(whole, plan, vote)
         _pack(whole, directory, {place: line for line in lines if not (place := _place(whole, line)).is_symlink()})
 
 
@@ -118,7 +131,28 @@ def _both_asked(earlier: dict[str, Any], later: dict[str, Any]) -> dict[str, Any
         for name in (name for name in asked if not later[group][name]["selected"]):
             departures = {key: value for key, value in earlier[group][name].items() if key == "departures"}
             later[group][name] |= departures | {"selected": True}
+    for row in (later.get("ensembles") or {}).values():
+        row["selected"] |= all(later["variants"][member]["selected"] for member in row["members"])
     return later | {"seeds": sorted({*earlier["seeds"], *later["seeds"]})}
+
+
+def _vote(whole: Path, plan: Mapping[str, Any], vote: Vote) -> None:
+    """Make the votes that are missing; on dev alone, since predictions without known labels are not kept."""
+    asked = {name: row["members"] for name, row in (plan.get("ensembles") or {}).items() if row["selected"]}
+    for name, seed in itertools.product(asked, cast(list[int], plan["seeds"])):
+        members = asked[name]
+        runs = [whole / "runs" / member / str(seed) for member in members]
+        made = whole / "ensembles" / name / str(seed)
+        if made.exists() or not all(run.is_dir() for run in runs):
+            continue
+        voters = whole / "voters" / name
+        for run in runs:
+            said = voters / run.relative_to(whole / "runs")
+            for file in (run / "predictions").glob("*-dev.parquet"):
+                (said / "predictions").mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, said / "predictions" / file.name)
+            files.seal(said)
+        vote(name, members, seed, voters, made)
 
 
 def _with_machine(line: dict[str, Any], whole: Path, build: Path) -> dict[str, Any]:

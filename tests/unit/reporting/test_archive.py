@@ -13,7 +13,7 @@ import pytest
 from safetensors.numpy import save_file
 from sealing import seal
 
-from mtbert import files
+from mtbert import ensembling, files
 from mtbert.errors import DataError
 from mtbert.reporting import archive, report
 
@@ -230,6 +230,31 @@ def test_seeds_that_were_trained_otherwise_repeat_no_one_training(make_build: Ma
     said = r"pals: seed 1 was trained with model.adapter.dim 204, seed 2 with 276, so they repeat no one training"
     with pytest.raises(DataError, match=said):
         archive.pack(build, build.parent / "evidence")
+
+
+def test_a_vote_is_made_whose_members_come_from_two_places(make_build: Make, tmp_path: Path) -> None:
+    build = with_data(make_build(test={"sst": 0.5}))
+    shutil.rmtree(build / "ensembles")
+    plan = files.read_yaml(build / "plan/catalog.yaml")
+    plan["ensembles"]["vote"] |= {"members": ["bert-sst", "pals"], "selected": False}
+    for added in (False, True):  # first all others, then pals
+        for name, row in plan["variants"].items():
+            row["selected"] = (name == "pals") == added
+        files.write_yaml(build / "plan/catalog.yaml", plan)
+        archive.main(build, tmp_path, more=added, vote=ensembling.ensemble)
+    evidence = tmp_path / "sample-course/evidence"
+    archive.unpack(evidence, tmp_path / "again")
+    ensembling.ensemble("vote", ["bert-sst", "pals"], 1, _on_dev(tmp_path / "again/runs"), tmp_path / "voted")
+    expected = pd.read_parquet(tmp_path / "voted/predictions/sst-dev.parquet")["prediction"]
+    assert (pd.read_parquet(evidence / "predictions/sst-dev.parquet")["vote/1"] == expected).all()
+
+
+def _on_dev(runs: Path) -> Path:
+    for file in runs.rglob("*-test.parquet"):
+        file.unlink()
+    for run in runs.glob("*/*"):
+        files.seal(run)
+    return runs
 
 
 def test_what_was_changed_in_runs_before_stays_said(make_build: Make, tmp_path: Path) -> None:
