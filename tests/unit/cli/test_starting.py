@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from mtbert import search, tracking
+from mtbert import ensembling, search, tracking
 from mtbert.cli import app
 from mtbert.grid import run
 from mtbert.reporting import __main__ as tables
@@ -19,9 +19,9 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
     (run, "start", ["grid", "--address", "h:1", "--gpus", "0.25"], (None, None, "h:1", 0.25)),
     (search, "start", ["search"], (1, None)),
     (search, "start", ["search", "--jobs", "2", "--only", "setting"], (2, "setting")),
-    (archive, "main", ["evidence"], (Path("build"), Path("reports"), False)),
-    (archive, "main", ["evidence", "b", "r", "--add"], (Path("b"), Path("r"), True)),
-    (tables, "main", ["tables", "b"], (Path("b"), None, None)),
+    (archive, "main", ["evidence"], (Path("build"), Path("reports"), False, ensembling.ensemble)),
+    (archive, "main", ["evidence", "b", "r", "--add"], (Path("b"), Path("r"), True, ensembling.ensemble)),
+    (tables, "main", ["tables", "b"], (Path("b"),)),
     (tracking, "bring_in", ["track", "b"], (Path("b"),)),
     (ui, "serve", ["ui"], (["5000"],)),
     (ui, "serve", ["ui", "5001"], (["5001"],)),
@@ -66,3 +66,9 @@ def test_what_cannot_be_meant_is_refused_with_status_2(arguments: list[str], sai
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 2
     assert said in done.output
+
+
+def test_evidence_of_another_name_needs_a_folder_for_its_report():
+    done = CliRunner().invoke(app, ["report", "--evidence", "/r/mine"])
+    assert done.exit_code == 2
+    assert "--out" in done.output
