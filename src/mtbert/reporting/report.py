@@ -66,6 +66,8 @@ def anew(evidence: Path, directory: Path) -> str:
 
 def _refuse_others(directory: Path) -> None:
     """A report takes the place of its whole folder, so that must be empty or hold a report, or evidence alone."""
+    if directory.is_file():
+        raise DataError(f"{directory} is a file; --out names a folder")
     there = {file.name for file in directory.iterdir()} if directory.exists() else set()
     if there - {archive.NAME} and not {"README.md", "index.html", "details"} <= there:
         raise DataError(

@@ -106,7 +106,7 @@ def hierarchical(differences: np.ndarray, draws: np.ndarray, generator: np.rando
     A few seeds may agree by luck. Then v is below the part of it that comes of the examples, which is known from many
     rows (`least`). So everything is computed a second time, with sqrt(least) and a normal variable in place of sqrt(v)
     and T: the interval is the wider of the two, p the larger. Where seeds differ by much more than examples make them,
-    this changes next to nothing; where they differ by no more, the test rejects in 1 to 3 % in place of 5.
+    this changes next to nothing; where they differ by no more, the test rejects in 1 to 3 % instead of 5.
 
     Args:
         differences: d_s, [..., seeds]; at least two seeds.

@@ -96,6 +96,8 @@ def test_a_report_takes_the_place_of_no_other_folder(make_build: Make, tmp_path:
     files.write_text(thesis, "of years")
     with pytest.raises(DataError, match=r"mine holds thesis.docx and no report; the report would take its place"):
         report.anew(evidence, thesis.parent)
+    with pytest.raises(DataError, match=r"thesis.docx is a file; --out names a folder"):
+        report.anew(evidence, thesis)
     assert thesis.read_text() == "of years"
 
 
