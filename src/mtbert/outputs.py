@@ -147,10 +147,14 @@ class SbertMetrics(Section):
 
 
 class MlmMetrics(Section):
-    """metrics.json of build/encoders/mlm."""
+    """metrics.json of build/encoders/mlm.
+
+    mlm_dev_loss_of_frequencies: what a guess by how frequent each token is would have; None in those of before.
+    """
 
     mlm_dev_loss_before: float
     mlm_dev_loss_after: float
+    mlm_dev_loss_of_frequencies: float | None = None
     sentences: int
     steps: int
 

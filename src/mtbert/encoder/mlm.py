@@ -12,9 +12,11 @@ Raises: EncoderError where the base encoder is missing; DataError where a corpus
 
 import sys
 import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import torch
 from datasets import Dataset
@@ -39,8 +41,8 @@ LOSSES_SHOWN = 20  # number of losses that a training prints
 def pretrain(settings: MlmSettings, build: Path) -> None:
     """Train `build/encoders/base` on the sentences of `build/data`; write `build/encoders/mlm` or nothing.
 
-    metrics.json beside it: the loss on the dev sets' sentences before and after, sentences and steps. The pooler stays
-    as it was: the masked language model does not use it.
+    metrics.json beside it: the loss on the dev sets' sentences before and after, and that of a guess by frequencies
+    alone; sentences and steps. The pooler stays as it was: the masked language model does not use it.
     """
     torch.set_num_threads(settings.threads)
     base, out = build / "encoders" / "base", build / "encoders" / "mlm"
@@ -72,6 +74,8 @@ def pretrain(settings: MlmSettings, build: Path) -> None:
         origin = f"{card['name']}, then a masked language model on the sentences of {', '.join(settings.corpora)}"
         loading.write_card(partial, "mlm", origin, card["note"], card["fetched"])
         scores = {"mlm_dev_loss_before": before, "mlm_dev_loss_after": after}
+        guess = loss_of_frequencies(*(sets[split]["input_ids"] for split in ("train", "dev")), len(tokenizer))
+        scores["mlm_dev_loss_of_frequencies"] = guess
         files.write_json(
             partial / "metrics.json", {**scores, "sentences": len(sets["train"]), "steps": trainer.state.global_step}
         )
@@ -90,6 +94,17 @@ def sentences(data: Path, split: str, base: Path, settings: MlmSettings, limit: 
     order = seeding.stream(settings.seed, "mlm", split).permutation(len(pieces))[: settings.max_sentences]
     marks, rows = tokens.marks(base), pieces.iloc[order].tolist()
     return Dataset.from_dict({"input_ids": [tokens.single(row, marks.start, marks.end, limit)[0] for row in rows]})
+
+
+def loss_of_frequencies(train: Iterable[Sequence[int]], dev: Iterable[Sequence[int]], vocabulary: int) -> float:
+    """Return the mean of -log p over the tokens of dev, where p is a token's share of train's, whatever the sentence.
+
+    A model that is no better has learnt nothing of sentences. Each sentence is between its two marks, which are never
+    hidden. Each token of the vocabulary counts once more than it comes, so that none has a p of 0.
+    """
+    seen, asked = (np.bincount([token for row in rows for token in row[1:-1]], minlength=vocabulary)
+                   for rows in (train, dev))  # fmt: skip
+    return float(-np.average(np.log((seen + 1) / (seen + 1).sum()), weights=asked))
 
 
 def _collator(tokenizer: PreTrainedTokenizerBase, settings: MlmSettings) -> DataCollatorForLanguageModeling:

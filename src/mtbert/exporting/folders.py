@@ -1,6 +1,7 @@
 """Write a trained model as a folder that transformers, sentence-transformers or onnxruntime load."""
 
 import contextlib
+import json
 import logging
 import warnings
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from mtbert.connectors import CONNECTORS
 from mtbert.data import tokens
 from mtbert.encoder import loading
 from mtbert.encoder.bert import Bert
+from mtbert.encoder.config import read_config
 from mtbert.errors import MtbertError, SettingsError, UnknownNameError
 from mtbert.exporting import bundling, cards, modeling
 from mtbert.features import FEATURES
@@ -33,6 +35,13 @@ KINDS = {"features": FEATURES, "adapter": ADAPTERS, "connector": CONNECTORS}
 WEIGHTS = "model.safetensors"
 PROBE = (4, 12)  # rows and tokens of the batch that checks an export
 OPSET = 20
+LOWER_CASE = {  # of tokenizer.json, where the tokenizer is BERT's lower-case one
+    "normalizer": {
+        "type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None,
+        "lowercase": True,
+    },
+    "pre_tokenizer": {"type": "BertPreTokenizer"},
+}  # fmt: skip
 
 
 class ExportError(MtbertError):
@@ -93,7 +102,14 @@ def _sentence_transformers(model: Model, out: Path, task: str | None) -> str:
 
 
 def _tokenizer(model: Model, out: Path) -> None:
-    loading.save_tokenizer(_vocabulary(model), model.longest, out)
+    """Write the encoder's own tokenizer; BERT's lower-case one with vocab.txt beside it, for other programs."""
+    own = json.loads(tokens.read(model.encoder).to_str())
+    if {part: own[part] for part in LOWER_CASE} == LOWER_CASE and own["model"]["type"] == "WordPiece":
+        loading.save_tokenizer(_vocabulary(model), model.longest, out)
+        return
+    loading.keep_tokenizer(model.encoder, read_config(model.encoder), out)
+    names = files.read_json(out / tokens.NAMES)
+    files.write_json(out / tokens.NAMES, names | {"model_max_length": model.longest})
 
 
 def _vocabulary(model: Model) -> list[str]:

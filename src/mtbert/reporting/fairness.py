@@ -3,7 +3,7 @@
 Two runs are alike where they kept their epoch by the same rule, ran the same code and had as many threads: what differs
 there moves scores and is no part of a claim. A model is *still learning* where its last epoch is its best on dev, and
 dev still rises or its training loss still falls. Where more updates would change it, a comparison tells of their
-number.
+number. So it does where the pretraining that a model starts from has learnt nothing of sentences.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,6 +13,8 @@ from typing import Any
 
 import pandas as pd
 
+from mtbert import files
+from mtbert.outputs import PRETRAINED, MlmMetrics
 from mtbert.reporting import curves, machines, results
 from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.tasks import TASKS
@@ -64,6 +66,7 @@ class Conducts:
     def __init__(self, build: Path, completed: Completed) -> None:
         """Read them; a run that says nothing of itself is like another that does not."""
         self._members = {entry.name: entry.members or (entry.name,) for entry in completed.entries}
+        self._pretrained = {name: said for name in PRETRAINED if (said := _pretrained(build, name))}
         trained = {name for entry in completed.ran for name in self._members[entry.name]}
         self._found: dict[Run, Conduct] = {
             (entry.name, seed): _read(entry, build, seed)
@@ -94,14 +97,20 @@ class Conducts:
         return [one for (of, _), one in self._found.items() if of == name]
 
     def still_learning(self, side: Sequence[str], seeds: Iterable[int]) -> str:
-        """By what a row's runs still learn, as means over those that do, where they are more than half; else empty."""
+        """What a row's models still have to learn, in words; empty where they need no more updates.
+
+        By what the runs still learn, as means over those that do, where they are more than half; and which pretraining
+        had learnt nothing.
+        """
         every = self._of(side, seeds)
+        encoders = dict.fromkeys((one.settings.get("model") or {}).get("encoder") for one in every)
+        said = [self._pretrained[name] for name in encoders if name in self._pretrained]
         learning = [(one.rise or 0.0, one.fall) for one in every if one.still_learning]
-        if 2 * len(learning) <= len(every):
-            return ""
-        rise, fall = (sum(values) / len(learning) for values in zip(*learning, strict=True))
-        falls = f", and the loss still falls by {100 * fall:.0f} %" if fall > FALL else ""
-        return f"the last epoch is the best on dev, by {rise:.3f}{falls}"
+        if 2 * len(learning) > len(every):
+            rise, fall = (sum(values) / len(learning) for values in zip(*learning, strict=True))
+            falls = f", and the loss still falls by {100 * fall:.0f} %" if fall > FALL else ""
+            said.append(f"the last epoch is the best on dev, by {rise:.3f}{falls}")
+        return ", and ".join(said)
 
     def machines(self, ours: Sequence[str], other: Sequence[str], seeds: Iterable[int]) -> str:
         """On which machines the two rows' runs were made, in words; empty where each seed has the same for both."""
@@ -169,6 +178,21 @@ def _read(entry: CompletedEntry, build: Path, seed: int) -> Conduct:
     updates, examples = scores.get("steps"), scores.get("examples")
     machine = machines.of_run(build, directory)
     return Conduct(made, settings.get("sources") or {}, updates, examples, rise, fall, settings, machine)
+
+
+def _pretrained(build: Path, name: str) -> str:
+    """What a pretraining failed to learn, in words; empty where it learnt, or does not say."""
+    file = build / "encoders" / name / "metrics.json"
+    if not file.is_file():
+        return ""
+    found = files.read_as(PRETRAINED[name], file, f"dvc repro pretrain@{name}")
+    if not isinstance(found, MlmMetrics) or found.mlm_dev_loss_of_frequencies is None:
+        return ""
+    after, guess = found.mlm_dev_loss_after, found.mlm_dev_loss_of_frequencies
+    if after < guess:
+        return ""
+    losses = f"a loss of {after:.3f} on dev, where a guess by frequencies has {guess:.3f}"
+    return f"its pretraining of {found.steps:,} steps knows of tokens only how frequent they are ({losses})"
 
 
 def _values(settings: Any, name: str) -> list[Any]:

@@ -1,5 +1,6 @@
 """MLM pretraining on a handful of sentences."""
 
+import math
 from pathlib import Path
 
 import pandas as pd
@@ -41,6 +42,12 @@ def test_the_encoder_learns_the_sentences_and_keeps_its_pooler(build: Path):
     metrics = files.read_json(build / "encoders/mlm/metrics.json")
     assert (metrics["sentences"], metrics["steps"]) == (6, 40)
     assert metrics["mlm_dev_loss_after"] < 0.7 * metrics["mlm_dev_loss_before"]
+    assert metrics["mlm_dev_loss_after"] < metrics["mlm_dev_loss_of_frequencies"] < metrics["mlm_dev_loss_before"]
+
+
+def test_a_guess_by_frequencies_knows_no_sentence():
+    train, dev = [[9, 0, 0, 1, 9]], [[9, 0, 1, 9]]  # between marks; of 3 tokens, shares (2 + 1) / 6, (1 + 1) / 6, 1 / 6
+    assert mlm.loss_of_frequencies(train, dev, 3) == pytest.approx((math.log(2) + math.log(3)) / 2)
 
 
 def test_the_same_seed_gives_the_same_weights(build: Path):

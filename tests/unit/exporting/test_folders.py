@@ -6,14 +6,21 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
+import encoders
 import numpy as np
 import pytest
 import torch
 import trained
 from huggingface_hub import ModelCard
 from safetensors.torch import load_file
+from transformers import AutoTokenizer
 
+from mtbert.data import tokens
+from mtbert.encoder import loading as fetched
+from mtbert.encoder import sources
+from mtbert.encoder.sources import EncoderSettings
 from mtbert.exporting import folders
 from mtbert.exporting.folders import ExportError, export
 from mtbert.using import loading
@@ -91,6 +98,18 @@ def logits(model: Model, task: str) -> np.ndarray:
     examples, _ = model._examples(model.task(task), rows, watch=False)
     with torch.no_grad():
         return model.network(examples.batch([0, 1])).numpy()
+
+
+@pytest.mark.parametrize(("name", "kind"), [("BertModel", "bert"), ("RobertaForMaskedLM", "roberta")])
+def test_the_tokenizer_is_the_encoders_own(name: str, kind: str, tmp_path: Path) -> None:
+    made = encoders.folder(tmp_path / "made", name, kind)  # with capital letters
+    own = tmp_path / "own"
+    fetched.fetch(EncoderSettings(name=str(made), revision=sources.folder_digest(made)), tmp_path, own)
+    folders._tokenizer(SimpleNamespace(encoder=own, longest=16), out := tmp_path / "out")  # type: ignore[arg-type]
+    read = AutoTokenizer.from_pretrained(out)
+    assert read.model_max_length == 16
+    for pair in (("A Man smiling.", "Ü man"), ("a man",)):
+        assert read(*pair)["input_ids"] == tokens.read(own).encode(*pair).ids
 
 
 @pytest.mark.parametrize("name", ["crossed", "apart"])

@@ -427,6 +427,26 @@ def test_no_verdict_from_a_model_that_is_still_learning(tmp_path: Path) -> None:
     assert judge(evidence(tmp_path, runs), HIGHER)[0] == "holds"
 
 
+def test_no_verdict_where_the_pretraining_learnt_nothing_of_sentences(tmp_path: Path) -> None:
+    runs = {"a": GROUPS["a"], "b": GROUPS["b"]}
+    make(tmp_path, "a")
+    make(tmp_path, "b")
+    for seed in (1, 2, 3):
+        file = tmp_path / "runs" / "a" / str(seed) / "settings.yaml"
+        files.write_yaml(file, files.read_yaml(file) | {"model": {"encoder": "mlm"}})
+    losses = {"mlm_dev_loss_before": 10.9, "mlm_dev_loss_after": 6.88, "mlm_dev_loss_of_frequencies": 6.85}
+    pretrained = tmp_path / "encoders" / "mlm" / "metrics.json"
+    files.write_json(pretrained, losses | {"sentences": 12800, "steps": 1400})
+    (verdict,) = verdicts.judge(evidence(tmp_path, runs), [claim(HIGHER)])
+    assert verdict.answer == "cannot be told: still learning"
+    assert verdict.gates == (
+        "a: its pretraining of 1,400 steps knows of tokens only how frequent they are (a loss of 6.880 on dev, where a "
+        "guess by frequencies has 6.850)",
+    )
+    files.write_json(pretrained, losses | {"mlm_dev_loss_after": 6.84, "sentences": 12800, "steps": 1400})
+    assert judge(evidence(tmp_path, runs), HIGHER)[0] == "holds"
+
+
 def test_every_gate_that_is_closed_is_told(tmp_path: Path) -> None:
     make(tmp_path, "a", steps=300, examples={"sst": 9600})
     make(tmp_path, "b", steps=300, examples={"sst": 3200})

@@ -150,7 +150,9 @@ def test_what_is_not_there(build: Path, tmp_path: Path):
 def test_a_run_without_its_weights(copy: Path):
     (copy / "runs/crossed/1/model.safetensors").unlink()
     with pytest.raises(
-        ModelError, match=r"it was brought here without its weights, and cannot predict; `dvc repro train@c"
+        ModelError,
+        match=r"cannot predict; run-packed with --weights there and `mtbert unpack` bring them, or `dvc repro "
+        r"train@crossed-1 --force --single-item` trains it here",
     ):
         mtbert.load("crossed", build=copy)
 
