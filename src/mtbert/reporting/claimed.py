@@ -19,17 +19,16 @@ TEXTS = ("claim", "compared", "says", "verdict", "gate")  # columns of words
 _LOOKS = "; ".join(f"{count} seeds: below {level:.3f}" for count, level in LOOKS.items())
 HEADINGS = {**figures.SCORES, OVERFITTING: "overfitting (train - dev)"}
 ABOUT = (
-    "Each claim as comparisons of variants. *Ours* is the mean difference over seeds with its 95 % interval, "
-    "*unshared* the same without the rows that share a sentence with a training row. *Holds* and *fails* are the p of "
-    f"the claim, in its first line, corrected over all claims of its paper, at the last planned look ({_LOOKS}). A "
-    "claim holds where all its parts do, and does not where one part lacks what matters; what a part of an open claim "
-    "comes to *alone* is not corrected and decides nothing. *Higher* and "
+    "Each claim as comparisons of variants. *Ours* is the mean difference over the seeds of both sides with its 95 % "
+    "interval, *unshared* the same without the rows that share a sentence with a training row. *Holds* and *fails* are "
+    "the p of the claim, in its first line, corrected over all claims of its paper, at the look that decided it, else "
+    f"at the last that all of its parts have reached ({_LOOKS}). A claim holds where all its parts do, and does not "
+    "where one part is proved not to; what a part comes to *alone* is not corrected and decides nothing. *Higher* and "
     "*lower* hold where there is a difference to that side and fail where there is none that matters; *close* holds "
-    "where they are apart by less than what matters, *not higher* where ours is not better by as much. "
-    "Parts in brackets differ in more than the claim says and do not "
-    f"count. Found: the smallest difference that this rule finds with {PLANNED} seeds in four of five repetitions; of "
-    "*close* and *not higher* the smallest with which they are told not to hold. "
-    "*Gate*: what keeps a part from being judged, and its claim from having a p. "
+    "where they are apart by less than what matters, *not higher* where ours is not better by as much. Parts in "
+    "brackets differ in more than the claim says and do not count. Found: the smallest difference that this rule finds "
+    f"with {PLANNED} seeds in four of five repetitions; of *close* and *not higher* the smallest with which they are "
+    "told not to hold. *Gate*: what keeps a part from being judged, and its claim from having a p. "
     "[How to read a verdict](../../../docs/verdicts.md)."
 )
 FILES = (
@@ -149,11 +148,11 @@ def _counts(verdicts: Sequence[Verdict]) -> str:
 def _lines(verdict: Verdict) -> list[dict[str, str]]:
     """One a comparison that was run; the first names the claim."""
     lines: list[dict[str, str]] = []
-    for part, said, comparison, gate in _each(verdict):
+    for at, (part, _, comparison, gate) in enumerate(_each(verdict)):
         if comparison is not None:
             statement = "" if lines else verdict.claim.statement
             p_of = comparison if comparison is judged(verdict) else None
-            lines.append({"claim": statement, **_line(part, alone(verdict, said), comparison, gate, p_of)})
+            lines.append({"claim": statement, **_line(part, alone(verdict, at), comparison, gate, p_of)})
     return lines
 
 
@@ -163,9 +162,11 @@ def judged(verdict: Verdict) -> Comparison | None:
     return None if verdict.answer in GATES else next(having, None)
 
 
-def alone(verdict: Verdict, said: Answer) -> str:
-    """What a part comes to, marked where its claim is not decided."""
-    return f"alone: {said}" if said in DECIDED and verdict.answer not in DECIDED else said
+def alone(verdict: Verdict, at: int) -> str:
+    """What a part comes to, marked where it is not what its claim was decided by: then it is not corrected."""
+    said = verdict.answers[at]
+    corrected = verdict.answer in (HOLDS, LITTLE) or (verdict.answer == FAILS and at == verdict.deciding)
+    return f"alone: {said}" if said in DECIDED and not corrected else said
 
 
 def _line(part: Part, said: str, comparison: Comparison, gate: str, p_of: Comparison | None) -> dict[str, str]:

@@ -134,11 +134,14 @@ class Side(Section):
     """One side of a contradiction: what it says, and the names of the claims that say so.
 
     all_of: whether it says several things, a claim each, and stands only if all of them do.
+    only: of a claim that compares more than the question asks for, which of its comparisons do, from 1. If it fails by
+        another, that says nothing here.
     """
 
     says: str
     claims: Names
     all_of: bool = False
+    only: dict[str, list[int]] = {}
 
 
 class Contradiction(Section):
@@ -171,6 +174,9 @@ class Claims(Section):
             if unknown or papers[0] & papers[1]:
                 fault = f"unknown claims {', '.join(unknown)}" if unknown else "one paper on both sides"
                 raise ValueError(f"contradictions.{name}: {fault}; its sides are claims of different papers")
+            for of, numbers in (pair for side in one.sides for pair in side.only.items()):
+                if of not in self.claims or not set(numbers) <= set(range(1, len(self.claims[of].parts) + 1)):
+                    raise ValueError(f"contradictions.{name}: only: {of} has no comparisons {numbers}, counted from 1")
         return self
 
 
@@ -184,6 +190,8 @@ class Verdict:
         comparisons: each part's at its last look; None where it was not run.
         gates: what keeps each part from being judged, in words; empty where nothing does.
         look: the number of seeds of the look that decided it; None where it is open.
+        deciding: which part did, from 0; None where it is open.
+        beside: what a reader has to know of its numbers, in sentences: other budgets, other machines.
     """
 
     claim: Claim
@@ -193,6 +201,8 @@ class Verdict:
     comparisons: tuple[Comparison | None, ...]
     gates: tuple[str, ...] = ()
     look: int | None = None
+    deciding: int | None = None
+    beside: str = ""
 
 
 def load(file: Path = FILE) -> Claims:

@@ -7,7 +7,8 @@ from mtbert.reporting import claimed, markdown, sentences
 from mtbert.reporting.catalog import Completed
 from mtbert.reporting.claims import Answer, Comparison, Contradiction, Part, Side, Verdict
 from mtbert.reporting.fairness import BUDGET
-from mtbert.reporting.verdicts import FAILS, HOLDS, LEARNING, LITTLE, NOT_RUN
+from mtbert.reporting.verdicts import FAILS, HOLDS, LEARNING, LITTLE, NOT_RUN, proved
+from mtbert.reporting.verdicts import OPEN as UNDECIDED
 from mtbert.statistics.verdicts import LOOKS
 
 MACHINERY = (
@@ -64,25 +65,19 @@ def decided(verdicts: Sequence[Verdict]) -> str:
 def sentence(verdict: Verdict) -> str:
     """A claim that is decided, with the numbers of the comparison that decided it."""
     part, one = deciding(verdict)
-    published = "" if part.published is None else f"; published: {markdown.number(part.published, '+')}"
-    sides = "" if len(verdict.claim.parts) == 1 else f" ({' '.join(part.ours)} against {' '.join(part.other)})"
     early = verdict.look is not None and verdict.look < one.seeds
-    look = f" (decided by the first {verdict.look})" if early else ""
-    answer = markdown.capital(verdict.answer)
+    look = f", decided by the first {verdict.look}" if early else ""
     return (
-        f"{verdict.claim.statement} ({verdict.claim.told_by}, {verdict.claim.section}) **{answer}**: "
-        f"{markdown.number(one.difference, '+')} {claimed.HEADINGS[part.metric]}, 95 % from "
-        f"{markdown.number(one.low, '+')} to {markdown.number(one.high, '+')} over {one.seeds} seeds{look}{sides}"
-        f"{published}."
-    )
+        f"{verdict.claim.statement} ({verdict.claim.told_by}, {verdict.claim.section}) "
+        f"**{markdown.capital(verdict.answer)}**: {claimed.pair(part)} is proved to be {proved(part, verdict.answer)}. "
+        f"{one.seeds} seeds{look}: {claimed.number(part, one)}. {verdict.beside}"
+    ).rstrip()
 
 
 def deciding(verdict: Verdict) -> tuple[Part, Comparison]:
-    """Of a decided claim: the first comparison that fails or is small or, where all hold, that with the largest p."""
-    parts = zip(verdict.claim.parts, verdict.answers, verdict.comparisons, strict=True)
-    run = [(part, said, one) for part, said, one in parts if one is not None and not part.confounded]
-    of_claim = [(part, one) for part, said, one in run if said == verdict.answer != HOLDS]
-    return of_claim[0] if of_claim else max(((part, one) for part, _, one in run), key=lambda pair: pair[1].p)
+    """Of a decided claim, the comparison that decided it."""
+    run = enumerate(zip(verdict.claim.parts, verdict.comparisons, strict=True))
+    return next((part, one) for at, (part, one) in run if at == verdict.deciding and one is not None)
 
 
 def apart(verdicts: Sequence[Verdict]) -> list[str]:
@@ -161,7 +156,7 @@ def _so_far(shown: Sequence[Comparison]) -> str:
 
 
 def _evidence(sides: tuple[Side, Side], verdicts: Mapping[str, Verdict]) -> str:
-    answers: list[list[Answer]] = [[verdicts[name].answer for name in side.claims] for side in sides]
+    answers: list[list[Answer]] = [[_answers(side, verdicts[name]) for name in side.claims] for side in sides]
     backed = [_backed(side, said) for side, said in zip(sides, answers, strict=True)]
     refuted = [_refuted(side, said) for side, said in zip(sides, answers, strict=True)]
     if all(backed):
@@ -173,6 +168,13 @@ def _evidence(sides: tuple[Side, Side], verdicts: Mapping[str, Verdict]) -> str:
     if any(refuted):
         return f"Against this side: {sides[refuted.index(True)].says} The other is not decided."
     return OPEN
+
+
+def _answers(side: Side, verdict: Verdict) -> Answer:
+    """A claim's verdict, as far as it answers the question: open where it fails by a comparison that does not."""
+    asked = side.only.get(verdict.claim.name)
+    beside = asked is not None and verdict.deciding is not None and verdict.deciding + 1 not in asked
+    return UNDECIDED if verdict.answer == FAILS and beside else verdict.answer
 
 
 def _backed(side: Side, said: Sequence[Answer]) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mtbert.reporting import markdown
-from mtbert.reporting.claimed import DECIDED
+from mtbert.reporting.claimed import alone
 from mtbert.reporting.claims import Answer, Comparison, Part, Verdict
 from mtbert.reporting.verdicts import OPEN
 
@@ -59,8 +59,9 @@ def of(verdicts: Sequence[Verdict]) -> Forest:
         for text in textwrap.wrap(f"{verdict.claim.statement} [{_short(verdict.answer)}]", WIDTH):
             heads.append(Head(-at, text))
             at += 1
-        for part, answer, comparison in zip(verdict.claim.parts, verdict.answers, verdict.comparisons, strict=True):
-            shown = OPEN if answer in DECIDED and verdict.answer not in DECIDED else answer  # alone it decides nothing
+        parts = zip(verdict.claim.parts, verdict.answers, verdict.comparisons, strict=True)
+        for number, (part, answer, comparison) in enumerate(parts):
+            shown = answer if alone(verdict, number) == answer else OPEN  # alone it decides nothing
             lines.append(Line(-at, *_labels(part), part, shown, comparison))
             at += 1
     return Forest(heads, lines, at, _reach(lines))

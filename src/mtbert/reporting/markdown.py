@@ -52,12 +52,11 @@ def about(table: Table, completed: Completed) -> list[str]:
     """What a reader must know before comparing."""
     data = f", data `{completed.data}`" if completed.data else ""
     paper = " Paper: bert-base-uncased." if table.published else ""
-    seeds = ", ".join(map(str, completed.seeds))
     spread = SPREAD if len(completed.seeds) > 1 else "one run each"
     lines = [f"Ours: profile `{completed.profile}`{data}, encoder `{completed.encoder}`.{paper}"]
     lines += [f"Encoder `{completed.encoder}`: {completed.encoder_note.rstrip('.')}."] if completed.encoder_note else []
     lines += [
-        f"Epoch kept: {KEPT[completed.keep, completed.selection]}. Seeds: {seeds} ({spread}).",
+        f"Epoch kept: {KEPT[completed.keep, completed.selection]}. Seeds: {_seeds(table, completed)} ({spread}).",
         SCALES + _printed(table) + _fewer(table),
     ]
     lines += [_tested(table)] if table.baseline else []
@@ -67,6 +66,20 @@ def about(table: Table, completed: Completed) -> list[str]:
         "from, which is what they add and what they train of it. "
         f"{TIMES_BERT}: all their weights over one encoder's, (encoder + added) / encoder.",
     ]
+
+
+def _seeds(table: Table, completed: Completed) -> str:
+    """Those that all rows are means of; where a row has fewer, of how many of them the rows are."""
+    every = ", ".join(map(str, completed.seeds))
+    counts = _counts(table)
+    if counts <= {len(completed.seeds)}:
+        return every
+    return f"{span(counts)} of {every}, each row's number in its line"
+
+
+def _counts(table: Table) -> set[int]:
+    """The rows' numbers of seeds."""
+    return {row.seeds for row in table.rows if row.seeds}
 
 
 def _printed(table: Table) -> str:
@@ -89,12 +102,19 @@ def _fewer(table: Table) -> str:
 
 def _tested(table: Table) -> str:
     """What the column of p values says."""
-    several = any(row.against is not None and row.against.seeds > 1 for row in table.rows)
+    shared = {row.against.seeds for row in table.rows if row.against is not None}
+    several = max(shared, default=0) > 1
     by = "hierarchical bootstrap" if several else "of the examples alone: one seed shows nothing of training noise"
-    return (
+    told = [
         f"p: of no difference from `{' '.join(table.baseline)}` in the overall score that the paper prints, or in the "
-        f"first that both have, corrected by Holm over the table ({by}). It is no verdict: see the claims."
-    )
+        f"first that both have, corrected by Holm over the table ({by})."
+    ]
+    if len(_counts(table) | shared) > 1:
+        told.append("It is over the seeds that both have, where these were made alike.")
+    if table.untested:
+        rows = ", ".join(table.untested)
+        told.append(f"Rows that share one seed with the baseline have none, since one shows no training noise: {rows}.")
+    return " ".join([*told, "It is no verdict: see the claims."])
 
 
 def grid(table: Table) -> str:
@@ -138,7 +158,7 @@ def p_of(row: Row, table: Table) -> str:
 
 def _size(row: Row) -> dict[str, str]:
     """Weights and number of seeds."""
-    seeds = str(max(cell.seeds for cell in row.cells.values()) or DASH)
+    seeds = str(row.seeds or DASH)
     if row.weights is None:
         return {**dict.fromkeys((*COUNTS, TIMES_BERT), DASH), "seeds": seeds}
     millions = {name: f"{getattr(row.weights, name) / 1e6:.2f}" for name in COUNTS}

@@ -20,6 +20,7 @@ from mtbert.reporting.results import Score, Weights, together
 from mtbert.statistics import intervals
 
 RUN, NOT_RUN, WITHHELD, NOT_SCORED, NO_PART = "run", "not run", "withheld", "not scored", ""
+NOT_SHARED = "no shared seed"
 OWN_TABLE = "variants"  # stands for the table number of variants that answer to no published paper
 
 
@@ -33,7 +34,7 @@ class Cell:
         spread: sample standard deviation over seeds; None with fewer than two.
         seeds: how many seeds ours is the mean of.
         status: `run`; `not run`; `withheld`: predicted, but the labels are not public; `not scored`: not predicted;
-            or empty: no part of this row.
+            `no shared seed`: the variants of its row have none in common; or empty: no part of this row.
         low, high: 95 % interval of the mean over seeds (Student's t); None with fewer than two.
     """
 
@@ -76,18 +77,25 @@ class Row:
     against: Comparison | None = None
     departures: tuple[str, ...] = ()
 
+    @property
+    def seeds(self) -> int:
+        """How many seeds its numbers are means of; 0 where it has none."""
+        return max(cell.seeds for cell in self.cells.values())
+
 
 @dataclass(frozen=True)
 class Table:
     """One table: number as in the paper, `text` for its text, `variants` where there is no such paper.
 
     baseline: the variants of the row that its others are tested against; empty for none.
+    untested: labels of the rows that share one seed with it where others share several, so that they have no p.
     """
 
     paper: str
     number: str
     rows: tuple[Row, ...]
     baseline: tuple[str, ...] = ()
+    untested: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -177,7 +185,9 @@ def against(tables: Sequence[Table], evidence: Evidence, baselines: Mapping[str,
         baselines: by table name, as in `claims.Claims`.
 
     Returns:
-        What is compared is the overall that the paper prints, or the first metric that both rows have.
+        What is compared is the overall that the paper prints, or the first metric that both rows have. Where some rows
+        share several seeds with the baseline, those that share one are not tested: without the noise of training their
+        p would be of another kind than the others', and Holm would raise those for it.
     """
     return [_against(table, evidence, baselines.get(table.name, ())) for table in tables]
 
@@ -190,9 +200,12 @@ def _against(table: Table, evidence: Evidence, baseline: tuple[str, ...]) -> Tab
         comparison = compare_rows(evidence, row.variants, baseline, (f"overall_{printed}", *SCORED))
         if comparison is not None:
             made[id(row)] = comparison
-    against = dict(zip(made, corrected(list(made.values())), strict=True))
+    several = any(comparison.seeds > 1 for comparison in made.values())
+    kept = {at: comparison for at, comparison in made.items() if comparison.seeds > 1 or not several}
+    against = dict(zip(kept, corrected(list(kept.values())), strict=True))
     compared = tuple(replace(row, against=against.get(id(row))) for row in table.rows)
-    return replace(table, rows=compared, baseline=baseline if against else ())
+    untested = tuple(row.label for row in rows if id(row) in made.keys() - kept.keys())
+    return replace(table, rows=compared, baseline=baseline if against else (), untested=untested)
 
 
 def compared(tables: Sequence[Table]) -> dict[tuple[str, str], Comparison]:
@@ -240,8 +253,11 @@ def _row(
     selected = [entry.name for entry in group if entry.ran]
     spoken = _averaged(row)
     mine = [score for score in scores if score.variant in selected and score.split == row.split]
-    values = _by_metric(mine, spoken)
-    cells = {metric: _cell(metric, row.values.get(metric), group, values.get(metric, [])) for metric in METRICS}
+    shared = _of_shared_seeds(mine)
+    values, without = _by_metric(shared, spoken), NOT_SHARED if mine and not shared else NOT_SCORED
+    cells = {
+        metric: _cell(metric, row.values.get(metric), group, values.get(metric, []), without) for metric in METRICS
+    }
     stored = together([weights[name] for name in selected]) if selected else None
     for metric in OVERALLS:
         cells[metric] = _overall_cell(cells, metric, bool(group), spoken)
@@ -253,6 +269,14 @@ def _averaged(row: PublishedRow) -> list[str]:
     """The tasks that the row's overall is the mean of: all three, or, where its paper averages over fewer, those."""
     given = [task for task in MAIN_TASKS if task in row.values]
     return given if given and "overall_raw" in row.values else list(MAIN_TASKS)
+
+
+def _of_shared_seeds(scores: Sequence[Score]) -> list[Score]:
+    """Those of the seeds that all their variants have, so that all cells of a joined row speak of the same models."""
+    seeds: dict[str, set[int]] = {}
+    for score in scores:
+        seeds.setdefault(score.variant, set()).add(score.seed)
+    return [score for score in scores if all(score.seed in of_variant for of_variant in seeds.values())]
 
 
 def _by_metric(scores: Sequence[Score], averaged: Sequence[str]) -> dict[str, list[float | None]]:
@@ -272,24 +296,28 @@ def _by_metric(scores: Sequence[Score], averaged: Sequence[str]) -> dict[str, li
     return by_metric
 
 
-def _cell(metric: str, published: float | None, group: list[CompletedEntry], values: list[float | None]) -> Cell:
+def _cell(
+    metric: str, published: float | None, group: list[CompletedEntry], values: list[float | None], without: str
+) -> Cell:
     known = [value for value in values if value is not None]
-    status = _status(metric, published, group, values)
+    status = _status(metric, published, group, values, without)
     if not known:
         return Cell(published, None, None, 0, status)
     interval = intervals.over_seeds(known)
     return Cell(published, interval.mean, interval.std, len(known), status, interval.low, interval.high)
 
 
-def _status(metric: str, published: float | None, group: list[CompletedEntry], values: list[float | None]) -> str:
-    """Why a task's cell holds a number of ours, or none."""
+def _status(
+    metric: str, published: float | None, group: list[CompletedEntry], values: list[float | None], without: str
+) -> str:
+    """Why a task's cell holds a number of ours, or none; `without` is why where its models have run."""
     models = [entry for entry in group if metric in entry.tasks]
     if not models:
         return NO_PART if published is None else NOT_RUN
     if not any(entry.ran for entry in models):
         return NOT_RUN
     if not values:
-        return NOT_SCORED
+        return without
     return WITHHELD if None in values else RUN
 
 
@@ -302,5 +330,6 @@ def _overall_cell(cells: dict[str, Cell], metric: str, has_models: bool, average
     elif not has_models:
         status = NO_PART if cell.published is None else NOT_RUN
     else:
-        status = next((reason for reason in (NO_PART, NOT_RUN, NOT_SCORED, WITHHELD) if reason in parts), RUN)
+        reasons = (NO_PART, NOT_RUN, NOT_SHARED, NOT_SCORED, WITHHELD)
+        status = next((reason for reason in reasons if reason in parts), RUN)
     return replace(cell, status=status)

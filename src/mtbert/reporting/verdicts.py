@@ -15,8 +15,9 @@ from mtbert.errors import first_of
 from mtbert.reporting.claims import Answer, Claim, Comparison, Part, Verdict
 from mtbert.reporting.comparisons import between, refused, shared_seeds
 from mtbert.reporting.evidence import Evidence, tasks_of
+from mtbert.reporting.markdown import MINUS
 from mtbert.statistics import seeds as over_seeds
-from mtbert.statistics.verdicts import LOOKS, PLANNED, Decision, P, PartP, close, decide, not_higher, one_sided
+from mtbert.statistics.verdicts import LEANS, LOOKS, PLANNED, Decision, P, PartP, close, decide, not_higher, one_sided
 
 HOLDS: Answer = "holds"
 LITTLE: Answer = "real, but smaller than what matters"
@@ -160,19 +161,43 @@ def _family(evidence: Evidence, family: Sequence[Claim], seen: dict[str, list[Se
         at = judged.index(claim) if claim in judged else -1
         decision = None if at < 0 else made
         level, count = LOOKS[PLANNED] / max(1, len(judged)), max(1, len(deciding[claim.name]))
-        shown = [
-            _shown(one, decision, at, _found(part, one.comparison, level, count))
-            for part, one in zip(claim.parts, seen[claim.name], strict=True)
-        ]
-        answers: list[Answer] = [_alone(one) for one in seen[claim.name]]
         overall: Answer = OPEN if decision is None else _answer(decision, at)
         look = None if decision is None or overall == OPEN else _decided_at(decision, at)
-        if overall == OPEN:
-            overall = _why_open([answers[part] for part in deciding[claim.name]])
-        why = _why(evidence, claim, overall, answers, shown, seen[claim.name], look)
-        gates = tuple(one.why for one in seen[claim.name])
-        verdicts.append(Verdict(claim, overall, why, tuple(answers), tuple(shown), gates, look))
+        looks = (seen[claim.name][one].look for one in deciding[claim.name])
+        last = look or min((one for one in looks if one is not None), default=0)
+        shown = [
+            _shown(one, decision, at, _found(part, one.comparison, level, count), last)
+            for part, one in zip(claim.parts, seen[claim.name], strict=True)
+        ]
+        verdicts.append(_verdict(evidence, claim, seen[claim.name], shown, overall, look))
     return verdicts
+
+
+def _verdict(
+    evidence: Evidence, claim: Claim, seen: Sequence[Seen], shown: Sequence[Comparison | None], overall: Answer,
+    look: int | None,
+) -> Verdict:  # fmt: skip
+    """The verdict in words: of a claim that is open also why, and of one that is decided by which comparison."""
+    answers: list[Answer] = [_alone(one) for one in seen]
+    counts = [at for at, part in enumerate(claim.parts) if not part.confounded]
+    deciding = None if look is None else _deciding(overall, seen, counts, look)
+    if look is None:
+        overall = _why_open([answers[at] for at in counts])
+    implied = _implied([(claim.parts[at], seen[at].budgets) for at in counts])
+    beside = " ".join([*implied, *_machines([seen[at].machines for at in counts])])
+    why = f"{_why(evidence, claim, overall, answers, shown, seen, look, deciding)} {beside}".strip()
+    gates = tuple(one.why for one in seen)
+    return Verdict(claim, overall, why, tuple(answers), tuple(shown), gates, look, deciding, beside)
+
+
+def _deciding(overall: Answer, seen: Sequence[Seen], counts: Sequence[int], look: int) -> int:
+    """The comparison by which a claim is decided at a look: of what all have to prove, that which proves it worst."""
+    at = list(LOOKS).index(look)
+    if overall == FAILS:
+        return min(counts, key=lambda one: (seen[one].p.holds[at] <= LEANS, seen[one].p.fails[at]))
+    if overall == LITTLE:
+        return min(counts, key=lambda one: seen[one].p.little[at])
+    return max(counts, key=lambda one: seen[one].p.holds[at])
 
 
 def _decide(parts: Sequence[Seen], places: Sequence[Sequence[int]]) -> Decision:
@@ -202,14 +227,17 @@ def _alone(one: Seen) -> Answer:
     return one.gate if one.gate and answer == OPEN else answer
 
 
-def _shown(one: Seen, made: Decision | None, at: int, detectable: float | None) -> Comparison | None:
-    """A part's comparison with the p by which its claim is judged at its last look; without a p before the first."""
+def _shown(one: Seen, made: Decision | None, at: int, detectable: float | None, told: int) -> Comparison | None:
+    """A part's comparison with the p by which its claim is judged, at the look `told`; without a p before the first.
+
+    That is the look which decided the claim, else the last that all of its comparisons have reached.
+    """
     found = one.comparison
     if found is None:
         return None
-    if one.look is None:
+    if one.look is None or told not in LOOKS:
         return replace(found, p=np.nan, corrected=np.nan, detectable=detectable)
-    look = list(LOOKS).index(one.look)
+    look = list(LOOKS).index(told)
     whole = (1.0, 1.0) if made is None else (float(made.p_holds[look][at]), float(made.p_fails[look][at]))
     return replace(found, p=float(one.p.holds[look]), corrected=whole[0], refuted=whole[1], detectable=detectable)
 
@@ -239,7 +267,7 @@ def _why_open(answers: Sequence[Answer]) -> Answer:
 
 def _why(
     evidence: Evidence, claim: Claim, overall: Answer, answers: Sequence[Answer], found: Sequence[Comparison | None],
-    seen: Sequence[Seen], look: int | None,
+    seen: Sequence[Seen], look: int | None, by: int | None,
 ) -> str:  # fmt: skip
     """A sentence or a few, for people."""
     deciding = [at for at, part in enumerate(claim.parts) if not part.confounded]
@@ -250,13 +278,11 @@ def _why(
     return " ".join(
         [
             *_gated(overall, [seen[at] for at in deciding]),
-            *_counted(overall, said),
-            *_early(look, [found[at] for at in deciding]),
+            *_counted(overall, said, None if by is None else claim.parts[by]),
+            *_early(look, None if by is None else found[by]),
             *_doubts(overall, [(found[at], seen[at].look) for at in deciding if answers[at] in doubtful]),
             *_left_out(evidence, overall, [(claim.parts[at], seen[at]) for at in deciding]),
             *_missing(evidence, missing),
-            *_implied([(claim.parts[at], seen[at].budgets) for at in deciding]),
-            *_machines([seen[at].machines for at in deciding]),
             *_besides(confounded),
         ]
     )
@@ -268,26 +294,46 @@ def _gated(overall: Answer, seen: Sequence[Seen]) -> list[str]:
     return [f"Not judged: {'; '.join(why)}."] if why else []
 
 
-def _counted(overall: Answer, said: Sequence[Answer]) -> list[str]:
+def proved(part: Part, answer: Answer) -> str:
+    """What a part that decides proves of ours less the other's, such as `above 0`; as `part_p` tests it."""
+    matters, above, below = f"{part.matters:g}", "above", "below"
+    if part.expects == "close":
+        return f"within {matters} of 0" if answer == HOLDS else f"farther than {matters} from 0"
+    if part.expects == "not higher":
+        return f"{below if answer == HOLDS else above} +{matters}"
+    sign, (holding, failing) = ("+", (above, below)) if part.expects == "higher" else (MINUS, (below, above))
+    published = None if part.published is None else part.published if part.expects == "higher" else -part.published
+    small = published is not None and published < part.matters
+    if answer == LITTLE:
+        return f"{holding} 0, and {failing} {sign}{matters}"
+    return f"{holding} 0" if answer == HOLDS else f"{failing} {'0' if small else f'{sign}{matters}'}"
+
+
+def _counted(overall: Answer, said: Sequence[Answer], by: Part | None) -> list[str]:
     number, holding = len(said), sum(answer in (HOLDS, LITTLE) for answer in said)
     if overall == HOLDS:
         return ["Its comparison holds." if number == 1 else f"All {number} comparisons hold."]
     if overall == LITTLE:
         small = "Its difference is" if number == 1 else f"{said.count(LITTLE)} of {number} differences are"
         return [f"{small} there, and smaller than what matters."]
-    if overall == FAILS:
-        return ["Its comparison does not hold." if number == 1 else f"{said.count(FAILS)} of {number} do not hold."]
+    if overall == FAILS and by is not None:
+        which = "Its difference" if number == 1 else f"Of its {number} differences, that of {_named(by)}"
+        return [f"{which} is proved to be {proved(by, FAILS)}."]
     failing = said.count(FAILS)
     none = f"Alone, none of its {number} comparisons is decided."
     told = [f"Alone, {holding} of its {number} comparisons hold and {failing} do not." if holding + failing else none]
     return told if number > 1 and overall == OPEN else []
 
 
-def _early(look: int | None, found: Sequence[Comparison | None]) -> list[str]:
+def _named(part: Part) -> str:
+    return f"{' '.join(part.ours)} and {' '.join(part.other)}"
+
+
+def _early(look: int | None, found: Comparison | None) -> list[str]:
     """That an earlier look decided than the one whose numbers are shown."""
-    last = max((one.seeds for one in found if one is not None), default=0)
-    early = look is not None and look < last
-    return [f"Decided by the first {look} seeds; the numbers are of {last}."] if early else []
+    if look is None or found is None or look >= found.seeds:
+        return []
+    return [f"Decided by the first {look} seeds, of which p is; the differences are of {found.seeds}."]
 
 
 def _doubts(overall: Answer, found: Sequence[tuple[Comparison | None, int | None]]) -> list[str]:
@@ -299,7 +345,8 @@ def _doubts(overall: Answer, found: Sequence[tuple[Comparison | None, int | None
     first = (
         [f"Fewer than {min(LOOKS)} seeds: nothing is decided yet."] if any(o.seeds < min(LOOKS) for o in few) else []
     )
-    return [*first, *_p_asked_for(looked), *_promised(looked)]
+    last = min((look for _, look in found if look is not None), default=0)
+    return [*first, *_p_asked_for(looked, last), *_promised(looked)]
 
 
 def _left_out(evidence: Evidence, overall: Answer, parts: Sequence[tuple[Part, Seen]]) -> list[str]:
@@ -314,12 +361,10 @@ def _left_out(evidence: Evidence, overall: Answer, parts: Sequence[tuple[Part, S
     return list(dict.fromkeys(said))
 
 
-def _p_asked_for(looked: Sequence[Comparison]) -> list[str]:
-    """The p of a claim whose parts all have the same number of seeds, beside that which a verdict asks for."""
-    counts = {one.seeds for one in looked}
-    if len(counts) != 1 or looked[0].refuted is None:
+def _p_asked_for(looked: Sequence[Comparison], seeds: int) -> list[str]:
+    """The p of a claim at the last look that all of its parts have reached, beside that which a verdict asks for."""
+    if not looked or looked[0].refuted is None:
         return []
-    (seeds,) = counts
     p = f"{looked[0].corrected:.3f} for `holds` and {looked[0].refuted:.3f} for `does not hold`"
     return [f"Corrected p: {p}; with {seeds} seeds {LOOKS[seeds]:.3f} or less decides."]
 

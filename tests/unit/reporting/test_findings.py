@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from mtbert.reporting import claimed, claims, findings, forest, needed
+from mtbert.reporting import claimed, claims, findings, forest, needed, verdicts
 from mtbert.reporting.claims import Answer, Comparison, Verdict
 from mtbert.reporting.sections.claims import figure, verdict_of
 
@@ -23,22 +23,27 @@ def comparison(difference: float, seeds: int = 3) -> Comparison:
 def verdict(claim: claims.Claim, answer: Answer, *differences: float | None) -> Verdict:
     each = differences or [None if answer == "not run" else 0.03] * len(claim.parts)
     some = [None if one is None else comparison(one) for one in each]
-    return Verdict(claim, answer, "", (answer,) * len(claim.parts), tuple(some))
+    deciding = 0 if answer in claimed.DECIDED else None
+    return Verdict(claim, answer, "", (answer,) * len(claim.parts), tuple(some), deciding=deciding)
 
 
 def test_a_decided_claim_in_a_sentence_with_the_comparison_that_decided_it() -> None:
-    holding = verdict(TRAIL, "holds", -0.05, -0.02, -0.03)
-    each = zip(holding.comparisons, (0.0001, 0.0006, 0.0003), strict=True)  # the second holds by the least
-    holding = replace(holding, comparisons=tuple(replace(one, p=p) for one, p in each if one is not None), look=3)
+    minus = "\N{MINUS SIGN}"
+    holding = replace(verdict(TRAIL, "holds", -0.05, -0.02, -0.03), look=3, deciding=1)
     assert findings.each([holding]) == [
-        "With every sampler, PALs trail the model without. (MinBERT and PALs, 5.3) "
-        "**Holds**: \N{MINUS SIGN}0.020 overall, 95 % "
-        "from \N{MINUS SIGN}0.030 to +0.000 over 3 seeds (minbert-pals-annealed against minbert-annealed); published: "
-        "\N{MINUS SIGN}0.009."
+        "With every sampler, PALs trail the model without. (MinBERT and PALs, 5.3) **Holds**: `minbert-pals-annealed` "
+        f"{minus} `minbert-annealed` is proved to be below 0. 3 seeds: {minus}0.020 [{minus}0.030, +0.000] overall "
+        f"(published: {minus}0.009)."
     ]
-    failing = verdict(TRAIL, "does not hold", 0.05, 0.02, 0.03)
-    failing = replace(failing, answers=("holds", "holds", "does not hold"))
-    assert "+0.030" in findings.each([failing])[0]
+    shared = replace(comparison(0.03, seeds=6), unshared=-0.004)
+    failing = replace(verdict(TRAIL, "does not hold", 0.05, 0.02, 0.03), look=3, deciding=2, beside="Elsewhere.")
+    failing = replace(failing, comparisons=(*failing.comparisons[:2], shared))
+    assert findings.each([failing]) == [
+        "With every sampler, PALs trail the model without. (MinBERT and PALs, 5.3) **Does not hold**: "
+        f"`minbert-pals-proportional` {minus} `minbert-proportional` is proved to be above 0. 6 seeds, decided by the "
+        f"first 3: +0.030 [+0.020, +0.050] overall (published: {minus}0.001), but {minus}0.004 without rows that share "
+        "a sentence with train. Elsewhere."
+    ]
     assert findings.each([verdict(TRAIL, "cannot be told from these runs")]) == []
 
 
@@ -120,14 +125,41 @@ def test_what_stands_apart_of_open_claims_decides_nothing() -> None:
 def test_a_part_of_an_open_claim_decides_nothing_by_itself() -> None:
     answers: tuple[Answer, ...] = ("holds", "cannot be told from these runs", "does not hold")
     of_open = replace(verdict(TRAIL, "cannot be told from these runs"), answers=answers)
-    assert [claimed.alone(of_open, said) for said in answers] == [
+    assert [claimed.alone(of_open, at) for at in range(3)] == [
         "alone: holds", "cannot be told from these runs", "alone: does not hold",
     ]  # fmt: skip
     assert {line.answer for line in forest.of([of_open]).lines} == {"cannot be told from these runs"}
     assert [part["badge"].colour for part in verdict_of(of_open)["parts"]] == ["open", "open", "open"]
-    refuted = replace(of_open, answer="does not hold")
-    assert claimed.alone(refuted, "does not hold") == "does not hold"
-    assert [line.answer for line in forest.of([refuted]).lines] == list(answers)
+    refuted = replace(of_open, answer="does not hold", answers=("does not hold", *answers[1:]), deciding=2)
+    assert [claimed.alone(refuted, at) for at in range(3)] == [
+        "alone: does not hold", "cannot be told from these runs", "does not hold",
+    ]  # fmt: skip
+    assert [line.answer for line in forest.of([refuted]).lines] == [answers[1], answers[1], "does not hold"]
+
+
+def test_a_claim_that_fails_by_what_the_question_does_not_ask_for_is_on_no_side() -> None:
+    failing = verdict(FEWER, "does not hold")
+    none, half = (replace(failing, deciding=at) for at in (1, 2))  # none against all, half against all
+    others = [verdict(LIFT, "not run"), verdict(TRAIL, "not run")]
+    assert [findings.standings([PALS], [*others, one])[0].evidence for one in (none, half)] == [
+        "Against this side: PALs lower it. The other is not decided.", "Open.",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("expects", "published", "holds", "fails"),
+    [
+        ("higher", None, "above 0", "below +0.01"),
+        ("higher", 0.004, "above 0", "below 0"),
+        ("lower", None, "below 0", "above \N{MINUS SIGN}0.01"),
+        ("lower", -0.004, "below 0", "above 0"),
+        ("close", 0.004, "within 0.01 of 0", "farther than 0.01 from 0"),
+        ("not higher", 0.0, "below +0.01", "above +0.01"),
+    ],
+)
+def test_what_is_proved_where_a_claim_is_decided(expects: str, published: float | None, holds: str, fails: str) -> None:
+    part = LIFT.parts[0].model_copy(update={"expects": expects, "published": published, "matters": 0.01})
+    assert (verdicts.proved(part, "holds"), verdicts.proved(part, "does not hold")) == (holds, fails)
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,13 @@
 # ruff: noqa: RUF001 (tables hold dashes, minus and multiplication signs)
 
 import dataclasses
+from collections.abc import Sequence
 
 import pytest
 
 from mtbert.reporting import markdown, tables, terminal
 from mtbert.reporting.catalog import Completed, CompletedEntry
+from mtbert.reporting.claims import Comparison
 from mtbert.reporting.published import METRICS, PublishedRow
 from mtbert.reporting.results import Score, Weights
 
@@ -69,6 +71,31 @@ def test_mean_and_sample_standard_deviation_over_seeds() -> None:
     found = [score(pals, "sst", value, seed) for seed, value in ((1, 0.4), (2, 0.5), (3, 0.6))]
     cell = compare(catalog(pals, seeds=(1, 2, 3)), found)[0].rows[0].cells["sst"]
     assert (cell.ours, cell.spread, cell.seeds) == (pytest.approx(0.5), pytest.approx(0.1), 3)
+
+
+def joined_row(seeds: dict[str, tuple[int, ...]]) -> tables.Row:
+    """The row of a single-task variant for each task, which scored a tenth of its seed."""
+    parts = [entry(task, tasks=(task,)) for task in seeds]
+    found = [score(part, part.name, seed / 10, seed) for part in parts for seed in seeds[part.name]]
+    (table,) = compare(catalog(*parts, seeds=(1, 2, 3)), found)
+    return table.rows[0]
+
+
+def test_all_cells_of_a_joined_row_are_of_the_seeds_that_all_its_variants_have() -> None:
+    row = joined_row({"sst": (1, 2, 3), "qqp": (2, 3), "sts": (2, 3)})
+    assert {metric: (row.cells[metric].ours, row.cells[metric].seeds) for metric in (*ALL, "overall_raw")} == {
+        "sst": (pytest.approx(0.25), 2), "qqp": (pytest.approx(0.25), 2), "sts": (pytest.approx(0.25), 2),
+        "overall_raw": (pytest.approx(0.25), 2),
+    }  # fmt: skip
+    assert row.seeds == 2
+
+
+def test_variants_of_a_joined_row_that_share_no_seed_make_no_numbers() -> None:
+    row = joined_row({"sst": (1,), "qqp": (2, 3), "sts": (2, 3)})
+    assert {(row.cells[metric].ours, row.cells[metric].status) for metric in (*ALL, "overall_raw")} == {
+        (None, "no shared seed")
+    }
+    assert row.seeds == 0
 
 
 def test_where_a_paper_averages_two_tasks_so_do_we() -> None:
@@ -164,6 +191,87 @@ def test_markdown_of_a_table() -> None:
         "\n"
         "- PALs, paper: a note.\n"
     )
+
+
+def uneven(*counts: int, seeds: tuple[int, ...] = (1, 2, 3)) -> tuple[tables.Table, Completed]:
+    """A table whose rows A, B, ... are of this many of the seeds each."""
+    rows = [entry(name.lower(), name) for name, _ in zip("ABCD", counts, strict=False)]
+    found = [score(row, "sst", 0.5, s) for row, count in zip(rows, counts, strict=True) for s in seeds[:count]]
+    plan = catalog(*rows, seeds=seeds)
+    (table,) = compare(plan, found, [PublishedRow(PAPER, "1", row.row, "dev", {}) for row in rows])
+    return table, plan
+
+
+def told(table: tables.Table, plan: Completed, word: str) -> str:
+    """From this word on what stands in the one line that holds it above the table."""
+    (line,) = [line for line in markdown.about(table, plan) if word in line]
+    return line[line.index(word) :]
+
+
+def test_above_rows_of_fewer_seeds_stands_how_many_they_have() -> None:
+    spread = " (ours is their mean, ± their sample standard deviation; 95 % is the mean's interval over seeds, "
+    for counts, words in (
+        ((3, 3), "1, 2, 3"),
+        ((0, 0), "1, 2, 3"),
+        ((3, 1), "1 to 3 of 1, 2, 3, each row's number in its line"),
+        ((2, 2), "2 of 1, 2, 3, each row's number in its line"),
+    ):
+        assert told(*uneven(*counts), "Seeds: ") == f"Seeds: {words}{spread}Student's t)."
+
+
+def against_a(
+    table: tables.Table, found: dict[str, tuple[float, int]], monkeypatch: pytest.MonkeyPatch
+) -> tables.Table:
+    """The table with its rows compared with row A: p, and how many seeds both have."""
+
+    def compare_rows(_: object, ours: Sequence[str], other: Sequence[str], __: object) -> Comparison:
+        p, seeds = found[ours[0]]
+        return Comparison(tuple(ours), tuple(other), "overall_raw", 0.1, 0.0, 0.2, p, p, seeds, 400, None, {})
+
+    monkeypatch.setattr(tables, "compare_rows", compare_rows)
+    (compared,) = tables.against([table], None, {table.name: ("a",)})  # pyright: ignore
+    return compared
+
+
+TESTED = (
+    "p: of no difference from `a` in the overall score that the paper prints, or in the first that both have, "
+    "corrected by Holm over the table "
+)
+BY_SEEDS = f"{TESTED}(hierarchical bootstrap). "
+NO_VERDICT = "It is no verdict: see the claims."
+
+
+def test_beside_rows_of_several_seeds_one_of_a_single_seed_is_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    table, plan = uneven(3, 3, 3, 1)
+    table = against_a(table, {"b": (0.01, 3), "c": (0.04, 3), "d": (0.5, 1)}, monkeypatch)
+    assert [row.against and row.against.corrected for row in table.rows] == [None, 0.02, 0.04, None]
+    assert [markdown.p_of(row, table) for row in table.rows] == ["baseline", "0.020", "0.040", "–"]
+    assert list(tables.compared([table])) == [(table.name, "B"), (table.name, "C")]
+    assert told(table, plan, "p: ") == (
+        f"{BY_SEEDS}It is over the seeds that both have, where these were made alike. Rows that share one seed with "
+        f"the baseline have none, since one shows no training noise: D. {NO_VERDICT}"
+    )
+
+
+def test_where_no_row_shares_several_seeds_all_are_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    table, plan = uneven(1, 1, 1, seeds=(1,))
+    table = against_a(table, {"b": (0.01, 1), "c": (0.04, 1)}, monkeypatch)
+    assert [row.against and row.against.corrected for row in table.rows] == [None, 0.02, 0.04]
+    assert told(table, plan, "p: ") == (
+        f"{TESTED}(of the examples alone: one seed shows nothing of training noise). {NO_VERDICT}"
+    )
+
+
+def test_of_which_seeds_a_p_is_stands_above_the_table_where_they_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = "It is over the seeds that both have, where these were made alike. "
+    for counts, shared, words in (
+        ((3, 3, 3), 3, ""),
+        ((3, 3, 2), 2, over),
+        ((3, 3, 3), 2, over),  # a seed that was made otherwise is in the row's mean, and is not compared
+    ):
+        table, plan = uneven(*counts)
+        table = against_a(table, {"b": (0.01, 3), "c": (0.04, shared)}, monkeypatch)
+        assert told(table, plan, "p: ") == f"{BY_SEEDS}{words}{NO_VERDICT}"
 
 
 def test_rows_that_kept_another_epoch_than_the_rest_say_so() -> None:

@@ -209,7 +209,9 @@ def test_a_claim_holds_where_all_its_parts_do_and_fails_with_any(tmp_path: Path)
     runs = evidence(tmp_path, GROUPS)
     assert judge(runs, HIGHER) == ("holds", "Its comparison holds.")
     assert judge(runs, HIGHER, SAME.model_copy(update={"expects": "close"})) == ("holds", "All 2 comparisons hold.")
-    assert judge(runs, HIGHER, SAME) == ("does not hold", "1 of 2 do not hold.")
+    assert judge(runs, HIGHER, SAME) == (
+        "does not hold", "Of its 2 differences, that of b and c is proved to be below +0.01.",
+    )  # fmt: skip
     assert judge(runs, HIGHER, HIGHER.model_copy(update={"other": ("z",)})) == (
         "cannot be told from these runs", "Alone, 1 of its 2 comparisons hold and 0 do not. Not run: z.",
     )  # fmt: skip
@@ -376,10 +378,30 @@ def test_what_is_proved_at_a_look_stays_proved(tmp_path: Path) -> None:
     (found,) = verdict.comparisons
     assert found is not None
     assert (verdict.answer, verdict.answers, verdict.look, found.seeds) == ("holds", ("holds",), 3, 6)
-    assert verdict.why == "Its comparison holds. Decided by the first 3 seeds; the numbers are of 6."
+    assert verdict.why == (
+        "Its comparison holds. Decided by the first 3 seeds, of which p is; the differences are of 6."
+    )
+    assert found.corrected <= 0.001  # the p that decided, not that behind the gate
     assert "still falls" in verdict.gates[0]
-    assert "SST-5, 95 % from" in findings.sentence(verdict)
-    assert "over 6 seeds (decided by the first 3)" in findings.sentence(verdict)
+    assert "is proved to be above 0. 6 seeds, decided by the first 3: " in findings.sentence(verdict)
+
+
+def test_the_p_of_an_open_claim_is_that_of_the_last_look_that_all_its_parts_have_reached(tmp_path: Path) -> None:
+    few = evidence(tmp_path, {"c": [204, 198, 206], "a": [203, 199, 206] * 2, "b": [200] * 6})
+    (verdict,) = verdicts.judge(few, [claim(HIGHER, HIGHER.model_copy(update={"other": ("c",)}))])
+    six, three = verdict.comparisons
+    assert six is not None
+    assert three is not None
+    assert (six.seeds, three.seeds, six.corrected) == (6, 3, three.corrected)
+    assert six.corrected < 1
+    assert "with 3 seeds 0.001 or less decides" in verdict.why
+
+
+def test_a_claim_is_told_by_the_comparison_that_decided_it(tmp_path: Path) -> None:
+    right = {"a": [203, 199, 205], "b": [200] * 3, "c": [260, 257, 262]}  # a hardly better than b, and far below c
+    far, near = (HIGHER.model_copy(update={"other": (name,)}) for name in ("c", "b"))
+    (verdict,) = verdicts.judge(evidence(tmp_path, right), [claim(near, far)])
+    assert (verdict.answer, verdict.look, verdict.deciding) == ("does not hold", 3, 1)
 
 
 def test_a_claim_that_is_decided_alone_and_not_after_correction_says_so(tmp_path: Path) -> None:

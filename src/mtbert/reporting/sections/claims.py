@@ -77,10 +77,12 @@ def verdict_of(verdict: Verdict) -> dict[str, Any]:
             "published": part.published,
             "matters": part.matters,
             "confounded": ", ".join(part.confounded),
-            "badge": BADGES[answer]._replace(**_alone(claimed.alone(verdict, answer), answer)),
+            "badge": BADGES[answer]._replace(**_alone(claimed.alone(verdict, at), answer)),
             "comparison": comparison,
         }
-        for part, answer, comparison in zip(verdict.claim.parts, verdict.answers, verdict.comparisons, strict=True)
+        for at, (part, answer, comparison) in enumerate(
+            zip(verdict.claim.parts, verdict.answers, verdict.comparisons, strict=True)
+        )
     ]
     told = claimed.judged(verdict)
     return {
@@ -96,7 +98,7 @@ def verdict_of(verdict: Verdict) -> dict[str, Any]:
 
 
 def _alone(words: str, answer: Answer) -> dict[str, str]:
-    """How a part of an open claim is shown that is decided by itself."""
+    """How a part is shown that is decided by itself, and did not decide its claim."""
     return {} if words == answer else {"colour": "open", "sign": "?", "text": words}
 
 

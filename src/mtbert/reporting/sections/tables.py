@@ -58,7 +58,7 @@ def _row(row: Row, table: Table) -> dict[str, Any]:
         "run": bool(row.variants),
         "cells": cells,
         "weights": row.weights,
-        "seeds": max(cell.seeds for cell in row.cells.values()),
+        "seeds": row.seeds,
     }
 
 
