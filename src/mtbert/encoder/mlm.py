@@ -74,8 +74,8 @@ def pretrain(settings: MlmSettings, build: Path) -> None:
         origin = f"{card['name']}, then a masked language model on the sentences of {', '.join(settings.corpora)}"
         loading.write_card(partial, "mlm", origin, card["note"], card["fetched"])
         scores = {"mlm_dev_loss_before": before, "mlm_dev_loss_after": after}
-        guess = loss_of_frequencies(*(sets[split]["input_ids"] for split in ("train", "dev")), len(tokenizer))
-        scores["mlm_dev_loss_of_frequencies"] = guess
+        train, dev = (sets[split]["input_ids"] for split in ("train", "dev"))
+        scores["mlm_dev_loss_of_frequencies"] = loss_of_frequencies(train, dev, len(tokenizer))
         files.write_json(
             partial / "metrics.json", {**scores, "sentences": len(sets["train"]), "steps": trainer.state.global_step}
         )

@@ -28,7 +28,7 @@ import pandas as pd
 
 from mtbert import files, predictions
 from mtbert.errors import DataError
-from mtbert.outputs import Elsewhere, Origin
+from mtbert.outputs import PRETRAINED, DataReport, Elsewhere, Origin
 from mtbert.reporting import catalog as catalogs
 from mtbert.reporting import corpora, embeddings, mistakes, searches, sentences
 from mtbert.reporting.catalog import Completed, CompletedEntry
@@ -37,10 +37,14 @@ from mtbert.tasks import SPLITS, TASKS, Split, Task
 NAME = "evidence"
 TEXTS = ("metrics.json", "settings.yaml", "history.csv", files.ELSEWHERE)  # of a run: kept word for word
 PLAN = "plan/catalog.yaml"
+COUNTS = "data/report.json"
+DEV_ROWS = "dev-rows.parquet"
+OVERLAPS = ("overlaps", "overlaps with pretraining")  # in COUNTS
 FACTS = ("plan/pretrain-*.yaml", "machine.json", "encoders/*/metrics.json")  # kept so, too
 ROW = ["id", "label", "scored"]
 OTHERWISE = "/scored"  # ends the column that says which rows a run scores, where it is not those of the first run
 SHARED = ["cluster", "in_train", "in_pretraining", "shares"]  # of a dev row
+ALONE = "`mtbert evidence` without --add packs the runs of the build directory alone"
 WITHHELD = pd.DataFrame({"id": ["withheld"], "label": [np.nan], "prediction": [0.0], "scored": [True]})
 
 
@@ -94,7 +98,7 @@ def add(build: Path, directory: Path, vote: Vote | None = None) -> None:
 
     Raises:
         DataError: as for `pack` and `unpack`, or the evidence holds runs of a variant that the build's plan lacks, or
-            of another profile, encoder or settings for all.
+            of another profile, encoder, settings for all, pretraining or number of rows of a corpus.
     """
     with tempfile.TemporaryDirectory(prefix="mtbert-") as name:
         whole = Path(name)
@@ -118,22 +122,45 @@ def _both_asked(earlier: dict[str, Any], later: dict[str, Any]) -> dict[str, Any
     for name, one, two in ((key, earlier.get(key), later.get(key)) for key in ("profile", "encoder", "overrides")):
         if one != two:
             raise DataError(
-                f"the evidence was made with {name} {one}, what lies in the build directory with {two}; "
-                "`mtbert evidence` without --add packs the runs of the build directory alone"
+                f"the evidence was made with {name} {one}, what lies in the build directory with {two}; {ALONE}"
             )
+    seeds = _asked_seeds(earlier, later)
     for group in ("variants", "ensembles"):
         asked = {name for name, row in (earlier.get(group) or {}).items() if row["selected"]}
         if lacking := asked - (later.get(group) or {}).keys():
             raise DataError(
-                f"the evidence holds {', '.join(sorted(lacking))}, which params.yaml does not list; "
-                "`mtbert evidence` without --add packs the runs of the build directory alone"
+                f"the evidence holds {', '.join(sorted(lacking))}, which params.yaml does not list; {ALONE}"
             )
         for name in (name for name in asked if not later[group][name]["selected"]):
             departures = {key: value for key, value in earlier[group][name].items() if key == "departures"}
             later[group][name] |= departures | {"selected": True}
     for row in (later.get("ensembles") or {}).values():
         row["selected"] |= all(later["variants"][member]["selected"] for member in row["members"])
-    return later | {"seeds": sorted({*earlier["seeds"], *later["seeds"]})}
+    return _with_seeds(later, _in_order(earlier["seeds"], later["seeds"]), seeds)
+
+
+def _with_seeds(plan: dict[str, Any], seeds: list[int], of_variants: Mapping[str, list[int]]) -> dict[str, Any]:
+    """The plan with these seeds and, in the row of each variant of which not all were asked for, with its own."""
+    for name, row in plan["variants"].items():
+        row.pop("seeds", None)
+        if row["selected"] and of_variants[name] != seeds:
+            row["seeds"] = of_variants[name]
+    return plan | {"seeds": seeds}
+
+
+def _asked_seeds(*plans: Mapping[str, Any]) -> dict[str, list[int]]:
+    """The seeds that any of the plans asks for, by variant; in the order of the plan's own."""
+    seeds = _in_order(*(plan["seeds"] for plan in plans))
+    asked: dict[str, set[int]] = {}
+    for plan in plans:
+        for name, row in plan["variants"].items():
+            asked.setdefault(name, set()).update(row.get("seeds", plan["seeds"]) if row["selected"] else ())
+    return {name: [seed for seed in seeds if seed in those] for name, those in asked.items()}
+
+
+def _in_order(*several: Sequence[int]) -> list[int]:
+    """Each seed once, as they were first asked for: the first ones stay the first look, and later ones change none."""
+    return list(dict.fromkeys(itertools.chain(*several)))
 
 
 def _vote(whole: Path, plan: Mapping[str, Any], vote: Vote) -> None:
@@ -169,18 +196,97 @@ def _with_machine(line: dict[str, Any], whole: Path, build: Path) -> dict[str, A
 
 
 def _lay_over(build: Path, whole: Path) -> None:
-    """Facts, data and runs of a build directory in the place of those that were unpacked."""
+    """Facts, data and runs of a build directory in the place of those that were unpacked.
+
+    Raises:
+        DataError: a corpus had other rows, or a pretraining other settings.
+    """
     shutil.rmtree(whole / "searches", ignore_errors=True)  # those of the repository are read instead
     runs = [entry.directory(build, seed) for entry, seed in catalogs.read_completed(build).runs]
     logs = [files.log_directory(build, run) for run in runs]
-    facts = [file for pattern in FACTS for file in build.glob(pattern)]
-    for place in (place for place in [*runs, *logs, *facts, *build.glob("data/*")] if place.exists()):
+    if (build / COUNTS).is_file():
+        files.write_json(whole / COUNTS, _both_counted(whole / COUNTS, build / COUNTS))
+    for place in (*runs, *logs, build / "machine.json", *_pretrained(build, whole), *build.glob("data/*/*")):
         there = whole / place.relative_to(build)
-        if there.is_dir():
-            shutil.rmtree(there)
-        there.unlink(missing_ok=True)
-        there.parent.mkdir(parents=True, exist_ok=True)
-        there.symlink_to(place.resolve())
+        if place.name == DEV_ROWS and there.exists():
+            _both_knew(place, there)
+        elif place.exists():
+            _link(place, there)
+
+
+def _link(place: Path, there: Path) -> None:
+    if there.is_dir():
+        shutil.rmtree(there)
+    there.unlink(missing_ok=True)
+    there.parent.mkdir(parents=True, exist_ok=True)
+    there.symlink_to(place.resolve())
+
+
+def _both_counted(before: Path, here: Path) -> dict[str, Any]:
+    """What the check of the data found here, with what it found before of corpora that are not here."""
+    earlier, later = _checked(before), _checked(here)
+    kept = ({name: counts["kept"] for name, counts in found["files"].items()} for found in (earlier, later))
+    _refuse_other_counts(*kept)
+    found = earlier | later | {"files": earlier["files"] | later["files"]}
+    there = {counts.get("file") for counts in found["files"].values()}
+    lacking = dict.fromkeys([*later.get("missing", []), *earlier.get("missing", [])])
+    joined = {"missing": [name for name in lacking if name not in there]}
+    joined |= {key: _overlaps(earlier.get(key, []), later.get(key, [])) for key in OVERLAPS}
+    return found | {key: value for key, value in joined.items() if key in found}
+
+
+def _checked(file: Path) -> dict[str, Any]:
+    if not file.is_file():
+        return {"files": {}}
+    return files.read_as(DataReport, file, "dvc repro preprocess").model_dump(by_alias=True, exclude_unset=True)
+
+
+def _refuse_other_counts(there: Mapping[str, int], here: Mapping[str, int]) -> None:
+    """A corpus with another number of rows is another one, on which no run repeats an earlier one."""
+    unlike = [name for name in there if name in here and here[name] != there[name]]
+    if unlike:
+        told = "; ".join(f"{there[name]:,} rows of {name} there, {here[name]:,} here" for name in unlike)
+        raise DataError(f"the evidence was made with other data than what lies in the build directory: {told}; {ALONE}")
+
+
+def _overlaps(earlier: Sequence[Any], later: Sequence[Any]) -> list[Any]:
+    """Of each two sets what was found last, in the order in which `preprocess` writes them."""
+    found = {(one["of"], one["with"]): one for one in (*earlier, *later)}
+    order = {name: at for at, name in enumerate(corpora.CORPORA)}
+    return [found[pair] for pair in sorted(found, key=lambda pair: [order.get(name, len(order)) for name in pair])]
+
+
+def _both_knew(here: Path, there: Path) -> None:
+    """What dev rows share, here; and that a pretraining read one, as known before, since its corpora may lack here."""
+    rows, before = (files.read_parquet(file) for file in (here, there))
+    if rows["id"].tolist() == before["id"].tolist():  # if not, the predictions do not fit together either
+        known = rows["in_pretraining"].where(rows["in_pretraining"] != "", before["in_pretraining"])
+        rows = rows.assign(in_pretraining=known)
+    _parquet(rows, there)
+
+
+def _pretrained(build: Path, whole: Path) -> list[Path]:
+    """Plans and results of pretrainings that take the place of those that were unpacked.
+
+    A plan that does not need one says nothing of what earlier runs started from.
+    """
+    places = []
+    for name in PRETRAINED:
+        plan, results = f"plan/pretrain-{name}.yaml", f"encoders/{name}/metrics.json"
+        before, here = (_needed(directory / plan) for directory in (whole, build))
+        if before and here and (unlike := catalogs.first_difference(before, here, f"pretrain.{name}")):
+            raise DataError(
+                f"the evidence was made with {unlike[0]}, what lies in the build directory with {unlike[1]}; {ALONE}"
+            )
+        if here or not before:
+            places += [build / plan, build / results]
+    return places
+
+
+def _needed(plan: Path) -> dict[str, Any] | None:
+    """A pretraining's settings; None where no variant of the plan starts from it."""
+    settings = files.read_plan(plan, "needed") if plan.is_file() else {"needed": False}
+    return settings if settings["needed"] else None
 
 
 def _pack_facts(build: Path, completed: Completed, facts: Path) -> None:
@@ -189,8 +295,8 @@ def _pack_facts(build: Path, completed: Completed, facts: Path) -> None:
         files.write_text(facts / file.relative_to(build), file.read_text(encoding="utf-8"))
     content = files.read_plan(build / PLAN)
     files.write_yaml(facts / PLAN, content | ({"data_dir": completed.data} if completed.data else {}))
-    if (report := build / "data" / "report.json").is_file():
-        files.write_json(facts / "data" / "report.json", _counted(files.read_json(report)))
+    if (report := build / COUNTS).is_file():
+        files.write_json(facts / COUNTS, _counted(files.read_json(report)))
     for searched in searches.files_of(completed.profile, searches.place(build)):
         files.write_text(facts / "searches" / searched.name, searched.read_text(encoding="utf-8"))
 
@@ -233,7 +339,7 @@ def _pack_task(build: Path, completed: Completed, task: Task, directory: Path) -
         rows = _rows(tables, f"{split} predictions of {task.name}")
         said = {run: _packed(table["prediction"].to_numpy(dtype=float), task) for run, table in tables.items()}
         said |= {f"{run}{OTHERWISE}": table["scored"] for run, table in tables.items() if _otherwise(table, rows)}
-        about = build / "data" / task.name / "dev-rows.parquet"
+        about = build / "data" / task.name / DEV_ROWS
         if split == "dev" and about.is_file():
             rows = pd.concat([rows, _shared(about, len(rows))], axis=1)
         _parquet(
@@ -374,7 +480,7 @@ def _unpack_task(directory: Path, file: Path, build: Path, places: Mapping[str, 
     if set(SHARED) <= set(packed):
         shared = packed[["id", *SHARED]]
         words = {column: np.where(shared[column], "yes", "") for column in ("in_train", "in_pretraining")}
-        _parquet(shared.assign(**words), build / "data" / name / "dev-rows.parquet")
+        _parquet(shared.assign(**words), build / "data" / name / DEV_ROWS)
     counts = files.read_parquet(directory / "probabilities" / f"{name}.parquet") if _likely(task, split) else None
     for run in runs:
         scored = packed[f"{run}{OTHERWISE}" if f"{run}{OTHERWISE}" in packed else "scored"]

@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from mtbert import files, predictions
 from mtbert.errors import DataError, SettingsError
@@ -13,6 +13,7 @@ from mtbert.tasks import TASKS, Split
 
 OWN = "own"  # stands for the paper of a variant that answers to none
 SETTINGS = "settings.yaml"
+NO_REPETITION = "they repeat no one training; `dvc repro` trains those anew that are out of date"
 OF_A_RUN = ("seed", "code", "sources")  # what settings.yaml states besides settings
 DETAILED = 64  # variants that are shown one by one: as many as the five reports have
 
@@ -30,6 +31,7 @@ class Entry:
         also: further rows of the paper that the same model answers to, such as its test scores' in another table.
         rival: its row among PALs' rivals, where it answers to a report and stands there, too.
         departures: settings of its own that differ from the shipped ones, each as `dvc exp run -S` takes it.
+        asked_seeds: what was asked for of it; of an ensemble, of all its members.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Entry:
     also: tuple[str, ...] = ()
     rival: str = ""
     departures: tuple[str, ...] = ()
+    asked_seeds: tuple[int, ...] = ()
 
     @property
     def changed(self) -> tuple[str, ...]:
@@ -117,7 +120,7 @@ class Catalog:
 
     Attributes:
         profile: how big the runs are.
-        seeds: one run per variant and seed.
+        seeds: one run per variant and seed, in the order in which they were asked for.
         keep: which epoch is kept and scored, `last` or `best`.
         selection: on what it is chosen: on one `half` of dev, of which the other is scored, or on the `whole`.
         encoder, encoder_note: name of the starting weights, and what a reader must know of them.
@@ -188,6 +191,17 @@ class Completed(Catalog):
         return {len(entry.seeds) for entry in self.ran} or {len(self.seeds)}
 
     @property
+    def grids(self) -> list[Self]:
+        """The plan by what one command asks for: variants with the same seeds; the plan itself where all have them."""
+        asked: dict[tuple[int, ...], list[CompletedEntry]] = {}
+        for entry in self.entries:
+            if entry.selected and not entry.members:
+                asked.setdefault(entry.asked_seeds, []).append(entry)
+        if len(asked) < 2:
+            return [self]
+        return [replace(self, seeds=seeds, entries=tuple(entries)) for seeds, entries in asked.items()]
+
+    @property
     def detailed(self) -> list[CompletedEntry]:
         """Those that are shown one by one: the first DETAILED variants, and every ensemble."""
         return [*self.variants[:DETAILED], *(entry for entry in self.ran if entry.members)]
@@ -225,7 +239,7 @@ def completed(catalog: Catalog, build: Path) -> Completed:
     missing = []
     for entry in catalog.entries:  # members come before the ensembles
         there: list[int] = []
-        for seed in catalog.seeds if entry.selected else ():
+        for seed in entry.asked_seeds if entry.selected else ():
             voting = all(seed in entries[member].seeds for member in entry.members)
             if voting and entry.directory(build, seed).is_dir():
                 files.check_sealed(entry.directory(build, seed), entry.remake(seed), only=())
@@ -249,7 +263,8 @@ def _with_settings(entry: CompletedEntry, build: Path) -> CompletedEntry:
     """The entry with what its runs' settings say of how it was trained; as it is where there are none.
 
     Raises:
-        DataError: its seeds were trained with different settings, so that they are no repetitions of one training.
+        DataError: its seeds were trained with different settings or by different code, so that they are no repetitions
+            of one training.
     """
     told = {seed: entry.settings(build, seed) for seed in entry.seeds}
     told = {seed: settings for seed, settings in told.items() if settings}
@@ -257,33 +272,53 @@ def _with_settings(entry: CompletedEntry, build: Path) -> CompletedEntry:
         return entry
     (first, settings), *others = told.items()
     for seed, other in others:
-        if difference := _first_difference(settings, other):
+        if difference := first_difference(settings, other):
             raise DataError(
                 f"{entry.name}: seed {first} was trained with {difference[0]}, seed {seed} with {difference[1]}, so "
-                "they repeat no one training; `dvc repro` trains those anew that are out of date"
+                f"{NO_REPETITION}"
+            )
+        if code := _other_code(settings, other):
+            raise DataError(
+                f"{entry.name}: seed {seed} was trained by other {code} than seed {first}, so {NO_REPETITION}"
             )
     run = files.read_as(Trained, entry.file(build, first, SETTINGS), entry.remake(first), files.read_yaml).run
     return replace(entry, kept=(run.keep, run.selection), threads=run.threads)
 
 
-def _first_difference(ours: Any, other: Any, place: str = "") -> tuple[str, str] | None:
-    """The first setting that two runs do not share, with the value of each; not that of the seed or the code."""
+def _other_code(ours: dict[str, Any], other: dict[str, Any]) -> str:
+    """Which code two runs do not share, in words: that of all trainings, or of a technique that both name."""
+    if ours.get("code") != other.get("code"):
+        return "code"
+    mine, theirs = (settings.get("sources") or {} for settings in (ours, other))
+    return next((f"code of {name}" for name in mine if theirs.get(name, mine[name]) != mine[name]), "")
+
+
+def first_difference(ours: Any, other: Any, place: str = "") -> tuple[str, str] | None:
+    """The first setting that two runs do not share, with the value of each; not that of the seed or the code.
+
+    Below a place, a name that stands before those of the settings, all of them count.
+    """
     if not (isinstance(ours, dict) and isinstance(other, dict)):
         return None if ours == other else (f"{place} {ours}", str(other))
     names = [name for name in {**ours, **other} if place or name not in OF_A_RUN]
-    found = (_first_difference(ours.get(n), other.get(n), f"{place}.{n}" if place else n) for n in names)
+    found = (first_difference(ours.get(n), other.get(n), f"{place}.{n}" if place else n) for n in names)
     return next((difference for difference in found if difference), None)
 
 
 def _typed(content: dict[str, Any]) -> Catalog:
-    variants = {name: _entry(name, row, tuple(row["tasks"])) for name, row in content["variants"].items()}
-    ensembles = [
-        _entry(name, row, _shared([variants[member] for member in row["members"]]))
-        for name, row in (content.get("ensembles") or {}).items()
-    ]
+    seeds = tuple(content["seeds"])
+    variants = {
+        name: _entry(name, row, tuple(row["tasks"]), tuple(row.get("seeds") or seeds))
+        for name, row in content["variants"].items()
+    }
+    ensembles = []
+    for name, row in (content.get("ensembles") or {}).items():
+        members = [variants[member] for member in row["members"]]
+        asked = tuple(seed for seed in seeds if all(seed in member.asked_seeds for member in members))
+        ensembles.append(_entry(name, row, _shared(members), asked))
     return Catalog(
         profile=content["profile"],
-        seeds=tuple(content["seeds"]),
+        seeds=seeds,
         keep=content["keep"],
         selection=content["selection"],
         encoder=content["encoder"]["name"],
@@ -294,12 +329,12 @@ def _typed(content: dict[str, Any]) -> Catalog:
     )
 
 
-def _entry(name: str, row: dict[str, Any], tasks: tuple[str, ...]) -> Entry:
+def _entry(name: str, row: dict[str, Any], tasks: tuple[str, ...], asked_seeds: tuple[int, ...]) -> Entry:
     paper, label = row.get("paper") or OWN, row.get("row") or name
     members, also = (tuple(row.get(key) or ()) for key in ("members", "also"))
     rival = row.get("rival") or ""
     changed = tuple(f"{key}={_as_set(value)}" for key, value in (row.get("departures") or {}).items())
-    return Entry(name, paper, label, tasks, row["selected"], members, also, rival, changed)
+    return Entry(name, paper, label, tasks, row["selected"], members, also, rival, changed, asked_seeds)
 
 
 def _as_set(value: Any) -> str:

@@ -54,7 +54,7 @@ class Evidence:
 
     def __init__(self, build: Path, completed: Completed) -> None:
         """Read every selected run that is there; DataError where predictions do not fit together."""
-        self.planned = tuple(sorted(completed.seeds))
+        self.planned = completed.seeds
         self.conducts = Conducts(build, completed)
         self.tasks = {task: scored for task in SCORED if (scored := _task(build, completed, task))}
         self.on_train: dict[Run, float] = {}

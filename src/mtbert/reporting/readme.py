@@ -2,12 +2,14 @@
 
 from mtbert.reporting import markdown, remaking
 from mtbert.reporting.catalog import Completed
+from mtbert.reporting.sections import runs
 from mtbert.reporting.sections.base import Report
 
 EVIDENCE = (
     "The predictions, settings and histories of every run, where a report has them, lie in `evidence`; "
     "[docs/evidence.md](../../docs/evidence.md) shows how to make this report of them alone, or to test them otherwise."
 )
+ONE_BY_ONE = "A report shows what the last of them asked for: run `mtbert evidence --add` after each."
 WITHOUT_CACHE = (
     "Where the results that are here are not in DVC's cache, it trains these anew as well. Name the missing ones alone "
     "there, and add them to the evidence: [docs/evidence.md](../../docs/evidence.md)."
@@ -48,17 +50,19 @@ def number_files(report: Report) -> list[str]:
 
 
 def again(completed: Completed) -> str:
-    """How to train all that was asked for."""
+    """How to train all that was asked for, with a command for each set of seeds."""
     heading = "To train what is missing" if completed.missing else "To train it again"
-    command = f"## {heading}\n\n```\n{remaking.command(completed)}\n```"
-    return f"{command}\n\n{WITHOUT_CACHE}" if completed.missing else command
+    commands = f"## {heading}\n\n```\n{runs.commands(completed)}\n```"
+    several, lacking = len(completed.grids) > 1, bool(completed.missing)
+    return "\n\n".join([commands, *([ONE_BY_ONE] if several else []), *([WITHOUT_CACHE] if lacking else [])])
 
 
 def missing(completed: Completed) -> str:
     """What was asked for and is not there; empty where all is there."""
     if not completed.missing:
         return ""
+    trains = "commands above train" if len(completed.grids) > 1 else "command above trains"
     return (
-        "## Not run yet\n\nThe tables do without these; the command above trains them.\n\n"
+        f"## Not run yet\n\nThe tables do without these; the {trains} them.\n\n"
         f"{markdown.bullets(remaking.absent(completed))}{remaking.not_asked(completed)}"
     )

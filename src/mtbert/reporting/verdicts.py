@@ -121,7 +121,7 @@ def reached(planned: Sequence[int], shared: Sequence[int]) -> list[list[int]]:
 
     So a seed that comes late adds a look, and changes none that was taken.
     """
-    firsts = [list(planned[:count]) for count in LOOKS if count <= len(planned)]
+    firsts = [sorted(planned[:count]) for count in LOOKS if count <= len(planned)]
     return [first for first in firsts if set(first) <= set(shared)]
 
 

@@ -15,7 +15,9 @@ from sealing import seal
 
 from mtbert import ensembling, files
 from mtbert.errors import DataError
-from mtbert.reporting import archive, report
+from mtbert.reporting import archive, catalog, readme, report
+from mtbert.reporting.evidence import Evidence
+from mtbert.reporting.sections import runs, summary
 
 Make = Callable[..., Path]
 ROOT = Path(__file__).parents[3]
@@ -57,6 +59,12 @@ def with_data(build: Path) -> Path:
         run = build / "runs" / place.parts[-3] / place.parts[-2]
         files.write_text(files.log_directory(build, run) / "run.json", text)
     return build
+
+
+def alone(build: Path) -> Path:
+    """The evidence of a build directory, without its report."""
+    archive.pack(build, build.parent / "evidence")
+    return build.parent / "evidence"
 
 
 def packed(build: Path) -> tuple[Path, Path]:
@@ -221,6 +229,172 @@ def test_what_is_known_of_data_that_are_not_here_stays(make_build: Make, tmp_pat
     assert {"cluster", "shares"} <= set(
         pd.read_parquet(tmp_path / "sample-course/evidence/predictions/qqp-dev.parquet")
     )
+
+
+def test_a_corpus_with_another_number_of_rows_is_refused(make_build: Make) -> None:
+    evidence = alone(build := with_data(make_build()))
+    before = contents(evidence)
+    found = files.read_json(build / "data/report.json")
+    found["files"]["sst/dev"]["kept"] = 20_000
+    files.write_json(build / "data/report.json", found)
+    said = "what lies in the build directory: 100 rows of sst/dev there, 20,000 here; `mtbert evidence` without --add"
+    with pytest.raises(DataError, match=said):
+        archive.add(build, evidence)
+    assert contents(evidence) == before
+
+
+def test_what_was_found_of_corpora_that_are_not_here_stays(make_build: Make) -> None:
+    build = with_data(make_build())
+    counted = files.read_json(build / "data/report.json")["files"]["sst/dev"] | {"conflicts": [], "refused": []}
+    overlap = {"rows": 100, "sharing": 0, "exact": 0, "folded": 0, "bare": 0}
+    pairs = (("sst/dev", "snli/train"), ("sst/dev", "sst/train"), ("qqp/dev", "qqp/train"), ("sts/dev", "sts/train"))
+    snli, sst, qqp, sts = ({"of": one, "with": other} | overlap for one, other in pairs)
+    of_files = {"sst/dev": counted, "snli/train": counted | {"file": "snli.jsonl"}}
+    found = {"files": of_files, "whose": "course", "missing": ["sts.csv", "mnli.jsonl"]}
+    found |= {"overlaps": [sst, sts], "overlaps with pretraining": [snli]}
+    files.write_json(build / "data/report.json", found)
+    evidence = alone(build)
+    of_files = {"sst/dev": counted, "sts/dev": counted | {"file": "sts.csv"}}
+    found |= {"files": of_files, "missing": ["snli.jsonl", "mnli.jsonl"], "overlaps with pretraining": []}
+    files.write_json(build / "data/report.json", found | {"overlaps": [sst | {"folded": 2}, qqp]})
+    rows = build / "data/sst/dev-rows.parquet"
+    pd.read_parquet(rows).assign(in_pretraining="").to_parquet(rows)
+    archive.add(build, evidence)
+    joined = files.read_json(evidence / "facts/data/report.json")
+    assert {name: counts["file"] for name, counts in joined["files"].items()} == {
+        "snli/train": "snli.jsonl", "sst/dev": "f.csv", "sts/dev": "sts.csv",
+    }  # fmt: skip
+    assert joined["missing"] == ["mnli.jsonl"]
+    assert joined["overlaps"] == [sst | {"folded": 2}, qqp, sts]
+    assert joined["overlaps with pretraining"] == [snli]
+    packed_rows = pd.read_parquet(evidence / "predictions/sst-dev.parquet")
+    assert packed_rows["in_pretraining"].tolist() == [False] * 99 + [True]
+    assert (pd.read_parquet(rows)["in_pretraining"] == "").all()  # what lies in the build directory is not touched
+
+
+def pretrain(build: Path, after: float, **settings: object) -> None:
+    """What SBERT's pretraining leaves; without settings, what a plan leaves that does not need it."""
+    shutil.rmtree(build / "encoders", ignore_errors=True)
+    files.write_yaml(build / "plan/pretrain-sbert.yaml", {"needed": bool(settings), **settings})
+    if settings:
+        scores = {"sts_dev_pearson_before": 0.5, "sts_dev_pearson_after": after, "pairs": 10, "steps": 4}
+        files.write_json(build / "encoders/sbert/metrics.json", scores)
+
+
+def test_a_plan_that_needs_no_pretraining_leaves_that_of_earlier_runs(make_build: Make, tmp_path: Path) -> None:
+    build = with_data(make_build())
+    pretrain(build, 0.6, seed=1, max_pairs=10)
+    evidence = alone(build)
+    before = contents(evidence)
+    pretrain(build, 0.0)
+    archive.add(build, evidence)
+    assert contents(evidence) == before
+    archive.unpack(evidence, tmp_path / "again")
+    (told,) = runs.pretrainings(tmp_path / "again")
+    assert told.startswith("## SBERT pretraining\n")
+    assert "0.500 before, 0.600 after 4 steps" in told
+
+
+def test_a_pretraining_takes_the_place_of_an_earlier_one_with_its_settings(make_build: Make) -> None:
+    build = with_data(make_build())
+    pretrain(build, 0.0)
+    evidence = alone(build)
+    for after in (0.6, 0.7):  # first of none, then of one that another machine has made again
+        pretrain(build, after, seed=1, max_pairs=10)
+        archive.add(build, evidence)
+        scores = files.read_json(evidence / "facts/encoders/sbert/metrics.json")
+        assert scores["sts_dev_pearson_after"] == after
+    assert files.read_yaml(evidence / "facts/plan/pretrain-sbert.yaml")["needed"] is True
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"seed": 1, "max_pairs": 20}, "pretrain.sbert.max_pairs 10, what lies in the build directory with 20"),
+        ({"seed": 2, "max_pairs": 10}, "pretrain.sbert.seed 1, what lies in the build directory with 2"),
+    ],
+)
+def test_a_pretraining_with_other_settings_is_refused(make_build: Make, other: dict[str, int], said: str) -> None:
+    build = with_data(make_build())
+    pretrain(build, 0.6, seed=1, max_pairs=10)
+    evidence = alone(build)
+    before = contents(evidence)
+    pretrain(build, 0.6, **other)
+    with pytest.raises(DataError, match=f"the evidence was made with {said}; `mtbert evidence` without --add"):
+        archive.add(build, evidence)
+    assert contents(evidence) == before
+
+
+def asked(build: Path, seeds: list[int], *variants: str) -> None:
+    """A plan that asks for these seeds of these variants, and for the vote where it asks for `pals`."""
+    plan = files.read_yaml(build / "plan/catalog.yaml")
+    for name, row in plan["variants"].items():
+        row["selected"] = name in variants
+    plan["ensembles"]["vote"]["selected"] = "pals" in variants
+    files.write_yaml(build / "plan/catalog.yaml", plan | {"seeds": seeds})
+
+
+def test_more_seeds_of_some_variants_ask_for_none_of_the_others(make_build: Make, tmp_path: Path) -> None:
+    """Seeds 1 and 2 of all but one variant that never ran, then 3 of `pals`, then 3 of `bert-sst`."""
+    build = with_data(make_build(seeds=(1, 2, 3)))
+    asked(build, [1, 2], "bert-sst", "bert-qqp", "bert-sts", "pals", "frozen-bert")
+    archive.main(build, tmp_path)
+    for name in ("pals", "bert-sst"):
+        asked(build, [3], name)
+        archive.main(build, tmp_path, more=True)
+    evidence = tmp_path / "sample-course/evidence"
+    plan = files.read_yaml(evidence / "facts/plan/catalog.yaml")
+    assert plan["seeds"] == [1, 2, 3]
+    assert {name: row.get("seeds") for name, row in plan["variants"].items()} == {
+        "bert-sst": None, "bert-qqp": [1, 2], "bert-sts": [1, 2], "pals": None, "frozen-bert": [1, 2],
+    }  # fmt: skip
+    assert "seeds" not in plan["ensembles"]["vote"]
+    archive.unpack(evidence, tmp_path / "again")
+    completed = catalog.read_completed(tmp_path / "again")
+    told = "**Not complete.** 2 variants have seeds 1 to 3, 2 have seeds 1 and 2; 1 was not run."
+    assert summary.incomplete(completed) == [told]
+    assert readme.missing(completed).splitlines() == [
+        "## Not run yet", "",
+        "The tables do without these; the commands above train them.", "", "- seeds 1, 2: `frozen-bert`",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "then"), [([4, 5], [1]), ([4, 5], [4, 1, 5])])
+def test_seeds_keep_the_order_in_which_they_were_asked_for(
+    make_build: Make, tmp_path: Path, first: list[int], then: list[int]
+) -> None:
+    """So that the first look stays of the same seeds."""
+    build = with_data(make_build(seeds=(4, 5, 1)))
+    names = ("bert-sst", "bert-qqp", "bert-sts", "pals")
+    asked(build, first, *names)
+    archive.main(build, tmp_path)
+    asked(build, then, *names)
+    archive.main(build, tmp_path, more=True)
+    evidence = tmp_path / "sample-course/evidence"
+    assert files.read_yaml(evidence / "facts/plan/catalog.yaml")["seeds"] == [4, 5, 1]
+    archive.unpack(evidence, tmp_path / "again")
+    completed = catalog.read_completed(tmp_path / "again")
+    assert Evidence(tmp_path / "again", completed).planned == (4, 5, 1)
+    assert completed.missing == ()
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"code": "2e", "sources": {"adapters/pals.py": "aa"}}, "other code than"),
+        ({"code": "1f", "sources": {"adapters/pals.py": "bb"}}, "other code of adapters/pals.py than"),
+    ],
+)
+def test_seeds_that_were_trained_by_other_code_repeat_no_one_training(
+    make_build: Make, other: dict[str, object], said: str
+) -> None:
+    build = with_data(make_build(seeds=(1, 2)))
+    for seed, code in ((1, {"code": "1f", "sources": {"adapters/pals.py": "aa"}}), (2, other)):
+        run = {"run": {"keep": "last", "selection": "whole"}, "seed": seed}
+        files.write_yaml(build / f"runs/pals/{seed}/settings.yaml", run | code)
+    seal(build)
+    with pytest.raises(DataError, match=f"pals: seed 2 was trained by {said} seed 1, so they repeat no one training"):
+        archive.pack(build, build.parent / "evidence")
 
 
 def test_seeds_that_were_trained_otherwise_repeat_no_one_training(make_build: Make) -> None:

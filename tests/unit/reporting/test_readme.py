@@ -50,6 +50,64 @@ def test_what_is_missing_is_told_by_seed_and_the_command_trains_it(make_build: C
     assert readme.again(plan(make_build())).startswith("## To train it again\n")
 
 
+def of_pals(build: Path, *seeds: int, **changes: object) -> catalog.Completed:
+    """A plan that asks for these seeds of `pals` alone, and for all of the others."""
+    variants = files.read_yaml(build / "plan/catalog.yaml")["variants"]
+    variants["pals"]["seeds"] = list(seeds)
+    return plan(build, variants=variants, **changes)
+
+
+def test_seeds_that_were_asked_for_of_some_variants_are_missing_in_no_other(make_build: Callable[..., Path]) -> None:
+    build = make_build(seeds=(1, 2))
+    shutil.rmtree(build / "runs/pals/1")
+    shutil.rmtree(build / "runs/bert-sts")
+    found = of_pals(build, 1)
+    assert found.missing == (("bert-sts", 1), ("bert-sts", 2), ("pals", 1), ("vote", 1))  # a vote is its members'
+    found = of_pals(build, 2)
+    assert found.missing == (("bert-sts", 1), ("bert-sts", 2))
+    assert {entry.name: entry.seeds for entry in found.ran} == {
+        "bert-qqp": (1, 2), "bert-sst": (1, 2), "pals": (2,), "vote": (2,),
+    }  # fmt: skip
+
+
+def test_a_command_asks_for_each_set_of_seeds(make_build: Callable[..., Path]) -> None:
+    build = make_build(seeds=(1, 2))
+    assert readme.again(of_pals(build, 2)).splitlines() == [
+        "## To train it again", "", "```",
+        "dvc exp run -S profile=sample -S 'variants=[bert-qqp,bert-sst,bert-sts]' -S 'seeds=[1,2]'",
+        "dvc exp run -S profile=sample -S 'variants=[pals]' -S 'seeds=[2]'",
+        "```", "", "A report shows what the last of them asked for: run `mtbert evidence --add` after each.",
+    ]  # fmt: skip
+
+
+def test_which_variants_have_which_seeds_is_told_where_not_all_have_the_same(make_build: Callable[..., Path]) -> None:
+    build = make_build(seeds=(4, 1, 2, 3, 7))
+    assert summary.incomplete(plan(build)) == []
+    assert summary.incomplete(of_pals(build, 4, 1, 2, 3)) == [
+        "**Not the same seeds.** 3 variants have seeds 1, 2, 3, 4 and 7, 1 has seeds 1 to 4.",
+    ]  # fmt: skip
+    shutil.rmtree(build / "runs/bert-sts")
+    assert summary.incomplete(of_pals(build, 4)) == [
+        "**Not complete.** 2 variants have seeds 1, 2, 3, 4 and 7, 1 has seed 4; 1 was not run."
+    ]
+    shutil.rmtree(build / "runs/bert-sst/7")
+    assert summary.incomplete(of_pals(build, 4, 1, 2, 3, 7)) == [
+        "**Not complete.** 2 variants have seeds 1, 2, 3, 4 and 7, 1 has seeds 1 to 4; 1 was not run. Some runs are "
+        "missing; means and intervals are of those that are there."
+    ]
+
+
+def test_variants_that_were_not_run_are_counted_where_the_others_have_all_their_seeds(
+    make_build: Callable[..., Path],
+) -> None:
+    """An ensemble whose members were not run is no variant."""
+    build = make_build(seeds=(1, 2))
+    shutil.rmtree(build / "runs/pals")
+    assert summary.incomplete(plan(build)) == [
+        "**Not complete.** 1 of 4 variants was not run; the others have all their seeds."
+    ]
+
+
 def test_what_was_changed_is_told_with_the_variants_that_it_changes(make_build: Callable[..., Path]) -> None:
     build = make_build()
     variants = files.read_yaml(build / "plan/catalog.yaml")["variants"]

@@ -7,6 +7,7 @@ from typing import Any
 from mtbert import files
 from mtbert.outputs import PRETRAINED
 from mtbert.reporting import machines, markdown, remaking, results, searches
+from mtbert.reporting.catalog import Completed
 from mtbert.reporting.results import Run
 from mtbert.reporting.sections.base import Numbers, Part, Report, Section
 from mtbert.tasks import TASKS
@@ -29,10 +30,15 @@ def searched(report: Report) -> list[str]:
 def values(report: Report, local: bool) -> dict[str, Any]:
     """What the page shows."""
     return {
-        "command": remaking.command(report.completed),
+        "command": commands(report.completed),
         "ran": timed(report.runs) if local else run_table(report),
         "pretrainings": pretrainings(report.build),
     }
+
+
+def commands(completed: Completed) -> str:
+    """The command that makes all that was asked for; a line for each set of seeds, where variants differ in them."""
+    return "\n".join(remaking.command(grid) for grid in completed.grids)
 
 
 def run_table(report: Report) -> str:
@@ -143,7 +149,9 @@ def pretraining(build: Path, name: str) -> str:
     metrics = files.read_as(PRETRAINED[name], file, f"dvc repro pretrain@{name}").model_dump()
     before, after = (markdown.number(metrics.get(f"{key}_{when}")) for when in ("before", "after"))
     steps, count = markdown.count(metrics.get("steps")), markdown.count(metrics.get(read))
-    return f"## {title}\n\n{measured}: {before} before, {after} after {steps} steps over {count} {what}."
+    guess = metrics.get(f"{key}_of_frequencies")
+    beside = "" if guess is None else f" A guess by how frequent each token is has {markdown.number(guess)}."
+    return f"## {title}\n\n{measured}: {before} before, {after} after {steps} steps over {count} {what}.{beside}"
 
 
 SECTION = Section(

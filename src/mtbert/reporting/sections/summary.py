@@ -14,7 +14,7 @@ from mtbert.reporting.published import TITLES
 from mtbert.reporting.results import Run
 from mtbert.reporting.sections.base import Part, Report, Section, once
 from mtbert.reporting.sections.claims import BADGES, Badge
-from mtbert.reporting.sections.runs import duration
+from mtbert.reporting.sections.runs import commands, duration
 from mtbert.tasks import TASKS
 
 ABOUT = (
@@ -61,7 +61,7 @@ def values(report: Report, local: bool) -> dict[str, Any]:
         "counts": {heading: counts(some) for heading, some in claimed.apart(report.verdicts).items()},
         "limits": notes(report),
         "missing": remaking.absent(report.completed),
-        "command": remaking.command(report.completed),
+        "command": commands(report.completed),
         "leaders": leaders(report.costs),
     }
 
@@ -125,18 +125,42 @@ def limits(completed: Completed) -> list[str]:
     notes.append(f"**Which epoch.** {markdown.capital(markdown.KEPT[completed.keep, completed.selection])}.")
     if completed.detail:
         notes.append(f"**Many variants.** {completed.detail}")
-    if completed.missing:
-        notes.append(f"**Not complete.** {_missing(completed)}")
-    return notes
+    return [*notes, *incomplete(completed)]
 
 
-def _missing(completed: Completed) -> str:
-    """How many variants were not run, and whether those that were have all their seeds."""
+def incomplete(completed: Completed) -> list[str]:
+    """Which seeds the variants have where not all have the same, and how many were not run; else nothing."""
     ran = {entry.name for entry in completed.ran}
-    absent = {name for name, _ in completed.missing} - ran
-    if {name for name, _ in completed.missing} & ran:
-        return "Some runs are missing; means and intervals are of those that are there."
-    return f"{len(absent)} of {len(completed.asked)} variants were not run; the others have all their seeds."
+    absent = sum(name not in ran for name in completed.asked)
+    partly = bool(completed.missing) and (not absent or any(name in ran for name, _ in completed.missing))
+    some = ["Some runs are missing; means and intervals are of those that are there."] if partly else []
+    not_run = "was not run" if absent == 1 else "were not run"
+    if unlike := _by_seeds(completed):
+        told = [f"{unlike}; {absent} {not_run}." if absent else f"{unlike}.", *some]
+    elif completed.missing:
+        told = some or [f"{absent} of {len(completed.asked)} variants {not_run}; the others have all their seeds."]
+    else:
+        return []
+    return [f"**{'Not complete' if completed.missing else 'Not the same seeds'}.** {' '.join(told)}"]
+
+
+def _by_seeds(completed: Completed) -> str:
+    """Such as `2 variants have seeds 1 to 6, 41 have seeds 1 to 3`; empty where all have the same."""
+    counts = Counter(tuple(sorted(entry.seeds)) for entry in completed.variants)
+    if len(counts) < 2:
+        return ""
+    most_first = sorted(counts, key=len, reverse=True)
+    told = [f"{counts[seeds]} {'has' if counts[seeds] == 1 else 'have'} {_listed(seeds)}" for seeds in most_first]
+    noun = "variant" if counts[most_first[0]] == 1 else "variants"
+    return ", ".join(told).replace(" ", f" {noun} ", 1)
+
+
+def _listed(seeds: Sequence[int]) -> str:
+    """Such as `seeds 1 to 3`, `seeds 1, 2 and 5` or `seed 4`."""
+    *others, last = map(str, seeds)
+    if len(seeds) > 2 and seeds[-1] - seeds[0] == len(seeds) - 1:
+        return f"seeds {seeds[0]} to {last}"
+    return f"seeds {', '.join(others)} and {last}" if others else f"seed {last}"
 
 
 def changed(completed: Completed) -> list[str]:
