@@ -52,6 +52,7 @@ def pretrain(settings: MlmSettings, build: Path) -> None:
     if tokenizer.mask_token_id is None:
         raise EncoderError(f"pretrain.mlm needs a mask token, which the tokenizer of {card['name']} lacks")
     masked: Any = MODEL_FOR_MASKED_LM_MAPPING[type(encoder.config)]
+    torch.manual_seed(seeding.derive(settings.seed, "mlm", "head"))  # drawn at random; no encoder brings one
     model = masked(encoder.config)
     model.base_model.embeddings, model.base_model.encoder = encoder.embeddings, encoder.encoder
     model.tie_weights()

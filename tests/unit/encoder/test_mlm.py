@@ -51,9 +51,10 @@ def test_a_guess_by_frequencies_knows_no_sentence():
 
 
 def test_the_same_seed_gives_the_same_weights(build: Path):
-    for _ in range(2):
+    for number in range(2):
+        torch.manual_seed(number)  # a new process starts from any state
         mlm.pretrain(SETTINGS, build)
-        (build / "encoders/mlm").rename(build / f"encoders/mlm{_}")
+        (build / "encoders/mlm").rename(build / f"encoders/mlm{number}")
     one, two = (files.sha256(build / f"encoders/mlm{number}/model.safetensors") for number in range(2))
     assert one == two
 
