@@ -119,7 +119,7 @@ def verdict(answer: Answer, statement: str = "PALs help.", *confounded: str) -> 
         refuted=0.34,
     )  # fmt: skip
     claim = Claim(name="pals-help", paper=PAPER, section="4", statement=statement, parts=(part,))
-    deciding = 0 if answer in claimed.DECIDED else None
+    deciding = (0,) if answer in claimed.DECIDED else ()
     compared = None if answer == "not run" else found
     return Verdict(claim, answer, f"Why it is: {answer}.", (answer,), (compared,), deciding=deciding)
 

@@ -259,10 +259,10 @@ def _overlaps(earlier: Sequence[Any], later: Sequence[Any]) -> list[Any]:
 def _both_knew(here: Path, there: Path) -> None:
     """What dev rows share, here; and that a pretraining read one, as known before, since its corpora may lack here."""
     rows, before = (files.read_parquet(file) for file in (here, there))
-    if rows["id"].tolist() == before["id"].tolist():  # if not, the predictions do not fit together either
-        known = rows["in_pretraining"].where(rows["in_pretraining"] != "", before["in_pretraining"])
-        rows = rows.assign(in_pretraining=known)
-    _parquet(rows, there)
+    if rows["id"].tolist() != before["id"].tolist():
+        raise DataError(f"the dev rows of {here.parent.name} are not those that the evidence was made with; {ALONE}")
+    known = rows["in_pretraining"].where(rows["in_pretraining"] != "", before["in_pretraining"])
+    _parquet(rows.assign(in_pretraining=known), there)
 
 
 def _pretrained(build: Path, whole: Path) -> list[Path]:

@@ -13,7 +13,10 @@ from mtbert.tasks import TASKS, Split
 
 OWN = "own"  # stands for the paper of a variant that answers to none
 SETTINGS = "settings.yaml"
-NO_REPETITION = "they repeat no one training; `dvc repro` trains those anew that are out of date"
+NO_REPETITION = (
+    "they repeat no one training; `dvc repro` trains those anew that are out of date, and `mtbert evidence` without "
+    "--add packs these alone"
+)
 OF_A_RUN = ("seed", "code", "sources")  # what settings.yaml states besides settings
 DETAILED = 64  # variants that are shown one by one: as many as the five reports have
 
@@ -296,7 +299,8 @@ def _other_code(ours: dict[str, Any], other: dict[str, Any]) -> str:
 def first_difference(ours: Any, other: Any, place: str = "") -> tuple[str, str] | None:
     """The first setting that two runs do not share, with the value of each; not that of the seed or the code.
 
-    Below a place, a name that stands before those of the settings, all of them count.
+    Args:
+        place: a name put before those of the settings; with one, seed and code count, too.
     """
     if not (isinstance(ours, dict) and isinstance(other, dict)):
         return None if ours == other else (f"{place} {ours}", str(other))

@@ -22,13 +22,13 @@ ABOUT = (
     "Each claim as comparisons of variants. *Ours* is the mean difference over the seeds of both sides with its 95 % "
     "interval, *unshared* the same without the rows that share a sentence with a training row. *Holds* and *fails* are "
     "the p of the claim, in its first line, corrected over all claims of its paper, at the look that decided it, else "
-    f"at the last that all of its parts have reached ({_LOOKS}). A claim holds where all its parts do, and does not "
-    "where one part is proved not to; what a part comes to *alone* is not corrected and decides nothing. *Higher* and "
-    "*lower* hold where there is a difference to that side and fail where there is none that matters; *close* holds "
-    "where they are apart by less than what matters, *not higher* where ours is not better by as much. Parts in "
-    "brackets differ in more than the claim says and do not count. Found: the smallest difference that this rule finds "
-    f"with {PLANNED} seeds in four of five repetitions; of *close* and *not higher* the smallest with which they are "
-    "told not to hold. *Gate*: what keeps a part from being judged, and its claim from having a p. "
+    f"at the last that all of its parts with a look have reached ({_LOOKS}). A claim holds where all its parts do, and "
+    "does not where one part is proved not to; what a part comes to *alone* is not corrected and decides nothing. "
+    "*Higher* and *lower* hold where there is a difference to that side and fail where there is none that matters; "
+    "*close* holds where they are apart by less than what matters, *not higher* where ours is not better by as much. "
+    "Parts in brackets differ in more than the claim says and do not count. Found: the smallest difference that this "
+    f"rule finds with {PLANNED} seeds in four of five repetitions; of *close* and *not higher* the smallest with which "
+    "they are told not to hold. *Gate*: what keeps a part from being judged, and its claim from having a p. "
     "[How to read a verdict](../../../docs/verdicts.md)."
 )
 FILES = (
@@ -164,9 +164,9 @@ def judged(verdict: Verdict) -> Comparison | None:
 
 def alone(verdict: Verdict, at: int) -> str:
     """What a part comes to, marked where it is not what its claim was decided by: then it is not corrected."""
-    said = verdict.answers[at]
-    corrected = verdict.answer in (HOLDS, LITTLE) or (verdict.answer == FAILS and at == verdict.deciding)
-    return f"alone: {said}" if said in DECIDED and not corrected else said
+    said, counts = verdict.answers[at], not verdict.claim.parts[at].confounded
+    all_hold = verdict.answer in (HOLDS, LITTLE) and said == HOLDS and counts
+    return f"alone: {said}" if said in DECIDED and not (all_hold or at in verdict.deciding) else said
 
 
 def _line(part: Part, said: str, comparison: Comparison, gate: str, p_of: Comparison | None) -> dict[str, str]:

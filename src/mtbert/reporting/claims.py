@@ -134,8 +134,8 @@ class Side(Section):
     """One side of a contradiction: what it says, and the names of the claims that say so.
 
     all_of: whether it says several things, a claim each, and stands only if all of them do.
-    only: of a claim that compares more than the question asks for, which of its comparisons do, from 1. If it fails by
-        another, that says nothing here.
+    only: of a claim that compares more than the question asks for, which of its comparisons answer it, from 1. If it
+        fails by another alone, that says nothing here.
     """
 
     says: str
@@ -174,9 +174,14 @@ class Claims(Section):
             if unknown or papers[0] & papers[1]:
                 fault = f"unknown claims {', '.join(unknown)}" if unknown else "one paper on both sides"
                 raise ValueError(f"contradictions.{name}: {fault}; its sides are claims of different papers")
-            for of, numbers in (pair for side in one.sides for pair in side.only.items()):
-                if of not in self.claims or not set(numbers) <= set(range(1, len(self.claims[of].parts) + 1)):
-                    raise ValueError(f"contradictions.{name}: only: {of} has no comparisons {numbers}, counted from 1")
+            for claims, of, asked in ((side.claims, *pair) for side in one.sides for pair in side.only.items()):
+                parts = self.claims[of].parts if of in claims else ()
+                counting = [at for at, part in enumerate(parts, 1) if not part.confounded]
+                if not asked or not set(asked) <= set(counting):
+                    raise ValueError(
+                        f"contradictions.{name}: only.{of} is {asked}; allowed: a claim of this side, with some of its "
+                        f"comparisons that count, from 1: {counting}"
+                    )
         return self
 
 
@@ -190,7 +195,7 @@ class Verdict:
         comparisons: each part's at its last look; None where it was not run.
         gates: what keeps each part from being judged, in words; empty where nothing does.
         look: the number of seeds of the look that decided it; None where it is open.
-        deciding: which part did, from 0; None where it is open.
+        deciding: which parts did, from 0, that which tells most first; none where it is open.
         beside: what a reader has to know of its numbers, in sentences: other budgets, other machines.
     """
 
@@ -201,7 +206,7 @@ class Verdict:
     comparisons: tuple[Comparison | None, ...]
     gates: tuple[str, ...] = ()
     look: int | None = None
-    deciding: int | None = None
+    deciding: tuple[int, ...] = ()
     beside: str = ""
 
 

@@ -75,9 +75,9 @@ def sentence(verdict: Verdict) -> str:
 
 
 def deciding(verdict: Verdict) -> tuple[Part, Comparison]:
-    """Of a decided claim, the comparison that decided it."""
-    run = enumerate(zip(verdict.claim.parts, verdict.comparisons, strict=True))
-    return next((part, one) for at, (part, one) in run if at == verdict.deciding and one is not None)
+    """Of a decided claim, the comparison that tells most."""
+    pairs = list(zip(verdict.claim.parts, verdict.comparisons, strict=True))
+    return next((part, one) for part, one in (pairs[at] for at in verdict.deciding) if one is not None)
 
 
 def apart(verdicts: Sequence[Verdict]) -> list[str]:
@@ -135,14 +135,16 @@ def standings(contradictions: Iterable[Contradiction], verdicts: Sequence[Verdic
 
 def _standing(one: Contradiction, verdicts: Mapping[str, Verdict]) -> Standing:
     first, second = (
-        (side.says, list(dict.fromkeys(_claim(verdicts[name]) for name in side.claims))) for side in one.sides
+        (side.says, list(dict.fromkeys(_claim(side, verdicts[name]) for name in side.claims))) for side in one.sides
     )
     return Standing(one.question, (first, second), _evidence(one.sides, verdicts))
 
 
-def _claim(verdict: Verdict) -> str:
+def _claim(side: Side, verdict: Verdict) -> str:
     shown = [] if verdict.answer in claimed.DECIDED else claimed.counted(verdict)
-    return f"{verdict.claim.told_by}, {verdict.claim.section}: {verdict.answer}{_so_far([one for _, one in shown])}"
+    beside = ", by a comparison that this question does not ask for" if _beside_the_question(side, verdict) else ""
+    so_far = _so_far([one for _, one in shown])
+    return f"{verdict.claim.told_by}, {verdict.claim.section}: {verdict.answer}{beside}{so_far}"
 
 
 def _so_far(shown: Sequence[Comparison]) -> str:
@@ -172,9 +174,12 @@ def _evidence(sides: tuple[Side, Side], verdicts: Mapping[str, Verdict]) -> str:
 
 def _answers(side: Side, verdict: Verdict) -> Answer:
     """A claim's verdict, as far as it answers the question: open where it fails by a comparison that does not."""
-    asked = side.only.get(verdict.claim.name)
-    beside = asked is not None and verdict.deciding is not None and verdict.deciding + 1 not in asked
-    return UNDECIDED if verdict.answer == FAILS and beside else verdict.answer
+    return UNDECIDED if _beside_the_question(side, verdict) else verdict.answer
+
+
+def _beside_the_question(side: Side, verdict: Verdict) -> bool:
+    asked = side.only.get(verdict.claim.name, [at + 1 for at in verdict.deciding])
+    return verdict.answer == FAILS and not any(at + 1 in asked for at in verdict.deciding)
 
 
 def _backed(side: Side, said: Sequence[Answer]) -> bool:

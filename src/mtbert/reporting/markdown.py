@@ -74,7 +74,7 @@ def _seeds(table: Table, completed: Completed) -> str:
     counts = _counts(table)
     if counts <= {len(completed.seeds)}:
         return every
-    return f"{span(counts)} of {every}, each row's number in its line"
+    return f"{every}; a row has {span(counts)} of them, as its line says"
 
 
 def _counts(table: Table) -> set[int]:
@@ -113,7 +113,8 @@ def _tested(table: Table) -> str:
         told.append("It is over the seeds that both have, where these were made alike.")
     if table.untested:
         rows = ", ".join(table.untested)
-        told.append(f"Rows that share one seed with the baseline have none, since one shows no training noise: {rows}.")
+        why = "since one seed shows no noise of training"
+        told.append(f"Rows that share only one seed with the baseline have no p, {why}: {rows}.")
     return " ".join([*told, "It is no verdict: see the claims."])
 
 

@@ -9,7 +9,6 @@ EVIDENCE = (
     "The predictions, settings and histories of every run, where a report has them, lie in `evidence`; "
     "[docs/evidence.md](../../docs/evidence.md) shows how to make this report of them alone, or to test them otherwise."
 )
-ONE_BY_ONE = "A report shows what the last of them asked for: run `mtbert evidence --add` after each."
 WITHOUT_CACHE = (
     "Where the results that are here are not in DVC's cache, it trains these anew as well. Name the missing ones alone "
     "there, and add them to the evidence: [docs/evidence.md](../../docs/evidence.md)."
@@ -54,7 +53,7 @@ def again(completed: Completed) -> str:
     heading = "To train what is missing" if completed.missing else "To train it again"
     commands = f"## {heading}\n\n```\n{runs.commands(completed)}\n```"
     several, lacking = len(completed.grids) > 1, bool(completed.missing)
-    return "\n\n".join([commands, *([ONE_BY_ONE] if several else []), *([WITHOUT_CACHE] if lacking else [])])
+    return "\n\n".join([commands, *([runs.ONE_BY_ONE] if several else []), *([WITHOUT_CACHE] if lacking else [])])
 
 
 def missing(completed: Completed) -> str:

@@ -119,7 +119,7 @@ def before(claims: Sequence[Claim], found: Noisy) -> Decision:
     places = _places(claims)
     fails = np.stack([failing[:, place].any(axis=1) for place in places], axis=1)
     holds = np.stack([holding[:, place].all(axis=1) for place in places], axis=1) & ~fails
-    return Decision(holds, fails, np.zeros_like(fails), np.empty(0), np.empty(0))
+    return Decision(holds, fails, np.zeros_like(fails), np.empty(0), np.empty(0), np.empty(0))
 
 
 def _beyond(part: Part, found: Noisy, at: int) -> np.ndarray:

@@ -6,18 +6,30 @@ confounded, and seeds that reach no look, are shown and decide nothing. docs/ver
 """
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from mtbert.errors import first_of
+from mtbert.reporting import figures
 from mtbert.reporting.claims import Answer, Claim, Comparison, Part, Verdict
 from mtbert.reporting.comparisons import between, refused, shared_seeds
 from mtbert.reporting.evidence import Evidence, tasks_of
 from mtbert.reporting.markdown import MINUS
 from mtbert.statistics import seeds as over_seeds
-from mtbert.statistics.verdicts import LEANS, LOOKS, PLANNED, Decision, P, PartP, close, decide, not_higher, one_sided
+from mtbert.statistics.verdicts import (
+    LOOKS,
+    PLANNED,
+    Decision,
+    P,
+    PartP,
+    close,
+    decide,
+    not_higher,
+    one_sided,
+    refuting,
+)
 
 HOLDS: Answer = "holds"
 LITTLE: Answer = "real, but smaller than what matters"
@@ -56,6 +68,21 @@ class Seen:
     budgets: tuple[str, ...] = ()
     left_out: str = ""
     machines: str = ""
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What is proved of a claim.
+
+    Attributes:
+        answer: OPEN where nothing is.
+        look: the number of seeds of the look that proved it; None where it is open.
+        parts: those that prove it, from 0, by their p; of a claim that holds, where all have to, that with the largest.
+    """
+
+    answer: Answer
+    look: int | None = None
+    parts: tuple[int, ...] = ()
 
 
 def judge(evidence: Evidence, claims: Iterable[Claim]) -> list[Verdict]:
@@ -161,43 +188,60 @@ def _family(evidence: Evidence, family: Sequence[Claim], seen: dict[str, list[Se
         at = judged.index(claim) if claim in judged else -1
         decision = None if at < 0 else made
         level, count = LOOKS[PLANNED] / max(1, len(judged)), max(1, len(deciding[claim.name]))
-        overall: Answer = OPEN if decision is None else _answer(decision, at)
-        look = None if decision is None or overall == OPEN else _decided_at(decision, at)
-        looks = (seen[claim.name][one].look for one in deciding[claim.name])
-        last = look or min((one for one in looks if one is not None), default=0)
+        of = deciding[claim.name]
+        ruling = _ruling(decision, at, [(one, seen[claim.name][one].p) for one in of])
+        looks = [look for one in of if (look := seen[claim.name][one].look) is not None]
+        told = ruling.look or min(looks, default=0)
         shown = [
-            _shown(one, decision, at, _found(part, one.comparison, level, count), last)
+            _shown(one, decision, at, _found(part, one.comparison, level, count), told)
             for part, one in zip(claim.parts, seen[claim.name], strict=True)
         ]
-        verdicts.append(_verdict(evidence, claim, seen[claim.name], shown, overall, look))
+        verdicts.append(_verdict(evidence, claim, seen[claim.name], shown, ruling, told))
     return verdicts
 
 
 def _verdict(
-    evidence: Evidence, claim: Claim, seen: Sequence[Seen], shown: Sequence[Comparison | None], overall: Answer,
-    look: int | None,
+    evidence: Evidence, claim: Claim, seen: Sequence[Seen], shown: Sequence[Comparison | None], ruling: Ruling,
+    told: int,
 ) -> Verdict:  # fmt: skip
     """The verdict in words: of a claim that is open also why, and of one that is decided by which comparison."""
     answers: list[Answer] = [_alone(one) for one in seen]
     counts = [at for at, part in enumerate(claim.parts) if not part.confounded]
-    deciding = None if look is None else _deciding(overall, seen, counts, look)
-    if look is None:
-        overall = _why_open([answers[at] for at in counts])
+    answer = _why_open([answers[at] for at in counts]) if ruling.answer == OPEN else ruling.answer
     implied = _implied([(claim.parts[at], seen[at].budgets) for at in counts])
     beside = " ".join([*implied, *_machines([seen[at].machines for at in counts])])
-    why = f"{_why(evidence, claim, overall, answers, shown, seen, look, deciding)} {beside}".strip()
+    why = _why(evidence, claim, replace(ruling, answer=answer), answers, shown, seen, told)
     gates = tuple(one.why for one in seen)
-    return Verdict(claim, overall, why, tuple(answers), tuple(shown), gates, look, deciding, beside)
+    return Verdict(
+        claim, answer, f"{why} {beside}".strip(), tuple(answers), tuple(shown), gates, ruling.look, ruling.parts, beside
+    )
 
 
-def _deciding(overall: Answer, seen: Sequence[Seen], counts: Sequence[int], look: int) -> int:
-    """The comparison by which a claim is decided at a look: of what all have to prove, that which proves it worst."""
-    at = list(LOOKS).index(look)
-    if overall == FAILS:
-        return min(counts, key=lambda one: (seen[one].p.holds[at] <= LEANS, seen[one].p.fails[at]))
-    if overall == LITTLE:
-        return min(counts, key=lambda one: seen[one].p.little[at])
-    return max(counts, key=lambda one: seen[one].p.holds[at])
+def _ruling(made: Decision | None, at: int, parts: Sequence[tuple[int, PartP]]) -> Ruling:
+    """What is proved of a claim, from the p of those of its parts that count."""
+    answer = OPEN if made is None else _answer(made, at)
+    if made is None or answer == OPEN:
+        return Ruling(OPEN)
+    holding, of = _first(made.p_holds, at), {HOLDS: made.p_holds, FAILS: made.p_fails, LITTLE: made.p_little}[answer]
+    look = _first(of, at)
+    if answer == HOLDS:
+        weakest, _ = max(parts, key=lambda one: one[1].holds[look])
+        return Ruling(answer, list(LOOKS)[look], (weakest,))
+    own = {one: float((refuting(p.holds, p.fails) if answer == FAILS else p.little)[look]) for one, p in parts}
+    proving = _proving(own, float(of[look][at]), list(LOOKS.values())[look])
+    return Ruling(answer, list(LOOKS)[max(look, holding) if answer == LITTLE else look], proving)
+
+
+def _first(p: np.ndarray, at: int) -> int:
+    """The first look by which a claim is proved; the last where none is."""
+    return next((look for look, level in enumerate(LOOKS.values()) if p[look][at] <= level), len(LOOKS) - 1)
+
+
+def _proving(own: Mapping[int, float], corrected: float, level: float) -> tuple[int, ...]:
+    """The parts whose p stays within the level when corrected as the smallest one is, that one first."""
+    smallest = min(own.values())
+    ranked = sorted(own, key=lambda one: own[one])
+    return tuple(one for one in ranked if own[one] == smallest or 0 < own[one] * corrected <= level * smallest)
 
 
 def _decide(parts: Sequence[Seen], places: Sequence[Sequence[int]]) -> Decision:
@@ -211,12 +255,6 @@ def _answer(made: Decision, at: int) -> Answer:
     if holds == fails:
         return OPEN
     return FAILS if fails else LITTLE if made.little[at] else HOLDS
-
-
-def _decided_at(made: Decision, at: int) -> int:
-    """The number of seeds of the first look at which a claim that is decided was."""
-    looks = zip(LOOKS.items(), made.p_holds, made.p_fails, strict=True)
-    return next(seeds for (seeds, level), holds, fails in looks if min(holds[at], fails[at]) <= level)
 
 
 def _alone(one: Seen) -> Answer:
@@ -266,10 +304,11 @@ def _why_open(answers: Sequence[Answer]) -> Answer:
 
 
 def _why(
-    evidence: Evidence, claim: Claim, overall: Answer, answers: Sequence[Answer], found: Sequence[Comparison | None],
-    seen: Sequence[Seen], look: int | None, by: int | None,
+    evidence: Evidence, claim: Claim, ruling: Ruling, answers: Sequence[Answer], found: Sequence[Comparison | None],
+    seen: Sequence[Seen], told: int,
 ) -> str:  # fmt: skip
-    """A sentence or a few, for people."""
+    """A sentence or a few, for people; p is that of the look `told`."""
+    overall = ruling.answer
     deciding = [at for at, part in enumerate(claim.parts) if not part.confounded]
     said: list[Answer] = [answers[at] for at in deciding]
     doubtful = (OPEN,) if NOT_RUN in said else (OPEN, *PROVED)  # proved alone, and not after correction
@@ -278,9 +317,9 @@ def _why(
     return " ".join(
         [
             *_gated(overall, [seen[at] for at in deciding]),
-            *_counted(overall, said, None if by is None else claim.parts[by]),
-            *_early(look, None if by is None else found[by]),
-            *_doubts(overall, [(found[at], seen[at].look) for at in deciding if answers[at] in doubtful]),
+            *_counted(overall, said, [claim.parts[at] for at in ruling.parts]),
+            *_early(ruling.look, [found[at] for at in ruling.parts]),
+            *_doubts(overall, [(found[at], seen[at].look) for at in deciding if answers[at] in doubtful], told),
             *_left_out(evidence, overall, [(claim.parts[at], seen[at]) for at in deciding]),
             *_missing(evidence, missing),
             *_besides(confounded),
@@ -309,16 +348,14 @@ def proved(part: Part, answer: Answer) -> str:
     return f"{holding} 0" if answer == HOLDS else f"{failing} {'0' if small else f'{sign}{matters}'}"
 
 
-def _counted(overall: Answer, said: Sequence[Answer], by: Part | None) -> list[str]:
+def _counted(overall: Answer, said: Sequence[Answer], proving: Sequence[Part]) -> list[str]:
     number, holding = len(said), sum(answer in (HOLDS, LITTLE) for answer in said)
     if overall == HOLDS:
         return ["Its comparison holds." if number == 1 else f"All {number} comparisons hold."]
-    if overall == LITTLE:
-        small = "Its difference is" if number == 1 else f"{said.count(LITTLE)} of {number} differences are"
-        return [f"{small} there, and smaller than what matters."]
-    if overall == FAILS and by is not None:
-        which = "Its difference" if number == 1 else f"Of its {number} differences, that of {_named(by)}"
-        return [f"{which} is proved to be {proved(by, FAILS)}."]
+    if overall in (FAILS, LITTLE):
+        which = f"{_named(proving[0])} is proved to be {proved(proving[0], overall)}"
+        more = f"; {len(proving) - 1} more likewise" if len(proving) > 1 else ""
+        return [f"{which}{more}."]
     failing = said.count(FAILS)
     none = f"Alone, none of its {number} comparisons is decided."
     told = [f"Alone, {holding} of its {number} comparisons hold and {failing} do not." if holding + failing else none]
@@ -326,18 +363,20 @@ def _counted(overall: Answer, said: Sequence[Answer], by: Part | None) -> list[s
 
 
 def _named(part: Part) -> str:
-    return f"{' '.join(part.ours)} and {' '.join(part.other)}"
+    score = figures.SCORES.get(part.metric, part.metric)
+    return f"{' '.join(part.ours)} {MINUS} {' '.join(part.other)}, {score},"
 
 
-def _early(look: int | None, found: Comparison | None) -> list[str]:
+def _early(look: int | None, found: Sequence[Comparison | None]) -> list[str]:
     """That an earlier look decided than the one whose numbers are shown."""
-    if look is None or found is None or look >= found.seeds:
+    shown = next((one.seeds for one in found if one is not None), 0)
+    if look is None or look >= shown:
         return []
-    return [f"Decided by the first {look} seeds, of which p is; the differences are of {found.seeds}."]
+    return [f"The first {look} seeds decided it, and p is theirs; the differences are of all {shown}."]
 
 
-def _doubts(overall: Answer, found: Sequence[tuple[Comparison | None, int | None]]) -> list[str]:
-    """Why what was run does not tell; of each comparison its look."""
+def _doubts(overall: Answer, found: Sequence[tuple[Comparison | None, int | None]], told: int) -> list[str]:
+    """Why what was run does not tell; of each comparison its look, and the look whose p is shown."""
     few = [one for one, look in found if one is not None and look is None]
     looked = [one for one, look in found if one is not None and look is not None]
     if overall != OPEN:
@@ -345,8 +384,7 @@ def _doubts(overall: Answer, found: Sequence[tuple[Comparison | None, int | None
     first = (
         [f"Fewer than {min(LOOKS)} seeds: nothing is decided yet."] if any(o.seeds < min(LOOKS) for o in few) else []
     )
-    last = min((look for _, look in found if look is not None), default=0)
-    return [*first, *_p_asked_for(looked, last), *_promised(looked)]
+    return [*first, *_p_asked_for(looked, told), *_promised(looked)]
 
 
 def _left_out(evidence: Evidence, overall: Answer, parts: Sequence[tuple[Part, Seen]]) -> list[str]:

@@ -73,7 +73,7 @@ class Decision:
     Attributes:
         holds, fails: whether a claim is proved to hold, or not to hold.
         little: whether a part of it is proved to be smaller than what matters.
-        p_holds, p_fails: p of the first two.
+        p_holds, p_fails, p_little: p of the three.
     """
 
     holds: np.ndarray
@@ -81,6 +81,7 @@ class Decision:
     little: np.ndarray
     p_holds: np.ndarray
     p_fails: np.ndarray
+    p_little: np.ndarray
 
 
 def decide(parts: PartP, of: Sequence[Sequence[int]], levels: Sequence[float]) -> Decision:
@@ -95,11 +96,16 @@ def decide(parts: PartP, of: Sequence[Sequence[int]], levels: Sequence[float]) -
         levels: the level of each look.
     """
     by_look = np.reshape(levels, (-1, *[1] * (parts.holds.ndim - 1)))
-    failing = np.where(parts.holds <= LEANS, 1, parts.fails)
+    failing = refuting(parts.holds, parts.fails)
     holds = holm(_of_claims(parts.holds, of, _all_of))
     fails, little = (holm(_of_claims(p, of, _any_of)) for p in (failing, parts.little))
     proved = [np.any(p <= by_look, axis=0) for p in (holds, fails, little)]
-    return Decision(proved[0], proved[1], proved[2], holds, fails)
+    return Decision(proved[0], proved[1], proved[2], holds, fails, little)
+
+
+def refuting(holds: np.ndarray, fails: np.ndarray) -> np.ndarray:
+    """The p by which parts refute their claim: that of failing, and 1 where a part leans towards it."""
+    return np.where(holds <= LEANS, 1, fails)
 
 
 def _of_claims(p: np.ndarray, of: Sequence[Sequence[int]], joined: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:

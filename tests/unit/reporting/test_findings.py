@@ -1,9 +1,12 @@
 """What a newcomer reads first: findings, contradictions, forest plots and seeds still needed."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from mtbert.errors import DataError
 from mtbert.reporting import claimed, claims, findings, forest, needed, verdicts
 from mtbert.reporting.claims import Answer, Comparison, Verdict
 from mtbert.reporting.sections.claims import figure, verdict_of
@@ -23,20 +26,20 @@ def comparison(difference: float, seeds: int = 3) -> Comparison:
 def verdict(claim: claims.Claim, answer: Answer, *differences: float | None) -> Verdict:
     each = differences or [None if answer == "not run" else 0.03] * len(claim.parts)
     some = [None if one is None else comparison(one) for one in each]
-    deciding = 0 if answer in claimed.DECIDED else None
+    deciding = (0,) if answer in claimed.DECIDED else ()
     return Verdict(claim, answer, "", (answer,) * len(claim.parts), tuple(some), deciding=deciding)
 
 
 def test_a_decided_claim_in_a_sentence_with_the_comparison_that_decided_it() -> None:
     minus = "\N{MINUS SIGN}"
-    holding = replace(verdict(TRAIL, "holds", -0.05, -0.02, -0.03), look=3, deciding=1)
+    holding = replace(verdict(TRAIL, "holds", -0.05, -0.02, -0.03), look=3, deciding=(1,))
     assert findings.each([holding]) == [
         "With every sampler, PALs trail the model without. (MinBERT and PALs, 5.3) **Holds**: `minbert-pals-annealed` "
         f"{minus} `minbert-annealed` is proved to be below 0. 3 seeds: {minus}0.020 [{minus}0.030, +0.000] overall "
         f"(published: {minus}0.009)."
     ]
     shared = replace(comparison(0.03, seeds=6), unshared=-0.004)
-    failing = replace(verdict(TRAIL, "does not hold", 0.05, 0.02, 0.03), look=3, deciding=2, beside="Elsewhere.")
+    failing = replace(verdict(TRAIL, "does not hold", 0.05, 0.02, 0.03), look=3, deciding=(2,), beside="Elsewhere.")
     failing = replace(failing, comparisons=(*failing.comparisons[:2], shared))
     assert findings.each([failing]) == [
         "With every sampler, PALs trail the model without. (MinBERT and PALs, 5.3) **Does not hold**: "
@@ -130,7 +133,7 @@ def test_a_part_of_an_open_claim_decides_nothing_by_itself() -> None:
     ]  # fmt: skip
     assert {line.answer for line in forest.of([of_open]).lines} == {"cannot be told from these runs"}
     assert [part["badge"].colour for part in verdict_of(of_open)["parts"]] == ["open", "open", "open"]
-    refuted = replace(of_open, answer="does not hold", answers=("does not hold", *answers[1:]), deciding=2)
+    refuted = replace(of_open, answer="does not hold", answers=("does not hold", *answers[1:]), deciding=(2,))
     assert [claimed.alone(refuted, at) for at in range(3)] == [
         "alone: does not hold", "cannot be told from these runs", "does not hold",
     ]  # fmt: skip
@@ -139,11 +142,27 @@ def test_a_part_of_an_open_claim_decides_nothing_by_itself() -> None:
 
 def test_a_claim_that_fails_by_what_the_question_does_not_ask_for_is_on_no_side() -> None:
     failing = verdict(FEWER, "does not hold")
-    none, half = (replace(failing, deciding=at) for at in (1, 2))  # none against all, half against all
+    half, both = (replace(failing, deciding=at) for at in ((2,), (2, 1)))  # half against all; and none against all
     others = [verdict(LIFT, "not run"), verdict(TRAIL, "not run")]
-    assert [findings.standings([PALS], [*others, one])[0].evidence for one in (none, half)] == [
-        "Against this side: PALs lower it. The other is not decided.", "Open.",
+    (by_half,), (by_both,) = (findings.standings([PALS], [*others, one]) for one in (half, both))
+    assert [one.evidence for one in (by_half, by_both)] == [
+        "Open.", "Against this side: PALs lower it. The other is not decided.",
     ]  # fmt: skip
+    assert [one.sides[1][1][1] for one in (by_half, by_both)] == [
+        "Choose Your PALs Wisely, 5.4: does not hold, by a comparison that this question does not ask for",
+        "Choose Your PALs Wisely, 5.4: does not hold",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("only", "allowed"),
+    [("{choose-fewer-pals: [4]}", "[1, 2, 3]"), ("{choose-fewer-pals: []}", "[1, 2, 3]"), ("{mypal-best: [1]}", "[]")],
+)
+def test_comparisons_that_answer_a_question_have_to_be_there(only: str, allowed: str, tmp_path: Path) -> None:
+    given = claims.FILE.read_text().replace("only: {choose-fewer-pals: [1, 2]}", f"only: {only}")
+    (tmp_path / "claims.yaml").write_text(given)
+    with pytest.raises(DataError, match=re.escape(f"some of its comparisons that count, from 1: {allowed}")):
+        claims.load(tmp_path / "claims.yaml")
 
 
 @pytest.mark.parametrize(
@@ -242,7 +261,7 @@ def test_a_forest_has_a_line_a_comparison_below_its_statement() -> None:
 
 def test_the_figure_of_a_forest() -> None:
     made = verdict(TRAIL, "holds", -0.05, None, 0.03)
-    made = replace(made, answers=("holds", "not run", "does not hold"))
+    made = replace(made, answers=("holds", "not run", "does not hold"), deciding=(0, 2))
     shown = figure(forest.by_paper([made])["minbert-pals"])
     band, holds, fails, published = shown["data"]
     assert (band["base"], band["x"]) == ([-0.01] * 3, [0.02] * 3)

@@ -213,8 +213,8 @@ def test_above_rows_of_fewer_seeds_stands_how_many_they_have() -> None:
     for counts, words in (
         ((3, 3), "1, 2, 3"),
         ((0, 0), "1, 2, 3"),
-        ((3, 1), "1 to 3 of 1, 2, 3, each row's number in its line"),
-        ((2, 2), "2 of 1, 2, 3, each row's number in its line"),
+        ((3, 1), "1, 2, 3; a row has 1 to 3 of them, as its line says"),
+        ((2, 2), "1, 2, 3; a row has 2 of them, as its line says"),
     ):
         assert told(*uneven(*counts), "Seeds: ") == f"Seeds: {words}{spread}Student's t)."
 
@@ -248,8 +248,8 @@ def test_beside_rows_of_several_seeds_one_of_a_single_seed_is_not_tested(monkeyp
     assert [markdown.p_of(row, table) for row in table.rows] == ["baseline", "0.020", "0.040", "–"]
     assert list(tables.compared([table])) == [(table.name, "B"), (table.name, "C")]
     assert told(table, plan, "p: ") == (
-        f"{BY_SEEDS}It is over the seeds that both have, where these were made alike. Rows that share one seed with "
-        f"the baseline have none, since one shows no training noise: D. {NO_VERDICT}"
+        f"{BY_SEEDS}It is over the seeds that both have, where these were made alike. Rows that share only one seed "
+        f"with the baseline have no p, since one seed shows no noise of training: D. {NO_VERDICT}"
     )
 
 

@@ -16,6 +16,7 @@ from mtbert.reporting import claimed, comparisons, findings, markdown, published
 from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.reporting.claims import Claim, Part
 from mtbert.reporting.evidence import Evidence
+from mtbert.statistics.verdicts import PartP
 from mtbert.tasks import TASKS
 
 ROWS = 400
@@ -210,7 +211,7 @@ def test_a_claim_holds_where_all_its_parts_do_and_fails_with_any(tmp_path: Path)
     assert judge(runs, HIGHER) == ("holds", "Its comparison holds.")
     assert judge(runs, HIGHER, SAME.model_copy(update={"expects": "close"})) == ("holds", "All 2 comparisons hold.")
     assert judge(runs, HIGHER, SAME) == (
-        "does not hold", "Of its 2 differences, that of b and c is proved to be below +0.01.",
+        "does not hold", "b \N{MINUS SIGN} c, SST-5, is proved to be below +0.01.",
     )  # fmt: skip
     assert judge(runs, HIGHER, HIGHER.model_copy(update={"other": ("z",)})) == (
         "cannot be told from these runs", "Alone, 1 of its 2 comparisons hold and 0 do not. Not run: z.",
@@ -379,7 +380,7 @@ def test_what_is_proved_at_a_look_stays_proved(tmp_path: Path) -> None:
     assert found is not None
     assert (verdict.answer, verdict.answers, verdict.look, found.seeds) == ("holds", ("holds",), 3, 6)
     assert verdict.why == (
-        "Its comparison holds. Decided by the first 3 seeds, of which p is; the differences are of 6."
+        "Its comparison holds. The first 3 seeds decided it, and p is theirs; the differences are of all 6."
     )
     assert found.corrected <= 0.001  # the p that decided, not that behind the gate
     assert "still falls" in verdict.gates[0]
@@ -401,7 +402,30 @@ def test_a_claim_is_told_by_the_comparison_that_decided_it(tmp_path: Path) -> No
     right = {"a": [203, 199, 205], "b": [200] * 3, "c": [260, 257, 262]}  # a hardly better than b, and far below c
     far, near = (HIGHER.model_copy(update={"other": (name,)}) for name in ("c", "b"))
     (verdict,) = verdicts.judge(evidence(tmp_path, right), [claim(near, far)])
-    assert (verdict.answer, verdict.look, verdict.deciding) == ("does not hold", 3, 1)
+    assert (verdict.answer, verdict.look, verdict.deciding) == ("does not hold", 3, (1,))
+
+
+def ruled(*parts: tuple[list[float], list[float], list[float]]) -> verdicts.Ruling:
+    """Of a claim alone in its family, by the p of holding, failing and being small of each part at two looks."""
+    seen = [verdicts.Seen(None, p=PartP(*(np.array([*p, 1.0]) for p in one))) for one in parts]
+    made = verdicts._decide(seen, [range(len(seen))])
+    return verdicts._ruling(made, 0, [(at, one.p) for at, one in enumerate(seen)])
+
+
+def test_which_comparisons_decide_a_claim_and_at_which_look() -> None:
+    never = [1.0, 1.0]
+    sure, later = ([1e-6, 1e-6], never, never), ([0.5, 1e-3], never, never)
+    assert ruled(sure, later) == verdicts.Ruling("holds", 6, (1,))  # all have to: that with the largest p
+    small = ([1e-6, 1e-6], never, [0.4, 1e-4])
+    assert ruled(sure, small) == verdicts.Ruling("real, but smaller than what matters", 6, (1,))  # holds at 3
+    leaning, failing, also = (
+        ([0.1, 0.1], [1e-9, 1e-9], never),
+        ([0.9, 0.9], [1e-5, 1e-5], never),
+        ([0.9, 0.9], [2e-4, 1.0], never),
+    )
+    assert ruled(leaning, failing) == verdicts.Ruling("does not hold", 3, (1,))
+    assert ruled(also, failing, sure) == verdicts.Ruling("does not hold", 3, (1, 0))
+    assert ruled(sure, ([0.5, 0.5], [0.5, 0.5], never)) == verdicts.Ruling("cannot be told from these runs")
 
 
 def test_a_claim_that_is_decided_alone_and_not_after_correction_says_so(tmp_path: Path) -> None:

@@ -31,9 +31,16 @@ def values(report: Report, local: bool) -> dict[str, Any]:
     """What the page shows."""
     return {
         "command": commands(report.completed),
+        "one_by_one": ONE_BY_ONE if len(report.completed.grids) > 1 else "",
         "ran": timed(report.runs) if local else run_table(report),
         "pretrainings": pretrainings(report.build),
     }
+
+
+ONE_BY_ONE = (
+    "Each command's report shows only what that command asked for. Run `mtbert evidence --add` after each, then "
+    "`mtbert report --evidence` with its folder."
+)
 
 
 def commands(completed: Completed) -> str:
