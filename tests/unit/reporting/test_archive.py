@@ -270,6 +270,9 @@ def test_what_was_found_of_corpora_that_are_not_here_stays(make_build: Make) -> 
     packed_rows = pd.read_parquet(evidence / "predictions/sst-dev.parquet")
     assert packed_rows["in_pretraining"].tolist() == [False] * 99 + [True]
     assert (pd.read_parquet(rows)["in_pretraining"] == "").all()  # what lies in the build directory is not touched
+    pd.read_parquet(rows).assign(id=[f"x{row}" for row in range(100)]).to_parquet(rows)
+    with pytest.raises(DataError, match="the dev rows of sst are not those that the evidence was made with"):
+        archive.add(build, evidence)
 
 
 def pretrain(build: Path, after: float, **settings: object) -> None:

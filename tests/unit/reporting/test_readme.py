@@ -76,7 +76,9 @@ def test_a_command_asks_for_each_set_of_seeds(make_build: Callable[..., Path]) -
         "## To train it again", "", "```",
         "dvc exp run -S profile=sample -S 'variants=[bert-qqp,bert-sst,bert-sts]' -S 'seeds=[1,2]'",
         "dvc exp run -S profile=sample -S 'variants=[pals]' -S 'seeds=[2]'",
-        "```", "", "A report shows what the last of them asked for: run `mtbert evidence --add` after each.",
+        "```", "",
+        "Each command's report shows only what that command asked for. Run `mtbert evidence --add` after each, then "
+        "`mtbert report --evidence` with its folder.",
     ]  # fmt: skip
 
 
