@@ -207,7 +207,7 @@ def _verdict(
     """The verdict in words: of a claim that is open also why, and of one that is decided by which comparison."""
     answers: list[Answer] = [_alone(one) for one in seen]
     counts = [at for at, part in enumerate(claim.parts) if not part.confounded]
-    answer = _why_open([answers[at] for at in counts]) if ruling.answer == OPEN else ruling.answer
+    answer = _why_open([seen[at].gate or answers[at] for at in counts]) if ruling.answer == OPEN else ruling.answer
     implied = _implied([(claim.parts[at], seen[at].budgets) for at in counts])
     beside = " ".join([*implied, *_machines([seen[at].machines for at in counts])])
     why = _why(evidence, claim, replace(ruling, answer=answer), answers, shown, seen, told)
@@ -298,7 +298,11 @@ def _found(part: Part, one: Comparison | None, level: float, parts: int) -> floa
 
 
 def _why_open(answers: Sequence[Answer]) -> Answer:
-    """Why a claim cannot be told: what keeps one of its parts from being judged, or that nothing was run."""
+    """Why a claim cannot be told: what keeps one of its parts from being judged, or that nothing was run.
+
+    Args:
+        answers: of each part its gate at the last look, also of one that an earlier look decided alone; else its own.
+    """
     gates: list[Answer] = [gate for gate in GATES if gate in answers]
     return gates[0] if gates else NOT_RUN if set(answers) <= {NOT_RUN} else OPEN
 
