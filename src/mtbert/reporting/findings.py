@@ -18,6 +18,10 @@ MACHINERY = (
 OPEN = "Open."
 CONTRADICTED = "Where the reports disagree"
 RECIPE = 3  # settings that differ, from which on a part compares whole recipes
+ABOUT_ALIKE = (
+    "Differences of open claims whose 95 % interval lies within what matters: so far, it makes no difference which of "
+    "the two is chosen. They are not corrected, and decide nothing."
+)
 NO_RECIPE = (*BUDGET, "steps_per_epoch", "tasks", "training.tasks")
 
 
@@ -80,15 +84,29 @@ def deciding(verdict: Verdict) -> tuple[Part, Comparison]:
     return next((part, one) for part, one in (pairs[at] for at in verdict.deciding) if one is not None)
 
 
-def apart(verdicts: Sequence[Verdict]) -> list[str]:
-    """What open claims' comparisons show whose intervals leave out 0; those that do not count come last.
+def so_far(verdicts: Sequence[Verdict]) -> list[tuple[str, list[str]]]:
+    """What open claims' comparisons show: what the lines that follow are, and the lines. Only those that have any."""
+    both = [(about_apart(verdicts), apart(verdicts)), (ABOUT_ALIKE, alike(verdicts))]
+    return [(about, lines) for about, lines in both if lines]
 
-    A line has two sides, and each difference between them once.
-    """
+
+def apart(verdicts: Sequence[Verdict]) -> list[str]:
+    """Those whose intervals leave out 0; those that do not count come last."""
+    return _lines((part, one) for part, one in _open(verdicts) if round(one.low, 3) * round(one.high, 3) > 0)
+
+
+def alike(verdicts: Sequence[Verdict]) -> list[str]:
+    """Those whose intervals lie within what matters, likewise."""
+    return _lines(
+        (part, one) for part, one in _open(verdicts) if max(round(-one.low, 3), round(one.high, 3)) <= part.matters
+    )
+
+
+def _lines(comparisons: Iterable[tuple[Part, Comparison]]) -> list[str]:
+    """A line for each two sides, with every difference between them."""
     by_sides: dict[tuple[str, str], list[str]] = {}
-    for part, one in _open(verdicts):
-        if round(one.low, 3) * round(one.high, 3) > 0:
-            by_sides.setdefault((claimed.pair(part), _beside(part)), []).append(claimed.number(part, one))
+    for part, one in comparisons:
+        by_sides.setdefault((claimed.pair(part), _beside(part)), []).append(claimed.number(part, one))
     return [f"{sides}: {'; '.join(numbers)}{beside}" for (sides, beside), numbers in by_sides.items()]
 
 
@@ -120,11 +138,6 @@ def about_apart(verdicts: Sequence[Verdict]) -> str:
         f"by chance alone about {max(1, round(0.05 * every))} would. They decide nothing: they are not corrected for "
         "how many were compared, and the models may be still learning."
     )
-
-
-def apart_in_short(verdicts: Sequence[Verdict]) -> str:
-    """The same in Markdown; empty where there are none."""
-    return f"{about_apart(verdicts)}\n\n{markdown.bullets(found)}" if (found := apart(verdicts)) else ""
 
 
 def standings(contradictions: Iterable[Contradiction], verdicts: Sequence[Verdict]) -> list[Standing]:
@@ -213,6 +226,7 @@ def render(completed: Completed, verdicts: Sequence[Verdict], standings: Sequenc
         return ""
     still_open = any(one.answer not in claimed.DECIDED for one in verdicts)
     needed = "[Seeds that open claims still need](details/claims.md#seeds-still-needed)." if still_open else ""
-    found = [*lead(completed, verdicts), markdown.bullets(each(verdicts)), needed, apart_in_short(verdicts)]
-    parts = ["## What was found", *found, contradicted(standings)]
+    found = [*lead(completed, verdicts), markdown.bullets(each(verdicts)), needed]
+    shown = [text for about, lines in so_far(verdicts) for text in (about, markdown.bullets(lines))]
+    parts = ["## What was found", *found, *shown, contradicted(standings)]
     return "\n\n".join(part for part in parts if part)

@@ -122,7 +122,27 @@ def test_what_stands_apart_of_open_claims_decides_nothing() -> None:
         "Of 3 differences of open claims, those whose 95 % interval, rounded to three decimals, leaves out 0; "
         "by chance alone about 1 would. They decide nothing"
     )
-    assert findings.apart_in_short([few]) == ""
+    assert findings.so_far([few]) == []
+
+
+def test_what_makes_no_difference_so_far_is_said_and_decides_nothing_either() -> None:
+    same = replace(comparison(0.0, seeds=10), low=-0.0102, high=0.0104)
+    closer = replace(same, low=-0.0054, high=0.0051)
+    all_three = EVERY.claims["mypal-pals-lift-all"]  # what matters is 0.010, 0.005 and 0.010
+    each = (same, same, closer)
+    learning = replace(verdict(all_three, "cannot be told: still learning"), comparisons=(*each, None, None, None))
+    assert [part.matters for part in all_three.parts[:3]] == [0.01, 0.005, 0.01]
+    assert findings.so_far([learning]) == [
+        (
+            findings.ABOUT_ALIKE,
+            [
+                "`mypal-pals` \N{MINUS SIGN} `mypal-no-pals`: +0.000 [\N{MINUS SIGN}0.010, +0.010] SST-5; "
+                "+0.000 [\N{MINUS SIGN}0.005, +0.005] STS-B"
+            ],
+        )
+    ]
+    larger = replace(learning, comparisons=(replace(same, high=0.0106), same, None, None, None, None))
+    assert findings.so_far([larger]) == []
 
 
 def test_a_part_of_an_open_claim_decides_nothing_by_itself() -> None:

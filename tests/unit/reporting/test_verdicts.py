@@ -441,7 +441,9 @@ def test_a_claim_that_is_decided_alone_and_not_after_correction_says_so(tmp_path
 def test_a_claim_that_was_decided_alone_and_then_gated_says_that_models_are_still_learning(tmp_path: Path) -> None:
     right = {"a": [255, 262, 261, 260, 258, 259], "b": [200, 202, 201, 200, 199, 203]}
     evidence(tmp_path, right)
-    learn(tmp_path, "a", [2.0, 1.0, 0.8, 0.696], [0.1, 0.2, 0.3, 0.4], 3, 4, 5, 6)  # more than half of six, one of three
+    learn(
+        tmp_path, "a", [2.0, 1.0, 0.8, 0.696], [0.1, 0.2, 0.3, 0.4], 3, 4, 5, 6
+    )  # more than half of six, one of three
     missing = HIGHER.model_copy(update={"other": ("z",)})
     many = [claim(HIGHER), *(claim(missing).model_copy(update={"name": f"c{at}"}) for at in range(9))]
     verdict, *_ = verdicts.judge(evidence(tmp_path, right), many)
