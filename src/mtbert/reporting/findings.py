@@ -56,7 +56,8 @@ def decided(verdicts: Sequence[Verdict]) -> str:
     answers = [verdict.answer for verdict in verdicts]
     hold, small, fail, absent = (answers.count(answer) for answer in (HOLDS, LITTLE, FAILS, NOT_RUN))
     total, settled = len(answers), hold + small + fail
-    parts = [f"{hold} hold", f"{small} hold by less than what matters", f"{fail} do not"]
+    parts = [f"{hold} {_holds(hold)}", f"{small} {_holds(small)} by less than what matters"]
+    parts += [f"{fail} {'does' if fail == 1 else 'do'} not"]
     which = f": {', '.join(parts)}" if settled else ""
     rest, learning = total - settled - absent, answers.count(LEARNING)
     why = f" ({learning} as models are still learning, which need longer trainings)" if learning else ""
@@ -64,6 +65,10 @@ def decided(verdicts: Sequence[Verdict]) -> str:
         f"**{settled} of {total} claims {'is' if settled == 1 else 'are'} decided**{which}. {rest} cannot be told from "
         f"these runs{why}, and {absent} {'was' if absent == 1 else 'were'} not run."
     )
+
+
+def _holds(number: int) -> str:
+    return "holds" if number == 1 else "hold"
 
 
 def sentence(verdict: Verdict) -> str:

@@ -93,7 +93,7 @@ def test_how_much_is_decided() -> None:
         "cannot be told: still learning",
     ]
     assert findings.decided([verdict(LIFT, answer) for answer in answers]) == (
-        "**2 of 4 claims are decided**: 1 hold, 1 hold by less than what matters, 0 do not. "
+        "**2 of 4 claims are decided**: 1 holds, 1 holds by less than what matters, 0 do not. "
         "1 cannot be told from these runs (1 as models are still learning, which need longer trainings), and 1 was not "
         "run."
     )
