@@ -131,7 +131,7 @@ def _phase(
     device, _ = device_and_precision(settings)
     streams = {
         task: Stream(
-            train[task].first(phase.rows), _batch_size(phase, task), seeding.derive(seed, number), Share.here()
+            train[task].drawn(phase.rows), _batch_size(phase, task), seeding.derive(seed, number), Share.here()
         )
         for task in phase.tasks
     }

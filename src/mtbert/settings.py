@@ -109,9 +109,9 @@ class RunSettings(Section):
             dev, as the papers do: scores are then a little too good where `keep` is `best`. A schedule that watches
             dev sees the first half.
         evaluations: dev scores during training, after every this many epochs; 0 for none.
-        evaluation_rows: dev rows of each task that these scores use (the first ones), or `all`. The final scores
+        evaluation_rows: dev rows of each task that these scores use, drawn at random, or `all`. The final scores
             use all that count.
-        train_rows: training rows of each task, the first ones, that are scored at the end beside dev; 0 for none.
+        train_rows: training rows of each task, drawn at random, that are scored at the end beside dev; 0 for none.
         log_every: steps between two entries of the history.
         checkpoint_every: steps between two checkpoints, from which a killed training goes on; with 0 only a training
             that is stopped writes one.
@@ -176,7 +176,7 @@ class PhaseSettings(Section):
         examples_per_task: in place of that, examples of each task in an epoch, or `all`. A model of three tasks then
             has three times the steps of a model of one, and both see as many examples of a task.
         share_of_examples: in place of both, the share of the tasks' examples that an epoch sees, or `all`.
-        rows: number of first training rows of each task that examples are drawn from, or `all`.
+        rows: number of training rows of each task that the phase trains on, drawn at random, or `all`.
         learning_rate: at the schedule's peak.
         betas, eps, weight_decay: AdamW's.
         clip: largest gradient norm; `none` for no clipping.

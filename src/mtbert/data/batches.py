@@ -120,9 +120,15 @@ class Examples:
         first = self._part(np.flatnonzero(self.chooses))
         return [first, self._part(np.flatnonzero(~self.chooses))] if self.crossed else [first]
 
-    def first(self, count: int | None) -> "Examples":
-        """Return the first `count` examples; all where it is None or more than there are."""
-        return self if count is None else self._part(np.arange(min(count, len(self))))
+    def drawn(self, count: int | None) -> "Examples":
+        """Return `count` examples drawn at random, in the file's order; all where it is None or more than there are.
+
+        The draw is the same in every run. A file may be sorted: of SST-5's first 500 dev rows 76 % are positive, of all
+        40 %.
+        """
+        if count is None:
+            return self
+        return self._part(np.sort(np.random.default_rng(0).permutation(len(self))[:count]))
 
     def _part(self, picks: np.ndarray) -> "Examples":
         part = copy.copy(self)

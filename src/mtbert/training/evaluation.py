@@ -17,17 +17,17 @@ BATCH = 128  # larger than in training, since there are no gradients
 
 
 @torch.no_grad()
-def predict(model: MultitaskModel, examples: Examples, device: torch.device, rows: int | None = None) -> pd.DataFrame:
-    """Return the prediction table of the first `rows` examples (all if None), in the file's order.
+def predict(model: MultitaskModel, examples: Examples, device: torch.device) -> pd.DataFrame:
+    """Return the prediction table of the examples, in their order.
 
     Columns as in `mtbert.predictions`. Each of several processes predicts its share, and all return the whole table.
     The model is left in the mode that it was in.
     """
     was_training = model.training
     model.eval()
-    share, count = Share.here(), len(examples) if rows is None else min(rows, len(examples))
-    outputs = torch.zeros(count, model.head(examples.task.name).outputs, device=device)
-    for number, (picks, batch) in enumerate(examples.in_order(BATCH, rows)):
+    share = Share.here()
+    outputs = torch.zeros(len(examples), model.head(examples.task.name).outputs, device=device)
+    for number, (picks, batch) in enumerate(examples.in_order(BATCH)):
         if number % share.count == share.rank:
             outputs[picks] = model(batch.to(device)).float()
     model.train(was_training)
@@ -56,15 +56,15 @@ def embed(model: MultitaskModel, examples: Examples, device: torch.device, rows:
 
 
 def _table(model: MultitaskModel, examples: Examples, outputs: torch.Tensor) -> pd.DataFrame:
-    task, count, head = examples.task, len(outputs), model.head(examples.task.name)
-    table = pd.DataFrame({"id": examples.ids[:count], "label": examples.labels[:count]})
+    task, head = examples.task, model.head(examples.task.name)
+    table = pd.DataFrame({"id": examples.ids, "label": examples.labels})
     if task.kind == "score":
         table["prediction"] = head.scores(outputs).double().numpy()
     else:
         probabilities = head.log_probabilities(outputs).exp().double().numpy()
         table["prediction"] = probabilities.argmax(axis=1).astype(float)
         table[predictions.probability_columns(task)] = probabilities
-    return table.assign(scored=examples.scored[:count])
+    return table.assign(scored=examples.scored)
 
 
 def choosing(dev: Mapping[str, Examples]) -> list[dict[str, Examples]]:

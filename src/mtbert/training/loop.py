@@ -250,7 +250,8 @@ class Trainer:
         try:
             with self.stop.at_once(), self.accelerator.autocast():
                 tables = [
-                    {t: evaluation.predict(self.model, e, device, rows) for t, e in part.items()} for part in self.dev
+                    {t: evaluation.predict(self.model, e.drawn(rows), device) for t, e in part.items()}
+                    for part in self.dev
                 ]
         except Stopped:
             self.epochs -= 1  # this epoch ends again after resuming

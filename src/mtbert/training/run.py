@@ -190,10 +190,10 @@ def _write(directory: Path, parts: Parts, results: Results, history: History, ac
 
 
 def _on_train(parts: Parts, examples: Mapping[str, Examples], accelerator: Accelerator) -> dict[str, pd.DataFrame]:
-    """Predict the first training rows of the variant's own tasks."""
+    """Predict some training rows of the variant's own tasks."""
     device, rows = accelerator.device, parts.settings.run.train_rows
     with accelerator.autocast():
-        return {task: evaluation.predict(parts.model, e, device, rows) for task, e in examples.items()}
+        return {task: evaluation.predict(parts.model, e.drawn(rows), device) for task, e in examples.items()}
 
 
 def _log(outcome: Outcome, started: str, seconds: float, device: str, precision: str) -> dict[str, Any]:

@@ -129,10 +129,12 @@ def test_examples_of_a_file_without_any_label(tmp_path: Path):
     assert examples.batch([1]).input_ids.tolist() == [[101, 21, 22, 23, 102]]
 
 
-def test_the_first_examples_are_as_many_as_asked_for():
-    examples = singles(5)
-    assert examples.first(2).ids == examples.ids[:2]
-    assert (len(examples.first(2).labels), len(examples.first(9)), len(examples.first(None))) == (2, 5, 5)
+def test_examples_are_drawn_from_the_whole_file_in_its_order_and_the_same_each_time():
+    examples = singles(20)
+    assert [examples.drawn(5).ids for _ in range(2)] == [("2", "4", "6", "13", "19")] * 2
+    assert examples.drawn(5).labels.tolist() == examples.labels[[2, 4, 6, 13, 19]].tolist()
+    assert set(examples.drawn(5).ids) < set(examples.drawn(6).ids)  # fewer rows are some of more rows
+    assert (examples.drawn(20).ids, examples.drawn(21).ids, examples.drawn(None).ids) == (examples.ids,) * 3
 
 
 def test_every_example_comes_once_a_pass():

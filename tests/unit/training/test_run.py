@@ -186,6 +186,24 @@ def test_each_half_is_scored_by_the_epoch_that_the_other_chose(tmp_path, monkeyp
     assert kept.tolist() == first_by_2  # the weights are those that the first half chose
 
 
+def test_rows_that_choose_an_epoch_and_training_rows_that_are_scored_are_drawn_from_the_whole_file(
+    tmp_path, monkeypatch
+):
+    seen = []
+    predict = run.evaluation.predict
+
+    def noted(model, examples, device):
+        if examples.task.name == "sst":
+            seen.append(examples.ids)
+        return predict(model, examples, device)
+
+    monkeypatch.setattr(run.evaluation, "predict", noted)
+    train(tmp_path, run={"evaluation_rows": 3, "train_rows": 4})
+    assert seen[:2] == [("sst2", "sst3", "sst4")] * 2  # after each of two epochs
+    table = pd.read_parquet(tmp_path / "run/predictions/sst-train.parquet")
+    assert table["id"].tolist() == ["sst2", "sst4", "sst7", "sst9"]
+
+
 def test_a_run_tells_what_it_saw_and_ran(tmp_path):
     made = dataclasses.replace(parts(settings(phase={"epochs": 1}), 1), code="1f")
     metrics = run.train(made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path))
