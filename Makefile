@@ -68,7 +68,7 @@ mlflow: setup  ## compare runs in a browser, at the page that is printed; PORT=5
 	@$(BIN)/python -m mtbert.tracking.ui $(PORT)
 
 docs: setup  ## the documentation as a site, with a reference made of the docstrings
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 	@echo "build/site/index.html; with search: $(BIN)/mkdocs serve"
 
 setup: $(BIN)/.ready

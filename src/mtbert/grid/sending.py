@@ -95,7 +95,8 @@ class Sending:
 
     Args:
         cluster: what is there for them.
-        done, total: of all that are not up to date, how many are done already, and their number.
+        done: how many of all that are not up to date are done already.
+        total: how many those are.
     """
 
     def __init__(self, cluster: Cluster, done: int, total: int) -> None:

@@ -20,8 +20,8 @@ def pack(out: Path, variants: str | None, seeds: Sequence[int], weights: str | N
         weights: fp32 or fp16, the precision that starting weights are rounded to: encoder.weights in params.yaml.
 
     Raises:
-        SettingsError: params.yaml launches each training on several processes. SystemExit: a stage before the trainings
-        failed, which DVC has told.
+        SettingsError: params.yaml launches each training on several processes.
+        SystemExit: a stage before the trainings failed, which DVC has told.
     """
     settings = [] if variants is None else [f"variants=[{repository.names(variants)}]"]
     settings += [f"seeds=[{','.join(map(str, seeds))}]"] if seeds else []

@@ -51,11 +51,14 @@ WITHHELD = pd.DataFrame({"id": ["withheld"], "label": [np.nan], "prediction": [0
 Vote = Callable[[str, Sequence[str], int, Path, Path], object]  # as `ensembling.ensemble`
 
 
-def main(build: Path, reports: Path, more: bool = False, vote: Vote | None = None) -> None:
-    """Pack the evidence of what lies below `build` into its report's folder below `reports`; with `more`, `add` it."""
+def main(build: Path, reports: Path, more: bool = False, vote: Vote | None = None, anew: bool = False) -> None:
+    """Pack the evidence of what lies below `build` into its report's folder below `reports`.
+
+    With `more`, `add` it; with `anew`, add variants that were trained anew.
+    """
     directory = files.report_directory(build, reports) / NAME
-    if more and directory.exists():
-        add(build, directory, vote)
+    if (more or anew) and directory.exists():
+        add(build, directory, vote, anew)
     else:
         pack(build, directory)
     size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
@@ -88,13 +91,14 @@ def _pack(build: Path, directory: Path, earlier: Mapping[Path, dict[str, Any]]) 
         files.seal(partial)
 
 
-def add(build: Path, directory: Path, vote: Vote | None = None) -> None:
+def add(build: Path, directory: Path, vote: Vote | None = None, anew: bool = False) -> None:
     """Write the evidence of the runs that lie in it and of a build directory's; of a run in both, the build's.
 
     Args:
         build: a build directory.
         directory: of the evidence.
         vote: makes the votes that neither of them has, and both together have all members of.
+        anew: the build's variants were trained anew: the evidence keeps none of their runs, nor votes of these.
 
     Raises:
         DataError: as for `pack` and `unpack`, or the evidence holds runs of a variant that the build's plan lacks, or
@@ -103,11 +107,14 @@ def add(build: Path, directory: Path, vote: Vote | None = None) -> None:
     with tempfile.TemporaryDirectory(prefix="mtbert-") as name:
         whole = Path(name)
         unpack(directory, whole)
+        earlier = files.read_plan(whole / PLAN)
+        if anew:
+            _drop({entry.name for entry, _ in catalogs.read_completed(build).runs}, earlier, whole)
         clouds = embeddings.read(whole / embeddings.CLOUDS)
         for task, by_variant in embeddings.clouds(build, catalogs.read_completed(build)).items():
             clouds.setdefault(task, {}).update(by_variant)
         embeddings.write(clouds, whole / embeddings.CLOUDS)
-        plan = _both_asked(files.read_plan(whole / PLAN), files.read_plan(build / PLAN))
+        plan = _both_asked(earlier, files.read_plan(build / PLAN))
         lines = files.read_parquet(directory / "runs.parquet").to_dict("records")
         lines = [_with_machine(line, whole, build) for line in lines]
         _lay_over(build, whole)
@@ -115,6 +122,15 @@ def add(build: Path, directory: Path, vote: Vote | None = None) -> None:
         if vote is not None:
             _vote(whole, plan, vote)
         _pack(whole, directory, {place: line for line in lines if not (place := _place(whole, line)).is_symlink()})
+
+
+def _drop(variants: set[str], plan: dict[str, Any], whole: Path) -> None:
+    """Remove these variants' runs and the votes of these, also from what the plan asks for."""
+    votes = {name for name, row in (plan.get("ensembles") or {}).items() if variants & set(row["members"])}
+    for group, folder, names in (("variants", "runs", variants), ("ensembles", "ensembles", votes)):
+        for name in names & (plan.get(group) or {}).keys():
+            plan[group][name]["selected"] = False
+            shutil.rmtree(whole / folder / name, ignore_errors=True)
 
 
 def _both_asked(earlier: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:

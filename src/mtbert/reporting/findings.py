@@ -7,7 +7,7 @@ from mtbert.reporting import claimed, markdown, sentences
 from mtbert.reporting.catalog import Completed
 from mtbert.reporting.claims import Answer, Comparison, Contradiction, Part, Side, Verdict
 from mtbert.reporting.fairness import BUDGET
-from mtbert.reporting.verdicts import FAILS, HOLDS, LEARNING, LITTLE, NOT_RUN, proved
+from mtbert.reporting.verdicts import FAILS, FAULTY, HOLDS, LEARNING, LITTLE, NOT_RUN, proved
 from mtbert.reporting.verdicts import OPEN as UNDECIDED
 from mtbert.statistics.verdicts import LOOKS
 
@@ -19,8 +19,8 @@ OPEN = "Open."
 CONTRADICTED = "Where the reports disagree"
 RECIPE = 3  # settings that differ, from which on a part compares whole recipes
 ABOUT_ALIKE = (
-    "Differences of open claims whose 95 % interval lies within what matters: so far, it makes no difference which of "
-    "the two is chosen. They are not corrected, and decide nothing."
+    "Differences of open claims whose 95 % interval lies within what matters: too small to choose by, so far. They are "
+    "not corrected, and decide nothing."
 )
 NO_RECIPE = (*BUDGET, "steps_per_epoch", "tasks", "training.tasks")
 
@@ -59,12 +59,21 @@ def decided(verdicts: Sequence[Verdict]) -> str:
     parts = [f"{hold} {_holds(hold)}", f"{small} {_holds(small)} by less than what matters"]
     parts += [f"{fail} {'does' if fail == 1 else 'do'} not"]
     which = f": {', '.join(parts)}" if settled else ""
-    rest, learning = total - settled - absent, answers.count(LEARNING)
-    why = f" ({learning} as models are still learning, which need longer trainings)" if learning else ""
+    rest = total - settled - absent
+    because = {
+        FAULTY: "as the code that trained them had a fault",
+        LEARNING: "as models are still learning, which need longer trainings",
+    }
+    told = [f"{number} {reason}" for answer, reason in because.items() if (number := answers.count(answer))]
+    why = f" ({', '.join(told)})" if told else ""
     return (
-        f"**{settled} of {total} claims {'is' if settled == 1 else 'are'} decided**{which}. {rest} cannot be told from "
-        f"these runs{why}, and {absent} {'was' if absent == 1 else 'were'} not run."
+        f"**{settled} of {total} claims {_is(settled)} decided**{which}. {rest} {_is(rest)} open{why}, and {absent} "
+        f"{'was' if absent == 1 else 'were'} not run."
     )
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _holds(number: int) -> str:
@@ -102,9 +111,7 @@ def apart(verdicts: Sequence[Verdict]) -> list[str]:
 
 def alike(verdicts: Sequence[Verdict]) -> list[str]:
     """Those whose intervals lie within what matters, likewise."""
-    return _lines(
-        (part, one) for part, one in _open(verdicts) if max(round(-one.low, 3), round(one.high, 3)) <= part.matters
-    )
+    return _lines((part, one) for part, one in _open(verdicts) if round(max(-one.low, one.high), 6) <= part.matters)
 
 
 def _lines(comparisons: Iterable[tuple[Part, Comparison]]) -> list[str]:

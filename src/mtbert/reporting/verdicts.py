@@ -35,11 +35,12 @@ HOLDS: Answer = "holds"
 LITTLE: Answer = "real, but smaller than what matters"
 FAILS: Answer = "does not hold"
 OPEN: Answer = "cannot be told from these runs"
+FAULTY: Answer = "cannot be told: trained by faulty code"
 LEARNING: Answer = "cannot be told: still learning"
 UNEQUAL: Answer = "cannot be told: unequal budgets"
 UNLIKE: Answer = "cannot be compared"
 NOT_RUN: Answer = "not run"
-GATES: tuple[Answer, ...] = (UNLIKE, LEARNING, UNEQUAL)
+GATES: tuple[Answer, ...] = (UNLIKE, FAULTY, LEARNING, UNEQUAL)
 PROVED: tuple[Answer, ...] = (HOLDS, LITTLE, FAILS)
 NAMED = 4  # variants in a sentence
 NO = PartP(*[np.ones(())] * 3)  # at one look: nothing is proved
@@ -167,11 +168,12 @@ def _at_looks(each: Sequence[PartP]) -> PartP:
 
 def _gate(evidence: Evidence, part: Part, seeds: Sequence[int]) -> tuple[Answer | None, str]:
     """What keeps a part from being judged, if anything; all of it in words."""
-    sides = dict.fromkeys((part.ours, part.other))
-    by_side = {" ".join(side): evidence.conducts.still_learning(side, seeds) for side in sides}
-    learning = [f"{side}: {said}" for side, said in by_side.items() if said]
-    tasks = tasks_of(part.metric)
-    unequal = evidence.conducts.unequal(part.ours, part.other, seeds, tasks, part.differs)
+    conducts, rows = evidence.conducts, [*part.ours, *part.other]
+    if faults := conducts.faults(rows, seeds):
+        return FAULTY, "; ".join(faults)
+    of_models = {model: conducts.still_learning(model, seeds) for model in conducts.models(rows)}
+    learning = [f"{model}: {said}" for model, said in of_models.items() if said]
+    unequal = conducts.unequal(part.ours, part.other, seeds, tasks_of(part.metric), part.differs)
     return (LEARNING if learning else UNEQUAL if unequal else None), "; ".join([*learning, *unequal])
 
 

@@ -186,7 +186,10 @@ def within(seed_sd: float, example_sd: float, seeds: int, level: float) -> float
     Since either test can fail, that asks of each for a power of 0.9 or so: seldom do both fail at once.
 
     Args:
-        seed_sd, example_sd, seeds, level: as of `promised`.
+        seed_sd: as of `promised`, like the next three.
+        example_sd: the same.
+        seeds: the same.
+        level: the same.
     """
     error = math.hypot(seed_sd / math.sqrt(seeds), example_sd)
     if error == 0:
@@ -208,7 +211,9 @@ def beyond(seed_sd: float, example_sd: float, seeds: int, level: float, margin: 
     It is margin + promised(level / sides), since the test against the margin is that against 0, shifted.
 
     Args:
-        seed_sd, example_sd, seeds: as of `promised`.
+        seed_sd: as of `promised`, like the next two.
+        example_sd: the same.
+        seeds: the same.
         level: after correction, also for the number of parts of which any may refute their claim.
         sides: 2 where a difference of either sign counts, so that its p is doubled (`verdicts.close`); 1 where only a
             positive one does (`verdicts.not_higher`).

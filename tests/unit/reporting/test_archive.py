@@ -428,6 +428,43 @@ def test_a_vote_is_made_whose_members_come_from_two_places(make_build: Make, tmp
     assert (pd.read_parquet(evidence / "predictions/sst-dev.parquet")["vote/1"] == expected).all()
 
 
+def test_variants_that_were_trained_anew_take_the_place_of_all_their_earlier_runs(
+    make_build: Make, tmp_path: Path
+) -> None:
+    build = with_data(make_build(seeds=(1, 2, 3)))
+    every = ("bert-sst", "bert-qqp", "bert-sts", "pals")
+    asked(build, [1, 2, 3], *every)
+    for name in every:
+        _trained_by(build, name, "1f", 1, 2, 3)
+    archive.main(build, tmp_path)
+    evidence = tmp_path / "sample-course/evidence"
+    asked(build, [1, 2], "pals")
+    _trained_by(build, "pals", "2e", 1, 2)
+    shutil.rmtree(build / "ensembles")
+    before = contents(evidence)
+    with pytest.raises(DataError, match="pals: seed 3 was trained by other code than seed 1"):
+        archive.main(build, tmp_path, more=True)
+    assert contents(evidence) == before
+    archive.main(build, tmp_path, anew=True)
+    archive.unpack(evidence, tmp_path / "again")
+    completed = catalog.read_completed(tmp_path / "again")
+    assert {entry.name: entry.seeds for entry in completed.ran} == {
+        "bert-sst": (1, 2, 3), "bert-qqp": (1, 2, 3), "bert-sts": (1, 2, 3), "pals": (1, 2),
+    }  # fmt: skip
+    codes = {
+        entry.name: {entry.settings(tmp_path / "again", seed)["code"] for seed in entry.seeds}
+        for entry in completed.ran
+    }
+    assert codes == {"bert-sst": {"1f"}, "bert-qqp": {"1f"}, "bert-sts": {"1f"}, "pals": {"2e"}}
+
+
+def _trained_by(build: Path, name: str, code: str, *seeds: int) -> None:
+    for seed in seeds:
+        run = {"run": {"keep": "last", "selection": "whole"}, "seed": seed, "code": code}
+        files.write_yaml(build / f"runs/{name}/{seed}/settings.yaml", run)
+        files.seal(build / f"runs/{name}/{seed}")
+
+
 def _on_dev(runs: Path) -> Path:
     for file in runs.rglob("*-test.parquet"):
         file.unlink()

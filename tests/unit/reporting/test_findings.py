@@ -91,11 +91,16 @@ def test_how_much_is_decided() -> None:
         "real, but smaller than what matters",
         "not run",
         "cannot be told: still learning",
+        "cannot be told: trained by faulty code",
+        "cannot be told from these runs",
     ]
     assert findings.decided([verdict(LIFT, answer) for answer in answers]) == (
-        "**2 of 4 claims are decided**: 1 holds, 1 holds by less than what matters, 0 do not. "
-        "1 cannot be told from these runs (1 as models are still learning, which need longer trainings), and 1 was not "
-        "run."
+        "**2 of 6 claims are decided**: 1 holds, 1 holds by less than what matters, 0 do not. "
+        "3 are open (1 as the code that trained them had a fault, 1 as models are still learning, which need longer "
+        "trainings), and 1 was not run."
+    )
+    assert findings.decided([verdict(LIFT, "cannot be told from these runs")]) == (
+        "**0 of 1 claims are decided**. 1 is open, and 0 were not run."
     )
 
 

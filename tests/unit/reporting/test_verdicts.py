@@ -12,7 +12,7 @@ from scipy import stats
 
 from mtbert import files, predictions
 from mtbert.errors import DataError
-from mtbert.reporting import claimed, comparisons, findings, markdown, published, results, tables, verdicts
+from mtbert.reporting import claimed, comparisons, fairness, findings, markdown, published, results, tables, verdicts
 from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.reporting.claims import Claim, Part
 from mtbert.reporting.evidence import Evidence
@@ -486,6 +486,34 @@ def test_no_verdict_from_a_model_that_is_still_learning(tmp_path: Path) -> None:
     assert judge(evidence(tmp_path, runs), HIGHER)[0] == "holds"
     learn(tmp_path, "a", [2.0, 1.0, 0.8, 0.7], [0.1, 0.2, 0.4, 0.3])  # overfits
     assert judge(evidence(tmp_path, runs), HIGHER)[0] == "holds"
+
+
+def test_no_verdict_where_one_of_a_rows_models_is_still_learning(tmp_path: Path) -> None:
+    runs = {"a": GROUPS["a"], "b": GROUPS["b"]}
+    for name in ("a", "b", "c"):
+        make(tmp_path, name)
+    learn(tmp_path, "c", [2.0, 1.0, 0.8, 0.696], [0.1, 0.2, 0.3, 0.4])
+    found = evidence(tmp_path, runs | {"c": GROUPS["b"]})
+    two = HIGHER.model_copy(update={"ours": ("a", "c"), "differs": ("updates",)})
+    (verdict,) = verdicts.judge(found, [claim(two)])
+    assert verdict.gates == ("c: the last epoch is the best on dev, by 0.100, and the loss still falls by 13 %",)
+    assert judge(found, HIGHER)[0] == "holds"
+
+
+def test_no_verdict_from_code_with_a_known_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fairness, "FAULTS", {"1f": "rows were read twice"})
+    runs = {"a": GROUPS["a"], "b": GROUPS["b"]}
+    for name in runs:
+        make(tmp_path, name, code="2e")
+    assert judge(evidence(tmp_path, runs), HIGHER)[0] == "holds"
+    for name in runs:
+        make(tmp_path, name, code="1f")
+    found = evidence(tmp_path, runs)
+    (verdict,) = verdicts.judge(found, [claim(HIGHER)])
+    assert (verdict.answer, verdict.gates) == ("cannot be told: trained by faulty code", ("rows were read twice",))
+    assert verdict.why == "Not judged: rows were read twice."
+    assert verdict.comparisons[0] is not None  # shown all the same
+    assert found.conducts.faulty() == {"rows were read twice": ["a", "b"]}
 
 
 def test_no_verdict_where_the_pretraining_learnt_nothing_of_sentences(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ BADGES: dict[Answer, Badge] = {
     "real, but smaller than what matters": Badge("yes", "\N{ALMOST EQUAL TO}", "real, but small"),
     "does not hold": Badge("no", "\N{BALLOT X}", "does not hold"),
     "cannot be told from these runs": Badge("open", "?", "cannot be told"),
+    "cannot be told: trained by faulty code": Badge("open", "?", "faulty code"),
     "cannot be told: still learning": Badge("open", "?", "still learning"),
     "cannot be told: unequal budgets": Badge("open", "?", "unequal budgets"),
     "cannot be compared": Badge("open", "?", "cannot be compared"),

@@ -1,7 +1,7 @@
 """What comes first: what ran, what came of it, what can be concluded, and the best rows."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mtbert.metrics import MAIN_TASKS
@@ -78,7 +78,18 @@ def headline(completed: Completed) -> str:
 def notes(report: Report) -> list[str]:
     """What to know before reading the scores, in Markdown."""
     of = report.build, report.completed
-    return [*short(report), *limits(report.completed), *corpora.fewer(*of), *machines.several(*of)]
+    faulty = faults(report.evidence.conducts.faulty(), len(report.completed.variants))
+    return [*faulty, *short(report), *limits(report.completed), *corpora.fewer(*of), *machines.several(*of)]
+
+
+def faults(faulty: Mapping[str, Sequence[str]], variants: int) -> list[str]:
+    """What is wrong with the code that trained some of the variants, in Markdown; nothing where no fault is known."""
+    return [
+        f"**A fault in the code that trained {len(names)} of {variants} variants.** {markdown.capital(fault)}. Their "
+        f"scores and differences are shown, no claim is judged by them, and they are to be trained again: "
+        f"{remaking.code(names)}."
+        for fault, names in faulty.items()
+    ]
 
 
 def short(report: Report) -> list[str]:
