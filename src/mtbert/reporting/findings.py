@@ -16,6 +16,7 @@ MACHINERY = (
     "anything of PALs or of any other method. The runs on real data are in `reports/laptop`."
 )
 OPEN = "Open."
+AGAINST = ", against the claim"
 CONTRADICTED = "Where the reports disagree"
 RECIPE = 3  # settings that differ, from which on a part compares whole recipes
 ABOUT_ALIKE = (
@@ -106,19 +107,33 @@ def so_far(verdicts: Sequence[Verdict]) -> list[tuple[str, list[str]]]:
 
 def apart(verdicts: Sequence[Verdict]) -> list[str]:
     """Those whose intervals leave out 0; those that do not count come last."""
-    return _lines((part, one) for part, one in _open(verdicts) if round(one.low, 3) * round(one.high, 3) > 0)
+    return _lines(
+        (part, f"{claimed.number(part, one)}{AGAINST if _against(part, one) else ''}")
+        for part, one in _open(verdicts)
+        if round(one.low, 3) * round(one.high, 3) > 0
+    )
 
 
 def alike(verdicts: Sequence[Verdict]) -> list[str]:
     """Those whose intervals lie within what matters, likewise."""
-    return _lines((part, one) for part, one in _open(verdicts) if round(max(-one.low, one.high), 6) <= part.matters)
+    return _lines(
+        (part, claimed.number(part, one))
+        for part, one in _open(verdicts)
+        if round(max(-one.low, one.high), 6) <= part.matters
+    )
 
 
-def _lines(comparisons: Iterable[tuple[Part, Comparison]]) -> list[str]:
-    """A line for each two sides, with every difference between them."""
+def _against(part: Part, one: Comparison) -> bool:
+    """Whether a difference is on the other side than the claim says."""
+    beyond = {"higher": -one.difference, "lower": one.difference, "not higher": one.difference - part.matters}
+    return beyond.get(part.expects, abs(one.difference) - part.matters) > 0
+
+
+def _lines(comparisons: Iterable[tuple[Part, str]]) -> list[str]:
+    """A line for each two sides, with every difference between them in words."""
     by_sides: dict[tuple[str, str], list[str]] = {}
-    for part, one in comparisons:
-        by_sides.setdefault((claimed.pair(part), _beside(part)), []).append(claimed.number(part, one))
+    for part, number in comparisons:
+        by_sides.setdefault((claimed.pair(part), _beside(part)), []).append(number)
     return [f"{sides}: {'; '.join(numbers)}{beside}" for (sides, beside), numbers in by_sides.items()]
 
 
