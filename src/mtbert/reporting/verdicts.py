@@ -55,7 +55,7 @@ class Seen:
         comparison: at the last look that the runs have reached, or of fewer seeds; None where nothing can be compared.
         look: the number of seeds of that look; None where none was reached.
         p: at each look; 1 where it was not reached, or the part is not to be judged.
-        gate, why: what keeps it from being judged at the last look, and in what words.
+        gate, why: what keeps it from being judged at the last look, and all reasons in words.
         budgets: what the sides had unequally much of, as the claim implies.
         left_out: the seeds that both sides have and that cannot be compared, and why, in words.
         machines: where the two sides were trained, in words, if not on the same machine.
@@ -65,7 +65,7 @@ class Seen:
     look: int | None = None
     p: PartP = field(default_factory=lambda: NOTHING)
     gate: Answer | None = None
-    why: str = ""
+    why: tuple[str, ...] = ()
     budgets: tuple[str, ...] = ()
     left_out: str = ""
     machines: str = ""
@@ -130,7 +130,7 @@ def see(evidence: Evidence, part: Part) -> Seen:
     seeds, unlike = shared_seeds(evidence, *of), refused(evidence, *of)
     words = ", ".join(dict.fromkeys(word for said in unlike.values() for word in said))
     if not seeds:
-        return Seen(None, gate=UNLIKE, why=f"made with other {words}") if unlike else Seen(None)
+        return Seen(None, gate=UNLIKE, why=(f"made with other {words}",)) if unlike else Seen(None)
     left_out = f"{', '.join(map(str, unlike))} (made with other {words})" if unlike else ""
     looks = reached(evidence.planned, seeds)
     machines = evidence.conducts.machines(part.ours, part.other, looks[-1] if looks else seeds)
@@ -153,8 +153,10 @@ def reached(planned: Sequence[int], shared: Sequence[int]) -> list[list[int]]:
     return [first for first in firsts if set(first) <= set(shared)]
 
 
-def _look(evidence: Evidence, part: Part, seeds: Sequence[int]) -> tuple[Comparison, PartP, Answer | None, str]:
-    """A part at a look: what is compared, its p (1 behind a gate), and the gate that is closed, with its reason."""
+def _look(
+    evidence: Evidence, part: Part, seeds: Sequence[int]
+) -> tuple[Comparison, PartP, Answer | None, tuple[str, ...]]:
+    """A part at a look: what is compared, its p (1 behind a gate), and the gate that is closed, with its reasons."""
     comparison, found = between(evidence, part.ours, part.other, part.metric, seeds)
     gate, why = _gate(evidence, part, seeds)
     return comparison, NO if gate or found is None else part_p(part, found.at_most, found.at_least), gate, why
@@ -166,15 +168,15 @@ def _at_looks(each: Sequence[PartP]) -> PartP:
     return PartP(*(np.array([*(getattr(p, of) for p in each), *left]) for of in ("holds", "fails", "little")))
 
 
-def _gate(evidence: Evidence, part: Part, seeds: Sequence[int]) -> tuple[Answer | None, str]:
+def _gate(evidence: Evidence, part: Part, seeds: Sequence[int]) -> tuple[Answer | None, tuple[str, ...]]:
     """What keeps a part from being judged, if anything; all of it in words."""
     conducts, rows = evidence.conducts, [*part.ours, *part.other]
     if faults := conducts.faults(rows, seeds):
-        return FAULTY, "; ".join(faults)
+        return FAULTY, tuple(faults)
     of_models = {model: conducts.still_learning(model, seeds) for model in conducts.models(rows)}
     learning = [f"{model}: {said}" for model, said in of_models.items() if said]
     unequal = conducts.unequal(part.ours, part.other, seeds, tasks_of(part.metric), part.differs)
-    return (LEARNING if learning else UNEQUAL if unequal else None), "; ".join([*learning, *unequal])
+    return (LEARNING if learning else UNEQUAL if unequal else None), (*learning, *unequal)
 
 
 def _family(evidence: Evidence, family: Sequence[Claim], seen: dict[str, list[Seen]]) -> list[Verdict]:
@@ -213,7 +215,7 @@ def _verdict(
     implied = _implied([(claim.parts[at], seen[at].budgets) for at in counts])
     beside = " ".join([*implied, *_machines([seen[at].machines for at in counts])])
     why = _why(evidence, claim, replace(ruling, answer=answer), answers, shown, seen, told)
-    gates = tuple(one.why for one in seen)
+    gates = tuple("; ".join(one.why) for one in seen)
     return Verdict(
         claim, answer, f"{why} {beside}".strip(), tuple(answers), tuple(shown), gates, ruling.look, ruling.parts, beside
     )
@@ -334,8 +336,8 @@ def _why(
 
 
 def _gated(overall: Answer, seen: Sequence[Seen]) -> list[str]:
-    """What keeps a claim from being judged, in the words of its gates."""
-    why = dict.fromkeys(one.why for one in seen if one.gate == overall and one.why)
+    """What keeps a claim from being judged, in the words of its gates, each reason once."""
+    why = dict.fromkeys(reason for one in seen if one.gate == overall for reason in one.why)
     return [f"Not judged: {'; '.join(why)}."] if why else []
 
 

@@ -495,8 +495,10 @@ def test_no_verdict_where_one_of_a_rows_models_is_still_learning(tmp_path: Path)
     learn(tmp_path, "c", [2.0, 1.0, 0.8, 0.696], [0.1, 0.2, 0.3, 0.4])
     found = evidence(tmp_path, runs | {"c": GROUPS["b"]})
     two = HIGHER.model_copy(update={"ours": ("a", "c"), "differs": ("updates",)})
-    (verdict,) = verdicts.judge(found, [claim(two)])
-    assert verdict.gates == ("c: the last epoch is the best on dev, by 0.100, and the loss still falls by 13 %",)
+    (verdict,) = verdicts.judge(found, [claim(two, HIGHER.model_copy(update={"ours": ("c",)}))])
+    why = "c: the last epoch is the best on dev, by 0.100, and the loss still falls by 13 %"
+    assert verdict.gates == (why, why)
+    assert verdict.why.startswith(f"Not judged: {why}. Budgets")  # each reason once
     assert judge(found, HIGHER)[0] == "holds"
 
 
