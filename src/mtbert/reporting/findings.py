@@ -108,8 +108,8 @@ def so_far(verdicts: Sequence[Verdict]) -> list[tuple[str, list[str]]]:
 def apart(verdicts: Sequence[Verdict]) -> list[str]:
     """Those whose intervals leave out 0; those that do not count come last."""
     return _lines(
-        (part, f"{claimed.number(part, one)}{AGAINST if _against(part, one) else ''}")
-        for part, one in _open(verdicts)
+        (part, answer, f"{claimed.number(part, one)}{AGAINST if _against(part, one) else ''}")
+        for part, one, answer in _open(verdicts)
         if round(one.low, 3) * round(one.high, 3) > 0
     )
 
@@ -117,8 +117,8 @@ def apart(verdicts: Sequence[Verdict]) -> list[str]:
 def alike(verdicts: Sequence[Verdict]) -> list[str]:
     """Those whose intervals lie within what matters, likewise."""
     return _lines(
-        (part, claimed.number(part, one))
-        for part, one in _open(verdicts)
+        (part, answer, claimed.number(part, one))
+        for part, one, answer in _open(verdicts)
         if round(max(-one.low, one.high), 6) <= part.matters
     )
 
@@ -129,23 +129,28 @@ def _against(part: Part, one: Comparison) -> bool:
     return beyond.get(part.expects, abs(one.difference) - part.matters) > 0
 
 
-def _lines(comparisons: Iterable[tuple[Part, str]]) -> list[str]:
-    """A line for each two sides, with every difference between them in words."""
+def _lines(comparisons: Iterable[tuple[Part, Answer, str]]) -> list[str]:
+    """A line for each two sides, with every difference between them in words; the answer is their claim's."""
     by_sides: dict[tuple[str, str], list[str]] = {}
-    for part, number in comparisons:
-        by_sides.setdefault((claimed.pair(part), _beside(part)), []).append(number)
+    for part, answer, number in comparisons:
+        beside = f"{_beside(part)}{'; trained by faulty code' if answer == FAULTY else ''}"
+        by_sides.setdefault((claimed.pair(part), beside), []).append(number)
     return [f"{sides}: {'; '.join(numbers)}{beside}" for (sides, beside), numbers in by_sides.items()]
 
 
-def _open(verdicts: Sequence[Verdict]) -> list[tuple[Part, Comparison]]:
+def _open(verdicts: Sequence[Verdict]) -> list[tuple[Part, Comparison, Answer]]:
     """Open claims' comparisons of three seeds or more, those that count first; of the same that which is published."""
     claims = [verdict for verdict in verdicts if verdict.answer not in claimed.DECIDED]
-    pairs = [pair for one in claims for pair in zip(one.claim.parts, one.comparisons, strict=True)]
-    ranked = sorted(pairs, key=lambda pair: (bool(pair[0].confounded), pair[0].published is None))
-    found: dict[tuple[str, str], tuple[Part, Comparison]] = {}
-    for part, one in ranked:
+    rows: list[tuple[Part, Comparison | None, Answer]] = [
+        (part, comparison, one.answer)
+        for one in claims
+        for part, comparison in zip(one.claim.parts, one.comparisons, strict=True)
+    ]
+    ranked = sorted(rows, key=lambda one: (bool(one[0].confounded), one[0].published is None))
+    found: dict[tuple[str, str], tuple[Part, Comparison, Answer]] = {}
+    for part, one, answer in ranked:
         if one is not None and one.seeds >= min(LOOKS):
-            found.setdefault((claimed.pair(part), part.metric), (part, one))
+            found.setdefault((claimed.pair(part), part.metric), (part, one, answer))
     return list(found.values())
 
 

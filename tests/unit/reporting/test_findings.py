@@ -128,6 +128,10 @@ def test_what_stands_apart_of_open_claims_decides_nothing() -> None:
         "by chance alone about 1 would. They decide nothing"
     )
     assert findings.so_far([few]) == []
+    assert findings.apart([replace(whole, answer="cannot be told: trained by faulty code")]) == [
+        f"`mypal-simcse` {minus} `mypal-baseline`: +0.150 [+0.140, +0.170] normalised overall (published: +0.191); "
+        "whole recipes: adapter, objectives, pair_encoding, sampler differ; trained by faulty code"
+    ]
 
 
 def test_what_makes_no_difference_so_far_is_said_and_decides_nothing_either() -> None:

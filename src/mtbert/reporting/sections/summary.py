@@ -78,18 +78,22 @@ def headline(completed: Completed) -> str:
 def notes(report: Report) -> list[str]:
     """What to know before reading the scores, in Markdown."""
     of = report.build, report.completed
-    faulty = faults(report.evidence.conducts.faulty(), len(report.completed.variants))
+    faulty = faults(report.evidence.conducts.faulty(), [entry.name for entry in report.completed.variants])
     return [*faulty, *short(report), *limits(report.completed), *corpora.fewer(*of), *machines.several(*of)]
 
 
-def faults(faulty: Mapping[str, Sequence[str]], variants: int) -> list[str]:
+def faults(faulty: Mapping[str, Sequence[str]], variants: Sequence[str]) -> list[str]:
     """What is wrong with the code that trained some of the variants, in Markdown; nothing where no fault is known."""
-    return [
-        f"**A fault in the code that trained {len(names)} of {variants} variants.** {markdown.capital(fault)}. Their "
-        f"scores and differences are shown, no claim is judged by them, and they are to be trained again: "
-        f"{remaking.code(names)}."
-        for fault, names in faulty.items()
-    ]
+    notes = []
+    for fault, names in faulty.items():
+        others = [name for name in variants if name not in names]
+        which = f"all but {remaking.code(others)}" if 0 < len(others) < len(names) else remaking.code(names)
+        many = f"{len(names)} of {len(variants)} variants"
+        notes.append(
+            f"**A fault in the code that trained {many}.** {markdown.capital(fault)}. Their scores and differences are "
+            f"shown, and no claim is judged by them: {which}."
+        )
+    return notes
 
 
 def short(report: Report) -> list[str]:
