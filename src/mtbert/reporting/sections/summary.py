@@ -91,7 +91,7 @@ def faults(faulty: Mapping[str, Sequence[str]], variants: Sequence[str]) -> list
         many = f"{len(names)} of {len(variants)} variants"
         notes.append(
             f"**A fault in the code that trained {many}.** {markdown.capital(fault)}. Their scores and differences are "
-            f"shown, and no claim is judged by them: {which}."
+            f"shown, and no claim is judged by them. They are {which}."
         )
     return notes
 
