@@ -19,7 +19,7 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
     (run, "start", ["grid", "--address", "h:1", "--gpus", "0.25"], (None, None, "h:1", 0.25)),
     (search, "start", ["search"], (1, None)),
     (search, "start", ["search", "--jobs", "2", "--only", "setting"], (2, "setting")),
-    (archive, "main", ["evidence"], (Path("build"), Path("reports"), False, ensembling.ensemble)),
+    (archive, "main", ["evidence"], (Path("build"), Path("reports"), False, ensembling.ensemble, False)),
     (archive, "main", ["evidence", "b", "r", "--add"], (Path("b"), Path("r"), True, ensembling.ensemble, False)),
     (archive, "main", ["evidence", "b", "r", "--anew"], (Path("b"), Path("r"), False, ensembling.ensemble, True)),
     (tables, "main", ["tables", "b"], (Path("b"),)),
