@@ -24,7 +24,7 @@ SMALL: dict[str, Any] = {
 }
 
 
-def _heed_ctrl_c() -> None:
+def heed_ctrl_c() -> None:
     """Where the tests run in the background, their shell has told them to ignore Ctrl-C, and children inherit that."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
@@ -92,7 +92,7 @@ class Project:
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            preexec_fn=_heed_ctrl_c,
+            preexec_fn=heed_ctrl_c,
         )
 
 

@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from pipeline.small import heed_ctrl_c
 from pipeline.tracked import environment, track, write_catalog
 
 from mtbert import files
@@ -30,7 +31,7 @@ def root(tmp_path: Path) -> Path:
 def start(root: Path, *arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "mtbert.tracking.ui", *arguments]
     pipe, quiet = subprocess.PIPE, environment({"DISPLAY": "", "WAYLAND_DISPLAY": ""})
-    return subprocess.Popen(command, cwd=root, env=quiet, stdout=pipe, stderr=pipe, text=True)
+    return subprocess.Popen(command, cwd=root, env=quiet, stdout=pipe, stderr=pipe, text=True, preexec_fn=heed_ctrl_c)
 
 
 @contextlib.contextmanager
