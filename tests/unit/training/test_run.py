@@ -204,6 +204,16 @@ def test_rows_that_choose_an_epoch_and_training_rows_that_are_scored_are_drawn_f
     assert table["id"].tolist() == ["sst2", "sst4", "sst7", "sst9"]
 
 
+def test_a_phase_trains_on_as_many_rows_as_it_may_drawn_from_the_whole_file(tmp_path):
+    seen = set()
+    made = parts(settings(phase={"rows": 2}), 1)
+    run.train(
+        made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path),
+        lambda _, batches: seen.update(name for batch in batches.values() for name in batch.ids),
+    )  # fmt: skip
+    assert {name for name in seen if name.startswith("sst")} == {"sst2", "sst9"}
+
+
 def test_a_run_tells_what_it_saw_and_ran(tmp_path):
     made = dataclasses.replace(parts(settings(phase={"epochs": 1}), 1), code="1f")
     metrics = run.train(made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path))
