@@ -128,6 +128,40 @@ def test_trainings_at_once_on_a_database_that_does_not_exist(new_root: Path) -> 
     assert places == [((new_root / "mlartifacts/mtbert-sample").as_uri(),)]
 
 
+TAGGING = """
+import sys
+from mtbert.tracking.store import MlflowException, Store
+store, other = Store(sys.argv[1]), Store(sys.argv[1])
+def beaten(*tag):
+    if "beaten" in sys.argv:
+        other.client.set_experiment_tag(*tag)
+    raise MlflowException("UNIQUE constraint failed")
+store.client.set_experiment_tag = beaten
+if "bare" in sys.argv:
+    other.client.create_experiment("one")
+try:
+    experiment = store.experiment("one")
+except MlflowException as error:
+    print(error)
+else:
+    print(len(other.client.get_experiment(experiment).tags))
+"""
+
+
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [
+        ([], "3"),  # a new experiment has its tags from the start, so that nobody sets them
+        (["bare", "beaten"], "3"),  # one without them, which another training tags at the same time
+        (["bare"], "UNIQUE constraint failed"),
+    ],
+)
+def test_an_experiment_that_several_describe_at_once(root: Path, others: list[str], told: str) -> None:
+    command = [sys.executable, "-c", TAGGING, f"sqlite:///{root / 'mlflow.db'}", *others]
+    done = subprocess.run(command, cwd=root, env=environment({}), capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == (f"{told}\n", "")
+
+
 def test_restored_runs_appear_once_beside_those_of_other_settings(root: Path) -> None:
     """Two `track` at once bring a run in once; other settings and an ensemble come beside it; nothing comes twice."""
     command = [sys.executable, REPOSITORY / "stages/track.py", "build"]

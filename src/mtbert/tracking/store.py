@@ -173,19 +173,27 @@ class Store:
             self.client.restore_experiment(experiment.experiment_id)
         for tag, value in experiment_tags().items():
             if tag not in experiment.tags:  # changes by people are kept
-                self.client.set_experiment_tag(experiment.experiment_id, tag, value)
+                self._tag(experiment.experiment_id, tag, value)
         self.progress()
         return experiment.experiment_id
 
     def _new_experiment(self, name: str) -> Experiment:
         place = (artifacts(self._file) / name).as_uri() if self._file else None
         try:
-            return self.client.get_experiment(self.client.create_experiment(name, artifact_location=place))
+            # The tags with the experiment, so that others that start now find them and set none.
+            return self.client.get_experiment(self.client.create_experiment(name, place, experiment_tags()))
         except MlflowException:
             existing = self.client.get_experiment_by_name(name)
             if existing is None:
                 raise
             return existing  # another training was faster
+
+    def _tag(self, experiment_id: str, tag: str, value: str) -> None:
+        try:
+            self.client.set_experiment_tag(experiment_id, tag, value)
+        except MlflowException:
+            if tag not in self.client.get_experiment(experiment_id).tags:
+                raise  # else another training was faster
 
 
 class Machine:
