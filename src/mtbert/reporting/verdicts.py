@@ -171,8 +171,8 @@ def _at_looks(each: Sequence[PartP]) -> PartP:
 def _gate(evidence: Evidence, part: Part, seeds: Sequence[int]) -> tuple[Answer | None, tuple[str, ...]]:
     """What keeps a part from being judged, if anything; all of it in words."""
     conducts, rows = evidence.conducts, [*part.ours, *part.other]
-    if faults := conducts.faults(rows, seeds):
-        return FAULTY, tuple(faults)
+    if conducts.faults(rows, seeds):
+        return FAULTY, ("trained by code with a known fault",)
     of_models = {model: conducts.still_learning(model, seeds) for model in conducts.models(rows)}
     learning = [f"{model}: {said}" for model, said in of_models.items() if said]
     unequal = conducts.unequal(part.ours, part.other, seeds, tasks_of(part.metric), part.differs)
@@ -437,7 +437,7 @@ def _implied(parts: Sequence[tuple[Part, Sequence[str]]]) -> list[str]:
         return []
     part, budgets = unequal[0]
     more = _the_same(len(unequal) - 1)
-    sides = f"{' '.join(part.ours)} and {' '.join(part.other)}"
+    sides = f"{' + '.join(part.ours)} and {' + '.join(part.other)}"
     return [f"Budgets differ, as the claim implies: {sides} had {', '.join(budgets)}{more}."]
 
 

@@ -75,14 +75,36 @@ def test_what_an_open_claim_shows_so_far() -> None:
     assert claimed.so_far(verdict(TRAIL, "holds")) == claimed.so_far(verdict(LIFT, "not run", None, None)) == ""
     lifting = findings.standings([PALS], [once, verdict(TRAIL, "holds"), verdict(FEWER, "not run", None, None, None)])
     assert [claims for _, claims in lifting[0].sides] == [
-        ["My PAL BERT, 6: cannot be told from these runs, so far +0.010"],
-        ["MinBERT and PALs, 5.3: holds", "Choose Your PALs Wisely, 5.4: not run"],
+        [
+            f"My PAL BERT, 6: cannot be told from these runs. So far, one seed: `mypal-pals` {minus} `mypal-no-pals`: "
+            "+0.010 normalised overall."
+        ],
+        ["MinBERT and PALs, 5.3: holds.", "Choose Your PALs Wisely, 5.4: not run."],
     ]
-    three = verdict(FEWER, "cannot be told: still learning", 0.02, -0.01, 0.003)
-    (trailing,) = findings.standings([PALS], [once, verdict(TRAIL, "not run"), three])
-    assert trailing.sides[1][1][1] == (
-        f"Choose Your PALs Wisely, 5.4: cannot be told: still learning, so far {minus}0.010 to +0.020 in 3 comparisons"
+
+
+def test_a_question_shows_the_differences_that_answer_it_once() -> None:
+    minus = "\N{MINUS SIGN}"
+    others = [verdict(LIFT, "not run"), verdict(TRAIL, "cannot be told: trained by faulty code")]
+    three = replace(verdict(FEWER, "cannot be told: still learning", 0.02, -0.01, 0.003), beside="Elsewhere.")
+    first, again = findings.standings([PALS, PALS], [*others, three])  # its third comparison is of half and all PALs
+    faulty = "MinBERT and PALs, 5.3: cannot be told: trained by faulty code."
+    assert first.sides[1][1] == [
+        faulty,
+        "Choose Your PALs Wisely, 5.4: cannot be told: still learning. So far, 3 seeds: "
+        f"`choose-zero` {minus} `choose-half`: +0.020 [+0.010, +0.040] normalised overall (published: +0.004); "
+        f"{minus} `choose-full`: {minus}0.010 [{minus}0.020, +0.010] normalised overall (published: +0.007). "
+        "Elsewhere.",
+    ]
+    assert again.sides[1][1] == [
+        faulty,
+        "Choose Your PALs Wisely, 5.4: cannot be told: still learning. Its differences are above.",
+    ]
+    assert findings.contradicted([first]).startswith(
+        "### Where the reports disagree\n\n**Do PALs raise the overall score of a model of three tasks?** Open.\n\n"
+        "- *PALs lift it.* My PAL BERT, 6: not run.\n- *PALs lower it.* MinBERT and PALs, 5.3: cannot be told: trained "
     )
+    assert findings.contradicted([]) == ""
 
 
 def test_how_much_is_decided() -> None:
@@ -97,10 +119,10 @@ def test_how_much_is_decided() -> None:
     assert findings.decided([verdict(LIFT, answer) for answer in answers]) == (
         "**2 of 6 claims are decided**: 1 holds, 1 holds by less than what matters, 0 do not. "
         "3 are open (1 as the code that trained them had a fault, 1 as models are still learning, which need longer "
-        "trainings), and 1 was not run."
+        "trainings, 1 as the runs do not tell yet), and 1 was not run."
     )
     assert findings.decided([verdict(LIFT, "cannot be told from these runs")]) == (
-        "**0 of 1 claims are decided**. 1 is open, and 0 were not run."
+        "**0 of 1 claims are decided**. 1 is open (1 as the runs do not tell yet), and 0 were not run."
     )
 
 
@@ -123,15 +145,16 @@ def test_what_stands_apart_of_open_claims_decides_nothing() -> None:
         f"`mypal-simcse` {minus} `mypal-baseline`: +0.150 [+0.140, +0.170] normalised overall (published: +0.191); "
         "whole recipes: adapter, objectives, pair_encoding, sampler differ"
     )
-    assert findings.about_apart([open_one, whole]).startswith(
-        "Of 3 differences of open claims, those whose 95 % interval, rounded to three decimals, leaves out 0; "
-        "by chance alone about 1 would. They decide nothing"
+    assert findings.about_apart([open_one, whole]).startswith(  # one of the three is confounded
+        "Open claims name 2 differences. 1 has a 95 % interval that leaves out 0, where chance alone would give "
+        "about 1. This decides nothing"
     )
     assert findings.so_far([few]) == []
-    assert findings.apart([replace(whole, answer="cannot be told: trained by faulty code")]) == [
-        f"`mypal-simcse` {minus} `mypal-baseline`: +0.150 [+0.140, +0.170] normalised overall (published: +0.191); "
-        "whole recipes: adapter, objectives, pair_encoding, sampler differ; trained by faulty code"
-    ]
+    faulty = verdict(EVERY.claims["mypal-best"], "cannot be told: trained by faulty code", 0.15)
+    assert findings.apart([faulty]) == []
+    assert findings.about_apart([open_one, faulty]).startswith(
+        "Open claims name 1 difference between models of sound code. 0 have a 95 % interval"
+    )
 
 
 def test_what_makes_no_difference_so_far_is_said_and_decides_nothing_either() -> None:
@@ -143,7 +166,8 @@ def test_what_makes_no_difference_so_far_is_said_and_decides_nothing_either() ->
     assert [part.matters for part in all_three.parts[:3]] == [0.01, 0.005, 0.01]
     assert findings.so_far([learning]) == [
         (
-            findings.ABOUT_ALIKE,
+            "Differences of open claims whose 95 % interval lies within what matters (0.005 or more (QQP); 0.01 or "
+            "more (SST-5, STS-B)): too small to choose by, so far. This is not corrected, and decides nothing.",
             [
                 "`mypal-pals` \N{MINUS SIGN} `mypal-no-pals`: +0.000 [\N{MINUS SIGN}0.010, +0.010] SST-5; "
                 "+0.000 [\N{MINUS SIGN}0.005, +0.005] STS-B"
@@ -178,8 +202,8 @@ def test_a_claim_that_fails_by_what_the_question_does_not_ask_for_is_on_no_side(
         "Open.", "Against this side: PALs lower it. The other is not decided.",
     ]  # fmt: skip
     assert [one.sides[1][1][1] for one in (by_half, by_both)] == [
-        "Choose Your PALs Wisely, 5.4: does not hold, by a comparison that this question does not ask for",
-        "Choose Your PALs Wisely, 5.4: does not hold",
+        "Choose Your PALs Wisely, 5.4: does not hold, by a comparison that this question does not ask for.",
+        "Choose Your PALs Wisely, 5.4: does not hold.",
     ]
 
 
@@ -226,8 +250,8 @@ def test_what_is_proved_where_a_claim_is_decided(expects: str, published: float 
 def test_which_side_of_a_contradiction_the_evidence_is_on(lift: Answer, trail: Answer, fewer: Answer, evidence: str):
     (found,) = findings.standings([PALS], [verdict(LIFT, lift), verdict(TRAIL, trail), verdict(FEWER, fewer)])
     assert found.evidence == evidence
-    so_far = ", so far +0.030 [+0.020, +0.050]" if lift == "cannot be told from these runs" else ""
-    assert found.sides[0] == ("PALs lift it.", [f"My PAL BERT, 6: {lift}{so_far}"])
+    assert found.sides[0][0] == "PALs lift it."
+    assert found.sides[0][1][0].startswith(f"My PAL BERT, 6: {lift}.")
 
 
 @pytest.mark.parametrize(
@@ -258,8 +282,8 @@ def test_two_claims_of_one_section_that_came_to_the_same_are_said_once() -> None
     names = [name for side in together.sides for name in side.claims]
     (found,) = findings.standings([together], [verdict(EVERY.claims[name], "not run") for name in names])
     assert [claims for _, claims in found.sides] == [
-        ["MinBERT and PALs, 5.3: not run"],
-        ["Choose Your PALs Wisely, 6: not run"],
+        ["MinBERT and PALs, 5.3: not run."],
+        ["Choose Your PALs Wisely, 6: not run."],
     ]
 
 

@@ -512,8 +512,9 @@ def test_no_verdict_from_code_with_a_known_fault(tmp_path: Path, monkeypatch: py
         make(tmp_path, name, code="1f")
     found = evidence(tmp_path, runs)
     (verdict,) = verdicts.judge(found, [claim(HIGHER)])
-    assert (verdict.answer, verdict.gates) == ("cannot be told: trained by faulty code", ("rows were read twice",))
-    assert verdict.why == "Not judged: rows were read twice."
+    why = "trained by code with a known fault"
+    assert (verdict.answer, verdict.gates) == ("cannot be told: trained by faulty code", (why,))
+    assert verdict.why == f"Not judged: {why}."
     assert verdict.comparisons[0] is not None  # shown all the same
     assert found.conducts.faulty() == {"rows were read twice": ["a", "b"]}
 

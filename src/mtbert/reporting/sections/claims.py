@@ -57,7 +57,7 @@ def values(report: Report, local: bool) -> dict[str, Any]:
     verdicts = report.verdicts
     return {
         "verdicts": {heading: sorted_verdicts(some) for heading, some in claimed.apart(verdicts).items()},
-        "matters": matters(verdicts),
+        "matters": claimed.matters(verdicts),
         "needed": needed.still(needed.of_claims(verdicts)),
         "needed_about": needed.ABOUT,
     }
@@ -101,14 +101,6 @@ def verdict_of(verdict: Verdict) -> dict[str, Any]:
 def _alone(words: str, answer: Answer) -> dict[str, str]:
     """How a part is shown that is decided by itself, and did not decide its claim."""
     return {} if words == answer else {"colour": "open", "sign": "?", "text": words}
-
-
-def matters(verdicts: Sequence[Verdict]) -> str:
-    """From which difference on one matters, of every score that a claim speaks of."""
-    smallest: dict[float, dict[str, None]] = {}
-    for part in (part for verdict in verdicts for part in verdict.claim.parts):
-        smallest.setdefault(part.matters, {})[NAMES[part.metric]] = None
-    return "; ".join(f"{size:g} or more ({', '.join(names)})" for size, names in sorted(smallest.items()))
 
 
 # --- forest plots -----------------------------------------------------------------------------------------------------

@@ -22,7 +22,10 @@ ABOUT = (
     "of them with *projected attention layers* (PALs): a few weights of its own for each task beside one shared "
     "encoder. From single runs they reach opposite conclusions. Here their rows are trained again in one pipeline, "
     "each by its report's method, from the same encoder and data, and stand beside the published numbers. SST-5 and "
-    "QQP are scored by accuracy, STS-B by Pearson's r; *overall* is the mean of the three."
+    "QQP are scored by accuracy, STS-B by Pearson's r; *overall* is the mean of the three, and *normalised* with "
+    "(r + 1) / 2 in place of r. A *sampler* says which task the next batch is of: *round robin* takes the tasks in "
+    "turn, *proportional* draws them by their numbers of examples, *annealed* likewise at first and nearly evenly at "
+    "the end."
 )
 LEADERS = 5  # rows of the README's table
 PAGE_LEADERS = 10  # rows of the page's
@@ -40,7 +43,7 @@ def readme(report: Report) -> list[str]:
     return [
         headline(completed),
         ABOUT,
-        findings.render(completed, report.verdicts, standings(report)),
+        findings.render(completed, report.verdicts, standings(report), faults(report)),
         "**[index.html](index.html)** is the whole report as one page to explore, offline.",
         markdown.bullets(notes(report)),
         best(costs.leaders(report.costs)),
@@ -51,11 +54,12 @@ def values(report: Report, local: bool) -> dict[str, Any]:
     """What the page shows."""
     return {
         "about": ABOUT,
-        "lead": findings.lead(report.completed, report.verdicts),
+        "lead": findings.lead(report.completed, report.verdicts, faults(report)),
         "each": findings.each(report.verdicts),
         "so_far": findings.so_far(report.verdicts),
         "standings": standings(report),
         "standings_heading": findings.CONTRADICTED,
+        "so_far_heading": findings.APART,
         "facts": facts(report, local),
         "counts": {heading: counts(some) for heading, some in claimed.apart(report.verdicts).items()},
         "limits": notes(report),
@@ -78,20 +82,25 @@ def headline(completed: Completed) -> str:
 def notes(report: Report) -> list[str]:
     """What to know before reading the scores, in Markdown."""
     of = report.build, report.completed
-    faulty = faults(report.evidence.conducts.faulty(), [entry.name for entry in report.completed.variants])
-    return [*faulty, *short(report), *limits(report.completed), *corpora.fewer(*of), *machines.several(*of)]
+    return [*short(report), *limits(report.completed), *corpora.fewer(*of), *machines.several(*of)]
 
 
-def faults(faulty: Mapping[str, Sequence[str]], variants: Sequence[str]) -> list[str]:
+@once
+def faults(report: Report) -> list[str]:
     """What is wrong with the code that trained some of the variants, in Markdown; nothing where no fault is known."""
+    return faults_of(report.evidence.conducts.faulty(), [entry.name for entry in report.completed.variants])
+
+
+def faults_of(faulty: Mapping[str, Sequence[str]], variants: Sequence[str]) -> list[str]:
+    """The same, of the variants that each fault touched, and all."""
     notes = []
     for fault, names in faulty.items():
-        others = [name for name in variants if name not in names]
-        which = f"all but {remaking.code(others)}" if 0 < len(others) < len(names) else remaking.code(names)
-        many = f"{len(names)} of {len(variants)} variants"
+        sound = [name for name in variants if name not in names]
+        fewer = 0 < len(sound) < len(names)
+        which = f"Sound are {remaking.code(sound)}" if fewer else f"They are {remaking.code(names)}"
         notes.append(
-            f"**A fault in the code that trained {many}.** {markdown.capital(fault)}. Their scores and differences are "
-            f"shown, and no claim is judged by them. They are {which}."
+            f"**Code with a fault trained {len(names)} of {len(variants)} variants.** {markdown.capital(fault)}. "
+            f"Their scores and differences are marked, and no claim is judged by them. {which}."
         )
     return notes
 
@@ -119,8 +128,8 @@ def limits(completed: Completed) -> list[str]:
         )
     else:
         notes.append(
-            f"**{markdown.span(counts)} seeds.** Behind a difference stands its 95 % interval, for other seeds and "
-            "other dev rows; of one seed there is none. A difference whose interval holds 0 may be noise. "
+            f"**{markdown.span(counts)} seeds.** In brackets stands the 95 % interval of a difference: where it may "
+            "lie with other seeds and other dev rows. If it holds 0, the difference may be noise. One seed has none. "
             "\N{PLUS-MINUS SIGN} is the standard deviation over seeds."
         )
     if sentences.may_be_committed(completed):
@@ -206,8 +215,7 @@ def best(leaders: Sequence[Cost]) -> str:
         for cost in leaders[:LEADERS]
     ]
     about = (
-        "The mean of three scores on dev: two accuracies and Pearson's r, *normalised* with (r + 1) / 2 in its place. "
-        f"{markdown.TIMES_BERT} counts a row's weights, one encoder as 1. Rows of different reports differ in "
+        f"On dev. {markdown.TIMES_BERT} counts a row's weights, one encoder as 1. Rows of different reports differ in "
         "more than PALs, and the order of near neighbours may be noise."
     )
     return f"## Highest overall scores\n\n{about}\n\n{markdown.lined(lines, sides=2)}" if lines else ""
