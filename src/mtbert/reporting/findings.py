@@ -7,7 +7,7 @@ from mtbert.reporting import claimed, markdown, sentences
 from mtbert.reporting.catalog import Completed
 from mtbert.reporting.claims import Answer, Comparison, Contradiction, Part, Side, Verdict
 from mtbert.reporting.fairness import BUDGET
-from mtbert.reporting.verdicts import FAILS, FAULTY, HOLDS, LEARNING, LITTLE, NOT_RUN, UNEQUAL, UNLIKE, proved
+from mtbert.reporting.verdicts import FAILS, FAULTY, HOLDS, LEARNING, LITTLE, NOT_RUN, UNEQUAL, UNLIKE, WORSE, proved
 from mtbert.reporting.verdicts import OPEN as UNDECIDED
 from mtbert.statistics.verdicts import LOOKS
 
@@ -19,6 +19,7 @@ BECAUSE: dict[Answer, str] = {  # why a claim is open
     FAULTY: "as the code that trained them had a fault",
     UNLIKE: "as their two sides cannot be compared",
     LEARNING: "as models are still learning, which need longer trainings",
+    WORSE: "as training made a task worse",
     UNEQUAL: "as their two sides had unequal budgets",
     UNDECIDED: "as the runs do not tell yet",
 }
