@@ -250,7 +250,7 @@ function switches(canvas) {
   looks.forEach(([name, look], at) => {
     const box = element("input", { type: "checkbox", checked: at < first, value: name });
     if (at >= first) hidden.add(name);
-    const label = element("label", {}, box, swatch(look), name);
+    const label = element("label", {}, box, swatch(look), look.mark ? `${name} ${look.mark}` : name);
     box.addEventListener("change", () => { hidden[box.checked ? "delete" : "add"](name); canvas.draw(); });
     boxes.append(label);
   });

@@ -62,6 +62,11 @@ class Report:
         return Evidence(self.build, self.completed)
 
     @cached_property
+    def faulty(self) -> frozenset[str]:
+        """The variants that code with a known fault trained."""
+        return frozenset(name for names in self.evidence.conducts.faulty().values() for name in names)
+
+    @cached_property
     def claims(self) -> Claims:
         """What the papers claim."""
         return claims.load()
