@@ -9,7 +9,7 @@ import pytest
 from mtbert.errors import DataError
 from mtbert.reporting import claimed, claims, findings, forest, needed, verdicts
 from mtbert.reporting.claims import Answer, Comparison, Verdict
-from mtbert.reporting.sections.claims import figure, verdict_of
+from mtbert.reporting.sections.claims import draw, figure, verdict_of
 
 EVERY = claims.load()
 LIFT, TRAIL, FEWER = (EVERY.claims[name] for name in ("mypal-pals-lift", "minbert-pals-trail", "choose-fewer-pals"))
@@ -331,6 +331,46 @@ def test_a_difference_that_does_not_count_leaves_the_axis_to_those_that_do() -> 
     (open_ones,) = [trace for trace in shown["data"] if trace["meta"]["colour"] == "open"]
     assert (open_ones["x"], open_ones["marker"]["symbol"]) == ([0.01, 0.0324], ["circle", "triangle-right"])
     assert open_ones["error_x"]["array"] == [0.02, 0.0]
+
+
+def test_an_interval_that_goes_beyond_the_edge_ends_in_a_triangle_there() -> None:
+    wide = replace(comparison(0.02), low=-0.3, high=0.03)
+    made = replace(verdict(LIFT, "cannot be told from these runs", 0.01, 0.3), comparisons=(comparison(0.01), wide))
+    one = forest.of([made])
+    (open_ones,) = [trace for trace in figure(one)["data"] if trace["meta"]["colour"] == "open"]
+    assert open_ones["x"] == [0.01, 0.02, -0.0324]
+    assert open_ones["marker"]["symbol"] == ["circle", "circle", "triangle-left"]
+    assert open_ones["error_x"]["arrayminus"] == [0.01, 0.0524, 0.0]
+    marks = [(line.get_marker(), round(float(line.get_xdata()[0]), 4)) for line in draw(one).axes[0].lines]  # pyright: ignore
+    assert [mark for mark in marks if mark[0] in "o<>"] == [("o", 0.01), ("o", 0.02), ("<", -0.0324), (">", 0.0314)]
+
+
+def test_comparisons_of_which_nothing_can_be_drawn_are_counted_in_a_line() -> None:
+    rules = EVERY.claims["rivals-rules"]
+    one = forest.of([verdict(rules, "not run")])
+    assert (one.lines, [note.text for note in one.notes]) == ([], ["11 comparisons, not run"])
+    assert (one.notes[0].y, one.height) == (-len(one.heads), len(one.heads) + 1)
+    assert figure(one)["heads"][-1] == {"y": one.notes[0].y, "text": "<i>11 comparisons, not run</i>"}
+    published = forest.of([verdict(TRAIL, "not run", None, None, None)])
+    assert (len(published.lines), published.notes) == (3, [])  # what the paper prints is shown
+
+
+def test_what_faulty_code_trained_is_hollow_and_what_is_published_looks_alike_everywhere() -> None:
+    made = verdict(TRAIL, "cannot be told: trained by faulty code", -0.05, None, 0.03)
+    one = forest.of([made])
+    _, ours, published = figure(one)["data"]
+    assert (ours["name"], ours["meta"]) == ("trained by faulty code", {"colour": "open", "hollow": True})
+    assert published["marker"]["symbol"] == ["diamond-open"] * 3
+    far = figure(forest.of([verdict(LIFT, "not run", 0.01, None)]))["data"][-1]
+    assert (far["x"], far["marker"]["symbol"]) == ([0.0314], ["triangle-right-open"])
+    picture = draw(one)
+    fills = [
+        (line.get_marker(), line.get_markerfacecolor()) for line in picture.axes[0].lines if line.get_marker() in "oD"
+    ]
+    assert fills == [("o", "white"), ("D", "none"), ("D", "none"), ("o", "white"), ("D", "none")]
+    assert [text.get_text() for text in picture.legends[0].get_texts()] == [
+        "trained by faulty code", "published", "less than what matters",
+    ]  # fmt: skip
 
 
 def test_seeds_still_needed_of_open_claims_alone() -> None:

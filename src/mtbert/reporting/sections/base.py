@@ -62,6 +62,11 @@ class Report:
         return Evidence(self.build, self.completed)
 
     @cached_property
+    def faulty(self) -> frozenset[str]:
+        """The variants that code with a known fault trained."""
+        return frozenset(name for names in self.evidence.conducts.faulty().values() for name in names)
+
+    @cached_property
     def claims(self) -> Claims:
         """What the papers claim."""
         return claims.load()
@@ -83,7 +88,7 @@ class Report:
     @cached_property
     def costs(self) -> list[Cost]:
         """Weights, time and scores of each variant and ensemble."""
-        return costs.of(self.completed, self.scores, self.weights, self.runs)
+        return costs.of(self.completed, self.scores, self.weights, self.runs, self.evidence.conducts)
 
     @cached_property
     def answers(self) -> dict[str, dict[str, Answers]]:
