@@ -58,7 +58,7 @@ OTHER: dict[str, Any] = {
     "training.rows": 7, "training.clip": 2.0,
     "linear.dropout": 0.25, "mlp.width": 64, "mlp.dropout": 0.25,
     "pals.dim": 240, "pals.heads": 1, "pals.layers": [0], "pals.bias": False, "pals.activation": "none",
-    "pals.dropout": 0.25,
+    "pals.dropout": 0.25, "low_rank.dim": 50,
     "lora.rank": 4, "lora.alpha": 4.0, "lora.dropout": 0.25, "lora.per_task": True, "lora.targets": ["key"],
     "dora.rank": 4, "dora.alpha": 4.0, "dora.dropout": 0.25, "dora.per_task": True, "dora.targets": ["key"],
     "ia3.per_task": True,
