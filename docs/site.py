@@ -1,4 +1,4 @@
-"""What MkDocs does beside its own work: README.md as the first page, and a page of reference for every package."""
+"""What MkDocs does beside its own work: README.md as the first page, the report, a page of reference a package."""
 
 import re
 from pathlib import Path
@@ -9,6 +9,7 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
+REPORT = "reports/laptop/index.html"  # on real data; links to its README.md lead there
 IMAGE = re.compile(r"!\[[^]\n]*\]\(([^)\s]+)\)")
 LINK = re.compile(r"(?<!!)\[([^]\n]+)\]\(((?!https?:|#)[^)\s]+)\)")
 
@@ -25,6 +26,7 @@ def on_files(files: Files, config: Any) -> Files:
     files.append(File.generated(config, "index.md", content=LINK.sub(_within_docs, readme)))
     for picture in IMAGE.findall(readme):
         files.append(File(picture, str(ROOT), config.site_dir, use_directory_urls=False))
+    files.append(File(REPORT, str(ROOT), config.site_dir, use_directory_urls=False))
     for package in _packages():
         name = _name(package)
         files.append(File.generated(config, f"reference/{name}.md", content=_reference(name, package)))
@@ -47,6 +49,8 @@ def _within_docs(link: re.Match[str]) -> str:
 def _outside(link: re.Match[str], here: Path) -> str:
     text, target = link.groups()
     file = (here / target.partition("#")[0]).resolve()
+    if file == ROOT / Path(REPORT).with_name("README.md"):
+        return f"[{text}]({REPORT})"
     if file.is_relative_to(ROOT / "docs") or not file.exists():  # a dead link stays, for MkDocs to complain of
         return link[0]
     return text if text.startswith("`") else f"{text} (`{file.relative_to(ROOT)}`)"

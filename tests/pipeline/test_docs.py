@@ -29,6 +29,11 @@ def test_every_page_of_docs_is_in_the_navigation(site: Path):
     assert [page for page in pages if f'href="{page}.html"' not in start] == []
 
 
+def test_the_report_on_real_data_is_in_the_site(site: Path):
+    assert [f'href="reports/laptop/index.html"' in (site / f"{page}.html").read_text() for page in ("index", "rivals")] == [True, True]
+    assert (site / "reports/laptop/index.html").read_bytes() == (REPOSITORY / "reports/laptop/index.html").read_bytes()
+
+
 def test_the_reference_has_the_docstrings(site: Path):
     assert "Stickland and Murray (2019)" in (site / "reference/mtbert.adapters.html").read_text()
 
