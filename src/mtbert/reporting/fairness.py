@@ -114,6 +114,11 @@ class Conducts:
                 found.setdefault(fault, []).append(name)
         return found
 
+    def of_faulty_code(self) -> frozenset[str]:
+        """The variants that code with a known fault trained, and the ensembles that have one as a member."""
+        models = {name for names in self.faulty().values() for name in names}
+        return frozenset(name for name, members in self._members.items() if not models.isdisjoint(members))
+
     def models(self, *sides: Sequence[str]) -> list[str]:
         """The models of these rows, each once; those of a vote are its members."""
         return list(dict.fromkeys(name for side in sides for row in side for name in self._members.get(row, (row,))))

@@ -15,6 +15,8 @@ DASH, MINUS, TIMES = "\N{EN DASH}", "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 TIMES_BERT = f"{TIMES} BERT"
 COUNTS = ("trained", "added", "stored")  # of weights
 CHANGED = "\N{DAGGER}"  # marks a row whose settings are not the shipped ones
+FAULTY = "\N{DOUBLE DAGGER}"  # marks a row of which code with a known fault trained a model
+DO_NOT_COMPARE = f"{FAULTY} Trained before a fault in the code was repaired; do not compare with rows without the mark."
 KEPT = {  # by run.keep and run.selection
     ("last", "whole"): "the last; dev scores are of the whole set, on which nothing was chosen",
     ("last", "half"): "the last; dev scores are of one half of the set",
@@ -36,7 +38,7 @@ def render(table: Table, completed: Completed) -> str:
         f"## {heading(table)}",
         bullets(about(table, completed)),
         grid(table),
-        bullets(footnotes(table, completed)),
+        bullets(footnotes(table, completed) + faults(table)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -126,9 +128,14 @@ def grid(table: Table) -> str:
 
 
 def label(table: Table, row: Row) -> str:
-    """The row's name, with its split where the table has several and a mark where its settings were changed."""
+    """The row's name, with its split where the table has several, and its marks."""
     name = f"{row.label} ({row.split})" if len(table.splits) > 1 else row.label
-    return f"{name} {CHANGED}" if row.departures else name
+    return marked(name, bool(row.departures), row.faulty)
+
+
+def marked(name: str, changed: bool, faulty: bool) -> str:
+    """The name with a mark for each that holds."""
+    return " ".join([name, *[CHANGED] * changed, *[FAULTY] * faulty])
 
 
 def _lines(name: str, row: Row, table: Table) -> list[dict[str, str]]:
@@ -150,7 +157,9 @@ def _lines(name: str, row: Row, table: Table) -> list[dict[str, str]]:
 
 
 def p_of(row: Row, table: Table) -> str:
-    """The corrected p, with its metric where that is no overall."""
+    """The corrected p, with its metric where that is no overall; empty for a row of faulty code."""
+    if row.faulty:
+        return ""
     if row.against is None:
         return "baseline" if set(row.variants) == set(table.baseline) else DASH
     metric = row.against.metric
@@ -215,6 +224,11 @@ def changes(table: Table) -> list[str]:
         f"{', '.join(f'`{departure}`' for departure in departures)}."
         for departures, labels in rows.items()
     ]
+
+
+def faults(table: Table) -> list[str]:
+    """What the mark at the name of a row of faulty code says; nothing where there is none."""
+    return [DO_NOT_COMPARE] if any(row.faulty for row in table.rows) else []
 
 
 def _otherwise(table: Table, completed: Completed) -> list[str]:

@@ -1,6 +1,7 @@
 """Ours beside the papers': one table per published table of every paper that the catalog has a variant of."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -65,6 +66,7 @@ class Row:
         scale, note: of the published row.
         against: its comparison with the table's baseline on dev; None for the baseline itself, and where there is none.
         departures: settings of its variants that differ from the shipped ones, such as `pals.dim=276`.
+        faulty: whether code with a known fault trained any of its models.
     """
 
     label: str
@@ -76,6 +78,7 @@ class Row:
     note: str
     against: Comparison | None = None
     departures: tuple[str, ...] = ()
+    faulty: bool = False
 
     @property
     def seeds(self) -> int:
@@ -139,7 +142,7 @@ class Table:
         numbers |= {"low": cell.low, "high": cell.high}
         size = vars(row.weights) if row.weights else dict.fromkeys(Weights.__dataclass_fields__)
         about = {"seeds": cell.seeds, "status": cell.status, "variants": " ".join(row.variants)}
-        about |= {"departures": "; ".join(row.departures)}
+        about |= {"departures": "; ".join(row.departures), "faulty": row.faulty}
         return where | numbers | about | size | {"printed_scale": row.scale, "note": row.note}
 
 
@@ -176,25 +179,35 @@ def compare(
     return [table for table in tables if table.rows]
 
 
+def marked(tables: Sequence[Table], faulty: AbstractSet[str]) -> list[Table]:
+    """The tables in which the rows know whether any of their models is among these variants and ensembles."""
+    return [
+        replace(table, rows=tuple(replace(row, faulty=not faulty.isdisjoint(row.variants)) for row in table.rows))
+        for table in tables
+    ]
+
+
 def against(tables: Sequence[Table], evidence: Evidence, baselines: Mapping[str, tuple[str, ...]]) -> list[Table]:
     """The tables with every row compared on dev with its table's baseline, corrected by Holm over the table.
 
     Args:
-        tables: from `compare`.
+        tables: from `compare` or `marked`.
         evidence: of the same runs.
-        baselines: by table name, as in `claims.Claims`.
+        baselines: by table name, as in `claims.Claims`; of no faulty code.
 
     Returns:
-        What is compared is the overall that the paper prints, or the first metric that both rows have. Where some rows
-        share several seeds with the baseline, those that share one are not tested: without the noise of training their
-        p would be of another kind than the others', and Holm would raise those for it.
+        Rows of faulty code are not compared. What is compared is the overall that the paper prints, or the first
+        metric that both rows have. Where some rows share several seeds with the baseline, those that share one are not
+        tested: without the noise of training their p would be of another kind than the others', and Holm would raise
+        those for it.
     """
     return [_against(table, evidence, baselines.get(table.name, ())) for table in tables]
 
 
 def _against(table: Table, evidence: Evidence, baseline: tuple[str, ...]) -> Table:
     printed = next((row.scale for row in table.rows if row.scale), "raw")
-    rows = [row for row in table.rows if baseline and row.split == "dev" and set(row.variants) - set(baseline)]
+    sound = [row for row in table.rows if row.split == "dev" and not row.faulty]
+    rows = [row for row in sound if baseline and set(row.variants) - set(baseline)]
     made: dict[int, Comparison] = {}  # by the row's identity: two rows may be equal
     for row in rows:
         comparison = compare_rows(evidence, row.variants, baseline, (f"overall_{printed}", *SCORED))

@@ -274,6 +274,26 @@ def test_of_which_seeds_a_p_is_stands_above_the_table_where_they_differ(monkeypa
         assert told(table, plan, "p: ") == f"{BY_SEEDS}{words}{NO_VERDICT}"
 
 
+def test_a_row_of_faulty_code_is_marked_and_has_no_p(monkeypatch: pytest.MonkeyPatch) -> None:
+    table, plan = uneven(3, 3, 3)
+    (table,) = tables.marked([table], {"b", "d"})
+    table = against_a(table, {"b": (0.01, 3), "c": (0.04, 3)}, monkeypatch)
+    assert [markdown.label(table, row) for row in table.rows] == ["A", "B ‡", "C"]
+    assert [row.against and row.against.corrected for row in table.rows] == [None, None, 0.04]
+    assert [markdown.p_of(row, table) for row in table.rows] == ["baseline", "", "0.040"]
+    assert markdown.render(table, plan).splitlines()[-1] == (
+        "- ‡ Trained before a fault in the code was repaired; do not compare with rows without the mark."
+    )
+    (table,) = tables.marked([table], {"b", "c"})
+    assert against_a(table, {}, monkeypatch).baseline == ()  # and the column of p is not there
+
+
+def test_a_row_that_is_changed_and_of_faulty_code_has_both_marks() -> None:
+    table, _ = uneven(3)
+    row = dataclasses.replace(table.rows[0], departures=("pals.dim=276",), faulty=True)
+    assert markdown.label(table, row) == "A † ‡"
+
+
 def test_rows_that_kept_another_epoch_than_the_rest_say_so() -> None:
     other = dataclasses.replace(entry("a"), kept=("best", "half"))
     plan = catalog(other, entry("b", "Second row"))

@@ -62,15 +62,21 @@ class Report:
         return Evidence(self.build, self.completed)
 
     @cached_property
+    def faulty(self) -> frozenset[str]:
+        """The variants and ensembles of which code with a known fault trained a model."""
+        return self.evidence.conducts.of_faulty_code()
+
+    @cached_property
     def claims(self) -> Claims:
         """What the papers claim."""
         return claims.load()
 
     @cached_property
     def tables(self) -> list[Table]:
-        """Ours beside the papers', each row compared with its table's baseline."""
+        """Ours beside the papers', each row compared with its table's baseline where neither is of faulty code."""
         beside = tables.compare(published.load(), self.completed, self.scores, self.weights)
-        return tables.against(beside, self.evidence, self.claims.baselines)
+        baselines = {name: of for name, of in self.claims.baselines.items() if self.faulty.isdisjoint(of)}
+        return tables.against(tables.marked(beside, self.faulty), self.evidence, baselines)
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
@@ -97,6 +103,10 @@ class Report:
         order = [EVERYTHING, *papers, DATA]
         pictures = [picture for section in self.sections for picture in section.pictures(self)]
         return sorted(pictures, key=lambda picture: order.index(picture.of))
+
+    def marked(self, lines: pd.DataFrame) -> pd.DataFrame:
+        """The lines, each of a variant or ensemble, with a last column that says whether it is `faulty`."""
+        return lines.assign(faulty=lines["variant"].isin(list(self.faulty)))
 
     def with_sentences(self, local: bool) -> bool:
         """Whether sentences of the data may be shown; on a page that stays on this machine they always may."""

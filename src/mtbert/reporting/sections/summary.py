@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from mtbert.metrics import MAIN_TASKS
@@ -43,7 +44,7 @@ def readme(report: Report) -> list[str]:
         findings.render(completed, report.verdicts, standings(report)),
         "**[index.html](index.html)** is the whole report as one page to explore, offline.",
         markdown.bullets(notes(report)),
-        best(costs.leaders(report.costs)),
+        best(costs.leaders(report.costs), report.faulty),
     ]
 
 
@@ -61,7 +62,8 @@ def values(report: Report, local: bool) -> dict[str, Any]:
         "limits": notes(report),
         "missing": remaking.absent(report.completed),
         "command": commands(report.completed),
-        "leaders": leaders(report.costs),
+        "leaders": leaders(report.costs, report.faulty),
+        "do_not_compare": markdown.DO_NOT_COMPARE,
     }
 
 
@@ -191,14 +193,12 @@ def changed(completed: Completed) -> list[str]:
             f"{'; '.join(notes)}."]  # fmt: skip
 
 
-def best(leaders: Sequence[Cost]) -> str:
-    """The rows with the highest overall on dev."""
+def best(leaders: Sequence[Cost], faulty: AbstractSet[str] = frozenset()) -> str:
+    """The rows with the highest overall on dev; those of these variants and ensembles are marked."""
     lines = [
         {
             "variants": " + ".join(f"`{name}`" for name in cost.variants),
-            "row": cost.row
-            + (f" ({title})" if (title := TITLES.get(cost.paper)) else "")
-            + (f" {markdown.CHANGED}" if cost.departures else ""),
+            "row": markdown.marked(_titled(cost), bool(cost.departures), not faulty.isdisjoint(cost.variants)),
             "overall": markdown.with_spread(cost.mean("overall_raw"), cost.spread("overall_raw")),
             "normalised": markdown.with_spread(cost.mean("overall_normalised"), cost.spread("overall_normalised")),
             markdown.TIMES_BERT: f"{cost.times_bert:.2f}",
@@ -210,7 +210,14 @@ def best(leaders: Sequence[Cost]) -> str:
         f"{markdown.TIMES_BERT} counts a row's weights, one encoder as 1. Rows of different reports differ in "
         "more than PALs, and the order of near neighbours may be noise."
     )
-    return f"## Highest overall scores\n\n{about}\n\n{markdown.lined(lines, sides=2)}" if lines else ""
+    grid = markdown.lined(lines, sides=2)
+    notes = [markdown.DO_NOT_COMPARE] if markdown.FAULTY in grid else []
+    return "\n\n".join(["## Highest overall scores", about, grid, *notes]) if lines else ""
+
+
+def _titled(cost: Cost) -> str:
+    """The row's name with its paper's title."""
+    return f"{cost.row} ({title})" if (title := TITLES.get(cost.paper)) else cost.row
 
 
 def facts(report: Report, local: bool) -> list[tuple[str, str]]:
@@ -244,12 +251,13 @@ def counts(verdicts: Sequence[Verdict]) -> list[tuple[Badge, int]]:
     return [(badge, answers[answer]) for answer, badge in BADGES.items() if answers[answer]]
 
 
-def leaders(costed: Sequence[Cost]) -> list[dict[str, Any]]:
+def leaders(costed: Sequence[Cost], faulty: AbstractSet[str]) -> list[dict[str, Any]]:
     """The rows with the highest overall on dev."""
     return [
         {
             "variants": " + ".join(cost.variants),
-            "row": cost.row,
+            "row": markdown.marked(cost.row, changed=False, faulty=not faulty.isdisjoint(cost.variants)),
+            "faulty": not faulty.isdisjoint(cost.variants),
             "paper": TITLES.get(cost.paper, ""),
             "changed": ", ".join(cost.departures),
             "overall": cost.mean("overall_raw"),
