@@ -195,13 +195,11 @@ class Completed(Catalog):
 
     @property
     def grids(self) -> list[Self]:
-        """The plan by what one command asks for: variants with the same seeds; the plan itself where all have them."""
+        """The plan by what one command asks for: variants with the same seeds."""
         asked: dict[tuple[int, ...], list[CompletedEntry]] = {}
         for entry in self.entries:
             if entry.selected and not entry.members:
                 asked.setdefault(entry.asked_seeds, []).append(entry)
-        if len(asked) < 2:
-            return [self]
         return [replace(self, seeds=seeds, entries=tuple(entries)) for seeds, entries in asked.items()]
 
     @property

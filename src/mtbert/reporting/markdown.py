@@ -54,11 +54,10 @@ def about(table: Table, completed: Completed) -> list[str]:
     """What a reader must know before comparing."""
     data = f", data `{completed.data}`" if completed.data else ""
     paper = " Paper: bert-base-uncased." if table.published else ""
-    spread = SPREAD if len(completed.seeds) > 1 else "one run each"
     lines = [f"Ours: profile `{completed.profile}`{data}, encoder `{completed.encoder}`.{paper}"]
     lines += [f"Encoder `{completed.encoder}`: {completed.encoder_note.rstrip('.')}."] if completed.encoder_note else []
     lines += [
-        f"Epoch kept: {KEPT[completed.keep, completed.selection]}. Seeds: {_seeds(table, completed)} ({spread}).",
+        f"Epoch kept: {KEPT[completed.keep, completed.selection]}.{_seeds(table)}",
         SCALES + _printed(table) + _fewer(table),
     ]
     lines += [_tested(table)] if table.baseline else []
@@ -70,13 +69,15 @@ def about(table: Table, completed: Completed) -> list[str]:
     ]
 
 
-def _seeds(table: Table, completed: Completed) -> str:
-    """Those that all rows are means of; where a row has fewer, of how many of them the rows are."""
-    every = ", ".join(map(str, completed.seeds))
+def _seeds(table: Table) -> str:
+    """Those that the rows are means of; where a row has fewer, how many the rows have. Empty where none was run."""
+    every = sorted({seed for row in table.rows for seed in row.of_seeds})
+    if not every:
+        return ""
     counts = _counts(table)
-    if counts <= {len(completed.seeds)}:
-        return every
-    return f"{every}; a row has {span(counts)} of them, as its line says"
+    fewer = "" if counts == {len(every)} else f"; a row has {span(counts)} of them, as its line says"
+    spread = SPREAD if max(counts) > 1 else "one run each"
+    return f" Seeds: {', '.join(map(str, every))}{fewer} ({spread})."
 
 
 def _counts(table: Table) -> set[int]:

@@ -67,6 +67,7 @@ class Row:
         against: its comparison with the table's baseline on dev; None for the baseline itself, and where there is none.
         departures: settings of its variants that differ from the shipped ones, such as `pals.dim=276`.
         faulty: whether code with a known fault trained any of its models.
+        of_seeds: the seeds that its numbers are means of, in order.
     """
 
     label: str
@@ -79,11 +80,12 @@ class Row:
     against: Comparison | None = None
     departures: tuple[str, ...] = ()
     faulty: bool = False
+    of_seeds: tuple[int, ...] = ()
 
     @property
     def seeds(self) -> int:
         """How many seeds its numbers are means of; 0 where it has none."""
-        return max(cell.seeds for cell in self.cells.values())
+        return len(self.of_seeds)
 
 
 @dataclass(frozen=True)
@@ -275,7 +277,10 @@ def _row(
     for metric in OVERALLS:
         cells[metric] = _overall_cell(cells, metric, bool(group), spoken)
     changed = tuple(dict.fromkeys(one for entry in group if entry.ran for one in entry.changed))
-    return Row(label, row.split, cells, tuple(selected), stored, row.scale, row.note, departures=changed)
+    seeds = tuple(sorted({score.seed for score in shared if score.value is not None}))
+    return Row(
+        label, row.split, cells, tuple(selected), stored, row.scale, row.note, departures=changed, of_seeds=seeds
+    )
 
 
 def _averaged(row: PublishedRow) -> list[str]:

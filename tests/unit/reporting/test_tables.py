@@ -212,11 +212,12 @@ def test_above_rows_of_fewer_seeds_stands_how_many_they_have() -> None:
     spread = " (ours is their mean, ± their sample standard deviation; 95 % is the mean's interval over seeds, "
     for counts, words in (
         ((3, 3), "1, 2, 3"),
-        ((0, 0), "1, 2, 3"),
         ((3, 1), "1, 2, 3; a row has 1 to 3 of them, as its line says"),
-        ((2, 2), "1, 2, 3; a row has 2 of them, as its line says"),
+        ((2, 2), "1, 2"),
     ):
         assert told(*uneven(*counts), "Seeds: ") == f"Seeds: {words}{spread}Student's t)."
+    assert told(*uneven(1, 1), "Seeds: ") == "Seeds: 1 (one run each)."
+    assert not any("Seeds: " in line for line in markdown.about(*uneven(0, 0)))
 
 
 def against_a(
