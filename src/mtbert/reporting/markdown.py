@@ -38,7 +38,7 @@ def render(table: Table, completed: Completed) -> str:
         f"## {heading(table)}",
         bullets(about(table, completed)),
         grid(table),
-        bullets(footnotes(table, completed) + faults(table)),
+        bullets(footnotes(table, completed) + below(table)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -123,7 +123,7 @@ def _tested(table: Table) -> str:
 
 def grid(table: Table) -> str:
     """The numbers."""
-    lines = [line for row in table.rows for line in _lines(label(table, row), row, table)]
+    lines = [line for row in table.lines for line in _lines(label(table, row), row, table)]
     sides = ("left", "left", *["right"] * (len(lines[0]) - 2))
     return pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=sides)
 
@@ -211,7 +211,8 @@ def p_value(value: float) -> str:
 def footnotes(table: Table, completed: Completed) -> list[str]:
     """Notes on the paper's rows, and where to find the predictions of what the course scores itself."""
     notes = [f"{row.label}, paper: {row.note}." for row in table.rows if row.note]
-    return changes(table) + notes + _otherwise(table, completed) + _withheld(table, completed)
+    special = _otherwise(table, completed) + _fewer_rows(table, completed)
+    return changes(table) + notes + special + _withheld(table, completed)
 
 
 def changes(table: Table) -> list[str]:
@@ -227,6 +228,12 @@ def changes(table: Table) -> list[str]:
     ]
 
 
+def below(table: Table) -> list[str]:
+    """What stands below the table on the page, too: which rows have no line, and which must not be compared."""
+    labels = "; ".join(row.label for row in table.left_out)
+    return [*([f"Not run: {labels}."] if labels else []), *faults(table)]
+
+
 def faults(table: Table) -> list[str]:
     """What the mark at the name of a row of faulty code says; nothing where there is none."""
     return [DO_NOT_COMPARE] if any(row.faulty for row in table.rows) else []
@@ -238,6 +245,14 @@ def _otherwise(table: Table, completed: Completed) -> list[str]:
     ways = {way: [row.label for row in table.rows if way in map(kept.get, row.variants)] for way in KEPT}
     usual = (completed.keep, completed.selection)
     return [f"{', '.join(rows)}, ours: epoch kept: {KEPT[way]}." for way, rows in ways.items() if rows and way != usual]
+
+
+def _fewer_rows(table: Table, completed: Completed) -> list[str]:
+    """Rows that were trained on some training rows alone, as `training.rows` says."""
+    limits = {entry.name: entry.rows for entry in completed.ran}
+    known = sorted({limit for limit in limits.values() if limit is not None})
+    of = {limit: [row.label for row in table.rows if limit in map(limits.get, row.variants)] for limit in known}
+    return [f"Trained on {count(limit)} rows of each task: {'; '.join(rows)}." for limit, rows in of.items() if rows]
 
 
 def _withheld(table: Table, completed: Completed) -> list[str]:

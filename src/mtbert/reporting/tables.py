@@ -113,6 +113,17 @@ class Table:
         return any(row.variants for row in self.rows)
 
     @property
+    def lines(self) -> tuple[Row, ...]:
+        """The rows that it shows: all, but of one's own table those that were run, where any was."""
+        ran = tuple(row for row in self.rows if row.variants)
+        return ran if ran and self.number == OWN_TABLE else self.rows
+
+    @property
+    def left_out(self) -> tuple[Row, ...]:
+        """The others."""
+        return tuple(row for row in self.rows if row not in self.lines)
+
+    @property
     def scored(self) -> bool:
         """Whether any of its cells holds a number of ours."""
         return any(cell.ours is not None for row in self.rows for cell in row.cells.values())
@@ -161,8 +172,8 @@ def compare(
 
     Returns:
         Rows in the papers' order. Variants of a paper that answer to no published row stand at the end of its first
-        table; those of no published paper have a table of their own. On data of one's own there are no published
-        numbers and only rows that were run.
+        table; those of no published paper have a table of their own, from the highest overall to the lowest. On data
+        of one's own there are no published numbers and only rows that were run.
     """
     if completed.own_data:
         published = [PublishedRow(row.paper, row.table, row.row, row.split, {}) for row in published]
@@ -177,8 +188,15 @@ def compare(
         known = {row.row for row in published if row.paper == paper}
         more = _unpublished(paper, known, completed) if number == first.get(paper, number) else []
         every = [line for row in (*rows, *more) for line in _rows(row, completed, scores, weights)]
+        every = sorted(every, key=_rank) if number == OWN_TABLE else every
         tables.append(Table(paper, number, tuple(row for row in every if row.variants or not completed.own_data)))
     return [table for table in tables if table.rows]
+
+
+def _rank(row: Row) -> tuple[bool, float]:
+    """From the highest overall to the lowest, then the rows that ran and have none, then those that were not run."""
+    overall = row.cells["overall_raw"].ours
+    return not row.variants, float("inf") if overall is None else -overall
 
 
 def marked(tables: Sequence[Table], faulty: AbstractSet[str]) -> list[Table]:

@@ -119,7 +119,7 @@ def test_what_faulty_code_trained_is_marked_everywhere(make_build: Make, monkeyp
     monkeypatch.setattr(fairness, "FAULTS", {"1f": "rows were read twice"})
     build = make_build()
     settings = files.read_yaml(build / "runs/pals/1/settings.yaml")
-    more = {"code": "1f"}
+    more = {"code": "1f", "phases": [{"rows": 500}, {}]}
     files.write_yaml(build / "runs/pals/1/settings.yaml", settings | more)
     files.seal(build / "runs/pals/1")
     out, shown = write(build)
@@ -130,7 +130,7 @@ def test_what_faulty_code_trained_is_marked_everywhere(make_build: Make, monkeyp
     assert "| Original PALs ‡ |" in table
     assert "| PALs ensemble ‡ |" in table  # for the sake of its member
     assert "| Fine-tuned BERT |" in table
-    assert table.endswith(f"- {note}\n")
+    assert table.endswith(f"- Trained on 500 rows of each task: Original PALs.\n- {note}\n")
     leaders = (out / "README.md").read_text().partition("## Highest overall scores")[2]
     assert "Original PALs (Pals for PALs) ‡ |" in leaders
     assert "Fine-tuned BERT (Pals for PALs) " in leaders

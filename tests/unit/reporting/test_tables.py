@@ -285,6 +285,7 @@ def test_a_row_of_faulty_code_is_marked_and_has_no_p(monkeypatch: pytest.MonkeyP
     assert markdown.render(table, plan).splitlines()[-1] == (
         "- ‡ Trained before a fault in the code was repaired; do not compare with rows without the mark."
     )
+    assert markdown.below(uneven(3)[0]) == []
     (table,) = tables.marked([table], {"b", "c"})
     assert against_a(table, {}, monkeypatch).baseline == ()  # and the column of p is not there
 
@@ -293,6 +294,36 @@ def test_a_row_that_is_changed_and_of_faulty_code_has_both_marks() -> None:
     table, _ = uneven(3)
     row = dataclasses.replace(table.rows[0], departures=("pals.dim=276",), faulty=True)
     assert markdown.label(table, row) == "A † ‡"
+
+
+def rivals(*entries: CompletedEntry, scores: Sequence[tuple[int, float]]) -> tuple[tables.Table, Completed]:
+    """The table of rivals, in which these entries have these scores in every task."""
+    plan = catalog(*entries)
+    found = [score(entries[at], task, value) for at, value in scores for task in ALL]
+    (table,) = compare(plan, found, [])
+    return table, plan
+
+
+def rival(name: str, row: str, selected: bool = True) -> CompletedEntry:
+    return entry(name, row, paper="rivals", selected=selected)
+
+
+def test_rows_of_no_paper_stand_by_their_overall_and_those_not_run_in_a_sentence() -> None:
+    entries = rival("a", "A"), rival("b", "B", False), rival("c", "C"), rival("d", "D"), rival("e", "E, F", False)
+    table, plan = rivals(*entries, scores=[(0, 0.5), (3, 0.7)])
+    assert [row.label for row in table.rows] == ["D", "A", "C", "B", "E, F"]
+    shown = markdown.render(table, plan).splitlines()
+    assert [line.split("|")[1].strip() for line in shown if line.startswith("|")][2:] == ["D", "A", "C"]
+    assert shown[-1] == "- Not run: B; E, F."
+    table, plan = rivals(*entries[1::3], scores=[])  # of none that was run, all have a line
+    assert [line.split("|")[1].strip() for line in markdown.grid(table).splitlines()[2:]] == ["B", "E, F"]
+    assert markdown.below(table) == []
+
+
+def test_rows_that_saw_some_training_rows_alone_are_named() -> None:
+    few = [dataclasses.replace(rival(name.lower(), f"Few rows, {name}"), rows=1500) for name in "AB"]
+    table, plan = rivals(*few, rival("c", "C"), scores=[(0, 0.5), (1, 0.4), (2, 0.7)])
+    assert markdown.footnotes(table, plan) == ["Trained on 1,500 rows of each task: Few rows, A; Few rows, B."]
 
 
 def test_rows_that_kept_another_epoch_than_the_rest_say_so() -> None:

@@ -39,10 +39,10 @@ def table_of(table: Table, completed: Completed) -> dict[str, Any]:
         "heading": markdown.heading(table),
         "about": markdown.about(table, completed),
         "footnotes": markdown.footnotes(table, completed),
-        "faults": markdown.faults(table),
+        "below": markdown.below(table),
         "published": table.published,
         "metrics": [NAMES[metric] for metric in table.metrics],
-        "rows": [_row(row, table) for row in table.rows],
+        "rows": [_row(row, table) for row in table.lines],
         "run": table.run,
         "baseline": " ".join(table.baseline),
     }
