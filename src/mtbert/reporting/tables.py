@@ -213,13 +213,13 @@ def against(tables: Sequence[Table], evidence: Evidence, baselines: Mapping[str,
     Args:
         tables: from `compare` or `marked`.
         evidence: of the same runs.
-        baselines: by table name, as in `claims.Claims`; of no faulty code.
+        baselines: by table name, as in `claims.Claims`.
 
     Returns:
-        Rows of faulty code are not compared. What is compared is the overall that the paper prints, or the first
-        metric that both rows have. Where some rows share several seeds with the baseline, those that share one are not
-        tested: without the noise of training their p would be of another kind than the others', and Holm would raise
-        those for it.
+        Rows of faulty code are not compared, nor are others with a baseline of it: code differs. What is compared is
+        the overall that the paper prints, or the first metric that both rows have. Where some rows share several seeds
+        with the baseline, those that share one are not tested: without the noise of training their p would be of
+        another kind than the others', and Holm would raise those for it.
     """
     return [_against(table, evidence, baselines.get(table.name, ())) for table in tables]
 

@@ -73,10 +73,9 @@ class Report:
 
     @cached_property
     def tables(self) -> list[Table]:
-        """Ours beside the papers', each row compared with its table's baseline where neither is of faulty code."""
+        """Ours beside the papers', each row of no faulty code compared with its table's baseline."""
         beside = tables.compare(published.load(), self.completed, self.scores, self.weights)
-        baselines = {name: of for name, of in self.claims.baselines.items() if self.faulty.isdisjoint(of)}
-        return tables.against(tables.marked(beside, self.faulty), self.evidence, baselines)
+        return tables.against(tables.marked(beside, self.faulty), self.evidence, self.claims.baselines)
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
