@@ -9,7 +9,7 @@ import pandas as pd
 from mtbert.reporting import figures, markdown
 from mtbert.reporting.claims import OVERFITTING, Answer, Comparison, Part, Verdict
 from mtbert.reporting.comparisons import line
-from mtbert.reporting.verdicts import FAILS, GATES, HOLDS, LITTLE, NOT_RUN
+from mtbert.reporting.verdicts import FAILS, FAULTY, GATES, HOLDS, LITTLE, NOT_RUN, UNLIKE
 from mtbert.statistics.verdicts import LOOKS, PLANNED
 
 DECIDED: tuple[Answer, ...] = (HOLDS, LITTLE, FAILS)
@@ -29,7 +29,7 @@ ABOUT = (
     "Parts in brackets differ in more than the claim says and do not count. Found: the smallest difference that this "
     f"rule finds with {PLANNED} seeds in four of five repetitions; of *close* and *not higher* the smallest with which "
     "they are told not to hold. *Gate*: what keeps a part from being judged, and its claim from having a p. "
-    "[How to read a verdict](../../../docs/verdicts.md)."
+    "A fault of the code is on the [first page](../README.md). [How to read a verdict](../../../docs/verdicts.md)."
 )
 FILES = (
     "As numbers, with every test: [claims.csv](../claims.csv); the rows of tables against baselines: "
@@ -38,7 +38,7 @@ FILES = (
 
 
 def in_short(verdicts: Sequence[Verdict]) -> str:
-    """For the README: how many claims got each verdict, and a line for each that was run."""
+    """For the README: how many claims got each verdict, and a line for each that could be judged."""
     if not verdicts:
         return ""
     return "\n\n".join(_each_in_short(heading, some) for heading, some in apart(verdicts).items())
@@ -55,7 +55,7 @@ def _each_in_short(heading: str, verdicts: Sequence[Verdict]) -> str:
     said = [
         f"**{markdown.capital(v.answer)}.** {v.claim.statement} ({v.claim.told_by}) {so_far(v)}".rstrip()
         for v in sorted(verdicts, key=lambda one: ANSWERS.index(one.answer))
-        if v.answer != NOT_RUN
+        if v.answer not in (NOT_RUN, FAULTY, UNLIKE)
     ]
     about = f"{_counts(verdicts)} [Each with its numbers](details/claims.md)."
     return "\n\n".join(filter(None, [f"## {heading}", about, markdown.bullets(said)]))
@@ -66,20 +66,33 @@ def so_far(verdict: Verdict) -> str:
     shown, beside = counted(verdict), counted(verdict, confounded=True)
     if verdict.answer in DECIDED or not shown + beside:
         return ""
-    seeds = markdown.span({one.seeds for _, one in shown or beside})
-    told = [f"So far, {'one seed' if seeds == '1' else f'{seeds} seeds'}: {_by_sides(shown)}."] if shown else []
+    more = f"; and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
+    told = [seen_so_far(shown[:SHOWN], more)]
     if beside:
         names = ", ".join(dict.fromkeys(name for part, _ in beside for name in part.confounded))
         told.append(f"Not counted, as {names} differ as well: {_by_sides(beside)}.")
-    return " ".join(told)
+    return " ".join(filter(None, told))
+
+
+def seen_so_far(shown: Sequence[tuple[Part, Comparison]], more: str = "") -> str:
+    """Differences that decide nothing yet, in a sentence; empty without any."""
+    if not shown:
+        return ""
+    seeds = markdown.span({one.seeds for _, one in shown})
+    return f"So far, {'one seed' if seeds == '1' else f'{seeds} seeds'}: {_by_sides(shown)}{more}."
 
 
 def _by_sides(shown: Sequence[tuple[Part, Comparison]]) -> str:
-    by_sides: dict[str, list[str]] = {}
-    for part, one in shown[:SHOWN]:
-        by_sides.setdefault(pair(part), []).append(number(part, one))
-    more = f"; and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
-    return "; ".join(f"{sides}: {'; '.join(numbers)}" for sides, numbers in by_sides.items()) + more
+    """Each two sides with their differences; a side that was named just before is not named again."""
+    by_sides: dict[tuple[str, str], list[str]] = {}
+    for part, one in shown:
+        by_sides.setdefault((_side(part.ours), _side(part.other)), []).append(number(part, one))
+    told, before = [], ""
+    for (ours, other), numbers in by_sides.items():
+        first = "" if ours == before else f"{ours} "
+        told.append(f"{first}{markdown.MINUS} {other}: {'; '.join(numbers)}")
+        before = ours
+    return "; ".join(told)
 
 
 def number(part: Part, one: Comparison) -> str:
@@ -104,8 +117,19 @@ def difference(one: Comparison) -> str:
 
 def pair(part: Part) -> str:
     """Such as `a - b`: whose difference it is."""
-    ours, other = (" + ".join(f"`{name}`" for name in side) for side in (part.ours, part.other))
-    return f"{ours} {markdown.MINUS} {other}"
+    return f"{_side(part.ours)} {markdown.MINUS} {_side(part.other)}"
+
+
+def _side(names: Sequence[str]) -> str:
+    return " + ".join(f"`{name}`" for name in names)
+
+
+def matters(verdicts: Sequence[Verdict]) -> str:
+    """From which difference on one matters, of every score that a claim speaks of."""
+    smallest: dict[float, dict[str, None]] = {}
+    for part in (part for verdict in verdicts for part in verdict.claim.parts):
+        smallest.setdefault(part.matters, {})[figures.NAMES[part.metric]] = None
+    return "; ".join(f"{size:g} or more ({', '.join(names)})" for size, names in sorted(smallest.items()))
 
 
 def render(verdicts: Sequence[Verdict]) -> str:

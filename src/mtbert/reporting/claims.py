@@ -17,8 +17,8 @@ OVERFITTING = "overfitting"  # overall_normalised on training rows less that on 
 Expected = Literal["higher", "lower", "close", "not higher"]
 Answer = Literal[
     "holds", "real, but smaller than what matters", "does not hold", "cannot be told from these runs",
-    "cannot be told: trained by faulty code", "cannot be told: still learning", "cannot be told: unequal budgets",
-    "cannot be compared", "not run",
+    "cannot be told: trained by faulty code", "cannot be told: still learning",
+    "cannot be told: training made a task worse", "cannot be told: unequal budgets", "cannot be compared", "not run",
 ]  # fmt: skip
 
 

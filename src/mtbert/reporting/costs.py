@@ -1,13 +1,14 @@
 """What a row costs beside what it scores: weights to store, and time to train."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import fmean, stdev
 
 from mtbert import metrics
 from mtbert.metrics import MAIN_TASKS
 from mtbert.reporting.catalog import Completed, CompletedEntry
+from mtbert.reporting.fairness import Conducts
 from mtbert.reporting.results import Run, Score, Weights, together
 from mtbert.reporting.tables import join
 from mtbert.statistics import intervals
@@ -27,6 +28,8 @@ class Cost:
         seconds: training time of one seed, a mean over seeds, of all its models; None where not logged.
         scores: dev scores by metric, one of each seed.
         departures: settings that differ from the shipped ones.
+        rows: training rows of each task that its models were held to; None where they used all.
+        faulty: whether code with a known fault trained one of its models.
     """
 
     name: str
@@ -40,6 +43,8 @@ class Cost:
     seconds: float | None
     scores: dict[str, list[float]]
     departures: tuple[str, ...] = ()
+    rows: int | None = None
+    faulty: bool = False
 
     def mean(self, metric: str) -> float:
         """Over seeds."""
@@ -60,7 +65,9 @@ def among(costs: Sequence[Cost], names: Collection[str]) -> list[Cost]:
     return [cost for cost in costs if set(cost.variants) <= set(names)]
 
 
-def of(completed: Completed, scores: Sequence[Score], weights: dict[str, Weights], runs: Sequence[Run]) -> list[Cost]:
+def of(
+    completed: Completed, scores: Sequence[Score], weights: dict[str, Weights], runs: Sequence[Run], conducts: Conducts
+) -> list[Cost]:
     """Every selected variant and ensemble that has a dev score, and every row that several single-task variants make.
 
     Args:
@@ -68,6 +75,7 @@ def of(completed: Completed, scores: Sequence[Score], weights: dict[str, Weights
         scores: from `mtbert.reporting.results`.
         weights: likewise.
         runs: likewise.
+        conducts: how the runs were made.
 
     Returns:
         In the catalog's order; a row of several stands after the last of them.
@@ -81,7 +89,10 @@ def of(completed: Completed, scores: Sequence[Score], weights: dict[str, Weights
         known = [entry.name in reached and entry.name in weights for entry in group]
         if all(known) and (by_metric := _by_metric([reached[entry.name] for entry in group])):
             size = together([weights[entry.name] for entry in group])
-            costs.append(_cost(name, group, size, _seconds(group, runs), by_metric))
+            cost = _cost(name, group, size, _seconds(group, runs), by_metric)
+            seeds = {seed for entry in group for seed in entry.seeds}
+            rows, faults = conducts.rows(cost.variants, seeds), conducts.faults(cost.variants, seeds)
+            costs.append(replace(cost, rows=rows, faulty=bool(faults)))
     return costs
 
 

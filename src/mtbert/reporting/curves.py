@@ -17,8 +17,8 @@ def losses(build: Path, completed: Completed) -> pd.DataFrame:
     """Mean training loss of every variant.
 
     Each task's loss is averaged within bins of equally many steps; a bin without a batch of the task takes the value
-    between its neighbours, so that which task was drawn does not move the curve. Then the mean over tasks,
-    then over seeds.
+    between its neighbours, so that which task was drawn does not move the curve, and a short last bin is a part of the
+    one before. Then the mean over tasks, then over seeds.
 
     Returns:
         Column step (last of the bin) and one column per variant; NaN after the end of a shorter run.
@@ -45,7 +45,10 @@ def by_task(build: Path, completed: Completed) -> dict[str, dict[str, pd.Series]
 
 
 def of_tasks(build: Path, entry: CompletedEntry) -> dict[str, pd.Series]:
-    """Each task's training loss, averaged within bins of equally many steps and over seeds, by the bins' last steps."""
+    """Each task's training loss, averaged within bins of equally many steps and over seeds, by the bins' last steps.
+
+    Only where every seed has a value, if there is such a bin: another mix of seeds would move the line.
+    """
     histories = [_task_losses(entry, build, seed) for seed in entry.seeds]
     width = math.ceil(max((max(history["step"], default=1) for history in histories), default=1) / POINTS)
     every = [binned_by_task(history, width) for history in histories]
@@ -53,7 +56,9 @@ def of_tasks(build: Path, entry: CompletedEntry) -> dict[str, pd.Series]:
     for task in entry.tasks:
         losses = [bins[name].dropna() for bins in every if (name := f"loss/{task}") in bins]
         if losses:
-            means[task] = pd.concat(losses, axis=1).mean(axis=1).sort_index()
+            of_seeds = pd.concat(losses, axis=1).sort_index()
+            whole = of_seeds.dropna()
+            means[task] = (of_seeds if whole.empty else whole).mean(axis=1)
     return means
 
 
@@ -64,14 +69,31 @@ def binned(history: pd.DataFrame, width: int) -> pd.Series:
 
 def binned_by_task(history: pd.DataFrame, width: int) -> pd.DataFrame:
     """The same before the mean: a column for each name, a bin without a value between its neighbours."""
-    steps, row = np.unique((history["step"].to_numpy() + width - 1) // width * width, return_inverse=True)
+    steps, row = np.unique(_ends(history["step"].to_numpy(), width), return_inverse=True)
     names, column = np.unique(history["name"].to_numpy(dtype=str), return_inverse=True)
     at, shape = row * len(names) + column, (len(steps), len(names))
-    counts = np.bincount(at, minlength=len(steps) * len(names)).reshape(shape)
-    sums = np.bincount(at, weights=history["value"].to_numpy(dtype=float), minlength=counts.size).reshape(shape)
+    updates = _updates(history["step"].to_numpy())
+    counts = np.bincount(at, weights=updates, minlength=len(steps) * len(names)).reshape(shape)
+    values = history["value"].to_numpy(dtype=float)
+    sums = np.bincount(at, weights=updates * values, minlength=counts.size).reshape(shape)
     means = np.where(counts, sums / np.maximum(counts, 1), np.nan)
     frame = pd.DataFrame(means, pd.Index(steps, name="step"), pd.Index(names, name="name"))
     return frame.interpolate(limit_area="inside")
+
+
+def _ends(steps: np.ndarray, width: int) -> np.ndarray:
+    """The last step of each one's bin; a last bin of fewer updates than the one before is a part of that."""
+    ends = (steps + width - 1) // width * width
+    bins = np.unique(ends)
+    if len(bins) > 2 and steps.max() - bins[-2] < bins[-2] - bins[-3]:
+        ends[ends == bins[-2]] = bins[-1]
+    return ends
+
+
+def _updates(steps: np.ndarray) -> np.ndarray:
+    """How many updates each entry is a mean of: those since the step that was written before."""
+    written, at = np.unique(steps, return_inverse=True)
+    return np.diff(written, prepend=0)[at]
 
 
 def _task_losses(entry: CompletedEntry, build: Path, seed: int) -> pd.DataFrame:

@@ -3,19 +3,21 @@
 Two runs are alike where they kept their epoch by the same rule, ran the same code and had as many threads: what differs
 there moves scores and is no part of a claim. A model is *still learning* where its last epoch is its best on dev, and
 dev still rises or its training loss still falls. Where more updates would change it, a comparison tells of their
-number. So it does where the pretraining that a model starts from has learnt nothing of sentences. Of code with a known
-fault nothing is judged.
+number. So it does where the pretraining that a model starts from has learnt nothing of sentences, and where overfitting
+is told by training rows that were not seen. If a task's dev score falls all through a training, the training *made the
+task worse*: such scores tell how little a model was trained. Of code with a known fault nothing is judged.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pandas as pd
 
 from mtbert import files
-from mtbert.outputs import PRETRAINED, MlmMetrics
+from mtbert.outputs import PRETRAINED, DataReport, MlmMetrics, SbertMetrics
 from mtbert.reporting import curves, machines, results
 from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.tasks import TASKS
@@ -26,6 +28,8 @@ FAULTS = {  # of what all trainings share, by its digest; runs of it stay in an 
     "on the first rows of a file; SST-5's are sorted, and of its first 500 dev rows 76 % are positive, of all 40 %",
 }
 RISE = 0.01  # of the mean dev score of the tasks, from the best of the epochs before to the last: what matters overall
+WORSE = 0.03  # of a task's dev score, from the first epoch of the last phase to the last: beyond the noise of 500 rows
+SEEN = 0.5  # of a task's training rows, some of which overfitting is told by
 UNEQUAL = 0.05  # examples of a task, or updates, may differ by this share: samplers draw
 BUDGET = ("examples", "updates")  # in a part's `differs`: that these differ is what the claim is about
 HISTORY = ["phase", "step", "name", "value"]  # columns
@@ -45,6 +49,7 @@ class Conduct:
         rise: by how much the last epoch of the last phase is better on dev than the best before it, as RISE says; 0 of
             a single epoch, None without scores on dev.
         fall: the share by which the training loss still fell, as FALL says.
+        falls: by task, by how much its dev score fell, as WORSE says.
         settings: its settings.yaml.
         machine: where it ran, in words. Machines round otherwise, which moves scores as another seed does, so runs of
             two are compared, and the report says so.
@@ -56,6 +61,7 @@ class Conduct:
     examples: dict[str, int] | None = None
     rise: float | None = None
     fall: float = 0.0
+    falls: dict[str, float] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     machine: str = ""
 
@@ -72,6 +78,7 @@ class Conducts:
         """Read them; a run that says nothing of itself is like another that does not."""
         self._members = {entry.name: entry.members or (entry.name,) for entry in completed.entries}
         self._pretrained = {name: said for name in PRETRAINED if (said := _pretrained(build, name))}
+        self._train_rows = _train_rows(build)
         trained = {name for entry in completed.ran for name in self._members[entry.name]}
         self._found: dict[Run, Conduct] = {
             (entry.name, seed): _read(entry, build, seed)
@@ -119,6 +126,11 @@ class Conducts:
         models = {name for names in self.faulty().values() for name in names}
         return frozenset(name for name, members in self._members.items() if not models.isdisjoint(members))
 
+    def rows(self, side: Sequence[str], seeds: Iterable[int]) -> int | None:
+        """The fewest training rows of each task that a phase of a row's models is set to; None where all are used."""
+        stated = (_values(one.settings.get("phases"), "rows") for one in self._of(side, seeds))
+        return min((rows for of_one in stated for rows in of_one if rows is not None), default=None)
+
     def models(self, *sides: Sequence[str]) -> list[str]:
         """The models of these rows, each once; those of a vote are its members."""
         return list(dict.fromkeys(name for side in sides for row in side for name in self._members.get(row, (row,))))
@@ -138,6 +150,24 @@ class Conducts:
             falls = f", and the loss still falls by {100 * fall:.0f} %" if fall > FALL else ""
             said.append(f"the last epoch is the best on dev, by {rise:.3f}{falls}")
         return ", and ".join(said)
+
+    def made_worse(self, model: str, seeds: Iterable[int], tasks: Iterable[str]) -> str:
+        """Which tasks a model's training made worse in more than half of its runs, in words; empty for none."""
+        every, said = self._of([model], seeds), []
+        for task in tasks:
+            falls = [fall for one in every if (fall := one.falls.get(task, 0.0)) > WORSE]
+            if 2 * len(falls) > len(every):
+                said.append(f"{TASKS[task].title} on dev falls from the first epoch to the last, by {fmean(falls):.3f}")
+        return ", and ".join(said)
+
+    def unseen(self, model: str, seeds: Iterable[int], tasks: Iterable[str]) -> str:
+        """Of which tasks a model saw fewer training rows than SEEN says, in words; empty where it saw enough."""
+        said = []
+        for task, rows in self._train_rows.items():
+            seen = [one.examples.get(task, 0) for one in self._of([model], seeds) if one.examples is not None]
+            if task in tasks and seen and fmean(seen) < SEEN * rows:
+                said.append(f"{100 * fmean(seen) / rows:.0f} % of {TASKS[task].title}'s")
+        return f"it saw {' and '.join(said)} training rows" if said else ""
 
     def machines(self, ours: Sequence[str], other: Sequence[str], seeds: Iterable[int]) -> str:
         """On which machines the two rows' runs were made, in words; empty where each seed has the same for both."""
@@ -200,10 +230,20 @@ def _read(entry: CompletedEntry, build: Path, seed: int) -> Conduct:
     made = {f"run.{name}": run.get(name) for name in ("keep", "selection", "threads")}
     made |= {"profile": settings.get("profile"), "precision": scores.get("precision"), "code": settings.get("code")}
     told = (directory / "history.csv").is_file()
-    rise, fall = learning(curves.read(entry, build, seed, HISTORY)) if told else (None, 0.0)
+    history = _last_phase(curves.read(entry, build, seed, HISTORY)) if told else None
+    rise, fall, falls = (None, 0.0, {}) if history is None else (_rise(history), _fall(history), _falls(history))
     updates, examples = scores.get("steps"), scores.get("examples")
     machine = machines.of_run(build, directory)
-    return Conduct(made, settings.get("sources") or {}, updates, examples, rise, fall, settings, machine)
+    return Conduct(made, settings.get("sources") or {}, updates, examples, rise, fall, falls, settings, machine)
+
+
+def _train_rows(build: Path) -> dict[str, int]:
+    """How many rows each task's train set has; empty where `preprocess` has not said it."""
+    file = build / "data" / "report.json"
+    if not file.is_file():
+        return {}
+    read = files.read_as(DataReport, file, "dvc repro preprocess").files
+    return {task: read[f"{task}/train"].kept for task in TASKS if f"{task}/train" in read}
 
 
 def _pretrained(build: Path, name: str) -> str:
@@ -212,6 +252,12 @@ def _pretrained(build: Path, name: str) -> str:
     if not file.is_file():
         return ""
     found = files.read_as(PRETRAINED[name], file, f"dvc repro pretrain@{name}")
+    if isinstance(found, SbertMetrics):
+        before, after = found.sts_dev_pearson_before, found.sts_dev_pearson_after
+        if after > before:
+            return ""
+        told = f"{before:.3f} before, {after:.3f} after"
+        return f"its pretraining of {found.steps:,} steps did not raise r on STS-B ({told})"
     if not isinstance(found, MlmMetrics) or found.mlm_dev_loss_of_frequencies is None:
         return ""
     after, guess = found.mlm_dev_loss_after, found.mlm_dev_loss_of_frequencies
@@ -231,17 +277,13 @@ def _values(settings: Any, name: str) -> list[Any]:
     return here + [value for key, below in settings.items() if key != name for value in _values(below, name)]
 
 
-def learning(history: pd.DataFrame) -> tuple[float | None, float]:
-    """Of the last phase in a history.csv: by how much dev rises in the last epoch, and by what share the loss falls.
-
-    The fall is that of each task's mean loss from the third quarter of the phase's steps to the fourth, as a mean over
-    tasks.
-    """
-    phase = history.loc[history["phase"] == history["phase"].max()]
-    return _rise(phase), _fall(phase)
+def _last_phase(history: pd.DataFrame) -> pd.DataFrame:
+    """Of a history.csv."""
+    return history.loc[history["phase"] == history["phase"].max()]
 
 
 def _rise(phase: pd.DataFrame) -> float | None:
+    """By how much dev rises in the last epoch, as RISE says."""
     of_tasks = phase.loc[phase["name"].isin([f"dev/{task}" for task in TASKS])]
     means = of_tasks.groupby("step")["value"].mean()
     if len(means) < 2:
@@ -250,6 +292,7 @@ def _rise(phase: pd.DataFrame) -> float | None:
 
 
 def _fall(phase: pd.DataFrame) -> float:
+    """The share by which the loss falls, as FALL says: each task's mean from the third quarter to the fourth."""
     losses = phase.loc[phase["name"].isin([f"loss/{task}" for task in TASKS])]
     if losses.empty:
         return 0.0
@@ -259,3 +302,9 @@ def _fall(phase: pd.DataFrame) -> float:
     if not {2, 3} <= set(means):
         return 0.0
     return float((1 - means[3] / means[2]).dropna().mean())
+
+
+def _falls(phase: pd.DataFrame) -> dict[str, float]:
+    """By task, its dev score of the first epoch less that of the last."""
+    scores = {task: phase.loc[phase["name"] == f"dev/{task}"].sort_values("step")["value"] for task in TASKS}
+    return {task: float(each.iloc[0] - each.iloc[-1]) for task, each in scores.items() if len(each)}

@@ -7,7 +7,7 @@ from mtbert.reporting import claimed, markdown, sentences
 from mtbert.reporting.catalog import Completed
 from mtbert.reporting.claims import Answer, Comparison, Contradiction, Part, Side, Verdict
 from mtbert.reporting.fairness import BUDGET
-from mtbert.reporting.verdicts import FAILS, FAULTY, HOLDS, LEARNING, LITTLE, NOT_RUN, proved
+from mtbert.reporting.verdicts import FAILS, FAULTY, HOLDS, LEARNING, LITTLE, NOT_RUN, UNEQUAL, UNLIKE, WORSE, proved
 from mtbert.reporting.verdicts import OPEN as UNDECIDED
 from mtbert.statistics.verdicts import LOOKS
 
@@ -15,14 +15,19 @@ MACHINERY = (
     "**This is the machinery only.** The sentences are generated and the encoder starts untrained: no line below says "
     "anything of PALs or of any other method. The runs on real data are in `reports/laptop`."
 )
+BECAUSE: dict[Answer, str] = {  # why a claim is open
+    FAULTY: "as the code that trained them had a fault",
+    UNLIKE: "as their two sides cannot be compared",
+    LEARNING: "as models are still learning, which need longer trainings",
+    WORSE: "as training made a task worse",
+    UNEQUAL: "as their two sides had unequal budgets",
+    UNDECIDED: "as the runs do not tell yet",
+}
 OPEN = "Open."
 AGAINST = ", against the claim"
 CONTRADICTED = "Where the reports disagree"
+APART = "What stands out so far"
 RECIPE = 3  # settings that differ, from which on a part compares whole recipes
-ABOUT_ALIKE = (
-    "Differences of open claims whose 95 % interval lies within what matters: too small to choose by, so far. They are "
-    "not corrected, and decide nothing."
-)
 NO_RECIPE = (*BUDGET, "steps_per_epoch", "tasks", "training.tasks")
 
 
@@ -32,7 +37,7 @@ class Standing:
 
     Attributes:
         question: what the two sides answer.
-        sides: of each what it says, and its claims as their papers, sections and verdicts.
+        sides: of each what it says, and of its claims paper, section, verdict and, while open, the differences so far.
         evidence: which side it is on, in a sentence.
     """
 
@@ -41,10 +46,10 @@ class Standing:
     evidence: str
 
 
-def lead(completed: Completed, verdicts: Sequence[Verdict]) -> list[str]:
-    """What comes first, in Markdown: that only the machinery is shown, where it is so; and how much is decided."""
+def lead(completed: Completed, verdicts: Sequence[Verdict], faults: Sequence[str] = ()) -> list[str]:
+    """What comes first, in Markdown: whether only the machinery is shown; how much is decided; known faults."""
     first = [MACHINERY] if sentences.may_be_committed(completed) else []
-    return [*first, decided(verdicts)] if verdicts else []
+    return [*first, decided(verdicts), *faults] if verdicts else [*faults]
 
 
 def each(verdicts: Sequence[Verdict]) -> list[str]:
@@ -61,11 +66,7 @@ def decided(verdicts: Sequence[Verdict]) -> str:
     parts += [f"{fail} {'does' if fail == 1 else 'do'} not"]
     which = f": {', '.join(parts)}" if settled else ""
     rest = total - settled - absent
-    because = {
-        FAULTY: "as the code that trained them had a fault",
-        LEARNING: "as models are still learning, which need longer trainings",
-    }
-    told = [f"{number} {reason}" for answer, reason in because.items() if (number := answers.count(answer))]
+    told = [f"{number} {reason}" for answer, reason in BECAUSE.items() if (number := answers.count(answer))]
     why = f" ({', '.join(told)})" if told else ""
     return (
         f"**{settled} of {total} claims {_is(settled)} decided**{which}. {rest} {_is(rest)} open{why}, and {absent} "
@@ -101,26 +102,31 @@ def deciding(verdict: Verdict) -> tuple[Part, Comparison]:
 
 def so_far(verdicts: Sequence[Verdict]) -> list[tuple[str, list[str]]]:
     """What open claims' comparisons show: what the lines that follow are, and the lines. Only those that have any."""
-    both = [(about_apart(verdicts), apart(verdicts)), (ABOUT_ALIKE, alike(verdicts))]
+    both = [(about_apart(verdicts), apart(verdicts)), (about_alike(verdicts), alike(verdicts))]
     return [(about, lines) for about, lines in both if lines]
 
 
 def apart(verdicts: Sequence[Verdict]) -> list[str]:
     """Those whose intervals leave out 0; those that do not count come last."""
     return _lines(
-        (part, answer, f"{claimed.number(part, one)}{AGAINST if _against(part, one) else ''}")
-        for part, one, answer in _open(verdicts)
-        if round(one.low, 3) * round(one.high, 3) > 0
+        (part, f"{claimed.number(part, one)}{AGAINST if _against(part, one) else ''}")
+        for part, one in _open(verdicts)
+        if _leaves_out_0(one)
     )
 
 
 def alike(verdicts: Sequence[Verdict]) -> list[str]:
     """Those whose intervals lie within what matters, likewise."""
     return _lines(
-        (part, answer, claimed.number(part, one))
-        for part, one, answer in _open(verdicts)
+        (part, claimed.number(part, one))
+        for part, one in _open(verdicts)
         if round(max(-one.low, one.high), 6) <= part.matters
     )
+
+
+def _leaves_out_0(one: Comparison) -> bool:
+    """Whether its interval does, as it is printed."""
+    return round(one.low, 3) * round(one.high, 3) > 0
 
 
 def _against(part: Part, one: Comparison) -> bool:
@@ -129,28 +135,31 @@ def _against(part: Part, one: Comparison) -> bool:
     return beyond.get(part.expects, abs(one.difference) - part.matters) > 0
 
 
-def _lines(comparisons: Iterable[tuple[Part, Answer, str]]) -> list[str]:
-    """A line for each two sides, with every difference between them in words; the answer is their claim's."""
+def _lines(comparisons: Iterable[tuple[Part, str]]) -> list[str]:
+    """A line for each two sides, with every difference between them in words."""
     by_sides: dict[tuple[str, str], list[str]] = {}
-    for part, answer, number in comparisons:
-        beside = f"{_beside(part)}{'; trained by faulty code' if answer == FAULTY else ''}"
-        by_sides.setdefault((claimed.pair(part), beside), []).append(number)
+    for part, number in comparisons:
+        by_sides.setdefault((claimed.pair(part), _beside(part)), []).append(number)
     return [f"{sides}: {'; '.join(numbers)}{beside}" for (sides, beside), numbers in by_sides.items()]
 
 
-def _open(verdicts: Sequence[Verdict]) -> list[tuple[Part, Comparison, Answer]]:
-    """Open claims' comparisons of three seeds or more, those that count first; of the same that which is published."""
-    claims = [verdict for verdict in verdicts if verdict.answer not in claimed.DECIDED]
-    rows: list[tuple[Part, Comparison | None, Answer]] = [
-        (part, comparison, one.answer)
-        for one in claims
-        for part, comparison in zip(one.claim.parts, one.comparisons, strict=True)
+def _open(verdicts: Sequence[Verdict]) -> list[tuple[Part, Comparison]]:
+    """Open claims' comparisons of three seeds or more, those that count first; of the same that which is published.
+
+    Those of models that faulty code trained are left out.
+    """
+    rows = [
+        (part, comparison)
+        for verdict in verdicts
+        if verdict.answer not in claimed.DECIDED
+        for part, comparison, answer in zip(verdict.claim.parts, verdict.comparisons, verdict.answers, strict=True)
+        if answer != FAULTY
     ]
     ranked = sorted(rows, key=lambda one: (bool(one[0].confounded), one[0].published is None))
-    found: dict[tuple[str, str], tuple[Part, Comparison, Answer]] = {}
-    for part, one, answer in ranked:
+    found: dict[tuple[str, str], tuple[Part, Comparison]] = {}
+    for part, one in ranked:
         if one is not None and one.seeds >= min(LOOKS):
-            found.setdefault((claimed.pair(part), part.metric), (part, one, answer))
+            found.setdefault((claimed.pair(part), part.metric), (part, one))
     return list(found.values())
 
 
@@ -163,43 +172,59 @@ def _beside(part: Part) -> str:
 
 
 def about_apart(verdicts: Sequence[Verdict]) -> str:
-    """What the lines of `apart` are, and how many of them chance alone would make."""
-    every = len(_open(verdicts))
+    """What the lines of `apart` are: how many there are, and how many of them chance alone would make."""
+    every = [one for part, one in _open(verdicts) if not part.confounded]
+    number, by_chance = sum(map(_leaves_out_0, every)), max(1, round(0.05 * len(every)))
+    differences = f"{len(every)} difference{'' if len(every) == 1 else 's'}{_sound(verdicts)}"
     return (
-        f"Of {every} differences of open claims, those whose 95 % interval, rounded to three decimals, leaves out 0; "
-        f"by chance alone about {max(1, round(0.05 * every))} would. They decide nothing: they are not corrected for "
-        "how many were compared, and the models may be still learning."
+        f"Open claims name {differences}. {number} {'has' if number == 1 else 'have'} a 95 % interval that leaves out "
+        f"0, where chance alone would give about {by_chance}. This decides nothing: it is not corrected for how many "
+        "were compared, and models may be still learning."
     )
+
+
+def about_alike(verdicts: Sequence[Verdict]) -> str:
+    """What the lines of `alike` are."""
+    return (
+        f"Differences of open claims{_sound(verdicts)} whose 95 % interval lies within what matters "
+        f"({claimed.matters(verdicts)}): too small to choose by, so far. This is not corrected, and decides nothing."
+    )
+
+
+def _sound(verdicts: Sequence[Verdict]) -> str:
+    """Which comparisons are spoken of, where some are of models that faulty code trained."""
+    return " between models of sound code" if any(FAULTY in one.answers for one in verdicts) else ""
 
 
 def standings(contradictions: Iterable[Contradiction], verdicts: Sequence[Verdict]) -> list[Standing]:
     """Every contradiction, with the side that the evidence is on."""
     by_name = {verdict.claim.name: verdict for verdict in verdicts}
-    return [_standing(one, by_name) for one in contradictions if all(n in by_name for s in one.sides for n in s.claims)]
+    judged = (one for one in contradictions if all(name in by_name for side in one.sides for name in side.claims))
+    said: set[str] = set()
+    return [_standing(one, by_name, said) for one in judged]
 
 
-def _standing(one: Contradiction, verdicts: Mapping[str, Verdict]) -> Standing:
+def _standing(one: Contradiction, verdicts: Mapping[str, Verdict], said: set[str]) -> Standing:
+    """What the two sides come to; `said` holds the differences that were shown before, and gets these."""
     first, second = (
-        (side.says, list(dict.fromkeys(_claim(side, verdicts[name]) for name in side.claims))) for side in one.sides
+        (side.says, list(dict.fromkeys(_claim(side, verdicts[name], said) for name in side.claims)))
+        for side in one.sides
     )
     return Standing(one.question, (first, second), _evidence(one.sides, verdicts))
 
 
-def _claim(side: Side, verdict: Verdict) -> str:
-    shown = [] if verdict.answer in claimed.DECIDED else claimed.counted(verdict)
+def _claim(side: Side, verdict: Verdict, before: set[str]) -> str:
+    """Whose it is and its verdict; while it is open, the differences that the question asks for, of sound code."""
     beside = ", by a comparison that this question does not ask for" if _beside_the_question(side, verdict) else ""
-    so_far = _so_far([one for _, one in shown])
-    return f"{verdict.claim.told_by}, {verdict.claim.section}: {verdict.answer}{beside}{so_far}"
-
-
-def _so_far(shown: Sequence[Comparison]) -> str:
-    """The difference with its interval; of several the smallest and the largest."""
-    if not shown:
-        return ""
-    if len(shown) == 1:
-        return f", so far {claimed.difference(shown[0])}"
-    ends = (markdown.number(end(one.difference for one in shown), "+") for end in (min, max))
-    return f", so far {' to '.join(ends)} in {len(shown)} comparisons"
+    said = f"{verdict.claim.told_by}, {verdict.claim.section}: {verdict.answer}{beside}."
+    if verdict.answer in (*claimed.DECIDED, FAULTY):
+        return said
+    asked = [verdict.claim.parts[at - 1] for at in side.only.get(verdict.claim.name, [])] or verdict.claim.parts
+    shown = [(part, one) for part, one in claimed.counted(verdict) if part in asked]
+    numbers = f"{claimed.seen_so_far(shown)} {verdict.beside}".rstrip() if shown else ""
+    again = numbers in before
+    before.add(numbers)
+    return f"{said} {'Its differences are above.' if numbers and again else numbers}".rstrip()
 
 
 def _evidence(sides: tuple[Side, Side], verdicts: Mapping[str, Verdict]) -> str:
@@ -239,26 +264,25 @@ def _refuted(side: Side, said: Sequence[Answer]) -> bool:
 
 
 def contradicted(standings: Sequence[Standing]) -> str:
-    """The contradictions as a table in Markdown; empty where there are none."""
-    lines = [
-        {"question": one.question}
-        | {
-            name: f"{says} ({'; '.join(claims)})"
-            for name, (says, claims) in zip(("one side", "the other"), one.sides, strict=True)
-        }
-        | {"the evidence": one.evidence}
-        for one in standings
-    ]
-    return f"### {CONTRADICTED}\n\n{markdown.lined(lines, sides=4)}" if lines else ""
+    """The contradictions in Markdown, a question each with what its two sides say; empty where there are none."""
+    parts = [f"### {CONTRADICTED}"]
+    for one in standings:
+        sides = [f"*{says}* {' '.join(claims)}" for says, claims in one.sides]
+        parts += [f"**{one.question}** {one.evidence}", markdown.bullets(sides)]
+    return "\n\n".join(parts) if standings else ""
 
 
-def render(completed: Completed, verdicts: Sequence[Verdict], standings: Sequence[Standing]) -> str:
+def render(
+    completed: Completed, verdicts: Sequence[Verdict], standings: Sequence[Standing], faults: Sequence[str] = ()
+) -> str:
     """The first section of the README; empty where no claim was judged."""
     if not verdicts:
         return ""
     still_open = any(one.answer not in claimed.DECIDED for one in verdicts)
     needed = "[Seeds that open claims still need](details/claims.md#seeds-still-needed)." if still_open else ""
-    found = [*lead(completed, verdicts), markdown.bullets(each(verdicts)), needed]
+    count, *rest = lead(completed, verdicts, faults)
+    found = [f"{count} {needed}".rstrip(), *rest, markdown.bullets(each(verdicts))]
     shown = [text for about, lines in so_far(verdicts) for text in (about, markdown.bullets(lines))]
-    parts = ["## What was found", *found, *shown, contradicted(standings)]
+    beside = [f"### {APART}", *shown] if shown else []
+    parts = ["## What was found", *found, contradicted(standings), *beside]
     return "\n\n".join(part for part in parts if part)

@@ -1,25 +1,27 @@
 """Forest plots: every comparison of a paper's claims in a line, placed once for the page and for pictures.
 
 A line has our difference with its interval, the margin that matters to both sides of 0 as a band, and the published
-difference as a mark. Above a claim's lines stands what it says.
+difference as a mark. Above a claim's lines stands what it says, below them how many more comparisons it makes of which
+there is nothing to draw.
 """
 
 import textwrap
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mtbert.reporting import markdown
 from mtbert.reporting.claimed import alone
 from mtbert.reporting.claims import Answer, Comparison, Part, Verdict
-from mtbert.reporting.verdicts import OPEN
+from mtbert.reporting.verdicts import FAULTY, OPEN
 
 WIDTH = 46  # letters of a line of a claim's statement: what a telephone's screen has room for
 ROOM = 1.15  # by which the axis goes beyond what it has to show
 COLOURS: dict[Answer, str] = {
     "holds": "yes", "real, but smaller than what matters": "yes", "does not hold": "no",
     "cannot be told from these runs": "open", "cannot be told: trained by faulty code": "open",
-    "cannot be told: still learning": "open", "cannot be told: unequal budgets": "open", "cannot be compared": "open",
-    "not run": "none",
+    "cannot be told: still learning": "open", "cannot be told: training made a task worse": "open",
+    "cannot be told: unequal budgets": "open", "cannot be compared": "open", "not run": "none",
 }  # fmt: skip
 
 
@@ -34,10 +36,15 @@ class Line:
     answer: Answer
     comparison: Comparison | None
 
+    @property
+    def faulty(self) -> bool:
+        """Whether faulty code trained one of its sides."""
+        return self.answer == FAULTY
+
 
 @dataclass(frozen=True)
 class Head:
-    """A line of a claim's statement at its height."""
+    """A line of text at its height: of a claim's statement, or of what is not drawn of it."""
 
     y: float
     text: str
@@ -45,27 +52,43 @@ class Head:
 
 @dataclass(frozen=True)
 class Forest:
-    """Claims one below the other, from 0 down to -height; `reach`: how far the axis goes to both sides."""
+    """Claims one below the other, from 0 down to -height.
+
+    Attributes:
+        heads: their statements.
+        lines: their comparisons.
+        notes: how many more comparisons they make.
+        height: of all lines.
+        reach: how far the axis goes to both sides.
+    """
 
     heads: list[Head]
     lines: list[Line]
+    notes: list[Head]
     height: int
     reach: float
 
 
 def of(verdicts: Sequence[Verdict]) -> Forest:
     """The forest of these claims."""
-    heads, lines, at = [], [], 0
+    heads, lines, notes, at = [], [], [], 0
     for verdict in verdicts:
         for text in textwrap.wrap(f"{verdict.claim.statement} [{_short(verdict.answer)}]", WIDTH):
             heads.append(Head(-at, text))
             at += 1
         parts = zip(verdict.claim.parts, verdict.answers, verdict.comparisons, strict=True)
+        empty: Counter[Answer] = Counter()
         for number, (part, answer, comparison) in enumerate(parts):
+            if comparison is None and part.published is None:
+                empty[answer] += 1
+                continue
             shown = answer if alone(verdict, number) == answer else OPEN  # alone it decides nothing
             lines.append(Line(-at, *_labels(part), part, shown, comparison))
             at += 1
-    return Forest(heads, lines, at, _reach(lines))
+        for answer, count in empty.items():
+            notes.append(Head(-at, f"{count} comparison{'s' * (count > 1)}, {answer}"))
+            at += 1
+    return Forest(heads, lines, notes, at, _reach(lines))
 
 
 def _short(answer: Answer) -> str:
@@ -98,8 +121,31 @@ def _reach(lines: Sequence[Line]) -> float:
 
 def placed(difference: float, reach: float) -> tuple[float, bool]:
     """Where the mark of a difference stands, and whether that is at the edge, beyond which it would be."""
-    edge = reach / ROOM * 1.08
+    edge = _edge(reach)
     return max(-edge, min(edge, difference)), abs(difference) > edge
+
+
+def placed_beside(published: float, reach: float) -> tuple[float, bool]:
+    """The same of a published difference, which stands before ours where both are at an edge."""
+    x, edge = placed(published, reach)
+    return (0.97 * x if edge else x), edge
+
+
+def bar(one: Comparison, reach: float) -> tuple[float, float]:
+    """How far its interval goes below and above the mark of a difference, up to the edges."""
+    (low, _), (middle, _), (high, _) = (placed(value, reach) for value in (one.low, one.difference, one.high))
+    return middle - low, high - middle
+
+
+def beyond(one: Comparison, reach: float) -> list[float]:
+    """The edges that its interval goes beyond, where the mark of its difference does not tell so."""
+    middle, _ = placed(one.difference, reach)
+    ends = [placed(value, reach) for value in (one.low, one.high)]
+    return [x for x, outside in ends if outside and x != middle]
+
+
+def _edge(reach: float) -> float:
+    return reach / ROOM * 1.08
 
 
 def by_paper(verdicts: Sequence[Verdict]) -> dict[str, Forest]:

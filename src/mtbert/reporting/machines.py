@@ -36,7 +36,7 @@ def several(build: Path, completed: Completed) -> list[str]:
     counts = "; ".join(f"{machine}: {count}" for machine, count in made.most_common())
     return [
         f"**{len(made)} machines.** Runs of each: {counts}. Machines round otherwise, so that a seed ends in other "
-        "scores on each, as another seed would. Claims that compare runs of two machines say so."
+        "scores on each, as another seed would. A claim that compares runs of two machines says so, with its numbers."
     ]
 
 

@@ -12,7 +12,9 @@ GAP = 8.0  # between a point and its name where the name is nearest
 POINT = 5.0  # radius that stays free around a point
 
 
-def offsets(points: Sequence[Offset], sizes: Sequence[Offset], width: float, height: float) -> list[Offset | None]:
+def offsets(
+    points: Sequence[Offset], sizes: Sequence[Offset], width: float, height: float, nameless: Sequence[Offset] = ()
+) -> list[Offset | None]:
     """The middle of each name from its point; the first that is free of other names, points and edges.
 
     Args:
@@ -20,11 +22,12 @@ def offsets(points: Sequence[Offset], sizes: Sequence[Offset], width: float, hei
         sizes: width and height of each name in pixels.
         width: of the picture in pixels.
         height: likewise.
+        nameless: further points, which a name must not hide.
 
     Returns:
         None for a name that finds no room.
     """
-    taken: list[Box] = [_box(point, (2 * POINT, 2 * POINT)) for point in points]
+    taken: list[Box] = [_box(point, (2 * POINT, 2 * POINT)) for point in (*points, *nameless)]
     shifts: list[Offset | None] = []
     for at, (point, size) in enumerate(zip(points, sizes, strict=True)):
         own, others = taken[at], taken[:at] + taken[at + 1 :]

@@ -13,7 +13,7 @@ import numpy as np
 
 from mtbert.errors import first_of
 from mtbert.reporting import figures
-from mtbert.reporting.claims import Answer, Claim, Comparison, Part, Verdict
+from mtbert.reporting.claims import OVERFITTING, Answer, Claim, Comparison, Part, Verdict
 from mtbert.reporting.comparisons import between, refused, shared_seeds
 from mtbert.reporting.evidence import Evidence, tasks_of
 from mtbert.reporting.markdown import MINUS
@@ -37,10 +37,11 @@ FAILS: Answer = "does not hold"
 OPEN: Answer = "cannot be told from these runs"
 FAULTY: Answer = "cannot be told: trained by faulty code"
 LEARNING: Answer = "cannot be told: still learning"
+WORSE: Answer = "cannot be told: training made a task worse"
 UNEQUAL: Answer = "cannot be told: unequal budgets"
 UNLIKE: Answer = "cannot be compared"
 NOT_RUN: Answer = "not run"
-GATES: tuple[Answer, ...] = (UNLIKE, FAULTY, LEARNING, UNEQUAL)
+GATES: tuple[Answer, ...] = (UNLIKE, FAULTY, LEARNING, WORSE, UNEQUAL)
 PROVED: tuple[Answer, ...] = (HOLDS, LITTLE, FAILS)
 NAMED = 4  # variants in a sentence
 NO = PartP(*[np.ones(())] * 3)  # at one look: nothing is proved
@@ -171,12 +172,20 @@ def _at_looks(each: Sequence[PartP]) -> PartP:
 def _gate(evidence: Evidence, part: Part, seeds: Sequence[int]) -> tuple[Answer | None, tuple[str, ...]]:
     """What keeps a part from being judged, if anything; all of it in words."""
     conducts, rows = evidence.conducts, [*part.ours, *part.other]
-    if faults := conducts.faults(rows, seeds):
-        return FAULTY, tuple(faults)
-    of_models = {model: conducts.still_learning(model, seeds) for model in conducts.models(rows)}
-    learning = [f"{model}: {said}" for model, said in of_models.items() if said]
-    unequal = conducts.unequal(part.ours, part.other, seeds, tasks_of(part.metric), part.differs)
-    return (LEARNING if learning else UNEQUAL if unequal else None), (*learning, *unequal)
+    if conducts.faults(rows, seeds):
+        return FAULTY, ("trained by code with a known fault",)
+    models, tasks = conducts.models(rows), tasks_of(part.metric)
+    learning = _said({model: conducts.still_learning(model, seeds) for model in models})
+    if part.metric == OVERFITTING:
+        learning += _said({model: conducts.unseen(model, seeds, tasks) for model in models})
+    worse = _said({model: conducts.made_worse(model, seeds, tasks) for model in models})
+    unequal = conducts.unequal(part.ours, part.other, seeds, tasks, part.differs)
+    gates: dict[Answer, list[str]] = {LEARNING: learning, WORSE: worse, UNEQUAL: unequal}
+    return next((gate for gate, why in gates.items() if why), None), (*learning, *worse, *unequal)
+
+
+def _said(of_models: Mapping[str, str]) -> list[str]:
+    return [f"{model}: {said}" for model, said in of_models.items() if said]
 
 
 def _family(evidence: Evidence, family: Sequence[Claim], seen: dict[str, list[Seen]]) -> list[Verdict]:
@@ -437,7 +446,7 @@ def _implied(parts: Sequence[tuple[Part, Sequence[str]]]) -> list[str]:
         return []
     part, budgets = unequal[0]
     more = _the_same(len(unequal) - 1)
-    sides = f"{' '.join(part.ours)} and {' '.join(part.other)}"
+    sides = f"{' + '.join(part.ours)} and {' + '.join(part.other)}"
     return [f"Budgets differ, as the claim implies: {sides} had {', '.join(budgets)}{more}."]
 
 

@@ -9,7 +9,7 @@ import pytest
 from mtbert.errors import DataError
 from mtbert.reporting import claimed, claims, findings, forest, needed, verdicts
 from mtbert.reporting.claims import Answer, Comparison, Verdict
-from mtbert.reporting.sections.claims import figure, verdict_of
+from mtbert.reporting.sections.claims import draw, figure, verdict_of
 
 EVERY = claims.load()
 LIFT, TRAIL, FEWER = (EVERY.claims[name] for name in ("mypal-pals-lift", "minbert-pals-trail", "choose-fewer-pals"))
@@ -75,14 +75,36 @@ def test_what_an_open_claim_shows_so_far() -> None:
     assert claimed.so_far(verdict(TRAIL, "holds")) == claimed.so_far(verdict(LIFT, "not run", None, None)) == ""
     lifting = findings.standings([PALS], [once, verdict(TRAIL, "holds"), verdict(FEWER, "not run", None, None, None)])
     assert [claims for _, claims in lifting[0].sides] == [
-        ["My PAL BERT, 6: cannot be told from these runs, so far +0.010"],
-        ["MinBERT and PALs, 5.3: holds", "Choose Your PALs Wisely, 5.4: not run"],
+        [
+            f"My PAL BERT, 6: cannot be told from these runs. So far, one seed: `mypal-pals` {minus} `mypal-no-pals`: "
+            "+0.010 normalised overall."
+        ],
+        ["MinBERT and PALs, 5.3: holds.", "Choose Your PALs Wisely, 5.4: not run."],
     ]
-    three = verdict(FEWER, "cannot be told: still learning", 0.02, -0.01, 0.003)
-    (trailing,) = findings.standings([PALS], [once, verdict(TRAIL, "not run"), three])
-    assert trailing.sides[1][1][1] == (
-        f"Choose Your PALs Wisely, 5.4: cannot be told: still learning, so far {minus}0.010 to +0.020 in 3 comparisons"
+
+
+def test_a_question_shows_the_differences_that_answer_it_once() -> None:
+    minus = "\N{MINUS SIGN}"
+    others = [verdict(LIFT, "not run"), verdict(TRAIL, "cannot be told: trained by faulty code")]
+    three = replace(verdict(FEWER, "cannot be told: still learning", 0.02, -0.01, 0.003), beside="Elsewhere.")
+    first, again = findings.standings([PALS, PALS], [*others, three])  # its third comparison is of half and all PALs
+    faulty = "MinBERT and PALs, 5.3: cannot be told: trained by faulty code."
+    assert first.sides[1][1] == [
+        faulty,
+        "Choose Your PALs Wisely, 5.4: cannot be told: still learning. So far, 3 seeds: "
+        f"`choose-zero` {minus} `choose-half`: +0.020 [+0.010, +0.040] normalised overall (published: +0.004); "
+        f"{minus} `choose-full`: {minus}0.010 [{minus}0.020, +0.010] normalised overall (published: +0.007). "
+        "Elsewhere.",
+    ]
+    assert again.sides[1][1] == [
+        faulty,
+        "Choose Your PALs Wisely, 5.4: cannot be told: still learning. Its differences are above.",
+    ]
+    assert findings.contradicted([first]).startswith(
+        "### Where the reports disagree\n\n**Do PALs raise the overall score of a model of three tasks?** Open.\n\n"
+        "- *PALs lift it.* My PAL BERT, 6: not run.\n- *PALs lower it.* MinBERT and PALs, 5.3: cannot be told: trained "
     )
+    assert findings.contradicted([]) == ""
 
 
 def test_how_much_is_decided() -> None:
@@ -97,10 +119,10 @@ def test_how_much_is_decided() -> None:
     assert findings.decided([verdict(LIFT, answer) for answer in answers]) == (
         "**2 of 6 claims are decided**: 1 holds, 1 holds by less than what matters, 0 do not. "
         "3 are open (1 as the code that trained them had a fault, 1 as models are still learning, which need longer "
-        "trainings), and 1 was not run."
+        "trainings, 1 as the runs do not tell yet), and 1 was not run."
     )
     assert findings.decided([verdict(LIFT, "cannot be told from these runs")]) == (
-        "**0 of 1 claims are decided**. 1 is open, and 0 were not run."
+        "**0 of 1 claims are decided**. 1 is open (1 as the runs do not tell yet), and 0 were not run."
     )
 
 
@@ -123,15 +145,16 @@ def test_what_stands_apart_of_open_claims_decides_nothing() -> None:
         f"`mypal-simcse` {minus} `mypal-baseline`: +0.150 [+0.140, +0.170] normalised overall (published: +0.191); "
         "whole recipes: adapter, objectives, pair_encoding, sampler differ"
     )
-    assert findings.about_apart([open_one, whole]).startswith(
-        "Of 3 differences of open claims, those whose 95 % interval, rounded to three decimals, leaves out 0; "
-        "by chance alone about 1 would. They decide nothing"
+    assert findings.about_apart([open_one, whole]).startswith(  # one of the three is confounded
+        "Open claims name 2 differences. 1 has a 95 % interval that leaves out 0, where chance alone would give "
+        "about 1. This decides nothing"
     )
     assert findings.so_far([few]) == []
-    assert findings.apart([replace(whole, answer="cannot be told: trained by faulty code")]) == [
-        f"`mypal-simcse` {minus} `mypal-baseline`: +0.150 [+0.140, +0.170] normalised overall (published: +0.191); "
-        "whole recipes: adapter, objectives, pair_encoding, sampler differ; trained by faulty code"
-    ]
+    faulty = verdict(EVERY.claims["mypal-best"], "cannot be told: trained by faulty code", 0.15)
+    assert findings.apart([faulty]) == []
+    assert findings.about_apart([open_one, faulty]).startswith(
+        "Open claims name 1 difference between models of sound code. 0 have a 95 % interval"
+    )
 
 
 def test_what_makes_no_difference_so_far_is_said_and_decides_nothing_either() -> None:
@@ -143,7 +166,8 @@ def test_what_makes_no_difference_so_far_is_said_and_decides_nothing_either() ->
     assert [part.matters for part in all_three.parts[:3]] == [0.01, 0.005, 0.01]
     assert findings.so_far([learning]) == [
         (
-            findings.ABOUT_ALIKE,
+            "Differences of open claims whose 95 % interval lies within what matters (0.005 or more (QQP); 0.01 or "
+            "more (SST-5, STS-B)): too small to choose by, so far. This is not corrected, and decides nothing.",
             [
                 "`mypal-pals` \N{MINUS SIGN} `mypal-no-pals`: +0.000 [\N{MINUS SIGN}0.010, +0.010] SST-5; "
                 "+0.000 [\N{MINUS SIGN}0.005, +0.005] STS-B"
@@ -178,8 +202,8 @@ def test_a_claim_that_fails_by_what_the_question_does_not_ask_for_is_on_no_side(
         "Open.", "Against this side: PALs lower it. The other is not decided.",
     ]  # fmt: skip
     assert [one.sides[1][1][1] for one in (by_half, by_both)] == [
-        "Choose Your PALs Wisely, 5.4: does not hold, by a comparison that this question does not ask for",
-        "Choose Your PALs Wisely, 5.4: does not hold",
+        "Choose Your PALs Wisely, 5.4: does not hold, by a comparison that this question does not ask for.",
+        "Choose Your PALs Wisely, 5.4: does not hold.",
     ]
 
 
@@ -226,8 +250,8 @@ def test_what_is_proved_where_a_claim_is_decided(expects: str, published: float 
 def test_which_side_of_a_contradiction_the_evidence_is_on(lift: Answer, trail: Answer, fewer: Answer, evidence: str):
     (found,) = findings.standings([PALS], [verdict(LIFT, lift), verdict(TRAIL, trail), verdict(FEWER, fewer)])
     assert found.evidence == evidence
-    so_far = ", so far +0.030 [+0.020, +0.050]" if lift == "cannot be told from these runs" else ""
-    assert found.sides[0] == ("PALs lift it.", [f"My PAL BERT, 6: {lift}{so_far}"])
+    assert found.sides[0][0] == "PALs lift it."
+    assert found.sides[0][1][0].startswith(f"My PAL BERT, 6: {lift}.")
 
 
 @pytest.mark.parametrize(
@@ -258,8 +282,8 @@ def test_two_claims_of_one_section_that_came_to_the_same_are_said_once() -> None
     names = [name for side in together.sides for name in side.claims]
     (found,) = findings.standings([together], [verdict(EVERY.claims[name], "not run") for name in names])
     assert [claims for _, claims in found.sides] == [
-        ["MinBERT and PALs, 5.3: not run"],
-        ["Choose Your PALs Wisely, 6: not run"],
+        ["MinBERT and PALs, 5.3: not run."],
+        ["Choose Your PALs Wisely, 6: not run."],
     ]
 
 
@@ -307,6 +331,46 @@ def test_a_difference_that_does_not_count_leaves_the_axis_to_those_that_do() -> 
     (open_ones,) = [trace for trace in shown["data"] if trace["meta"]["colour"] == "open"]
     assert (open_ones["x"], open_ones["marker"]["symbol"]) == ([0.01, 0.0324], ["circle", "triangle-right"])
     assert open_ones["error_x"]["array"] == [0.02, 0.0]
+
+
+def test_an_interval_that_goes_beyond_the_edge_ends_in_a_triangle_there() -> None:
+    wide = replace(comparison(0.02), low=-0.3, high=0.03)
+    made = replace(verdict(LIFT, "cannot be told from these runs", 0.01, 0.3), comparisons=(comparison(0.01), wide))
+    one = forest.of([made])
+    (open_ones,) = [trace for trace in figure(one)["data"] if trace["meta"]["colour"] == "open"]
+    assert open_ones["x"] == [0.01, 0.02, -0.0324]
+    assert open_ones["marker"]["symbol"] == ["circle", "circle", "triangle-left"]
+    assert open_ones["error_x"]["arrayminus"] == [0.01, 0.0524, 0.0]
+    marks = [(line.get_marker(), round(float(line.get_xdata()[0]), 4)) for line in draw(one).axes[0].lines]  # pyright: ignore
+    assert [mark for mark in marks if mark[0] in "o<>"] == [("o", 0.01), ("o", 0.02), ("<", -0.0324), (">", 0.0314)]
+
+
+def test_comparisons_of_which_nothing_can_be_drawn_are_counted_in_a_line() -> None:
+    rules = EVERY.claims["rivals-rules"]
+    one = forest.of([verdict(rules, "not run")])
+    assert (one.lines, [note.text for note in one.notes]) == ([], ["11 comparisons, not run"])
+    assert (one.notes[0].y, one.height) == (-len(one.heads), len(one.heads) + 1)
+    assert figure(one)["heads"][-1] == {"y": one.notes[0].y, "text": "<i>11 comparisons, not run</i>"}
+    published = forest.of([verdict(TRAIL, "not run", None, None, None)])
+    assert (len(published.lines), published.notes) == (3, [])  # what the paper prints is shown
+
+
+def test_what_faulty_code_trained_is_hollow_and_what_is_published_looks_alike_everywhere() -> None:
+    made = verdict(TRAIL, "cannot be told: trained by faulty code", -0.05, None, 0.03)
+    one = forest.of([made])
+    _, ours, published = figure(one)["data"]
+    assert (ours["name"], ours["meta"]) == ("trained by faulty code", {"colour": "open", "hollow": True})
+    assert published["marker"]["symbol"] == ["diamond-open"] * 3
+    far = figure(forest.of([verdict(LIFT, "not run", 0.01, None)]))["data"][-1]
+    assert (far["x"], far["marker"]["symbol"]) == ([0.0314], ["triangle-right-open"])
+    picture = draw(one)
+    fills = [
+        (line.get_marker(), line.get_markerfacecolor()) for line in picture.axes[0].lines if line.get_marker() in "oD"
+    ]
+    assert fills == [("o", "white"), ("D", "none"), ("D", "none"), ("o", "white"), ("D", "none")]
+    assert [text.get_text() for text in picture.legends[0].get_texts()] == [
+        "trained by faulty code", "published", "less than what matters",
+    ]  # fmt: skip
 
 
 def test_seeds_still_needed_of_open_claims_alone() -> None:

@@ -33,6 +33,6 @@ def test_runs_are_counted_by_their_machine_and_votes_are_not(tmp_path: Path) -> 
     _left(tmp_path / "runs/b/2", there)
     assert machines.several(tmp_path, catalog("a", "b")) == [
         "**2 machines.** Runs of each: EPYC, torch 2.13.0: 3; Xeon, H100, torch 2.13.0: 1. Machines round otherwise, "
-        "so that a seed ends in other scores on each, as another seed would. Claims that compare runs of two machines "
-        "say so."
+        "so that a seed ends in other scores on each, as another seed would. A claim that compares runs of two "
+        "machines says so, with its numbers."
     ]

@@ -192,6 +192,21 @@ def test_rivals_have_a_figure_by_stored_and_by_trained_weights() -> None:
     assert costs.by_weights([]) == {}
 
 
+def test_figures_of_costs_show_faulty_code_hollow_and_few_rows_apart() -> None:
+    shared = 10, 3_000_000, 2_000_000, 1.5, None, {"overall_raw": [0.5]}
+    sound, faulty = (
+        Cost("one", "rivals", "One", ("one",), *shared),
+        Cost("two", "rivals", "Two", ("two",), *shared, faulty=True),
+    )
+    few = Cost("few", "rivals", "Few", ("few",), *shared, rows=500, faulty=True)
+    points, *legend = costs.by_weights([sound, faulty, few])["stored"]["data"]
+    assert points["marker"]["symbol"] == ["circle", "circle-open", "triangle-up-open"]
+    assert [(entry["name"], entry["marker"]["symbol"]) for entry in legend] == [
+        ("500 rows of each task", "triangle-up"), ("hollow: trained by faulty code", "circle-open"),
+    ]  # fmt: skip
+    assert costs.by_weights([sound])["stored"]["layout"]["showlegend"] is False
+
+
 def test_every_figure_is_one_that_plotly_knows(html: str) -> None:
     found = content(html)
     trees = [found["losses"], found["costs"], {"distances": found["distances"]}, found["clouds"]]

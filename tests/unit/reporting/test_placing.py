@@ -28,5 +28,11 @@ def test_names_of_a_cluster_do_not_meet() -> None:
     assert not any(placing._meet(one, other) for one, other in combinations(boxes, 2))
 
 
+def test_a_name_hides_no_point_that_has_none() -> None:
+    (shift,) = placing.offsets([(50, 50)], [(40, 10)], 100, 100, nameless=[(50, 63)])
+    assert shift
+    assert not placing._meet(box((50, 50), shift, (40, 10)), placing._box((50, 63), (10, 10)))
+
+
 def test_a_name_without_room_is_left_out() -> None:
     assert placing.offsets([(5, 5), (15, 5)], [(200, 10), (4, 4)], 40, 40)[0] is None

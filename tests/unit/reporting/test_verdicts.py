@@ -163,17 +163,23 @@ def test_runs_that_score_other_rows_share_a_report_and_are_not_compared(tmp_path
     assert (found.difference, found.examples) == (pytest.approx(50 / 200), 200)
 
 
-def test_overall_scores_are_means_of_tasks_and_overfitting_is_train_less_dev(tmp_path: Path) -> None:
+def write_with_train(build: Path, name: str, seed: int, extra: int, examples: dict[str, int] | None = None) -> None:
+    """A run of three tasks, with its scores on training rows."""
     gold = np.arange(ROWS) / ROWS
+    write(build, name, seed, {"sst": 200 + extra, "qqp": 300})
+    table = pd.DataFrame({"id": [f"r{n}" for n in range(ROWS)], "label": gold, "prediction": -gold, "scored": True})
+    place = build / "runs" / name / str(seed)
+    predictions.write(predictions.path(place, "sts", "dev"), table, TASKS["sts"])
+    sizes = {"encoder": 1, "added": 0, "trained": 1, "stored": 1}
+    about = {"variant": name, "seed": seed, "steps": 1, "epoch": 1, "parameters": sizes, "dev": {}, "test": {}}
+    about |= {"train": {"overall_normalised": 0.9 + extra / 1000}, "examples": examples}
+    files.write_json(place / "metrics.json", about)
+    files.seal(place)
+
+
+def test_overall_scores_are_means_of_tasks_and_overfitting_is_train_less_dev(tmp_path: Path) -> None:
     for name, extra in (("a", 0), ("b", 40)):
-        write(tmp_path, name, 1, {"sst": 200 + extra, "qqp": 300})
-        table = pd.DataFrame({"id": [f"r{n}" for n in range(ROWS)], "label": gold, "prediction": -gold, "scored": True})
-        place = tmp_path / "runs" / name / "1"
-        predictions.write(predictions.path(place, "sts", "dev"), table, TASKS["sts"])
-        sizes = {"encoder": 1, "added": 0, "trained": 1, "stored": 1}
-        about = {"variant": name, "seed": 1, "steps": 1, "epoch": 1, "parameters": sizes, "dev": {}, "test": {}}
-        files.write_json(place / "metrics.json", about | {"train": {"overall_normalised": 0.9 + extra / 1000}})
-        files.seal(place)
+        write_with_train(tmp_path, name, 1, extra)
     runs = Evidence(tmp_path, catalog((1,), ("sst", "qqp", "sts")))
     values = {
         metric: runs.scores(["a"], metric, [1])[0].tolist()
@@ -512,10 +518,56 @@ def test_no_verdict_from_code_with_a_known_fault(tmp_path: Path, monkeypatch: py
         make(tmp_path, name, code="1f")
     found = evidence(tmp_path, runs)
     (verdict,) = verdicts.judge(found, [claim(HIGHER)])
-    assert (verdict.answer, verdict.gates) == ("cannot be told: trained by faulty code", ("rows were read twice",))
-    assert verdict.why == "Not judged: rows were read twice."
+    why = "trained by code with a known fault"
+    assert (verdict.answer, verdict.gates) == ("cannot be told: trained by faulty code", (why,))
+    assert verdict.why == f"Not judged: {why}."
     assert verdict.comparisons[0] is not None  # shown all the same
     assert found.conducts.faulty() == {"rows were read twice": ["a", "b"]}
+
+
+def test_no_verdict_from_a_model_that_training_made_worse(tmp_path: Path) -> None:
+    runs = {"a": GROUPS["a"], "b": GROUPS["b"]}
+    evidence(tmp_path, runs)
+    level = [1.0, 1.0, 1.0, 1.0]
+    learn(tmp_path, "a", level, [0.4, 0.41, 0.37, 0.36], 1, 2)  # in more than half of three
+    learn(tmp_path, "a", level, [0.4, 0.5, 0.5, 0.45], 3)
+    (verdict,) = verdicts.judge(evidence(tmp_path, runs), [claim(HIGHER)])
+    why = "a: SST-5 on dev falls from the first epoch to the last, by 0.040"
+    assert (verdict.answer, verdict.gates) == ("cannot be told: training made a task worse", (why,))
+    learn(tmp_path, "a", level, [0.4, 0.41, 0.37, 0.371], 1, 2)  # by less than 0.03
+    assert judge(evidence(tmp_path, runs), HIGHER)[0] == "holds"
+    learn(tmp_path, "a", level, [0.4, 0.41, 0.37, 0.36], 1)  # once more in one of three alone
+    assert judge(evidence(tmp_path, runs), HIGHER)[0] == "holds"
+
+
+def test_overfitting_is_told_by_training_rows_that_were_seen(tmp_path: Path) -> None:
+    counts = {"labelled": True, "read": 1000, "kept": 1000, "refused": [], "conflicts": []}
+    counts |= {"duplicates": {"exact": 0, "folded": 0, "bare": 0}}
+    files.write_json(tmp_path / "data/report.json", {"files": {"sst/train": counts, "qqp/train": counts}})
+    make(tmp_path, "a", examples={"sst": 490, "qqp": 80})
+    make(tmp_path, "b", examples={"sst": 500})
+    found = evidence(tmp_path, {"a": GROUPS["a"], "b": GROUPS["b"]}).conducts
+    seeds, tasks = (1, 2, 3), ("sst", "qqp", "sts")
+    assert found.unseen("a", seeds, tasks) == "it saw 49 % of SST-5's and 8 % of QQP's training rows"
+    assert found.unseen("a", seeds, ("sst",)) == "it saw 49 % of SST-5's training rows"
+    assert found.unseen("b", seeds, tasks) == "it saw 0 % of QQP's training rows"
+    assert found.unseen("b", seeds, ("sst", "sts")) == ""
+
+
+def test_no_verdict_on_overfitting_by_rows_that_were_not_seen(tmp_path: Path) -> None:
+    counts = {"labelled": True, "read": 1000, "kept": 1000, "refused": [], "conflicts": []}
+    counts |= {"duplicates": {"exact": 0, "folded": 0, "bare": 0}}
+    files.write_json(tmp_path / "data/report.json", {"files": {"qqp/train": counts}})
+    for name, extra in (("a", 0), ("b", 40)):
+        for seed in (1, 2, 3):
+            write_with_train(tmp_path, name, seed, extra + seed, {"qqp": 80 if name == "a" else 900})
+    runs = Evidence(tmp_path, catalog((1, 2, 3), ("sst", "qqp", "sts")))
+    part = HIGHER.model_copy(update={"differs": ("examples",)})
+    (verdict,) = verdicts.judge(runs, [claim(part.model_copy(update={"metric": "overfitting"}))])
+    why = "a: it saw 8 % of QQP's training rows"
+    assert (verdict.answer, verdict.gates) == ("cannot be told: still learning", (why,))
+    (verdict,) = verdicts.judge(runs, [claim(part.model_copy(update={"metric": "overall_raw"}))])
+    assert verdict.gates == ("",)
 
 
 def test_no_verdict_where_the_pretraining_learnt_nothing_of_sentences(tmp_path: Path) -> None:
@@ -535,6 +587,23 @@ def test_no_verdict_where_the_pretraining_learnt_nothing_of_sentences(tmp_path: 
         "guess by frequencies has 6.850)",
     )
     files.write_json(pretrained, losses | {"mlm_dev_loss_after": 6.84, "sentences": 12800, "steps": 1400})
+    assert judge(evidence(tmp_path, runs), HIGHER)[0] == "holds"
+
+
+def test_no_verdict_where_the_pretraining_on_pairs_did_not_help(tmp_path: Path) -> None:
+    runs = {"a": GROUPS["a"], "b": GROUPS["b"]}
+    make(tmp_path, "a")
+    make(tmp_path, "b")
+    for seed in (1, 2, 3):
+        file = tmp_path / "runs" / "a" / str(seed) / "settings.yaml"
+        files.write_yaml(file, files.read_yaml(file) | {"model": {"encoder": "sbert"}})
+    scores = {"sts_dev_pearson_before": 0.838, "sts_dev_pearson_after": 0.838, "pairs": 12800, "steps": 400}
+    pretrained = tmp_path / "encoders" / "sbert" / "metrics.json"
+    files.write_json(pretrained, scores)
+    (verdict,) = verdicts.judge(evidence(tmp_path, runs), [claim(HIGHER)])
+    assert verdict.answer == "cannot be told: still learning"
+    assert verdict.gates == ("a: its pretraining of 400 steps did not raise r on STS-B (0.838 before, 0.838 after)",)
+    files.write_json(pretrained, scores | {"sts_dev_pearson_after": 0.839})
     assert judge(evidence(tmp_path, runs), HIGHER)[0] == "holds"
 
 

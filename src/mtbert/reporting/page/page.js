@@ -117,8 +117,10 @@ const plotly = unpack();
 
 /* A trace in the mode's colours, and with the sentences of its points. */
 function painted(trace, task) {
-  const { colour: name, rows, apart } = trace.meta, paint = colour(name);
-  const made = { ...trace, line: { ...trace.line, color: paint }, marker: { ...trace.marker, color: paint } };
+  const { colour: name, rows, apart, hollow } = trace.meta, paint = colour(name);
+  const fill = hollow ? { color: colour("ground"), line: { color: paint, width: 2 } } : { color: paint };
+  const made = { ...trace, line: { ...trace.line, color: paint }, marker: { ...trace.marker, ...fill } };
+  if (trace.error_x) made.error_x = { ...trace.error_x, color: paint };
   if (rows) made.text = rows.map((row, at) => hoverText(task, row, apart ? (at < rows.length / 2 ? 0 : 1) : null));
   if (trace.type === "bar") delete made.line;
   return made;
@@ -248,7 +250,7 @@ function switches(canvas) {
   looks.forEach(([name, look], at) => {
     const box = element("input", { type: "checkbox", checked: at < first, value: name });
     if (at >= first) hidden.add(name);
-    const label = element("label", {}, box, swatch(look), name);
+    const label = element("label", {}, box, swatch(look), look.mark ? `${name} ${look.mark}` : name);
     box.addEventListener("change", () => { hidden[box.checked ? "delete" : "add"](name); canvas.draw(); });
     boxes.append(label);
   });

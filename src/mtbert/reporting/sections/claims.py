@@ -4,25 +4,34 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from mtbert.reporting import claimed, forest, needed
 from mtbert.reporting.claims import Answer, Comparison, Verdict
 from mtbert.reporting.figures import NAMES, Figure, rounded, titled
 from mtbert.reporting.forest import COLOURS as VERDICTS
-from mtbert.reporting.forest import Forest, Line, placed
+from mtbert.reporting.forest import Forest, Line, bar, beyond, placed, placed_beside
 from mtbert.reporting.markdown import interval, number
 from mtbert.reporting.pictures import Picture, canvas
 from mtbert.reporting.published import RIVALS, TITLES
 from mtbert.reporting.sections.base import Numbers, Part, Report, Section
 
-FORESTS = {"yes": "holds", "no": "does not hold", "open": "cannot be told"}  # colours of differences, and their names
+FORESTS = {  # what a difference's colour says, and whether it is hollow
+    ("yes", False): "holds",
+    ("no", False): "does not hold",
+    ("open", False): "cannot be told",
+    ("open", True): "trained by faulty code",
+}
 CLAIMED_BY = {RIVALS: "The field, of PALs and their rivals"}
 ANSWERS = {"yes": "#0b6b50", "no": "#a23a12", "open": "#c08400", "none": "#5a6673"}  # by the colour of a verdict
-ABOUT_FOREST = (
-    "ours less the other's; green: holds, red: does not, yellow: cannot be told; in brackets: not counted\n"
-    "grey band: less than what matters; hollow: published; a triangle: farther out"
-)
+ABOUT_FOREST = "ours less the other's, with 95 % intervals; in brackets: not counted; a triangle: farther out"
+PUBLISHED, MARGIN = "published", "less than what matters"
+OF_PAPERS: dict[str, Any] = {"markersize": 5, "markerfacecolor": "none", "color": "#5a6673"}
+BAND = "#e4e8ec"
 
 
 class Badge(NamedTuple):
@@ -40,6 +49,7 @@ BADGES: dict[Answer, Badge] = {
     "cannot be told from these runs": Badge("open", "?", "cannot be told"),
     "cannot be told: trained by faulty code": Badge("open", "?", "faulty code"),
     "cannot be told: still learning": Badge("open", "?", "still learning"),
+    "cannot be told: training made a task worse": Badge("open", "?", "made worse"),
     "cannot be told: unequal budgets": Badge("open", "?", "unequal budgets"),
     "cannot be compared": Badge("open", "?", "cannot be compared"),
     "not run": Badge("none", "\N{EN DASH}", "not run"),
@@ -57,7 +67,7 @@ def values(report: Report, local: bool) -> dict[str, Any]:
     verdicts = report.verdicts
     return {
         "verdicts": {heading: sorted_verdicts(some) for heading, some in claimed.apart(verdicts).items()},
-        "matters": matters(verdicts),
+        "matters": claimed.matters(verdicts),
         "needed": needed.still(needed.of_claims(verdicts)),
         "needed_about": needed.ABOUT,
     }
@@ -103,14 +113,6 @@ def _alone(words: str, answer: Answer) -> dict[str, str]:
     return {} if words == answer else {"colour": "open", "sign": "?", "text": words}
 
 
-def matters(verdicts: Sequence[Verdict]) -> str:
-    """From which difference on one matters, of every score that a claim speaks of."""
-    smallest: dict[float, dict[str, None]] = {}
-    for part in (part for verdict in verdicts for part in verdict.claim.parts):
-        smallest.setdefault(part.matters, {})[NAMES[part.metric]] = None
-    return "; ".join(f"{size:g} or more ({', '.join(names)})" for size, names in sorted(smallest.items()))
-
-
 # --- forest plots -----------------------------------------------------------------------------------------------------
 
 
@@ -129,14 +131,15 @@ def figure(one: Forest) -> Figure:
     x = titled("difference of the scores, ours less the other's") | {"range": [-one.reach, one.reach], "zeroline": True}
     y = {"range": [-one.height, 1], "tickvals": [line.y for line in one.lines], "showgrid": False, "zeroline": False}
     layout = {"xaxis": x, "yaxis": y | {"automargin": True}, "height": 110 + 19 * one.height, "barmode": "overlay"}
-    return {"data": traces, "layout": layout, "ticks": ticks, "heads": [vars(head) for head in one.heads]}
+    notes = [{"y": note.y, "text": f"<i>{note.text}</i>"} for note in one.notes]
+    return {"data": traces, "layout": layout, "ticks": ticks, "heads": [*map(vars, one.heads), *notes]}
 
 
 def _margins(one: Forest) -> Figure:
     return {
         "type": "bar",
         "orientation": "h",
-        "name": "less than what matters",
+        "name": MARGIN,
         "y": [line.y for line in one.lines],
         "base": [-line.part.matters for line in one.lines],
         "x": [2 * line.part.matters for line in one.lines],
@@ -147,42 +150,52 @@ def _margins(one: Forest) -> Figure:
 
 
 def _differences(one: Forest) -> list[Figure]:
-    """A trace a colour, which the verdicts on the comparisons have."""
-    run = [(line, line.comparison) for line in one.lines if line.comparison is not None]
+    """A trace for each of FORESTS: the marks of differences, and those at the edge where their intervals go beyond."""
     traces = []
-    for colour, name in FORESTS.items():
-        coloured = [(line, comparison) for line, comparison in run if VERDICTS[line.answer] == colour]
-        if coloured:
-            places = [placed(comparison.difference, one.reach) for _, comparison in coloured]
-            bars = [(0.0, 0.0) if edge else ends(c) for (_, edge), (_, c) in zip(places, coloured, strict=True)]
-            error = {
-                "type": "data",
-                "symmetric": False,
-                "array": rounded([above for _, above in bars], 4),
-                "arrayminus": rounded([below for below, _ in bars], 4),
-                "thickness": 2,
-                "width": 0,
+    for (colour, hollow), name in FORESTS.items():
+        alike = [(line, comparison) for line, comparison in run(one) if kind(line) == (colour, hollow)]
+        if not alike:
+            continue
+        outer = [(line, comparison, x) for line, comparison in alike for x in beyond(comparison, one.reach)]
+        places = [
+            *(placed(comparison.difference, one.reach) for _, comparison in alike),
+            *((x, True) for *_, x in outer),
+        ]
+        bars = [*(bar(comparison, one.reach) for _, comparison in alike), *((0.0, 0.0) for _ in outer)]
+        told = [(line, comparison) for line, comparison, *_ in [*alike, *outer]]
+        error = {
+            "type": "data",
+            "symmetric": False,
+            "array": rounded([above for _, above in bars], 4),
+            "arrayminus": rounded([below for below, _ in bars], 4),
+            "thickness": 2,
+            "width": 0,
+        }
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": name,
+                "x": rounded([x for x, _ in places], 4),
+                "y": [line.y for line, _ in told],
+                "text": [_told(line, comparison) for line, comparison in told],
+                "hovertemplate": "%{text}<extra></extra>",
+                "marker": {"size": 9, "symbol": [_mark(x, edge, "circle") for x, edge in places]},
+                "error_x": error,
+                "meta": {"colour": colour, "hollow": hollow},
             }
-            traces.append(
-                {
-                    "type": "scatter",
-                    "mode": "markers",
-                    "name": name,
-                    "x": rounded([x for x, _ in places], 4),
-                    "y": [line.y for line, _ in coloured],
-                    "text": [_told(line, comparison) for line, comparison in coloured],
-                    "hovertemplate": "%{text}<extra></extra>",
-                    "marker": {"size": 9, "symbol": [_mark(x, edge, "circle") for x, edge in places]},
-                    "error_x": error,
-                    "meta": {"colour": colour},
-                }
-            )
+        )
     return traces
 
 
-def ends(one: Comparison) -> tuple[float, float]:
-    """How far its interval goes below and above a difference."""
-    return one.difference - one.low, one.high - one.difference
+def run(one: Forest) -> list[tuple[Line, Comparison]]:
+    """The comparisons that were run."""
+    return [(line, line.comparison) for line in one.lines if line.comparison is not None]
+
+
+def kind(line: Line) -> tuple[str, bool]:
+    """Which of FORESTS a difference is."""
+    return VERDICTS[line.answer], line.faulty
 
 
 def _mark(x: float, edge: bool, within: str) -> str:
@@ -198,15 +211,15 @@ def _told(line: Line, comparison: Comparison) -> str:
 
 def _published(one: Forest) -> list[Figure]:
     known = [(line, line.part.published) for line in one.lines if line.part.published is not None]
-    places = [placed(value, one.reach) for _, value in known]
+    places = [placed_beside(value, one.reach) for _, value in known]
     if not known:
         return []
-    symbols = [_mark(x, edge, "diamond-open") for x, edge in places]
+    symbols = [f"{_mark(x, edge, 'diamond')}-open" for x, edge in places]
     return [
         {
             "type": "scatter",
             "mode": "markers",
-            "name": "published (a triangle: farther out)",
+            "name": f"{PUBLISHED} (a triangle: farther out)",
             "x": rounded([x for x, _ in places], 4),
             "y": [line.y for line, _ in known],
             "text": [f"{line.label}<br>published: {number(value, '+')}" for line, value in known],
@@ -226,29 +239,55 @@ def pictures(report: Report) -> Iterator[Picture]:
 
 def draw(one: Forest) -> Drawing:
     """One paper's."""
-    figure, axes = canvas(9, 1.2 + 0.21 * one.height)
+    figure, axes = canvas(9, 1.4 + 0.21 * one.height)
     at = [line.y for line in one.lines]
     margins = [line.part.matters for line in one.lines]
-    axes.barh(at, [2 * size for size in margins], height=1, left=[-size for size in margins], color="#e4e8ec")
+    axes.barh(at, [2 * size for size in margins], height=1, left=[-size for size in margins], color=BAND)
     axes.axvline(0, color="#aab3bc", linewidth=0.8)
     for line in one.lines:
-        if (comparison := line.comparison) is not None:
-            x, edge = placed(comparison.difference, one.reach)
-            below, above = (0.0, 0.0) if edge else ends(comparison)
-            mark, colour = ("<" if x < 0 else ">") if edge else "o", ANSWERS[VERDICTS[line.answer]]
-            axes.errorbar(x, line.y, xerr=[[below], [above]], fmt=mark, markersize=4.5, color=colour)
-        if line.part.published is not None:
-            x, edge = placed(line.part.published, one.reach)
-            mark = ("<" if x < 0 else ">") if edge else "D"
-            axes.plot(x, line.y, mark, markersize=5, markerfacecolor="none", color="#5a6673")
-    for head in one.heads:
-        axes.annotate(
-            head.text, (0, head.y), xycoords=("axes fraction", "data"), va="center", fontsize="small", weight="bold"
-        )
+        _draw_line(axes, line, one.reach)
+    for text, weight in [*((head, "bold") for head in one.heads), *((note, "normal") for note in one.notes)]:
+        place = (0, text.y), ("axes fraction", "data")
+        axes.annotate(text.text, place[0], xycoords=place[1], va="center", fontsize="small", weight=weight)
     axes.set(xlim=(-one.reach, one.reach), ylim=(-one.height, 1))
     axes.set_yticks(at, [line.label for line in one.lines], fontsize="x-small")
     axes.set_xlabel(ABOUT_FOREST, fontsize="small")
+    figure.legend(handles=_legend(one), loc="outside upper center", ncols=6, fontsize="small", frameon=False)
     return figure
+
+
+def _draw_line(axes: Axes, line: Line, reach: float) -> None:
+    """Our difference with its interval, and the published one."""
+    if (ours := line.comparison) is not None:
+        x, edge = placed(ours.difference, reach)
+        colour, hollow = kind(line)
+        look: dict[str, Any] = {"color": ANSWERS[colour], "markersize": 4.5} | (
+            {"markerfacecolor": "white"} if hollow else {}
+        )
+        axes.errorbar(x, line.y, xerr=[[size] for size in bar(ours, reach)], fmt=_drawn(x, edge, "o"), **look)
+        for end in beyond(ours, reach):
+            axes.plot(end, line.y, _drawn(end, True, ""), **look)
+    if line.part.published is not None:
+        x, edge = placed_beside(line.part.published, reach)
+        axes.plot(x, line.y, _drawn(x, edge, "D"), **OF_PAPERS)
+
+
+def _drawn(x: float, edge: bool, within: str) -> str:
+    """Matplotlib's name of a mark: a triangle that points outwards at the edge."""
+    return ("<" if x < 0 else ">") if edge else within
+
+
+def _legend(one: Forest) -> list[Artist]:
+    """What is drawn: kinds of differences, what was published, and the band."""
+    kinds, entries = {kind(line) for line, _ in run(one)}, []
+    for (colour, hollow), name in FORESTS.items():
+        if (colour, hollow) in kinds:
+            fill = "white" if hollow else ANSWERS[colour]
+            look = {"marker": "o", "markersize": 4.5, "markerfacecolor": fill, "color": ANSWERS[colour]}
+            entries.append(Line2D([], [], label=name, **look))
+    if any(line.part.published is not None for line in one.lines):
+        entries.append(Line2D([], [], marker="D", linestyle="none", label=PUBLISHED, **OF_PAPERS))
+    return [*entries, Patch(color=BAND, label=MARGIN)]
 
 
 SECTION = Section(

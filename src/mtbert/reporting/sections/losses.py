@@ -1,6 +1,6 @@
 """Training loss: a line for each variant."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,10 @@ from mtbert.reporting.pictures import Picture, canvas, groups
 from mtbert.reporting.sections.base import Numbers, Part, Report, Section, once
 from mtbert.tasks import TASKS
 
+LINES = ("-", "--", ":", "-.")  # of a picture, after each cycle of its colours
+CYCLE = 10  # colours of a picture
+COLUMN = 24  # names of a column of the legend
+FAULTY = "\N{DAGGER} trained by faulty code"
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 Losses = dict[str, pd.Series]  # by variant
 
@@ -27,6 +31,8 @@ def figures(report: Report, local: bool) -> dict[str, Any]:
     """The lines of each task, and how each variant's looks."""
     by_task = losses(report)
     looks = styles(list(dict.fromkeys(name for by_variant in by_task.values() for name in by_variant)))
+    for name in report.faulty & looks.keys():
+        looks[name]["mark"] = "\N{DAGGER}"
     return {"losses": {task: _figure(task, some, looks) for task, some in by_task.items()}, "looks": looks}
 
 
@@ -61,17 +67,30 @@ def pictures(report: Report) -> Iterator[Picture]:
     for group in groups(report.completed):
         for task, by_variant in group.of(losses(report)).items():
             title = f"{group.title}: training loss on {TASKS[task].title}"
-            yield Picture(f"{group.paper}-loss-{task}", title, partial(draw, task, by_variant), group.paper)
+            yield Picture(
+                f"{group.paper}-loss-{task}", title, partial(draw, task, by_variant, report.faulty), group.paper
+            )
 
 
-def draw(task: str, by_variant: Losses) -> Drawing:
-    """A line for each variant that trains the task."""
-    figure, axes = canvas(8, 4.5)
-    for name, loss in by_variant.items():
-        axes.plot(loss.index, loss.to_numpy(), label=name, linewidth=1.2)
+def draw(task: str, by_variant: Losses, faulty: Collection[str]) -> Drawing:
+    """A line for each variant that trains the task; a dagger behind those that faulty code trained."""
+    figure, axes = canvas(9.5, 4.5)
+    for at, (name, loss) in enumerate(by_variant.items()):
+        label = f"{name} \N{DAGGER}" if name in faulty else name
+        look = {"color": f"C{at % CYCLE}", "linestyle": LINES[at // CYCLE % len(LINES)], "linewidth": 1.2}
+        axes.plot(loss.index, loss.to_numpy(), label=label, **look)
     axes.set_xlabel("step")
     axes.set_ylabel(f"training loss on {TASKS[task].title}")
-    axes.legend(fontsize="x-small", ncols=2, frameon=False)
+    title = FAULTY if any(name in faulty for name in by_variant) else None
+    columns = -(-len(by_variant) // COLUMN)
+    figure.legend(
+        loc="outside right upper",
+        fontsize="x-small",
+        ncols=columns,
+        frameon=False,
+        title=title,
+        title_fontsize="x-small",
+    )
     return figure
 
 
@@ -80,5 +99,5 @@ SECTION = Section(
     title="Loss",
     numbers=(Numbers("curves.csv", lambda report: curves.losses(report.build, report.completed), for_dvc=True),),
     pictures=pictures,
-    part=Part("losses.html", lambda report, _: {"losses": losses(report)}, figures),
+    part=Part("losses.html", lambda report, _: {"losses": losses(report), "faulty": report.faulty}, figures),
 )

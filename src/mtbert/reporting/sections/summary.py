@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Any
 
 from mtbert.metrics import MAIN_TASKS
@@ -23,7 +22,10 @@ ABOUT = (
     "of them with *projected attention layers* (PALs): a few weights of its own for each task beside one shared "
     "encoder. From single runs they reach opposite conclusions. Here their rows are trained again in one pipeline, "
     "each by its report's method, from the same encoder and data, and stand beside the published numbers. SST-5 and "
-    "QQP are scored by accuracy, STS-B by Pearson's r; *overall* is the mean of the three."
+    "QQP are scored by accuracy, STS-B by Pearson's r; *overall* is the mean of the three, and *normalised* with "
+    "(r + 1) / 2 in place of r. A *sampler* says which task the next batch is of: *round robin* takes the tasks in "
+    "turn, *proportional* draws them by their numbers of examples, *annealed* likewise at first and nearly evenly at "
+    "the end."
 )
 LEADERS = 5  # rows of the README's table
 PAGE_LEADERS = 10  # rows of the page's
@@ -41,10 +43,10 @@ def readme(report: Report) -> list[str]:
     return [
         headline(completed),
         ABOUT,
-        findings.render(completed, report.verdicts, standings(report)),
+        findings.render(completed, report.verdicts, standings(report), faults(report)),
         "**[index.html](index.html)** is the whole report as one page to explore, offline.",
         markdown.bullets(notes(report)),
-        best(costs.leaders(report.costs), report.faulty),
+        best(costs.leaders(report.costs)),
     ]
 
 
@@ -52,17 +54,18 @@ def values(report: Report, local: bool) -> dict[str, Any]:
     """What the page shows."""
     return {
         "about": ABOUT,
-        "lead": findings.lead(report.completed, report.verdicts),
+        "lead": findings.lead(report.completed, report.verdicts, faults(report)),
         "each": findings.each(report.verdicts),
         "so_far": findings.so_far(report.verdicts),
         "standings": standings(report),
         "standings_heading": findings.CONTRADICTED,
+        "so_far_heading": findings.APART,
         "facts": facts(report, local),
         "counts": {heading: counts(some) for heading, some in claimed.apart(report.verdicts).items()},
         "limits": notes(report),
         "missing": remaking.absent(report.completed),
         "command": commands(report.completed),
-        "leaders": leaders(report.costs, report.faulty),
+        "leaders": leaders(report.costs),
         "do_not_compare": markdown.DO_NOT_COMPARE,
     }
 
@@ -80,20 +83,25 @@ def headline(completed: Completed) -> str:
 def notes(report: Report) -> list[str]:
     """What to know before reading the scores, in Markdown."""
     of = report.build, report.completed
-    faulty = faults(report.evidence.conducts.faulty(), [entry.name for entry in report.completed.variants])
-    return [*faulty, *short(report), *limits(report.completed), *corpora.fewer(*of), *machines.several(*of)]
+    return [*short(report), *limits(report.completed), *corpora.fewer(*of), *machines.several(*of)]
 
 
-def faults(faulty: Mapping[str, Sequence[str]], variants: Sequence[str]) -> list[str]:
+@once
+def faults(report: Report) -> list[str]:
     """What is wrong with the code that trained some of the variants, in Markdown; nothing where no fault is known."""
+    return faults_of(report.evidence.conducts.faulty(), [entry.name for entry in report.completed.variants])
+
+
+def faults_of(faulty: Mapping[str, Sequence[str]], variants: Sequence[str]) -> list[str]:
+    """The same, of the variants that each fault touched, and all."""
     notes = []
     for fault, names in faulty.items():
-        others = [name for name in variants if name not in names]
-        which = f"all but {remaking.code(others)}" if 0 < len(others) < len(names) else remaking.code(names)
-        many = f"{len(names)} of {len(variants)} variants"
+        sound = [name for name in variants if name not in names]
+        fewer = 0 < len(sound) < len(names)
+        which = f"Sound are {remaking.code(sound)}" if fewer else f"They are {remaking.code(names)}"
         notes.append(
-            f"**A fault in the code that trained {many}.** {markdown.capital(fault)}. Their scores and differences are "
-            f"shown, and no claim is judged by them. They are {which}."
+            f"**Code with a fault trained {len(names)} of {len(variants)} variants.** {markdown.capital(fault)}. "
+            f"Their scores and differences are marked, and no claim is judged by them. {which}."
         )
     return notes
 
@@ -121,8 +129,8 @@ def limits(completed: Completed) -> list[str]:
         )
     else:
         notes.append(
-            f"**{markdown.span(counts)} seeds.** Behind a difference stands its 95 % interval, for other seeds and "
-            "other dev rows; of one seed there is none. A difference whose interval holds 0 may be noise. "
+            f"**{markdown.span(counts)} seeds.** In brackets stands the 95 % interval of a difference: where it may "
+            "lie with other seeds and other dev rows. If it holds 0, the difference may be noise. One seed has none. "
             "\N{PLUS-MINUS SIGN} is the standard deviation over seeds."
         )
     if sentences.may_be_committed(completed):
@@ -193,12 +201,12 @@ def changed(completed: Completed) -> list[str]:
             f"{'; '.join(notes)}."]  # fmt: skip
 
 
-def best(leaders: Sequence[Cost], faulty: AbstractSet[str] = frozenset()) -> str:
-    """The rows with the highest overall on dev; those of these variants and ensembles are marked."""
+def best(leaders: Sequence[Cost]) -> str:
+    """The rows with the highest overall on dev."""
     lines = [
         {
             "variants": " + ".join(f"`{name}`" for name in cost.variants),
-            "row": markdown.marked(_titled(cost), bool(cost.departures), not faulty.isdisjoint(cost.variants)),
+            "row": markdown.marked(_titled(cost), bool(cost.departures), cost.faulty),
             "overall": markdown.with_spread(cost.mean("overall_raw"), cost.spread("overall_raw")),
             "normalised": markdown.with_spread(cost.mean("overall_normalised"), cost.spread("overall_normalised")),
             markdown.TIMES_BERT: f"{cost.times_bert:.2f}",
@@ -206,8 +214,7 @@ def best(leaders: Sequence[Cost], faulty: AbstractSet[str] = frozenset()) -> str
         for cost in leaders[:LEADERS]
     ]
     about = (
-        "The mean of three scores on dev: two accuracies and Pearson's r, *normalised* with (r + 1) / 2 in its place. "
-        f"{markdown.TIMES_BERT} counts a row's weights, one encoder as 1. Rows of different reports differ in "
+        f"On dev. {markdown.TIMES_BERT} counts a row's weights, one encoder as 1. Rows of different reports differ in "
         "more than PALs, and the order of near neighbours may be noise."
     )
     grid = markdown.lined(lines, sides=2)
@@ -251,13 +258,13 @@ def counts(verdicts: Sequence[Verdict]) -> list[tuple[Badge, int]]:
     return [(badge, answers[answer]) for answer, badge in BADGES.items() if answers[answer]]
 
 
-def leaders(costed: Sequence[Cost], faulty: AbstractSet[str]) -> list[dict[str, Any]]:
+def leaders(costed: Sequence[Cost]) -> list[dict[str, Any]]:
     """The rows with the highest overall on dev."""
     return [
         {
             "variants": " + ".join(cost.variants),
-            "row": markdown.marked(cost.row, changed=False, faulty=not faulty.isdisjoint(cost.variants)),
-            "faulty": not faulty.isdisjoint(cost.variants),
+            "row": markdown.marked(cost.row, changed=False, faulty=cost.faulty),
+            "faulty": cost.faulty,
             "paper": TITLES.get(cost.paper, ""),
             "changed": ", ".join(cost.departures),
             "overall": cost.mean("overall_raw"),

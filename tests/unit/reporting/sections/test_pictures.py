@@ -1,14 +1,17 @@
 """What the pictures show, from a build directory of a few rows."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.axes import Axes
 from safetensors.numpy import save_file
 
 from mtbert import files, predictions
-from mtbert.reporting import corpora, embeddings, mistakes, pictures
+from mtbert.reporting import corpora, embeddings, fairness, mistakes, pictures
 from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.reporting.costs import Cost
 from mtbert.reporting.pictures import Group
@@ -67,6 +70,17 @@ def test_the_loss_of_a_task_is_a_line_for_each_variant(build: Path):
     assert (line.get_label(), line.get_xydata().tolist()) == ("mine", [[1.0, 1.5], [2.0, 1.25]])
 
 
+def test_lines_of_one_colour_differ_in_style_and_a_dagger_marks_faulty_code():
+    several = {f"v{at}": pd.Series([1.0, 0.5], [1, 2]) for at in range(12)}
+    figure = losses.draw("sst", several, {"v1", "elsewhere"})
+    lines = [(line.get_color(), line.get_linestyle()) for line in figure.axes[0].lines]
+    assert lines[:2] + lines[10:] == [("C0", "-"), ("C1", "-"), ("C0", "--"), ("C1", "--")]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()[:3]] == ["v0", "v1 \N{DAGGER}", "v2"]
+    assert legend.get_title().get_text() == "\N{DAGGER} trained by faulty code"
+    assert losses.draw("sst", several, set()).legends[0].get_title().get_text() == ""
+
+
 def test_labels_are_shares_of_each_set(build: Path):
     assert corpora.shares(build, "sst").to_dict("list") == {"train": [0.5, 0.25, 0.25], "dev": [0.0, 0.5, 0.5]}
     assert list(corpora.shares(build, "sst").index) == [0, 1, 3]
@@ -111,16 +125,78 @@ def test_shares_of_a_label_are_of_its_row():
     assert [text.get_text() for text in picture.draw().axes[0].texts] == ["0.75", "0.25", "0.00", "0.00"]
 
 
-def cost(name: str, times_bert: float, scores: dict[str, list[float]]) -> Cost:
-    return Cost(name, "own", name, (name,), 10, 10, 10, times_bert, None, scores)
+def cost(name: str, times_bert: float, scores: dict[str, list[float]], paper: str = "own", **more: Any) -> Cost:
+    return Cost(name, paper, name, (name,), 10, 10, 10, times_bert, None, scores, **more)
+
+
+def points(axes: Axes) -> list[list[float]]:
+    """The places of its marks; not the signs of a gap, which have two."""
+    found = [np.round(np.asarray(line.get_xydata()), 6).tolist() for line in axes.lines]
+    return [place for places in found if len(places) == 1 for place in places]
+
+
+def test_costs_know_of_few_rows_and_faulty_code_of_each_of_their_models(make_build: Callable[..., Path]):
+    made = make_build()
+    code = next(iter(fairness.FAULTS))
+    settings = {"run": {"keep": "last", "selection": "whole", "threads": 2}, "code": code, "phases": [{"rows": 500}]}
+    files.write_yaml(made / "runs/pals/1/settings.yaml", settings)
+    files.seal(made / "runs/pals/1")
+    found = Report.read(made, SECTIONS)
+    assert {cost.name: (cost.rows, cost.faulty) for cost in found.costs} == {
+        "bert-sst": (None, False), "bert-qqp": (None, False), "bert-sts": (None, False),
+        "Fine-tuned BERT": (None, False), "pals": (500, True), "vote": (500, True),
+    }  # fmt: skip
+    assert found.faulty == {"pals", "vote"}
 
 
 def test_a_score_stands_above_what_it_costs_and_is_named():
-    cheap, vote = cost("cheap", 1.5, {"overall_raw": [0.5, 0.7]}), cost("vote", 3.0, {"overall_raw": [0.8]})
-    (picture,) = costs.of_all([cheap, vote, cost("part", 1.0, {"sst": [0.5]})])
+    cheap, dear = cost("cheap", 1.5, {"overall_raw": [0.5, 0.7]}), cost("dear", 1.9, {"overall_raw": [0.8]})
+    (picture,) = costs.of_all([cheap, dear, cost("part", 1.0, {"sst": [0.5]})], [])
     (axes,) = picture.draw().axes
-    assert axes.lines[0].get_xydata().round(6).tolist() == [[3.0, 0.8], [1.5, 0.6]]
-    assert [text.get_text() for text in axes.texts] == ["vote", "cheap"]
+    assert points(axes) == [[1.5, 0.6], [1.9, 0.8]]
+    assert [text.get_text() for text in axes.texts] == ["dear", "cheap"]
+    assert picture.title == (
+        "Overall score on dev against weights to store; bars: 95 % intervals of means over seeds; where weights are "
+        "equal, points stand side by side"
+    )
+
+
+def test_a_strip_a_report_and_a_column_for_rows_of_several_encoders():
+    score = {"overall_raw": [0.5]}
+    found = [cost("one", 1.0, score), cost("vote", 3.0, score), cost("rival", 1.1, score, "rivals")]
+    (picture,) = costs.of_all(found, [])
+    figure = picture.draw()
+    assert [points(axes) for axes in figure.axes] == [[[1.0, 0.5]], [[3.0, 0.5]], [[1.1, 0.5]], []]
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [
+        "Variants of one's own", "", "PALs and their rivals", "",
+    ]  # fmt: skip
+
+
+def test_points_of_equal_weights_stand_beside_one_another_the_best_first():
+    found = [cost("a", 1.0, {"overall_raw": [0.5]}), cost("b", 1.0, {"overall_raw": [0.7]})]
+    (picture,) = costs.of_all([*found, cost("c", 1.5, {"overall_raw": [0.6]})], [])
+    (axes,) = picture.draw().axes
+    assert points(axes) == [[0.996, 0.7], [1.004, 0.5], [1.5, 0.6]]  # STEP is 0.016 of 0.5
+
+
+def test_of_many_rows_the_best_and_the_baselines_are_named():
+    many = [cost(f"v{at}", 1.0 + at / 10, {"overall_raw": [at / 10]}) for at in range(7)]
+    few = [cost("r", 1.0, {"overall_raw": [0.1]}, "rivals"), cost("s", 1.0, {"overall_raw": [0.2]}, "rivals")]
+    assert costs.outstanding([*many, *few], [("v2",), ("v3", "v4")]) == {"v6", "v2", "r", "s"}
+
+
+def test_faulty_code_is_hollow_and_few_rows_have_a_mark_of_their_own():
+    score = {"overall_raw": [0.5]}
+    found = [cost("sound", 1.0, score), cost("faulty", 1.2, score, faulty=True), cost("few", 1.4, score, rows=500)]
+    for picture in [*costs.of_all(found, []), *costs.of_rivals(found)]:
+        figure = picture.draw()
+        shown = [(line.get_marker(), line.get_markerfacecolor()) for line in figure.axes[0].lines]
+        assert shown == [("o", "#0072b2"), ("o", "white"), ("^", "#0072b2")]
+        (legend,) = figure.legends
+        assert [text.get_text() for text in legend.get_texts()] == [
+            "500 rows of each task", "hollow: trained by faulty code",
+        ]  # fmt: skip
+    assert [list(picture.draw().legends) for picture in costs.of_all(found[:1], [])] == [[]]
 
 
 def test_rivals_stand_above_their_weights_with_intervals():
