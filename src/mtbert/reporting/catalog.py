@@ -88,11 +88,13 @@ class CompletedEntry(Entry):
         seeds: those whose results are there.
         kept: `run.keep` and `run.selection` that the first of them was trained with.
         threads: with how many threads that was.
+        rows: how many training rows of each task it saw, the fewest of its phases; None for all.
     """
 
     seeds: tuple[int, ...] = ()
     kept: tuple[str, str] | None = None
     threads: int | None = None
+    rows: int | None = None
 
     @property
     def ran(self) -> bool:
@@ -195,13 +197,11 @@ class Completed(Catalog):
 
     @property
     def grids(self) -> list[Self]:
-        """The plan by what one command asks for: variants with the same seeds; the plan itself where all have them."""
+        """The plan by what one command asks for: variants with the same seeds."""
         asked: dict[tuple[int, ...], list[CompletedEntry]] = {}
         for entry in self.entries:
             if entry.selected and not entry.members:
                 asked.setdefault(entry.asked_seeds, []).append(entry)
-        if len(asked) < 2:
-            return [self]
         return [replace(self, seeds=seeds, entries=tuple(entries)) for seeds, entries in asked.items()]
 
     @property
@@ -285,7 +285,8 @@ def _with_settings(entry: CompletedEntry, build: Path) -> CompletedEntry:
                 f"{entry.name}: seed {seed} was trained by other {code} than seed {first}, so {NO_REPETITION}"
             )
     run = files.read_as(Trained, entry.file(build, first, SETTINGS), entry.remake(first), files.read_yaml).run
-    return replace(entry, kept=(run.keep, run.selection), threads=run.threads)
+    limits = [phase["rows"] for phase in settings.get("phases") or () if phase.get("rows") is not None]
+    return replace(entry, kept=(run.keep, run.selection), threads=run.threads, rows=min(limits, default=None))
 
 
 def _other_code(ours: dict[str, Any], other: dict[str, Any]) -> str:

@@ -121,6 +121,11 @@ class Conducts:
                 found.setdefault(fault, []).append(name)
         return found
 
+    def of_faulty_code(self) -> frozenset[str]:
+        """The variants that code with a known fault trained, and the ensembles that have one as a member."""
+        models = {name for names in self.faulty().values() for name in names}
+        return frozenset(name for name, members in self._members.items() if not models.isdisjoint(members))
+
     def rows(self, side: Sequence[str], seeds: Iterable[int]) -> int | None:
         """The fewest training rows of each task that a phase of a row's models is set to; None where all are used."""
         stated = (_values(one.settings.get("phases"), "rows") for one in self._of(side, seeds))

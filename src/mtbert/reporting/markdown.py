@@ -15,6 +15,8 @@ DASH, MINUS, TIMES = "\N{EN DASH}", "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 TIMES_BERT = f"{TIMES} BERT"
 COUNTS = ("trained", "added", "stored")  # of weights
 CHANGED = "\N{DAGGER}"  # marks a row whose settings are not the shipped ones
+FAULTY = "\N{DOUBLE DAGGER}"  # marks a row of which code with a known fault trained a model
+DO_NOT_COMPARE = f"{FAULTY} Trained before a fault in the code was repaired; do not compare with rows without the mark."
 KEPT = {  # by run.keep and run.selection
     ("last", "whole"): "the last; dev scores are of the whole set, on which nothing was chosen",
     ("last", "half"): "the last; dev scores are of one half of the set",
@@ -36,7 +38,7 @@ def render(table: Table, completed: Completed) -> str:
         f"## {heading(table)}",
         bullets(about(table, completed)),
         grid(table),
-        bullets(footnotes(table, completed)),
+        bullets(footnotes(table, completed) + below(table)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -52,11 +54,10 @@ def about(table: Table, completed: Completed) -> list[str]:
     """What a reader must know before comparing."""
     data = f", data `{completed.data}`" if completed.data else ""
     paper = " Paper: bert-base-uncased." if table.published else ""
-    spread = SPREAD if len(completed.seeds) > 1 else "one run each"
     lines = [f"Ours: profile `{completed.profile}`{data}, encoder `{completed.encoder}`.{paper}"]
     lines += [f"Encoder `{completed.encoder}`: {completed.encoder_note.rstrip('.')}."] if completed.encoder_note else []
     lines += [
-        f"Epoch kept: {KEPT[completed.keep, completed.selection]}. Seeds: {_seeds(table, completed)} ({spread}).",
+        f"Epoch kept: {KEPT[completed.keep, completed.selection]}.{_seeds(table)}",
         SCALES + _printed(table) + _fewer(table),
     ]
     lines += [_tested(table)] if table.baseline else []
@@ -68,13 +69,15 @@ def about(table: Table, completed: Completed) -> list[str]:
     ]
 
 
-def _seeds(table: Table, completed: Completed) -> str:
-    """Those that all rows are means of; where a row has fewer, of how many of them the rows are."""
-    every = ", ".join(map(str, completed.seeds))
+def _seeds(table: Table) -> str:
+    """Those that the rows are means of; where a row has fewer, how many the rows have. Empty where none was run."""
+    every = sorted({seed for row in table.rows for seed in row.of_seeds})
+    if not every:
+        return ""
     counts = _counts(table)
-    if counts <= {len(completed.seeds)}:
-        return every
-    return f"{every}; a row has {span(counts)} of them, as its line says"
+    fewer = "" if counts == {len(every)} else f"; a row has {span(counts)} of them, as its line says"
+    spread = SPREAD if max(counts) > 1 else "one run each"
+    return f" Seeds: {', '.join(map(str, every))}{fewer} ({spread})."
 
 
 def _counts(table: Table) -> set[int]:
@@ -120,15 +123,20 @@ def _tested(table: Table) -> str:
 
 def grid(table: Table) -> str:
     """The numbers."""
-    lines = [line for row in table.rows for line in _lines(label(table, row), row, table)]
+    lines = [line for row in table.lines for line in _lines(label(table, row), row, table)]
     sides = ("left", "left", *["right"] * (len(lines[0]) - 2))
     return pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=sides)
 
 
 def label(table: Table, row: Row) -> str:
-    """The row's name, with its split where the table has several and a mark where its settings were changed."""
+    """The row's name, with its split where the table has several, and its marks."""
     name = f"{row.label} ({row.split})" if len(table.splits) > 1 else row.label
-    return f"{name} {CHANGED}" if row.departures else name
+    return marked(name, bool(row.departures), row.faulty)
+
+
+def marked(name: str, changed: bool, faulty: bool) -> str:
+    """The name with a mark for each that holds."""
+    return " ".join([name, *[CHANGED] * changed, *[FAULTY] * faulty])
 
 
 def _lines(name: str, row: Row, table: Table) -> list[dict[str, str]]:
@@ -150,7 +158,9 @@ def _lines(name: str, row: Row, table: Table) -> list[dict[str, str]]:
 
 
 def p_of(row: Row, table: Table) -> str:
-    """The corrected p, with its metric where that is no overall."""
+    """The corrected p, with its metric where that is no overall; empty for a row of faulty code."""
+    if row.faulty:
+        return ""
     if row.against is None:
         return "baseline" if set(row.variants) == set(table.baseline) else DASH
     metric = row.against.metric
@@ -201,7 +211,8 @@ def p_value(value: float) -> str:
 def footnotes(table: Table, completed: Completed) -> list[str]:
     """Notes on the paper's rows, and where to find the predictions of what the course scores itself."""
     notes = [f"{row.label}, paper: {row.note}." for row in table.rows if row.note]
-    return changes(table) + notes + _otherwise(table, completed) + _withheld(table, completed)
+    special = _otherwise(table, completed) + _fewer_rows(table, completed)
+    return changes(table) + notes + special + _withheld(table, completed)
 
 
 def changes(table: Table) -> list[str]:
@@ -217,12 +228,31 @@ def changes(table: Table) -> list[str]:
     ]
 
 
+def below(table: Table) -> list[str]:
+    """What stands below the table on the page, too: which rows have no line, and which must not be compared."""
+    labels = "; ".join(row.label for row in table.left_out)
+    return [*([f"Not run: {labels}."] if labels else []), *faults(table)]
+
+
+def faults(table: Table) -> list[str]:
+    """What the mark at the name of a row of faulty code says; nothing where there is none."""
+    return [DO_NOT_COMPARE] if any(row.faulty for row in table.rows) else []
+
+
 def _otherwise(table: Table, completed: Completed) -> list[str]:
     """Rows that were trained with another `run.keep` or `run.selection` than what stands above the table."""
     kept = {entry.name: entry.kept for entry in completed.ran}
     ways = {way: [row.label for row in table.rows if way in map(kept.get, row.variants)] for way in KEPT}
     usual = (completed.keep, completed.selection)
     return [f"{', '.join(rows)}, ours: epoch kept: {KEPT[way]}." for way, rows in ways.items() if rows and way != usual]
+
+
+def _fewer_rows(table: Table, completed: Completed) -> list[str]:
+    """Rows that were trained on some training rows alone, as `training.rows` says."""
+    limits = {entry.name: entry.rows for entry in completed.ran}
+    known = sorted({limit for limit in limits.values() if limit is not None})
+    of = {limit: [row.label for row in table.rows if limit in map(limits.get, row.variants)] for limit in known}
+    return [f"Trained on {count(limit)} rows of each task: {'; '.join(rows)}." for limit, rows in of.items() if rows]
 
 
 def _withheld(table: Table, completed: Completed) -> list[str]:

@@ -1,6 +1,7 @@
 """Ours beside the papers': one table per published table of every paper that the catalog has a variant of."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -65,6 +66,8 @@ class Row:
         scale, note: of the published row.
         against: its comparison with the table's baseline on dev; None for the baseline itself, and where there is none.
         departures: settings of its variants that differ from the shipped ones, such as `pals.dim=276`.
+        faulty: whether code with a known fault trained any of its models.
+        of_seeds: the seeds that its numbers are means of, in order.
     """
 
     label: str
@@ -76,11 +79,13 @@ class Row:
     note: str
     against: Comparison | None = None
     departures: tuple[str, ...] = ()
+    faulty: bool = False
+    of_seeds: tuple[int, ...] = ()
 
     @property
     def seeds(self) -> int:
         """How many seeds its numbers are means of; 0 where it has none."""
-        return max(cell.seeds for cell in self.cells.values())
+        return len(self.of_seeds)
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,17 @@ class Table:
     def run(self) -> bool:
         """Whether any of its rows was."""
         return any(row.variants for row in self.rows)
+
+    @property
+    def lines(self) -> tuple[Row, ...]:
+        """The rows that it shows: all, but of one's own table those that were run, where any was."""
+        ran = tuple(row for row in self.rows if row.variants)
+        return ran if ran and self.number == OWN_TABLE else self.rows
+
+    @property
+    def left_out(self) -> tuple[Row, ...]:
+        """The others."""
+        return tuple(row for row in self.rows if row not in self.lines)
 
     @property
     def scored(self) -> bool:
@@ -139,7 +155,7 @@ class Table:
         numbers |= {"low": cell.low, "high": cell.high}
         size = vars(row.weights) if row.weights else dict.fromkeys(Weights.__dataclass_fields__)
         about = {"seeds": cell.seeds, "status": cell.status, "variants": " ".join(row.variants)}
-        about |= {"departures": "; ".join(row.departures)}
+        about |= {"departures": "; ".join(row.departures), "faulty": row.faulty}
         return where | numbers | about | size | {"printed_scale": row.scale, "note": row.note}
 
 
@@ -156,8 +172,8 @@ def compare(
 
     Returns:
         Rows in the papers' order. Variants of a paper that answer to no published row stand at the end of its first
-        table; those of no published paper have a table of their own. On data of one's own there are no published
-        numbers and only rows that were run.
+        table; those of no published paper have a table of their own, from the highest overall to the lowest. On data
+        of one's own there are no published numbers and only rows that were run.
     """
     if completed.own_data:
         published = [PublishedRow(row.paper, row.table, row.row, row.split, {}) for row in published]
@@ -172,29 +188,46 @@ def compare(
         known = {row.row for row in published if row.paper == paper}
         more = _unpublished(paper, known, completed) if number == first.get(paper, number) else []
         every = [line for row in (*rows, *more) for line in _rows(row, completed, scores, weights)]
+        every = sorted(every, key=_rank) if number == OWN_TABLE else every
         tables.append(Table(paper, number, tuple(row for row in every if row.variants or not completed.own_data)))
     return [table for table in tables if table.rows]
+
+
+def _rank(row: Row) -> tuple[bool, float]:
+    """From the highest overall to the lowest, then the rows that ran and have none, then those that were not run."""
+    overall = row.cells["overall_raw"].ours
+    return not row.variants, float("inf") if overall is None else -overall
+
+
+def marked(tables: Sequence[Table], faulty: AbstractSet[str]) -> list[Table]:
+    """The tables in which the rows know whether any of their models is among these variants and ensembles."""
+    return [
+        replace(table, rows=tuple(replace(row, faulty=not faulty.isdisjoint(row.variants)) for row in table.rows))
+        for table in tables
+    ]
 
 
 def against(tables: Sequence[Table], evidence: Evidence, baselines: Mapping[str, tuple[str, ...]]) -> list[Table]:
     """The tables with every row compared on dev with its table's baseline, corrected by Holm over the table.
 
     Args:
-        tables: from `compare`.
+        tables: from `compare` or `marked`.
         evidence: of the same runs.
         baselines: by table name, as in `claims.Claims`.
 
     Returns:
-        What is compared is the overall that the paper prints, or the first metric that both rows have. Where some rows
-        share several seeds with the baseline, those that share one are not tested: without the noise of training their
-        p would be of another kind than the others', and Holm would raise those for it.
+        Rows of faulty code are not compared, nor are others with a baseline of it: code differs. What is compared is
+        the overall that the paper prints, or the first metric that both rows have. Where some rows share several seeds
+        with the baseline, those that share one are not tested: without the noise of training their p would be of
+        another kind than the others', and Holm would raise those for it.
     """
     return [_against(table, evidence, baselines.get(table.name, ())) for table in tables]
 
 
 def _against(table: Table, evidence: Evidence, baseline: tuple[str, ...]) -> Table:
     printed = next((row.scale for row in table.rows if row.scale), "raw")
-    rows = [row for row in table.rows if baseline and row.split == "dev" and set(row.variants) - set(baseline)]
+    sound = [row for row in table.rows if row.split == "dev" and not row.faulty]
+    rows = [row for row in sound if baseline and set(row.variants) - set(baseline)]
     made: dict[int, Comparison] = {}  # by the row's identity: two rows may be equal
     for row in rows:
         comparison = compare_rows(evidence, row.variants, baseline, (f"overall_{printed}", *SCORED))
@@ -262,7 +295,10 @@ def _row(
     for metric in OVERALLS:
         cells[metric] = _overall_cell(cells, metric, bool(group), spoken)
     changed = tuple(dict.fromkeys(one for entry in group if entry.ran for one in entry.changed))
-    return Row(label, row.split, cells, tuple(selected), stored, row.scale, row.note, departures=changed)
+    seeds = tuple(sorted({score.seed for score in shared if score.value is not None}))
+    return Row(
+        label, row.split, cells, tuple(selected), stored, row.scale, row.note, departures=changed, of_seeds=seeds
+    )
 
 
 def _averaged(row: PublishedRow) -> list[str]:

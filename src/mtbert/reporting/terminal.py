@@ -25,7 +25,9 @@ def render(table: Table, completed: Completed) -> str:
     grid = pd.DataFrame(lines).to_markdown(index=False, tablefmt="simple", disable_numparse=True)
     absent = len(table.rows) - len(rows)
     more = [f"{absent} more row{'s' * (absent > 1)} of it: not run"] if absent else []
-    return "\n".join([markdown.heading(table), about, "", grid, *markdown.changes(table), *more])
+    return "\n".join(
+        [markdown.heading(table), about, "", grid, *markdown.changes(table), *markdown.faults(table), *more]
+    )
 
 
 def _absent(row: Row) -> bool:

@@ -82,6 +82,17 @@ def test_a_command_asks_for_each_set_of_seeds(make_build: Callable[..., Path]) -
     ]  # fmt: skip
 
 
+def test_a_command_asks_for_the_seeds_that_its_variants_have_where_the_plan_has_more(
+    make_build: Callable[..., Path],
+) -> None:
+    build = make_build(seeds=(1, 2, 3))
+    variants = files.read_yaml(build / "plan/catalog.yaml")["variants"]
+    found = plan(build, variants={name: row | {"seeds": [1, 2]} for name, row in variants.items()})
+    assert readme.again(found).splitlines()[3] == (
+        "dvc exp run -S profile=sample -S 'variants=[bert-qqp,bert-sst,bert-sts,pals]' -S 'seeds=[1,2]'"
+    )
+
+
 def test_which_variants_have_which_seeds_is_told_where_not_all_have_the_same(make_build: Callable[..., Path]) -> None:
     build = make_build(seeds=(4, 1, 2, 3, 7))
     assert summary.incomplete(plan(build)) == []

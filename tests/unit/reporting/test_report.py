@@ -9,7 +9,7 @@ import pytest
 
 from mtbert import files
 from mtbert.errors import DataError, SettingsError
-from mtbert.reporting import report
+from mtbert.reporting import fairness, report
 
 Make = Callable[..., Path]
 
@@ -115,6 +115,40 @@ def test_a_changed_row_is_marked_everywhere(make_build: Make) -> None:
     assert set(numbers["row"]) == {"Original PALs"}
 
 
+def test_what_faulty_code_trained_is_marked_everywhere(make_build: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fairness, "FAULTS", {"1f": "rows were read twice"})
+    build = make_build()
+    settings = files.read_yaml(build / "runs/pals/1/settings.yaml")
+    more = {"code": "1f", "phases": [{"rows": 500}, {}]}
+    files.write_yaml(build / "runs/pals/1/settings.yaml", settings | more)
+    files.seal(build / "runs/pals/1")
+    out, shown = write(build)
+    note = "‡ Trained before a fault in the code was repaired; do not compare with rows without the mark."
+    assert "Original PALs ‡  0.509 → 0.400" in shown
+    assert note in shown
+    table = (out / "tables/pals-for-pals-table-1.md").read_text()
+    assert "| Original PALs ‡ |" in table
+    assert "| PALs ensemble ‡ |" in table  # for the sake of its member
+    assert "| Fine-tuned BERT |" in table
+    assert table.endswith(f"- Trained on 500 rows of each task: Original PALs.\n- {note}\n")
+    leaders = (out / "README.md").read_text().partition("## Highest overall scores")[2]
+    assert "Original PALs (Pals for PALs) ‡ |" in leaders
+    assert "Fine-tuned BERT (Pals for PALs) " in leaders
+    assert "Fine-tuned BERT (Pals for PALs) ‡" not in leaders
+    assert f"|\n\n{note}\n\n" in leaders
+    page = (out / "index.html").read_text()
+    assert page.count(f'<p class="note">{note}</p>') == 3  # below the leaders and two tables
+    assert page.count('<th scope="row">Original PALs ‡<small>') == 3
+    for name in ("results.csv", "scores.csv", "runs.csv"):
+        lines = pd.read_csv(out / name)
+        assert set(lines.loc[lines["faulty"], "variant"]) == {"pals", "vote"} & set(lines["variant"])
+    numbers = pd.read_csv(out / "tables/pals-for-pals-table-1.csv")
+    assert set(numbers.loc[numbers["faulty"], "row"]) == {"Original PALs", "PALs ensemble"}
+    compared = pd.read_csv(out / "comparisons.csv")
+    assert list(compared.columns)[-1] == "faulty"
+    assert compared.empty
+
+
 def test_summary_holds_means_of_dev_scores_over_seeds(make_build: Make) -> None:
     out, _ = write(make_build(seeds=(1, 2)))
     pals = {"sst": 0.405, "qqp": 0.805, "sts": 0.605, "overall_raw": 0.605, "overall_normalised": 0.670833}
@@ -138,9 +172,9 @@ def test_tidy_csv_of_a_table(make_build: Make) -> None:
     table = pd.read_csv(out / "tables" / "pals-for-pals-table-1.csv")
     assert len(table) == 7 * 5
     assert table.query("row == 'Original PALs' and metric == 'sst'").to_csv(index=False) == (
-        "paper,table,row,split,metric,published,ours,difference,std,low,high,seeds,status,variants,departures,"
+        "paper,table,row,split,metric,published,ours,difference,std,low,high,seeds,status,variants,departures,faulty,"
         "encoder,added,trained,stored,times_bert,printed_scale,note\n"
-        "pals-for-pals,1,Original PALs,dev,sst,0.509,0.4,-0.109,,,,1,run,pals,,"
+        "pals-for-pals,1,Original PALs,dev,sst,0.509,0.4,-0.109,,,,1,run,pals,,False,"
         "1000000.0,250000.0,1250000.0,1250000.0,1.25,raw,\n"
     )
 

@@ -212,11 +212,12 @@ def test_above_rows_of_fewer_seeds_stands_how_many_they_have() -> None:
     spread = " (ours is their mean, ± their sample standard deviation; 95 % is the mean's interval over seeds, "
     for counts, words in (
         ((3, 3), "1, 2, 3"),
-        ((0, 0), "1, 2, 3"),
         ((3, 1), "1, 2, 3; a row has 1 to 3 of them, as its line says"),
-        ((2, 2), "1, 2, 3; a row has 2 of them, as its line says"),
+        ((2, 2), "1, 2"),
     ):
         assert told(*uneven(*counts), "Seeds: ") == f"Seeds: {words}{spread}Student's t)."
+    assert told(*uneven(1, 1), "Seeds: ") == "Seeds: 1 (one run each)."
+    assert not any("Seeds: " in line for line in markdown.about(*uneven(0, 0)))
 
 
 def against_a(
@@ -272,6 +273,57 @@ def test_of_which_seeds_a_p_is_stands_above_the_table_where_they_differ(monkeypa
         table, plan = uneven(*counts)
         table = against_a(table, {"b": (0.01, 3), "c": (0.04, shared)}, monkeypatch)
         assert told(table, plan, "p: ") == f"{BY_SEEDS}{words}{NO_VERDICT}"
+
+
+def test_a_row_of_faulty_code_is_marked_and_has_no_p(monkeypatch: pytest.MonkeyPatch) -> None:
+    table, plan = uneven(3, 3, 3)
+    (table,) = tables.marked([table], {"b", "d"})
+    table = against_a(table, {"b": (0.01, 3), "c": (0.04, 3)}, monkeypatch)
+    assert [markdown.label(table, row) for row in table.rows] == ["A", "B ‡", "C"]
+    assert [row.against and row.against.corrected for row in table.rows] == [None, None, 0.04]
+    assert [markdown.p_of(row, table) for row in table.rows] == ["baseline", "", "0.040"]
+    assert markdown.render(table, plan).splitlines()[-1] == (
+        "- ‡ Trained before a fault in the code was repaired; do not compare with rows without the mark."
+    )
+    assert markdown.below(uneven(3)[0]) == []
+    (table,) = tables.marked([table], {"b", "c"})
+    assert against_a(table, {}, monkeypatch).baseline == ()  # and the column of p is not there
+
+
+def test_a_row_that_is_changed_and_of_faulty_code_has_both_marks() -> None:
+    table, _ = uneven(3)
+    row = dataclasses.replace(table.rows[0], departures=("pals.dim=276",), faulty=True)
+    assert markdown.label(table, row) == "A † ‡"
+
+
+def rivals(*entries: CompletedEntry, scores: Sequence[tuple[int, float]]) -> tuple[tables.Table, Completed]:
+    """The table of rivals, in which these entries have these scores in every task."""
+    plan = catalog(*entries)
+    found = [score(entries[at], task, value) for at, value in scores for task in ALL]
+    (table,) = compare(plan, found, [])
+    return table, plan
+
+
+def rival(name: str, row: str, selected: bool = True) -> CompletedEntry:
+    return entry(name, row, paper="rivals", selected=selected)
+
+
+def test_rows_of_no_paper_stand_by_their_overall_and_those_not_run_in_a_sentence() -> None:
+    entries = rival("a", "A"), rival("b", "B", False), rival("c", "C"), rival("d", "D"), rival("e", "E, F", False)
+    table, plan = rivals(*entries, scores=[(0, 0.5), (3, 0.7)])
+    assert [row.label for row in table.rows] == ["D", "A", "C", "B", "E, F"]
+    shown = markdown.render(table, plan).splitlines()
+    assert [line.split("|")[1].strip() for line in shown if line.startswith("|")][2:] == ["D", "A", "C"]
+    assert shown[-1] == "- Not run: B; E, F."
+    table, plan = rivals(*entries[1::3], scores=[])  # of none that was run, all have a line
+    assert [line.split("|")[1].strip() for line in markdown.grid(table).splitlines()[2:]] == ["B", "E, F"]
+    assert markdown.below(table) == []
+
+
+def test_rows_that_saw_some_training_rows_alone_are_named() -> None:
+    few = [dataclasses.replace(rival(name.lower(), f"Few rows, {name}"), rows=1500) for name in "AB"]
+    table, plan = rivals(*few, rival("c", "C"), scores=[(0, 0.5), (1, 0.4), (2, 0.7)])
+    assert markdown.footnotes(table, plan) == ["Trained on 1,500 rows of each task: Few rows, A; Few rows, B."]
 
 
 def test_rows_that_kept_another_epoch_than_the_rest_say_so() -> None:

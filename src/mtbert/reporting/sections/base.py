@@ -63,8 +63,8 @@ class Report:
 
     @cached_property
     def faulty(self) -> frozenset[str]:
-        """The variants that code with a known fault trained."""
-        return frozenset(name for names in self.evidence.conducts.faulty().values() for name in names)
+        """The variants and ensembles of which code with a known fault trained a model."""
+        return self.evidence.conducts.of_faulty_code()
 
     @cached_property
     def claims(self) -> Claims:
@@ -73,9 +73,9 @@ class Report:
 
     @cached_property
     def tables(self) -> list[Table]:
-        """Ours beside the papers', each row compared with its table's baseline."""
+        """Ours beside the papers', each row of no faulty code compared with its table's baseline."""
         beside = tables.compare(published.load(), self.completed, self.scores, self.weights)
-        return tables.against(beside, self.evidence, self.claims.baselines)
+        return tables.against(tables.marked(beside, self.faulty), self.evidence, self.claims.baselines)
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
@@ -102,6 +102,10 @@ class Report:
         order = [EVERYTHING, *papers, DATA]
         pictures = [picture for section in self.sections for picture in section.pictures(self)]
         return sorted(pictures, key=lambda picture: order.index(picture.of))
+
+    def marked(self, lines: pd.DataFrame) -> pd.DataFrame:
+        """The lines, each of a variant or ensemble, with a last column that says whether it is `faulty`."""
+        return lines.assign(faulty=lines["variant"].isin(list(self.faulty)))
 
     def with_sentences(self, local: bool) -> bool:
         """Whether sentences of the data may be shown; on a page that stays on this machine they always may."""

@@ -68,27 +68,32 @@ def _mean(task: str, labels: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def render(report: Report) -> str:
-    """By task and what is left out, the mean and the largest change over variants."""
+    """By task, what is left out and of how many rows, the mean and the largest change over variants."""
     table = scores(report)
     if table.empty:
         return ""
     lines = []
-    for task, without in dict.fromkeys(zip(table["task"], table["without"], strict=True)):
-        group = table.loc[(table["task"] == task) & (table["without"] == without)]
+    keys = list(table[["task", "without", "rows", "left_out"]].itertuples(index=False, name=None))
+    for key in dict.fromkeys(keys):
+        task, without, rows, left_out = key
+        group = table.loc[[of_line == key for of_line in keys]]
         most = group.iloc[group["change"].abs().argmax()]
         lines.append(
             {
                 "task": TASKS[task].title,
                 "without": WITHOUT[without],
-                "rows": f"{most['left_out']:,} of {most['rows']:,}",
+                "rows": f"{left_out:,} of {rows:,}",
                 "mean change": markdown.number(float(group["change"].mean()), "+"),
                 "largest": f"{markdown.number(float(most['change']), '+')} ({most['variant']})",
             }
         )
     sides = ("left", "left", *["right"] * 3)
     grid = pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=sides)
-    about = "Dev scores without the rows that a model may have seen before, less those in the tables, over all variants"
-    return f"## Leakage\n\n{about}. Each variant: [leakage.csv](../leakage.csv).\n\n{grid}"
+    about = (
+        "Dev scores without the rows that a model may have seen before, less those in the tables. A line is over all "
+        "variants whose scores count as many dev rows."
+    )
+    return f"## Leakage\n\n{about} Each variant: [leakage.csv](../leakage.csv).\n\n{grid}"
 
 
 SECTION = Section(

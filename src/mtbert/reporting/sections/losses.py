@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure as Drawing
 
-from mtbert.reporting import curves
+from mtbert.reporting import curves, markdown
 from mtbert.reporting.figures import COLOURS, Figure, rounded, titled
 from mtbert.reporting.pictures import Picture, canvas, groups
 from mtbert.reporting.sections.base import Numbers, Part, Report, Section, once
@@ -16,7 +16,7 @@ from mtbert.tasks import TASKS
 LINES = ("-", "--", ":", "-.")  # of a picture, after each cycle of its colours
 CYCLE = 10  # colours of a picture
 COLUMN = 24  # names of a column of the legend
-FAULTY = "\N{DAGGER} trained by faulty code"
+FAULTY = f"{markdown.FAULTY} trained by faulty code"
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 Losses = dict[str, pd.Series]  # by variant
 
@@ -32,7 +32,7 @@ def figures(report: Report, local: bool) -> dict[str, Any]:
     by_task = losses(report)
     looks = styles(list(dict.fromkeys(name for by_variant in by_task.values() for name in by_variant)))
     for name in report.faulty & looks.keys():
-        looks[name]["mark"] = "\N{DAGGER}"
+        looks[name]["mark"] = markdown.FAULTY
     return {"losses": {task: _figure(task, some, looks) for task, some in by_task.items()}, "looks": looks}
 
 
@@ -73,10 +73,10 @@ def pictures(report: Report) -> Iterator[Picture]:
 
 
 def draw(task: str, by_variant: Losses, faulty: Collection[str]) -> Drawing:
-    """A line for each variant that trains the task; a dagger behind those that faulty code trained."""
+    """A line for each variant that trains the task; a mark behind those that faulty code trained."""
     figure, axes = canvas(9.5, 4.5)
     for at, (name, loss) in enumerate(by_variant.items()):
-        label = f"{name} \N{DAGGER}" if name in faulty else name
+        label = markdown.marked(name, changed=False, faulty=name in faulty)
         look = {"color": f"C{at % CYCLE}", "linestyle": LINES[at // CYCLE % len(LINES)], "linewidth": 1.2}
         axes.plot(loss.index, loss.to_numpy(), label=label, **look)
     axes.set_xlabel("step")

@@ -166,7 +166,7 @@ SECTION = Section(
     title="Runs",
     about="what ran where",
     markdown=render,
-    numbers=(Numbers("runs.csv", lambda report: results.settled(report.runs)),),
-    local_numbers=(Numbers("runs.csv", lambda report: results.run_frame(report.runs)),),
+    numbers=(Numbers("runs.csv", lambda report: report.marked(results.settled(report.runs))),),
+    local_numbers=(Numbers("runs.csv", lambda report: report.marked(results.run_frame(report.runs))),),
     part=Part("runs.html", values),
 )

@@ -66,6 +66,7 @@ def values(report: Report, local: bool) -> dict[str, Any]:
         "missing": remaking.absent(report.completed),
         "command": commands(report.completed),
         "leaders": leaders(report.costs),
+        "do_not_compare": markdown.DO_NOT_COMPARE,
     }
 
 
@@ -205,9 +206,7 @@ def best(leaders: Sequence[Cost]) -> str:
     lines = [
         {
             "variants": " + ".join(f"`{name}`" for name in cost.variants),
-            "row": cost.row
-            + (f" ({title})" if (title := TITLES.get(cost.paper)) else "")
-            + (f" {markdown.CHANGED}" if cost.departures else ""),
+            "row": markdown.marked(_titled(cost), bool(cost.departures), cost.faulty),
             "overall": markdown.with_spread(cost.mean("overall_raw"), cost.spread("overall_raw")),
             "normalised": markdown.with_spread(cost.mean("overall_normalised"), cost.spread("overall_normalised")),
             markdown.TIMES_BERT: f"{cost.times_bert:.2f}",
@@ -218,7 +217,14 @@ def best(leaders: Sequence[Cost]) -> str:
         f"On dev. {markdown.TIMES_BERT} counts a row's weights, one encoder as 1. Rows of different reports differ in "
         "more than PALs, and the order of near neighbours may be noise."
     )
-    return f"## Highest overall scores\n\n{about}\n\n{markdown.lined(lines, sides=2)}" if lines else ""
+    grid = markdown.lined(lines, sides=2)
+    notes = [markdown.DO_NOT_COMPARE] if markdown.FAULTY in grid else []
+    return "\n\n".join(["## Highest overall scores", about, grid, *notes]) if lines else ""
+
+
+def _titled(cost: Cost) -> str:
+    """The row's name with its paper's title."""
+    return f"{cost.row} ({title})" if (title := TITLES.get(cost.paper)) else cost.row
 
 
 def facts(report: Report, local: bool) -> list[tuple[str, str]]:
@@ -257,7 +263,8 @@ def leaders(costed: Sequence[Cost]) -> list[dict[str, Any]]:
     return [
         {
             "variants": " + ".join(cost.variants),
-            "row": cost.row,
+            "row": markdown.marked(cost.row, changed=False, faulty=cost.faulty),
+            "faulty": cost.faulty,
             "paper": TITLES.get(cost.paper, ""),
             "changed": ", ".join(cost.departures),
             "overall": cost.mean("overall_raw"),

@@ -14,8 +14,8 @@ DIGITS = "%.6g"
 
 
 def compared(report: Report) -> pd.DataFrame:
-    """Every row that was compared with its table's baseline."""
-    return comparisons.frame(tables.compared(report.tables))
+    """Every row that was compared with its table's baseline: none of faulty code, as the last column says."""
+    return comparisons.frame(tables.compared(report.tables)).assign(faulty=False)
 
 
 def files(report: Report) -> dict[str, str]:
@@ -39,9 +39,10 @@ def table_of(table: Table, completed: Completed) -> dict[str, Any]:
         "heading": markdown.heading(table),
         "about": markdown.about(table, completed),
         "footnotes": markdown.footnotes(table, completed),
+        "below": markdown.below(table),
         "published": table.published,
         "metrics": [NAMES[metric] for metric in table.metrics],
-        "rows": [_row(row, table) for row in table.rows],
+        "rows": [_row(row, table) for row in table.lines],
         "run": table.run,
         "baseline": " ".join(table.baseline),
     }

@@ -1,5 +1,6 @@
 """Scores with and without the rows that a model may have seen before."""
 
+import dataclasses
 from pathlib import Path
 
 import pandas as pd
@@ -68,6 +69,20 @@ def test_nothing_left_out_is_no_line(build: Path):
     nothing = report(build, 1)
     assert leakage.scores(nothing).empty
     assert leakage.render(nothing) == ""
+
+
+def test_variants_that_are_scored_on_other_rows_have_lines_of_their_own(build: Path):
+    for seed in (1, 2):
+        file = predictions.path(build / f"runs/mine/{seed}", "qqp", "dev")
+        place = predictions.path(build / f"runs/whole/{seed}", "qqp", "dev")
+        predictions.write(place, pd.read_parquet(file).assign(scored=True), QQP)
+    seal(build)
+    both = plan(1, 2)
+    entries = (*both.entries, dataclasses.replace(both.entries[0], name="whole"))
+    found = leakage.render(Report(build, dataclasses.replace(both, entries=entries), ()))
+    assert [line.split("|")[3].strip() for line in found.splitlines() if line.startswith("| QQP")] == [
+        "1 of 4", "2 of 4", "1 of 4", "2 of 5", "3 of 5", "1 of 5",
+    ]  # fmt: skip
 
 
 def test_in_short_the_mean_and_the_largest_change(build: Path):

@@ -76,8 +76,8 @@ def test_lines_of_one_colour_differ_in_style_and_a_dagger_marks_faulty_code():
     lines = [(line.get_color(), line.get_linestyle()) for line in figure.axes[0].lines]
     assert lines[:2] + lines[10:] == [("C0", "-"), ("C1", "-"), ("C0", "--"), ("C1", "--")]
     (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()[:3]] == ["v0", "v1 \N{DAGGER}", "v2"]
-    assert legend.get_title().get_text() == "\N{DAGGER} trained by faulty code"
+    assert [text.get_text() for text in legend.get_texts()[:3]] == ["v0", "v1 \N{DOUBLE DAGGER}", "v2"]
+    assert legend.get_title().get_text() == "\N{DOUBLE DAGGER} trained by faulty code"
     assert losses.draw("sst", several, set()).legends[0].get_title().get_text() == ""
 
 
@@ -146,7 +146,7 @@ def test_costs_know_of_few_rows_and_faulty_code_of_each_of_their_models(make_bui
         "bert-sst": (None, False), "bert-qqp": (None, False), "bert-sts": (None, False),
         "Fine-tuned BERT": (None, False), "pals": (500, True), "vote": (500, True),
     }  # fmt: skip
-    assert found.faulty == {"pals"}
+    assert found.faulty == {"pals", "vote"}
 
 
 def test_a_score_stands_above_what_it_costs_and_is_named():
