@@ -1,9 +1,9 @@
-"""SMART's worst noise and its term against a restatement in NumPy, of a model that is one matrix."""
+"""SMART's worst noise and its term against restatements: of one matrix in NumPy, of a BERT as smart-pytorch has it."""
 
 import numpy as np
 import pytest
 import torch
-from models import small_batch
+from models import ours, small_batch, small_hugging_face_bert, small_model
 from torch import nn
 
 from mtbert.heads import HEADS
@@ -17,26 +17,28 @@ SIGMA, ETA, STEPS = 0.1, 0.3, 2
 
 
 class OneMatrix(nn.Module):
-    """Logits are the mean word times a matrix."""
+    """Logits are the mean of the words, each behind a LayerNorm, times a matrix."""
+
+    width = WIDTH
 
     def __init__(self) -> None:
         super().__init__()
-        self.encoder = self
+        self.encoder = self.bert = self
+        self.embeddings = nn.LayerNorm(WIDTH, eps=0.0)
         self.matrix = nn.Parameter(torch.tensor(MATRIX, dtype=torch.float32))
         self.classes = HEADS.build({"name": "linear"}, TASKS["sst"], 1, 1)
-
-    def words(self, input_ids) -> torch.Tensor:
-        return torch.tensor(WORDS, dtype=torch.float32)
 
     def head(self, task: str):
         return self.classes
 
-    def forward(self, batch, noise=0.0) -> torch.Tensor:
-        return (self.words(None) + noise).mean(dim=1) @ self.matrix
+    def forward(self, batch) -> torch.Tensor:
+        return self.embeddings(torch.tensor(WORDS, dtype=torch.float32)).mean(dim=1) @ self.matrix
 
 
 def log_softmax(noise: np.ndarray) -> np.ndarray:
-    logits = (WORDS + noise).mean(axis=1) @ MATRIX
+    centred = WORDS - WORDS.mean(axis=-1, keepdims=True)
+    embeddings = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True))
+    logits = (embeddings + noise).mean(axis=1) @ MATRIX
     return logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
 
 
@@ -76,7 +78,7 @@ def worst(form: str, noise: np.ndarray, epsilon: float, length: float) -> np.nda
 )
 def test_both_forms_are_as_the_formula_has_them(form: str, epsilon: float, length: float) -> None:
     options = {"noise": SIGMA, "step_size": ETA, "steps": STEPS, "radius": epsilon, "length": length, "bregman": 0.0}
-    model, batch = OneMatrix(), small_batch("sst", rows=ROWS)
+    model, batch = OneMatrix(), small_batch("sst", rows=ROWS, tokens=TOKENS)
     drawn = torch.randn(ROWS, TOKENS, WIDTH, generator=torch.Generator().manual_seed(0)).numpy().astype(float)
     expected = worst(form, SIGMA * drawn, epsilon, length)
     objective = OBJECTIVES.build({"name": "smart", "form": form, **options}, model, torch.Generator().manual_seed(0))
@@ -84,3 +86,36 @@ def test_both_forms_are_as_the_formula_has_them(form: str, epsilon: float, lengt
     objective.generator.manual_seed(0)
     term = objective.term(batch, model(batch)).item()
     assert term == pytest.approx(symmetrised(expected).mean(), rel=2e-3)
+
+
+def test_a_berts_noise_is_that_of_the_codes() -> None:
+    """x is the output of the embeddings module, f all that comes after it, by Hugging Face's BERT."""
+    theirs, model, batch = small_hugging_face_bert(), small_model().eval(), small_batch("sst")
+    model.encoder.bert.load_state_dict(ours(theirs).state_dict())
+    head = model.head("sst")
+    hidden_from_attention = torch.where(batch.mask.bool(), 0.0, -1e9)[:, None, None, :]
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        hidden = theirs.encoder(x, attention_mask=hidden_from_attention)[0]
+        return head(theirs.pooler(hidden)).log_softmax(dim=-1)
+
+    x = theirs.embeddings(batch.input_ids, batch.token_types).detach()
+    clean = f(x).detach()
+    noise = SIGMA * torch.randn(x.shape, generator=torch.Generator().manual_seed(0))
+    for _ in range(STEPS):
+        noise = noise.detach().requires_grad_()
+        (uphill,) = torch.autograd.grad(divergence(f(x + noise), clean).sum(), noise)
+        moved = noise + ETA * uphill
+        noise = moved / (moved.abs().amax(dim=-1, keepdim=True) + 1e-6)
+
+    options = {"noise": SIGMA, "step_size": ETA, "steps": STEPS, "bregman": 0.0}
+    objective = OBJECTIVES.build({"name": "smart", **options}, model, torch.Generator().manual_seed(0))
+    torch.testing.assert_close(objective.worst_noise(batch, model(batch)), noise.detach(), rtol=1e-3, atol=1e-4)
+    objective.generator.manual_seed(0)
+    term = objective.term(batch, model(batch)).item()
+    assert term == pytest.approx(divergence(f(x + noise), clean).mean().item(), rel=1e-3)
+
+
+def divergence(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    """KL in both directions between log-probabilities, by example."""
+    return ((first.exp() - second.exp()) * (first - second)).sum(dim=-1)

@@ -13,21 +13,21 @@ from mtbert.tasks import TASKS
 
 
 class Line(torch.nn.Module):
-    """f(x) = 2 x of one word of one number."""
+    """f(x) = 2 x of one token, whose embedding is the number 1."""
+
+    width = 1
 
     def __init__(self):
         super().__init__()
-        self.encoder = self
+        self.encoder = self.bert = self
+        self.embeddings = torch.nn.Identity()
         self.weight = torch.nn.Parameter(torch.tensor(2.0))
-
-    def words(self, input_ids):
-        return torch.ones(1, 1, 1)
 
     def head(self, task):
         return HEADS.build({"name": "linear"}, TASKS[task], 1, 1)
 
-    def forward(self, batch, noise=0.0):
-        return (self.weight * (self.words(None) + noise)).reshape(1, 1)
+    def forward(self, batch):
+        return (self.weight * self.embeddings(torch.ones(len(batch), 1, 1))).flatten(1)
 
 
 def smart(model, **options):
@@ -73,29 +73,71 @@ def test_noise_stays_in_the_ball_and_does_more_than_chance(norm, task):
     assert worst.shape == (4, 6, 24)
     assert vector_norm(worst, norm).max() <= 0.1 + 1e-6
     random = project(torch.randn(worst.shape, generator=torch.Generator().manual_seed(1)), 0.1, norm)
-    harm, chance = (objective.difference(task, model(batch, noise=n), outputs) for n in (worst, random))
+    harm, chance = (objective.difference(task, objective.noised(batch, n), outputs) for n in (worst, random))
     assert harm > 1.5 * chance
 
 
 def test_the_ascent_follows_the_formula_in_one_dimension():
     """With f(x) = w x and squared error, x~ = v + eta sign(v): the gradient of (w v)^2 points along v."""
 
-    line, batch = Line(), small_batch("sts")
+    line, batch = Line(), small_batch("sts", rows=2, tokens=1)
     objective = smart(line, form="projected", noise=0.01, step_size=0.5, radius=10.0, bregman=0.0, weight=3.0)
-    start = 0.01 * torch.randn(1, generator=torch.Generator().manual_seed(0)).item()
-    moved = start + math.copysign(0.5, start)
-    assert objective.worst_noise(batch, line(batch)).item() == pytest.approx(moved, abs=1e-6)
+    starts = (0.01 * torch.randn(2, generator=torch.Generator().manual_seed(0))).tolist()
+    moved = [start + math.copysign(0.5, start) for start in starts]
+    assert objective.worst_noise(batch, line(batch)).flatten().tolist() == pytest.approx(moved, abs=1e-6)
     objective.generator.manual_seed(0)
-    assert objective.term(batch, line(batch)).item() == pytest.approx(3 * (2 * moved) ** 2, rel=1e-5)
+    squares = [(2 * number) ** 2 for number in moved]
+    assert objective.term(batch, line(batch)).item() == pytest.approx(3 * sum(squares) / 2, rel=1e-5)
 
 
 def test_a_normalised_noise_has_the_length_and_epsilon_bounds_nothing():
-    line, batch = Line(), small_batch("sts", rows=2)
+    line, batch = Line(), small_batch("sts", rows=2, tokens=1)
     objective = smart(line, noise=0.01, step_size=0.5, radius=1e-6, length=0.25)
-    start = 0.01 * torch.randn(1, generator=torch.Generator().manual_seed(0)).item()
-    moved = start + 0.5 * 2 * 8 * start  # eta times the gradient of (2 v)^2, for both examples
-    expected = 0.25 * moved / (abs(moved) + 1e-6)
-    assert objective.worst_noise(batch, line(batch)).item() == pytest.approx(expected, rel=1e-6)
+    starts = (0.01 * torch.randn(2, generator=torch.Generator().manual_seed(0))).tolist()
+    moved = [start + 0.5 * 8 * start for start in starts]  # eta times the gradient of (2 v)^2
+    expected = [0.25 * number / (abs(number) + 1e-6) for number in moved]
+    assert objective.worst_noise(batch, line(batch)).flatten().tolist() == pytest.approx(expected, rel=1e-6)
+
+
+def test_noise_is_added_to_the_output_of_the_embeddings_and_read_by_the_first_layer():
+    model, batch = small_model().eval(), small_batch("sst")
+    noise = torch.randn(4, 6, 24, generator=torch.Generator().manual_seed(0))
+    hidden = model.encoder.bert.embeddings(model.encoder.words(batch.input_ids), batch.token_types) + noise
+    for layer in model.encoder.layer_modules():
+        hidden = layer(hidden, batch.mask.bool()[:, None, None, :])
+    expected = model.head("sst")(model.encoder.pooled(hidden))
+    torch.testing.assert_close(smart(model).noised(batch, noise), expected)
+
+
+def test_noise_is_behind_dropout():
+    model, batch = small_model().train(), small_batch("sst")
+    model.encoder.bert.embeddings.dropout.p = 1.0  # nothing of the words is left
+    noise, read = torch.rand(4, 6, 24), []
+    model.encoder.layer_modules()[0].register_forward_pre_hook(lambda layer, inputs: read.append(inputs[0]))
+    smart(model).noised(batch, noise)
+    assert torch.equal(read[0], noise)
+
+
+def test_noise_is_for_one_pass_even_if_that_fails():
+    model, batch = small_model().eval(), small_batch("sst")
+    before, noise = model(batch), torch.ones(4, 6, 24)
+    assert not torch.allclose(smart(model).noised(batch, noise), before)
+    assert torch.equal(model(batch), before)
+    with pytest.raises(RuntimeError, match="must match the size"):
+        smart(model).noised(batch, torch.ones(4, 7, 24))
+    assert torch.equal(model(batch), before)
+
+
+def test_noise_is_found_where_the_encoder_computes_in_bf16():
+    model, batch = small_model().eval(), small_batch("sst")
+    objective = smart(model)
+    with torch.autocast("cpu", torch.bfloat16):
+        outputs = model(batch)
+        worst = objective.worst_noise(batch, outputs)
+        changed = objective.difference("sst", objective.noised(batch, worst), outputs)
+    assert worst.dtype == torch.float32
+    assert vector_norm(worst, "infinity").flatten().tolist() == pytest.approx([1.0] * 24, rel=0.1)
+    assert changed > 0
 
 
 @pytest.mark.parametrize("norm", ["infinity", "l2", "l1"])
