@@ -153,12 +153,26 @@ class Conducts:
 
     def made_worse(self, model: str, seeds: Iterable[int], tasks: Iterable[str]) -> str:
         """Which tasks a model's training made worse in more than half of its runs, in words; empty for none."""
-        every, said = self._of([model], seeds), []
-        for task in tasks:
-            falls = [fall for one in every if (fall := one.falls.get(task, 0.0)) > WORSE]
-            if 2 * len(falls) > len(every):
-                said.append(f"{TASKS[task].title} on dev falls from the first epoch to the last, by {fmean(falls):.3f}")
-        return ", and ".join(said)
+        falls = {task: fall for task in tasks if (fall := self._fall(model, seeds, task))}
+        return ", and ".join(
+            f"{TASKS[task].title} on dev falls from the first epoch to the last, by {fall:.3f}"
+            for task, fall in falls.items()
+        )
+
+    def worse(self) -> dict[str, list[str]]:
+        """The variants whose training made a task worse, by task; those of code with a known fault are left out."""
+        seeds: dict[str, list[int]] = {}
+        for name, seed in self._found:
+            seeds.setdefault(name, []).append(seed)
+        sound = [name for name in seeds if name not in self.of_faulty_code()]
+        by_task = {task: [name for name in sound if self._fall(name, seeds[name], task)] for task in TASKS}
+        return {task: names for task, names in by_task.items() if names}
+
+    def _fall(self, model: str, seeds: Iterable[int], task: str) -> float | None:
+        """By how much dev falls, as a mean over the runs where it falls by more than WORSE, if these are over half."""
+        every = self._of([model], seeds)
+        falls = [fall for one in every if (fall := one.falls.get(task, 0.0)) > WORSE]
+        return fmean(falls) if 2 * len(falls) > len(every) else None
 
     def unseen(self, model: str, seeds: Iterable[int], tasks: Iterable[str]) -> str:
         """Of which tasks a model saw fewer training rows than SEEN says, in words; empty where it saw enough."""

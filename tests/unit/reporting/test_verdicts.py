@@ -534,10 +534,12 @@ def test_no_verdict_from_a_model_that_training_made_worse(tmp_path: Path) -> Non
     (verdict,) = verdicts.judge(evidence(tmp_path, runs), [claim(HIGHER)])
     why = "a: SST-5 on dev falls from the first epoch to the last, by 0.040"
     assert (verdict.answer, verdict.gates) == ("cannot be told: training made a task worse", (why,))
+    assert evidence(tmp_path, runs).conducts.worse() == {"sst": ["a"]}
     learn(tmp_path, "a", level, [0.4, 0.41, 0.37, 0.371], 1, 2)  # by less than 0.03
     assert judge(evidence(tmp_path, runs), HIGHER)[0] == "holds"
     learn(tmp_path, "a", level, [0.4, 0.41, 0.37, 0.36], 1)  # once more in one of three alone
     assert judge(evidence(tmp_path, runs), HIGHER)[0] == "holds"
+    assert evidence(tmp_path, runs).conducts.worse() == {}
 
 
 def test_overfitting_is_told_by_training_rows_that_were_seen(tmp_path: Path) -> None:

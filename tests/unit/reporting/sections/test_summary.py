@@ -3,6 +3,14 @@
 from mtbert.reporting.sections import summary
 
 
+def test_a_task_that_training_made_worse_is_told_with_the_variants() -> None:
+    assert summary.made_worse({"sts": ["a", "b"]}) == [
+        "**Training made STS-B worse** in `a`, `b`: on dev it falls from the first epoch to the last, so that such a "
+        "score tells how little a model trained, not which method is better."
+    ]
+    assert summary.made_worse({}) == []
+
+
 def test_a_fault_is_told_with_the_shorter_list_of_variants() -> None:
     told = "**Code with a fault trained {} variants.** Rows were read twice. Their scores and differences are marked, "
     told += "and no claim is judged by them. {}."
