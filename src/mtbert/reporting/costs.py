@@ -8,7 +8,6 @@ from statistics import fmean, stdev
 from mtbert import metrics
 from mtbert.metrics import MAIN_TASKS
 from mtbert.reporting.catalog import Completed, CompletedEntry
-from mtbert.reporting.fairness import Conducts
 from mtbert.reporting.results import Run, Score, Weights, together
 from mtbert.reporting.tables import join
 from mtbert.statistics import intervals
@@ -66,8 +65,9 @@ def among(costs: Sequence[Cost], names: Collection[str]) -> list[Cost]:
 
 
 def of(
-    completed: Completed, scores: Sequence[Score], weights: dict[str, Weights], runs: Sequence[Run], conducts: Conducts
-) -> list[Cost]:
+    completed: Completed, scores: Sequence[Score], weights: dict[str, Weights], runs: Sequence[Run],
+    faulty: Collection[str],
+) -> list[Cost]:  # fmt: skip
     """Every selected variant and ensemble that has a dev score, and every row that several single-task variants make.
 
     Args:
@@ -75,7 +75,7 @@ def of(
         scores: from `mtbert.reporting.results`.
         weights: likewise.
         runs: likewise.
-        conducts: how the runs were made.
+        faulty: the variants and ensembles of which code with a known fault trained a model.
 
     Returns:
         In the catalog's order; a row of several stands after the last of them.
@@ -90,10 +90,17 @@ def of(
         if all(known) and (by_metric := _by_metric([reached[entry.name] for entry in group])):
             size = together([weights[entry.name] for entry in group])
             cost = _cost(name, group, size, _seconds(group, runs), by_metric)
-            seeds = {seed for entry in group for seed in entry.seeds}
-            rows, faults = conducts.rows(cost.variants, seeds), conducts.faults(cost.variants, seeds)
-            costs.append(replace(cost, rows=rows, faulty=bool(faults)))
+            costs.append(
+                replace(cost, rows=_held_to(group, completed), faulty=any(name in faulty for name in cost.variants))
+            )
     return costs
+
+
+def _held_to(group: Sequence[CompletedEntry], completed: Completed) -> int | None:
+    """The fewest training rows of each task that one of their models was held to; None where all used all."""
+    limits = {entry.name: entry.rows for entry in completed.entries}
+    known = (limits.get(name) for entry in group for name in entry.members or (entry.name,))
+    return min((rows for rows in known if rows is not None), default=None)
 
 
 def leaders(costs: Sequence[Cost]) -> list[Cost]:

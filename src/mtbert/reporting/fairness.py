@@ -126,11 +126,6 @@ class Conducts:
         models = {name for names in self.faulty().values() for name in names}
         return frozenset(name for name, members in self._members.items() if not models.isdisjoint(members))
 
-    def rows(self, side: Sequence[str], seeds: Iterable[int]) -> int | None:
-        """The fewest training rows of each task that a phase of a row's models is set to; None where all are used."""
-        stated = (_values(one.settings.get("phases"), "rows") for one in self._of(side, seeds))
-        return min((rows for of_one in stated for rows in of_one if rows is not None), default=None)
-
     def models(self, *sides: Sequence[str]) -> list[str]:
         """The models of these rows, each once; those of a vote are its members."""
         return list(dict.fromkeys(name for side in sides for row in side for name in self._members.get(row, (row,))))

@@ -88,7 +88,7 @@ class Report:
     @cached_property
     def costs(self) -> list[Cost]:
         """Weights, time and scores of each variant and ensemble."""
-        return costs.of(self.completed, self.scores, self.weights, self.runs, self.evidence.conducts)
+        return costs.of(self.completed, self.scores, self.weights, self.runs, self.faulty)
 
     @cached_property
     def answers(self) -> dict[str, dict[str, Answers]]:
