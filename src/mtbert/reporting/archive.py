@@ -116,7 +116,7 @@ def add(build: Path, directory: Path, vote: Vote | None = None, anew: bool = Fal
         embeddings.write(clouds, whole / embeddings.CLOUDS)
         plan = _both_asked(earlier, files.read_plan(build / PLAN))
         lines = files.read_parquet(directory / "runs.parquet").to_dict("records")
-        lines = [_with_machine(line, whole, build) for line in lines]
+        lines = [_with_machine(line, whole, build) for line in lines if _place(whole, line).is_dir()]
         _lay_over(build, whole)
         files.write_yaml(whole / PLAN, plan)
         if vote is not None:

@@ -458,6 +458,34 @@ def test_variants_that_were_trained_anew_take_the_place_of_all_their_earlier_run
     assert codes == {"bert-sst": {"1f"}, "bert-qqp": {"1f"}, "bert-sts": {"1f"}, "pals": {"2e"}}
 
 
+def test_a_vote_is_made_again_where_a_member_was_trained_anew(make_build: Make, tmp_path: Path) -> None:
+    build, evidence = with_data(make_build()), tmp_path / "sample-course/evidence"
+    members, vote = ["bert-sst", "pals"], "ensembles/vote/1"
+    shutil.rmtree(build / "ensembles")
+    ensembling.ensemble("vote", members, 1, build / "runs", build / vote)
+    asked(build, [1], *members)
+    plan = files.read_yaml(build / "plan/catalog.yaml")
+    plan["ensembles"]["vote"] |= {"members": members, "selected": True}
+    files.write_yaml(build / "plan/catalog.yaml", plan)
+    archive.main(build, tmp_path)
+    shutil.rmtree(build / "ensembles")
+    asked(build, [1], "pals")
+    labels = pd.read_parquet(build / "runs/pals/1/predictions/sst-dev.parquet")["label"].to_numpy()
+    answers = pd.read_parquet(build / "runs/bert-sst/1/predictions/sst-dev.parquet")
+    answers["prediction"] = labels
+    for name in answers.filter(like="probability_"):
+        answers[name] = (labels == int(name[-1])).astype(float)  # sure of it, so that a tie goes to pals
+    answers.to_parquet(build / "runs/pals/1/predictions/sst-dev.parquet", index=False)
+    metrics = files.read_json(build / "runs/pals/1/metrics.json")
+    files.write_json(build / "runs/pals/1/metrics.json", metrics | {"dev": metrics["dev"] | {"sst": 1.0}})
+    files.seal(build / "runs/pals/1")
+    archive.main(build, tmp_path, anew=True, vote=ensembling.ensemble)
+    archive.unpack(evidence, tmp_path / "again")
+    voted = pd.read_parquet(tmp_path / "again" / vote / "predictions/sst-dev.parquet")
+    assert (voted["prediction"] == voted["label"]).all()
+    assert files.read_json(tmp_path / "again" / vote / "metrics.json")["dev"]["sst"] == 1.0
+
+
 def _trained_by(build: Path, name: str, code: str, *seeds: int) -> None:
     for seed in seeds:
         run = {"run": {"keep": "last", "selection": "whole"}, "seed": seed, "code": code}
