@@ -156,12 +156,14 @@ class Claims(Section):
     """What claims.yaml holds.
 
     Attributes:
+        words: for a newcomer, what the words of the claims mean.
         matters: by metric, the smallest difference that matters where a part says nothing else.
         baselines: by table name, the variants of the row that its others are tested against.
         claims: by name, in the papers' order.
         contradictions: by name.
     """
 
+    words: str = ""
     matters: dict[Metric, float]
     baselines: dict[str, Names]
     claims: dict[str, Claim]

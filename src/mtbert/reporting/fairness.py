@@ -4,8 +4,8 @@ Two runs are alike where they kept their epoch by the same rule, ran the same co
 there moves scores and is no part of a claim. A model is *still learning* where its last epoch is its best on dev, and
 dev still rises or its training loss still falls. Where more updates would change it, a comparison tells of their
 number. So it does where the pretraining that a model starts from has learnt nothing of sentences, and where overfitting
-is told by training rows that were not seen. If a task's dev score falls all through a training, the training *made the
-task worse*: such scores tell how little a model was trained. Of code with a known fault nothing is judged.
+is told by training rows that were not seen. If a task's dev score falls from the first epoch to the last, training
+*made the task worse*: such scores tell how little a model was trained. Of code with a known fault nothing is judged.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -148,7 +148,7 @@ class Conducts:
 
     def made_worse(self, model: str, seeds: Iterable[int], tasks: Iterable[str]) -> str:
         """Which tasks a model's training made worse in more than half of its runs, in words; empty for none."""
-        falls = {task: fall for task in tasks if (fall := self._fall(model, seeds, task))}
+        falls = {task: fall for task in tasks if (fall := self._made_worse_by(model, seeds, task))}
         return ", and ".join(
             f"{TASKS[task].title} on dev falls from the first epoch to the last, by {fall:.3f}"
             for task, fall in falls.items()
@@ -159,11 +159,11 @@ class Conducts:
         seeds: dict[str, list[int]] = {}
         for name, seed in self._found:
             seeds.setdefault(name, []).append(seed)
-        sound = [name for name in seeds if name not in self.of_faulty_code()]
-        by_task = {task: [name for name in sound if self._fall(name, seeds[name], task)] for task in TASKS}
+        sound = seeds.keys() - self.of_faulty_code()
+        by_task = {task: [n for n in seeds if n in sound and self._made_worse_by(n, seeds[n], task)] for task in TASKS}
         return {task: names for task, names in by_task.items() if names}
 
-    def _fall(self, model: str, seeds: Iterable[int], task: str) -> float | None:
+    def _made_worse_by(self, model: str, seeds: Iterable[int], task: str) -> float | None:
         """By how much dev falls, as a mean over the runs where it falls by more than WORSE, if these are over half."""
         every = self._of([model], seeds)
         falls = [fall for one in every if (fall := one.falls.get(task, 0.0)) > WORSE]

@@ -542,10 +542,15 @@ def test_no_verdict_from_a_model_that_training_made_worse(tmp_path: Path) -> Non
     assert evidence(tmp_path, runs).conducts.worse() == {}
 
 
-def test_overfitting_is_told_by_training_rows_that_were_seen(tmp_path: Path) -> None:
+def write_train_rows(build: Path, *tasks: str) -> None:
+    """What `preprocess` says of train sets of 1,000 rows each."""
     counts = {"labelled": True, "read": 1000, "kept": 1000, "refused": [], "conflicts": []}
     counts |= {"duplicates": {"exact": 0, "folded": 0, "bare": 0}}
-    files.write_json(tmp_path / "data/report.json", {"files": {"sst/train": counts, "qqp/train": counts}})
+    files.write_json(build / "data/report.json", {"files": {f"{task}/train": counts for task in tasks}})
+
+
+def test_overfitting_is_told_by_training_rows_that_were_seen(tmp_path: Path) -> None:
+    write_train_rows(tmp_path, "sst", "qqp")
     make(tmp_path, "a", examples={"sst": 490, "qqp": 80})
     make(tmp_path, "b", examples={"sst": 500})
     found = evidence(tmp_path, {"a": GROUPS["a"], "b": GROUPS["b"]}).conducts
@@ -557,9 +562,7 @@ def test_overfitting_is_told_by_training_rows_that_were_seen(tmp_path: Path) -> 
 
 
 def test_no_verdict_on_overfitting_by_rows_that_were_not_seen(tmp_path: Path) -> None:
-    counts = {"labelled": True, "read": 1000, "kept": 1000, "refused": [], "conflicts": []}
-    counts |= {"duplicates": {"exact": 0, "folded": 0, "bare": 0}}
-    files.write_json(tmp_path / "data/report.json", {"files": {"qqp/train": counts}})
+    write_train_rows(tmp_path, "qqp")
     for name, extra in (("a", 0), ("b", 40)):
         for seed in (1, 2, 3):
             write_with_train(tmp_path, name, seed, extra + seed, {"qqp": 80 if name == "a" else 900})
@@ -572,13 +575,18 @@ def test_no_verdict_on_overfitting_by_rows_that_were_not_seen(tmp_path: Path) ->
     assert verdict.gates == ("",)
 
 
-def test_no_verdict_where_the_pretraining_learnt_nothing_of_sentences(tmp_path: Path) -> None:
-    runs = {"a": GROUPS["a"], "b": GROUPS["b"]}
-    make(tmp_path, "a")
-    make(tmp_path, "b")
+def start_from(build: Path, encoder: str) -> dict[str, list[int]]:
+    """Runs of `a`, which start from a pretraining, and of `b`, which do not."""
+    make(build, "a")
+    make(build, "b")
     for seed in (1, 2, 3):
-        file = tmp_path / "runs" / "a" / str(seed) / "settings.yaml"
-        files.write_yaml(file, files.read_yaml(file) | {"model": {"encoder": "mlm"}})
+        file = build / "runs" / "a" / str(seed) / "settings.yaml"
+        files.write_yaml(file, files.read_yaml(file) | {"model": {"encoder": encoder}})
+    return {"a": GROUPS["a"], "b": GROUPS["b"]}
+
+
+def test_no_verdict_where_the_pretraining_learnt_nothing_of_sentences(tmp_path: Path) -> None:
+    runs = start_from(tmp_path, "mlm")
     losses = {"mlm_dev_loss_before": 10.9, "mlm_dev_loss_after": 6.88, "mlm_dev_loss_of_frequencies": 6.85}
     pretrained = tmp_path / "encoders" / "mlm" / "metrics.json"
     files.write_json(pretrained, losses | {"sentences": 12800, "steps": 1400})
@@ -593,12 +601,7 @@ def test_no_verdict_where_the_pretraining_learnt_nothing_of_sentences(tmp_path: 
 
 
 def test_no_verdict_where_the_pretraining_on_pairs_did_not_help(tmp_path: Path) -> None:
-    runs = {"a": GROUPS["a"], "b": GROUPS["b"]}
-    make(tmp_path, "a")
-    make(tmp_path, "b")
-    for seed in (1, 2, 3):
-        file = tmp_path / "runs" / "a" / str(seed) / "settings.yaml"
-        files.write_yaml(file, files.read_yaml(file) | {"model": {"encoder": "sbert"}})
+    runs = start_from(tmp_path, "sbert")
     scores = {"sts_dev_pearson_before": 0.838, "sts_dev_pearson_after": 0.838, "pairs": 12800, "steps": 400}
     pretrained = tmp_path / "encoders" / "sbert" / "metrics.json"
     files.write_json(pretrained, scores)

@@ -23,9 +23,7 @@ ABOUT = (
     "encoder. From single runs they reach opposite conclusions. Here their rows are trained again in one pipeline, "
     "each by its report's method, from the same encoder and data, and stand beside the published numbers. SST-5 and "
     "QQP are scored by accuracy, STS-B by Pearson's r; *overall* is the mean of the three, and *normalised* with "
-    "(r + 1) / 2 in place of r. A *sampler* says which task the next batch is of: *round robin* takes the tasks in "
-    "turn, *proportional* draws them by their numbers of examples, *annealed* likewise at first and nearly evenly at "
-    "the end."
+    "(r + 1) / 2 in place of r."
 )
 LEADERS = 5  # rows of the README's table
 PAGE_LEADERS = 10  # rows of the page's
@@ -42,7 +40,7 @@ def readme(report: Report) -> list[str]:
     completed = report.completed
     return [
         headline(completed),
-        ABOUT,
+        about(report),
         findings.render(completed, report.verdicts, standings(report), faults(report)),
         "**[index.html](index.html)** is the whole report as one page to explore, offline.",
         markdown.bullets(notes(report)),
@@ -53,7 +51,7 @@ def readme(report: Report) -> list[str]:
 def values(report: Report, local: bool) -> dict[str, Any]:
     """What the page shows."""
     return {
-        "about": ABOUT,
+        "about": about(report),
         "lead": findings.lead(report.completed, report.verdicts, faults(report)),
         "each": findings.each(report.verdicts),
         "so_far": findings.so_far(report.verdicts),
@@ -68,6 +66,11 @@ def values(report: Report, local: bool) -> dict[str, Any]:
         "leaders": leaders(report.costs),
         "do_not_compare": markdown.DO_NOT_COMPARE,
     }
+
+
+def about(report: Report) -> str:
+    """What the reports and this one do, and the words of their claims."""
+    return f"{ABOUT} {report.claims.words}".rstrip()
 
 
 def headline(completed: Completed) -> str:

@@ -1,6 +1,18 @@
 """What a reader has to know before the scores."""
 
+from types import SimpleNamespace
+from typing import cast
+
+from mtbert.reporting import claims
 from mtbert.reporting.sections import summary
+from mtbert.reporting.sections.base import Report
+
+
+def test_a_report_begins_with_the_words_of_the_claims() -> None:
+    report = SimpleNamespace(claims=claims.load().model_copy(update={"words": "A *claim* is one."}))
+    assert summary.about(cast(Report, report)) == f"{summary.ABOUT} A *claim* is one."
+    report.claims = report.claims.model_copy(update={"words": ""})
+    assert summary.about(cast(Report, report)) == summary.ABOUT
 
 
 def test_a_task_that_training_made_worse_is_told_with_the_variants() -> None:
