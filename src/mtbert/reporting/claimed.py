@@ -7,9 +7,9 @@ from typing import get_args
 import pandas as pd
 
 from mtbert.reporting import figures, markdown
+from mtbert.reporting.answers import FAILS, FAULTY, GATES, HOLDS, LITTLE, NOT_RUN, UNLIKE
 from mtbert.reporting.claims import OVERFITTING, Answer, Comparison, Part, Verdict
 from mtbert.reporting.comparisons import line
-from mtbert.reporting.verdicts import FAILS, FAULTY, GATES, HOLDS, LITTLE, NOT_RUN, UNLIKE
 from mtbert.statistics.verdicts import LOOKS, PLANNED
 
 DECIDED: tuple[Answer, ...] = (HOLDS, LITTLE, FAILS)

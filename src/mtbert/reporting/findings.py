@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mtbert.reporting import claimed, markdown, sentences
+from mtbert.reporting.answers import FAILS, FAULTY, HOLDS, LEARNING, LITTLE, NOT_RUN, UNEQUAL, UNLIKE, WORSE
+from mtbert.reporting.answers import OPEN as UNDECIDED
 from mtbert.reporting.catalog import Completed
 from mtbert.reporting.claims import Answer, Comparison, Contradiction, Part, Side, Verdict
 from mtbert.reporting.fairness import BUDGET
-from mtbert.reporting.verdicts import FAILS, FAULTY, HOLDS, LEARNING, LITTLE, NOT_RUN, UNEQUAL, UNLIKE, WORSE, proved
-from mtbert.reporting.verdicts import OPEN as UNDECIDED
+from mtbert.reporting.reasons import proved
 from mtbert.statistics.verdicts import LOOKS
 
 MACHINERY = (

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mtbert.reporting import markdown
+from mtbert.reporting.answers import FAULTY, OPEN
 from mtbert.reporting.claimed import alone
 from mtbert.reporting.claims import Answer, Comparison, Part, Verdict
-from mtbert.reporting.verdicts import FAULTY, OPEN
 
 WIDTH = 46  # letters of a line of a claim's statement: what a telephone's screen has room for
 ROOM = 1.15  # by which the axis goes beyond what it has to show

@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 
 from mtbert.reporting import markdown
+from mtbert.reporting.answers import NOT_RUN, OPEN
 from mtbert.reporting.claimed import HEADINGS
 from mtbert.reporting.claims import Claims, Comparison, Expected, Part, Verdict
 from mtbert.reporting.evidence import tasks_of
 from mtbert.reporting.published import TITLES
 from mtbert.reporting.simulation import WITHIN, spread
-from mtbert.reporting.verdicts import NOT_RUN, OPEN, decidable
+from mtbert.reporting.verdicts import decidable
 from mtbert.statistics import seeds
 from mtbert.statistics.verdicts import LOOKS, PLANNED
 

@@ -16,7 +16,8 @@ import pandas as pd
 from mtbert.metrics import MAIN_TASKS
 from mtbert.reporting.claims import Claim, Claims, Part, load
 from mtbert.reporting.evidence import tasks_of
-from mtbert.reporting.verdicts import decidable, part_p
+from mtbert.reporting.seen import part_p
+from mtbert.reporting.verdicts import decidable
 from mtbert.statistics import seeds
 from mtbert.statistics.multiple import holm
 from mtbert.statistics.verdicts import LOOKS, PLANNED, Decision, PartP, decide

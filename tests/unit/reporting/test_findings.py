@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mtbert.errors import DataError
-from mtbert.reporting import claimed, claims, findings, forest, needed, verdicts
+from mtbert.reporting import claimed, claims, findings, forest, needed, reasons
 from mtbert.reporting.claims import Answer, Comparison, Verdict
 from mtbert.reporting.sections.claims import draw, figure, verdict_of
 
@@ -231,7 +231,7 @@ def test_comparisons_that_answer_a_question_have_to_be_there(only: str, allowed:
 )
 def test_what_is_proved_where_a_claim_is_decided(expects: str, published: float | None, holds: str, fails: str) -> None:
     part = LIFT.parts[0].model_copy(update={"expects": expects, "published": published, "matters": 0.01})
-    assert (verdicts.proved(part, "holds"), verdicts.proved(part, "does not hold")) == (holds, fails)
+    assert (reasons.proved(part, "holds"), reasons.proved(part, "does not hold")) == (holds, fails)
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,11 @@ from scipy import stats
 from mtbert import files, predictions
 from mtbert.errors import DataError
 from mtbert.reporting import claimed, comparisons, fairness, findings, markdown, published, results, tables, verdicts
+from mtbert.reporting.answers import Ruling
 from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.reporting.claims import Claim, Part
 from mtbert.reporting.evidence import Evidence
+from mtbert.reporting.seen import Seen
 from mtbert.statistics.verdicts import PartP
 from mtbert.tasks import TASKS
 
@@ -411,9 +413,9 @@ def test_a_claim_is_told_by_the_comparison_that_decided_it(tmp_path: Path) -> No
     assert (verdict.answer, verdict.look, verdict.deciding) == ("does not hold", 3, (1,))
 
 
-def ruled(*parts: tuple[list[float], list[float], list[float]]) -> verdicts.Ruling:
+def ruled(*parts: tuple[list[float], list[float], list[float]]) -> Ruling:
     """Of a claim alone in its family, by the p of holding, failing and being small of each part at two looks."""
-    seen = [verdicts.Seen(None, p=PartP(*(np.array([*p, 1.0]) for p in one))) for one in parts]
+    seen = [Seen(None, p=PartP(*(np.array([*p, 1.0]) for p in one))) for one in parts]
     made = verdicts._decide(seen, [range(len(seen))])
     return verdicts._ruling(made, 0, [(at, one.p) for at, one in enumerate(seen)])
 
@@ -421,17 +423,17 @@ def ruled(*parts: tuple[list[float], list[float], list[float]]) -> verdicts.Ruli
 def test_which_comparisons_decide_a_claim_and_at_which_look() -> None:
     never = [1.0, 1.0]
     sure, later = ([1e-6, 1e-6], never, never), ([0.5, 1e-3], never, never)
-    assert ruled(sure, later) == verdicts.Ruling("holds", 6, (1,))  # all have to: that with the largest p
+    assert ruled(sure, later) == Ruling("holds", 6, (1,))  # all have to: that with the largest p
     small = ([1e-6, 1e-6], never, [0.4, 1e-4])
-    assert ruled(sure, small) == verdicts.Ruling("real, but smaller than what matters", 6, (1,))  # holds at 3
+    assert ruled(sure, small) == Ruling("real, but smaller than what matters", 6, (1,))  # holds at 3
     leaning, failing, also = (
         ([0.1, 0.1], [1e-9, 1e-9], never),
         ([0.9, 0.9], [1e-5, 1e-5], never),
         ([0.9, 0.9], [2e-4, 1.0], never),
     )
-    assert ruled(leaning, failing) == verdicts.Ruling("does not hold", 3, (1,))
-    assert ruled(also, failing, sure) == verdicts.Ruling("does not hold", 3, (1, 0))
-    assert ruled(sure, ([0.5, 0.5], [0.5, 0.5], never)) == verdicts.Ruling("cannot be told from these runs")
+    assert ruled(leaning, failing) == Ruling("does not hold", 3, (1,))
+    assert ruled(also, failing, sure) == Ruling("does not hold", 3, (1, 0))
+    assert ruled(sure, ([0.5, 0.5], [0.5, 0.5], never)) == Ruling("cannot be told from these runs")
 
 
 def test_a_claim_that_is_decided_alone_and_not_after_correction_says_so(tmp_path: Path) -> None:
