@@ -11,6 +11,7 @@ from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.reporting.results import Run, Score, Weights, together
 from mtbert.reporting.tables import join
 from mtbert.statistics import intervals
+from mtbert.statistics.verdicts import LOOKS
 
 Reached = dict[int, dict[str, float]]  # by seed, then metric
 
@@ -44,6 +45,11 @@ class Cost:
     departures: tuple[str, ...] = ()
     rows: int | None = None
     faulty: bool = False
+
+    @property
+    def seeds(self) -> int:
+        """How many; of a row of several variants, those that all of them have."""
+        return max(map(len, self.scores.values()))
 
     def mean(self, metric: str) -> float:
         """Over seeds."""
@@ -107,6 +113,17 @@ def leaders(costs: Sequence[Cost]) -> list[Cost]:
     """Those of all three tasks, the highest overall first."""
     whole = [cost for cost in costs if "overall_raw" in cost.scores]
     return sorted(whole, key=lambda cost: -cost.mean("overall_raw"))
+
+
+def ranked(costs: Sequence[Cost]) -> list[Cost]:
+    """Those of `leaders` that may be ranked: of sound code, and of as many seeds as others have, up to the first look.
+
+    One run may lead by luck. Where all are of code with a fault, all are ranked.
+    """
+    whole = leaders(costs)
+    sound = [cost for cost in whole if not cost.faulty] or whole
+    enough = min(min(LOOKS), max((cost.seeds for cost in sound), default=0))
+    return [cost for cost in sound if cost.seeds >= enough]
 
 
 def _groups(completed: Completed) -> Iterator[tuple[str, list[CompletedEntry]]]:

@@ -132,13 +132,12 @@ def test_what_faulty_code_trained_is_marked_everywhere(make_build: Make, monkeyp
     assert "| Fine-tuned BERT |" in table
     assert table.endswith(f"- Trained on 500 rows of each task: Original PALs.\n- {note}\n")
     leaders = (out / "README.md").read_text().partition("## Highest overall scores")[2]
-    assert "Original PALs (Pals for PALs) ‡ |" in leaders
+    assert "noise. Left out: 2 rows of code with a fault, or of fewer seeds than others.\n" in leaders
     assert "Fine-tuned BERT (Pals for PALs) " in leaders
-    assert "Fine-tuned BERT (Pals for PALs) ‡" not in leaders
-    assert f"|\n\n{note}\n\n" in leaders
+    assert "‡" not in leaders.partition("## What")[0]
     page = (out / "index.html").read_text()
-    assert page.count(f'<p class="note">{note}</p>') == 3  # below the leaders and two tables
-    assert page.count('<th scope="row">Original PALs ‡<small>') == 3
+    assert page.count(f'<p class="note">{note}</p>') == 2  # below two tables
+    assert page.count('<th scope="row">Original PALs ‡<small>') == 2
     for name in ("results.csv", "scores.csv", "runs.csv"):
         lines = pd.read_csv(out / name)
         assert set(lines.loc[lines["faulty"], "variant"]) == {"pals", "vote"} & set(lines["variant"])

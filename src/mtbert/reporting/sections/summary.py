@@ -44,7 +44,7 @@ def readme(report: Report) -> list[str]:
         findings.render(completed, report.verdicts, standings(report), faults(report)),
         "**[index.html](index.html)** is the whole report as one page to explore, offline.",
         markdown.bullets(notes(report)),
-        best(costs.leaders(report.costs)),
+        best(report.costs),
     ]
 
 
@@ -64,6 +64,7 @@ def values(report: Report, local: bool) -> dict[str, Any]:
         "missing": remaking.absent(report.completed),
         "command": commands(report.completed),
         "leaders": leaders(report.costs),
+        "unranked": unranked(report.costs),
         "do_not_compare": markdown.DO_NOT_COMPARE,
     }
 
@@ -214,8 +215,9 @@ def changed(completed: Completed) -> list[str]:
             f"{'; '.join(notes)}."]  # fmt: skip
 
 
-def best(leaders: Sequence[Cost]) -> str:
+def best(costed: Sequence[Cost]) -> str:
     """The rows with the highest overall on dev."""
+    ranked = costs.ranked(costed)
     lines = [
         {
             "variants": " + ".join(f"`{name}`" for name in cost.variants),
@@ -224,15 +226,22 @@ def best(leaders: Sequence[Cost]) -> str:
             "normalised": markdown.with_spread(cost.mean("overall_normalised"), cost.spread("overall_normalised")),
             markdown.TIMES_BERT: f"{cost.times_bert:.2f}",
         }
-        for cost in leaders[:LEADERS]
+        for cost in ranked[:LEADERS]
     ]
     about = (
         f"On dev. {markdown.TIMES_BERT} counts a row's weights, one encoder as 1. Rows of different reports differ in "
-        "more than PALs, and the order of near neighbours may be noise."
+        f"more than PALs, and the order of near neighbours may be noise.{unranked(costed)}"
     )
     grid = markdown.lined(lines, sides=2)
     notes = [markdown.DO_NOT_COMPARE] if markdown.FAULTY in grid else []
     return "\n\n".join(["## Highest overall scores", about, grid, *notes]) if lines else ""
+
+
+def unranked(costed: Sequence[Cost]) -> str:
+    """How many rows of all three tasks are not ranked, and why; empty where all are."""
+    count = len(costs.leaders(costed)) - len(costs.ranked(costed))
+    rows = "row" if count == 1 else "rows"
+    return f" Left out: {count} {rows} of code with a fault, or of fewer seeds than others." if count else ""
 
 
 def _titled(cost: Cost) -> str:
@@ -285,7 +294,7 @@ def leaders(costed: Sequence[Cost]) -> list[dict[str, Any]]:
             "tasks": [cost.mean(task) for task in MAIN_TASKS],
             "times_bert": cost.times_bert,
         }
-        for cost in costs.leaders(costed)[:PAGE_LEADERS]
+        for cost in costs.ranked(costed)[:PAGE_LEADERS]
     ]
 
 
