@@ -185,6 +185,39 @@ def test_runs_of_other_rows_make_no_evidence_together(make_build: Make) -> None:
         archive.pack(build, build.parent / "evidence")
 
 
+def score_on_train(build: Path, name: str, labels: dict[str, float]) -> Path:
+    """Have a run predict these training rows of SST, each one class too low."""
+    file = build / f"runs/{name}/1/predictions/sst-train.parquet"
+    table = pd.read_parquet(file.with_name("sst-dev.parquet")).head(len(labels))
+    rows = {"id": list(labels), "label": list(labels.values()), "prediction": [label - 1 for label in labels.values()]}
+    table.assign(**rows, scored=True).to_parquet(file)
+    return file
+
+
+def test_runs_that_score_other_training_rows_share_an_evidence(make_build: Make, tmp_path: Path) -> None:
+    build = with_data(make_build())
+    score_on_train(build, "bert-sst", {"t0": 4.0, "t1": 3.0, "t2": 2.0})
+    score_on_train(build, "pals", {"t3": 1.0, "t1": 3.0})
+    seal(build)
+    evidence = alone(build)
+    table = pd.read_parquet(evidence / "predictions/sst-train.parquet")
+    assert table["id"].tolist() == ["t0", "t1", "t2", "t3"]
+    assert table["label"].tolist() == [4, 3, 2, 1]
+    assert table["bert-sst/1"].fillna(-1).tolist() == [3, 2, 1, -1]
+    assert table["pals/1"].fillna(-1).tolist() == [-1, 2, -1, 0]
+    assert not [column for column in table if column.endswith("/scored")]
+    archive.unpack(evidence, tmp_path / "again")
+    again = pd.read_parquet(tmp_path / "again/runs/pals/1/predictions/sst-train.parquet")
+    assert again[["id", "label", "prediction", "scored"]].to_numpy().tolist() == [
+        ["t1", 3, 2, True],
+        ["t3", 1, 0, True],
+    ]
+    score_on_train(build, "pals", {"t1": 4.0})
+    seal(build)
+    with pytest.raises(DataError, match="train predictions of sst hold other labels, so that they make no evidence"):
+        alone(build)
+
+
 def test_runs_are_added_to_evidence(make_build: Make, tmp_path: Path) -> None:
     """As if all had been packed together; of a run in both, here `pals` with seed 1, what the build directory holds."""
     build = with_data(make_build(seeds=(1, 2)))

@@ -3,8 +3,9 @@
     facts/                  the plan, what the check of the data counted, the machine, what pretraining came to
     runs.parquet            a line a run or vote: its metrics, settings, history and digests as they are, and its log
     predictions/TASK-SPLIT  a line a row: id, label, whether it is scored and, of dev, its cluster and what it shares
-                            with training rows; then a column `NAME/SEED` for each run with what it said, and
-                            `NAME/SEED/scored` for a run that scores other rows than the first run does
+                            with training rows; then a column `NAME/SEED` for each run with what it said (NaN for a
+                            training row that it does not score), and `NAME/SEED/scored` for a run that scores other
+                            rows than the first run does
     probabilities/TASK      of dev, in thousandths: a column `NAME/SEED/CLASS` for each class but the last
     labels, clouds          how often each label comes; where t-SNE has put the sentences' embeddings
     sentences/              of the sample alone, whose sentences are this project's own

@@ -17,6 +17,7 @@ from mtbert.reporting.archive.layout import COUNTS, DEV_ROWS, OTHERWISE, PLAN, R
 from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.tasks import SPLITS, TASKS, Split, Task
 
+ALIKE = "train both on the same data (`dvc repro`)"
 FACTS = ("plan/pretrain-*.yaml", "machine.json", "encoders/*/metrics.json")  # kept word for word
 
 
@@ -95,7 +96,12 @@ def _pack_task(build: Path, completed: Completed, task: Task, directory: Path) -
         tables = dict(_predicted(build, completed, task, split))
         if not tables:
             continue
-        rows = _rows(tables, f"{split} predictions of {task.name}")
+        what = f"{split} predictions of {task.name}"
+        if split == "train":
+            rows = _of_any(tables, what)
+            tables = {run: _among(rows, table) for run, table in tables.items()}
+        else:
+            rows = _of_all(tables, what)
         said = {run: _packed(table["prediction"].to_numpy(dtype=float), task) for run, table in tables.items()}
         said |= {f"{run}{OTHERWISE}": table["scored"] for run, table in tables.items() if _otherwise(table, rows)}
         about = build / "data" / task.name / DEV_ROWS
@@ -120,14 +126,28 @@ def _predicted(build: Path, completed: Completed, task: Task, split: Split) -> I
             yield f"{entry.name}/{seed}", table
 
 
-def _rows(tables: Mapping[str, pd.DataFrame], what: str) -> pd.DataFrame:
+def _of_any(tables: Mapping[str, pd.DataFrame], what: str) -> pd.DataFrame:
+    """The rows that any run scores: which of the training rows these are is up to the code that trained it."""
+    rows = pd.concat([table[ROW] for table in tables.values()]).drop_duplicates(["id", "label"], ignore_index=True)
+    if not rows["id"].is_unique:
+        raise DataError(f"{what} hold other labels, so that they make no evidence together; {ALIKE}")
+    return rows
+
+
+def _among(rows: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """A run's predictions in these rows; NaN where it has none."""
+    said = rows[["id"]].merge(table[["id", "prediction", "scored"]], how="left", on="id", validate="1:1")
+    return said.assign(scored=said["scored"].where(said["scored"].notna(), rows["scored"]).astype(bool))
+
+
+def _of_all(tables: Mapping[str, pd.DataFrame], what: str) -> pd.DataFrame:
     """Ids and labels, which all have to share: a column a run has no room for others; and what the first run scores."""
     (first, reference), *others = tables.items()
     for run, table in others:
         if not table[["id", "label"]].equals(reference[["id", "label"]]):
             raise DataError(
                 f"{what} by {first} and by {run} hold other rows or labels, so that they make no evidence together; "
-                "train both on the same data (`dvc repro`)"
+                f"{ALIKE}"
             )
     return pd.DataFrame(reference, columns=ROW).reset_index(drop=True)
 
@@ -138,8 +158,9 @@ def _otherwise(table: pd.DataFrame, rows: pd.DataFrame) -> bool:
 
 def _packed(values: np.ndarray, task: Task) -> np.ndarray:
     """The same numbers in fewer bytes where they fit."""
-    small = values.astype(np.uint8 if task.kind != "score" else np.float32)
-    return small if np.array_equal(small.astype(float), values) else values
+    whole = task.kind != "score" and not np.isnan(values).any()
+    small = values.astype(np.uint8 if whole else np.float32)
+    return small if np.array_equal(small.astype(float), values, equal_nan=True) else values
 
 
 def _shared(file: Path, rows: int) -> pd.DataFrame:

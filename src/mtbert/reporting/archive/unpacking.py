@@ -79,7 +79,11 @@ def _unpack_task(directory: Path, file: Path, build: Path, places: Mapping[str, 
     counts = files.read_parquet(chances) if layout.has_probabilities(task, split) else None
     for run in runs:
         scored = packed[f"{run}{OTHERWISE}" if f"{run}{OTHERWISE}" in packed else "scored"]
-        table = packed[ROW].assign(scored=scored, prediction=packed[run].astype(float))
+        table = (
+            packed[ROW]
+            .assign(scored=scored, prediction=packed[run].astype(float))
+            .dropna(subset="prediction", ignore_index=True)
+        )
         likely = np.zeros((len(table), task.classes))
         if counts is not None:
             columns = [f"{run}/{label}" for label in range(len(predictions.probability_columns(task)) - 1)]
