@@ -128,7 +128,8 @@ def _predicted(build: Path, completed: Completed, task: Task, split: Split) -> I
 
 def _of_any(tables: Mapping[str, pd.DataFrame], what: str) -> pd.DataFrame:
     """The rows that any run scores: which of the training rows these are is up to the code that trained it."""
-    rows = pd.concat([table[ROW] for table in tables.values()]).drop_duplicates(["id", "label"], ignore_index=True)
+    every = pd.concat([pd.DataFrame(table, columns=ROW) for table in tables.values()])
+    rows = every.drop_duplicates(["id", "label"], ignore_index=True)
     if not rows["id"].is_unique:
         raise DataError(f"{what} hold other labels, so that they make no evidence together; {ALIKE}")
     return rows
