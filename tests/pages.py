@@ -9,7 +9,7 @@ import pandas as pd
 from safetensors.numpy import save_file
 
 from mtbert import files, metrics, predictions
-from mtbert.reporting import claimed, published, tables
+from mtbert.reporting import answers, published, tables
 from mtbert.reporting import page as rendered
 from mtbert.reporting.claims import Answer, Claim, Comparison, Part, Verdict
 from mtbert.reporting.sections import SECTIONS
@@ -119,7 +119,7 @@ def verdict(answer: Answer, statement: str = "PALs help.", *confounded: str) -> 
         refuted=0.34,
     )  # fmt: skip
     claim = Claim(name="pals-help", paper=PAPER, section="4", statement=statement, parts=(part,))
-    deciding = (0,) if answer in claimed.DECIDED else ()
+    deciding = (0,) if answer in answers.PROVED else ()
     compared = None if answer == "not run" else found
     return Verdict(claim, answer, f"Why it is: {answer}.", (answer,), (compared,), deciding=deciding)
 

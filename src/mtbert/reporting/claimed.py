@@ -7,12 +7,11 @@ from typing import get_args
 import pandas as pd
 
 from mtbert.reporting import figures, markdown
-from mtbert.reporting.answers import FAILS, FAULTY, GATES, HOLDS, LITTLE, NOT_RUN, UNLIKE
+from mtbert.reporting.answers import FAULTY, GATES, HOLDS, LITTLE, NOT_RUN, PROVED, UNLIKE
 from mtbert.reporting.claims import OVERFITTING, Answer, Comparison, Part, Verdict
 from mtbert.reporting.comparisons import line
 from mtbert.statistics.verdicts import LOOKS, PLANNED
 
-DECIDED: tuple[Answer, ...] = (HOLDS, LITTLE, FAILS)
 SHOWN = 4  # differences of a claim, in the README
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
 TEXTS = ("claim", "compared", "says", "verdict", "gate")  # columns of words
@@ -64,7 +63,7 @@ def _each_in_short(heading: str, verdicts: Sequence[Verdict]) -> str:
 def so_far(verdict: Verdict) -> str:
     """What the runs of a claim show that is not decided: its differences by the two sides; empty where none was."""
     shown, beside = counted(verdict), counted(verdict, confounded=True)
-    if verdict.answer in DECIDED or not shown + beside:
+    if verdict.answer in PROVED or not shown + beside:
         return ""
     more = f"; and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
     told = [seen_so_far(shown[:SHOWN], more)]
@@ -190,7 +189,7 @@ def alone(verdict: Verdict, at: int) -> str:
     """What a part comes to, marked where it is not what its claim was decided by: then it is not corrected."""
     said, counts = verdict.answers[at], not verdict.claim.parts[at].confounded
     all_hold = verdict.answer in (HOLDS, LITTLE) and said == HOLDS and counts
-    return f"alone: {said}" if said in DECIDED and not (all_hold or at in verdict.deciding) else said
+    return f"alone: {said}" if said in PROVED and not (all_hold or at in verdict.deciding) else said
 
 
 def _line(part: Part, said: str, comparison: Comparison, gate: str, p_of: Comparison | None) -> dict[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mtbert.reporting import claimed, markdown, sentences
-from mtbert.reporting.answers import FAILS, FAULTY, HOLDS, LEARNING, LITTLE, NOT_RUN, UNEQUAL, UNLIKE, WORSE
+from mtbert.reporting.answers import FAILS, FAULTY, HOLDS, LEARNING, LITTLE, NOT_RUN, PROVED, UNEQUAL, UNLIKE, WORSE
 from mtbert.reporting.answers import OPEN as UNDECIDED
 from mtbert.reporting.catalog import Completed
 from mtbert.reporting.claims import Answer, Comparison, Contradiction, Part, Side, Verdict
@@ -55,7 +55,7 @@ def lead(completed: Completed, verdicts: Sequence[Verdict], faults: Sequence[str
 
 def each(verdicts: Sequence[Verdict]) -> list[str]:
     """A sentence for each claim that is decided."""
-    return [sentence(one) for one in verdicts if one.answer in claimed.DECIDED]
+    return [sentence(one) for one in verdicts if one.answer in PROVED]
 
 
 def decided(verdicts: Sequence[Verdict]) -> str:
@@ -152,7 +152,7 @@ def _open(verdicts: Sequence[Verdict]) -> list[tuple[Part, Comparison]]:
     rows = [
         (part, comparison)
         for verdict in verdicts
-        if verdict.answer not in claimed.DECIDED
+        if verdict.answer not in PROVED
         for part, comparison, answer in zip(verdict.claim.parts, verdict.comparisons, verdict.answers, strict=True)
         if answer != FAULTY
     ]
@@ -218,7 +218,7 @@ def _claim(side: Side, verdict: Verdict, before: set[str]) -> str:
     """Whose it is and its verdict; while it is open, the differences that the question asks for, of sound code."""
     beside = ", by a comparison that this question does not ask for" if _beside_the_question(side, verdict) else ""
     said = f"{verdict.claim.told_by}, {verdict.claim.section}: {verdict.answer}{beside}."
-    if verdict.answer in (*claimed.DECIDED, FAULTY):
+    if verdict.answer in (*PROVED, FAULTY):
         return said
     asked = [verdict.claim.parts[at - 1] for at in side.only.get(verdict.claim.name, [])] or verdict.claim.parts
     shown = [(part, one) for part, one in claimed.counted(verdict) if part in asked]
@@ -279,7 +279,7 @@ def render(
     """The first section of the README; empty where no claim was judged."""
     if not verdicts:
         return ""
-    still_open = any(one.answer not in claimed.DECIDED for one in verdicts)
+    still_open = any(one.answer not in PROVED for one in verdicts)
     needed = "[Seeds that open claims still need](details/claims.md#seeds-still-needed)." if still_open else ""
     count, *rest = lead(completed, verdicts, faults)
     found = [f"{count} {needed}".rstrip(), *rest, markdown.bullets(each(verdicts))]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mtbert.errors import DataError
-from mtbert.reporting import claimed, claims, findings, forest, needed, reasons
+from mtbert.reporting import answers, claimed, claims, findings, forest, needed, reasons
 from mtbert.reporting.claims import Answer, Comparison, Verdict
 from mtbert.reporting.sections.claims import draw, figure, verdict_of
 
@@ -26,7 +26,7 @@ def comparison(difference: float, seeds: int = 3) -> Comparison:
 def verdict(claim: claims.Claim, answer: Answer, *differences: float | None) -> Verdict:
     each = differences or [None if answer == "not run" else 0.03] * len(claim.parts)
     some = [None if one is None else comparison(one) for one in each]
-    deciding = (0,) if answer in claimed.DECIDED else ()
+    deciding = (0,) if answer in answers.PROVED else ()
     return Verdict(claim, answer, "", (answer,) * len(claim.parts), tuple(some), deciding=deciding)
 
 
