@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.manifold import TSNE
 from sklearn.manifold._utils import _binary_search_perplexity
+from threadpoolctl import threadpool_limits
 
 from mtbert.reporting import tsne
 
@@ -55,3 +56,12 @@ def test_the_same_points_lie_at_the_same_places_and_equal_points_break_nothing()
     np.testing.assert_array_equal(tsne.project(points, [2])[0], tsne.project(points, [3, 2])[1])
     assert np.isfinite(tsne.project(np.zeros((8, 5), dtype=np.float32), [3])).all()
     assert np.isfinite(tsne.project(np.eye(4, 2, dtype=np.float32), [3])).all()
+
+
+def test_places_do_not_depend_on_the_number_of_threads() -> None:
+    points = np.random.default_rng(0).normal(size=(250, 384)).astype(np.float32)
+    with threadpool_limits(1):
+        one = tsne.project(points, [3])
+    with threadpool_limits(2):
+        two = tsne.project(points, [3])
+    np.testing.assert_array_equal(one, two)

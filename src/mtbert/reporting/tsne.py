@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy.linalg import eigh
+from threadpoolctl import threadpool_limits
 
 PERPLEXITY = 30.0  # scikit-learn's own, where there are points enough
 ITERATIONS = 250
@@ -25,8 +26,9 @@ TINY = 1e-12
 
 def project(points: np.ndarray, dimensions: Sequence[int]) -> list[np.ndarray]:
     """Points [rows, width] to [rows, 2], [rows, 3], ..., float32; the same points always lie at the same places."""
-    wanted = similarities(points)
-    return [_descend(wanted, start(points, number)) for number in dimensions]
+    with threadpool_limits(1):  # several add up in another order, and the steps enlarge the last digit to another place
+        wanted = similarities(points)
+        return [_descend(wanted, start(points, number)) for number in dimensions]
 
 
 def _descend(wanted: np.ndarray, places: np.ndarray) -> np.ndarray:
