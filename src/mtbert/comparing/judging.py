@@ -135,10 +135,10 @@ def _of_seeds(differences: np.ndarray, draws: np.ndarray, matters: float) -> Ans
     both = PartP(*(np.array([getattr(ours, of), getattr(theirs, of)]).T for of in ("holds", "fails", "little")))
     made = decide(both, [[0], [1]], list(LOOKS.values()))
     holds, fails, little = made.holds, made.fails, made.little
-    if holds[0] != holds[1]:
-        return SIDED[bool(holds[0]), bool(little[int(holds[1])])]
-    if holds.any():  # both hold, at different looks
+    if (holds & fails).any() or holds.all():  # one look proves what another refutes
         return "cannot be told"
+    if holds.any():
+        return SIDED[bool(holds[0]), bool(little[int(holds[1])])]
     if fails.all():
         return "apart by less than what matters"
     return "not better by what matters" if fails[0] else "not worse by what matters" if fails[1] else "cannot be told"

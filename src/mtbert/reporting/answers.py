@@ -26,8 +26,10 @@ class Ruling:
         answer: OPEN where nothing is.
         look: the number of seeds of the look that proved it; None where it is open.
         parts: those that prove it, from 0, by their p; of a claim that holds, where all have to, that with the largest.
+        both: the looks of an open claim that is proved to hold at one, and not to hold at another.
     """
 
     answer: Answer
     look: int | None = None
     parts: tuple[int, ...] = ()
+    both: tuple[int, int] | None = None

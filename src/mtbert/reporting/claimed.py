@@ -82,16 +82,11 @@ def seen_so_far(shown: Sequence[tuple[Part, Comparison]], more: str = "") -> str
 
 
 def _by_sides(shown: Sequence[tuple[Part, Comparison]]) -> str:
-    """Each two sides with their differences; a side that was named just before is not named again."""
-    by_sides: dict[tuple[str, str], list[str]] = {}
+    """Each two sides with their differences."""
+    by_sides: dict[str, list[str]] = {}
     for part, one in shown:
-        by_sides.setdefault((_side(part.ours), _side(part.other)), []).append(number(part, one))
-    told, before = [], ""
-    for (ours, other), numbers in by_sides.items():
-        first = "" if ours == before else f"{ours} "
-        told.append(f"{first}{markdown.MINUS} {other}: {'; '.join(numbers)}")
-        before = ours
-    return "; ".join(told)
+        by_sides.setdefault(pair(part), []).append(number(part, one))
+    return "; ".join(f"{sides}: {'; '.join(numbers)}" for sides, numbers in by_sides.items())
 
 
 def number(part: Part, one: Comparison) -> str:
@@ -115,20 +110,29 @@ def difference(one: Comparison) -> str:
 
 
 def pair(part: Part) -> str:
-    """Such as `a - b`: whose difference it is."""
+    """Such as `a - b`: whose difference it is; one model per task as `(a, b, c)`."""
     return f"{_side(part.ours)} {markdown.MINUS} {_side(part.other)}"
 
 
 def _side(names: Sequence[str]) -> str:
-    return " + ".join(f"`{name}`" for name in names)
+    said = ", ".join(f"`{name}`" for name in names)
+    return said if len(names) == 1 else f"({said})"
 
 
 def matters(verdicts: Sequence[Verdict]) -> str:
-    """From which difference on one matters, of every score that a claim speaks of."""
-    smallest: dict[float, dict[str, None]] = {}
-    for part in (part for verdict in verdicts for part in verdict.claim.parts):
-        smallest.setdefault(part.matters, {})[figures.NAMES[part.metric]] = None
-    return "; ".join(f"{size:g} or more ({', '.join(names)})" for size, names in sorted(smallest.items()))
+    """The smallest difference that matters, of every score; with the claims that set another than most do."""
+    claims: dict[str, dict[float, dict[str, None]]] = {}
+    for verdict in verdicts:
+        for part in verdict.claim.parts:
+            sizes = claims.setdefault(figures.NAMES[part.metric], {})
+            sizes.setdefault(part.matters, {})[verdict.claim.name] = None
+    scores: dict[float, list[str]] = {}
+    for score, sizes in claims.items():
+        usual = max(sizes, key=lambda size: len(sizes[size]))
+        for size, names in sizes.items():
+            where = "" if size == usual else f" in {', '.join(f'`{name}`' for name in names)}"
+            scores.setdefault(size, []).append(f"{score}{where}")
+    return "; ".join(f"{size:g} for {', '.join(said)}" for size, said in sorted(scores.items()))
 
 
 def render(verdicts: Sequence[Verdict]) -> str:

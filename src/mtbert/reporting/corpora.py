@@ -53,9 +53,10 @@ def fewer(build: Path, completed: Completed) -> list[str]:
     counts = files.read_as(DataReport, file, "dvc repro preprocess").model_dump(by_alias=True)["files"]
     kept = {name: counts[f"{name}/train"]["kept"] for name in WHOLE if f"{name}/train" in counts}
     short = [
-        f"{TASKS[name].title} {kept[name]:,} of {WHOLE[name]:,}" for name in kept if kept[name] < 0.99 * WHOLE[name]
+        f"{TASKS[name].title} {kept[name]:,} for {WHOLE[name]:,}" for name in kept if kept[name] < 0.99 * WHOLE[name]
     ]
-    return [f"**Fewer training rows than the corpora have.** {', '.join(short)}."] if short else []
+    about = "**Smaller train sets than the corpora have**, parts of them or stand-ins. Rows:"
+    return [f"{about} {', '.join(short)}."] if short else []
 
 
 def _unknown_rows(build: Path, completed: Completed) -> str:

@@ -7,6 +7,7 @@ Only rows that count are used (`scored` in the prediction files), and rows that 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,7 @@ from mtbert.tasks import TASKS
 
 SEED = 0  # of the resamples, so that the same runs give the same report
 Run = tuple[str, int]  # variant or ensemble, and seed
-USED = ["label", "prediction", "scored"]
+USED = ["id", "label", "prediction", "scored"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class TaskScores:
         scores: runs.
         draws: on resampled examples, draws x runs.
         unshared: scores without the rows that share a sentence with a training row, runs; None where none does.
+        of_one_answer: the highest score that one answer to all rows may come to by chance; None of a single label.
     """
 
     column: dict[Run, int]
@@ -47,6 +49,7 @@ class TaskScores:
     scores: np.ndarray
     draws: np.ndarray
     unshared: np.ndarray | None
+    of_one_answer: float | None
 
 
 class Evidence:
@@ -107,6 +110,23 @@ class Evidence:
             at = MAIN_TASKS.index("sts")
             parts[at] = (parts[at] + 1) / 2
         return np.mean(parts, axis=0)
+
+    def learnt_nothing(self, variants: Sequence[str], metric: str, seeds: Sequence[int]) -> dict[str, str]:
+        """By variant of a row: the tasks that it is scored on as if it gave all rows one answer, in words.
+
+        So it is in more than half of the seeds: its accuracy is at most two standard errors above the share of the most
+        frequent label, or its r at most two above 0. Rows of one label cannot tell.
+        """
+        said: dict[str, list[str]] = {}
+        for task, name in self._of(variants, metric):
+            found = [self._scored(task, (name, seed)) for seed in seeds]
+            bounds = [one.of_one_answer for one, _ in found]
+            low = [(one.scores[at], bound) for (one, at), bound in zip(found, bounds, strict=True) if bound is not None]
+            low = [score for score, bound in low if not score > bound]
+            if 2 * len(low) > len(seeds):
+                about = f"{fmean(low):.3f}, no more than one answer to all rows"
+                said.setdefault(name, []).append(f"it learnt nothing of {TASKS[task].title} ({about})")
+        return {name: ", and ".join(tasks) for name, tasks in said.items()}
 
     def examples(self, variants: Sequence[str], metric: str, seed: int) -> int:
         """How many dev rows count in a row's score of a seed, of all tasks of the metric."""
@@ -169,7 +189,17 @@ def _scored_alike(build: Path, task: str, tables: Mapping[Run, pd.DataFrame]) ->
     scores = _scores(task, labels, predicted)
     unshared = _scores(task, labels[~shared], predicted[~shared]) if shared.any() and not shared.all() else None
     column = {run: number for number, run in enumerate(tables)}
-    return TaskScores(column, np.flatnonzero(counts), labels, predicted, scores, draws, unshared)
+    bound = _of_one_answer(labels, right is None)
+    return TaskScores(column, np.flatnonzero(counts), labels, predicted, scores, draws, unshared, bound)
+
+
+def _of_one_answer(labels: np.ndarray, correlated: bool) -> float | None:
+    """The score of one answer to all rows, the most frequent label or anything for r, and two standard errors."""
+    _, times = np.unique(labels, return_counts=True)
+    if len(times) < 2:
+        return None
+    share = 0.0 if correlated else float(times.max() / len(labels))
+    return share + 2 * float(np.sqrt((1.0 if correlated else share * (1 - share)) / len(labels)))
 
 
 def _tables(build: Path, completed: Completed, task: str) -> dict[Run, pd.DataFrame]:
@@ -189,16 +219,16 @@ def _scores(task: str, labels: np.ndarray, predicted: np.ndarray) -> np.ndarray:
 
 
 def _check_labels(tables: Mapping[Run, pd.DataFrame], task: str) -> None:
-    """All tables hold the same rows in the same order, as their labels tell; DataError where they do not."""
-    labels = {run: table["label"].to_numpy(float) for run, table in tables.items()}
-    for run, one in labels.items():
-        first = next(iter(labels))
-        if not np.array_equal(one, labels[first], equal_nan=True):
-            names = " and by ".join(f"{name}, seed {seed}" for name, seed in (first, run))
-            raise DataError(
-                f"dev predictions of {task} by {names} differ in column label, so they cannot be compared; train both "
-                "on the same data (`dvc repro`)"
-            )
+    """All tables hold the same rows in the same order with the same labels; DataError where they do not."""
+    for run, table in tables.items():
+        first = next(iter(tables))
+        for column in ("id", "label"):
+            if not table[column].equals(tables[first][column]):
+                names = " and by ".join(f"{name}, seed {seed}" for name, seed in (first, run))
+                raise DataError(
+                    f"dev predictions of {task} by {names} differ in column {column}, so they cannot be compared; "
+                    "train both on the same data (`dvc repro`)"
+                )
 
 
 def _rows(file: Path, rows: int) -> tuple[np.ndarray, np.ndarray]:

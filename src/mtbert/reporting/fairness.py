@@ -22,13 +22,13 @@ from mtbert.reporting import curves, machines, results
 from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.tasks import TASKS
 
-FALL = 0.05  # of a task's loss, from the third quarter of the last phase to the fourth, as a mean over tasks
+FALL = 0.05  # of a task's loss, from the third quarter of a phase to the fourth, as a mean over tasks
 FAULTS = {  # of what all trainings share, by its digest; runs of it stay in an evidence
     "5b67f43a81b43bae113457a5eae877e0c756c7e485487eafd4ff21a5fc6adb88": "epochs were chosen, and training rows scored, "
     "on the first rows of a file; SST-5's are sorted, and of its first 500 dev rows 76 % are positive, of all 40 %",
 }
 RISE = 0.01  # of the mean dev score of the tasks, from the best of the epochs before to the last: what matters overall
-WORSE = 0.03  # of a task's dev score, from the first epoch of the last phase to the last: beyond the noise of 500 rows
+WORSE = 0.03  # of a task's dev score, from the first epoch of a phase to its last: beyond the noise of 500 rows
 SEEN = 0.5  # of a task's training rows, some of which overfitting is told by
 UNEQUAL = 0.05  # examples of a task, or updates, may differ by this share: samplers draw
 BUDGET = ("examples", "updates")  # in a part's `differs`: that these differ is what the claim is about
@@ -46,8 +46,8 @@ class Conduct:
         techniques: the digest of each technique's own file.
         updates: how many.
         examples: by task, how many it saw.
-        rise: by how much the last epoch of the last phase is better on dev than the best before it, as RISE says; 0 of
-            a single epoch, None without scores on dev.
+        rise: by how much the last epoch is better on dev than the best before it, as RISE says; 0 of a single epoch,
+            None without scores on dev. This and what follows are of the last phase with several epochs.
         fall: the share by which the training loss still fell, as FALL says.
         falls: by task, by how much its dev score fell, as WORSE says.
         settings: its settings.yaml.
@@ -239,7 +239,7 @@ def _read(entry: CompletedEntry, build: Path, seed: int) -> Conduct:
     made = {f"run.{name}": run.get(name) for name in ("keep", "selection", "threads")}
     made |= {"profile": settings.get("profile"), "precision": scores.get("precision"), "code": settings.get("code")}
     told = (directory / "history.csv").is_file()
-    history = _last_phase(curves.read(entry, build, seed, HISTORY)) if told else None
+    history = _judged_phase(curves.read(entry, build, seed, HISTORY)) if told else None
     rise, fall, falls = (None, 0.0, {}) if history is None else (_rise(history), _fall(history), _falls(history))
     updates, examples = scores.get("steps"), scores.get("examples")
     machine = machines.of_run(build, directory)
@@ -286,9 +286,12 @@ def _values(settings: Any, name: str) -> list[Any]:
     return here + [value for key, below in settings.items() if key != name for value in _values(below, name)]
 
 
-def _last_phase(history: pd.DataFrame) -> pd.DataFrame:
-    """Of a history.csv."""
-    return history.loc[history["phase"] == history["phase"].max()]
+def _judged_phase(history: pd.DataFrame) -> pd.DataFrame:
+    """Of a history.csv the last phase with several epochs that were scored on dev, as one cannot rise, or the last."""
+    on_dev = history.loc[history["name"].isin([f"dev/{task}" for task in TASKS])]
+    epochs = on_dev.groupby("phase")["step"].nunique()
+    several = epochs.index[epochs > 1]
+    return history.loc[history["phase"] == (several.max() if len(several) else history["phase"].max())]
 
 
 def _rise(phase: pd.DataFrame) -> float | None:

@@ -131,9 +131,10 @@ def _leaves_out_0(one: Comparison) -> bool:
 
 
 def _against(part: Part, one: Comparison) -> bool:
-    """Whether a difference is on the other side than the claim says."""
-    beyond = {"higher": -one.difference, "lower": one.difference, "not higher": one.difference - part.matters}
-    return beyond.get(part.expects, abs(one.difference) - part.matters) > 0
+    """Whether the whole interval, as it is printed, is where the claim says that the difference is not."""
+    low, high = round(one.low, 3), round(one.high, 3)
+    beyond = {"higher": -high, "lower": low, "not higher": low - part.matters}
+    return beyond.get(part.expects, max(low, -high) - part.matters) > 0
 
 
 def _lines(comparisons: Iterable[tuple[Part, str]]) -> list[str]:
@@ -175,11 +176,12 @@ def _beside(part: Part) -> str:
 def about_apart(verdicts: Sequence[Verdict]) -> str:
     """What the lines of `apart` are: how many there are, and how many of them chance alone would make."""
     every = [one for part, one in _open(verdicts) if not part.confounded]
-    number, by_chance = sum(map(_leaves_out_0, every)), max(1, round(0.05 * len(every)))
+    number, chance = sum(map(_leaves_out_0, every)), 0.05 * len(every)
+    by_chance = f"about {chance:.0f}" if chance >= 1 else "fewer than one"
     differences = f"{len(every)} difference{'' if len(every) == 1 else 's'}{_sound(verdicts)}"
     return (
         f"Open claims name {differences}. {number} {'has' if number == 1 else 'have'} a 95 % interval that leaves out "
-        f"0, where chance alone would give about {by_chance}. This decides nothing: it is not corrected for how many "
+        f"0, where chance alone would give {by_chance}. This decides nothing: it is not corrected for how many "
         "were compared, and models may be still learning."
     )
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from mtbert.reporting import markdown
-from mtbert.reporting.answers import NOT_RUN, OPEN
+from mtbert.reporting.answers import FAULTY, PROVED
 from mtbert.reporting.claimed import HEADINGS
 from mtbert.reporting.claims import Claims, Comparison, Expected, Part, Verdict
 from mtbert.reporting.evidence import tasks_of
@@ -24,10 +24,11 @@ from mtbert.statistics.verdicts import LOOKS, PLANNED
 
 ABOUT = (
     "With how many seeds a true difference of what matters would be found in four of five repetitions, in each "
-    "comparison of a claim that was not run or has too few seeds, and with how many one as large as the paper prints. "
+    "comparison of a claim that is open, and with how many one as large as the paper prints. "
     "Where a comparison claims that two are close, or one not higher: with how many that would be found if they did "
-    "not differ. A claim whose models are still learning needs longer training first. The noise is that of the "
-    "comparisons above with three seeds or more and, where a score has none, assumed "
+    "not differ. A claim whose models are still learning needs longer trainings as well, and their noise may be "
+    "another. The noise is a comparison's own with three seeds or more, else the median of those with the same score, "
+    "or assumed "
     f"([how to read a verdict](../../../docs/verdicts.md)). {PLANNED} seeds are planned. Where dev is too small, no "
     "number of seeds finds a difference of this size: it needs more rows. A larger one may still be found."
 )
@@ -37,13 +38,25 @@ Noise = dict[str, Spread]  # by metric: standard deviations of single seeds' dif
 
 
 def noise(verdicts: Sequence[Verdict]) -> Noise:
-    """The root mean squares over the comparisons of each metric that have as many seeds as the first look."""
+    """The medians over the comparisons of each metric that count and have as many seeds as the first look.
+
+    Medians, as a single model that learnt nothing with one seed makes the mean square of all twice as large.
+    """
     by_metric: dict[str, list[Spread]] = {}
-    for one in (one for verdict in verdicts for one in verdict.comparisons if one is not None):
-        if one.seed_sd is not None and one.seeds >= min(LOOKS):
+    for one in (one for verdict in verdicts for part, one in _counting(verdict) if not part.confounded):
+        if one is not None and one.seed_sd is not None and one.seeds >= min(LOOKS):
             by_metric.setdefault(one.metric, []).append((one.seed_sd, one.example_sd))
-    squares = {metric: np.sqrt(np.mean(np.square(pairs), axis=0)) for metric, pairs in by_metric.items()}
-    return {metric: (float(by_seed), float(by_examples)) for metric, (by_seed, by_examples) in squares.items()}
+    return {metric: (_median(pairs, 0), _median(pairs, 1)) for metric, pairs in by_metric.items()}
+
+
+def _median(pairs: Sequence[Spread], at: int) -> float:
+    return float(np.median([pair[at] for pair in pairs]))
+
+
+def _counting(verdict: Verdict) -> list[tuple[Part, Comparison | None]]:
+    """The parts of a claim with their comparisons; None of what faulty code trained."""
+    every = zip(verdict.claim.parts, verdict.comparisons, verdict.answers, strict=True)
+    return [(part, None if answer == FAULTY else one) for part, one, answer in every]
 
 
 def table(every: Claims, measured: Noise) -> pd.DataFrame:
@@ -101,7 +114,7 @@ def _twice(noise_of: Spread, says: str, matters: float, level: float) -> int | N
 
 
 def of_claims(verdicts: Sequence[Verdict]) -> pd.DataFrame:
-    """How many seeds each claim still needs that is open for want of them, or was not run.
+    """How many seeds each claim needs that is open, or was not run.
 
     Returns:
         claim, paper (who tells it), statement, seeds (that its comparisons have, the fewest), needed: the fewest with
@@ -113,10 +126,9 @@ def of_claims(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     measured, judged = noise(verdicts), [one for one in verdicts if decidable(one.claim).parts]
     families = Counter(one.claim.paper for one in judged)
     lines = []
-    for one in (one for one in judged if one.answer in (OPEN, NOT_RUN)):
+    for one in (one for one in judged if one.answer not in PROVED):
         level = LOOKS[PLANNED] / families[one.claim.paper]
-        pairs = zip(one.claim.parts, one.comparisons, strict=True)
-        deciding = [(part, seen) for part, seen in pairs if not part.confounded]
+        deciding = [(part, seen) for part, seen in _counting(one) if not part.confounded]
         spreads = [_noise(part, seen, measured) for part, seen in deciding]
         parts = [part for part, _ in deciding]
         had = min(0 if seen is None else seen.seeds for _, seen in deciding)

@@ -1,5 +1,6 @@
 """Why a verdict is what it is, in sentences."""
 
+import math
 from collections.abc import Sequence
 
 from mtbert.errors import first_of
@@ -23,14 +24,16 @@ def why(
     deciding = [at for at, part in enumerate(claim.parts) if not part.confounded]
     said: list[Answer] = [answers[at] for at in deciding]
     doubtful = (OPEN,) if NOT_RUN in said else (OPEN, *PROVED)  # proved alone, and not after correction
+    open_parts = [at for at in deciding if answers[at] in doubtful]
     missing = [part for part, answer in zip(claim.parts, answers, strict=True) if answer == NOT_RUN]
     confounded = [part for part, one in zip(claim.parts, found, strict=True) if part.confounded and one is not None]
     return " ".join(
         [
             *_gated(overall, [seen[at] for at in deciding]),
+            *_contradicted(ruling),
             *_counted(overall, said, [claim.parts[at] for at in ruling.parts]),
             *_early(ruling.look, [found[at] for at in ruling.parts]),
-            *_doubts(overall, [(found[at], seen[at].look) for at in deciding if answers[at] in doubtful], told),
+            *([] if ruling.both else _doubts(overall, [(found[at], seen[at].look) for at in open_parts], told)),
             *_left_out(evidence, overall, [(claim.parts[at], seen[at]) for at in deciding]),
             *_missing(evidence, missing),
             *_besides(confounded),
@@ -42,6 +45,13 @@ def _gated(overall: Answer, seen: Sequence[Seen]) -> list[str]:
     """What keeps a claim from being judged, in the words of its gates, each reason once."""
     why = dict.fromkeys(reason for one in seen if one.gate == overall for reason in one.why)
     return [f"Not judged: {'; '.join(why)}."] if why else []
+
+
+def _contradicted(ruling: Ruling) -> list[str]:
+    """That one look proves what another refutes."""
+    if ruling.both is None or ruling.answer != OPEN:
+        return []
+    return ["It is proved to hold with {} seeds and not to hold with {}, so neither is believed.".format(*ruling.both)]
 
 
 def proved(part: Part, answer: Answer) -> str:
@@ -114,7 +124,9 @@ def _p_asked_for(looked: Sequence[Comparison], seeds: int) -> list[str]:
     """The p of a claim at the last look that all of its parts have reached, beside that which a verdict asks for."""
     if not looked or looked[0].refuted is None:
         return []
-    p = f"{looked[0].corrected:.3f} for `holds` and {looked[0].refuted:.3f} for `does not hold`"
+    # rounded up, so that a p above a level is not printed as the level
+    holds, fails = (math.ceil(1000 * p) / 1000 for p in (looked[0].corrected, looked[0].refuted))
+    p = f"{holds:.3f} for `holds` and {fails:.3f} for `does not hold`"
     return [f"Corrected p: {p}; with {seeds} seeds {LOOKS[seeds]:.3f} or less decides."]
 
 

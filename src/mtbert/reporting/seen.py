@@ -23,7 +23,7 @@ class Seen:
         comparison: at the last look that the runs have reached, or of fewer seeds; None where nothing can be compared.
         look: the number of seeds of that look; None where none was reached.
         p: at each look; 1 where it was not reached, or the part is not to be judged.
-        gate, why: what keeps it from being judged at the last look, and all reasons in words.
+        gate, why: what keeps it from being judged at the last look, or with fewer seeds, and all reasons in words.
         budgets: what the sides had unequally much of, as the claim implies.
         left_out: the seeds that both sides have and that cannot be compared, and why, in words.
         machines: where the two sides were trained, in words, if not on the same machine.
@@ -48,15 +48,14 @@ def see(evidence: Evidence, part: Part) -> Seen:
         return Seen(None, gate=UNLIKE, why=(f"made with other {words}",)) if unlike else Seen(None)
     left_out = f"{', '.join(map(str, unlike))} (made with other {words})" if unlike else ""
     looks = reached(evidence.planned, seeds)
-    machines = evidence.conducts.machines(part.ours, part.other, looks[-1] if looks else seeds)
-    if not looks:
-        return Seen(between(evidence, *of, seeds)[0], left_out=left_out, machines=machines)
     at_looks = [_look(evidence, part, first) for first in looks]
-    comparison, _, gate, why = at_looks[-1]
-    budgets = evidence.conducts.unequal(part.ours, part.other, looks[-1], tasks_of(part.metric), ())
+    compared = looks[-1] if looks else seeds
+    comparison, _, gate, why = at_looks[-1] if looks else _look(evidence, part, seeds)
+    budgets = evidence.conducts.unequal(part.ours, part.other, compared, tasks_of(part.metric), ())
     implied = tuple(one for one in budgets if one not in why)
+    machines = evidence.conducts.machines(part.ours, part.other, compared)
     p = _at_looks([p for _, p, *_ in at_looks])
-    return Seen(comparison, len(looks[-1]), p, gate, why, implied, left_out, machines)
+    return Seen(comparison, len(compared) if looks else None, p, gate, why, implied, left_out, machines)
 
 
 def reached(planned: Sequence[int], shared: Sequence[int]) -> list[list[int]]:
@@ -71,7 +70,7 @@ def reached(planned: Sequence[int], shared: Sequence[int]) -> list[list[int]]:
 def _look(
     evidence: Evidence, part: Part, seeds: Sequence[int]
 ) -> tuple[Comparison, PartP, Answer | None, tuple[str, ...]]:
-    """A part at a look: what is compared, its p (1 behind a gate), and the gate that is closed, with its reasons."""
+    """A part with these seeds: what is compared, its p (1 behind a gate), and the gate that is closed, with reasons."""
     comparison, found = between(evidence, part.ours, part.other, part.metric, seeds)
     gate, why = _gate(evidence, part, seeds)
     return comparison, NO if gate or found is None else part_p(part, found.at_most, found.at_least), gate, why
@@ -90,6 +89,8 @@ def _gate(evidence: Evidence, part: Part, seeds: Sequence[int]) -> tuple[Answer 
         return FAULTY, ("trained by code with a known fault",)
     models, tasks = conducts.models(rows), tasks_of(part.metric)
     learning = _said({model: conducts.still_learning(model, seeds) for model in models})
+    learning += _said(evidence.learnt_nothing(part.ours, part.metric, seeds))
+    learning += _said(evidence.learnt_nothing(part.other, part.metric, seeds))
     if part.metric == OVERFITTING:
         learning += _said({model: conducts.unseen(model, seeds, tasks) for model in models})
     worse = _said({model: conducts.made_worse(model, seeds, tasks) for model in models})

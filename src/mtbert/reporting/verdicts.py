@@ -91,6 +91,9 @@ def _verdict(
 def _ruling(made: Decision | None, at: int, parts: Sequence[tuple[int, PartP]]) -> Ruling:
     """What is proved of a claim, from the p of those of its parts that count."""
     answer = OPEN if made is None else _answer(made, at)
+    if made is not None and made.holds[at] and made.fails[at]:
+        looks = list(LOOKS)
+        return Ruling(OPEN, both=(looks[_first(made.p_holds, at)], looks[_first(made.p_fails, at)]))
     if made is None or answer == OPEN:
         return Ruling(OPEN)
     holding, of = _first(made.p_holds, at), {HOLDS: made.p_holds, FAILS: made.p_fails, LITTLE: made.p_little}[answer]

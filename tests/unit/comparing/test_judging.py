@@ -138,6 +138,8 @@ def of_seeds(differences: list[float], rows: int = 10_000, matters: float = 0.01
         ([0.1, 0.1, 0.1, 0.1], 0.01, "better"),  # at the look of three seeds
         ([0.05, 0.04, -0.05, 0.03, 0.06, 0.055], 0.01, "cannot be told"),
         ([-0.3, -0.2, -0.25, -0.1, 0.02, -0.05], 0.01, "cannot be told"),
+        # three seeds prove less than 0.01, ten more than 0
+        ([0.0, 0.0, 0.0, 0.05, 0.05, 0.051, 0.052, 0.05, 0.05, 0.049], 0.01, "cannot be told"),
     ],
 )
 def test_answers_of_several_seeds(differences: list[float], matters: float, answer: str) -> None:

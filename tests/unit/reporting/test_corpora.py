@@ -60,6 +60,8 @@ def test_what_the_corpora_have_less_of_than_the_course_is_told(tmp_path: Path) -
     }
     files.write_json(tmp_path / "data/report.json", {"files": of_files})
     plan = catalog.Completed("laptop", (1,), "best", "half", "tiny", "", "", (), whose="course")
-    assert corpora.fewer(tmp_path, plan) == ["**Fewer training rows than the corpora have.** QQP 85,285 of 141,498."]
+    assert corpora.fewer(tmp_path, plan) == [
+        "**Smaller train sets than the corpora have**, parts of them or stand-ins. Rows: QQP 85,285 for 141,498."
+    ]
     assert corpora.fewer(tmp_path, replace(plan, whose="own")) == []
     assert corpora.fewer(tmp_path / "elsewhere", plan) == []

@@ -93,8 +93,8 @@ def test_a_question_shows_the_differences_that_answer_it_once() -> None:
         faulty,
         "Choose Your PALs Wisely, 5.4: cannot be told: still learning. So far, 3 seeds: "
         f"`choose-zero` {minus} `choose-half`: +0.020 [+0.010, +0.040] normalised overall (published: +0.004); "
-        f"{minus} `choose-full`: {minus}0.010 [{minus}0.020, +0.010] normalised overall (published: +0.007). "
-        "Elsewhere.",
+        f"`choose-zero` {minus} `choose-full`: {minus}0.010 [{minus}0.020, +0.010] normalised overall "
+        "(published: +0.007). Elsewhere.",
     ]
     assert again.sides[1][1] == [
         faulty,
@@ -105,6 +105,14 @@ def test_a_question_shows_the_differences_that_answer_it_once() -> None:
         "- *PALs lift it.* My PAL BERT, 6: not run.\n- *PALs lower it.* MinBERT and PALs, 5.3: cannot be told: trained "
     )
     assert findings.contradicted([]) == ""
+
+
+def test_what_matters_is_told_by_score_and_with_the_claims_that_set_another_size() -> None:
+    close = EVERY.claims["pals-close-to-single"]
+    assert claimed.matters([verdict(LIFT, "not run"), verdict(FEWER, "not run"), verdict(close, "not run")]) == (
+        "0.01 for normalised overall; 0.02 for overall"
+    )
+    assert "(`bert-sst`, `bert-qqp`, `bert-sts`)" in claimed.pair(close.parts[0])
 
 
 def test_how_much_is_decided() -> None:
@@ -147,7 +155,7 @@ def test_what_stands_apart_of_open_claims_decides_nothing() -> None:
     )
     assert findings.about_apart([open_one, whole]).startswith(  # one of the three is confounded
         "Open claims name 2 differences. 1 has a 95 % interval that leaves out 0, where chance alone would give "
-        "about 1. This decides nothing"
+        "fewer than one. This decides nothing"
     )
     assert findings.so_far([few]) == []
     faulty = verdict(EVERY.claims["mypal-best"], "cannot be told: trained by faulty code", 0.15)
@@ -166,8 +174,8 @@ def test_what_makes_no_difference_so_far_is_said_and_decides_nothing_either() ->
     assert [part.matters for part in all_three.parts[:3]] == [0.01, 0.005, 0.01]
     assert findings.so_far([learning]) == [
         (
-            "Differences of open claims whose 95 % interval lies within what matters (0.005 or more (QQP); 0.01 or "
-            "more (SST-5, STS-B)): too small to choose by, so far. This is not corrected, and decides nothing.",
+            "Differences of open claims whose 95 % interval lies within what matters (0.005 for QQP; 0.01 for "
+            "SST-5, STS-B): too small to choose by, so far. This is not corrected, and decides nothing.",
             [
                 "`mypal-pals` \N{MINUS SIGN} `mypal-no-pals`: +0.000 [\N{MINUS SIGN}0.010, +0.010] SST-5; "
                 "+0.000 [\N{MINUS SIGN}0.005, +0.005] STS-B"
@@ -275,6 +283,13 @@ def test_of_two_claims_of_the_same_pair_the_printed_difference_is_kept() -> None
     for order in ((close, field), (field, close)):
         (line,) = findings.apart(order)
         assert line.endswith("overall (published: \N{MINUS SIGN}0.012), against the claim")
+
+
+def test_against_a_claim_is_an_interval_that_is_whole_beyond_what_it_allows() -> None:
+    assert [part.matters for part in EVERY.claims["rivals-lora"].parts] == [0.01]  # not higher
+    for difference, against in ((0.017, False), (0.02, False), (0.021, True)):  # from 0.007, 0.010 and 0.011 on
+        (line,) = findings.apart([verdict(EVERY.claims["rivals-lora"], "cannot be told: still learning", difference)])
+        assert line.endswith("against the claim") == against
 
 
 def test_two_claims_of_one_section_that_came_to_the_same_are_said_once() -> None:

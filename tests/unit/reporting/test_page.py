@@ -155,7 +155,7 @@ def test_single_task_models_of_one_row_are_among_the_leaders_and_the_costs(html:
 
 
 def test_the_number_of_what_matters_is_told(html: str) -> None:
-    assert "What matters: 0.01 or more (SST-5)" in html
+    assert "What matters: 0.01 for SST-5" in html
 
 
 def test_what_was_changed_is_told(html: str) -> None:

@@ -3,6 +3,7 @@
 # ruff: noqa: RUF001 (tables hold dashes and minus signs)
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,18 @@ from scipy import stats
 
 from mtbert import files, predictions
 from mtbert.errors import DataError
-from mtbert.reporting import claimed, comparisons, fairness, findings, markdown, published, results, tables, verdicts
+from mtbert.reporting import (
+    claimed,
+    comparisons,
+    fairness,
+    findings,
+    markdown,
+    published,
+    reasons,
+    results,
+    tables,
+    verdicts,
+)
 from mtbert.reporting.answers import Ruling
 from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.reporting.claims import Claim, Part
@@ -145,10 +157,13 @@ def test_predictions_of_other_rows_are_refused(tmp_path: Path) -> None:
     write(tmp_path, "a", 1, {"sst": 10})
     write(tmp_path, "b", 1, {"sst": 10})
     file = predictions.path(tmp_path / "runs/b/1", "sst", "dev")
-    pd.read_parquet(file).assign(label=0.0).to_parquet(file)
-    files.seal(tmp_path / "runs/b/1")
-    with pytest.raises(DataError, match="dev predictions of sst by a, seed 1 and by b, seed 1 differ in column label"):
-        Evidence(tmp_path, catalog((1,)))
+    kept = pd.read_parquet(file)
+    for column, values in (("label", 0.0), ("id", kept["id"].to_numpy()[::-1])):
+        kept.assign(**{column: values}).to_parquet(file)
+        files.seal(tmp_path / "runs/b/1")
+        both = f"dev predictions of sst by a, seed 1 and by b, seed 1 differ in column {column}"
+        with pytest.raises(DataError, match=both):
+            Evidence(tmp_path, catalog((1,)))
 
 
 def test_runs_that_score_other_rows_share_a_report_and_are_not_compared(tmp_path: Path) -> None:
@@ -165,11 +180,13 @@ def test_runs_that_score_other_rows_share_a_report_and_are_not_compared(tmp_path
     assert (found.difference, found.examples) == (pytest.approx(50 / 200), 200)
 
 
-def write_with_train(build: Path, name: str, seed: int, extra: int, examples: dict[str, int] | None = None) -> None:
+def write_with_train(
+    build: Path, name: str, seed: int, extra: int, examples: dict[str, int] | None = None, r: int = -1
+) -> None:
     """A run of three tasks, with its scores on training rows."""
     gold = np.arange(ROWS) / ROWS
     write(build, name, seed, {"sst": 200 + extra, "qqp": 300})
-    table = pd.DataFrame({"id": [f"r{n}" for n in range(ROWS)], "label": gold, "prediction": -gold, "scored": True})
+    table = pd.DataFrame({"id": [f"r{n}" for n in range(ROWS)], "label": gold, "prediction": r * gold, "scored": True})
     place = build / "runs" / name / str(seed)
     predictions.write(predictions.path(place, "sts", "dev"), table, TASKS["sts"])
     sizes = {"encoder": 1, "added": 0, "trained": 1, "stored": 1}
@@ -434,6 +451,25 @@ def test_which_comparisons_decide_a_claim_and_at_which_look() -> None:
     assert ruled(leaning, failing) == Ruling("does not hold", 3, (1,))
     assert ruled(also, failing, sure) == Ruling("does not hold", 3, (1, 0))
     assert ruled(sure, ([0.5, 0.5], [0.5, 0.5], never)) == Ruling("cannot be told from these runs")
+    assert ruled(([0.9, 1e-6], [1e-6, 0.9], never)) == Ruling("cannot be told from these runs", both=(6, 3))
+
+
+def test_a_claim_that_two_looks_contradict_is_open_and_says_so(tmp_path: Path) -> None:
+    few, many = [200, 201, 202], [260, 261, 262, 263, 264, 259, 258]
+    runs = evidence(tmp_path, {"a": [*few, *many], "b": [*few, *[200] * 7]})
+    assert judge(runs, HIGHER.model_copy(update={"matters": 0.05})) == (
+        "cannot be told from these runs",
+        "It is proved to hold with 10 seeds and not to hold with 3, so neither is believed.",
+    )
+
+
+def test_a_p_above_a_level_is_not_printed_as_the_level(tmp_path: Path) -> None:
+    runs = evidence(tmp_path, {"a": [260, 262, 261], "b": [200, 202, 201]})
+    (verdict,) = verdicts.judge(runs, [claim(HIGHER)])
+    shown = replace(verdict.comparisons[0], corrected=0.00101, refuted=1.0)
+    assert reasons._p_asked_for([shown], 3) == [
+        "Corrected p: 0.002 for `holds` and 1.000 for `does not hold`; with 3 seeds 0.001 or less decides."
+    ]
 
 
 def test_a_claim_that_is_decided_alone_and_not_after_correction_says_so(tmp_path: Path) -> None:
@@ -527,6 +563,69 @@ def test_no_verdict_from_code_with_a_known_fault(tmp_path: Path, monkeypatch: py
     assert found.conducts.faulty() == {"rows were read twice": ["a", "b"]}
 
 
+def test_fewer_seeds_than_a_look_has_do_not_hide_why_a_claim_is_not_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = {"a": [260, 262], "b": [200, 202]}
+    make(tmp_path, "a", range(1, 3), code="1f", steps=2)
+    make(tmp_path, "b", range(1, 3), code="1f")
+    part = HIGHER.model_copy(update={"differs": ("updates",)})
+    budgets = "Budgets differ, as the claim implies: a and b had 2 and 1 updates."
+    few = f"Fewer than 3 seeds: nothing is decided yet. {budgets}"
+    assert judge(evidence(tmp_path, right), part) == ("cannot be told from these runs", few)
+    learn(tmp_path, "a", [2.0, 1.0, 0.8, 0.696], [0.1, 0.2, 0.3, 0.4], 1, 2)
+    assert judge(evidence(tmp_path, right), part)[0] == "cannot be told: still learning"
+    monkeypatch.setattr(fairness, "FAULTS", {"1f": "rows were read twice"})
+    (verdict,) = verdicts.judge(evidence(tmp_path, right), [claim(part)])
+    faulty = "cannot be told: trained by faulty code"
+    assert (verdict.answer, verdict.answers) == (faulty, (faulty,))
+
+
+def label_half(build: Path, name: str, right: list[int]) -> None:
+    """Runs of sst whose labels are 1 in three rows of four and 0 in the others, 300 and 100."""
+    for seed, count in enumerate(right, 1):
+        write(build, name, seed, {"sst": count})
+        file = predictions.path(build / "runs" / name / str(seed), "sst", "dev")
+        label = np.where(np.arange(ROWS) % 4 < 3, 1.0, 0.0)
+        said = np.where(np.arange(ROWS) < count, label, 1 - label)
+        pd.read_parquet(file).assign(label=label, prediction=said).to_parquet(file)
+        files.seal(build / "runs" / name / str(seed))
+
+
+def test_no_verdict_from_a_model_that_learnt_nothing_of_a_task(tmp_path: Path) -> None:
+    label_half(tmp_path, "b", [350, 351, 352])
+    label_half(tmp_path, "a", [317, 317, 360])  # 300 of 400 and two standard errors of 8.66 rows: 317.3
+    (verdict,) = verdicts.judge(Evidence(tmp_path, catalog()), [claim(HIGHER)])
+    why = "a: it learnt nothing of SST-5 (0.792, no more than one answer to all rows)"
+    assert (verdict.answer, verdict.gates) == ("cannot be told: still learning", (why,))
+    label_half(tmp_path, "a", [317, 318, 360])  # one of three
+    (verdict,) = verdicts.judge(Evidence(tmp_path, catalog()), [claim(HIGHER)])
+    assert verdict.gates == ("",)
+
+
+def test_no_verdict_where_r_is_that_of_one_answer(tmp_path: Path) -> None:
+    for name in "ab":
+        for seed in (1, 2, 3):
+            write_with_train(tmp_path, name, seed, seed, r=0)
+    (verdict,) = verdicts.judge(
+        Evidence(tmp_path, catalog((1, 2, 3), ("sst", "qqp", "sts"))),
+        [claim(HIGHER.model_copy(update={"metric": "sts", "expects": "close"}))],
+    )
+    assert verdict.answer == "cannot be told: still learning"
+    assert verdict.gates[0].startswith("a: it learnt nothing of STS-B (0.000, no more than one answer to all rows)")
+
+
+def test_a_last_phase_of_one_epoch_is_not_what_the_gate_reads(tmp_path: Path) -> None:
+    runs = {"a": GROUPS["a"], "b": GROUPS["b"]}
+    evidence(tmp_path, runs)
+    learn(tmp_path, "a", [1.0] * 4, [0.4, 0.38, 0.37, 0.36])
+    for seed in (1, 2, 3):
+        file = tmp_path / "runs" / "a" / str(seed) / "history.csv"
+        file.write_text(file.read_text() + "2,45,loss/sst,1.0\n2,50,dev/sst,0.5\n")
+    (verdict,) = verdicts.judge(evidence(tmp_path, runs), [claim(HIGHER)])
+    assert verdict.gates == ("a: SST-5 on dev falls from the first epoch to the last, by 0.040",)
+
+
 def test_no_verdict_from_a_model_that_training_made_worse(tmp_path: Path) -> None:
     runs = {"a": GROUPS["a"], "b": GROUPS["b"]}
     evidence(tmp_path, runs)
@@ -567,7 +666,7 @@ def test_no_verdict_on_overfitting_by_rows_that_were_not_seen(tmp_path: Path) ->
     write_train_rows(tmp_path, "qqp")
     for name, extra in (("a", 0), ("b", 40)):
         for seed in (1, 2, 3):
-            write_with_train(tmp_path, name, seed, extra + seed, {"qqp": 80 if name == "a" else 900})
+            write_with_train(tmp_path, name, seed, extra + seed, {"qqp": 80 if name == "a" else 900}, r=1)
     runs = Evidence(tmp_path, catalog((1, 2, 3), ("sst", "qqp", "sts")))
     part = HIGHER.model_copy(update={"differs": ("examples",)})
     (verdict,) = verdicts.judge(runs, [claim(part.model_copy(update={"metric": "overfitting"}))])

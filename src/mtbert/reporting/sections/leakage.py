@@ -91,7 +91,7 @@ def render(report: Report) -> str:
     grid = pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True, colalign=sides)
     about = (
         "Dev scores without the rows that a model may have seen before, less those in the tables. A line is over all "
-        "variants whose scores count as many dev rows."
+        "variants whose scores count as many dev rows: with `run.selection: half` these are half of dev."
     )
     return f"## Leakage\n\n{about} Each variant: [leakage.csv](../leakage.csv).\n\n{grid}"
 

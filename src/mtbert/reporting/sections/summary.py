@@ -127,7 +127,7 @@ def short(report: Report) -> list[str]:
         return []
     return [
         f"**Short trainings.** {markdown.span(steps)} steps each. The profile `{report.completed.profile}` also sets "
-        "batch size, learning rates, pooling and clipping; "
+        "batch size, learning rates and more: "
         "[docs/reports.md](../../docs/reports.md#what-sample-and-laptop-replace) lists what it replaces."
     ]
 
