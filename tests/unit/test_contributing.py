@@ -60,7 +60,7 @@ def test_the_registration_names_what_the_file_has(parallel: Any) -> None:
 
 
 def test_the_task_is_one() -> None:
-    (task,) = eval(f"({blocks('python')[2]})", {"Task": Task})  # noqa: S307
+    task = eval(blocks("python")[2], {"Task": Task})  # noqa: S307
     assert (task.name, task.kind, task.is_pair) == ("mood", "binary", False)
 
 

@@ -38,8 +38,9 @@ def values(report: Report, local: bool) -> dict[str, Any]:
 
 
 ONE_BY_ONE = (
-    "Each command's report shows only what that command asked for. Run `mtbert evidence --add` after each, then "
-    "`mtbert report --evidence` with its folder."
+    "Each command's report shows only what that command asked for. Keep an evidence of your own beside this one: "
+    "`mtbert evidence build mine` after the first command, with `--add` after each of the others. Then make one report "
+    "of them: `mtbert report --evidence` with the folder that these name."
 )
 
 
