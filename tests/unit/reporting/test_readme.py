@@ -77,8 +77,9 @@ def test_a_command_asks_for_each_set_of_seeds(make_build: Callable[..., Path]) -
         "dvc exp run -S profile=sample -S 'variants=[bert-qqp,bert-sst,bert-sts]' -S 'seeds=[1,2]'",
         "dvc exp run -S profile=sample -S 'variants=[pals]' -S 'seeds=[2]'",
         "```", "",
-        "Each command's report shows only what that command asked for. Run `mtbert evidence --add` after each, then "
-        "`mtbert report --evidence` with its folder.",
+        "Each command's report shows only what that command asked for. Keep an evidence of your own beside this one: "
+        "`mtbert evidence build mine` after the first command, with `--add` after each of the others. It names its "
+        "folder: `mtbert report --evidence` makes one report of that.",
     ]  # fmt: skip
 
 

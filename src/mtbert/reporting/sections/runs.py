@@ -39,8 +39,8 @@ def values(report: Report, local: bool) -> dict[str, Any]:
 
 ONE_BY_ONE = (
     "Each command's report shows only what that command asked for. Keep an evidence of your own beside this one: "
-    "`mtbert evidence build mine` after the first command, with `--add` after each of the others. Then make one report "
-    "of them: `mtbert report --evidence` with the folder that these name."
+    "`mtbert evidence build mine` after the first command, with `--add` after each of the others. It names its folder: "
+    "`mtbert report --evidence` makes one report of that."
 )
 
 
