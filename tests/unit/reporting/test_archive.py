@@ -477,8 +477,15 @@ def test_variants_that_were_trained_anew_take_the_place_of_all_their_earlier_run
     before = contents(evidence)
     with pytest.raises(DataError, match="pals: seed 3 was trained by other code than seed 1"):
         archive.main(build, tmp_path, more=True)
+    with pytest.raises(DataError, match=r"holds 10 runs that .* lacks: bert-qqp/1, bert-qqp/2, bert-qqp/3 and 7 more"):
+        archive.main(build, tmp_path)
     assert contents(evidence) == before
     archive.main(build, tmp_path, anew=True)
+    after = contents(evidence)
+    shutil.rmtree(build / "runs/pals/2")
+    with pytest.raises(DataError, match="--anew would remove pals/2, which the same code trained as the runs in"):
+        archive.main(build, tmp_path, anew=True)
+    assert contents(evidence) == after
     archive.unpack(evidence, tmp_path / "again")
     completed = catalog.read_completed(tmp_path / "again")
     assert {entry.name: entry.seeds for entry in completed.ran} == {

@@ -19,7 +19,7 @@ are left out, as no score comes of them; embeddings and weights are, too.
 from pathlib import Path
 
 from mtbert import files
-from mtbert.reporting.archive.adding import Vote, add
+from mtbert.reporting.archive.adding import Vote, add, refuse_loss
 from mtbert.reporting.archive.layout import NAME
 from mtbert.reporting.archive.packing import pack
 from mtbert.reporting.archive.unpacking import unpack
@@ -30,12 +30,13 @@ __all__ = ["NAME", "Vote", "add", "main", "pack", "unpack"]
 def main(build: Path, reports: Path, more: bool = False, vote: Vote | None = None, anew: bool = False) -> None:
     """Pack the evidence of what lies below `build` into its report's folder below `reports`.
 
-    With `more`, `add` it; with `anew`, add variants that were trained anew.
+    With `more`, `add` it; with `anew`, add variants that were trained anew. DataError where runs would be lost.
     """
     directory = files.report_directory(build, reports) / NAME
     if (more or anew) and directory.exists():
         add(build, directory, vote, anew)
     else:
+        refuse_loss(build, directory)
         pack(build, directory)
     size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     print(f"{directory} is written: {size / 1e6:.2f} MB")

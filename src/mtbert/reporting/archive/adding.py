@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from mtbert import files
-from mtbert.errors import DataError
+from mtbert.errors import DataError, first_of
 from mtbert.outputs import PRETRAINED, DataReport, Elsewhere, Origin
 from mtbert.reporting import catalog as catalogs
 from mtbert.reporting import corpora, embeddings
@@ -20,6 +20,7 @@ from mtbert.reporting.archive.unpacking import unpack
 
 OVERLAPS = ("overlaps", "overlaps with pretraining")  # in the check of the data
 ALONE = "`mtbert evidence` without --add packs the runs of the build directory alone"
+NAMED = 3  # runs in a message
 Vote = Callable[[str, Sequence[str], int, Path, Path], object]  # as `ensembling.ensemble`
 
 
@@ -34,13 +35,15 @@ def add(build: Path, directory: Path, vote: Vote | None = None, anew: bool = Fal
 
     Raises:
         DataError: as for `pack` and `unpack`, or the evidence holds runs of a variant that the build's plan lacks, or
-            of another profile, encoder, settings for all, pretraining or number of rows of a corpus.
+            of another profile, encoder, settings for all, pretraining or number of rows of a corpus; or, with `anew`,
+            seeds that the build lacks of a variant that the same code trained.
     """
     with tempfile.TemporaryDirectory(prefix="mtbert-") as name:
         whole = Path(name)
         unpack(directory, whole)
         earlier = files.read_plan(whole / PLAN)
         if anew:
+            _refuse_loss_of_seeds(build, whole)
             _drop({entry.name for entry, _ in catalogs.read_completed(build).runs}, earlier, whole)
         clouds = embeddings.read(whole / embeddings.CLOUDS)
         for task, by_variant in embeddings.clouds(build, catalogs.read_completed(build)).items():
@@ -55,6 +58,39 @@ def add(build: Path, directory: Path, vote: Vote | None = None, anew: bool = Fal
             _vote(whole, plan, vote)
         kept = {place: line for line in lines if not (place := layout.place(whole, line)).is_symlink()}
         pack(whole, directory, kept)
+
+
+def refuse_loss(build: Path, directory: Path) -> None:
+    """DataError where the evidence that lies there holds runs which the build directory lacks."""
+    file = directory / "runs.parquet"
+    if not file.is_file():
+        return
+    held = files.read_parquet(file, ["kind", "name", "seed"]).itertuples(index=False, name=None)
+    brought = {(entry.name, seed) for entry, seed in catalogs.read_completed(build).runs}
+    lost = [f"{name}/{seed}" for kind, name, seed in held if kind != "ensemble" and (name, seed) not in brought]
+    if lost:
+        raise DataError(
+            f"{directory} holds {len(lost)} runs that {build} lacks: {first_of(lost, NAMED)}; `mtbert evidence --add` "
+            "keeps them. For an evidence without them, name another folder of reports, or remove this one first"
+        )
+
+
+def _refuse_loss_of_seeds(build: Path, whole: Path) -> None:
+    """DataError where the evidence has seeds of a variant that the build lacks, and that the build's code trained."""
+    lost = []
+    for entry in catalogs.read_completed(build).variants:
+        codes = {entry.settings(build, seed).get("code") for seed in entry.seeds}
+        places = sorted((whole / "runs" / entry.name).glob("*/settings.yaml"))
+        lost += [
+            f"{entry.name}/{file.parent.name}"
+            for file in places
+            if int(file.parent.name) not in entry.seeds and files.read_yaml(file).get("code") in codes
+        ]
+    if lost:
+        raise DataError(
+            f"--anew would remove {first_of(lost, NAMED)}, which the same code trained as the runs in {build}; "
+            "`mtbert evidence --add` keeps them"
+        )
 
 
 def _drop(variants: set[str], plan: dict[str, Any], whole: Path) -> None:
