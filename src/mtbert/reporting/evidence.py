@@ -120,9 +120,8 @@ class Evidence:
         said: dict[str, list[str]] = {}
         for task, name in self._of(variants, metric):
             found = [self._scored(task, (name, seed)) for seed in seeds]
-            bounds = [one.of_one_answer for one, _ in found]
-            low = [(one.scores[at], bound) for (one, at), bound in zip(found, bounds, strict=True) if bound is not None]
-            low = [score for score, bound in low if not score > bound]
+            judged = [(float(one.scores[at]), one.of_one_answer) for one, at in found]
+            low = [score for score, bound in judged if bound is not None and score <= bound]
             if 2 * len(low) > len(seeds):
                 about = f"{fmean(low):.3f}, no more than one answer to all rows"
                 said.setdefault(name, []).append(f"it learnt nothing of {TASKS[task].title} ({about})")

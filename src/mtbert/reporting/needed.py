@@ -40,7 +40,7 @@ Noise = dict[str, Spread]  # by metric: standard deviations of single seeds' dif
 def noise(verdicts: Sequence[Verdict]) -> Noise:
     """The medians over the comparisons of each metric that count and have as many seeds as the first look.
 
-    Medians, as a single model that learnt nothing with one seed makes the mean square of all twice as large.
+    Medians, as one model that learns nothing with one of its seeds moves the mean square of all.
     """
     by_metric: dict[str, list[Spread]] = {}
     for one in (one for verdict in verdicts for part, one in _counting(verdict) if not part.confounded):

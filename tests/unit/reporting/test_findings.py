@@ -285,6 +285,15 @@ def test_of_two_claims_of_the_same_pair_the_printed_difference_is_kept() -> None
         assert line.endswith("overall (published: \N{MINUS SIGN}0.012), against the claim")
 
 
+def test_of_many_differences_chance_alone_gives_one_in_twenty() -> None:
+    rows = [EVERY.claims["rivals-rules"], EVERY.claims["rivals-rules-fixed"]]
+    many = [verdict(one, "cannot be told: still learning", *[0.0] * len(one.parts)) for one in rows]
+    assert findings.about_apart(many).startswith(
+        "Open claims name 22 differences. 0 have a 95 % interval that leaves out 0, where chance alone would give "
+        "about 1. "
+    )
+
+
 def test_against_a_claim_is_an_interval_that_is_whole_beyond_what_it_allows() -> None:
     assert [part.matters for part in EVERY.claims["rivals-lora"].parts] == [0.01]  # not higher
     for difference, against in ((0.017, False), (0.02, False), (0.021, True)):  # from 0.007, 0.010 and 0.011 on

@@ -120,6 +120,14 @@ def test_seeds_for_what_is_printed_are_of_claims_of_a_difference_alone() -> None
     assert needed.of_claims(open_claims)["published"].tolist() == [4, 4, 0, 0]
 
 
+def test_every_open_claim_has_a_line_and_runs_of_faulty_code_are_no_seeds() -> None:
+    claim = alone("higher", 0.07)
+    seen = claims.Comparison(("a",), ("b",), "sst", 0, 0, 0, 1, 1, 3, 9, 0, {}, 0.0072, 0.0020)
+    answers: list[claims.Answer] = ["cannot be told: still learning", "cannot be told: trained by faulty code", "holds"]
+    lines = needed.of_claims([claims.Verdict(claim, answer, "", (answer,), (seen,)) for answer in answers])
+    assert lines["seeds"].tolist() == [3, 0]
+
+
 def test_noise_is_that_of_comparisons_with_seeds_enough() -> None:
     def verdict(seeds: int, seed_sd: float) -> claims.Verdict:
         found = claims.Comparison(("a",), ("b",), "sst", 0, 0, 0, 1, 1, seeds, 9, 0, {}, seed_sd, 0.002)

@@ -42,11 +42,12 @@ def add(build: Path, directory: Path, vote: Vote | None = None, anew: bool = Fal
         whole = Path(name)
         unpack(directory, whole)
         earlier = files.read_plan(whole / PLAN)
+        completed = catalogs.read_completed(build)
         if anew:
-            _refuse_loss_of_seeds(build, whole)
-            _drop({entry.name for entry, _ in catalogs.read_completed(build).runs}, earlier, whole)
+            _refuse_loss_of_seeds(build, completed, whole)
+            _drop({entry.name for entry in completed.ran}, earlier, whole)
         clouds = embeddings.read(whole / embeddings.CLOUDS)
-        for task, by_variant in embeddings.clouds(build, catalogs.read_completed(build)).items():
+        for task, by_variant in embeddings.clouds(build, completed).items():
             clouds.setdefault(task, {}).update(by_variant)
         embeddings.write(clouds, whole / embeddings.CLOUDS)
         plan = _both_asked(earlier, files.read_plan(build / PLAN))
@@ -75,10 +76,10 @@ def refuse_loss(build: Path, directory: Path) -> None:
         )
 
 
-def _refuse_loss_of_seeds(build: Path, whole: Path) -> None:
+def _refuse_loss_of_seeds(build: Path, completed: catalogs.Completed, whole: Path) -> None:
     """DataError where the evidence has seeds of a variant that the build lacks, and that the build's code trained."""
     lost = []
-    for entry in catalogs.read_completed(build).variants:
+    for entry in completed.variants:
         codes = {entry.settings(build, seed).get("code") for seed in entry.seeds}
         places = sorted((whole / "runs" / entry.name).glob("*/settings.yaml"))
         lost += [
