@@ -85,7 +85,7 @@ def _results(place: Path, tasks: Sequence[str], seed: int, about: dict[str, Any]
         table = pd.DataFrame({"id": [f"{task}-{row}" for row in range(ROWS)], "label": labels, "prediction": predicted})
         for label, column in enumerate(predictions.probability_columns(TASKS[task])):
             table[column] = np.where(predicted == label, 0.9, 0.1 / max(TASKS[task].classes - 1, 1))
-        table["scored"] = np.arange(ROWS) < ROWS - 1
+        table["scored"] = table["overall"] = np.arange(ROWS) < ROWS - 1
         predictions.write(predictions.path(place, task, "dev"), table, TASKS[task])
         scores[task] = predictions.score(table, TASKS[task])
     files.write_json(

@@ -26,7 +26,7 @@ from mtbert.objectives.base import generator_like
 from mtbert.samplers import SAMPLERS
 from mtbert.samplers.base import Plan, Sampler
 from mtbert.schedules import SCHEDULES
-from mtbert.settings import PhaseSettings, VariantSettings, checked
+from mtbert.settings import PhaseSettings, RunSettings, VariantSettings, checked
 from mtbert.tasks import REUSES, SPLITS, TASKS, Split
 from mtbert.training import optimisers, processes
 from mtbert.training.phases import Phase
@@ -92,9 +92,8 @@ def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[
             if file.exists():
                 task, model = TASKS[name], settings.model
                 examples[split][name] = batches.load(file, task, model.pair_encoding, marks, model.max_tokens)
-                if split == "dev" and settings.run.selection != "whole":
-                    crossed = settings.run.selection == "cross"
-                    batches.halve(examples[split][name], data / name / "dev-rows.parquet", crossed)
+                if split == "dev":
+                    _mark_dev(examples[split][name], settings.run, data / name / "dev-rows.parquet")
             elif split != "test":
                 raise DataError(f"{file} is missing; `dvc repro preprocess` makes it from data_dir (params.yaml)")
     for name in {entry for phase in settings.phases for entry in phase.tasks if entry in REUSES}:
@@ -105,6 +104,14 @@ def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[
         task = TASKS[reuse.serves]
         examples["train"][name] = batches.load(file, task, model.pair_encoding, marks, model.max_tokens, reuse.labels)
     return examples
+
+
+def _mark_dev(dev: Examples, run: RunSettings, rows: Path) -> None:
+    """Mark the rows of dev that choose an epoch, and those that are predicted and scored."""
+    if run.selection != "whole":
+        batches.halve(dev, rows, run.selection == "cross")
+    if run.overall_rows is not None:
+        dev.limit_overall(run.overall_rows, alone=run.scored_rows == "overall")
 
 
 def steps(settings: VariantSettings, train: Mapping[str, Examples]) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mtbert import files, metrics, predictions
+from mtbert import files, predictions
 from mtbert.errors import DataError
 from mtbert.tasks import TASKS, Split, Task
 
@@ -34,13 +34,15 @@ def vote(tables: Mapping[str, pd.DataFrame], task: Task) -> pd.DataFrame:
     aligned = _align(tables, task)
     first, columns = aligned[0], predictions.probability_columns(task)
     cast = np.stack([table["prediction"].to_numpy(dtype=float) for table in aligned])  # [members, rows]
-    result, scored = first[["label"]].copy(), first["scored"]
+    result, counts = first[["label"]].copy(), first[["scored", "overall"]]
     if not columns:
-        return result.assign(prediction=cast.mean(axis=0), scored=scored).reset_index()
+        return result.assign(prediction=cast.mean(axis=0)).join(counts).reset_index()
     probabilities = np.stack([table[columns].to_numpy(dtype=float) for table in aligned])  # [members, rows, classes]
-    result["prediction"] = majority(cast.astype(int), probabilities).astype(float)
+    predicted = ~np.isnan(cast).any(axis=0)  # [rows]
+    result["prediction"] = np.nan
+    result.loc[predicted, "prediction"] = majority(cast[:, predicted].astype(int), probabilities[:, predicted])
     result[columns] = probabilities.mean(axis=0)
-    return result.assign(scored=scored).reset_index()
+    return result.join(counts).reset_index()
 
 
 def majority(votes: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
@@ -72,10 +74,11 @@ def _align(tables: Mapping[str, pd.DataFrame], task: Task) -> list[pd.DataFrame]
     for member, table in zip(indexed, aligned, strict=True):
         if not np.array_equal(table["label"].to_numpy(float), reference["label"].to_numpy(float), equal_nan=True):
             raise DataError(f"{first} and {member} hold different labels for {task.name}. Train both on the same data.")
-        if not np.array_equal(table["scored"], reference["scored"]):
+        if not table[["scored", "overall"]].equals(reference[["scored", "overall"]]):
             raise DataError(
                 f"{first} and {member} are scored on different rows of {task.name}, so a vote would be scored on "
-                "rows that chose an epoch. Train both with the same run.selection."
+                "rows that chose an epoch, or were not predicted. Train both with the same run.selection and "
+                "run.scored_rows."
             )
     return aligned
 
@@ -123,16 +126,15 @@ def ensemble(name: str, members: Sequence[str], seed: int, runs: Path, directory
     places = {member: _run(runs, member, seed) for member in members}
     scores: dict[str, dict[str, float]] = {split: {} for split in VOTED_SPLITS}
     for split in VOTED_SPLITS:
+        votes: dict[str, pd.DataFrame] = {}
         for task in TASKS:
             if not all(predictions.path(place, task, split).is_file() for place in places.values()):
                 continue
             tables = {member: _read(place, member, seed, task, split) for member, place in places.items()}
             voted = vote(tables, TASKS[task])
             predictions.write(predictions.path(directory, task, split), voted, TASKS[task])
-            value = predictions.score(voted, TASKS[task])
-            if value is not None:
-                scores[split][task] = value
-        scores[split] |= metrics.overall(scores[split])
+            votes[task] = voted
+        scores[split] = predictions.scores(votes)
     if not (directory / "predictions").is_dir():
         raise DataError(f"{name}, seed {seed}: no task was predicted by all of {', '.join(members)}")
     files.write_json(directory / "metrics.json", {"ensemble": name, "seed": seed, "members": list(members), **scores})

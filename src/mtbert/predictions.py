@@ -1,10 +1,12 @@
 """Prediction files: what a model predicted for every row, from which every score in a table is computed.
 
 Columns: id (string), label (float, null if withheld), prediction (float: the class, or the score), for class tasks
-probability_0, probability_1, ... with the probability of each class, and scored (bool): whether the row counts in a
-score. Rows on which the epoch was chosen do not count.
+probability_0, probability_1, ... with the probability of each class, scored and overall (bool): whether the row counts
+in a task's score, and in an overall score besides. Rows on which the epoch was chosen do not count; rows that were not
+predicted neither, and hold NaN.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ import pandas as pd
 
 from mtbert import files, metrics
 from mtbert.errors import DataError
-from mtbert.tasks import Split, Task
+from mtbert.tasks import TASKS, Split, Task
 
 
 def probability_columns(task: Task) -> list[str]:
@@ -27,7 +29,7 @@ def path(directory: Path, task: str, split: Split) -> Path:
 
 def write(file: Path, table: pd.DataFrame, task: Task) -> None:
     """Write a prediction file; DataError where a column is missing."""
-    expected = ["id", "label", "prediction", *probability_columns(task), "scored"]
+    expected = ["id", "label", "prediction", *probability_columns(task), "scored", "overall"]
     if list(table.columns) != expected:
         raise DataError(f"{file}: prediction columns are {list(table.columns)}, expected {expected}")
     with files.new_file(file) as partial:
@@ -37,6 +39,17 @@ def write(file: Path, table: pd.DataFrame, task: Task) -> None:
 def read(file: Path) -> pd.DataFrame:
     """Read a prediction file; DataError where it holds something else."""
     return files.read_parquet(file)
+
+
+def scores(tables: Mapping[str, pd.DataFrame]) -> dict[str, float]:
+    """Return each task's metric where labels are known, and both overall scores where all main tasks have one."""
+    of_tasks = {task: score(table, TASKS[task]) for task, table in tables.items()}
+    of_overall = {task: score(table.loc[table["overall"]], TASKS[task]) for task, table in tables.items()}
+    return _known(of_tasks) | metrics.overall(_known(of_overall))
+
+
+def _known(scores: Mapping[str, float | None]) -> dict[str, float]:
+    return {task: value for task, value in scores.items() if value is not None}
 
 
 def score(table: pd.DataFrame, task: Task) -> float | None:

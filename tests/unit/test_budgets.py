@@ -125,6 +125,14 @@ def test_the_budgets_of_laptop_keep_no_claim_from_a_verdict(part: claims.Part):
     assert unequal(ours, other, tasks_of(part.metric), part.differs) == []
 
 
+@pytest.mark.parametrize("part", [one.values[1] for one in PARTS if one.values[0] == "laptop"])
+def test_variants_of_claims_about_qqp_score_all_of_its_dev_rows_in_laptop(part: claims.Part):
+    if part.metric == "qqp":
+        scored = {resolve.variant(params("laptop"), name)[0]["run"]["scored_rows"] for side in (part.ours, part.other)
+                  for name in members(side)}  # fmt: skip
+        assert scored == {"all"}
+
+
 def test_budgets_that_differ_by_more_than_the_claim_says_are_seen():
     ours, other = ([conduct(name)] for name in ("mypal-annealed", "mypal-pals"))
     assert unequal(ours, other, ["sst"], ["examples"]) == []

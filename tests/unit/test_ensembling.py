@@ -19,12 +19,12 @@ def classes(rows: dict[str, tuple[int, list[float]]], labels: list[float] | None
     table["prediction"] = [float(prediction) for prediction, _ in rows.values()]
     for label in range(3):
         table[f"probability_{label}"] = [probabilities[label] for _, probabilities in rows.values()]
-    return table.assign(scored=True)
+    return table.assign(scored=True, overall=True)
 
 
 def scores(values: dict[str, float], labels: list[float] | None = None) -> pd.DataFrame:
     table = pd.DataFrame({"id": list(values), "label": labels or [0.0] * len(values)})
-    return table.assign(prediction=list(values.values()), scored=True)
+    return table.assign(prediction=list(values.values()), scored=True, overall=True)
 
 
 def test_most_votes_win_even_against_more_probability() -> None:
@@ -42,6 +42,7 @@ def test_most_votes_win_even_against_more_probability() -> None:
         "probability_1",
         "probability_2",
         "scored",
+        "overall",
     ]
     assert voted["prediction"].tolist() == [1.0]
     assert voted.loc[0, ["probability_0", "probability_1", "probability_2"]].tolist() == pytest.approx(
@@ -58,7 +59,7 @@ def test_a_tie_goes_to_the_tied_class_with_more_summed_probability() -> None:
 def test_scores_are_averaged_and_rows_are_aligned_by_id() -> None:
     tables = {"a": scores({"x": 1.0, "y": 4.0}, [0.5, 5.0]), "b": scores({"y": 3.0, "x": 2.0}, [5.0, 0.5])}
     voted = ensembling.vote(tables, STS)
-    assert voted.drop(columns="scored").to_dict("list") == {
+    assert voted.drop(columns=["scored", "overall"]).to_dict("list") == {
         "id": ["x", "y"],
         "label": [0.5, 5.0],
         "prediction": [1.5, 3.5],
@@ -93,7 +94,7 @@ def test_withheld_labels_stay_withheld() -> None:
         (
             {"pals": scores({"x": 1.0}), "smart-pals": scores({"x": 1.0}).assign(scored=False)},
             "pals and smart-pals are scored on different rows of sts, so a vote would be scored on rows that chose an "
-            "epoch. Train both with the same run.selection.",
+            "epoch, or were not predicted. Train both with the same run.selection and run.scored_rows.",
         ),
         (
             {"pals": pd.concat([scores({"x": 1.0}), scores({"x": 2.0})])},
@@ -118,7 +119,7 @@ def test_an_ensemble_is_written_with_its_scores(tmp_path: Path) -> None:
     write_member(tmp_path, "a", {"x": 1.0, "y": 2.0, "z": 4.0})
     write_member(tmp_path, "b", {"x": 1.0, "y": 2.0, "z": 2.0})
     sst = classes({"x": (1, [0.2, 0.5, 0.3])}).assign(probability_3=0.0, probability_4=0.0)
-    sst = sst[["id", "label", "prediction", *predictions.probability_columns(TASKS["sst"]), "scored"]]
+    sst = sst[["id", "label", "prediction", *predictions.probability_columns(TASKS["sst"]), "scored", "overall"]]
     predictions.write(predictions.path(tmp_path / "a" / "7", "sst", "dev"), sst, TASKS["sst"])  # only one member
     files.seal(tmp_path / "a" / "7")
     out = tmp_path / "vote" / "7"

@@ -22,6 +22,7 @@ def qqp(labels: list[float | None]) -> pd.DataFrame:
             "probability_0": [0.1, 0.8, 0.4],
             "probability_1": [0.9, 0.2, 0.6],
             "scored": [True, True, True],
+            "overall": [True, True, True],
         }
     )
 
@@ -50,12 +51,12 @@ def test_what_is_written_is_read_again(tmp_path: Path):
     [
         qqp([1, 0, 0]).drop(columns="probability_1"),
         qqp([1, 0, 0]).assign(logit=0.0),
-        qqp([1, 0, 0])[["id", "prediction", "label", "probability_0", "probability_1", "scored"]],
+        qqp([1, 0, 0])[["id", "prediction", "label", "probability_0", "probability_1", "scored", "overall"]],
     ],
     ids=["missing", "unknown", "other order"],
 )
 def test_other_columns_are_refused_and_nothing_is_written(tmp_path: Path, table: pd.DataFrame):
-    expected = r"expected \['id', 'label', 'prediction', 'probability_0', 'probability_1', 'scored'\]"
+    expected = r"expected \['id', 'label', 'prediction', 'probability_0', 'probability_1', 'scored', 'overall'\]"
     with pytest.raises(DataError, match=expected):
         predictions.write(tmp_path / "qqp-dev.parquet", table, QQP)
     assert list(tmp_path.iterdir()) == []

@@ -88,6 +88,8 @@ class Examples:
     Attributes:
         chooses, scored: masks [examples] of those on which an epoch is chosen, and of those that count in a score. Both
             hold all examples until `choose_on` is called.
+        overall, predicted: masks [examples] of those that count in an overall score, and of those that are predicted.
+            Both hold all examples until `limit_overall` is called.
         crossed: whether each half of the examples chooses the epoch for the other half's scores.
     """
 
@@ -100,7 +102,7 @@ class Examples:
         self.marks = marks
         self.rows = _sequences(table, task, encoding, marks, limit)
         self.lengths = np.array([max(len(ids) for ids, _ in row) for row in self.rows])
-        self.chooses = self.scored = np.ones(len(table), dtype=bool)
+        self.chooses = self.scored = self.overall = self.predicted = np.ones(len(table), dtype=bool)
         self.crossed = False
 
     def choose_on(self, chooses: np.ndarray, crossed: bool = False) -> None:
@@ -115,6 +117,13 @@ class Examples:
             )
         self.chooses, self.scored, self.crossed = chooses, ~chooses | crossed, crossed
 
+    def limit_overall(self, rows: int, alone: bool) -> None:
+        """Compute overall scores on `rows` examples, the same in every run; predict and score these `alone`, or all."""
+        self.overall = np.zeros(len(self), dtype=bool)
+        self.overall[self._draw(rows)] = True
+        if alone:
+            self.predicted, self.scored = self.overall, self.scored & self.overall
+
     def choosing(self) -> list["Examples"]:
         """Return the parts on which an epoch is chosen: one, or both where `crossed`. All rows of a part are scored."""
         first = self._part(np.flatnonzero(self.chooses))
@@ -128,13 +137,19 @@ class Examples:
         """
         if count is None:
             return self
-        return self._part(np.sort(np.random.default_rng(0).permutation(len(self))[:count]))
+        part = self._part(self._draw(count))
+        part.scored = part.overall = part.predicted = np.ones(len(part), dtype=bool)
+        return part
+
+    def _draw(self, count: int) -> np.ndarray:
+        return np.sort(np.random.default_rng(0).permutation(len(self))[:count])
 
     def _part(self, picks: np.ndarray) -> "Examples":
         part = copy.copy(self)
         part.ids, part.rows = tuple(self.ids[pick] for pick in picks), [self.rows[pick] for pick in picks]
         part.labels, part.lengths = self.labels[picks], self.lengths[picks]
-        part.chooses = part.scored = np.ones(len(picks), dtype=bool)
+        part.overall, part.predicted = self.overall[picks], self.predicted[picks]
+        part.chooses, part.scored = np.ones(len(picks), dtype=bool), part.predicted
         return part
 
     def __len__(self) -> int:
@@ -162,11 +177,14 @@ class Examples:
             sequences,
         )
 
-    def in_order(self, size: int, most_rows: int | None = None) -> Iterator[tuple[np.ndarray, Batch]]:
-        """Yield every example once for evaluation, the longest first: numbers of a batch's examples, and the batch."""
-        count = len(self) if most_rows is None else min(most_rows, len(self))
-        order = np.argsort(-self.lengths[:count], kind="stable")
-        for start in range(0, count, size):
+    def in_order(self, size: int, numbers: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, Batch]]:
+        """Yield the examples with these numbers, or all, once for evaluation, the longest first.
+
+        Each item holds the numbers of a batch's examples, and the batch.
+        """
+        chosen = np.arange(len(self)) if numbers is None else numbers
+        order = chosen[np.argsort(-self.lengths[chosen], kind="stable")]
+        for start in range(0, len(order), size):
             picks = order[start : start + size]
             yield picks, self.batch(picks.tolist())
 

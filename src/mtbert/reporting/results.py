@@ -20,7 +20,6 @@ from mtbert.reporting.published import METRICS, OVERALLS
 from mtbert.tasks import TASKS, Split
 
 SCORED_SPLITS: tuple[Split, ...] = ("train", "dev", "test")
-SCORED_COLUMNS = ["label", "prediction", "scored"]
 ROUNDING = 1e-9  # by which two sums of the same numbers may differ
 
 
@@ -108,13 +107,15 @@ def _scores(entry: CompletedEntry, build: Path, seed: int) -> dict[Split, dict[s
     """By split, those of METRICS in its order; None where the labels of what was predicted are withheld."""
     said, by_split = read_metrics(entry, build, seed), {}
     for split in SCORED_SPLITS:
-        values = {
-            task: predictions.score(files.read_parquet(file, SCORED_COLUMNS), TASKS[task])
+        tables = {
+            task: files.read_parquet(file)
             for task in entry.tasks
             if (file := entry.predictions(build, seed, task, split)) is not None
         }
-        known = {task: value for task, value in values.items() if value is not None}
-        known |= metrics.overall(known)
+        for table in tables.values():  # runs of before `run.overall_rows` lack the column: all rows count
+            table["overall"] = table["scored"] if "overall" not in table else table["overall"]
+        values = {task: predictions.score(table, TASKS[task]) for task, table in tables.items()}
+        known = predictions.scores(tables)
         _compare(said[split], known, f"{split} of {entry.name}, seed {seed}", entry.remake(seed))
         overalls = dict.fromkeys(OVERALLS) if set(metrics.MAIN_TASKS) <= set(values) else {}
         every: dict[str, float | None] = {**values, **overalls, **known}

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from mtbert import metrics, predictions
+from mtbert import predictions
 from mtbert.data.batches import Examples, Share
 from mtbert.errors import DataError
 from mtbert.model import MultitaskModel
@@ -20,14 +20,14 @@ BATCH = 128  # larger than in training, since there are no gradients
 def predict(model: MultitaskModel, examples: Examples, device: torch.device) -> pd.DataFrame:
     """Return the prediction table of the examples, in their order.
 
-    Columns as in `mtbert.predictions`. Each of several processes predicts its share, and all return the whole table.
-    The model is left in the mode that it was in.
+    Columns as in `mtbert.predictions`; NaN where an example is not predicted. Each of several processes predicts its
+    share, and all return the whole table. The model is left in the mode that it was in.
     """
     was_training = model.training
     model.eval()
     share = Share.here()
     outputs = torch.zeros(len(examples), model.head(examples.task.name).outputs, device=device)
-    for number, (picks, batch) in enumerate(examples.in_order(BATCH)):
+    for number, (picks, batch) in enumerate(examples.in_order(BATCH, np.flatnonzero(examples.predicted))):
         if number % share.count == share.rank:
             outputs[picks] = model(batch.to(device)).float()
     model.train(was_training)
@@ -46,7 +46,7 @@ def embed(model: MultitaskModel, examples: Examples, device: torch.device, rows:
     was_training = model.training
     model.eval()
     picks, embeddings = [], []
-    for numbers, batch in examples.in_order(BATCH, rows):
+    for numbers, batch in examples.in_order(BATCH, np.arange(min(rows, len(examples)))):
         picks.append(numbers)
         embedded = torch.stack(model.embeddings(batch.to(device))).float().cpu().numpy()
         embeddings.append(embedded.astype(np.float16))
@@ -64,7 +64,8 @@ def _table(model: MultitaskModel, examples: Examples, outputs: torch.Tensor) -> 
         probabilities = head.log_probabilities(outputs).exp().double().numpy()
         table["prediction"] = probabilities.argmax(axis=1).astype(float)
         table[predictions.probability_columns(task)] = probabilities
-    return table.assign(scored=examples.scored)
+    table.loc[~examples.predicted, ["prediction", *predictions.probability_columns(task)]] = np.nan
+    return table.assign(scored=examples.scored, overall=examples.overall)
 
 
 def choosing(dev: Mapping[str, Examples]) -> list[dict[str, Examples]]:
@@ -77,13 +78,6 @@ def joined(first: pd.DataFrame, second: pd.DataFrame, examples: Examples) -> pd.
     """Join the tables of the two parts that `choosing` makes of these examples, in the file's order."""
     rows = np.concatenate([np.flatnonzero(examples.chooses), np.flatnonzero(~examples.chooses)])
     return pd.concat([first, second]).set_axis(rows).sort_index()
-
-
-def scores(tables: Mapping[str, pd.DataFrame], examples: Mapping[str, Examples]) -> dict[str, float]:
-    """Return each task's metric where labels are known, and both overall scores where all main tasks have one."""
-    of_tasks = {name: predictions.score(table, examples[name].task) for name, table in tables.items()}
-    known = {name: score for name, score in of_tasks.items() if score is not None}
-    return known | metrics.overall(known)
 
 
 def mean_score(values: Mapping[str, float], tasks: Collection[str]) -> float:

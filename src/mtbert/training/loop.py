@@ -20,7 +20,7 @@ from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
 from torch import Tensor
 from tqdm import tqdm
 
-from mtbert import seeding
+from mtbert import predictions, seeding
 from mtbert.data.batches import Batch, Examples
 from mtbert.errors import TrainingError
 from mtbert.model import MultitaskModel
@@ -257,7 +257,7 @@ class Trainer:
             self.epochs -= 1  # this epoch ends again after resuming
             self._save(phase)
             raise
-        scores = [evaluation.scores(of_tasks, part) for of_tasks, part in zip(tables, self.dev, strict=True)]
+        scores = [predictions.scores(of_tasks) for of_tasks in tables]
         means = {f"dev/{name}": float(np.mean([of_part[name] for of_part in scores])) for name in scores[0]}
         self.history.add(phase.number, self.outcome.steps, means)
         self.history.pause()

@@ -142,11 +142,11 @@ def _results(parts: Parts, outcome: Outcome, accelerator: Accelerator) -> Result
         examples = parts.examples.get(split, {})
         crossed = split == "dev" and len(set(outcome.epochs)) > 1  # else both halves chose the same weights
         predicted[split] = (_crossed if crossed else _predicted)(parts, examples, outcome, accelerator)
-        metrics[split] = evaluation.scores(predicted[split], examples)
+        metrics[split] = predictions.scores(predicted[split])
     if parts.settings.run.train_rows:
         examples = {task: parts.examples["train"][task] for task in parts.settings.tasks}
         predicted["train"] = _on_train(parts, examples, accelerator)
-        metrics["train"] = evaluation.scores(predicted["train"], examples)
+        metrics["train"] = predictions.scores(predicted["train"])
     return Results(metrics, predicted)
 
 

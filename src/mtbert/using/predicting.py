@@ -58,7 +58,7 @@ class Trained(ABC):
         """
         about, row_texts = self.task(task), texts(self.task(task), rows)
         raw, cut = self.raw(about, row_texts, watch and len(row_texts) > evaluation.BATCH)
-        table = raw.drop(columns=["id", "label", "scored"])
+        table = raw.drop(columns=["id", "label", "scored", "overall"])
         if about.kind == "score":
             return table.assign(lowest=about.lowest, highest=about.highest, cut=cut)
         class_names = np.array(names.classes(about), dtype=object)

@@ -21,10 +21,10 @@ MOST_FAULTS = 5  # most faults in a message
 class Watched(Examples):
     """Examples that show progress on standard error."""
 
-    def in_order(self, size: int, most_rows: int | None = None) -> Iterator[tuple[np.ndarray, Batch]]:
+    def in_order(self, size: int, numbers: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, Batch]]:
         """As `Examples.in_order`."""
         with tqdm(total=len(self), unit=" rows", desc=self.task.name) as bar:
-            for picks, batch in super().in_order(size, most_rows):
+            for picks, batch in super().in_order(size, numbers):
                 yield picks, batch
                 bar.update(len(picks))
 

@@ -52,7 +52,7 @@ def predict(directory: Path, task: str, split: str, score: float | None) -> None
     table = table.assign(label=float("nan")) if score is None else table
     for column in predictions.probability_columns(TASKS[task]):
         table[column] = 1 / TASKS[task].classes
-    table["scored"] = True
+    table["scored"] = table["overall"] = True
     predictions.write(predictions.path(directory, task, split), table, TASKS[task])  # pyright: ignore
 
 

@@ -19,14 +19,17 @@ PLAN = Completed("sample", (1, 2), "last", "whole", "tiny", "", "", (MINE,))
 
 def write(build: Path, seed: int, paraphrase: list[float], scores: list[float]) -> None:
     """Four rows of which the last does not count; of qqp the probabilities of a paraphrase, of sts the scores."""
-    place, about = build / f"runs/mine/{seed}", {"id": list("abcd"), "scored": [True, True, True, False]}
+    place, about = (
+        build / f"runs/mine/{seed}",
+        {"id": list("abcd"), "scored": [True, True, True, False], "overall": True},
+    )
     chance = np.array(paraphrase)
     qqp = pd.DataFrame(about | {"label": [1.0, 0.0, 1.0, 0.0], "prediction": (chance > 0.5).astype(float)})
     qqp = qqp.assign(probability_0=1 - chance, probability_1=chance)
     sts = pd.DataFrame(about | {"label": [5.0, 0.0, 2.5, 0.0], "prediction": scores})
     for task, table in (("qqp", qqp), ("sts", sts)):
-        columns = [name for name in table if name != "scored"]
-        predictions.write(predictions.path(place, task, "dev"), table[[*columns, "scored"]], TASKS[task])
+        columns = [name for name in table if name not in ("scored", "overall")]
+        predictions.write(predictions.path(place, task, "dev"), table[[*columns, "scored", "overall"]], TASKS[task])
     seal(build)
 
 

@@ -153,6 +153,22 @@ def test_an_epoch_is_chosen_by_the_half_that_is_not_scored(tmp_path):
     assert history["dev/sst"] == right[half].mean()
 
 
+def test_rows_of_overall_scores_alone_are_predicted_and_scored(tmp_path):
+    made = parts(settings(phase={"epochs": 1}), 1)
+    half = np.array([True, False, True, False, True, False, True])
+    for examples in made.examples["dev"].values():
+        examples.choose_on(half, crossed=True)
+        examples.limit_overall(4, alone=True)
+    metrics = run.train(made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path))
+    table = pd.read_parquet(tmp_path / "run/predictions/sst-dev.parquet")
+    rows = made.examples["dev"]["sst"].overall
+    assert rows.sum() == 4
+    assert (
+        table["overall"].tolist() == table["scored"].tolist() == table["prediction"].notna().tolist() == rows.tolist()
+    )
+    assert metrics["dev"]["sst"] == (table["label"] == table["prediction"])[rows].mean()
+
+
 def test_each_half_is_scored_by_the_epoch_that_the_other_chose(tmp_path, monkeypatch):
     made = parts(settings(phase={"epochs": 2}), 1)
     half = np.array([True, False, True, False, True, False, True])

@@ -28,7 +28,7 @@ def build(tmp_path: Path) -> Path:
     )
     for seed, said in ((1, [1.0, 1.0, 1.0, 0.0, 1.0]), (2, [1.0, 1.0, 0.0, 0.0, 1.0])):
         table = pd.DataFrame({"id": list("eabcd"), "label": 1.0, "prediction": said, "probability_0": 0.5})
-        table = table.assign(probability_1=0.5, scored=[False] + [True] * 4)
+        table = table.assign(probability_1=0.5, scored=[False] + [True] * 4, overall=True)
         predictions.write(predictions.path(tmp_path / f"runs/mine/{seed}", "qqp", "dev"), table, QQP)
     seal(tmp_path)
     return tmp_path
@@ -75,7 +75,7 @@ def test_variants_that_are_scored_on_other_rows_have_lines_of_their_own(build: P
     for seed in (1, 2):
         file = predictions.path(build / f"runs/mine/{seed}", "qqp", "dev")
         place = predictions.path(build / f"runs/whole/{seed}", "qqp", "dev")
-        predictions.write(place, pd.read_parquet(file).assign(scored=True), QQP)
+        predictions.write(place, pd.read_parquet(file).assign(scored=True, overall=True), QQP)
     seal(build)
     both = plan(1, 2)
     entries = (*both.entries, dataclasses.replace(both.entries[0], name="whole"))

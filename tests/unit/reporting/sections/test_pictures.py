@@ -36,7 +36,7 @@ def build(tmp_path: Path) -> Path:
         table = pd.DataFrame({"id": list("abcd"), "label": values, "prediction": values})
         for column in predictions.probability_columns(TASKS[task]):
             table[column] = 0.2
-        predictions.write(predictions.path(run, task, "dev"), table.assign(scored=True), TASKS[task])
+        predictions.write(predictions.path(run, task, "dev"), table.assign(scored=True, overall=True), TASKS[task])
     kept = {"sst": random.normal(size=(1, 4, 6)), "sts": random.normal(size=(2, 4, 6))}
     save_file({task: value.astype(np.float16) for task, value in kept.items()}, run / "embeddings.safetensors")
     files.seal(run)
