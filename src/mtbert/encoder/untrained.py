@@ -43,15 +43,15 @@ def measure(encoder: Path, data_dir: Path) -> Untrained:
 
     Raises: DataError where a file cannot be read.
     """
-    sts, training, dev = (_rows(data_dir, *of) for of in (("sts", "dev"), ("qqp", "train"), ("qqp", "dev")))
+    sts, training, dev = _rows(data_dir, "sts", "dev"), _rows(data_dir, "qqp", "train"), _rows(data_dir, "qqp", "dev")
     answer, rows = cosines(encoder), {}
     r = accuracy = threshold = None
     if sts is not None:
-        r, rows["sts/dev"] = metrics.pearson(sts["label"], answer(sts)), len(sts)
+        r, rows["sts/dev"] = metrics.pearson(sts["label"].to_numpy(), answer(sts)), len(sts)
     if training is not None and dev is not None:
         training = training.iloc[seeding.stream(1, "untrained").permutation(len(training))[:TRAINING_ROWS]]
         threshold = best_threshold(training["label"].to_numpy(), answer(training))
-        accuracy = metrics.accuracy(dev["label"], answer(dev) >= threshold)
+        accuracy = metrics.accuracy(dev["label"].to_numpy(), answer(dev) >= threshold)
         rows |= {"qqp/train": len(training), "qqp/dev": len(dev)}
     return Untrained(sts=_rounded(r), qqp=_rounded(accuracy), threshold=_rounded(threshold), rows=rows)
 
@@ -82,7 +82,7 @@ def cosines(encoder: Path) -> Callable[[pd.DataFrame], np.ndarray]:
         sentences = sorted({*rows["sentence1"], *rows["sentence2"]})
         place = {sentence: number for number, sentence in enumerate(sentences)}
         embedded = embed(sentences)
-        first, second = (embedded[rows[column].map(place).to_numpy()] for column in ("sentence1", "sentence2"))
+        first, second = (embedded[[place[sentence] for sentence in rows[c]]] for c in ("sentence1", "sentence2"))
         return np.sum(first * second, axis=1)
 
     return of_pairs
@@ -117,5 +117,6 @@ def _batches(ids: list[list[int]], padding: int) -> Iterator[tuple[list[int], Te
 
 @torch.inference_mode()
 def _embedded(model: bert.Encoder, ids: Tensor, mask: Tensor) -> Tensor:
-    hidden = model(model.words(ids), torch.zeros_like(ids), mask)
+    with torch.autocast(ids.device.type, torch.bfloat16, hardware.precision("auto", ids.device) == "bf16"):
+        hidden = model(model.words(ids), torch.zeros_like(ids), mask)  # fp32
     return F.normalize(pool("mean", model, hidden, mask), dim=1)

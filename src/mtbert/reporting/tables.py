@@ -258,15 +258,14 @@ def beside_untrained(tables: Sequence[Table], known: Untrained | None) -> list[T
 def _beside_untrained(table: Table, scores: Mapping[str, float]) -> Table:
     if not scores.keys() & set(table.metrics):
         return table
-    cells = {
-        metric: Cell(None, scores.get(metric), None, 0, RUN if metric in scores else NO_PART) for metric in METRICS
-    }
-    rows = [
-        replace(row, cells={m: replace(c, below=_below(c, scores.get(m))) for m, c in row.cells.items()})
-        if row.split == "dev" else row
-        for row in table.rows
-    ]  # fmt: skip
-    return replace(table, rows=tuple(rows), untrained=(Row(UNTRAINED, "dev", cells, (), None, "", ""),))
+    cells = {m: Cell(None, scores.get(m), None, 0, RUN if m in scores else NO_PART) for m in METRICS}
+    rows = tuple(_marked_below(row, scores) if row.split == "dev" else row for row in table.rows)
+    return replace(table, rows=rows, untrained=(Row(UNTRAINED, "dev", cells, (), None, "", ""),))
+
+
+def _marked_below(row: Row, scores: Mapping[str, float]) -> Row:
+    cells = {m: replace(cell, below=_below(cell, scores.get(m))) for m, cell in row.cells.items()}
+    return replace(row, cells=cells)
 
 
 def _below(cell: Cell, score: float | None) -> bool:
