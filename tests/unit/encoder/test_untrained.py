@@ -9,8 +9,9 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
 from mtbert import files
-from mtbert.encoder import loading, untrained
+from mtbert.encoder import hardware, loading, untrained
 from mtbert.encoder.sources import EncoderSettings
+from mtbert.outputs import Untrained
 
 STS = [("a good film", "a good film", 5), ("a good film", "the cat sleeps", 0), ("a cat", "the cat", 3)]
 TRAINING = [("a good film", "a good film", 1), ("a good film", "the cat sleeps", 0)]
@@ -43,20 +44,32 @@ def sentence_transformer(encoder: Path) -> SentenceTransformer:
     return SentenceTransformer(modules=[words, Pooling(12, pooling_mode="mean")], device="cpu")
 
 
-def test_embeddings_are_those_of_sentence_transformers(encoder: Path) -> None:
+def test_embeddings_are_those_of_sentence_transformers(encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hardware, "precision", lambda *_: "fp32")
     sentences = ["a good film", "the", "a cat " * 20, "a good cat sleeps"]  # the third is cut
     expected = sentence_transformer(encoder).encode(sentences, normalize_embeddings=True)
     assert untrained.embeddings(encoder)(sentences) == pytest.approx(np.asarray(expected), abs=1e-6)
 
 
-def test_sts_by_r_and_qqp_by_a_threshold_of_the_training_rows(encoder: Path, data_dir: Path) -> None:
+def test_a_cosine_is_that_of_the_two_sentences_of_a_row(encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hardware, "precision", lambda *_: "fp32")
+    rows = pd.DataFrame({"sentence1": ["a cat", "film"], "sentence2": ["the cat sleeps", "film"]})
+    first, second = untrained.embeddings(encoder)(["a cat", "the cat sleeps"])
+    assert untrained.cosines(encoder)(rows) == pytest.approx([float(first @ second), 1.0], abs=1e-6)
+
+
+def test_sts_by_r_and_qqp_by_a_threshold_of_the_training_rows(
+    encoder: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_length = lambda _: lambda rows: rows["sentence2"].str.len().to_numpy() / 100  # noqa: E731
+    monkeypatch.setattr(untrained, "cosines", by_length)
     found = untrained.write(encoder, data_dir)
-    cosines = untrained.cosines(encoder)(pd.DataFrame(STS, columns=["sentence1", "sentence2", "label"]))
-    assert cosines[0] == pytest.approx(1.0, abs=1e-6)
-    assert found.sts == pytest.approx(np.corrcoef([5, 0, 3], cosines)[0, 1], abs=1e-6)
-    assert found.threshold == pytest.approx(1.0, abs=1e-6)
-    assert found.qqp == 0.75  # the second pair is equal and no duplicate
-    assert found.rows == {"sts/dev": 3, "qqp/train": 2, "qqp/dev": 4}
+    assert found == Untrained(
+        sts=-0.52802,  # of 5, 0, 3 and 0.11, 0.14, 0.07
+        qqp=0.5,  # 0.07 and 0.05 are no duplicates, 0.14 is one, 0.04 is none; the labels are 1, 0, 0, 0
+        threshold=0.11,
+        rows={"sts/dev": 3, "qqp/train": 2, "qqp/dev": 4},
+    )
     assert files.read_json(encoder / "untrained.json") == found.model_dump()
 
 
