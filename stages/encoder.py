@@ -1,19 +1,23 @@
-"""Stage `encoder`: fetch or make the starting weights."""
+"""Stage `encoder`: fetch or make the starting weights, and tell what they know."""
 
 from pathlib import Path
 
 from mtbert import command, files
-from mtbert.encoder import loading, rounding
+from mtbert.encoder import loading, rounding, untrained
 from mtbert.encoder.sources import EncoderSettings
 from mtbert.settings import checked
 
 
 def main(plan: Path, data_dir: Path, out: Path) -> None:
-    """Read the settings, write the encoder's directory."""
+    """Read the settings, write the encoder's directory, print two scores."""
     settings = checked(EncoderSettings, files.read_plan(plan), plan)
     loading.fetch(settings, data_dir, out)
     if settings.weights == "fp16":
         rounding.to_fp16(out)
+    found = untrained.write(out, data_dir)
+    scores = {"r on STS-B": found.sts, "accuracy on QQP": found.qqp}
+    known = [f"{name} {score:.3f}" for name, score in scores.items() if score is not None]
+    print(f"{settings.shown}, untrained, by the cosine of embeddings on dev: {', '.join(known) or 'no data'}")
 
 
 if __name__ == "__main__":

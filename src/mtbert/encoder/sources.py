@@ -21,6 +21,7 @@ WANTED = (
 HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
 FOLDER = ("/", "./", "../", "~/")  # how the name of a folder begins: no other name begins so
 COMMIT, DIGEST = re.compile("[0-9a-f]{40}"), re.compile("[0-9a-f]{64}")
+LAYER = re.compile("[0-9]+")
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Source:
         name: its name in params.yaml.
         note: what a reader of tables made with it must know; empty where there is nothing.
         width: width of a token's hidden state; 0 where the settings state it.
+        layers: its number of layers; 0 where the settings state it, or its files.
         sha256: of model.safetensors, wherever the file comes from; empty where the weights are made here.
         repository: its repository on the model hub.
         revision: commit of that repository.
@@ -41,6 +43,7 @@ class Source:
     name: str
     note: str = ""
     width: int = 0
+    layers: int = 0
     sha256: str = ""
     repository: str = ""
     revision: str = ""
@@ -56,6 +59,7 @@ SOURCES: dict[str, Source] = {
             "minilm",
             note="MiniLM was itself trained on sentence pairs that include Quora duplicates, SNLI and MNLI.",
             width=384,
+            layers=6,
             sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
             repository="sentence-transformers/all-MiniLM-L6-v2",
             revision="c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
@@ -65,6 +69,7 @@ SOURCES: dict[str, Source] = {
         Source(
             "bert-base-uncased",
             width=768,
+            layers=12,
             sha256="68d45e234eb4a928074dfd868cead0219ab85354cc53d20e772753c6bb9169d3",
             repository="google-bert/bert-base-uncased",
             revision="86b5e0934494bd15c9632b12f734a8a67f723594",
@@ -73,8 +78,14 @@ SOURCES: dict[str, Source] = {
 }
 
 
+def split(name: str) -> tuple[str, int | None]:
+    """Return the encoder that a name means, and the layer that it is cut after, or None: minilm-4 is minilm and 4."""
+    whole, _, layer = name.rpartition("-")
+    return (whole, int(layer)) if whole in SOURCES and LAYER.fullmatch(layer) else (name, None)
+
+
 def _known(name: str) -> str:
-    if not (name in SOURCES or name.startswith(FOLDER) or HUB_NAME.fullmatch(name)):
+    if not (split(name)[0] in SOURCES or name.startswith(FOLDER) or HUB_NAME.fullmatch(name)):
         others = ("owner/name on the model hub", f"a folder that begins with {', '.join(FOLDER)}")
         raise UnknownNameError("encoder", name, (*SOURCES, *others))
     return name
@@ -96,12 +107,13 @@ class EncoderSettings(Section):
     """Section `encoder`: the starting weights; `width` and all settings after it concern `tiny` alone.
 
     Attributes:
-        name: a key of SOURCES, owner/name on the model hub, or a folder that begins with /, ./, ../ or ~/.
+        name: a key of SOURCES, owner/name on the model hub, or a folder that begins with /, ./, ../ or ~/; minilm-4 is
+            minilm with `layers` 4.
         revision: the content, where the name is not a key of SOURCES: the commit on the hub, or a folder's digest.
         directory: a folder with the files of a key of SOURCES, in place of package or hub.
         weights: fp16 rounds them, and those of the pretrainings, so that they take half the space in a pack.
+        layers: how many layers are kept, from the first on; None keeps all. `tiny` is made with that many, or 2.
         width: width of a token's hidden state.
-        layers: number of BERT layers.
         heads: attention heads in each; they divide the width.
         feed_forward: width of the middle of each feed-forward network.
         vocabulary: most word pieces that the vocabulary may have.
@@ -117,8 +129,8 @@ class EncoderSettings(Section):
     revision: str | None = None
     directory: str | None = None
     weights: Literal["fp32", "fp16"] = "fp32"
+    layers: PositiveInt | None = None
     width: PositiveInt = 384
-    layers: PositiveInt = 2
     heads: PositiveInt = 12
     feed_forward: PositiveInt = 1536
     vocabulary: int = Field(default=8000, ge=1000)
@@ -132,20 +144,30 @@ class EncoderSettings(Section):
     def _fits(self) -> "EncoderSettings":
         if self.width % self.heads:
             raise ValueError(undivided("width", self.width, self.heads))
-        if self.name == TINY and self.directory:
+        if self.known == TINY and self.directory:
             raise ValueError(f"{TINY} is made, not read: set directory to null, or name to the encoder in it")
-        if self.directory and self.name not in SOURCES:
+        if self.directory and not self.known:
             raise ValueError("directory is for an encoder known by name: set it to null, and name to the folder")
-        if self.name in SOURCES and self.revision:
+        if self.known and self.revision:
             raise ValueError(f"{self.name} has its revision in the project: set revision to null")
+        self._check_cut()
         if self.folder is None:
             self._on_hub()
         elif self.revision and not DIGEST.fullmatch(self.revision):
             raise ValueError(f"revision is {self.revision}; allowed for a folder: its digest, 64 hexadecimal digits")
         return self
 
+    def _check_cut(self) -> None:
+        whole, layer = split(self.name)
+        if layer is not None and whole == TINY:
+            raise ValueError(f"{TINY} is made with `layers` layers, not cut: set name to {TINY} and layers to {layer}")
+        if layer is not None and self.layers not in (None, layer):
+            raise ValueError(f"name is {self.name}, but layers is {self.layers}: set layers to null or {layer}")
+        if (kept := self.kept) is not None and (most := self.source.layers) and not 1 <= kept <= most:
+            raise ValueError(f"{whole} cannot be cut after layer {kept}: it has {most} layers; allowed: 1 to {most}")
+
     def _on_hub(self) -> None:
-        if self.name not in SOURCES and not COMMIT.fullmatch(self.revision or ""):
+        if not self.known and not COMMIT.fullmatch(self.revision or ""):
             raise ValueError(
                 f"revision is {self.revision}, but {self.name} is a name on the model hub, where branches move; "
                 'allowed: a commit of 40 hexadecimal digits. The newest: python -c "import huggingface_hub as hub; '
@@ -158,21 +180,46 @@ class EncoderSettings(Section):
         return Path(self.name).expanduser() if self.name.startswith(FOLDER) else None
 
     @property
+    def known(self) -> str | None:
+        """The key of SOURCES that `name` is, or that it cuts; None for a folder or a name on the hub."""
+        whole, _ = split(self.name)
+        return whole if whole in SOURCES else None
+
+    @property
+    def kept(self) -> int | None:
+        """How many layers are kept; None keeps all."""
+        return self.layers if self.layers is not None else split(self.name)[1]
+
+    @property
     def shown(self) -> str:
-        """The name without this machine's folders, for tables and cards."""
-        return self.name if self.folder is None else self.folder.resolve().name
+        """The name without this machine's folders, for tables and cards; that of a cut encoder ends in its layers."""
+        whole = split(self.name)[0] if self.folder is None else self.folder.resolve().name
+        return whole if self._is_whole else f"{whole}-{self.kept}"
+
+    @property
+    def note(self) -> str:
+        """What a reader of tables must know of the weights before any rounding; empty where there is nothing."""
+        of = f" of {self.source.layers}" if self.source.layers else ""
+        cut = "" if self._is_whole else f"It is cut after layer {self.kept}{of}."
+        return " ".join(filter(None, [self.source.note, cut]))
+
+    @property
+    def _is_whole(self) -> bool:
+        return self.known == TINY or self.kept in (None, self.source.layers)
 
     @property
     def source(self) -> Source:
         """The origin of the encoder; of a folder only its name is known."""
         if self.folder:
-            return Source(self.shown)
-        return SOURCES.get(self.name, Source(self.name, repository=self.name, revision=self.revision or ""))
+            return Source(self.folder.resolve().name)
+        return (
+            SOURCES[self.known] if self.known else Source(self.name, repository=self.name, revision=self.revision or "")
+        )
 
     @property
     def known_width(self) -> int | None:
         """Width of a token's hidden state; None where it has to be read from the files."""
-        return None if self.directory or self.name not in SOURCES else self.source.width or self.width
+        return None if self.directory or not self.known else self.source.width or self.width
 
 
 class SbertSettings(Section):

@@ -12,6 +12,7 @@ from mtbert.encoder.sources import EncoderSettings
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 ALPHABET = 300  # most characters in the vocabulary; words with rarer ones become [UNK] or pieces
+LAYERS = 2  # where the settings do not say how many
 MINIMUM_COUNT = 2  # how often a piece must occur
 
 _lower = normalizers.BertNormalizer(lowercase=True)
@@ -54,7 +55,7 @@ def model(settings: EncoderSettings, pieces: int) -> BertModel:
     config = BertConfig(
         vocab_size=pieces,
         hidden_size=settings.width,
-        num_hidden_layers=settings.layers,
+        num_hidden_layers=settings.layers or LAYERS,
         num_attention_heads=settings.heads,
         intermediate_size=settings.feed_forward,
         max_position_embeddings=settings.positions,

@@ -47,7 +47,7 @@ def documents(params: Params, variants: dict[str, dict[str, Any]]) -> dict[str, 
 def _note(encoder: EncoderSettings) -> str:
     """Return what a reader of tables must know of the starting weights."""
     rounded = "Its weights are rounded to fp16." if encoder.weights == "fp16" else ""
-    return " ".join(filter(None, [encoder.source.note, rounded]))
+    return " ".join(filter(None, [encoder.note, rounded]))
 
 
 def _pretraining(params: Params, name: str, selected: list[dict[str, Any]]) -> dict[str, Any]:

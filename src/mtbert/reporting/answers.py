@@ -10,11 +10,10 @@ FAILS: Answer = "does not hold"
 OPEN: Answer = "cannot be told from these runs"
 FAULTY: Answer = "cannot be told: trained by faulty code"
 LEARNING: Answer = "cannot be told: still learning"
-WORSE: Answer = "cannot be told: training made a task worse"
 UNEQUAL: Answer = "cannot be told: unequal budgets"
 UNLIKE: Answer = "cannot be compared"
 NOT_RUN: Answer = "not run"
-GATES: tuple[Answer, ...] = (UNLIKE, FAULTY, LEARNING, WORSE, UNEQUAL)
+GATES: tuple[Answer, ...] = (UNLIKE, FAULTY, LEARNING, UNEQUAL)
 PROVED: tuple[Answer, ...] = (HOLDS, LITTLE, FAILS)
 
 

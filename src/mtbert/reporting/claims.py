@@ -18,7 +18,7 @@ Expected = Literal["higher", "lower", "close", "not higher"]
 Answer = Literal[
     "holds", "real, but smaller than what matters", "does not hold", "cannot be told from these runs",
     "cannot be told: trained by faulty code", "cannot be told: still learning",
-    "cannot be told: training made a task worse", "cannot be told: unequal budgets", "cannot be compared", "not run",
+    "cannot be told: unequal budgets", "cannot be compared", "not run",
 ]  # fmt: skip
 
 

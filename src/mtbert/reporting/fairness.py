@@ -4,8 +4,7 @@ Two runs are alike where they kept their epoch by the same rule, ran the same co
 there moves scores and is no part of a claim. A model is *still learning* where its last epoch is its best on dev, and
 dev still rises or its training loss still falls. Where more updates would change it, a comparison tells of their
 number. So it does where the pretraining that a model starts from has learnt nothing of sentences, and where overfitting
-is told by training rows that were not seen. If a task's dev score falls from the first epoch to the last, training
-*made the task worse*: such scores tell how little a model was trained. Of code with a known fault nothing is judged.
+is told by training rows that were not seen. Of code with a known fault nothing is judged.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -28,7 +27,6 @@ FAULTS = {  # of what all trainings share, by its digest; runs of it stay in an 
     "on the first rows of a file; SST-5's are sorted, and of its first 500 dev rows 76 % are positive, of all 40 %",
 }
 RISE = 0.01  # of the mean dev score of the tasks, from the best of the epochs before to the last: what matters overall
-WORSE = 0.03  # of a task's dev score, from the first epoch of a phase to its last: beyond the noise of 500 rows
 SEEN = 0.5  # of a task's training rows, some of which overfitting is told by
 UNEQUAL = 0.05  # examples of a task, or updates, may differ by this share: samplers draw
 BUDGET = ("examples", "updates")  # in a part's `differs`: that these differ is what the claim is about
@@ -49,7 +47,6 @@ class Conduct:
         rise: by how much the last epoch is better on dev than the best before it, as RISE says; 0 of a single epoch,
             None without scores on dev. This and what follows are of the last phase with several epochs.
         fall: the share by which the training loss still fell, as FALL says.
-        falls: by task, by how much its dev score fell, as WORSE says.
         settings: its settings.yaml.
         machine: where it ran, in words. Machines round otherwise, which moves scores as another seed does, so runs of
             two are compared, and the report says so.
@@ -61,7 +58,6 @@ class Conduct:
     examples: dict[str, int] | None = None
     rise: float | None = None
     fall: float = 0.0
-    falls: dict[str, float] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     machine: str = ""
 
@@ -146,29 +142,6 @@ class Conducts:
             said.append(f"the last epoch is the best on dev, by {rise:.3f}{falls}")
         return ", and ".join(said)
 
-    def made_worse(self, model: str, seeds: Iterable[int], tasks: Iterable[str]) -> str:
-        """Which tasks a model's training made worse in more than half of its runs, in words; empty for none."""
-        falls = {task: fall for task in tasks if (fall := self._made_worse_by(model, seeds, task))}
-        return ", and ".join(
-            f"{TASKS[task].title} on dev falls from the first epoch to the last, by {fall:.3f}"
-            for task, fall in falls.items()
-        )
-
-    def worse(self) -> dict[str, list[str]]:
-        """The variants whose training made a task worse, by task; those of code with a known fault are left out."""
-        seeds: dict[str, list[int]] = {}
-        for name, seed in self._found:
-            seeds.setdefault(name, []).append(seed)
-        sound = seeds.keys() - self.of_faulty_code()
-        by_task = {task: [n for n in seeds if n in sound and self._made_worse_by(n, seeds[n], task)] for task in TASKS}
-        return {task: names for task, names in by_task.items() if names}
-
-    def _made_worse_by(self, model: str, seeds: Iterable[int], task: str) -> float | None:
-        """By how much dev falls, as a mean over the runs where it falls by more than WORSE, if these are over half."""
-        every = self._of([model], seeds)
-        falls = [fall for one in every if (fall := one.falls.get(task, 0.0)) > WORSE]
-        return fmean(falls) if 2 * len(falls) > len(every) else None
-
     def unseen(self, model: str, seeds: Iterable[int], tasks: Iterable[str]) -> str:
         """Of which tasks a model saw fewer training rows than SEEN says, in words; empty where it saw enough."""
         said = []
@@ -240,10 +213,10 @@ def _read(entry: CompletedEntry, build: Path, seed: int) -> Conduct:
     made |= {"profile": settings.get("profile"), "precision": scores.get("precision"), "code": settings.get("code")}
     told = (directory / "history.csv").is_file()
     history = _judged_phase(curves.read(entry, build, seed, HISTORY)) if told else None
-    rise, fall, falls = (None, 0.0, {}) if history is None else (_rise(history), _fall(history), _falls(history))
+    rise, fall = (None, 0.0) if history is None else (_rise(history), _fall(history))
     updates, examples = scores.get("steps"), scores.get("examples")
     machine = machines.of_run(build, directory)
-    return Conduct(made, settings.get("sources") or {}, updates, examples, rise, fall, falls, settings, machine)
+    return Conduct(made, settings.get("sources") or {}, updates, examples, rise, fall, settings, machine)
 
 
 def _train_rows(build: Path) -> dict[str, int]:
@@ -314,9 +287,3 @@ def _fall(phase: pd.DataFrame) -> float:
     if not {2, 3} <= set(means):
         return 0.0
     return float((1 - means[3] / means[2]).dropna().mean())
-
-
-def _falls(phase: pd.DataFrame) -> dict[str, float]:
-    """By task, its dev score of the first epoch less that of the last."""
-    scores = {task: phase.loc[phase["name"] == f"dev/{task}"].sort_values("step")["value"] for task in TASKS}
-    return {task: float(each.iloc[0] - each.iloc[-1]) for task, each in scores.items() if len(each)}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mtbert.reporting import claimed, markdown, sentences
-from mtbert.reporting.answers import FAILS, FAULTY, HOLDS, LEARNING, LITTLE, NOT_RUN, PROVED, UNEQUAL, UNLIKE, WORSE
+from mtbert.reporting.answers import FAILS, FAULTY, HOLDS, LEARNING, LITTLE, NOT_RUN, PROVED, UNEQUAL, UNLIKE
 from mtbert.reporting.answers import OPEN as UNDECIDED
 from mtbert.reporting.catalog import Completed
 from mtbert.reporting.claims import Answer, Comparison, Contradiction, Part, Side, Verdict
@@ -20,7 +20,6 @@ BECAUSE: dict[Answer, str] = {  # why a claim is open
     FAULTY: "as the code that trained them had a fault",
     UNLIKE: "as their two sides cannot be compared",
     LEARNING: "as models are still learning, which need longer trainings",
-    WORSE: "as training made a task worse",
     UNEQUAL: "as their two sides had unequal budgets",
     UNDECIDED: "as the runs do not tell yet",
 }

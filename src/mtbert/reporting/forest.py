@@ -20,7 +20,7 @@ ROOM = 1.15  # by which the axis goes beyond what it has to show
 COLOURS: dict[Answer, str] = {
     "holds": "yes", "real, but smaller than what matters": "yes", "does not hold": "no",
     "cannot be told from these runs": "open", "cannot be told: trained by faulty code": "open",
-    "cannot be told: still learning": "open", "cannot be told: training made a task worse": "open",
+    "cannot be told: still learning": "open",
     "cannot be told: unequal budgets": "open", "cannot be compared": "open", "not run": "none",
 }  # fmt: skip
 

@@ -16,6 +16,8 @@ TIMES_BERT = f"{TIMES} BERT"
 COUNTS = ("trained", "added", "stored")  # of weights
 CHANGED = "\N{DAGGER}"  # marks a row whose settings are not the shipped ones
 FAULTY = "\N{DOUBLE DAGGER}"  # marks a row of which code with a known fault trained a model
+BELOW = "\N{DOWNWARDS ARROW}"  # marks a score below that of the untrained encoder
+DESTROYED = f"{BELOW} Below the untrained encoder: the training destroyed more of what it knew than it taught."
 DO_NOT_COMPARE = f"{FAULTY} Trained before a fault in the code was repaired; do not compare with rows without the mark."
 KEPT = {  # by run.keep and run.selection
     ("last", "whole"): "the last; dev scores are of the whole set, on which nothing was chosen",
@@ -180,7 +182,7 @@ def our_cell(cell: Cell) -> str:
     """Our number with its spread, or why there is none."""
     if cell.status != RUN:
         return DASH if cell.status == NO_PART else cell.status
-    return with_spread(cell.ours, cell.spread)
+    return with_spread(cell.ours, cell.spread) + f" {BELOW}" * cell.below
 
 
 def with_spread(value: float | None, spread: float | None) -> str:
@@ -229,9 +231,10 @@ def changes(table: Table) -> list[str]:
 
 
 def below(table: Table) -> list[str]:
-    """What stands below the table on the page, too: which rows have no line, and which must not be compared."""
+    """What stands below the table on the page, too: which rows have no line, and what marks mean."""
     labels = "; ".join(row.label for row in table.left_out)
-    return [*([f"Not run: {labels}."] if labels else []), *faults(table)]
+    below = any(cell.below for row in table.rows for cell in row.cells.values())
+    return [*([f"Not run: {labels}."] if labels else []), *[DESTROYED] * below, *faults(table)]
 
 
 def faults(table: Table) -> list[str]:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from mtbert import files, metrics, outputs, predictions
 from mtbert.errors import DataError
-from mtbert.outputs import RunMetrics, VoteMetrics
+from mtbert.outputs import RunMetrics, Untrained, VoteMetrics
 from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.reporting.published import METRICS, OVERALLS
 from mtbert.tasks import TASKS, Split
@@ -101,6 +101,12 @@ def scores(build: Path, completed: Completed) -> list[Score]:
         for split, by_metric in _scores(entry, build, seed).items():
             scores += [Score(*about, split, metric, value) for metric, value in by_metric.items()]
     return scores
+
+
+def untrained(build: Path) -> Untrained | None:
+    """What the encoder knows before any training; None where it was not measured."""
+    file = build / "encoders" / "base" / "untrained.json"
+    return files.read_as(Untrained, file, "dvc repro encoder") if file.is_file() else None
 
 
 def _scores(entry: CompletedEntry, build: Path, seed: int) -> dict[Split, dict[str, float | None]]:

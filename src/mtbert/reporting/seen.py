@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mtbert.reporting.answers import FAULTY, LEARNING, UNEQUAL, UNLIKE, WORSE
+from mtbert.reporting.answers import FAULTY, LEARNING, UNEQUAL, UNLIKE
 from mtbert.reporting.claims import OVERFITTING, Answer, Comparison, Part
 from mtbert.reporting.comparisons import between, refused, shared_seeds
 from mtbert.reporting.evidence import Evidence, tasks_of
@@ -93,10 +93,9 @@ def _gate(evidence: Evidence, part: Part, seeds: Sequence[int]) -> tuple[Answer 
     learning += _said(evidence.learnt_nothing(part.other, part.metric, seeds))
     if part.metric == OVERFITTING:
         learning += _said({model: conducts.unseen(model, seeds, tasks) for model in models})
-    worse = _said({model: conducts.made_worse(model, seeds, tasks) for model in models})
     unequal = conducts.unequal(part.ours, part.other, seeds, tasks, part.differs)
-    gates: dict[Answer, list[str]] = {LEARNING: learning, WORSE: worse, UNEQUAL: unequal}
-    return next((gate for gate, why in gates.items() if why), None), (*learning, *worse, *unequal)
+    gates: dict[Answer, list[str]] = {LEARNING: learning, UNEQUAL: unequal}
+    return next((gate for gate, why in gates.items() if why), None), (*learning, *unequal)
 
 
 def _said(of_models: Mapping[str, str]) -> list[str]:

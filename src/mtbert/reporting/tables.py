@@ -12,6 +12,7 @@ import pandas as pd
 
 from mtbert import metrics
 from mtbert.metrics import MAIN_TASKS
+from mtbert.outputs import Untrained
 from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.reporting.claims import Comparison
 from mtbert.reporting.comparisons import compare_rows, corrected
@@ -22,6 +23,7 @@ from mtbert.statistics import intervals
 
 RUN, NOT_RUN, WITHHELD, NOT_SCORED, NO_PART = "run", "not run", "withheld", "not scored", ""
 NOT_SHARED = "no shared seed"
+UNTRAINED = "Untrained encoder, cosine"
 OWN_TABLE = "variants"  # stands for the table number of variants that answer to no published paper
 
 
@@ -37,6 +39,7 @@ class Cell:
         status: `run`; `not run`; `withheld`: predicted, but the labels are not public; `not scored`: not predicted;
             `no shared seed`: the variants of its row have none in common; or empty: no part of this row.
         low, high: 95 % interval of the mean over seeds (Student's t); None with fewer than two.
+        below: whether ours is less than what the encoder knows untrained.
     """
 
     published: float | None
@@ -46,6 +49,7 @@ class Cell:
     status: str
     low: float | None = None
     high: float | None = None
+    below: bool = False
 
     @property
     def difference(self) -> float | None:
@@ -94,6 +98,7 @@ class Table:
 
     baseline: the variants of the row that its others are tested against; empty for none.
     untested: labels of the rows that share one seed with it where others share several, so that they have no p.
+    untrained: a row of what the encoder knows on dev before any training; empty where that was not measured.
     """
 
     paper: str
@@ -101,6 +106,7 @@ class Table:
     rows: tuple[Row, ...]
     baseline: tuple[str, ...] = ()
     untested: tuple[str, ...] = ()
+    untrained: tuple[Row, ...] = ()
 
     @property
     def name(self) -> str:
@@ -114,9 +120,9 @@ class Table:
 
     @property
     def lines(self) -> tuple[Row, ...]:
-        """The rows that it shows: all, but of one's own table those that were run, where any was."""
+        """The rows that it shows: all, but of one's own table those that were run, where any was; untrained first."""
         ran = tuple(row for row in self.rows if row.variants)
-        return ran if ran and self.number == OWN_TABLE else self.rows
+        return (*self.untrained, *(ran if ran and self.number == OWN_TABLE else self.rows))
 
     @property
     def left_out(self) -> tuple[Row, ...]:
@@ -146,7 +152,8 @@ class Table:
 
     def tidy(self) -> pd.DataFrame:
         """One line per row and metric: what Row and Cell hold, and paper and table."""
-        lines = [self._line(row, metric, row.cells[metric]) for row in self.rows for metric in self.metrics]
+        rows = (*self.untrained, *self.rows)
+        lines = [self._line(row, metric, row.cells[metric]) for row in rows for metric in self.metrics]
         return pd.DataFrame(lines).astype(dict.fromkeys(("encoder", "added", "trained", "stored"), "Int64"))
 
     def _line(self, row: Row, metric: str, cell: Cell) -> dict[str, Any]:
@@ -156,6 +163,7 @@ class Table:
         size = vars(row.weights) if row.weights else dict.fromkeys(Weights.__dataclass_fields__)
         about = {"seeds": cell.seeds, "status": cell.status, "variants": " ".join(row.variants)}
         about |= {"departures": "; ".join(row.departures), "faulty": row.faulty}
+        about |= {"below_untrained": cell.below} if self.untrained else {}
         return where | numbers | about | size | {"printed_scale": row.scale, "note": row.note}
 
 
@@ -239,6 +247,29 @@ def _against(table: Table, evidence: Evidence, baseline: tuple[str, ...]) -> Tab
     compared = tuple(replace(row, against=against.get(id(row))) for row in table.rows)
     untested = tuple(row.label for row in rows if id(row) in made.keys() - kept.keys())
     return replace(table, rows=compared, baseline=baseline if against else (), untested=untested)
+
+
+def beside_untrained(tables: Sequence[Table], known: Untrained | None) -> list[Table]:
+    """The tables with dev rows and a task that the untrained encoder answers, each with its row and marks below it."""
+    scores = {task: score for task in ("qqp", "sts") if known and (score := getattr(known, task)) is not None}
+    return [_beside_untrained(table, scores) if table.run and "dev" in table.splits else table for table in tables]
+
+
+def _beside_untrained(table: Table, scores: Mapping[str, float]) -> Table:
+    if not scores.keys() & set(table.metrics):
+        return table
+    cells = {m: Cell(None, scores.get(m), None, 0, RUN if m in scores else NO_PART) for m in METRICS}
+    rows = tuple(_marked_below(row, scores) if row.split == "dev" else row for row in table.rows)
+    return replace(table, rows=rows, untrained=(Row(UNTRAINED, "dev", cells, (), None, "", ""),))
+
+
+def _marked_below(row: Row, scores: Mapping[str, float]) -> Row:
+    cells = {m: replace(cell, below=_below(cell, scores.get(m))) for m, cell in row.cells.items()}
+    return replace(row, cells=cells)
+
+
+def _below(cell: Cell, score: float | None) -> bool:
+    return cell.ours is not None and score is not None and cell.ours < score
 
 
 def compared(tables: Sequence[Table]) -> dict[tuple[str, str], Comparison]:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import huggingface_hub
 import pytest
@@ -44,8 +45,13 @@ def pinned(made: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def pin(monkeypatch: pytest.MonkeyPatch, **changes: str) -> None:
-    values = {"name": "bert-base-uncased", "repository": "someone/bert", "revision": "f" * 40, **changes}
+def pin(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
+    values: dict[str, Any] = {
+        "name": "bert-base-uncased",
+        "repository": "someone/bert",
+        "revision": "f" * 40,
+        **changes,
+    }
     monkeypatch.setitem(sources.SOURCES, "bert-base-uncased", Source(**values))
 
 
@@ -140,6 +146,27 @@ def test_directory(pinned: Path, tmp_path: Path) -> None:
     loading.fetch(asked(pinned), Path("unused"), tmp_path / "out")
     same = ["config.json", "model.safetensors", "tokenizer.json"]
     assert contents(tmp_path / "out", same) == contents(pinned, same)
+
+
+def test_a_cut_encoder_is_the_first_layers_of_the_whole_one(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    loading.fetch(TINY.model_copy(update={"layers": 3}), data_dir, tmp_path / "made")
+    pin(monkeypatch, sha256=files.sha256(tmp_path / "made/model.safetensors"), layers=3)
+    settings = EncoderSettings(name="bert-base-uncased-2", directory=str(tmp_path / "made"))
+    loading.fetch(settings, Path("unused"), tmp_path / "out")
+
+    card = loading.card(tmp_path / "out")
+    assert (card["name"], card["layers"]) == ("bert-base-uncased-2", 2)
+    assert card["note"] == "It is cut after layer 2 of 3."
+    ids = torch.tensor([[2, 7, 8, 3]])
+    whole = AutoModel.from_pretrained(tmp_path / "made").eval()(ids, output_hidden_states=True)
+    assert torch.equal(AutoModel.from_pretrained(tmp_path / "out").eval()(ids).last_hidden_state, whole[2][2])
+
+
+def test_more_layers_than_a_folders_encoder_has(made: Path, tmp_path: Path) -> None:
+    settings = EncoderSettings(name=str(made), revision=sources.folder_digest(made), layers=2)
+    assert refused(settings, tmp_path / "out") == "encoder.layers is 2, but made has only 1; allowed: 1 to 1"
 
 
 @pytest.mark.parametrize("absent", ["tokenizer.json", "vocab.txt"])

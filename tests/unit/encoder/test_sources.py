@@ -26,7 +26,7 @@ def test_a_table_made_with_minilm_can_say_what_it_saw() -> None:
 
 def test_defaults_are_the_tiny_encoder() -> None:
     settings = EncoderSettings()
-    assert (settings.name, settings.width, settings.layers, settings.heads) == ("tiny", 384, 2, 12)
+    assert (settings.name, settings.width, settings.layers, settings.heads) == ("tiny", 384, None, 12)
     assert settings.feed_forward == 1536
 
 
@@ -41,8 +41,44 @@ def test_a_name_means_one_thing_by_how_it_begins() -> None:
 
 
 @pytest.mark.parametrize(
+    ("settings", "kept", "shown"),
+    [
+        ({"name": "minilm-4"}, 4, "minilm-4"),
+        ({"name": "minilm", "layers": 4}, 4, "minilm-4"),
+        ({"name": "minilm-4", "layers": 4}, 4, "minilm-4"),
+        ({"name": "minilm-6"}, 6, "minilm"),
+        ({"name": "bert-base-uncased-11"}, 11, "bert-base-uncased-11"),
+        ({"name": "bert-base-uncased"}, None, "bert-base-uncased"),
+        ({"name": "tiny", "layers": 3}, 3, "tiny"),
+        ({"name": "./e5-4"}, None, "e5-4"),
+        ({"name": "./e5", "layers": 3}, 3, "e5-3"),
+        ({"name": "some/bert-4", "layers": 3, "revision": "a" * 40}, 3, "some/bert-4-3"),
+    ],
+)
+def test_an_encoder_is_cut_by_its_name_or_by_its_number_of_layers(
+    settings: dict[str, object], kept: int | None, shown: str
+) -> None:
+    found = EncoderSettings.model_validate(settings)
+    assert (found.kept, found.shown) == (kept, shown)
+
+
+def test_a_cut_encoder_is_checked_as_the_whole_one_and_says_where_it_is_cut() -> None:
+    cut, whole = EncoderSettings(name="minilm-4"), EncoderSettings(name="minilm")
+    assert (cut.source, cut.known_width) == (whole.source, 384)
+    assert cut.note == f"{whole.note} It is cut after layer 4 of 6."
+    assert EncoderSettings(name="./e5", layers=3).note == "It is cut after layer 3."
+
+
+@pytest.mark.parametrize(
     ("wrong", "message"),
     [
+        ({"name": "minilm-7"}, "minilm cannot be cut after layer 7: it has 6 layers; allowed: 1 to 6"),
+        ({"name": "minilm-0"}, "minilm cannot be cut after layer 0: it has 6 layers; allowed: 1 to 6"),
+        ({"name": "minilm", "layers": 7}, "minilm cannot be cut after layer 7"),
+        ({"name": "minilm-4", "layers": 3}, "name is minilm-4, but layers is 3: set layers to null or 4"),
+        ({"name": "tiny-3"}, "tiny is made with `layers` layers, not cut: set name to tiny and layers to 3"),
+        ({"name": "minilm-four"}, "unknown encoder 'minilm-four'"),
+        ({"name": "minilm-4", "revision": "a" * 40}, "minilm-4 has its revision in the project"),
         (
             {"name": "bert"},
             "unknown encoder 'bert'; known: tiny, minilm, bert-base-uncased, owner/name on the model hub, ",

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 
 import pytest
 
+from mtbert.outputs import Untrained
 from mtbert.reporting import markdown, tables, terminal
 from mtbert.reporting.catalog import Completed, CompletedEntry
 from mtbert.reporting.claims import Comparison
 from mtbert.reporting.published import METRICS, PublishedRow
 from mtbert.reporting.results import Score, Weights
+from mtbert.reporting.sections.tables import table_of
 
 ALL = ("sst", "qqp", "sts")
 PAPER = "pals-for-pals"
@@ -377,3 +379,58 @@ def test_withheld_labels_of_a_task_that_the_course_does_not_grade_are_told_witho
     published = [PublishedRow(PAPER, "1", "PALs", "test", {})]
     (table,) = compare(catalog(snli), [score(snli, "snli", None, split="test")], published)
     assert "Withheld: the test labels of SNLI are not public.\n" in markdown.render(table, catalog(snli))
+
+
+UNTRAINED = Untrained(sts=0.642, qqp=0.7, threshold=0.8, rows={})
+
+
+def beside_untrained(known: Untrained | None = UNTRAINED, split: str = "dev") -> tables.Table:
+    """A table of one row that scores 0.4, 0.9 and 0.6, beside what the untrained encoder knows."""
+    pals = entry("pals")
+    found = [score(pals, m, value, split=split) for m, value in (("sst", 0.4), ("qqp", 0.9), ("sts", 0.6))]
+    published = [dataclasses.replace(PUBLISHED[0], split=split)]
+    (table,) = tables.beside_untrained(compare(catalog(pals), found, published), known)
+    return table
+
+
+def test_the_untrained_encoder_is_the_first_row_and_a_score_below_it_is_marked() -> None:
+    table = beside_untrained()
+    lines = markdown.grid(table).splitlines()
+    cells = [[cell.strip() for cell in line.split("|")[1:6]] for line in lines[2:6]]
+    assert cells == [
+        ["Untrained encoder, cosine", "paper", "–", "–", "–"],
+        ["", "ours", "–", "0.700", "0.642"],
+        ["PALs", "paper", "0.500", "0.900", "0.800"],
+        ["", "ours", "0.400", "0.900", "0.600 ↓"],
+    ]
+    legend = "↓ Below the untrained encoder: the training destroyed more of what it knew than it taught."
+    assert markdown.below(table) == [legend]
+
+
+def test_the_numbers_of_a_table_hold_the_untrained_encoder_and_what_is_below_it() -> None:
+    tidy = beside_untrained().tidy()
+    columns = ["row", "metric", "ours", "seeds", "below_untrained"]
+    lines = tidy.loc[tidy["metric"].isin(["qqp", "sts"]), columns].values.tolist()
+    assert lines == [
+        ["Untrained encoder, cosine", "qqp", 0.7, 0, False], ["Untrained encoder, cosine", "sts", 0.642, 0, False],
+        ["PALs", "qqp", 0.9, 1, False], ["PALs", "sts", 0.6, 1, True],
+    ]  # fmt: skip
+
+
+def test_the_page_shows_the_untrained_encoder_as_a_row_that_was_run() -> None:
+    first, pals = table_of(beside_untrained(), catalog(entry("pals")))["rows"]
+    assert (first["label"], first["run"], first["seeds"]) == ("Untrained encoder, cosine", True, 0)
+    assert [cell["mark"] for cell in pals["cells"]] == ["", "", "↓", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("known", "split"),
+    [(None, "dev"), (UNTRAINED, "test"), (Untrained(sts=None, qqp=None, threshold=None, rows={}), "dev")],
+)
+def test_where_the_encoder_was_not_measured_or_the_table_has_no_dev_row_it_has_no_row(
+    known: Untrained | None, split: str
+) -> None:
+    table = beside_untrained(known, split)
+    assert [row.label for row in table.lines] == ["PALs"]
+    assert "below_untrained" not in table.tidy()
+    assert markdown.below(table) == []

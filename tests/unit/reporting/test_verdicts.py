@@ -618,29 +618,12 @@ def test_no_verdict_where_r_is_that_of_one_answer(tmp_path: Path) -> None:
 def test_a_last_phase_of_one_epoch_is_not_what_the_gate_reads(tmp_path: Path) -> None:
     runs = {"a": GROUPS["a"], "b": GROUPS["b"]}
     evidence(tmp_path, runs)
-    learn(tmp_path, "a", [1.0] * 4, [0.4, 0.38, 0.37, 0.36])
+    learn(tmp_path, "a", [1.0, 0.9, 0.8, 0.7], [0.1, 0.2, 0.3, 0.4])
     for seed in (1, 2, 3):
         file = tmp_path / "runs" / "a" / str(seed) / "history.csv"
         file.write_text(file.read_text() + "2,45,loss/sst,1.0\n2,50,dev/sst,0.5\n")
     (verdict,) = verdicts.judge(evidence(tmp_path, runs), [claim(HIGHER)])
-    assert verdict.gates == ("a: SST-5 on dev falls from the first epoch to the last, by 0.040",)
-
-
-def test_no_verdict_from_a_model_that_training_made_worse(tmp_path: Path) -> None:
-    runs = {"a": GROUPS["a"], "b": GROUPS["b"]}
-    evidence(tmp_path, runs)
-    level = [1.0, 1.0, 1.0, 1.0]
-    learn(tmp_path, "a", level, [0.4, 0.41, 0.37, 0.36], 1, 2)  # in more than half of three
-    learn(tmp_path, "a", level, [0.4, 0.5, 0.5, 0.45], 3)
-    (verdict,) = verdicts.judge(evidence(tmp_path, runs), [claim(HIGHER)])
-    why = "a: SST-5 on dev falls from the first epoch to the last, by 0.040"
-    assert (verdict.answer, verdict.gates) == ("cannot be told: training made a task worse", (why,))
-    assert evidence(tmp_path, runs).conducts.worse() == {"sst": ["a"]}
-    learn(tmp_path, "a", level, [0.4, 0.41, 0.37, 0.371], 1, 2)  # by less than 0.03
-    assert judge(evidence(tmp_path, runs), HIGHER)[0] == "holds"
-    learn(tmp_path, "a", level, [0.4, 0.41, 0.37, 0.36], 1)  # once more in one of three alone
-    assert judge(evidence(tmp_path, runs), HIGHER)[0] == "holds"
-    assert evidence(tmp_path, runs).conducts.worse() == {}
+    assert verdict.gates == ("a: the last epoch is the best on dev, by 0.100, and the loss still falls by 12 %",)
 
 
 def write_train_rows(build: Path, *tasks: str) -> None:

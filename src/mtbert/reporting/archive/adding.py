@@ -192,7 +192,8 @@ def _lay_over(build: Path, whole: Path) -> None:
     logs = [files.log_directory(build, run) for run in runs]
     if (build / COUNTS).is_file():
         files.write_json(whole / COUNTS, _both_counted(whole / COUNTS, build / COUNTS))
-    for place in (*runs, *logs, build / "machine.json", *_pretrained(build, whole), *build.glob("data/*/*")):
+    facts = [build / "machine.json", build / "encoders/base/untrained.json", *_pretrained(build, whole)]
+    for place in (*runs, *logs, *facts, *build.glob("data/*/*")):
         there = whole / place.relative_to(build)
         if place.name == DEV_ROWS and there.exists():
             _both_knew(place, there)

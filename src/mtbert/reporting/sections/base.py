@@ -9,6 +9,7 @@ from typing import Any, Literal, Self, TypeVar
 import pandas as pd
 
 from mtbert import files
+from mtbert.outputs import Untrained
 from mtbert.reporting import catalog, claims, costs, mistakes, published, results, sentences, tables, verdicts
 from mtbert.reporting.catalog import Completed
 from mtbert.reporting.claims import Claims, Verdict
@@ -75,7 +76,13 @@ class Report:
     def tables(self) -> list[Table]:
         """Ours beside the papers', each row of no faulty code compared with its table's baseline."""
         beside = tables.compare(published.load(), self.completed, self.scores, self.weights)
-        return tables.against(tables.marked(beside, self.faulty), self.evidence, self.claims.baselines)
+        compared = tables.against(tables.marked(beside, self.faulty), self.evidence, self.claims.baselines)
+        return tables.beside_untrained(compared, self.untrained)
+
+    @cached_property
+    def untrained(self) -> Untrained | None:
+        """What the encoder knows before any training; None where it was not measured."""
+        return results.untrained(self.build)
 
     @cached_property
     def verdicts(self) -> list[Verdict]:

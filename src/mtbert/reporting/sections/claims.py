@@ -49,7 +49,6 @@ BADGES: dict[Answer, Badge] = {
     "cannot be told from these runs": Badge("open", "?", "cannot be told"),
     "cannot be told: trained by faulty code": Badge("open", "?", "faulty code"),
     "cannot be told: still learning": Badge("open", "?", "still learning"),
-    "cannot be told: training made a task worse": Badge("open", "?", "made worse"),
     "cannot be told: unequal budgets": Badge("open", "?", "unequal budgets"),
     "cannot be compared": Badge("open", "?", "cannot be compared"),
     "not run": Badge("none", "\N{EN DASH}", "not run"),

@@ -87,8 +87,7 @@ def headline(completed: Completed) -> str:
 def notes(report: Report) -> list[str]:
     """What to know before reading the scores, in Markdown."""
     of = report.build, report.completed
-    worse = made_worse(report.evidence.conducts.worse())
-    return [*short(report), *worse, *limits(report.completed), *corpora.fewer(*of), *machines.several(*of)]
+    return [*short(report), *limits(report.completed), *corpora.fewer(*of), *machines.several(*of)]
 
 
 @once
@@ -109,15 +108,6 @@ def faults_of(faulty: Mapping[str, Sequence[str]], variants: Sequence[str]) -> l
             f"Their scores and differences are marked, and no claim is judged by them. {which}."
         )
     return notes
-
-
-def made_worse(variants: Mapping[str, Sequence[str]]) -> list[str]:
-    """Which task the training of which variants made worse, in Markdown."""
-    return [
-        f"**Training made {TASKS[task].title} worse** in {remaking.code(names)}: on dev it falls from the first epoch "
-        "to the last, so that such a score tells how little a model trained, not which method is better."
-        for task, names in variants.items()
-    ]
 
 
 def short(report: Report) -> list[str]:

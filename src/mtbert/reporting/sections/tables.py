@@ -56,7 +56,7 @@ def _row(row: Row, table: Table) -> dict[str, Any]:
         "p_value": row.against.corrected if row.against else "",
         "variants": ", ".join(row.variants),
         "changed": ", ".join(row.departures),
-        "run": bool(row.variants),
+        "run": bool(row.variants) or row in table.untrained,
         "cells": cells,
         "weights": row.weights,
         "seeds": row.seeds,
@@ -71,6 +71,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
         "spread": cell.spread,
         "interval": None if cell.low is None else markdown.interval(cell.low, cell.high),
         "difference": cell.difference,
+        "mark": markdown.BELOW if cell.below else "",
     }
 
 

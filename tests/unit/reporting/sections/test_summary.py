@@ -34,14 +34,6 @@ def test_rows_are_ranked_that_have_as_many_seeds_as_others_and_are_of_sound_code
     assert summary.unranked([low, high]) == summary.unranked([]) == ""
 
 
-def test_a_task_that_training_made_worse_is_told_with_the_variants() -> None:
-    assert summary.made_worse({"sts": ["a", "b"]}) == [
-        "**Training made STS-B worse** in `a`, `b`: on dev it falls from the first epoch to the last, so that such a "
-        "score tells how little a model trained, not which method is better."
-    ]
-    assert summary.made_worse({}) == []
-
-
 def test_a_fault_is_told_with_the_shorter_list_of_variants() -> None:
     told = "**Code with a fault trained {} variants.** Rows were read twice. Their scores and differences are marked, "
     told += "and no claim is judged by them. {}."
