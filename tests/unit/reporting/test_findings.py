@@ -166,6 +166,11 @@ def test_what_stands_apart_of_open_claims_decides_nothing() -> None:
     )
 
 
+def test_a_bar_goes_nowhere_where_its_interval_begins_beyond_the_difference() -> None:
+    assert forest.bar(replace(comparison(0.25), low=0.375, high=0.5), reach=1.0) == (0.0, 0.25)
+    assert forest.bar(replace(comparison(0.25), low=0.0, high=0.125), reach=1.0) == (0.25, 0.0)
+
+
 def test_what_makes_no_difference_so_far_is_said_and_decides_nothing_either() -> None:
     same = replace(comparison(0.0, seeds=10), low=-0.0098, high=0.01)
     closer = replace(same, low=-0.005, high=0.0046)
@@ -218,7 +223,11 @@ def test_a_claim_that_fails_by_what_the_question_does_not_ask_for_is_on_no_side(
 
 @pytest.mark.parametrize(
     ("only", "allowed"),
-    [("{choose-fewer-pals: [4]}", "[1, 2, 3]"), ("{choose-fewer-pals: []}", "[1, 2, 3]"), ("{mypal-all-beat-baseline: [1]}", "[]")],
+    [
+        ("{choose-fewer-pals: [4]}", "[1, 2, 3]"),
+        ("{choose-fewer-pals: []}", "[1, 2, 3]"),
+        ("{mypal-all-beat-baseline: [1]}", "[]"),
+    ],
 )
 def test_comparisons_that_answer_a_question_have_to_be_there(only: str, allowed: str, tmp_path: Path) -> None:
     given = claims.FILE.read_text().replace("only: {choose-fewer-pals: [1, 2]}", f"only: {only}")
