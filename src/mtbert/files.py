@@ -133,9 +133,9 @@ def _adapter(kind: type[Kind]) -> TypeAdapter[Kind]:
     return TypeAdapter(kind) if own else TypeAdapter(kind, config=ConfigDict(allow_inf_nan=False))
 
 
-def write_yaml(path: Path, value: Any) -> None:
-    """Write block-style YAML with sorted keys, so that equal settings are equal bytes."""
-    write_text(path, yaml.safe_dump(value, sort_keys=True, allow_unicode=True, width=120))
+def write_yaml(path: Path, value: Any, in_order: bool = False) -> None:
+    """Write block-style YAML: with sorted keys, so that equal settings are equal bytes, or `in_order` as they come."""
+    write_text(path, yaml.safe_dump(value, sort_keys=not in_order, allow_unicode=True, width=120))
 
 
 def read_yaml(path: Path, again: str = AGAIN) -> Any:

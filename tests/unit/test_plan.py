@@ -8,7 +8,7 @@ import yaml
 
 from mtbert import plan
 from mtbert.errors import SettingsError
-from mtbert.reporting import published
+from mtbert.reporting import catalog, published
 
 PARAMS = Path(__file__).parents[2] / "params.yaml"
 
@@ -390,6 +390,13 @@ def test_equal_settings_are_equal_bytes(tmp_path):
         assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes()
 
 
+def test_the_catalog_keeps_its_order_and_so_does_who_reads_it(tmp_path):
+    plan.write(plan.plan(plan.Params(PARAMS)).documents, tmp_path / "plan")
+    values = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))
+    read = catalog.read(tmp_path / "plan" / "catalog.yaml")
+    assert [entry.name for entry in read.entries] == [*values["catalog"], *values["ensembles"]]
+
+
 def test_equal_numbers_in_a_list_of_numbers_are_no_fault(tmp_path):
     assert planned(tmp_path, ("training.betas", [0.9, 0.9]))["pals"]["phases"][0]["betas"] == [0.9, 0.9]
 
@@ -418,7 +425,7 @@ def respelled(tmp_path: Path, line: str, instead: str) -> list[str]:
         ("      sampler: annealed", "      smpler: annealed", "presets.default.training.smpler: unknown key; did you"),
         ("  weighting: equal ", "  wieghting: equal ", "training.wieghting: unknown key; did you mean weight"),
         ("  weighting: equal ", "  weighting: eqaul ", "training.weighting: unknown weighting 'eqaul'; did y"),
-        ("      eps: 1.0e-08", "      eps: small", "presets.default.training.eps: Input should be a val"),
+        ("      eps: 1.0e-06", "      eps: small", "presets.default.training.eps: Input should be a val"),
         ("model:", "modl:", "modl: unknown section; did you mean model? allowed: profile"),
         ("  sample:", "  smaple:", "profile: unknown profile 'sample'; did you mean smaple? known: smaple, laptop"),
     ],

@@ -106,10 +106,10 @@ def _notes(params: Params, all_effects: list[Effect]) -> list[str]:
 
 
 def write(documents: Mapping[str, Any], out: Path) -> None:
-    """Write each document to a file, in a new directory."""
+    """Write each document to a file, in a new directory; the catalog in its own order, which the report keeps."""
     with files.new_directory(out) as directory:
         for name, document in documents.items():
-            files.write_yaml(directory / f"{name}.yaml", document)
+            files.write_yaml(directory / f"{name}.yaml", document, in_order=name == "catalog")
 
 
 __all__ = ["Params", "Planned", "plan", "write"]

@@ -18,7 +18,7 @@ NO_REPETITION = (
     "--add packs these alone"
 )
 OF_A_RUN = ("seed", "code", "sources")  # what settings.yaml states besides settings
-DETAILED = 64  # variants that are shown one by one: as many as the five reports have
+DETAILED = 67  # variants that are shown one by one: as many as the five reports have
 
 
 @dataclass(frozen=True)

@@ -132,9 +132,12 @@ def placed_beside(published: float, reach: float) -> tuple[float, bool]:
 
 
 def bar(one: Comparison, reach: float) -> tuple[float, float]:
-    """How far its interval goes below and above the mark of a difference, up to the edges."""
+    """How far its interval goes below and above the mark of a difference, up to the edges.
+
+    Not at all to a side where an interval of quantiles, as one seed has, begins beyond the difference.
+    """
     (low, _), (middle, _), (high, _) = (placed(value, reach) for value in (one.low, one.difference, one.high))
-    return middle - low, high - middle
+    return max(0.0, middle - low), max(0.0, high - middle)
 
 
 def beyond(one: Comparison, reach: float) -> list[float]:

@@ -395,6 +395,18 @@ def test_more_seeds_of_some_variants_ask_for_none_of_the_others(make_build: Make
     ]  # fmt: skip
 
 
+def test_evidence_keeps_the_order_of_the_catalog(make_build: Make, tmp_path: Path) -> None:
+    build, names = with_data(make_build()), ["pals", "frozen-bert", "bert-sst", "bert-qqp", "bert-sts"]
+    plan = files.read_yaml(build / "plan/catalog.yaml")
+    plan["variants"] = {name: plan["variants"][name] for name in names}
+    files.write_yaml(build / "plan/catalog.yaml", plan, in_order=True)
+    for more in (False, True):
+        archive.main(build, tmp_path, more=more)
+        archive.unpack(tmp_path / "sample-course/evidence", tmp_path / f"again-{more}")
+        entries = catalog.read_completed(tmp_path / f"again-{more}").entries
+        assert [entry.name for entry in entries] == [*names, "vote"]
+
+
 @pytest.mark.parametrize(("first", "then"), [([4, 5], [1]), ([4, 5], [4, 1, 5])])
 def test_seeds_keep_the_order_in_which_they_were_asked_for(
     make_build: Make, tmp_path: Path, first: list[int], then: list[int]

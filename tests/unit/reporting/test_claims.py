@@ -123,7 +123,7 @@ def test_each_confounded_part_has_a_clean_one_beside_it() -> None:
 
 def test_all_claims_of_all_papers() -> None:
     count = {paper: sum(claim.paper == paper for claim in EVERY.claims.values()) for paper in published.TITLES}
-    assert count == {"my-pal-bert": 10, "minbert-pals": 10, "choose-pals": 7, "slapbert": 5, "pals-for-pals": 5,
+    assert count == {"my-pal-bert": 10, "minbert-pals": 11, "choose-pals": 7, "slapbert": 8, "pals-for-pals": 7,
                      "rivals": 7}  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from mtbert.reporting.sections.claims import draw, figure, verdict_of
 
 EVERY = claims.load()
 LIFT, TRAIL, FEWER = (EVERY.claims[name] for name in ("mypal-pals-lift", "minbert-pals-trail", "choose-fewer-pals"))
+BEAT = EVERY.claims["mypal-all-beat-baseline"]
 PALS = EVERY.contradictions["pals"]
 
 
@@ -148,7 +149,7 @@ def test_what_stands_apart_of_open_claims_decides_nothing() -> None:
         f"`mypal-pals` {minus} `mypal-baseline`: +0.150 [+0.140, +0.170] normalised overall (published: +0.157); "
         "not counted, as pair_encoding, sampler, steps_per_epoch differ as well"
     ]
-    whole = verdict(EVERY.claims["mypal-best"], "cannot be told: still learning", 0.15)
+    whole = verdict(BEAT, "cannot be told: still learning", None, None, 0.15, None, None, None)
     assert findings.apart([open_one, whole])[0] == (  # what does not count comes last
         f"`mypal-simcse` {minus} `mypal-baseline`: +0.150 [+0.140, +0.170] normalised overall (published: +0.191); "
         "whole recipes: adapter, objectives, pair_encoding, sampler differ"
@@ -158,11 +159,16 @@ def test_what_stands_apart_of_open_claims_decides_nothing() -> None:
         "fewer than one. This decides nothing"
     )
     assert findings.so_far([few]) == []
-    faulty = verdict(EVERY.claims["mypal-best"], "cannot be told: trained by faulty code", 0.15)
+    faulty = verdict(BEAT, "cannot be told: trained by faulty code", None, None, 0.15, None, None, None)
     assert findings.apart([faulty]) == []
     assert findings.about_apart([open_one, faulty]).startswith(
         "Open claims name 1 difference between models of sound code. 0 have a 95 % interval"
     )
+
+
+def test_a_bar_goes_nowhere_where_its_interval_begins_beyond_the_difference() -> None:
+    assert forest.bar(replace(comparison(0.25), low=0.375, high=0.5), reach=1.0) == (0.0, 0.25)
+    assert forest.bar(replace(comparison(0.25), low=0.0, high=0.125), reach=1.0) == (0.25, 0.0)
 
 
 def test_what_makes_no_difference_so_far_is_said_and_decides_nothing_either() -> None:
@@ -217,7 +223,11 @@ def test_a_claim_that_fails_by_what_the_question_does_not_ask_for_is_on_no_side(
 
 @pytest.mark.parametrize(
     ("only", "allowed"),
-    [("{choose-fewer-pals: [4]}", "[1, 2, 3]"), ("{choose-fewer-pals: []}", "[1, 2, 3]"), ("{mypal-best: [1]}", "[]")],
+    [
+        ("{choose-fewer-pals: [4]}", "[1, 2, 3]"),
+        ("{choose-fewer-pals: []}", "[1, 2, 3]"),
+        ("{mypal-all-beat-baseline: [1]}", "[]"),
+    ],
 )
 def test_comparisons_that_answer_a_question_have_to_be_there(only: str, allowed: str, tmp_path: Path) -> None:
     given = claims.FILE.read_text().replace("only: {choose-fewer-pals: [1, 2]}", f"only: {only}")

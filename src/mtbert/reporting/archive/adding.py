@@ -54,7 +54,7 @@ def add(build: Path, directory: Path, vote: Vote | None = None, anew: bool = Fal
         lines = files.read_parquet(directory / "runs.parquet").to_dict("records")
         lines = [_with_machine(line, whole, build) for line in lines if layout.place(whole, line).is_dir()]
         _lay_over(build, whole)
-        files.write_yaml(whole / PLAN, plan)
+        files.write_yaml(whole / PLAN, plan, in_order=True)
         if vote is not None:
             _vote(whole, plan, vote)
         kept = {place: line for line in lines if not (place := layout.place(whole, line)).is_symlink()}

@@ -55,7 +55,7 @@ def _pack_facts(build: Path, completed: Completed, facts: Path) -> None:
     for file in (file for pattern in FACTS for file in sorted(build.glob(pattern))):
         files.write_text(facts / file.relative_to(build), file.read_text(encoding="utf-8"))
     content = files.read_plan(build / PLAN)
-    files.write_yaml(facts / PLAN, content | ({"data_dir": completed.data} if completed.data else {}))
+    files.write_yaml(facts / PLAN, content | ({"data_dir": completed.data} if completed.data else {}), in_order=True)
     if (report := build / COUNTS).is_file():
         files.write_json(facts / COUNTS, _counted(files.read_json(report)))
     for searched in searches.files_of(completed.profile, searches.place(build)):
