@@ -4,11 +4,11 @@
 
     every = claims.load()                            # Claims: claims by name, margins, baselines, contradictions
     results = claims.judge(every.claims.values(), evidence, third=None)   # one ClaimResult a claim, in their order
-    difference = claims.compare(evidence, ours, other, metric)            # one row against another, for any table
+    difference = evidence.compare(ours, other, metric)                    # one row against another, for any table
 
 **In**, as plain arrays (`claims.evidence`):
 
-`Evidence(runs, tasks, untrained, faulty)` holds the runs of one budget.
+`Evidence(runs, tasks, untrained_sts, faulty)` holds the runs of one budget.
 
 - `runs`: a frame, one line a variant (or ensemble) and seed, with the columns
 
@@ -20,6 +20,7 @@
   | `train_overall_normalised` | on training rows; missing where none were scored |
   | `code` | digest of what all trainings share |
   | `profile`, `precision`, `threads`, `keep`, `selection` | as resolved: the two sides have to agree in them and in `code` |
+  | `encoder`, `sts_head` | `sbert` where the encoder was pretrained so; name of the head for STS; else missing |
   | `techniques` | JSON text, the digest of each technique's own file by its name; `{}` for none |
 
   Further columns are not read.
@@ -27,7 +28,7 @@
   [rows] whole numbers, equal for rows that share a sentence; `predictions` {(variant, seed): [rows] float}, NaN where the
   run does not score a row; `in_overall` [rows] bool, the rows that overalls are scored on (5,000 of QQP's, all of others);
   `leaked` [rows] bool, rows that share a sentence with a training row.
-- `untrained`: {"sts": r, "qqp": accuracy} of the untrained encoder's cosine; empty where it is not known.
+- `untrained_sts`: r on STS of the untrained encoder's cosine; None where it is not known.
 - `faulty`: the values of `code` in which a fault is known.
 
 `third`: the `Evidence` of a third of the budget, for stability; None where there is none.
@@ -40,9 +41,20 @@
   encoder), `.FLIPS`, `.FEW_SEEDS` (below six), `.FEW_CLUSTERS` (below six).
 - `p_holds`, `p_fails`, `p_small`: one-sided, corrected over the paper's claims.
 - `parts`: a `PartResult(part, reason, difference, third, stability, leak_free, unlike, unequal)` for each part of the
-  claim, confounded ones included: `difference` and `third` a `stats.Difference` (mean, low, high, seeds, rows, clusters;
-  low and high None below three seeds or six clusters) or None; `stability` `Stability.STEADY`, `.SHRINKING`, `.GROWING`,
+  claim, confounded ones included: `difference` and `third` a `stats.Difference` (mean, interval, p, seeds, rows, clusters;
+  interval and p None below three seeds or six clusters) or None; `stability` `Stability.STEADY`, `.SHRINKING`, `.GROWING`,
   `.FLIPS` or None; `leak_free` the mean difference without leaked rows, None where none is; `unlike` the names of the
   columns (or of techniques) in which the sides differ; `unequal` {column: (ours, other)}, means over seeds.
 - `deciding`: which parts decided, from 0.
 """
+
+from mtbert.claims.evidence import Evidence, TaskRows
+from mtbert.claims.judging import ClaimResult, PartResult, Reason, judge
+from mtbert.claims.reading import Claim, Claims, Contradiction, Part, load
+from mtbert.claims.rule import Verdict
+from mtbert.claims.stability import Stability
+
+__all__ = [
+    "Claim", "ClaimResult", "Claims", "Contradiction", "Evidence", "Part", "PartResult", "Reason", "Stability", "TaskRows",
+    "Verdict", "judge", "load",
+]  # fmt: skip
