@@ -16,18 +16,18 @@
   | --- | --- |
   | `variant`, `seed` | text and whole number; unique together |
   | `updates` | steps of the optimiser; of an ensemble the sum over its members; missing where not told |
-  | `examples_sst`, `examples_qqp`, `examples_sts`, `examples_cfimdb` | examples of each task that were trained on; likewise |
+  | `examples_sst`, ..., `examples_cfimdb` | examples of each task that were trained on; likewise |
   | `train_overall_normalised` | on training rows; missing where none were scored |
   | `code` | digest of what all trainings share |
-  | `profile`, `precision`, `threads`, `keep`, `selection` | as resolved: the two sides have to agree in them and in `code` |
+  | `profile`, `precision`, `threads`, `keep`, `selection` | as resolved; two sides have to agree in these and `code` |
   | `encoder`, `sts_head` | `sbert` where the encoder was pretrained so; name of the head for STS; else missing |
   | `techniques` | JSON text, the digest of each technique's own file by its name; `{}` for none |
 
   Further columns are not read.
 - `tasks`: by task, `TaskRows(labels, clusters, predictions, in_overall, leaked)`: `labels` [rows] float; `clusters`
-  [rows] whole numbers, equal for rows that share a sentence; `predictions` {(variant, seed): [rows] float}, NaN where the
-  run does not score a row; `in_overall` [rows] bool, the rows that overalls are scored on (5,000 of QQP's, all of others);
-  `leaked` [rows] bool, rows that share a sentence with a training row.
+  [rows] whole numbers, equal for rows that share a sentence; `predictions` {(variant, seed): [rows] float}, NaN where
+  the run does not score a row; `in_overall` [rows] bool, the rows that overalls are scored on (5,000 of QQP's, all of
+  others); `leaked` [rows] bool, rows that share a sentence with a training row.
 - `untrained_sts`: r on STS of the untrained encoder's cosine; None where it is not known.
 - `faulty`: the values of `code` in which a fault is known.
 
@@ -40,11 +40,12 @@
 - `reason`: `Reason.NOT_RUN`, `.FAULTY_CODE`, `.UNLIKE_RUNS`, `.UNEQUAL_BUDGETS`, `.ENCODER` (cannot be tested with this
   encoder), `.FLIPS`, `.FEW_SEEDS` (below six), `.FEW_CLUSTERS` (below six).
 - `p_holds`, `p_fails`, `p_small`: one-sided, corrected over the paper's claims.
-- `parts`: a `PartResult(part, reason, difference, third, stability, leak_free, unlike, unequal)` for each part of the
-  claim, confounded ones included: `difference` and `third` a `stats.Difference` (mean, interval, p, seeds, rows, clusters;
-  interval and p None below three seeds or six clusters) or None; `stability` `Stability.STEADY`, `.SHRINKING`, `.GROWING`,
-  `.FLIPS` or None; `leak_free` the mean difference without leaked rows, None where none is; `unlike` the names of the
-  columns (or of techniques) in which the sides differ; `unequal` {column: (ours, other)}, means over seeds.
+- `parts`: a `PartResult(part, reason, difference, third, stability, leak_free, unlike, unequal, p)` for each part of
+  the claim, confounded ones included. `difference` and `third` are a `stats.Difference` or None: mean, interval, p, seeds,
+  rows, clusters, with interval and p None below three seeds or six clusters. `stability` is `Stability.STEADY`,
+  `.SHRINKING`, `.GROWING`, `.FLIPS` or None; `leak_free` the mean difference without leaked rows, None where none is;
+  `unlike` the names of the columns (or of techniques) in which the sides differ; `unequal` {column: (ours, other)},
+  means over seeds.
 - `deciding`: which parts decided, from 0.
 """
 
@@ -55,6 +56,6 @@ from mtbert.claims.rule import Verdict
 from mtbert.claims.stability import Stability
 
 __all__ = [
-    "Claim", "ClaimResult", "Claims", "Contradiction", "Evidence", "Part", "PartResult", "Reason", "Stability", "TaskRows",
-    "Verdict", "judge", "load",
+    "Claim", "ClaimResult", "Claims", "Contradiction", "Evidence", "Part", "PartResult", "Reason", "Stability",
+    "TaskRows", "Verdict", "judge", "load",
 ]  # fmt: skip

@@ -24,9 +24,10 @@ from mtbert.stats.differences import p_below, welch
 BY_SEED = {"sst": 0.012, "qqp": 0.005, "sts": 0.008, "cfimdb": 0.010}
 BY_ROWS = {"sst": 0.004, "qqp": 0.001, "sts": 0.003, "cfimdb": 0.006}
 CLUSTERS = 235  # of a task
+DIFFER = "differ"  # claims that hold where there is a difference
 WITHIN = ("close", "not higher")  # claims that hold where a difference is below the margin
-TRUTHS = {"none": 0.0, "half the margin": 0.5, "the margin": 1.0, "twice the margin": 2.0}
-SCALES = (1.0, 0.7, 0.5, 0.25)
+VERDICTS = {"holds": [Verdict.HOLDS, Verdict.SMALL], "fails": [Verdict.FAILS]}
+SCALES = (1.0, 0.7, 0.5)
 
 
 @dataclass(frozen=True)
@@ -107,51 +108,58 @@ def rates(every: Claims, times: float, reports: int, scale: float = 1.0, seed: i
     lower they do not.
 
     Returns:
-        Shares of reports (of the paper that has it most often) with one claim or more of a verdict, and shares of
-        claims; of claims that say close, or not higher, apart.
+        Shares of reports with such a claim (of the paper that has it most often), and shares of claims, for claims that
+        say there is a difference, that say close, and that say not higher.
     """
     draw = np.random.default_rng(seed)
-    by_kind: dict[str, list[np.ndarray]] = {kind: [] for kind in ("", *WITHIN)}
+    by_kind: dict[str, list[np.ndarray]] = {kind: [] for kind in (DIFFER, *WITHIN)}
     for claims in every.families():
         parts = [claim.parts[at] for claim in claims for at in claim.deciding]
         truths = [times * truth for claim in claims for truth in _margins(claim)]
         verdicts = judged(claims, noisy(parts, truths, reports, scale, draw))
-        kinds = np.array([_within(claim) for claim in claims])
+        kinds = np.array([_kind(claim) for claim in claims])
         for kind, found in by_kind.items():
             found.append(verdicts[:, kinds == kind])
     found = {}
-    for (kind, families), verdict in itertools.product(by_kind.items(), Verdict):
-        name = f"{kind}: {verdict}" if kind else verdict
-        found[f"{name}, a report"] = max(float((v == verdict).any(axis=1).mean()) for v in families if v.size)
-        found[f"{name}, a claim"] = float((np.concatenate(families, axis=1) == verdict).mean())
+    for (kind, families), (name, verdicts) in itertools.product(by_kind.items(), VERDICTS.items()):
+        which = [np.isin(family, verdicts) for family in families if family.size]
+        found[f"{kind} {name}, a report"] = max(float(one.any(axis=1).mean()) for one in which)
+        found[f"{kind} {name}, a claim"] = float(np.concatenate(which, axis=1).mean())
     return found
 
 
-def _within(claim: Claim) -> str:
-    """What all deciding parts of a claim say, where that is close or not higher; else nothing."""
+def _kind(claim: Claim) -> str:
+    """What all deciding parts of a claim say, where that is close or not higher; else DIFFER."""
     said = {claim.parts[at].expects for at in claim.deciding}
-    return next((kind for kind in WITHIN if said == {kind}), "")
+    return next((kind for kind in WITHIN if said == {kind}), DIFFER)
 
 
 def _margins(claim: Claim) -> Iterable[float]:
     """The margin of each deciding part; 0 of one that says close or not higher beside others that do not."""
     for part in (claim.parts[at] for at in claim.deciding):
-        yield part.margin if _within(claim) or part.expects not in WITHIN else 0.0
-
-
-COLUMNS = (
-    "holds, a report", "holds, a claim", "small, a claim", "fails, a report", "fails, a claim",
-    "close: holds, a claim", "close: fails, a claim", "not higher: holds, a claim", "not higher: fails, a claim",
-)  # fmt: skip
+        yield part.margin if _kind(claim) in WITHIN or part.expects not in WITHIN else 0.0
 
 
 def table(every: Claims, reports: int) -> str:
-    """Return the rates as Markdown."""
+    """Return as Markdown, in per cent and by the noise, how often
+
+    - *refuted reports*: a report has a claim that is refuted, where every difference is the margin;
+    - *false holds*: a report has a claim that holds, where there is no difference (of *close* and *not higher*: where
+      it is the margin);
+    - *refuted claims*: a claim is refuted, where every difference is half the margin;
+    - *found*: a claim holds, where every difference is twice the margin.
+    """
     lines = []
-    for scale, (truth, times) in itertools.product(SCALES, TRUTHS.items()):
-        found = rates(every, times, reports, scale)
-        shares = {column: f"{100 * found[column]:.1f} %" for column in COLUMNS}
-        lines.append({"noise": f"x {scale:g}", "true difference": truth} | shares)
+    for scale in SCALES:
+        none, half, margin, twice = (rates(every, times, reports, scale) for times in (0, 0.5, 1, 2))
+        false = [none["differ holds, a report"], *(margin[f"{kind} holds, a report"] for kind in WITHIN)]
+        shares = {
+            "refuted reports": margin["differ fails, a report"],
+            "false holds": max(false),
+            "refuted claims": half["differ fails, a claim"],
+            "found": twice["differ holds, a claim"],
+        }
+        lines.append({"noise": f"{scale:g}"} | {name: f"{100 * share:.1f}" for name, share in shares.items()})
     return pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True)
 
 

@@ -1,6 +1,6 @@
 """Intervals and tests of differences, on arrays alone; `mtbert.claims`, the report and `mtbert compare` use them.
 
-Nothing is told below `LEAST_CLUSTERS` clusters of rows: a bootstrap over fewer cannot reject. Nothing but a mean is told
+Nothing but a mean is told below `LEAST_CLUSTERS` clusters of rows, since a bootstrap over fewer cannot reject, and
 below `LEAST_SEEDS` seeds.
 """
 
