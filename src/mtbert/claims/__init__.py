@@ -41,8 +41,8 @@
   encoder), `.FLIPS`, `.FEW_SEEDS` (below six), `.FEW_CLUSTERS` (below six).
 - `p_holds`, `p_fails`, `p_small`: one-sided, corrected over the paper's claims.
 - `parts`: a `PartResult(part, reason, difference, third, stability, leak_free, unlike, unequal, p)` for each part of
-  the claim, confounded ones included. `difference` and `third` are a `stats.Difference` or None: mean, interval, p, seeds,
-  rows, clusters, with interval and p None below three seeds or six clusters. `stability` is `Stability.STEADY`,
+  the claim, confounded ones included. `difference` and `third` are a `stats.Difference` or None: mean, interval, p,
+  seeds, rows, clusters, with interval and p None below three seeds or six clusters. `stability` is `Stability.STEADY`,
   `.SHRINKING`, `.GROWING`, `.FLIPS` or None; `leak_free` the mean difference without leaked rows, None where none is;
   `unlike` the names of the columns (or of techniques) in which the sides differ; `unequal` {column: (ours, other)},
   means over seeds.

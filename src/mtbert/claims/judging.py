@@ -139,7 +139,7 @@ def see(part: Part, evidence: Evidence, third: Evidence | None = None) -> PartRe
     clean = evidence.compare(ours, other, metric, SEEDS, leak_free=True)
     leak_free = None if clean is None or clean.rows == found.rows else clean.mean
     applies = {
-        Reason.FAULTY_CODE: any(line.isin(evidence.faulty).any() for line in (row["code"] for row in rows)),
+        Reason.FAULTY_CODE: any(code in evidence.faulty for row in rows for code in row["code"]),
         Reason.UNLIKE_RUNS: bool(made),
         Reason.UNEQUAL_BUDGETS: bool(budgets),
         Reason.ENCODER: _knows_the_answers(part, evidence),
@@ -161,12 +161,12 @@ def _p(part: Part, found: Difference) -> PartP:
 
 def _knows_the_answers(part: Part, evidence: Evidence) -> bool:
     """Whether a part is about STS, SBERT or a cosine, and the untrained encoder is above both sides on STS."""
-    lines = evidence.runs[evidence.runs["variant"].isin([*part.ours, *part.other])]
+    lines = evidence.lines([*part.ours, *part.other], set(evidence.runs["seed"]))
     about = (
         part.metric == "sts"
-        or ("encoder" in part.differs and lines["encoder"].eq("sbert").any())
-        or ("heads" in part.differs and lines["sts_head"].fillna("").str.contains("cosine").any())
+        or ("encoder" in part.differs and "sbert" in list(lines["encoder"]))
+        or ("heads" in part.differs and any("cosine" in str(name) for name in lines["sts_head"]))
     )
     scores = [evidence.sts(part.ours), evidence.sts(part.other)]
     untrained = evidence.untrained_sts
-    return bool(about) and untrained is not None and all(score is not None and score < untrained for score in scores)
+    return about and untrained is not None and all(score is not None and score < untrained for score in scores)
