@@ -1,0 +1,172 @@
+"""Judge claims by the rule of docs/verdicts.md."""
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from mtbert.claims.comparability import Unequal, unequal, unlike
+from mtbert.claims.evidence import Evidence, tasks_of
+from mtbert.claims.reading import Claim, Part
+from mtbert.claims.rule import NOTHING, SEEDS, ClaimP, PartP, Verdict, decide, part_p, refuting
+from mtbert.claims.stability import Stability, stability
+from mtbert.stats import LEAST_CLUSTERS, Difference
+
+
+class Reason(StrEnum):
+    """What keeps a part, and so its claim, from being judged; the first that applies."""
+
+    NOT_RUN = "not run"
+    FAULTY_CODE = "faulty code"
+    UNLIKE_RUNS = "unlike runs"
+    UNEQUAL_BUDGETS = "unequal budgets"
+    ENCODER = "encoder"  # cannot be tested with this encoder: untrained, it is above both sides on STS
+    FEW_CLUSTERS = "few clusters"
+    FEW_SEEDS = "few seeds"
+    FLIPS = "flips"
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """What the runs say of a part.
+
+    Attributes:
+        part: what it compares.
+        reason: what keeps it from being judged; None for nothing.
+        difference: ours - other, of the first seeds of each that the rule asks for; None where it was not run.
+        third: the same at a third of the budget; None where that was not run.
+        stability: from there to the whole; None without either.
+        leak_free: the mean difference without rows that share a sentence with training; None where no row does.
+        unlike: in what the two sides were made otherwise.
+        unequal: what they had unequally much of, of what they should not.
+        p: its own, not corrected; 1 where it is not judged.
+    """
+
+    part: Part
+    reason: Reason | None = Reason.NOT_RUN
+    difference: Difference | None = None
+    third: Difference | None = None
+    stability: Stability | None = None
+    leak_free: float | None = None
+    unlike: tuple[str, ...] = ()
+    unequal: Unequal = field(default_factory=dict)
+    p: PartP = NOTHING
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """What the runs say of a claim.
+
+    Attributes:
+        claim: as the file has it.
+        verdict: None where a reason keeps it from having one.
+        reason: the first of its deciding parts' that applies; None with a verdict.
+        p_holds, p_fails, p_small: one-sided, corrected over its paper's claims.
+        parts: one for each part of the claim.
+        deciding: the parts that decided, from 0; empty where nothing is proved.
+    """
+
+    claim: Claim
+    verdict: Verdict | None
+    reason: Reason | None
+    p_holds: float
+    p_fails: float
+    p_small: float
+    parts: tuple[PartResult, ...]
+    deciding: tuple[int, ...] = ()
+
+
+def judge(claims: Iterable[Claim], evidence: Evidence, third: Evidence | None = None) -> list[ClaimResult]:
+    """Judge each claim, in their order; the family of a claim is its paper's claims among those given.
+
+    Args:
+        claims: of the claims file.
+        evidence: the runs of the whole budget.
+        third: those of a third of it; None where there are none.
+    """
+    claims = list(claims)
+    found: dict[str, ClaimResult] = {}
+    for paper in dict.fromkeys(claim.paper for claim in claims):
+        family = [claim for claim in claims if claim.paper == paper]
+        found |= {result.claim.name: result for result in _family(family, evidence, third)}
+    return [found[claim.name] for claim in claims]
+
+
+def _family(family: Sequence[Claim], evidence: Evidence, third: Evidence | None) -> list[ClaimResult]:
+    seen = {claim.name: tuple(see(part, evidence, third) for part in claim.parts) for claim in family}
+    judged = [claim for claim in family if claim.deciding]
+    parts = [seen[claim.name][at].p for claim in judged for at in claim.deciding]
+    results = [_result(claim, seen[claim.name], None, 0) for claim in family if not claim.deciding]
+    if judged:
+        ends = np.cumsum([0, *(len(claim.deciding) for claim in judged)])
+        p = PartP(*(np.array([getattr(part, of) for part in parts]) for of in ("holds", "fails", "small")))
+        made = decide(p, [range(start, end) for start, end in itertools.pairwise(ends)])
+        results += [_result(claim, seen[claim.name], made, at) for at, claim in enumerate(judged)]
+    return results
+
+
+def _result(claim: Claim, parts: tuple[PartResult, ...], made: ClaimP | None, at: int) -> ClaimResult:
+    reasons = [parts[place].reason for place in (claim.deciding or range(len(parts)))]
+    reason = next((one for one in Reason if one in reasons), None)
+    if made is None:
+        return ClaimResult(claim, None if reason else Verdict.TOO_CLOSE, reason, 1.0, 1.0, 1.0, parts)
+    verdict = Verdict(made.verdicts[at])
+    p = float(made.holds[at]), float(made.fails[at]), float(made.small[at])
+    if verdict is Verdict.TOO_CLOSE:
+        return ClaimResult(claim, None if reason else verdict, reason, *p, parts)
+    return ClaimResult(claim, verdict, None, *p, parts, _deciding(claim, parts, verdict))
+
+
+def _deciding(claim: Claim, parts: Sequence[PartResult], verdict: Verdict) -> tuple[int, ...]:
+    """Return all parts of a claim that holds, and of one that does not the part with the smallest p."""
+    if verdict is not Verdict.FAILS:
+        return tuple(claim.deciding)
+    return (min(claim.deciding, key=lambda at: float(refuting(parts[at].p))),)
+
+
+def see(part: Part, evidence: Evidence, third: Evidence | None = None) -> PartResult:
+    """Return what the runs say of a part by itself."""
+    ours, other, metric = part.ours, part.other, part.metric
+    found = evidence.compare(ours, other, metric, SEEDS)
+    if found is None:
+        return PartResult(part)
+    before = None if third is None else third.compare(ours, other, metric, SEEDS)
+    moved = None if before is None else stability(before.mean, found.mean, part.margin)
+    rows = [evidence.lines(row, evidence.seeds(row, metric)[:SEEDS]) for row in (ours, other)]
+    made, budgets = unlike(*rows), unequal(*rows, tasks_of(metric), part.differs)
+    clean = evidence.compare(ours, other, metric, SEEDS, leak_free=True)
+    leak_free = None if clean is None or clean.rows == found.rows else clean.mean
+    applies = {
+        Reason.FAULTY_CODE: any(code in evidence.faulty for row in rows for code in row["code"]),
+        Reason.UNLIKE_RUNS: bool(made),
+        Reason.UNEQUAL_BUDGETS: bool(budgets),
+        Reason.ENCODER: _knows_the_answers(part, evidence),
+        Reason.FEW_CLUSTERS: found.clusters < LEAST_CLUSTERS,
+        Reason.FEW_SEEDS: min(found.seeds) < SEEDS,
+        Reason.FLIPS: moved is Stability.FLIPS,
+    }
+    reason = next((reason for reason, does in applies.items() if does), None)
+    p = NOTHING if reason or found.error is None else _p(part, found)
+    return PartResult(part, reason, found, before, moved, leak_free, made, budgets, p)
+
+
+def _p(part: Part, found: Difference) -> PartP:
+    def at_most(bound: float) -> np.ndarray:
+        return np.asarray(found.p_at_most(bound))
+
+    return part_p(part.expects, part.margin, part.published, at_most, lambda bound: np.asarray(found.p_at_least(bound)))
+
+
+def _knows_the_answers(part: Part, evidence: Evidence) -> bool:
+    """Whether a part is about STS, SBERT or a cosine, and the untrained encoder is above both sides on STS."""
+    lines = evidence.lines([*part.ours, *part.other], set(evidence.runs["seed"]))
+    about = (
+        part.metric == "sts"
+        or ("encoder" in part.differs and "sbert" in list(lines["encoder"]))
+        or ("heads" in part.differs and any("cosine" in str(name) for name in lines["sts_head"]))
+    )
+    scores = [evidence.sts(part.ours), evidence.sts(part.other)]
+    untrained = evidence.untrained_sts
+    return about and untrained is not None and all(score is not None and score < untrained for score in scores)

@@ -1,0 +1,170 @@
+"""The claims file, typed: what the papers claim, as comparisons of variants."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pydantic
+
+import mtbert
+from mtbert import files
+from mtbert.errors import DataError, in_words
+from mtbert.settings import Section
+from mtbert.tasks import TASKS
+
+FILE = Path(mtbert.__file__).parent / "reporting" / "claims.yaml"
+OVERFITTING = "overfitting"  # overall_normalised on training rows less that on dev
+OVERALLS = ("overall_raw", "overall_normalised")
+METRICS = (*TASKS, *OVERALLS, OVERFITTING)
+Expected = Literal["higher", "lower", "close", "not higher"]
+
+
+def _known_metric(name: str) -> str:
+    if name not in METRICS:
+        raise ValueError(f"unknown metric; known: {', '.join(METRICS)}")
+    return name
+
+
+def _sequence(came: Any) -> Any:
+    """YAML's lists, and words in one string, as a tuple."""
+    return tuple(came.split() if isinstance(came, str) else came) if isinstance(came, str | list) else came
+
+
+Metric = Annotated[str, pydantic.AfterValidator(_known_metric)]
+Names = Annotated[tuple[str, ...], pydantic.BeforeValidator(_sequence)]
+
+
+class Part(Section):
+    """One comparison that a claim makes.
+
+    Attributes:
+        ours, other: names of the variants (or an ensemble) of each side; several single-task variants make one row.
+        metric: a task, an overall, or `overfitting`.
+        expects: `higher`: ours is better by more than nothing; `lower`; `close`: apart by less than the margin; or
+            `not higher`: ours is better by less than the margin, if at all.
+        margin: the smallest difference that matters.
+        published: the difference that the paper prints; None where it prints none.
+        differs: the settings in which the two differ because the claim says so; `examples` and `updates` among them
+            where it is about how much of each task, or how long, they train.
+        confounded: those in which they differ besides; such a part is shown and decides nothing.
+    """
+
+    ours: Names
+    other: Names
+    metric: Metric
+    expects: Expected
+    margin: float
+    published: float | None = None
+    differs: Names = ()
+    confounded: Names = ()
+
+
+class Claim(Section):
+    """A paper's claim: where it is made, in a sentence, and what it compares.
+
+    source: who says so, where it is not one of the five reports.
+    """
+
+    name: str
+    paper: str
+    source: str = ""
+    section: str
+    statement: str
+    parts: Annotated[tuple[Part, ...], pydantic.BeforeValidator(_sequence)]
+
+    @property
+    def deciding(self) -> list[int]:
+        """The parts that decide on it, from 0."""
+        return [at for at, part in enumerate(self.parts) if not part.confounded]
+
+
+class Side(Section):
+    """One side of a contradiction: what it says, and the claims that say so.
+
+    all_of: whether it stands only if all of its claims do.
+    only: of a claim that compares more than the question asks for, which of its parts answer it, from 1.
+    """
+
+    says: str
+    claims: Names
+    all_of: bool = False
+    only: dict[str, list[int]] = {}
+
+
+class Contradiction(Section):
+    """Where two reports claim opposite things: the question, and its two sides."""
+
+    question: str
+    sides: Annotated[tuple[Side, Side], pydantic.BeforeValidator(_sequence)]
+
+
+class Claims(Section):
+    """What the claims file holds.
+
+    Attributes:
+        words: what the words of the claims mean, for a newcomer.
+        margins: by metric, the smallest difference that matters where a part says nothing else.
+        baselines: by table, the variants of the row that its others are tested against.
+        claims: by name, in the papers' order.
+        contradictions: by name.
+    """
+
+    words: str = ""
+    margins: dict[Metric, float]
+    baselines: dict[str, Names]
+    claims: dict[str, Claim]
+    contradictions: dict[str, Contradiction] = {}
+
+    @pydantic.model_validator(mode="after")
+    def _are_known(self) -> "Claims":
+        for name, one in self.contradictions.items():
+            for side in one.sides:
+                if unknown := [claim for claim in (*side.claims, *side.only) if claim not in self.claims]:
+                    raise ValueError(f"contradictions.{name}: unknown claims {', '.join(unknown)}")
+                for of, asked in side.only.items():
+                    counting = [at + 1 for at in self.claims[of].deciding]
+                    if of not in side.claims or not asked or not set(asked) <= set(counting):
+                        raise ValueError(
+                            f"contradictions.{name}: only.{of} is {asked}; allowed: a claim of this side, with some of "
+                            f"its parts that count, from 1: {counting}"
+                        )
+            if self._papers(one.sides[0]) & self._papers(one.sides[1]):
+                raise ValueError(f"contradictions.{name}: one paper is on both sides; they are of different papers")
+        return self
+
+    def _papers(self, side: Side) -> set[str]:
+        return {self.claims[name].paper for name in side.claims}
+
+    def families(self) -> Iterable[list[Claim]]:
+        """Each paper's claims that have a part which can decide."""
+        claims = [claim for claim in self.claims.values() if claim.deciding]
+        for paper in dict.fromkeys(claim.paper for claim in claims):
+            yield [claim for claim in claims if claim.paper == paper]
+
+
+def load(file: Path = FILE) -> Claims:
+    """Read and check the claims; DataError where a key is missing, unknown or of the wrong kind, with every fault."""
+    try:
+        return Claims(**_with_defaults(files.read_yaml(file)))
+    except pydantic.ValidationError as error:
+        raise DataError(f"{file}: {in_words(error)}") from None
+    except (AttributeError, KeyError, TypeError) as error:
+        raise DataError(f"{file} has to hold matters, baselines, and claims with parts: {error!r}") from None
+
+
+def _with_defaults(content: Any) -> dict[str, Any]:
+    """Each claim with its name; each part with its claim's values where it has none of its own, and its margin."""
+    margins, shared = content["matters"], Part.model_fields.keys() | {"matters"}
+    claims: dict[str, Any] = {}
+    for name, claim in content["claims"].items():
+        own = {key: claim[key] for key in claim.keys() & shared}
+        parts = [_part(own | part, margins) for part in claim["parts"]]
+        claims[name] = {key: claim[key] for key in claim.keys() - shared} | {"name": name, "parts": parts}
+    others = {key: value for key, value in content.items() if key != "matters"}
+    return {**others, "margins": margins, "claims": claims}
+
+
+def _part(values: dict[str, Any], margins: dict[str, float]) -> dict[str, Any]:
+    """The part's values, with `margin` in place of `matters`."""
+    own = {key: value for key, value in values.items() if key != "matters"}
+    return {"margin": values.get("matters", margins.get(values.get("metric", "")))} | own

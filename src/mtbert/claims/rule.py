@@ -1,0 +1,113 @@
+"""The rule of docs/verdicts.md, on arrays: from the p of parts to what is proved of a report's claims.
+
+A claim holds where all its parts do: its p is the largest of theirs (intersection-union; Berger 1982). It does not hold
+where any part does not: its p is the smallest, times the number of parts. Both are corrected by Holm over all claims of
+the report, run or not.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from mtbert.claims.reading import Expected
+from mtbert.stats import holm
+
+SEEDS = 6  # of each side, at the only look
+LEVEL = 0.025  # one-sided
+LEANS = 0.4  # a part whose p of holding is below it does not refute its claim
+P = Callable[[float], np.ndarray]  # of a bound
+
+
+class Verdict(StrEnum):
+    """What is proved of a claim."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    SMALL = "small"  # it holds, and a difference is proved to be smaller than the margin
+    TOO_CLOSE = "too close"
+
+
+@dataclass(frozen=True)
+class PartP:
+    """One-sided p of parts, of any shape; small where a part is proved to
+
+    Attributes:
+        holds: hold.
+        fails: not hold.
+        small: be smaller than the margin; 1 where that does not count against it.
+    """
+
+    holds: np.ndarray
+    fails: np.ndarray
+    small: np.ndarray
+
+
+NOTHING = PartP(np.ones(()), np.ones(()), np.ones(()))
+
+
+def part_p(expects: Expected, margin: float, published: float | None, at_most: P, at_least: P) -> PartP:
+    """Return the p of a part.
+
+    Args:
+        expects: what it says of ours - other.
+        margin: the smallest difference that matters.
+        published: the difference that the paper prints. Where it is itself below the margin, a small difference does
+            not refute: only one of the other sign does.
+        at_most: p of the true difference being at most a bound.
+        at_least: p of its being at least a bound.
+    """
+    one = np.ones_like(at_most(0))
+    match expects:
+        case "close":
+            holds = np.maximum(at_most(-margin), at_least(margin))
+            return PartP(holds, np.minimum(1, 2 * np.minimum(at_most(margin), at_least(-margin))), one)
+        case "not higher":
+            return PartP(at_least(margin), at_most(margin), one)
+        case "lower":
+            mirrored = None if published is None else -published
+            return part_p("higher", margin, mirrored, lambda b: at_least(-b), lambda b: at_most(-b))
+        case "higher":
+            announced = published is not None and published < margin
+            fails = at_least(0 if announced else margin)
+            return PartP(at_most(0), fails, one if announced else fails)
+
+
+@dataclass(frozen=True)
+class ClaimP:
+    """p of claims, corrected over their report, [..., claims]; as of `PartP`."""
+
+    holds: np.ndarray
+    fails: np.ndarray
+    small: np.ndarray
+
+    @property
+    def verdicts(self) -> np.ndarray:
+        """Return the `Verdict` of each, [..., claims]."""
+        holds = np.where(self.small <= LEVEL, Verdict.SMALL, Verdict.HOLDS)
+        open_or_not = np.where(self.fails <= LEVEL, Verdict.FAILS, Verdict.TOO_CLOSE)
+        return np.where(self.holds <= LEVEL, holds, open_or_not)
+
+
+def decide(parts: PartP, of: Sequence[Sequence[int]]) -> ClaimP:
+    """Return the p of a report's claims.
+
+    Args:
+        parts: [..., parts]; 1 where a part may not be judged.
+        of: the parts of each claim.
+    """
+    holds = holm(np.stack([parts.holds[..., list(own)].max(axis=-1) for own in of], axis=-1))
+    fails, small = (
+        holm(np.stack([_any(p[..., list(own)]) for own in of], axis=-1)) for p in (refuting(parts), parts.small)
+    )
+    return ClaimP(holds, fails, small)
+
+
+def refuting(parts: PartP) -> np.ndarray:
+    """Return the p by which parts refute their claim: that of failing, and 1 where a part leans towards it."""
+    return np.where(parts.holds <= LEANS, 1, parts.fails)
+
+
+def _any(p: np.ndarray) -> np.ndarray:
+    return np.minimum(1, p.shape[-1] * p.min(axis=-1))

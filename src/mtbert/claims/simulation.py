@@ -1,0 +1,167 @@
+"""How often the rule errs, and how often it finds what is there: reports simulated from the claims file itself.
+
+`python -m mtbert.claims.simulation 400` prints the table of docs/verdicts.md, of 400 simulated reports a line. Every
+variant has a noise of its own for each task, of its seeds and of the rows of dev, so that parts which share a variant
+are as dependent as they are in a report. Only true differences are made up.
+"""
+
+import itertools
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from mtbert.claims.evidence import tasks_of
+from mtbert.claims.reading import Claim, Claims, Part, load
+from mtbert.claims.rule import SEEDS, PartP, Verdict, decide, part_p
+from mtbert.metrics import MAIN_TASKS
+from mtbert.stats.differences import p_below, welch
+
+# Standard deviations of one run. By seed as PALs showed with MiniLM on a laptop (four seeds); by rows assumed, of the
+# part that all seeds of a recipe share. cfimdb is assumed.
+BY_SEED = {"sst": 0.012, "qqp": 0.005, "sts": 0.008, "cfimdb": 0.010}
+BY_ROWS = {"sst": 0.004, "qqp": 0.001, "sts": 0.003, "cfimdb": 0.006}
+CLUSTERS = 235  # of a task
+DIFFER = "differ"  # claims that hold where there is a difference
+WITHIN = ("close", "not higher")  # claims that hold where a difference is below the margin
+VERDICTS = {"holds": [Verdict.HOLDS, Verdict.SMALL], "fails": [Verdict.FAILS]}
+SCALES = (1.0, 0.7, 0.5)
+
+
+@dataclass(frozen=True)
+class Noisy:
+    """Differences of one paper's parts in many reports.
+
+    Attributes:
+        mean, error, freedom: [reports, parts], as of `stats.Difference`.
+    """
+
+    mean: np.ndarray
+    error: np.ndarray
+    freedom: np.ndarray
+
+
+def noisy(
+    parts: Sequence[Part], truths: Sequence[float], reports: int, scale: float, draw: np.random.Generator
+) -> Noisy:
+    """Simulate reports of these parts.
+
+    Args:
+        parts: of one paper.
+        truths: the true difference of each; positive where the side is higher that it says is higher, or is not.
+        reports: how many.
+        scale: by what the noise is multiplied.
+        draw: the source of noise.
+    """
+    names = sorted({name for part in parts for name in (*part.ours, *part.other)})
+    runs = {(name, task): _runs(task, reports, scale, draw) for name in names for task in BY_SEED}
+    each = [_seen(part, truth, runs, scale) for part, truth in zip(parts, truths, strict=True)]
+    return Noisy(*(np.stack(values, axis=1) for values in zip(*each, strict=True)))
+
+
+def _runs(task: str, reports: int, scale: float, draw: np.random.Generator) -> np.ndarray:
+    """A variant's scores of a task, less the true one, [reports, seeds]."""
+    by_rows = draw.normal(scale=scale * BY_ROWS[task], size=(reports, 1))
+    return by_rows + draw.normal(scale=scale * BY_SEED[task], size=(reports, SEEDS))
+
+
+def _seen(
+    part: Part, truth: float, runs: dict[tuple[str, str], np.ndarray], scale: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    tasks = tasks_of(part.metric)
+    ours, other = (
+        np.mean([runs[_model(side, task), task] for task in tasks], axis=0) for side in (part.ours, part.other)
+    )
+    of_rows = 2 * sum((scale * BY_ROWS[task] / len(tasks)) ** 2 for task in tasks)
+    variances = [side.var(axis=1, ddof=1) for side in (ours, other)]
+    error, freedom = welch(variances, (SEEDS, SEEDS), of_rows, CLUSTERS)
+    return (-truth if part.expects == "lower" else truth) + (ours - other).mean(axis=1), error, freedom
+
+
+def _model(side: Sequence[str], task: str) -> str:
+    """The model of a row that has a task: of single-task models each its own."""
+    return side[MAIN_TASKS.index(task) % len(side)] if task in MAIN_TASKS else side[0]
+
+
+def judged(claims: Sequence[Claim], found: Noisy) -> np.ndarray:
+    """The verdicts of the rule, [reports, claims]; the claims' deciding parts stand one after the other."""
+    parts = [claim.parts[at] for claim in claims for at in claim.deciding]
+    each = [_p(part, found.mean[:, at], found.error[:, at], found.freedom[:, at]) for at, part in enumerate(parts)]
+    p = PartP(*(np.stack([getattr(one, of) for one in each], axis=1) for of in ("holds", "fails", "small")))
+    ends = np.cumsum([0, *(len(claim.deciding) for claim in claims)])
+    return decide(p, [range(start, end) for start, end in itertools.pairwise(ends)]).verdicts
+
+
+def _p(part: Part, mean: np.ndarray, error: np.ndarray, freedom: np.ndarray) -> PartP:
+    return part_p(
+        part.expects, part.margin, part.published,
+        lambda bound: p_below(bound - mean, error, freedom), lambda bound: p_below(mean - bound, error, freedom),
+    )  # fmt: skip
+
+
+def rates(every: Claims, times: float, reports: int, scale: float = 1.0, seed: int = 0) -> dict[str, float]:
+    """Return how often the rule says what, of reports whose every true difference is `times` the margin.
+
+    Where a claim says that two are close, or one not higher, they differ by as much; beside parts that say higher or
+    lower they do not.
+
+    Returns:
+        Shares of reports with such a claim (of the paper that has it most often), and shares of claims, for claims that
+        say there is a difference, that say close, and that say not higher.
+    """
+    draw = np.random.default_rng(seed)
+    by_kind: dict[str, list[np.ndarray]] = {kind: [] for kind in (DIFFER, *WITHIN)}
+    for claims in every.families():
+        parts = [claim.parts[at] for claim in claims for at in claim.deciding]
+        truths = [times * truth for claim in claims for truth in _margins(claim)]
+        verdicts = judged(claims, noisy(parts, truths, reports, scale, draw))
+        kinds = np.array([_kind(claim) for claim in claims])
+        for kind, found in by_kind.items():
+            found.append(verdicts[:, kinds == kind])
+    found = {}
+    for (kind, families), (name, verdicts) in itertools.product(by_kind.items(), VERDICTS.items()):
+        which = [np.isin(family, verdicts) for family in families if family.size]
+        found[f"{kind} {name}, a report"] = max(float(one.any(axis=1).mean()) for one in which)
+        found[f"{kind} {name}, a claim"] = float(np.concatenate(which, axis=1).mean())
+    return found
+
+
+def _kind(claim: Claim) -> str:
+    """What all deciding parts of a claim say, where that is close or not higher; else DIFFER."""
+    said = {claim.parts[at].expects for at in claim.deciding}
+    return next((kind for kind in WITHIN if said == {kind}), DIFFER)
+
+
+def _margins(claim: Claim) -> Iterable[float]:
+    """The margin of each deciding part; 0 of one that says close or not higher beside others that do not."""
+    for part in (claim.parts[at] for at in claim.deciding):
+        yield part.margin if _kind(claim) in WITHIN or part.expects not in WITHIN else 0.0
+
+
+def table(every: Claims, reports: int) -> str:
+    """Return as Markdown, in per cent and by the noise, how often
+
+    - *refuted reports*: a report has a claim that is refuted, where every difference is the margin;
+    - *false holds*: a report has a claim that holds, where there is no difference (of *close* and *not higher*: where
+      it is the margin);
+    - *refuted claims*: a claim is refuted, where every difference is half the margin;
+    - *found*: a claim holds, where every difference is twice the margin.
+    """
+    lines = []
+    for scale in SCALES:
+        none, half, margin, twice = (rates(every, times, reports, scale) for times in (0, 0.5, 1, 2))
+        false = [none["differ holds, a report"], *(margin[f"{kind} holds, a report"] for kind in WITHIN)]
+        shares = {
+            "refuted reports": margin["differ fails, a report"],
+            "false holds": max(false),
+            "refuted claims": half["differ fails, a claim"],
+            "found": twice["differ holds, a claim"],
+        }
+        lines.append({"noise": f"{scale:g}"} | {name: f"{100 * share:.1f}" for name, share in shares.items()})
+    return pd.DataFrame(lines).to_markdown(index=False, disable_numparse=True)
+
+
+if __name__ == "__main__":
+    print(table(load(), int(sys.argv[1]) if len(sys.argv) > 1 else 400))

@@ -1,0 +1,10 @@
+"""Intervals and tests of differences, on arrays alone; `mtbert.claims`, the report and `mtbert compare` use them.
+
+Nothing but a mean is told below `LEAST_CLUSTERS` clusters of rows, since a bootstrap over fewer cannot reject, and
+below `LEAST_SEEDS` seeds.
+"""
+
+from mtbert.stats.differences import LEAST_CLUSTERS, LEAST_SEEDS, LEVEL, Difference, difference, summary, welch
+from mtbert.stats.multiple import holm
+
+__all__ = ["LEAST_CLUSTERS", "LEAST_SEEDS", "LEVEL", "Difference", "difference", "holm", "summary", "welch"]

@@ -1,0 +1,135 @@
+"""The difference of two rows of a table, over other seeds and other rows of dev.
+
+Both sides are scored on the same rows; their seeds are independent. The mean difference varies with
+
+    error^2 = s_1^2 / n_1 + s_2^2 / n_2 + c
+
+s_i^2: variance over the n_i seeds of a side; what rows change for single seeds is part of it.
+c: what other rows of dev change alike for all seeds, by the cluster bootstrap (`mtbert.stats.resampling`).
+
+Difference / error is compared with Student's t. Its degrees of freedom are Welch's (1947, Biometrika 34), with
+clusters - 1 of c:
+
+    error^4 / (s_1^4 / n_1^2 (n_1 - 1) + s_2^4 / n_2^2 (n_2 - 1) + c^2 / (clusters - 1))
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+import numpy as np
+from scipy import special
+
+LEVEL = 0.05  # of every test of two sides; intervals hold 1 - LEVEL
+LEAST_SEEDS = 3  # of each side, for an interval
+LEAST_CLUSTERS = 6  # that differ, for an interval
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A mean difference, ours - other.
+
+    Attributes:
+        mean: over seeds.
+        error: its standard error; None where seeds or clusters are too few to know it.
+        freedom: the degrees of freedom of `error`.
+        seeds: of ours and of the other.
+        rows, clusters: of dev, of all tasks that are scored; clusters are those of the task that has fewest.
+    """
+
+    mean: float
+    error: float | None
+    freedom: float
+    seeds: tuple[int, int]
+    rows: int
+    clusters: int
+
+    @property
+    def interval(self) -> Interval | None:
+        """The 95 % interval, low and high; None where the error is not known."""
+        if self.error is None:
+            return None
+        half = -float(special.stdtrit(self.freedom, LEVEL / 2)) * self.error
+        return self.mean - half, self.mean + half
+
+    @property
+    def p(self) -> float | None:
+        """Two-sided, of no difference; None where the error is not known."""
+        return None if self.error is None else min(1.0, 2 * min(self.p_at_most(0), self.p_at_least(0)))
+
+    def p_at_most(self, bound: float) -> float:
+        """Return the one-sided p of the true difference being `bound` or less; 1 where the error is not known."""
+        return 1.0 if self.error is None else float(p_below(bound - self.mean, self.error, self.freedom))
+
+    def p_at_least(self, bound: float) -> float:
+        """Return the one-sided p of the true difference being `bound` or more; 1 where the error is not known."""
+        return 1.0 if self.error is None else float(p_below(self.mean - bound, self.error, self.freedom))
+
+
+def p_below(distance: np.ndarray | float, error: np.ndarray | float, freedom: np.ndarray | float) -> np.ndarray:
+    """Return P(error T <= distance), T of Student's t; arrays of one shape."""
+    return special.stdtr(freedom, np.asarray(distance) / error)
+
+
+def difference(
+    ours: np.ndarray, other: np.ndarray, our_draws: np.ndarray, other_draws: np.ndarray, rows: int, clusters: int
+) -> Difference:
+    """Compare two sides by their scores.
+
+    Args:
+        ours, other: scores, [seeds] each; their numbers of seeds may differ.
+        our_draws, other_draws: the same on resampled rows, [draws, seeds].
+        rows: their number.
+        clusters: their number, of those on which the sides differ.
+    """
+    mean, counts = float(ours.mean() - other.mean()), (len(ours), len(other))
+    if min(counts) < LEAST_SEEDS or clusters < LEAST_CLUSTERS:
+        return Difference(mean, None, 0.0, counts, rows, clusters)
+    parts = [_of_seeds(*side) for side in ((ours, our_draws), (other, other_draws))]
+    of_rows = shared(our_draws) + shared(other_draws) - 2 * _covariance(our_draws, other_draws)
+    error, freedom = welch([float(part) for part in parts], counts, max(0.0, of_rows), clusters)
+    known = error > 0
+    return Difference(mean, float(error) if known else None, float(freedom) if known else 0.0, counts, rows, clusters)
+
+
+def welch(
+    variances: Sequence[np.ndarray | float], seeds: Sequence[int], of_rows: np.ndarray | float, clusters: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return standard error and degrees of freedom, as above.
+
+    Args:
+        variances: s_i^2 of each side, arrays of one shape.
+        seeds: n_i of each.
+        of_rows: c.
+        clusters: their number.
+    """
+    parts = np.broadcast_arrays(*(np.asarray(v) / n for v, n in zip(variances, seeds, strict=True)), of_rows)
+    total = np.sum(parts, axis=0)
+    spread = np.sum([v**2 / (n - 1) for v, n in zip(parts, (*seeds, clusters), strict=True)], axis=0)
+    return np.sqrt(total), total**2 / np.where(spread == 0, 1, spread)
+
+
+def shared(draws: np.ndarray) -> float:
+    """Return what other rows change alike for all seeds: the mean covariance of two seeds, of draws [draws, seeds]."""
+    count = draws.shape[1]
+    of_sum, of_each = draws.sum(axis=1).var(), draws.var(axis=0).sum()
+    return float(of_sum - of_each) / (count * (count - 1))
+
+
+def _of_seeds(scores: np.ndarray, draws: np.ndarray) -> float:
+    """Return s^2; no less than what rows change for single seeds, as few seeds may agree by luck."""
+    return max(float(scores.var(ddof=1)), float(draws.var(axis=0).mean()) - shared(draws))
+
+
+def _covariance(ours: np.ndarray, other: np.ndarray) -> float:
+    return float(np.cov(ours.mean(axis=1), other.mean(axis=1), ddof=0)[0, 1])
+
+
+def summary(scores: Sequence[float]) -> tuple[float, float | None, Interval | None]:
+    """Return mean, sample standard deviation and 95 % interval over seeds; None where there are too few."""
+    mean, count = fmean(scores), len(scores)
+    if count < LEAST_SEEDS:
+        return mean, stdev(scores) if count > 1 else None, None
+    half = -float(special.stdtrit(count - 1, LEVEL / 2)) * stdev(scores) / count**0.5
+    return mean, stdev(scores), (mean - half, mean + half)

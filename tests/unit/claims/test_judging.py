@@ -1,0 +1,156 @@
+"""What is told of a claim: its verdict, or the first reason that keeps it from having one."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mtbert.claims import Claim, Evidence, Part, Reason, Stability, TaskRows, Verdict, judge
+
+ROWS = 100
+SEEDS = (1, 2, 3, 4, 5, 6)
+FACTS = {
+    "updates": 100, "examples_sst": 1000, "examples_qqp": 0, "examples_sts": 0, "examples_cfimdb": 0,
+    "train_overall_normalised": None, "code": "a1", "profile": "laptop", "precision": "fp32", "threads": 1,
+    "keep": "best", "selection": "cross", "encoder": None, "sts_head": "cosine", "techniques": "{}",
+}  # fmt: skip
+
+
+def evidence(
+    right: dict[str, Sequence[float]], *, clusters: int = ROWS, task: str = "sst", untrained_sts: float | None = None,
+    faulty: Sequence[str] = (), **changed: Any,
+) -> Evidence:  # fmt: skip
+    """Runs that answer a share of 100 rows rightly: by variant, of seeds 1, 2, ...; `changed` is of variant `new`."""
+    lines = [
+        {"variant": name, "seed": seed, **FACTS, **(changed if name == "new" else {})}
+        for name, shares in right.items()
+        for seed, _ in enumerate(shares, 1)
+    ]
+    predictions = {
+        (name, seed): (np.random.default_rng(seed).permutation(ROWS) >= share * ROWS).astype(float)
+        for name, shares in right.items()
+        for seed, share in enumerate(shares, 1)
+    }
+    labels = np.zeros(ROWS)
+    every = np.ones(ROWS, dtype=bool)
+    rows = TaskRows(labels, np.arange(ROWS) % clusters, predictions, every, ~every)
+    return Evidence(pd.DataFrame(lines), {task: rows}, untrained_sts, faulty)
+
+
+def claim(name: str = "c", **part: Any) -> Claim:
+    """A claim that `new` is higher on SST than `old`, margin 0.05."""
+    values: dict[str, Any] = {
+        "ours": "new",
+        "other": "old",
+        "metric": "sst",
+        "expects": "higher",
+        "margin": 0.05,
+    } | part
+    return Claim(name=name, paper="p", section="1", statement="New is better.", parts=(Part(**values),))
+
+
+LOW, HIGH = [0.50, 0.51, 0.49, 0.50, 0.52, 0.48], [0.70, 0.71, 0.69, 0.70, 0.72, 0.68]
+NOISY = [0.30, 0.80, 0.40, 0.60, 0.70, 0.35]
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "expects", "verdict"),
+    [
+        (HIGH, LOW, "higher", Verdict.HOLDS),
+        (LOW, HIGH, "higher", Verdict.FAILS),
+        (LOW, HIGH, "lower", Verdict.HOLDS),
+        (HIGH, LOW, "close", Verdict.FAILS),
+        (LOW, HIGH, "not higher", Verdict.HOLDS),
+        (HIGH, LOW, "not higher", Verdict.FAILS),
+        (NOISY, LOW, "higher", Verdict.TOO_CLOSE),
+    ],
+)
+def test_a_verdict(new: Sequence[float], old: Sequence[float], expects: str, verdict: Verdict) -> None:
+    (result,) = judge([claim(expects=expects)], evidence({"new": new, "old": old}))
+    assert (result.verdict, result.reason) == (verdict, None)
+
+
+def test_a_difference_below_the_margin_is_small() -> None:
+    (result,) = judge([claim(margin=0.5)], evidence({"new": HIGH, "old": LOW}))
+    assert result.verdict is Verdict.SMALL
+
+
+def test_a_small_published_difference_is_not_refuted_by_a_small_one() -> None:
+    near = [share + 0.01 for share in LOW]
+    small = judge([claim(margin=0.2, published=0.1)], evidence({"new": LOW, "old": near}))[0]
+    large = judge([claim(margin=0.2, published=0.3)], evidence({"new": LOW, "old": near}))[0]
+    assert (small.verdict, large.verdict) == (Verdict.TOO_CLOSE, Verdict.FAILS)
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"faulty": ["a1"]}, Reason.FAULTY_CODE),
+        ({"threads": 2}, Reason.UNLIKE_RUNS),
+        ({"updates": 106}, Reason.UNEQUAL_BUDGETS),
+        ({"examples_sst": 940}, Reason.UNEQUAL_BUDGETS),
+        ({"updates": 105}, None),
+        ({"clusters": 5}, Reason.FEW_CLUSTERS),
+    ],
+)
+def test_a_reason_to_judge_nothing(changed: dict[str, Any], reason: Reason | None) -> None:
+    (result,) = judge([claim()], evidence({"new": HIGH, "old": LOW}, **changed))
+    assert (result.reason, result.verdict) == (reason, None if reason else Verdict.HOLDS)
+
+
+def test_a_claim_about_budgets_may_have_other_budgets() -> None:
+    (result,) = judge([claim(differs="updates")], evidence({"new": HIGH, "old": LOW}, updates=300))
+    assert result.verdict is Verdict.HOLDS
+
+
+def test_five_seeds_have_an_interval_and_no_verdict() -> None:
+    (result,) = judge([claim()], evidence({"new": HIGH[:5], "old": LOW}))
+    found = result.parts[0].difference
+    assert found is not None
+    assert found.interval is not None
+    assert (result.verdict, result.reason, found.seeds) == (None, Reason.FEW_SEEDS, (5, 6))
+
+
+def test_a_seventh_seed_changes_nothing() -> None:
+    six, seven = (judge([claim()], evidence({"new": new, "old": LOW}))[0] for new in (HIGH, [*HIGH, 0.0]))
+    assert six.parts[0].difference == seven.parts[0].difference
+
+
+def test_a_side_that_was_not_run() -> None:
+    (result,) = judge([claim()], evidence({"old": LOW}))
+    assert (result.verdict, result.reason) == (None, Reason.NOT_RUN)
+
+
+@pytest.mark.parametrize(
+    ("before", "stability", "verdict"),
+    [
+        (LOW, Stability.GROWING, Verdict.HOLDS),
+        ([0.3] * 3, Stability.FLIPS, None),
+        (HIGH, Stability.STEADY, Verdict.HOLDS),
+    ],
+)
+def test_a_flip_from_a_third_of_the_budget_blocks_the_verdict(
+    before: Sequence[float], stability: Stability, verdict: Verdict | None
+) -> None:
+    third = evidence({"new": before, "old": LOW})
+    (result,) = judge([claim()], evidence({"new": HIGH, "old": LOW}), third)
+    assert (result.parts[0].stability, result.verdict) == (stability, verdict)
+
+
+def test_holm_corrects_over_the_paper_even_for_claims_that_were_not_run() -> None:
+    runs = evidence({"new": HIGH, "old": LOW})
+    alone, beside = judge([claim()], runs)[0], judge([claim(), claim("d", ours="none")], runs)[0]
+    assert beside.p_holds == pytest.approx(2 * alone.p_holds)
+
+
+def test_a_confounded_part_decides_nothing() -> None:
+    (result,) = judge([claim(confounded="sampler")], evidence({"new": HIGH, "old": LOW}))
+    assert (result.verdict, result.p_holds) == (Verdict.TOO_CLOSE, 1.0)
+
+
+def test_the_untrained_encoder_is_above_both_sides_on_sts() -> None:
+    runs = evidence({"new": HIGH, "old": LOW}, task="sts", untrained_sts=0.9)
+    (result,) = judge([claim(metric="sts")], runs)
+    assert (result.verdict, result.reason) == (None, Reason.ENCODER)
