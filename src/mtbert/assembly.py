@@ -64,7 +64,7 @@ def build_model(
     torch.manual_seed(seeding.derive(seed, "weights"))
     chosen = settings.model
     mask_token, typed = (marks.mask, marks.typed) if marks else (None, True)
-    encoder = Encoder(weights, chosen.dropout, mask_token, typed)
+    encoder = Encoder(weights, chosen.dropout, mask_token, typed and chosen.token_types == "by_sentence")
     features = FEATURES.build(chosen.features, encoder.width, vocabulary)
     config = weights.config
     shape = Shape(encoder.width, encoder.layers, config.intermediate_size, config.initializer_range)
@@ -138,7 +138,11 @@ def _phase(
     device, _ = device_and_precision(settings)
     streams = {
         task: Stream(
-            train[task].drawn(phase.rows), _batch_size(phase, task), seeding.derive(seed, number), Share.here()
+            train[task].drawn(phase.rows),
+            _batch_size(phase, task),
+            seeding.derive(seed, number),
+            Share.here(),
+            phase.batching,
         )
         for task in phase.tasks
     }

@@ -13,6 +13,7 @@ from typing import Any
 
 from mtbert import files
 from mtbert.encoder import loading
+from mtbert.encoder.config import MLM_HEAD
 from mtbert.errors import DataError
 from mtbert.outputs import Manifest
 from mtbert.tasks import REUSES, SPLITS, corpus
@@ -29,12 +30,13 @@ def manifest(settings: dict[str, Any], build: Path) -> dict[str, Any]:
         if not (encoder / name).is_file():
             stage = _stage(_relative(encoder / name, build))
             raise DataError(f"{encoder} holds no {name}; `dvc repro {stage}` makes it")
+    weights = [name for name in (*ENCODER_FILES, MLM_HEAD) if (encoder / name).is_file()]
     parts = (*SPLITS, "dev-rows")
     examples = [build / "data" / task / f"{part}.parquet" for task in settings["tasks"] for part in parts]
     reused = {corpus(entry) for phase in settings["phases"] for entry in phase["tasks"] if entry in REUSES}
     examples += [build / "data" / name / "train.parquet" for name in sorted(reused - set(settings["tasks"]))]
     return {
-        "encoder": {"path": _relative(encoder, build)} | {name: files.sha256(encoder / name) for name in ENCODER_FILES},
+        "encoder": {"path": _relative(encoder, build)} | {name: files.sha256(encoder / name) for name in weights},
         "data": {_relative(file, build): files.sha256(file) for file in examples if file.exists()},
         "code": files.sha256(build / "plan" / CODE),
         "machine": machine(build),
@@ -99,7 +101,9 @@ def named(manifest: Path) -> dict[str, str]:
         raise DataError(f"{manifest} is missing; `dvc repro init` makes it for the variants that params.yaml lists")
     content = files.read_as(Manifest, manifest, "dvc repro init").model_dump(by_alias=True)
     encoder = content["encoder"]
-    return {f"{encoder['path']}/{name}": encoder[name] for name in ENCODER_FILES} | content["data"]
+    return {
+        f"{encoder['path']}/{name}": digest for name in (*ENCODER_FILES, MLM_HEAD) if (digest := encoder[name])
+    } | content["data"]
 
 
 def _stage(path: str) -> str:

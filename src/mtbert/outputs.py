@@ -224,6 +224,7 @@ class InitEncoder(Section):
     config: str = Field(alias="config.json")
     tokenizer: str = Field(alias="tokenizer.json")
     marks: str = Field(alias="tokenizer_config.json")
+    mlm_head: str | None = Field(default=None, alias="mlm_head.safetensors")
 
 
 class Manifest(Lenient):

@@ -46,7 +46,7 @@ def _word(word: str, value: Any) -> Any:
     return None if value == word else value
 
 
-ALL, NONE, OWN = (BeforeValidator(partial(_word, word)) for word in ("all", "none", "own"))
+ALL, NONE, OWN, BATCH = (BeforeValidator(partial(_word, word)) for word in ("all", "none", "own", "batch"))
 
 
 TaskName = Annotated[str, AfterValidator(_known_task)]
@@ -67,6 +67,7 @@ def _known_part(name: str) -> str:
 
 PartName = Annotated[str, AfterValidator(_known_part)]
 Pooling = Literal["pooler", "cls", "mean"]
+Batching = Literal["by_length", "shuffled"]
 
 
 LENGTHS = ("steps_per_epoch", "examples_per_task", "share_of_examples")  # ways to set an epoch's length
@@ -146,6 +147,8 @@ class ModelSettings(Section):
         encoder: the starting weights: `base`, or a pretraining such as `sbert`.
         pair_encoding: `cross` puts both sentences of a pair into one sequence; `bi` encodes each on its own.
         max_tokens: longest sequence; longer ones lose tokens from the end of the longer sentence.
+        token_types: of a pair in one sequence: `zeros` for all its tokens, as in the course's BERT, or `by_sentence`: 1
+            for the second sentence, as BERT was trained. An encoder without types has neither.
         dropout: dropout inside the encoder; `own` keeps the encoder's.
         features: what is added to the word embeddings.
         adapter: what changes the encoder's layers for a task.
@@ -157,6 +160,7 @@ class ModelSettings(Section):
     encoder: Name = "base"
     pair_encoding: Literal["cross", "bi"] = "cross"
     max_tokens: int = Field(default=128, ge=8, le=512)
+    token_types: Literal["zeros", "by_sentence"] = "by_sentence"
     dropout: Annotated[float | None, OWN] = Field(default=None, ge=0, lt=1)
     features: Choice
     adapter: Choice
@@ -181,6 +185,8 @@ class PhaseSettings(Section):
             has three times the steps of a model of one, and both see as many examples of a task.
         share_of_examples: in place of both, the share of the tasks' examples that an epoch sees, or `all`.
         rows: number of training rows of each task that the phase trains on, drawn at random, or `all`.
+        batching: which examples share a batch: `by_length` those of about the same length, which saves padding, or
+            `shuffled` any.
         learning_rate: at the schedule's peak.
         betas, eps, weight_decay: AdamW's.
         clip: largest gradient norm; `none` for no clipping.
@@ -202,6 +208,7 @@ class PhaseSettings(Section):
     examples_per_task: Annotated[int | None, ALL] = Field(default=None, ge=1)
     share_of_examples: Annotated[float | None, ALL] = Field(default=None, gt=0, lt=1)
     rows: Annotated[int | None, ALL] = Field(default=None, ge=1)
+    batching: Batching = "by_length"
     learning_rate: float = Field(gt=0)
     betas: list[float] = Field(default=[0.9, 0.999], min_length=2, max_length=2)
     eps: float = Field(default=1e-8, gt=0)

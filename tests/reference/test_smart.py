@@ -35,11 +35,18 @@ class OneMatrix(nn.Module):
         return self.embeddings(torch.tensor(WORDS, dtype=torch.float32)).mean(dim=1) @ self.matrix
 
 
-def log_softmax(noise: np.ndarray) -> np.ndarray:
+def features(noise: np.ndarray) -> np.ndarray:
     centred = WORDS - WORDS.mean(axis=-1, keepdims=True)
-    embeddings = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True))
-    logits = (embeddings + noise).mean(axis=1) @ MATRIX
-    return logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+    return (centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True)) + noise).mean(axis=1)
+
+
+def softmax(noise: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    logits = features(noise) @ matrix
+    return np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
+
+
+def log_softmax(noise: np.ndarray) -> np.ndarray:
+    return np.log(softmax(noise, MATRIX))
 
 
 def symmetrised(noise: np.ndarray) -> np.ndarray:
@@ -86,6 +93,48 @@ def test_both_forms_are_as_the_formula_has_them(form: str, epsilon: float, lengt
     objective.generator.manual_seed(0)
     term = objective.term(batch, model(batch)).item()
     assert term == pytest.approx(symmetrised(expected).mean(), rel=2e-3)
+
+
+NOISE = np.random.default_rng(2).normal(size=WORDS.shape)
+
+
+def of_both(matrix: np.ndarray) -> float:
+    noised, clean = softmax(NOISE, matrix), softmax(0 * NOISE, matrix)
+    return float(((noised - clean) * (np.log(noised) - np.log(clean))).sum())
+
+
+def gradient_of_both() -> np.ndarray:
+    """Of the divergences' sum over examples by the matrix, by central differences: attached."""
+    found = np.zeros_like(MATRIX)
+    for place in np.ndindex(MATRIX.shape):
+        step = np.zeros_like(MATRIX)
+        step[place] = 1e-6
+        found[place] = (of_both(MATRIX + step) - of_both(MATRIX - step)) / 2e-6
+    return found
+
+
+def gradient_of_detached() -> np.ndarray:
+    """The same with targets held fixed: KL(p | softmax(z)) has the gradient softmax(z) - p by z."""
+    noised, clean = softmax(NOISE, MATRIX), softmax(0 * NOISE, MATRIX)
+    return features(NOISE).T @ (noised - clean) + features(0 * NOISE).T @ (clean - noised)
+
+
+@pytest.mark.parametrize(
+    ("options", "factor", "gradient"),
+    [
+        ({"weight": 0.02, "reduction": "sum"}, 0.02, gradient_of_detached),  # smart-pytorch's sym_kl_loss, its example
+        ({}, 1 / ROWS, gradient_of_detached),  # MT-DNN's SymKlCriterion
+        ({"targets": "attached"}, 1 / ROWS, gradient_of_both),  # as Jiang et al.'s formula has it
+    ],
+)
+def test_the_term_and_its_gradient_are_those_of_both_codes_and_of_the_formula(options, factor, gradient) -> None:
+    model, batch = OneMatrix(), small_batch("sst", rows=ROWS, tokens=TOKENS)
+    built = OBJECTIVES.build({"name": "smart", "bregman": 0.0, **options}, model, torch.Generator())
+    built.worst_noise = lambda batch, outputs: torch.tensor(NOISE, dtype=torch.float32)
+    term = built.term(batch, model(batch))
+    term.backward()
+    assert term.item() == pytest.approx(factor * of_both(MATRIX), rel=1e-4)
+    np.testing.assert_allclose(model.matrix.grad.numpy(), factor * gradient(), atol=1e-5)
 
 
 def test_a_berts_noise_is_that_of_the_codes() -> None:

@@ -14,6 +14,7 @@ from mtbert.errors import SettingsError, UnknownNameError
 def merge(encoder: Encoder, adapter: Adapter, task: str) -> Bert:
     """Return a copy of the encoder that computes without the adapter what `encoder` computes with it, in evaluation.
 
+    Where token types do not count, the copy has the first one's embedding for all, so that it may be given any.
     SettingsError for an adapter that cannot be merged, and for a task that it does not serve.
     """
     if task not in adapter.tasks:
@@ -33,4 +34,7 @@ def merge(encoder: Encoder, adapter: Adapter, task: str) -> Bert:
                 weight, bias = slot.merged(name, dense)
                 dense.weight.copy_(weight)
                 dense.bias.copy_(bias)
+    if not encoder.typed:
+        types = merged.bert.embeddings.token_type_embeddings.weight
+        types.data[:] = types.data[0]
     return merged.bert

@@ -1,4 +1,4 @@
-"""Batches from token files: sorted by length so that little of a batch is padding, in an order that a seed decides.
+"""Batches from token files, by default sorted by length so that little of one is padding, in an order by a seed.
 
 Legend: batch examples of a step; rows sequences (as many as examples, or twice as many where pairs are bi-encoded: all
 first sentences, then all second ones); tokens the longest sequence of the batch.
@@ -21,6 +21,7 @@ from mtbert import files, seeding
 from mtbert.data import tokens
 from mtbert.data.tokens import Marks
 from mtbert.errors import DataError
+from mtbert.settings import Batching
 from mtbert.tasks import Task
 
 POOL = 50  # batches among which examples are sorted by length: enough for little padding, few enough to stay random
@@ -212,9 +213,12 @@ class Stream:
     before it. Every example comes once a pass; a pass may end with a smaller batch.
     """
 
-    def __init__(self, examples: Examples, size: int, seed: int, share: Share = ALONE) -> None:
+    def __init__(
+        self, examples: Examples, size: int, seed: int, share: Share = ALONE, batching: Batching = "by_length"
+    ) -> None:
         self.examples = examples
         self.share = share
+        self.batching = batching
         self.size = size * share.count
         self.seed = seed
         self.drawn = 0
@@ -230,12 +234,23 @@ class Stream:
         number, position = divmod(self.drawn, self.batches_per_pass)
         if self._current[0] != number:
             generator = seeding.stream(self.seed, "order", self.examples.task.name, number)
-            self._current = (number, batches_by_length(self.examples.lengths, self.size, generator))
+            self._current = (number, self._pass(generator))
         self.drawn += 1
         picks = self._current[1][position]
         own = picks[self.share.rank :: self.share.count] if len(picks) >= self.share.count else picks
         total = len(picks) if own is not picks else len(picks) * self.share.count  # examples over all processes
         return replace(self.examples.batch(own), weight=len(own) * self.share.count / total)
+
+    def _pass(self, generator: np.random.Generator) -> list[list[int]]:
+        if self.batching == "shuffled":
+            return shuffled(len(self.examples), self.size, generator)
+        return batches_by_length(self.examples.lengths, self.size, generator)
+
+
+def shuffled(count: int, size: int, generator: np.random.Generator) -> list[list[int]]:
+    """Return each batch's example numbers, 0 to count - 1 in random order; the last batch may be smaller."""
+    order = generator.permutation(count).tolist()
+    return [order[at : at + size] for at in range(0, count, size)]
 
 
 def batches_by_length(lengths: np.ndarray, size: int, generator: np.random.Generator) -> list[list[int]]:

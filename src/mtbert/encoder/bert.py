@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from mtbert.encoder.attention import attention
-from mtbert.encoder.config import Config, read_config
+from mtbert.encoder.config import MLM_HEAD, Config, read_config
 from mtbert.encoder.dropout import Dropout
 from mtbert.encoder.slot import PLAIN, Linear, Slot, Sublayer
 from mtbert.errors import EncoderError
@@ -115,11 +115,17 @@ class Layer(nn.Module):
 
 
 class Bert(nn.Module):
-    """A BERT's weights by Hugging Face's names; the pooler is empty where the BERT has none."""
+    """A BERT's weights by Hugging Face's names; the pooler is empty where the BERT has none.
+
+    Attributes:
+        mlm_head: of the masked language model that the weights were trained as, by mlm_head.py's names; no part of the
+            model, and empty where there is none.
+    """
 
     def __init__(self, config: Config, pooler: bool = True) -> None:
         super().__init__()
         self.config = config
+        self.mlm_head: dict[str, Tensor] = {}
         self.embeddings = Embeddings(config)
         self.encoder = nn.ModuleDict({"layer": nn.ModuleList(Layer(config) for _ in range(config.num_hidden_layers))})
         self.pooler = nn.ModuleDict()
@@ -137,6 +143,7 @@ def read(directory: Path) -> Bert:
     if missing:
         raise EncoderError(f"{directory / 'model.safetensors'} lacks weights of BERT: {', '.join(missing)}")
     bert.load_state_dict({name: weights[name] for name in bert.state_dict()}, assign=True)
+    bert.mlm_head = load_file(directory / MLM_HEAD) if (directory / MLM_HEAD).is_file() else {}
     return bert.requires_grad_()
 
 
@@ -147,7 +154,7 @@ class Encoder(nn.Module):
         bert: its weights.
         dropout: replaces all its own dropout probabilities; None keeps them.
         mask_token: id of [MASK], where the tokenizer has one.
-        typed: whether its tokenizer marks the second sentence of a pair by its token type.
+        typed: whether the second sentence of a pair has a token type of its own; else all tokens have the first.
     """
 
     def __init__(

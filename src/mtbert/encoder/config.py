@@ -8,6 +8,7 @@ from mtbert import files
 from mtbert.errors import EncoderError
 
 BERT, ROBERTAS = "bert", ("roberta", "xlm-roberta", "camembert")  # as config.json's model_type has them
+MLM_HEAD = "mlm_head.safetensors"  # in an encoder's directory: see mlm_head.py
 # The only values that are supported of settings that change the outputs.
 EXPECTED = {"hidden_act": "gelu", "position_embedding_type": "absolute", "is_decoder": False}
 

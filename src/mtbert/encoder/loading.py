@@ -3,7 +3,8 @@
 An encoder's directory holds model.safetensors, config.json, tokenizer.json, tokenizer_config.json and encoder.json, its
 card: name, source, sha256 (of model.safetensors), note, layers, width, positions (the longest sequence), pooler
 (whether there is one), fetched (digests of the files it was read from, where the project does not pin them). For other
-programs a vocabulary that is made here is also written to vocab.txt.
+programs a vocabulary that is made here is also written to vocab.txt. mlm_head.safetensors is the head of a masked
+language model, where the checkpoint brings one.
 """
 
 import contextlib
@@ -56,7 +57,7 @@ def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
         EncoderError: the weights cannot be fetched, are not the known ones, or lack parts of a BERT.
         DataError: a corpus file that tiny's vocabulary is made from cannot be read.
     """
-    from mtbert.encoder import tiny
+    from mtbert.encoder import mlm_head, tiny
 
     with files.new_directory(out) as partial, quiet():
         if settings.name == TINY:
@@ -67,9 +68,11 @@ def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
         else:
             directory, origin = _checked_files(settings)
             model, digests = bert(directory), {} if settings.known else fetched(directory)
+            if settings.kept is None:  # the head reads the last layer
+                mlm_head.keep(directory, partial)
             cut(model, settings)
             keep_tokenizer(directory, read_config(directory), partial)
-        model.save_pretrained(partial)
+        model.save_pretrained(partial, save_original_format=False)  # not by a checkpoint's older names, gamma and beta
         write_card(partial, settings.shown, origin, settings.note, digests)
 
 

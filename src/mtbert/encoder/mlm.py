@@ -1,7 +1,7 @@
 """MLM pretraining: train the encoder on the language of the tasks' training sentences, before any fine-tuning.
 
 What it does: trains Hugging Face's masked language model with its collator on the first sentence of every training
-example of the tasks.
+example of the tasks. It goes on with the head that the encoder brings, or with a new one.
 
 Formula: mean over the chosen tokens of -log p(token | sentence with 15 % of its tokens hidden).
 
@@ -31,7 +31,7 @@ from transformers import (
 
 from mtbert import files, seeding
 from mtbert.data import tokens
-from mtbert.encoder import hardware, loading
+from mtbert.encoder import hardware, loading, mlm_head
 from mtbert.encoder.sources import MlmSettings
 from mtbert.errors import DataError, EncoderError
 
@@ -52,9 +52,10 @@ def pretrain(settings: MlmSettings, build: Path) -> None:
     if tokenizer.mask_token_id is None:
         raise EncoderError(f"pretrain.mlm needs a mask token, which the tokenizer of {card['name']} lacks")
     masked: Any = MODEL_FOR_MASKED_LM_MAPPING[type(encoder.config)]
-    torch.manual_seed(seeding.derive(settings.seed, "mlm", "head"))  # drawn at random; no encoder brings one
+    torch.manual_seed(seeding.derive(settings.seed, "mlm", "head"))  # drawn at random where the encoder has none
     model = masked(encoder.config)
     model.base_model.embeddings, model.base_model.encoder = encoder.embeddings, encoder.encoder
+    mlm_head.put(mlm_head.read(base), model)
     model.tie_weights()
     limit = min(settings.max_tokens, card["positions"])
     sets = {split: sentences(build / "data", split, base, settings, limit) for split in ("train", "dev")}
@@ -71,6 +72,7 @@ def pretrain(settings: MlmSettings, build: Path) -> None:
         after = _loss(trainer, settings)
     with files.new_directory(out) as partial, loading.quiet():
         encoder.cpu().save_pretrained(partial)
+        mlm_head.save(model, partial)
         loading.copy_tokenizer(base, partial)
         origin = f"{card['name']}, then a masked language model on the sentences of {', '.join(settings.corpora)}"
         loading.write_card(partial, "mlm", origin, card["note"], card["fetched"])
@@ -131,6 +133,7 @@ def _arguments(settings: MlmSettings, count: int, scratch: str) -> TrainingArgum
         learning_rate=settings.learning_rate,
         warmup_steps=round(settings.warmup * steps),
         weight_decay=settings.weight_decay,
+        max_grad_norm=settings.clip or 0.0,  # the library clips by a norm above 0
         seed=seeding.derive(settings.seed, "mlm", "training") % 2**32,  # NumPy takes 32 bits
         bf16=hardware.precision(settings.precision, device) == "bf16",
         use_cpu=device.type == "cpu",

@@ -140,6 +140,7 @@ def _arguments(settings: SbertSettings, count: int, scratch: str) -> SentenceTra
         learning_rate=settings.learning_rate,
         warmup_steps=round(settings.warmup * steps),
         weight_decay=settings.weight_decay,
+        max_grad_norm=settings.clip or 0.0,  # the library clips by a norm above 0
         seed=seeding.derive(settings.seed, "sbert", "training") % 2**32,  # NumPy takes 32 bits
         # The same sentence twice in a batch would be its own negative.
         batch_sampler=BatchSamplers.NO_DUPLICATES,

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, model_va
 
 from mtbert import files
 from mtbert.errors import UnknownNameError
-from mtbert.settings import ALL, Section, TaskName, undivided
+from mtbert.settings import ALL, NONE, Section, TaskName, undivided
 
 TINY = "tiny"
 # The files that are read from a repository or a folder: never a pickle.
@@ -232,6 +232,7 @@ class SbertSettings(Section):
         epochs: passes over the pairs.
         learning_rate: highest rate of AdamW, after the warm-up.
         warmup: share of the steps over which the rate rises; it then falls linearly to 0.
+        clip: largest gradient norm, or `none`.
         weight_decay: of AdamW.
         scale: factor on cosines before the softmax, the inverse of a temperature.
         max_tokens: longer sentences are cut.
@@ -248,6 +249,7 @@ class SbertSettings(Section):
     epochs: PositiveInt = 1
     learning_rate: PositiveFloat = 2e-5
     warmup: float = Field(default=0.1, ge=0, lt=1)
+    clip: Annotated[PositiveFloat | None, NONE] = 1.0
     weight_decay: float = Field(default=0.0, ge=0)
     scale: PositiveFloat = 20.0
     max_tokens: PositiveInt = 128
@@ -274,6 +276,7 @@ class MlmSettings(Section):
         epochs: passes over the sentences.
         learning_rate: highest rate of AdamW, after the warm-up.
         warmup: share of the steps over which the rate rises; it then falls linearly to 0.
+        clip: largest gradient norm, or `none`.
         weight_decay: of AdamW.
         max_tokens: longer sentences are cut.
         device, precision, threads, seed: as in `pretrain.sbert`.
@@ -286,6 +289,7 @@ class MlmSettings(Section):
     epochs: PositiveInt = 1
     learning_rate: PositiveFloat = 1e-5
     warmup: float = Field(default=0.1, ge=0, lt=1)
+    clip: Annotated[PositiveFloat | None, NONE] = 1.0
     weight_decay: float = Field(default=0.01, ge=0)
     max_tokens: PositiveInt = 128
     weights: Literal["fp32", "fp16"] = "fp32"

@@ -169,6 +169,7 @@ def _config(model: Model) -> tuple[modeling.MtbertConfig, dict[str, dict[str, An
         pair_encoding=chosen.pair_encoding,
         max_tokens=chosen.max_tokens,
         vocabulary=_vocabulary(model) if [*model.network.features.parameters()] else [],
+        typed=model.network.encoder.typed,
     )
     return config, builders
 

@@ -35,6 +35,7 @@ class MtbertConfig(PretrainedConfig):
         pair_encoding: `cross` puts both sentences of a pair into one sequence, `bi` each into its own.
         max_tokens: longest sequence.
         vocabulary: word pieces by id, where features need them.
+        typed: whether token types count; else all are taken as 0.
     """
 
     model_type = "mtbert"
@@ -49,11 +50,12 @@ class MtbertConfig(PretrainedConfig):
         pair_encoding: str = "cross",
         max_tokens: int = 128,
         vocabulary: list[str] | None = None,
+        typed: bool = True,
         **kwargs: Any,
     ) -> None:
         self.bert, self.tasks, self.parts, self.heads = bert or {}, tasks or {}, parts or {}, heads or {}
         self.pooling, self.pair_encoding, self.max_tokens = pooling or {}, pair_encoding, max_tokens
-        self.vocabulary = vocabulary or []
+        self.vocabulary, self.typed = vocabulary or [], typed
         super().__init__(**kwargs)
 
 
@@ -84,7 +86,7 @@ class MtbertModel(PreTrainedModel):
     def __init__(self, config: MtbertConfig) -> None:
         super().__init__(config)
         bert, names = Bert(Config(**config.bert)), list(config.tasks)
-        encoder = Encoder(bert)
+        encoder = Encoder(bert, typed=config.typed)
         shape = Shape(encoder.width, encoder.layers, bert.config.intermediate_size, bert.config.initializer_range)
         given = {name: SimpleNamespace(**options) for name, options in config.parts.items()}
         adapter = self.builders["adapter"](given["adapter"], shape, names)

@@ -5,7 +5,7 @@ to outputs [batch, size]: class logits, the logit of "yes", or a score. The loss
 task's kind alone: cross entropy, binary cross entropy with logits, mean squared error.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
@@ -13,6 +13,8 @@ from torch import Tensor, nn
 
 from mtbert.errors import SettingsError
 from mtbert.tasks import Task
+
+OutputBias = Literal["plain", "middle"]
 
 
 class Head(nn.Module):
@@ -54,14 +56,14 @@ class Head(nn.Module):
         """Return outputs [batch, size] from embeddings, each [batch, width]."""
         raise NotImplementedError
 
-    def output_layer(self, width: int) -> nn.Linear:
-        """Make a fresh last layer from `width` to `outputs`; a score starts in the middle of its range.
+    def output_layer(self, width: int, bias: OutputBias) -> nn.Linear:
+        """Make a fresh last layer from `width` to `outputs`: PyTorch's `plain` one, or with scores from the `middle`.
 
-        A score that started at 0 would spend tens of steps on learning the mean of the labels, and its large errors
-        would disturb the shared encoder.
+        A score that starts near 0 spends tens of steps on learning the mean of the labels, and its large errors disturb
+        the shared encoder.
         """
         layer = nn.Linear(width, self.outputs)
-        if self.task.kind == "score":
+        if self.task.kind == "score" and bias == "middle":
             nn.init.constant_(layer.bias, (self.task.lowest + self.task.highest) / 2)
         return layer
 

@@ -12,15 +12,21 @@ from pydantic import Field
 from torch import Tensor
 
 from mtbert.encoder.dropout import Dropout
-from mtbert.heads.base import Head
+from mtbert.heads.base import Head, OutputBias
 from mtbert.settings import Section
 from mtbert.tasks import Task
 
 
 class Settings(Section):
-    """Section `linear`: dropout before the layer."""
+    """Section `linear`.
+
+    Attributes:
+        dropout: before the layer.
+        output_bias: where a score's bias starts: as in a `plain` linear layer, or in the `middle` of its range.
+    """
 
     dropout: float = Field(default=0.3, ge=0, lt=1)
+    output_bias: OutputBias = "plain"
 
 
 class LinearHead(Head):
@@ -29,7 +35,7 @@ class LinearHead(Head):
     def __init__(self, settings: Settings, task: Task, width: int, embeddings: int) -> None:
         super().__init__(settings, task, width, embeddings)
         self.dropout = Dropout(settings.dropout)
-        self.linear = self.output_layer(self.inputs)
+        self.linear = self.output_layer(self.inputs, settings.output_bias)
 
     def forward(self, *embeddings: Tensor) -> Tensor:
         """Return outputs [batch, size]."""

@@ -15,16 +15,23 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from mtbert.encoder.dropout import Dropout
-from mtbert.heads.base import Head
+from mtbert.heads.base import Head, OutputBias
 from mtbert.settings import Section
 from mtbert.tasks import Task
 
 
 class Settings(Section):
-    """Section `mlp`: width of the hidden layer, dropout before it."""
+    """Section `mlp`.
+
+    Attributes:
+        width: of the hidden layer.
+        dropout: before it.
+        output_bias: where a score's bias starts: as in a `plain` linear layer, or in the `middle` of its range.
+    """
 
     width: int = Field(default=256, ge=1)
     dropout: float = Field(default=0.3, ge=0, lt=1)
+    output_bias: OutputBias = "plain"
 
 
 class MlpHead(Head):
@@ -34,7 +41,7 @@ class MlpHead(Head):
         super().__init__(settings, task, width, embeddings)
         self.dropout = Dropout(settings.dropout)
         self.hidden = nn.Linear(self.inputs, settings.width)
-        self.output = self.output_layer(settings.width)
+        self.output = self.output_layer(settings.width, settings.output_bias)
 
     def forward(self, *embeddings: Tensor) -> Tensor:
         """Return outputs [batch, size]."""

@@ -8,10 +8,13 @@ Source: Devlin et al. (2019), section 3.1, task 1, as "MinBERT and PALs", sectio
 
 Shapes: ids [sentences, tokens] of first sentences alone; logits [chosen, vocabulary].
 
-Symbols: p from BERT's prediction head, new at the phase's start, whose output weights are the word embeddings.
+Symbols: p from BERT's prediction head, whose output weights are the word embeddings; at the phase's start it is that of
+the encoder's checkpoint, or new where this brings none.
 
 Mind that the encoder is trained without adapters, since they belong to tasks.
 """
+
+from collections.abc import Mapping
 
 import torch
 import torch.nn.functional as F
@@ -48,6 +51,14 @@ class MaskedLanguageModel(Objective):
         nn.init.zeros_(self.dense.bias)
         self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps).to(words.device)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size, device=words.device))
+        self._start(model.encoder.bert.mlm_head)
+
+    @torch.no_grad()
+    def _start(self, head: Mapping[str, Tensor]) -> None:
+        parts = {"dense": self.dense, "norm": self.norm}
+        for name, value in head.items():
+            owner, _, kind = name.rpartition(".")
+            (getattr(parts[owner], kind) if owner else self.bias).copy_(value)
 
     def parameters(self) -> list[nn.Parameter]:
         """Return the prediction head's; the word embeddings are the encoder's."""

@@ -4,7 +4,7 @@ Formula: term = weight * mean_i -log softmax_j( (W z_i) . (W z_j') / sqrt(d) )_i
 
 Source: "My PAL BERT", section 4.1: once pairs were one sequence, the authors replaced the cosine by linear layers and
 cross entropy, and say no more. Here both embeddings go through one linear layer W, as both sentences of a pair share an
-encoder; in-batch negatives stay; the product is divided by the root of the width d, as in attention, in place of a
+encoder; negatives stay; the product is divided by the root of the width d, as in attention, in place of a
 temperature.
 
 Symbols: as in `simcse`; W [d, d] is trained with the model and discarded after the phase.
@@ -15,14 +15,15 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from mtbert.objectives.base import MultitaskModel
-from mtbert.objectives.simcse import SimCse
+from mtbert.objectives.simcse import Negatives, SimCse
 from mtbert.settings import Section, TaskName
 
 
 class Settings(Section):
-    """Section `simcse_linear`: the term's weight, and the tasks whose batches get the term."""
+    """Section `simcse_linear`: the term's weight, `negatives` as for `simcse`, and the tasks whose batches get it."""
 
     weight: float = Field(default=1.0, ge=0)
+    negatives: Negatives = Field(default=None, ge=2)
     tasks: list[TaskName] = ["sts"]
 
 

@@ -9,14 +9,17 @@ Formula: term = weight * l_s(f(x; theta), f(x~; theta)) + bregman * l_s(f(x; the
     `normalised`: v = r (v + eta g) / (|v + eta g|_p + epsilon)
     `projected`: v = Pi(v + eta g / |g|_p), Pi the projection to |v|_p <= epsilon
 and theta~ = (1 - beta) theta + beta theta~ after each update, with beta `momentum` for the first `early` of the
-phase's updates, then `momentum_later`. l_s is the symmetrised KL divergence for classes, for scores the squared error
-on the scale of the head's own loss.
+phase's updates, then `momentum_later`. l_s is for classes KL(p | q) + KL(q | p), with `targets: detached` the p of the
+first and the q of the second held fixed, and with `reduction: sum` a sum over the batch in place of its mean. For
+scores it is the mean squared error on the scale of the head's own loss, whatever these two say.
 
 Source: Jiang et al. (2020), "SMART", section 3 and Algorithm 1 for `projected`, section 4.1 for lambda_s, mu and beta;
 "Pals for PALs", appendix A.1; SlapBERT, section 4.6, whose equation 3 has the adversarial term alone (`bregman: 0`).
 Both reports build on code: SlapBERT on that of MT-DNN (perturbation.py), "Pals for PALs" on smart-pytorch (SMARTLoss)
 and MT-DNN's. Both codes have the `normalised` form: their epsilon keeps a division finite and bounds nothing, their eta
-weighs the gradient against the random start, and every token's v ends with the length r = 1. MT-DNN's code, which is
+weighs the gradient against the random start, and every token's v ends with the length r = 1. Both detach the targets
+of KL (SymKlCriterion, sym_kl_loss) and leave the squared error as it is. MT-DNN's takes the mean over the batch, with
+weight 1; smart-pytorch's takes the sum, with weight 0.02 in its example. MT-DNN's code, which is
 Jiang et al.'s own, and smart-pytorch's example take x from the embeddings module, as here. There, v of length 1 leaves
 the words what they are; on the words, before their LayerNorm, it would drown them: docs/reports.md has both measured.
 
@@ -28,9 +31,11 @@ Shapes: noise and its gradient [rows, tokens, width]; the norm is taken over eac
 Mind that with dropout on, as in the authors' code, the two passes have masks of their own, so that both terms also
 reward agreement between dropout masks; `projected` at the reports' radius of 1e-6 rewards almost nothing else. With the
 reports' sigma and eta the `normalised` noise is nearly all random start: see docs/reports.md. The codes go uphill on
-the KL divergence in one direction; here it is the sum of both, as in the formula. Both codes hand x~ to a library that
-takes it for word embeddings, and adds positions, types and LayerNorm a second time (MT-DNN's not before 2021); here x~
-goes to the first layer. That reads it rounded in bf16, where 98 % of a start of 1e-5 are lost (measured with MiniLM).
+the KL divergence in one direction; here it is the sum of both, attached, as in the formula. A detached Bregman term
+trains with KL(q | p) alone, p the model's, since q is theta~'s. With several processes a sum is over one's own
+examples. Both codes hand x~ to a library that takes it for word embeddings, and adds positions, types and LayerNorm a
+second time (MT-DNN's not before 2021); here x~ goes to the first layer. That reads it rounded in bf16, where 98 % of a
+start of 1e-5 are lost (measured with MiniLM).
 
 Raises: SettingsError for a radius or a length that is not positive, by its type.
 """
@@ -56,6 +61,7 @@ class Settings(Section):
 
     Attributes:
         form: how noise becomes the worst noise.
+        targets, reduction: of the divergence between classes.
         momentum, momentum_later, early: beta, beta after the share `early` of the phase's updates.
     """
 
@@ -71,12 +77,18 @@ class Settings(Section):
     length: float = Field(default=1.0, gt=0)
     steps: int = Field(default=1, ge=1)
     norm: Norm = "infinity"
+    targets: Literal["detached", "attached"] = "detached"
+    reduction: Literal["mean", "sum"] = "mean"
 
 
-def symmetrised_kl(first: Tensor, second: Tensor) -> Tensor:
-    """Return KL(p | q) + KL(q | p), a mean over the batch; log-probabilities [batch, classes]."""
-    forward = F.kl_div(second, first, reduction="batchmean", log_target=True)
-    return forward + F.kl_div(first, second, reduction="batchmean", log_target=True)
+def symmetrised_kl(first: Tensor, second: Tensor, detached: bool = False) -> Tensor:
+    """Return KL(p | q) + KL(q | p), a mean over the batch; log-probabilities [batch, classes].
+
+    With `detached`, what each is the divergence from, p in the first and q in the second, gets no gradient.
+    """
+    p, q = (first.detach(), second.detach()) if detached else (first, second)
+    forward = F.kl_div(second, p, reduction="batchmean", log_target=True)
+    return forward + F.kl_div(first, q, reduction="batchmean", log_target=True)
 
 
 def vector_norm(vectors: Tensor, norm: Norm) -> Tensor:
@@ -108,16 +120,23 @@ class Smart(Objective):
 
     def __init__(self, settings: Settings, model: MultitaskModel, generator: torch.Generator) -> None:
         super().__init__(settings, model, generator)
+        self.by_example = settings.reduction == "mean"
         self.average = {name: p.detach().clone() for name, p in model.named_parameters() if p.requires_grad}
 
     def term(self, batch: Batch, outputs: Tensor) -> Tensor:
         """Return the weighted sum of the adversarial and the Bregman term."""
         settings = self.settings
-        adversarial = self.difference(batch.task, self.noised(batch, self.worst_noise(batch, outputs)), outputs)
-        term = settings.weight * adversarial
+        noised = self.noised(batch, self.worst_noise(batch, outputs))
+        term = settings.weight * self._penalty(batch, noised, outputs)
         if settings.bregman:
-            term = term + settings.bregman * self.difference(batch.task, self._average_outputs(batch), outputs)
+            term = term + settings.bregman * self._penalty(batch, self._average_outputs(batch), outputs)
         return term
+
+    def _penalty(self, batch: Batch, first: Tensor, second: Tensor) -> Tensor:
+        """Return l_s by `targets` and `reduction`."""
+        change = self.difference(batch.task, first, second, self.settings.targets == "detached")
+        of_classes = TASKS[batch.task].kind != "score"
+        return change * len(batch) if self.settings.reduction == "sum" and of_classes else change
 
     def noised(self, batch: Batch, noise: Tensor) -> Tensor:
         """Return the model's outputs f(x + v) for noise v [rows, tokens, width]."""
@@ -128,12 +147,12 @@ class Smart(Objective):
         with self.model.encoder.bert.embeddings.register_forward_hook(added):  # for this one pass
             return self.model(batch)
 
-    def difference(self, task: str, first: Tensor, second: Tensor) -> Tensor:
-        """Return l_s between two outputs [batch, size] of a task."""
+    def difference(self, task: str, first: Tensor, second: Tensor, detached: bool = False) -> Tensor:
+        """Return the mean l_s between two outputs [batch, size] of a task, with targets `detached` or not."""
         head = self.model.head(task)
         if TASKS[task].kind == "score":
             return head.squared_error(head.scores(first), head.scores(second))
-        return symmetrised_kl(head.log_probabilities(first), head.log_probabilities(second))
+        return symmetrised_kl(head.log_probabilities(first), head.log_probabilities(second), detached)
 
     def worst_noise(self, batch: Batch, outputs: Tensor) -> Tensor:
         """Return x~ - x: random noise moved uphill `steps` times, by `form`. Weights get no gradient from this."""

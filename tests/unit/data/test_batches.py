@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import torch
 
-from mtbert.data.batches import Batch, Examples, Marks, Stream, batches_by_length, halve, load
+from mtbert.data.batches import Batch, Examples, Marks, Stream, batches_by_length, halve, load, shuffled
 from mtbert.errors import DataError
 from mtbert.tasks import REUSES, TASKS
 
@@ -180,6 +180,18 @@ def test_a_batch_larger_than_the_set_holds_all_of_it():
 def test_neighbours_in_length_share_a_batch(seed: int):
     batches = batches_by_length(np.array([5, 1, 4, 2, 6, 3]), 2, np.random.default_rng(seed))
     assert sorted(batches) == [[0, 4], [1, 3], [5, 2]]  # lengths 5 and 6, 1 and 2, 3 and 4
+
+
+def test_shuffled_batches_are_cut_from_a_permutation():
+    order = np.random.default_rng(0).permutation(5).tolist()
+    assert shuffled(5, 2, np.random.default_rng(0)) == [order[:2], order[2:4], order[4:]]
+
+
+def test_a_shuffled_stream_mixes_lengths_and_has_everything_once_a_pass():
+    drawn = ids(Stream(singles(23), 4, seed=1, batching="shuffled"), 6)
+    assert sorted(int(n) for batch in drawn for n in batch) == list(range(23))
+    by_length = ids(Stream(singles(23), 4, seed=1), 6)
+    assert [max(np.ptp([int(n) for n in batch]) for batch in batches) for batches in (drawn, by_length)] == [18, 3]
 
 
 def test_batches_do_not_come_by_length():

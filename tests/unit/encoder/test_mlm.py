@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import safetensors.torch
 import torch
 from tokenizers import Tokenizer
 
@@ -34,6 +35,10 @@ def build(tmp_path: Path) -> Path:
     return tmp_path / "build"
 
 
+def tokens_of(build: Path) -> int:
+    return Tokenizer.from_file(str(build / "encoders/base/tokenizer.json")).get_vocab_size()
+
+
 def test_the_encoder_learns_the_sentences_and_keeps_its_pooler(build: Path):
     mlm.pretrain(SETTINGS, build)
     base, trained = loading.load(build / "encoders/base"), loading.load(build / "encoders/mlm")
@@ -43,6 +48,30 @@ def test_the_encoder_learns_the_sentences_and_keeps_its_pooler(build: Path):
     assert (metrics["sentences"], metrics["steps"]) == (6, 40)
     assert metrics["mlm_dev_loss_after"] < 0.7 * metrics["mlm_dev_loss_before"]
     assert metrics["mlm_dev_loss_after"] < metrics["mlm_dev_loss_of_frequencies"] < metrics["mlm_dev_loss_before"]
+
+
+def test_it_goes_on_with_the_encoders_head_and_keeps_it_trained(build: Path):
+    word = torch.full((tokens_of(build),), -30.0)
+    word[-1] = 30.0  # the same piece, wherever
+    head = {"dense.weight": torch.zeros(24, 24), "dense.bias": torch.zeros(24), "norm.weight": torch.ones(24),
+            "norm.bias": torch.zeros(24), "bias": word}  # fmt: skip
+    safetensors.torch.save_file(head, build / "encoders/base/mlm_head.safetensors")
+    mlm.pretrain(SETTINGS.model_copy(update={"epochs": 1}), build)
+    assert files.read_json(build / "encoders/mlm/metrics.json")["mlm_dev_loss_before"] > 30  # a new one has about 7
+    kept = safetensors.torch.load_file(build / "encoders/mlm/mlm_head.safetensors")
+    assert {name: value.shape for name, value in kept.items()} == {name: value.shape for name, value in head.items()}
+    assert 0 < (kept["bias"] - word).abs().max() < 1
+
+
+@pytest.mark.parametrize("clip", [1e-12, "none"])
+def test_clipping(build: Path, clip: float | str):
+    settings = MlmSettings(**SETTINGS.model_dump() | {"epochs": 1, "weight_decay": 0.0, "clip": clip})
+    mlm.pretrain(settings, build)
+    one, other = (
+        loading.load(build / f"encoders/{name}").encoder.layer[0].output.dense.weight for name in ("base", "mlm")
+    )
+    moved = (one - other).abs().max().item()
+    assert (moved > 1e-3) is (clip == "none")  # Adam's eps is larger than what is left of a gradient
 
 
 def test_a_guess_by_frequencies_knows_no_sentence():

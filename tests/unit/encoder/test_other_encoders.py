@@ -130,6 +130,57 @@ def test_weights_of_any_head_of_these_architectures(tmp_path: Path, name: str, k
     assert all(torch.equal(tensor, theirs[key]) for key, tensor in ours.state_dict().items())
 
 
+def head_of(theirs: Any) -> dict[str, torch.Tensor]:
+    """The head of Hugging Face's masked language model, by the names in mlm_head.safetensors."""
+    if hasattr(theirs, "lm_head"):
+        dense, norm, bias = theirs.lm_head.dense, theirs.lm_head.layer_norm, theirs.lm_head.bias
+    else:
+        of = theirs.cls.predictions
+        dense, norm, bias = of.transform.dense, of.transform.LayerNorm, of.bias
+    return {
+        "dense.weight": dense.weight, "dense.bias": dense.bias, "norm.weight": norm.weight, "norm.bias": norm.bias,
+        "bias": bias,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("BertForMaskedLM", "bert"), ("BertForPreTraining", "bert"), ("CamembertForMaskedLM", "camembert")],
+)
+def test_the_head_of_a_masked_language_model_is_kept_beside_the_encoder(
+    tmp_path: Path, name: str, kind: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    theirs = encoders.model(name, encoders.config(kind, 14 if kind == "bert" else 400))
+    for parameter in theirs.parameters():
+        torch.nn.init.normal_(parameter)  # biases and LayerNorms start alike in every model
+    folder = encoders.folder(tmp_path / "theirs", name, kind)
+    theirs.save_pretrained(folder)
+    out = fetched(named(folder), tmp_path / "out")
+    kept = bert.read(out).mlm_head
+    assert kept.keys() == head_of(theirs).keys()
+    assert all(torch.equal(kept[part], weights) for part, weights in head_of(theirs).items())
+    AutoModel.from_pretrained(out)
+    assert "mlm_head" not in "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize(("name", "kind"), [("RobertaForSequenceClassification", "roberta"), ("BertModel", "bert")])
+def test_an_encoder_without_such_a_head_has_none(tmp_path: Path, name: str, kind: str) -> None:
+    out = fetched(named(encoders.folder(tmp_path / "theirs", name, kind)), tmp_path / "out")
+    assert not (out / "mlm_head.safetensors").exists()
+    assert bert.read(out).mlm_head == {}
+
+
+def test_older_names_of_norms_are_read(tmp_path: Path) -> None:
+    folder = encoders.folder(tmp_path / "theirs", "BertForMaskedLM", "bert")
+    now = fetched(named(folder), tmp_path / "now")
+    as_bert_base_uncased = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
+    for new, old in as_bert_base_uncased.items():
+        reweigh(folder, lambda weights: {name.replace(new, old): value for name, value in weights.items()})  # noqa: B023
+    before = fetched(named(folder), tmp_path / "before")
+    for file in ("model.safetensors", "mlm_head.safetensors"):
+        assert files.sha256(before / file) == files.sha256(now / file)
+
+
 def test_weights_in_shards(folder: Path, tmp_path: Path) -> None:
     whole = fetched(named(folder), tmp_path / "whole")
     (folder / "model.safetensors").unlink()

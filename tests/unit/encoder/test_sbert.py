@@ -81,6 +81,16 @@ def test_metrics_and_card(build: Path) -> None:
     assert card["note"] == loading.card(build / "encoders" / "base")["note"]
 
 
+@pytest.mark.parametrize("clip", [1e-12, "none"])
+def test_clipping(build: Path, clip: float | str) -> None:
+    sbert.pretrain(SbertSettings(**SETTINGS.model_dump() | {"epochs": 1, "clip": clip}), build)
+    base, trained = (
+        loading.load(build / "encoders" / name).encoder.layer[0].output.dense.weight for name in ("base", "sbert")
+    )
+    moved = (base - trained).abs().max().item()
+    assert (moved > 1e-3) is (clip == "none")  # Adam's eps is larger than what is left of a gradient
+
+
 def test_one_sentence_twice_is_never_in_one_batch(build: Path) -> None:
     write(build, "snli", "train", [("the cat is here", "a feline is there", 2.0), ("the cat is here", "a cat", 2.0)])
     sbert.pretrain(SETTINGS.model_copy(update={"corpora": ("snli",), "epochs": 1}), build)

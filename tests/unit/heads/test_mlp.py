@@ -1,5 +1,7 @@
 """Two feed-forward layers with GELU between them."""
 
+from typing import Literal
+
 import pydantic
 import pytest
 import torch
@@ -51,6 +53,15 @@ def test_a_layer_without_width_is_refused():
 
 
 def test_a_score_starts_in_the_middle_of_its_range():
-    head = HEADS.build({"name": "mlp", "width": 4}, TASKS["sts"], 8, 1)
+    head = HEADS.build({"name": "mlp", "width": 4, "output_bias": "middle"}, TASKS["sts"], 8, 1)
     assert isinstance(head, MlpHead)
     assert head.output.bias.tolist() == [2.5]
+
+
+@pytest.mark.parametrize(("task", "output_bias"), [("sts", "plain"), ("sst", "middle")])
+def test_a_plain_output_and_that_of_classes_is_as_pytorch_draws_it(task: str, output_bias: Literal["plain", "middle"]):
+    torch.manual_seed(0)
+    made = MlpHead(Settings(width=4, output_bias=output_bias), TASKS[task], 8, 1)
+    torch.manual_seed(0)
+    torch.nn.Linear(8, 4)
+    assert torch.equal(made.output.bias, torch.nn.Linear(4, made.outputs).bias)

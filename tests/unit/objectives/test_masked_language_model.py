@@ -45,6 +45,21 @@ def test_the_loss_is_hugging_faces_on_the_same_hidden_tokens():
     assert built.term(batch, torch.zeros(1)).item() == pytest.approx(expected.item(), rel=1e-5)
 
 
+def test_it_starts_with_the_head_of_the_encoders_checkpoint():
+    model = small_model()
+    model.encoder.mask_token = MASK
+    head = {
+        "dense.weight": torch.ones(24, 24), "dense.bias": torch.full((24,), 2.0), "bias": torch.full((50,), 5.0),
+        "norm.weight": torch.full((24,), 3.0), "norm.bias": torch.full((24,), 4.0),
+    }  # fmt: skip
+    model.encoder.bert.mlm_head = head
+    built = MaskedLanguageModel(Settings(), model, torch.Generator().manual_seed(0))
+    assert [parameter.unique().tolist() for parameter in built.parameters()] == [[1], [2], [3], [4], [5]]
+    assert all(parameter.requires_grad for parameter in built.parameters())
+    built.parameters()[0].data.zero_()
+    assert head["dense.weight"].min() == 1  # another phase starts from it again
+
+
 def test_fifteen_in_a_hundred_tokens_are_chosen_but_never_the_marks():
     chosen = objective().choose(wide().mask)
     assert chosen[:, 1:-1].float().mean().item() == pytest.approx(0.15, abs=0.01)  # four standard deviations

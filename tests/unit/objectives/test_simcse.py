@@ -6,6 +6,7 @@ import pytest
 import torch
 from models import small_batch, small_model
 
+from mtbert.errors import SettingsError
 from mtbert.objectives import OBJECTIVES
 from mtbert.objectives.base import Objective
 
@@ -45,6 +46,43 @@ def test_the_term_is_the_cross_entropy_towards_oneself():
     (first,), (second,) = built.model.embeddings(batch), built.model.embeddings(batch)
     shares = (torch.cosine_similarity(first[:, None], second[None], dim=-1) / 0.05).softmax(dim=1)
     assert found == pytest.approx(-shares.diagonal().log().mean().item(), rel=1e-4)
+
+
+def embeddings(*rows: list[list[float]]):
+    """A model's, of each sentence of an example, the same in every pass."""
+    return lambda batch: tuple(torch.tensor(of_sentence) for of_sentence in rows)
+
+
+def with_negatives(negatives: int | str, rows: int, *of_sentences: list[list[float]]) -> float:
+    built = objective("simcse", temperature=1.0, negatives=negatives)
+    built.model.embeddings = embeddings(*of_sentences)
+    return built.term(small_batch("sts", rows=rows, sequences=len(of_sentences)), torch.zeros(1)).item()
+
+
+EAST, NORTH = [1.0, 0.0], [0.0, 1.0]  # cosine 0
+BESIDE = math.log(1 + math.exp(-1))  # -log e / (e + 1): one negative, across
+
+
+def test_negatives_are_within_groups_of_every_second_example():
+    # four examples in groups of two: 0 and 2, 1 and 3, which point across; alike ones, 0 and 1, never meet
+    assert with_negatives(2, 4, [EAST, EAST, NORTH, NORTH]) == pytest.approx(BESIDE, abs=1e-6)
+    of_four = math.log(2 + 2 * math.exp(-1))  # -log e / (2 e + 2)
+    assert with_negatives("batch", 4, [EAST, EAST, NORTH, NORTH]) == pytest.approx(of_four, abs=1e-6)
+
+
+def test_three_examples_in_groups_of_two_leave_one_without_negatives():
+    assert with_negatives(2, 3, [EAST, EAST, NORTH]) == pytest.approx(2 * BESIDE / 3, abs=1e-6)
+
+
+def test_both_sentences_of_an_example_are_in_its_group():
+    assert with_negatives(2, 3, [EAST, EAST, EAST], [NORTH, NORTH, NORTH]) == pytest.approx(
+        (4 * math.log(2 + 2 * math.exp(-1)) + 2 * BESIDE) / 6, abs=1e-6
+    )
+
+
+def test_a_group_of_one_is_no_group():
+    with pytest.raises(SettingsError, match=r"simcse.*negatives.*greater than or equal to 2"):
+        objective("simcse", negatives=1)
 
 
 @pytest.mark.parametrize("name", ["simcse", "simcse_linear"])

@@ -41,6 +41,30 @@ def test_symmetrised_kl_by_hand():
     assert symmetrised_kl(first, first).item() == 0.0
 
 
+def test_detached_targets_leave_the_distance_and_hold_one_side_of_each_divergence():
+    outputs = [torch.tensor([[0.0, 0.0]], requires_grad=True), torch.tensor([[math.log(3), 0.0]], requires_grad=True)]
+    found = symmetrised_kl(*(each.log_softmax(dim=-1) for each in outputs), detached=True)
+    assert found.item() == pytest.approx(0.25 * math.log(3), abs=1e-6)
+    found.backward()
+    # softmax minus target: (1/2, 1/2) - (3/4, 1/4) and the reverse
+    assert outputs[0].grad.tolist()[0] == pytest.approx([-0.25, 0.25])
+    assert outputs[1].grad.tolist()[0] == pytest.approx([0.25, -0.25])
+
+
+@pytest.mark.parametrize(("task", "factor"), [("sst", 4), ("qqp", 4), ("sts", 1)])
+def test_a_sum_over_the_batch_is_of_classes_alone(task, factor):
+    model, batch = small_model().eval(), small_batch(task)
+    terms = []
+    for reduction in ("mean", "sum"):
+        objective = smart(model, reduction=reduction, noise=1.0)
+        with torch.no_grad():
+            objective.average["heads.sts.linear.bias"].zero_()
+            objective.average["heads.sst.linear.bias"].zero_()
+        terms.append(objective.term(batch, model(batch)).item())
+        assert objective.by_example is (reduction == "mean")
+    assert terms[1] == pytest.approx(factor * terms[0], rel=1e-4)
+
+
 @pytest.mark.parametrize(("norm", "length"), [("infinity", 4.0), ("l2", 5.0), ("l1", 7.0)])
 def test_norms(norm, length):
     assert vector_norm(torch.tensor([[3.0, -4.0]]), norm).item() == length
