@@ -33,6 +33,8 @@ def row(name: str) -> dict[str, Any]:
         "schedule": phase["schedule"]["name"],
         "pairs": model["pair_encoding"],
         "tokens": model["max_tokens"],
+        "types": model["token_types"],
+        "batching": phase["batching"],
         "pooling": {*model["pooling"].values()},
         "heads": {(head["name"], head.get("dropout")) for head in model["heads"].values()},
         **({"pals": tuple(pals[key] for key in ("dim", "heads", "layers", "activation"))} if pals else {}),
@@ -50,28 +52,33 @@ BETAS = (0.9, 0.999)
 
 MY_PAL = {
     "optimiser": (2e-5, 1e-6, 0.01, BETAS), "clip": None, "batch": 64, "epochs": 3, "epoch": 1800,
-    "sampler": "annealed", "schedule": "constant", "pairs": "cross", "tokens": 128, "pooling": {"pooler"},
+    "sampler": "annealed", "schedule": "constant", "pairs": "cross", "tokens": 128,
+    "types": "zeros", "batching": "by_length", "pooling": {"pooler"},
     "heads": {LINEAR},
 }  # fmt: skip
 MINBERT = {
     "optimiser": (1e-5, 1e-6, 0.01, BETAS), "clip": None, "batch": 40, "epochs": 10, "epoch": 0.5,
-    "sampler": "annealed", "schedule": "constant", "pairs": "bi", "tokens": 128, "pooling": {"pooler"},
+    "sampler": "annealed", "schedule": "constant", "pairs": "bi", "tokens": 128,
+    "types": "zeros", "batching": "by_length", "pooling": {"pooler"},
     "heads": {LINEAR, SIGMOID},
 }  # fmt: skip
 CHOOSE = {
     "optimiser": (1e-5, 1e-6, 0.0, BETAS), "clip": None, "batch": 16, "epochs": 10, "epoch": "all",
-    "sampler": "annealed", "schedule": "constant", "pairs": "bi", "tokens": 128, "pooling": {"cls"},
+    "sampler": "annealed", "schedule": "constant", "pairs": "bi", "tokens": 128,
+    "types": "zeros", "batching": "by_length", "pooling": {"cls"},
     "heads": {LINEAR},
 }  # fmt: skip
 PART_1 = CHOOSE | {"batch": 8, "pairs": "cross", "tokens": 512}
 SLAP = {
     "optimiser": (1e-5, 1e-7, 1e-4, BETAS), "clip": None, "batch": 8, "epochs": 10, "epoch": "all",
-    "sampler": "sequential", "schedule": "reduce_on_plateau", "pairs": "bi", "tokens": 128, "pooling": {"pooler"},
+    "sampler": "sequential", "schedule": "reduce_on_plateau", "pairs": "bi", "tokens": 128,
+    "types": "zeros", "batching": "by_length", "pooling": {"pooler"},
     "heads": {LINEAR},
 }  # fmt: skip
 PALS_FOR_PALS = {
     "optimiser": (2e-5, 1e-7, 0.0, BETAS), "clip": None, "batch": 16, "epochs": 10, "epoch": 6000,
-    "sampler": "annealed", "schedule": "slanted_triangular", "pairs": "cross", "tokens": 128, "pooling": {"pooler"},
+    "sampler": "annealed", "schedule": "slanted_triangular", "pairs": "cross", "tokens": 128,
+    "types": "zeros", "batching": "by_length", "pooling": {"pooler"},
     "heads": {MLP},
 }  # fmt: skip
 
@@ -99,6 +106,7 @@ EXPECTED = {
     "mypal-annealed": MY_PAL | PALS,
     "mypal-simcse": MY_PAL | PALS | SIMCSE,
     "mypal-more-data": MY_PAL | PALS | SIMCSE,
+    "mypal-constant": MY_PAL | PALS | SIMCSE,
     "mypal-warmup": MY_PAL | PALS | SIMCSE | STLR,
     "mypal-relational": MY_PAL | PALS | SIMCSE | STLR | {"connector": "relational"},
     "minbert-sst": MINBERT | {"heads": {LINEAR}},
@@ -193,8 +201,11 @@ def section(name: str, of: str) -> dict[str, Any]:
         ("slap-similarity-layer", "transformer_layer", {"tasks": ["sts"]}),
         ("slap-smart-mnr", "transformer_layer", {"apart": ["sts"]}),
         ("slap-smart", "smart", {"noise": 1e-5, "step_size": 1e-3, "radius": 1e-6, "steps": 1, "bregman": 0.0}),
+        ("slap-smart", "smart", {"targets": "detached", "reduction": "mean", "weight": 1.0}),
         ("pals", "slanted_triangular", {"warmup": 0.1}),
-        ("smart-pals", "smart", {"noise": 1e-5, "step_size": 1e-3, "radius": 1e-6, "steps": 1, "bregman": 1.0}),
+        ("smart-pals", "smart", {"noise": 1e-5, "step_size": 1e-3, "radius": 1e-6, "steps": 1, "bregman": 0.02}),
+        ("smart-pals", "smart", {"targets": "detached", "reduction": "sum", "weight": 0.02}),
+        ("mypal-simcse", "simcse_linear", {"negatives": 16, "weight": 1.0}),
     ],
 )
 def test_a_technique_has_the_options_of_its_report(name: str, of: str, options: dict[str, Any]) -> None:
