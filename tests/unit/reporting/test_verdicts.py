@@ -618,12 +618,12 @@ def test_no_verdict_where_r_is_that_of_one_answer(tmp_path: Path) -> None:
 def test_a_last_phase_of_one_epoch_is_not_what_the_gate_reads(tmp_path: Path) -> None:
     runs = {"a": GROUPS["a"], "b": GROUPS["b"]}
     evidence(tmp_path, runs)
-    learn(tmp_path, "a", [1.0, 0.9, 0.8, 0.7], [0.1, 0.2, 0.3, 0.4])
+    learn(tmp_path, "a", [2.0, 1.0, 0.8, 0.696], [0.1, 0.2, 0.3, 0.4])
     for seed in (1, 2, 3):
         file = tmp_path / "runs" / "a" / str(seed) / "history.csv"
         file.write_text(file.read_text() + "2,45,loss/sst,1.0\n2,50,dev/sst,0.5\n")
     (verdict,) = verdicts.judge(evidence(tmp_path, runs), [claim(HIGHER)])
-    assert verdict.gates == ("a: the last epoch is the best on dev, by 0.100, and the loss still falls by 12 %",)
+    assert verdict.gates == ("a: the last epoch is the best on dev, by 0.100, and the loss still falls by 13 %",)
 
 
 def write_train_rows(build: Path, *tasks: str) -> None:
