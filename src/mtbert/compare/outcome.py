@@ -17,6 +17,7 @@ from mtbert.errors import DataError, MtbertError, UnknownNameError
 from mtbert.stats import Difference, difference, resampling
 from mtbert.stats.differences import LEAST_CLUSTERS, LEVEL, Interval, of_models, of_side
 from mtbert.stats.exact import FEW, of_few
+from mtbert.stats.resampling import Resamples
 from mtbert.tasks import TASKS
 
 MARGIN = 0.01  # without a task
@@ -92,10 +93,9 @@ def compare(ours: Side, theirs: Side, metric: str, margin: float) -> Outcome:
     _check_metric(ours, theirs, metric)
     pairs = pair(ours, theirs, metric)
     of_rows = metric == "accuracy" or ours.of_scores
-    values = [
-        _values(pairs, side, predictions, metric) for side, predictions in ((ours, pairs.ours), (theirs, pairs.theirs))
-    ]
-    sides = [_scored(pairs, each, metric, of_rows) for each in values]
+    values = [_values(pairs, side, p, metric) for side, p in ((ours, pairs.ours), (theirs, pairs.theirs))]
+    drawn = _drawn(pairs, metric)
+    sides = [_scored(pairs.labels, each, metric, of_rows, drawn) for each in values]
     found = _difference(pairs, values, sides, of_rows)
     notes = [f"Rows left out, since a file marks them as not scored: {pairs.left_out}."] if pairs.left_out else []
     scores = [_side(side.name, scored, pairs) for side, scored in zip((ours, theirs), sides, strict=True)]
@@ -106,9 +106,12 @@ def score(file: Path, metric: str) -> SideScore:
     """Score a file of predictions, with its interval over rows; DataError where it is faulty."""
     side = read(str(file), Asked(metric, {}))
     pairs = pair(side, side, metric)
-    return _side(
-        side.name, _scored(pairs, _values(pairs, side, pairs.ours, metric), metric, metric == "accuracy"), pairs
-    )
+    values = _values(pairs, side, pairs.ours, metric)
+    return _side(side.name, _scored(pairs.labels, values, metric, metric == "accuracy", _drawn(pairs, metric)), pairs)
+
+
+def _drawn(pairs: Pairs, metric: str) -> Resamples:
+    return resampling.resamples(pairs.clusters, seeding.stream(SEED, "bootstrap", metric))
 
 
 def _values(pairs: Pairs, side: Side, predictions: np.ndarray, metric: str) -> np.ndarray:
@@ -128,13 +131,12 @@ def _check_metric(ours: Side, theirs: Side, metric: str) -> None:
         )
 
 
-def _scored(pairs: Pairs, values: np.ndarray, metric: str, of_rows: bool) -> Scored:
-    """Return a side's scores for each seed, and the same on resampled rows, the same ones for both sides."""
-    drawn = resampling.resamples(pairs.clusters, seeding.stream(SEED, "bootstrap", metric))
+def _scored(labels: np.ndarray, values: np.ndarray, metric: str, of_rows: bool, drawn: Resamples) -> Scored:
+    """Return a side's scores for each seed, and the same on resampled rows."""
     if of_rows:
         return values.mean(axis=0), resampling.accuracies(values, drawn)
-    scores = np.array([metrics.SCORES[metric](pairs.labels, column) for column in values.T])
-    return scores, DRAWS[metric](pairs.labels, values, drawn)
+    scores = np.array([metrics.SCORES[metric](labels, column) for column in values.T])
+    return scores, DRAWS[metric](labels, values, drawn)
 
 
 def _difference(pairs: Pairs, values: Sequence[np.ndarray], sides: Sequence[Scored], of_rows: bool) -> Difference:
@@ -190,8 +192,9 @@ def as_text(outcome: Outcome) -> str:
     """Return a few lines for a terminal."""
     found, names = outcome.difference, _short(outcome.ours.name, outcome.theirs.name)
     width = max(len("difference"), *map(len, names))
+    title = TITLES.get(outcome.metric, outcome.metric)
     lines = [
-        f"{TITLES.get(outcome.metric, outcome.metric)} on {found.rows} rows in {found.clusters} clusters{_seeds(found)}",
+        f"{title} on {found.rows} rows in {found.clusters} clusters{_seeds(found)}",
         "",
         f"{'':<{width}}  {'score':>8}  95 % interval",
         *(

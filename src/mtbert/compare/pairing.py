@@ -125,11 +125,12 @@ def _numbers(sides: Sequence[Side], metric: str) -> Callable[[str], float]:
             _check(side, column, _is_number, "is not a number")
             if metric in CLASSES:
                 _check(side, column, _is_class, f"is no class, as {metric} needs")
-        _check_spelling(predicted, metric)
         return float
     for side in predicted:
         _check(side, "prediction", lambda value: not _is_number(value), "is a number, and labels are words")
-    _check_spelling(predicted, metric)
+        said = side.rows["prediction"][~side.rows["prediction"].isin(side.rows["label"])]
+        if len(said) == len(side.rows):
+            refuse(side.name, "no prediction is one of the labels", said, "both have to spell classes alike")
     words = sorted({word for side in predicted for column in ("label", "prediction") for word in side.rows[column]})
     numbers = {word: float(at) for at, word in enumerate(words, start=2)}  # 0 and 1 have a meaning
     return lambda value: numbers[value] if value in numbers else float(value)
@@ -148,14 +149,6 @@ def _check(side: Side, column: str, right: Callable[[str], bool], what: str) -> 
     wrong = [f"{one} ({place}: {value!r})" for one, place, value in values if not right(value)]
     allowed = "allowed: numbers; for accuracy and f1 classes, as whole numbers or all as words, and no probabilities"
     refuse(side.name, f"{column} {what}", wrong, allowed)
-
-
-def _check_spelling(sides: Iterable[Side], metric: str) -> None:
-    """DataError where a side predicts none of the labels, such as words in another spelling."""
-    for side in sides if metric in CLASSES else ():
-        said = {_plain(value): value for value in side.rows["prediction"]}
-        if said.keys().isdisjoint(map(_plain, side.rows["label"])):
-            refuse(side.name, "no prediction is one of the labels", said.values(), "both have to name classes alike")
 
 
 def _clusters(sides: Sequence[tuple[str, pd.DataFrame]]) -> tuple[np.ndarray, str]:

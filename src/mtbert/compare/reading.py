@@ -119,7 +119,7 @@ def _file(path: Path, asked: Asked) -> Side:
     found = list(_records(path))
     if not found:
         raise DataError(f"{path} has no rows")
-    if HARNESS <= found[0][1].keys():
+    if found[0][1].keys() >= HARNESS:
         return _log(str(path), found, asked)
     rows = _rows(str(path), found, asked.columns)
     return Side(str(path), rows if rows["cluster"].any() else _with_clusters(path, rows))
