@@ -6,6 +6,6 @@ two sides against each other and makes arrays of them; `outcome` compares them b
 Nothing here imports torch or DVC; MLflow is imported for its runs alone.
 """
 
-from mtbert.compare.outcome import Answer, Outcome, as_text, as_values, compare, compare_files, score
+from mtbert.compare.outcome import Answer, Outcome, SideScore, as_text, as_values, compare, compare_files, score
 
-__all__ = ["Answer", "Outcome", "as_text", "as_values", "compare", "compare_files", "score"]
+__all__ = ["Answer", "Outcome", "SideScore", "as_text", "as_values", "compare", "compare_files", "score"]

@@ -1,17 +1,19 @@
 """Check the rows of two sides against each other, and make arrays of them."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 
-from mtbert.compare.reading import Side, refuse
+from mtbert.compare.reading import Row, Side, refuse
 from mtbert.errors import DataError
 
+Pair = tuple[Row, Row]
 CLASSES = ("accuracy", "f1")  # metrics of classes, whose labels may be words
 PARTNERS = "both need the same rows: leave out rows that only one has, or mark them with 0 in a column scored"
+NUMBERS = "allowed: numbers; for accuracy and f1 classes, as whole numbers or all as words, and no probabilities"
 
 
 @dataclass(frozen=True)
@@ -41,68 +43,58 @@ def pair(ours: Side, theirs: Side, metric: str) -> Pairs:
         DataError: an id or a value is empty, an id occurs twice, a row lacks its partner, labels differ, or a value is
             no number, or no class, where one is needed; the message names the first rows.
     """
-    unscored = {one for side in (ours, theirs) for one in side.rows["id"][~side.rows["scored"]]}
-    sides = [Side(side.name, side.rows[~side.rows["id"].isin(unscored)], side.of_scores) for side in (ours, theirs)]
-    tables = [_by_seed(side) for side in sides]
-    rows = [side.rows.drop_duplicates("id").set_index("id") for side in sides]
-    refuse(theirs.name, f"rows without a partner in {ours.name}", _lacking(rows[1], rows[0]), PARTNERS)
-    refuse(theirs.name, f"lacks rows that {ours.name} has", _lacking(rows[0], rows[1]), PARTNERS)
-    ids = rows[0].index
-    labels = _labels(sides, rows[0], rows[1].loc[ids])
+    unscored = {row.id for side in (ours, theirs) for row in side.rows if not row.scored}
+    sides = [replace(side, rows=[row for row in side.rows if row.id not in unscored]) for side in (ours, theirs)]
+    by_seed = [_by_seed(side) for side in sides]
+    first, other = by_seed[0][0], by_seed[1][0]
+    for side, seeds in zip(sides, by_seed, strict=True):
+        for rows in seeds:
+            refuse(side.name, f"rows without a partner in {ours.name}", _missing(rows, first), PARTNERS)
+            refuse(side.name, f"lacks rows that {ours.name} has", _missing(first, rows), PARTNERS)
+            same = first if side.of_scores == ours.of_scores else other
+            pairs = [(same[one], rows[one]) for one in first if _plain(same[one].label) != _plain(rows[one].label)]
+            _refuse_labels(ours.name, side.name, pairs)
+    both = [(first[one], other[one]) for one in first]
+    if ours.of_scores != theirs.of_scores:  # the harness may have words for labels that are numbers elsewhere
+        _refuse_labels(ours.name, theirs.name, _not_one_to_one(both, lambda row: row.label))
     number = _numbers(sides, metric)
-    arrays = [table.loc[ids].map(number).to_numpy(float) for table in tables]
-    gold = labels.map(number).to_numpy(float) if labels is not None else np.full(len(ids), math.nan)
-    clusters, apart = _clusters([(ours.name, rows[0]), (theirs.name, rows[1].loc[ids])])
-    return Pairs(gold, arrays[0], arrays[1], clusters, apart, len(unscored))
+    arrays = [np.array([[number(rows[one].prediction) for rows in seeds] for one in first]) for seeds in by_seed]
+    labelled, unlabelled = (other if ours.of_scores else first), ours.of_scores and theirs.of_scores
+    labels = np.array([math.nan if unlabelled else number(labelled[one].label) for one in first])
+    return Pairs(labels, arrays[0], arrays[1], *_clusters(ours.name, theirs.name, both), len(unscored))
 
 
-def _lacking(rows: pd.DataFrame, others: pd.DataFrame) -> list[str]:
-    return [f"{one} ({place})" for one, place in rows["place"][~rows.index.isin(others.index)].items()]
-
-
-def _by_seed(side: Side) -> pd.DataFrame:
-    """Return predictions, rows by seeds, both named."""
-    rows = side.rows
+def _by_seed(side: Side) -> list[dict[str, Row]]:
+    """Return the rows of each seed by id, seeds that are numbers in their order."""
     for column in ("id", "label", "prediction"):
-        refuse(side.name, f"no {column}", rows["place"][rows[column] == ""], "every row that is scored needs one")
-    if rows.empty:
+        empty = [row.place for row in side.rows if not getattr(row, column)]
+        refuse(side.name, f"no {column}", empty, "every row that is scored needs one")
+    if not side.rows:
         raise DataError(f"{side.name} has no scored row")
-    twice = rows[rows.duplicated(["id", "seed"], keep=False)].groupby(["id", "seed"], sort=False)["place"]
-    shown = [f"{key[0]} ({', '.join(places)})" for key, places in twice]  # type: ignore[index]
-    refuse(side.name, "ids that occur twice", shown, "predictions of several seeds need a column seed")
-    table = rows.pivot(index="id", columns="seed", values="prediction")
-    refuse(side.name, "rows that a seed lacks", table.index[table.isna().any(axis=1)], PARTNERS)
-    return table[sorted(table, key=lambda seed: (len(seed), seed))]
+    seeds: dict[str, dict[str, Row]] = {}
+    twice = []
+    for row in side.rows:
+        known = seeds.setdefault(row.seed, {}).setdefault(row.id, row)
+        twice += [] if known is row else [f"{row.id} ({known.place}, {row.place})"]
+    refuse(side.name, "ids that occur twice", twice, "predictions of several seeds need a column seed")
+    return [seeds[seed] for seed in sorted(seeds, key=lambda seed: (len(seed), seed))]
 
 
-def _labels(sides: Sequence[Side], ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.Series | None:
-    """Return the labels of the rows, None of two sides of scores; DataError where they differ."""
-    for side in sides:
-        first = side.rows["id"].map(side.rows.drop_duplicates("id").set_index("id")["label"])
-        _refuse_labels(side.name, side.rows[first.map(_plain) != side.rows["label"].map(_plain)].set_index("id"), "")
-    if sides[0].of_scores == sides[1].of_scores:
-        differing = ours["label"].map(_plain) != theirs["label"].map(_plain)
-    else:  # the harness may have words for labels that are numbers elsewhere
-        differing = _not_one_to_one(ours["label"], theirs["label"])
-    _refuse_labels(f"{sides[0].name} and {sides[1].name}", ours[differing], theirs["label"])
-    if sides[0].of_scores and sides[1].of_scores:
-        return None
-    return theirs["label"] if sides[0].of_scores else ours["label"]
+def _missing(rows: Mapping[str, Row], others: Mapping[str, Row]) -> list[str]:
+    return [f"{row.id} ({row.place})" for row in rows.values() if row.id not in others]
 
 
-def _refuse_labels(names: str, rows: pd.DataFrame, others: "pd.Series | str") -> None:
-    beside = others.loc[rows.index] if isinstance(others, pd.Series) else ["another"] * len(rows)
-    each = zip(rows.index, rows["place"], rows["label"], beside, strict=True)
-    shown = [f"{one} ({place}: {label}; {other})" for one, place, label, other in each]
+def _refuse_labels(ours: str, theirs: str, differing: Sequence[Pair]) -> None:
+    shown = [f"{a.id} ({a.label}, {a.place}; {b.label}, {b.place})" for a, b in differing]
+    names = ours if ours == theirs else f"{ours} and {theirs}"
     refuse(names, "labels that differ", shown, "predictions of other rows or labels cannot be compared")
 
 
-def _not_one_to_one(one: pd.Series, other: pd.Series) -> np.ndarray:
-    """Return a mask of the rows whose two values also go with another value."""
-    pairs = pd.DataFrame({"one": one.to_numpy(), "other": other.to_numpy()})
-    return np.any(
-        [pairs.groupby(a)[b].transform("nunique") > 1 for a, b in (("one", "other"), ("other", "one"))], axis=0
-    )
+def _not_one_to_one(pairs: Sequence[Pair], value: Callable[[Row], str]) -> list[Pair]:
+    """Return the pairs of rows whose two values also go with another value."""
+    values = {(value(a), value(b)) for a, b in pairs}
+    ours, theirs = (Counter(pair[at] for pair in values) for at in (0, 1))
+    return [(a, b) for a, b in pairs if ours[value(a)] > 1 or theirs[value(b)] > 1]
 
 
 def _plain(text: str) -> str | float:
@@ -120,19 +112,19 @@ def _numbers(sides: Sequence[Side], metric: str) -> Callable[[str], float]:
     for side in sides:
         if side.of_scores:
             _check(side, "prediction", _is_number, "is not a number")
-    if metric not in CLASSES or any(_is_number(label) for side in predicted for label in side.rows["label"]):
+    if metric not in CLASSES or any(_is_number(row.label) for side in predicted for row in side.rows):
         for side, column in ((side, column) for side in predicted for column in ("label", "prediction")):
             _check(side, column, _is_number, "is not a number")
             if metric in CLASSES:
-                _check(side, column, _is_class, f"is no class, as {metric} needs")
+                _check(side, column, lambda value: float(value).is_integer(), f"is no class, as {metric} needs")
         return float
     for side in predicted:
         _check(side, "prediction", lambda value: not _is_number(value), "is a number, and labels are words")
-        said = side.rows["prediction"][~side.rows["prediction"].isin(side.rows["label"])]
-        if len(said) == len(side.rows):
+        said, labels = ([getattr(row, column) for row in side.rows] for column in ("prediction", "label"))
+        if set(said).isdisjoint(labels):
             refuse(side.name, "no prediction is one of the labels", said, "both have to spell classes alike")
-    words = sorted({word for side in predicted for column in ("label", "prediction") for word in side.rows[column]})
-    numbers = {word: float(at) for at, word in enumerate(words, start=2)}  # 0 and 1 have a meaning
+    words = {word for side in predicted for row in side.rows for word in (row.label, row.prediction)}
+    numbers = {word: float(at) for at, word in enumerate(sorted(words), start=2)}  # 0 and 1 have a meaning
     return lambda value: numbers[value] if value in numbers else float(value)
 
 
@@ -140,34 +132,32 @@ def _is_number(text: str) -> bool:
     return isinstance(_plain(text), float)
 
 
-def _is_class(text: str) -> bool:
-    return float(text).is_integer()
-
-
 def _check(side: Side, column: str, right: Callable[[str], bool], what: str) -> None:
-    values = zip(side.rows["id"], side.rows["place"], side.rows[column], strict=True)
-    wrong = [f"{one} ({place}: {value!r})" for one, place, value in values if not right(value)]
-    allowed = "allowed: numbers; for accuracy and f1 classes, as whole numbers or all as words, and no probabilities"
-    refuse(side.name, f"{column} {what}", wrong, allowed)
+    values = [(row, getattr(row, column)) for row in side.rows]
+    wrong = [f"{row.id} ({row.place}: {value!r})" for row, value in values if not right(value)]
+    refuse(side.name, f"{column} {what}", wrong, NUMBERS)
 
 
-def _clusters(sides: Sequence[tuple[str, pd.DataFrame]]) -> tuple[np.ndarray, str]:
+def _clusters(ours: str, theirs: str, pairs: Sequence[Pair]) -> tuple[np.ndarray, str]:
     """Return each row's cluster, and how it was found: by a column of a file, else by texts, else each row alone."""
-    having = [(name, rows) for name, rows in sides if rows["cluster"].any()]
+    sides = list(zip((ours, theirs), zip(*pairs, strict=True), strict=True))
+    having = [(name, rows) for name, rows in sides if any(row.cluster for row in rows)]
     for name, rows in having:
-        refuse(name, "no cluster", rows.index[rows["cluster"] == ""], "every row needs one, or none")
-    if having:
-        name, rows = having[0]
-        differing = rows.index[_not_one_to_one(rows["cluster"], having[-1][1]["cluster"])]
+        refuse(name, "no cluster", [row.id for row in rows if not row.cluster], "every row needs one, or none")
+    if len(having) > 1:
+        differing = [row.id for row, _ in _not_one_to_one(pairs, lambda row: row.cluster)]
         refuse("the two files", "clusters that differ", differing, "leave the column out of one of them")
-        return pd.factorize(rows["cluster"])[0], f"Rows of one cluster, as {name} has them, are drawn together."
+    for name, rows in having:
+        numbers = np.unique([row.cluster for row in rows], return_inverse=True)[1]
+        return numbers, f"Rows of one cluster, as {name} has them, are drawn together."
     for name, rows in sides:
-        if rows["texts"].map(bool).all():
-            return _by_texts(rows["texts"]), f"Rows that share a sentence (texts of {name}) are drawn together."
-    return np.arange(len(sides[0][1])), "Every row is drawn alone: no file has clusters or texts."
+        if all(row.texts for row in rows):
+            return _by_texts(rows), f"Rows that share a sentence (texts of {name}) are drawn together."
+    return np.arange(len(pairs)), "Every row is drawn alone: no file has clusters or texts."
 
 
-def _by_texts(texts: Iterable[tuple[str, ...]]) -> np.ndarray:
-    from mtbert.data import checks, readers
+def _by_texts(rows: Iterable[Row]) -> np.ndarray:
+    from mtbert.data import checks, readers  # takes half a second
 
-    return checks.clusters(checks.Index(readers.Example("", each[0], each[-1], None, 0) for each in texts))
+    each = (readers.Example("", row.texts[0], row.texts[:2][-1], None, 0) for row in rows)
+    return checks.clusters(checks.Index(each))

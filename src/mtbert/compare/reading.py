@@ -4,13 +4,11 @@ import glob
 import math
 import re
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import Any, NamedTuple
 
 from mtbert import files, records, tracking
 from mtbert.errors import DataError, first_of
@@ -33,19 +31,34 @@ HARNESS_TEXTS = ("sentence", "sentence1", "sentence2", "question1", "question2",
                  "question", "passage", "context")  # fmt: skip
 
 
+class Row(NamedTuple):
+    """One prediction: its place in the file, such as `line 3`, and its values as text, empty where there is none.
+
+    scored: whether it counts; texts: its sentences.
+    """
+
+    place: str
+    id: str
+    label: str
+    prediction: str
+    seed: str = ""
+    cluster: str = ""
+    scored: bool = True
+    texts: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class Side:
     """The rows of one side.
 
     Attributes:
         name: as the user gave it.
-        rows: one line a row of a seed, with the columns place (such as `line 3`), id, label, prediction, seed, cluster,
-            all as text, empty where there is none; scored, whether it counts; and texts, a tuple of sentences.
+        rows: at least one.
         of_scores: whether predictions are scores of the rows, such as 1 for a right answer.
     """
 
     name: str
-    rows: pd.DataFrame
+    rows: list[Row]
     of_scores: bool = False
 
 
@@ -77,10 +90,10 @@ def read(source: str, asked: Asked) -> Side:
     if all(runs):
         sides = [_run(match[1], match[2], asked) for match in runs if match]
     elif SEED in source:
-        sides = [_of_seed(_file(path, asked), seed) for seed, path in _files_by_seed(source)]
+        sides = [_of_seed(_file(path, asked), seed, f"seed {seed}, ") for seed, path in _files_by_seed(source)]
     else:
         sides = [_file(Path(source), asked)]
-    return Side(source, pd.concat([side.rows for side in sides], ignore_index=True), sides[0].of_scores)
+    return Side(source, [row for side in sides for row in side.rows], sides[0].of_scores)
 
 
 def refuse(name: str, what: str, shown: Iterable[str], remedy: str) -> None:
@@ -97,8 +110,8 @@ def text(value: Any) -> str:
     return str(int(value)) if whole else str(value).strip()
 
 
-def _of_seed(side: Side, seed: str) -> Side:
-    return Side(side.name, side.rows.assign(seed=seed, place=f"seed {seed}, " + side.rows["place"]), side.of_scores)
+def _of_seed(side: Side, seed: str, before: str = "") -> Side:
+    return replace(side, rows=[row._replace(seed=seed, place=before + row.place) for row in side.rows])
 
 
 def _files_by_seed(source: str) -> list[tuple[str, Path]]:
@@ -122,7 +135,7 @@ def _file(path: Path, asked: Asked) -> Side:
     if found[0][1].keys() >= HARNESS:
         return _log(str(path), found, asked)
     rows = _rows(str(path), found, asked.columns)
-    return Side(str(path), rows if rows["cluster"].any() else _with_clusters(path, rows))
+    return Side(str(path), rows if any(row.cluster for row in rows) else _with_clusters(path, rows))
 
 
 def _records(path: Path) -> Iterable[Record]:
@@ -130,25 +143,30 @@ def _records(path: Path) -> Iterable[Record]:
     if kind not in KINDS:
         raise DataError(f"{path} ends in {kind or 'nothing'}; allowed: {', '.join(KINDS)}")
     if kind == ".parquet":
-        rows = files.read_parquet(path).to_dict("records")
-        return [
-            (f"row {number}", {str(key): value for key, value in row.items()}) for number, row in enumerate(rows, 1)
-        ]
+        return _of_parquet(path)
     content = records.decoded(path.read_bytes(), name)
     return (
         records.separated(content, name, SEPARATORS[kind]) if kind in SEPARATORS else records.json_lines(content, name)
     )
 
 
-def _rows(name: str, found: Sequence[Record], columns: Mapping[str, str]) -> pd.DataFrame:
+def _of_parquet(path: Path) -> list[Record]:
+    rows: list[dict[str, Any]] = files.read_parquet(path).to_dict("records")
+    return [(f"row {number}", row) for number, row in enumerate(rows, 1)]
+
+
+def _rows(name: str, found: Sequence[Record], columns: Mapping[str, str]) -> list[Row]:
     _check_columns(name, list(dict.fromkeys(key for _, values in found for key in values)), columns)
-    rows = pd.DataFrame({known: [text(row.get(columns.get(known, known))) for _, row in found] for known in KNOWN})
-    rows["place"] = [place for place, _ in found]
-    unclear = rows["place"][~rows["scored"].str.lower().isin(SCORED)]
+    texts = [(place, {known: text(row.get(columns.get(known, known))) for known in KNOWN}) for place, row in found]
+    unclear = [place for place, values in texts if values["scored"].lower() not in SCORED]
     refuse(name, f"scored is none of {', '.join(filter(None, SCORED))}", unclear, "it states whether a row counts")
-    rows["scored"] = [SCORED[value.lower()] for value in rows["scored"]]
-    rows["texts"] = [tuple(filter(None, texts)) for texts in zip(*(rows[column] for column in TEXTS), strict=True)]
-    return rows.drop(columns=list(TEXTS))
+    return [_row(place, values) for place, values in texts]
+
+
+def _row(place: str, values: Mapping[str, str]) -> Row:
+    own = (values[name] for name in (*NEEDED, "seed", "cluster"))
+    texts = tuple(filter(None, (values[name] for name in TEXTS)))
+    return Row(place, *own, scored=SCORED[values["scored"].lower()], texts=texts)
 
 
 def _check_columns(name: str, in_file: Sequence[str], columns: Mapping[str, str]) -> None:
@@ -164,17 +182,16 @@ def _check_columns(name: str, in_file: Sequence[str], columns: Mapping[str, str]
         raise DataError(f"{name} has unknown columns: {unknown}; known: {', '.join(KNOWN)}; {remedy}")
 
 
-def _with_clusters(path: Path, rows: pd.DataFrame) -> pd.DataFrame:
+def _with_clusters(path: Path, rows: list[Row]) -> list[Row]:
     """Add the clusters that preprocessing found, where the file is of one of this project's runs or ensembles."""
     task, _, split = f"{path.stem}-rows.parquet".partition("-")
     file = path.absolute().parents[min(4, len(path.absolute().parents) - 1)] / "data" / task / split
     if path.parent.name != "predictions" or not file.is_file():
         return rows
-    known = files.read_parquet(file, ["id", "cluster"])
-    clusters = dict(zip(known["id"].map(text), known["cluster"].map(text), strict=True))
-    unknown = rows["id"][~rows["id"].isin(clusters)]
+    clusters = {text(row["id"]): text(row["cluster"]) for _, row in _of_parquet(file)}
+    unknown = [row.id for row in rows if row.id not in clusters]
     refuse(str(path), f"rows that {file} lacks", unknown, "`dvc repro` makes both from the same data")
-    return rows.assign(cluster=rows["id"].map(clusters))
+    return [row._replace(cluster=clusters[row.id]) for row in rows]
 
 
 def _log(name: str, found: Sequence[Record], asked: Asked) -> Side:
@@ -196,15 +213,14 @@ def _log(name: str, found: Sequence[Record], asked: Asked) -> Side:
     paired = {isinstance(line[key], list) and len(line[key]) == 2 for _, line in kept}
     if len(paired) > 1:
         raise DataError(f"{name}: {key} is a pair in some lines and not in others")
-    return Side(name, pd.DataFrame([_of_log(place, line, line[key]) for place, line in kept]), not paired.pop())
+    return Side(name, [_of_log(place, line, line[key]) for place, line in kept], not paired.pop())
 
 
-def _of_log(place: str, line: Mapping[str, Any], value: Any) -> dict[str, Any]:
+def _of_log(place: str, line: Mapping[str, Any], value: Any) -> Row:
     label, prediction = value if isinstance(value, list) else (line["target"], value)
     doc = line["doc"] if isinstance(line.get("doc"), dict) else {}
     texts = tuple(doc[key] for key in HARNESS_TEXTS if isinstance(doc.get(key), str) and doc[key])
-    values = {"id": text(line["doc_id"]), "label": text(label), "prediction": text(prediction)}
-    return {"place": place, **values, "seed": "", "cluster": "", "scored": True, "texts": texts}
+    return Row(place, text(line["doc_id"]), text(label), text(prediction), texts=texts)
 
 
 def _run(run_id: str, path: str | None, asked: Asked) -> Side:
@@ -224,15 +240,11 @@ def _run(run_id: str, path: str | None, asked: Asked) -> Side:
         with _told(f"runs:/{run_id} has no artifact {''.join(paths)} that can be read"):
             local = client.download_artifacts(run_id, paths[0], folder) if paths else None
         side = _file(Path(local) if local else _of_this_project(run_id, tags, asked), asked)
-    return (
-        side
-        if side.rows["seed"].any()
-        else Side(side.name, side.rows.assign(seed=tags.get("seed", "")), side.of_scores)
-    )
+    return side if any(row.seed for row in side.rows) else _of_seed(side, tags.get("seed", ""))
 
 
 @contextmanager
-def _told(fault: str) -> Iterable[None]:
+def _told(fault: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # of MLflow, its store of artifacts or the network: many types, with one message

@@ -3,28 +3,26 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
 from mtbert import metrics
 from mtbert.compare import Answer, Outcome, as_text, compare
-from mtbert.compare.reading import Side
+from mtbert.compare.reading import Row, Side
 from mtbert.errors import DataError
 
 
 def side(name: str, labels: Any, said: Any, clusters: Any = None, of_scores: bool = False) -> Side:
     """Predictions, [rows, seeds] or [rows]."""
     said = np.asarray(said, dtype=float).reshape(len(labels), -1)
-    lines = [
-        {"place": "line", "id": str(at), "label": str(label), "prediction": str(said[at, column]),
-         "seed": str(column + 1) if said.shape[1] > 1 else "", "cluster": "" if clusters is None else str(clusters[at]),
-         "scored": True, "texts": ()}
-        for column in range(said.shape[1])
+    seeds = [""] if said.shape[1] == 1 else [str(seed) for seed in range(1, said.shape[1] + 1)]
+    rows = [
+        Row("line", str(at), str(label), str(said[at, column]), seed, "" if clusters is None else str(clusters[at]))
+        for column, seed in enumerate(seeds)
         for at, label in enumerate(labels)
-    ]  # fmt: skip
-    return Side(name, pd.DataFrame(lines), of_scores)
+    ]
+    return Side(name, rows, of_scores)
 
 
 def of_right(ours: Any, theirs: Any, rows: int, margin: float = 0.01, clusters: Any = None) -> Outcome:

@@ -3,22 +3,18 @@
 from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from mtbert.compare.pairing import pair
-from mtbert.compare.reading import Side
+from mtbert.compare.reading import Row, Side
 from mtbert.errors import DataError
 
-COLUMNS = ("id", "label", "prediction", "seed", "cluster")
 TWO = ("a", "1", "0.5"), ("b", "2", "3")
 
 
-def side(name: str, *rows: Sequence[str], of_scores: bool = False, texts: Sequence[tuple[str, ...]] = ()) -> Side:
+def side(name: str, *rows: Sequence[str], of_scores: bool = False) -> Side:
     """Rows of id, label, prediction, seed, cluster."""
-    lines = [dict(zip(COLUMNS, [*row, "", ""], strict=False)) for row in rows]
-    frame = pd.DataFrame(lines).assign(place=[f"line {at}" for at, _ in enumerate(rows, 2)], scored=True)
-    return Side(name, frame.assign(texts=list(texts) or [()] * len(rows)), of_scores)
+    return Side(name, [Row(f"line {at}", *row) for at, row in enumerate(rows, 2)], of_scores)  # type: ignore[arg-type]
 
 
 def test_rows_are_paired_by_id_in_the_order_of_ours() -> None:
@@ -37,8 +33,7 @@ def test_sides_may_have_other_seeds_which_stand_in_their_order() -> None:
 
 
 def test_rows_that_one_file_does_not_score_are_left_out_of_both() -> None:
-    ours = side("x.csv", ("a", "1", "1"), ("b", "", ""))
-    ours.rows["scored"] = [True, False]
+    ours = Side("x.csv", [Row("line 2", "a", "1", "1"), Row("line 3", "b", "", "", scored=False)])
     found = pair(ours, side("y.csv", *TWO), "pearson")
     assert (found.labels.tolist(), found.left_out) == ([1], 1)
 
@@ -55,7 +50,7 @@ def test_scores_of_rows_beside_predictions_of_classes() -> None:
     found = pair(ours, theirs, "accuracy")
     assert (found.labels.tolist(), found.theirs.tolist()) == ([1, 0], [[1], [0]])
     wrong = side("samples.jsonl", ("a", "yes", "1.0"), ("b", "yes", "0"), of_scores=True)
-    with pytest.raises(DataError, match=r"labels that differ: a \(line 2: 1; yes\)"):
+    with pytest.raises(DataError, match=r"labels that differ: a \(1, line 2; yes, line 2\), b"):
         pair(ours, wrong, "accuracy")
 
 
@@ -70,8 +65,8 @@ def test_clusters_of_either_file() -> None:
 
 def test_rows_that_share_a_sentence_in_either_place_are_one_cluster() -> None:
     texts = [("A man.", "A dog."), ("a  MAN.", "A cat."), ("A bird.", "A fish."), ("A cow.", "A bird.")]
-    rows = [(str(at), "1", "1") for at in range(4)]
-    found = pair(side("x.csv", *rows, texts=texts), side("y.csv", *rows), "pearson")
+    rows = [Row("line", str(at), "1", "1", texts=each) for at, each in enumerate(texts)]
+    found = pair(Side("x.csv", rows), side("y.csv", *[(str(at), "1", "1") for at in range(4)]), "pearson")
     assert np.unique(found.clusters, return_inverse=True)[1].tolist() == [0, 0, 1, 1]
 
 
@@ -81,7 +76,7 @@ def test_rows_that_share_a_sentence_in_either_place_are_one_cluster() -> None:
         ([*TWO, ("c", "1", "1")], TWO, "pearson", r"^y.csv: lacks rows that x.csv has: c \(line 4\);"),
         (TWO, [*TWO, ("c", "1", "1")], "pearson", r"y.csv: rows without a partner in x.csv: c \(line 4\); both need"),
         ([*TWO, ("a", "1", "2")], TWO, "pearson", r"x.csv: ids that occur twice: a \(line 2, line 4\); predictions of"),
-        (TWO, [("a", "1", "1"), ("b", "3", "1")], "pearson", r"labels that differ: b \(line 3: 2; 3\)"),
+        (TWO, [("a", "1", "1"), ("b", "3", "1")], "pearson", r"labels that differ: b \(2, line 3; 3, line 3\)"),
         ([("a", "1", "1", "1"), ("a", "2", "1", "2")], [("a", "1", "1")], "pearson", r"x.csv: labels that differ: a"),
         (TWO, [("a", "1", "x"), ("b", "2", "1")], "pearson", r"y.csv: prediction is not a number: a \(line 2: 'x'\)"),
         (TWO, [("a", "1", "nan"), ("b", "2", "1")], "pearson", r"y.csv: prediction is not a number: a"),
@@ -90,7 +85,7 @@ def test_rows_that_share_a_sentence_in_either_place_are_one_cluster() -> None:
         ([("", "1", "1")], [("a", "1", "1")], "pearson", "x.csv: no id: line 2"),
         ([("a", "1", "1")], [("a", "", "1")], "pearson", "y.csv: no label: line 2"),
         ([("a", "1", "1", "1"), ("a", "1", "1", "2"), ("b", "1", "1", "2")], [("a", "1", "1"), ("b", "1", "1")],
-         "pearson", "x.csv: rows that a seed lacks: b"),
+         "pearson", r"x.csv: rows without a partner in x.csv: b \(line 4\)"),
         ([("a", "1", "1", "", "x"), ("b", "1", "1")], [("a", "1", "1"), ("b", "1", "1")], "pearson", "no cluster: b"),
         ([("a", "1", "1", "", "x"), ("b", "1", "1", "", "x")], [("a", "1", "1", "", "x"), ("b", "1", "1", "", "y")],
          "pearson", "clusters that differ: a, b"),

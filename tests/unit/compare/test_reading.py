@@ -1,6 +1,7 @@
 """Files of predictions in every kind, logs of lm-evaluation-harness, runs of MLflow; and what is wrong with them."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pandas as pd
 import pytest
 
 from mtbert.compare import reading
-from mtbert.compare.reading import Asked
+from mtbert.compare.reading import Asked, Row
 from mtbert.errors import DataError
 
 HEAD = "id,label,prediction\n"
@@ -16,12 +17,12 @@ HERE = [("7", "1", "0.5"), ("8", "0", "2")]
 VALUES = ["id", "label", "prediction"]
 
 
-def read(path: Path | str, columns: dict[str, str] | None = None, **asked: Any) -> pd.DataFrame:
-    return reading.read(str(path), Asked(columns=columns or {}, **{"metric": "accuracy"} | asked)).rows
+def read(path: Path | str, columns: dict[str, str] | None = None, **asked: Any) -> list[Row]:
+    return reading.read(str(path), Asked(asked.pop("metric", "accuracy"), columns or {}, **asked)).rows
 
 
-def values(rows: pd.DataFrame, columns: list[str] = VALUES) -> list[tuple[Any, ...]]:
-    return list(rows[columns].itertuples(index=False, name=None))
+def values(rows: list[Row], columns: Sequence[str] = VALUES) -> list[tuple[Any, ...]]:
+    return [tuple(getattr(row, column) for column in columns) for row in rows]
 
 
 def written(path: Path, text: str) -> Path:
@@ -41,7 +42,7 @@ def test_csv_tsv_json_lines_and_parquet_give_the_same_text(tmp_path: Path) -> No
     }
     for path, places in paths.items():
         rows = read(path)
-        assert (values(rows), rows["place"].tolist()) == (HERE, places)
+        assert (values(rows), [row.place for row in rows]) == (HERE, places)
 
 
 def test_all_columns(tmp_path: Path) -> None:
@@ -85,7 +86,7 @@ def test_a_runs_own_file_gets_the_clusters_that_preprocessing_found(tmp_path: Pa
         folder.mkdir(parents=True)
     pd.DataFrame({"id": ["7", "8"], "label": [1.0, 0.0], "prediction": [0.5, 2.0]}).to_parquet(file)
     pd.DataFrame({"id": ["8", "7"], "cluster": [4, 5]}).to_parquet(known)
-    assert read(file)["cluster"].tolist() == ["5", "4"]
+    assert [row.cluster for row in read(file)] == ["5", "4"]
     pd.DataFrame({"id": ["8"], "cluster": [4]}).to_parquet(known)
     with pytest.raises(DataError, match=r"rows that .*dev-rows.parquet lacks: 7"):
         read(file)
@@ -138,15 +139,15 @@ def test_a_log_holds_the_score_that_the_harness_gave_each_row(tmp_path: Path) ->
 
 
 def test_its_other_metrics_go_by_its_names_and_pairs_are_label_and_prediction(tmp_path: Path) -> None:
-    assert read(log(tmp_path, [line(0)]), metric="acc_norm")["prediction"].tolist() == ["0"]
+    assert [row.prediction for row in read(log(tmp_path, [line(0)]), metric="acc_norm")] == ["0"]
     assert values(read(log(tmp_path, [line(0)]), metric="f1")) == [("0", "1", "0")]
     exact = line(0, metrics=["exact_match"], exact_match=1.0)
-    assert read(log(tmp_path, [exact]))["prediction"].tolist() == ["1"]
+    assert [row.prediction for row in read(log(tmp_path, [exact]))] == ["1"]
 
 
 def test_of_several_filters_one_is_chosen(tmp_path: Path) -> None:
     path = log(tmp_path, [line(0, filter="strict-match"), line(0, filter="flexible-extract", acc=0.0)])
-    assert read(path, filtered="flexible-extract")["prediction"].tolist() == ["0"]
+    assert [row.prediction for row in read(path, filtered="flexible-extract")] == ["0"]
     for filtered in (None, "none"):
         with pytest.raises(DataError, match=r"holds the filters strict-match, flexible-extract; .*--filter"):
             read(path, filtered=filtered)
@@ -186,7 +187,7 @@ def test_runs_of_mlflow(client: Any, tmp_path: Path) -> None:
 
     first, second, empty = run("3", "sts-dev.csv", "notes.txt"), run("4", "sts-dev.csv", "sst-dev-a.csv"), run("5")
     assert values(read(f"{first},runs:/{second}/p/sts-dev.csv"), ["seed", "prediction"]) == [("3", "11"), ("4", "11")]
-    assert read(second, task="sst")["prediction"].tolist() == ["13"]
+    assert [row.prediction for row in read(second, task="sst")] == ["13"]
     for source, message in {
         second: "several artifacts hold predictions; name one, as runs:/",
         empty: "its artifacts hold no file of predictions .*needs --task, and --build",
