@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -66,9 +67,15 @@ class Evidence:
             sets += [{seed for of, seed in self._on_train() if of == name} for name in row]
         return sorted(set.intersection(*sets)) if len(models) == len(tasks_of(metric)) else []
 
-    def lines(self, row: Sequence[str], seeds: Collection[int]) -> pd.DataFrame:
-        """Return the lines of `runs` of these models and seeds."""
-        return self.runs[self.runs["variant"].isin(row) & self.runs["seed"].isin(seeds)]
+    def lines(self, row: Collection[str], seeds: Collection[int] | None = None) -> list[dict[str, Any]]:
+        """Return the lines of `runs` of these models, of all seeds or of some."""
+        lines = self._records()
+        return [line for line in lines if line["variant"] in row and (seeds is None or line["seed"] in seeds)]
+
+    def _records(self) -> list[dict[str, Any]]:
+        """Return the lines of `runs`, None for what is missing."""
+        lines = self.runs.to_dict("records")
+        return [{str(name): None if pd.isna(value) else value for name, value in line.items()} for line in lines]
 
     def compare(
         self, ours: Sequence[str], other: Sequence[str], metric: str, most: int | None = None, leak_free: bool = False
@@ -122,7 +129,7 @@ class Evidence:
             np.column_stack([of.predictions[name, seed] for seed in own])
             for name, own in zip(names, seeds, strict=True)
         ]
-        kept = ~np.isnan(np.column_stack([of.labels, *columns])).any(axis=1)
+        kept = np.asarray(~np.isnan(np.column_stack([of.labels, *columns])).any(axis=1))
         if metric != task:
             kept &= of.in_overall
         if leak_free:
@@ -152,8 +159,8 @@ class Evidence:
         return set() if rows is None else {seed for name, seed in rows.predictions if name == variant}
 
     def _on_train(self) -> dict[Run, float]:
-        told = self.runs.dropna(subset=["train_overall_normalised"])
-        return {(str(line.variant), int(line.seed)): float(line.train_overall_normalised) for line in told.itertuples()}  # type: ignore[arg-type]
+        scores = {(line["variant"], line["seed"]): line["train_overall_normalised"] for line in self._records()}
+        return {run: float(score) for run, score in scores.items() if score is not None}
 
 
 @dataclass(frozen=True)

@@ -112,11 +112,11 @@ def _result(claim: Claim, parts: tuple[PartResult, ...], made: ClaimP | None, at
     reason = next((one for one in Reason if one in reasons), None)
     if made is None:
         return ClaimResult(claim, None if reason else Verdict.TOO_CLOSE, reason, 1.0, 1.0, 1.0, parts)
-    verdict = Verdict(made.verdicts[at])
-    p = float(made.holds[at]), float(made.fails[at]), float(made.small[at])
+    verdict, holds, fails, small = Verdict(made.verdicts[at]), made.holds[at], made.fails[at], made.small[at]
     if verdict is Verdict.TOO_CLOSE:
-        return ClaimResult(claim, None if reason else verdict, reason, *p, parts)
-    return ClaimResult(claim, verdict, None, *p, parts, _deciding(claim, parts, verdict))
+        return ClaimResult(claim, None if reason else verdict, reason, float(holds), float(fails), float(small), parts)
+    deciding = _deciding(claim, parts, verdict)
+    return ClaimResult(claim, verdict, None, float(holds), float(fails), float(small), parts, deciding)
 
 
 def _deciding(claim: Claim, parts: Sequence[PartResult], verdict: Verdict) -> tuple[int, ...]:
@@ -135,11 +135,11 @@ def see(part: Part, evidence: Evidence, third: Evidence | None = None) -> PartRe
     before = None if third is None else third.compare(ours, other, metric, SEEDS)
     moved = None if before is None else stability(before.mean, found.mean, part.margin)
     rows = [evidence.lines(row, evidence.seeds(row, metric)[:SEEDS]) for row in (ours, other)]
-    made, budgets = unlike(*rows), unequal(*rows, tasks_of(metric), part.differs)
+    made, budgets = unlike([*rows[0], *rows[1]]), unequal(rows[0], rows[1], tasks_of(metric), part.differs)
     clean = evidence.compare(ours, other, metric, SEEDS, leak_free=True)
     leak_free = None if clean is None or clean.rows == found.rows else clean.mean
     applies = {
-        Reason.FAULTY_CODE: any(code in evidence.faulty for row in rows for code in row["code"]),
+        Reason.FAULTY_CODE: any(line["code"] in evidence.faulty for row in rows for line in row),
         Reason.UNLIKE_RUNS: bool(made),
         Reason.UNEQUAL_BUDGETS: bool(budgets),
         Reason.ENCODER: _knows_the_answers(part, evidence),
@@ -161,11 +161,11 @@ def _p(part: Part, found: Difference) -> PartP:
 
 def _knows_the_answers(part: Part, evidence: Evidence) -> bool:
     """Whether a part is about STS, SBERT or a cosine, and the untrained encoder is above both sides on STS."""
-    lines = evidence.lines([*part.ours, *part.other], set(evidence.runs["seed"]))
+    lines = evidence.lines([*part.ours, *part.other])
     about = (
         part.metric == "sts"
-        or ("encoder" in part.differs and "sbert" in list(lines["encoder"]))
-        or ("heads" in part.differs and any("cosine" in str(name) for name in lines["sts_head"]))
+        or ("encoder" in part.differs and any(line["encoder"] == "sbert" for line in lines))
+        or ("heads" in part.differs and any("cosine" in str(line["sts_head"]) for line in lines))
     )
     scores = [evidence.sts(part.ours), evidence.sts(part.other)]
     untrained = evidence.untrained_sts

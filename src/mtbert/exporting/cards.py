@@ -5,9 +5,8 @@ from pathlib import Path
 
 from huggingface_hub import EvalResult, ModelCardData
 
-from mtbert import comparing, files, predictions
-from mtbert.comparing import sources
-from mtbert.comparing.judging import Side
+from mtbert import compare, files, predictions
+from mtbert.compare import SideScore
 from mtbert.encoder import loading
 from mtbert.tasks import TASKS
 from mtbert.using import names
@@ -121,16 +120,16 @@ def card(model: Model, how: str, task: str | None) -> str:
     )
 
 
-def _score(model: Model, task: str) -> Side | None:
+def _score(model: Model, task: str) -> SideScore | None:
     """Score the predictions of dev; None where the run holds none with labels."""
     file = predictions.path(model.run, task, "dev")
     if not file.is_file() or task not in model.metrics.dev:
         return None
     metric = TASKS[task].metric
-    return comparing.score(sources.read(str(file), {}, metric, None), metric)
+    return compare.score(file, metric)
 
 
-def _data(model: Model, tasks: list[str], scores: list[tuple[str, Side]], how: str) -> ModelCardData:
+def _data(model: Model, tasks: list[str], scores: list[tuple[str, SideScore]], how: str) -> ModelCardData:
     results = [
         EvalResult(
             task_type="sentence-similarity" if TASKS[task].kind == "score" else "text-classification",
@@ -140,7 +139,7 @@ def _data(model: Model, tasks: list[str], scores: list[tuple[str, Side]], how: s
             metric_type=TASKS[task].metric,
             metric_name=TITLES[TASKS[task].metric],
             metric_value=round(side.score, 4),
-            metric_args={"interval_95": [round(side.low, 4), round(side.high, 4)]},
+            metric_args={"interval_95": [round(bound, 4) for bound in side.interval]} if side.interval else None,
         )
         for task, side in scores
     ]
@@ -180,14 +179,18 @@ def _says(task: str, how: str) -> str:
     return f"the softmax of the logits has the probability of each class ({listed})"
 
 
-def _table(scores: list[tuple[str, Side]]) -> str:
+def _table(scores: list[tuple[str, SideScore]]) -> str:
     if not scores:
         return "None: the run holds no predictions of rows with labels."
     lines = [
-        f"| {TASKS[task].title} | {TITLES[TASKS[task].metric]} | {one.score:.3f} | {one.low:.3f} to {one.high:.3f} |"
+        f"| {TASKS[task].title} | {TITLES[TASKS[task].metric]} | {one.score:.3f} | {_interval(one)} |"
         for task, one in scores
     ]
     return "\n".join(["| corpus | score | dev | 95 % interval |", "|:---|:---|---:|:---|", *lines])
+
+
+def _interval(one: SideScore) -> str:
+    return f"{one.interval[0]:.3f} to {one.interval[1]:.3f}" if one.interval else "cannot be told"
 
 
 def _seen(model: Model) -> str:

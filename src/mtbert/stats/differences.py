@@ -15,11 +15,12 @@ clusters - 1 of c:
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean, stdev
 
 import numpy as np
 from scipy import special
 
+POWER = 0.8
+ROUNDING = 1e-12  # an error below it is of the last digits
 LEVEL = 0.05  # of every test of two sides; intervals hold 1 - LEVEL
 LEAST_SEEDS = 3  # of each side, for an interval
 LEAST_CLUSTERS = 6  # that differ, for an interval
@@ -28,7 +29,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Difference:
-    """A mean difference, ours - other.
+    """A mean difference, ours - other; or a mean score, where there is no other.
 
     Attributes:
         mean: over seeds.
@@ -36,6 +37,7 @@ class Difference:
         freedom: the degrees of freedom of `error`.
         seeds: of ours and of the other.
         rows, clusters: of dev, of all tasks that are scored; clusters are those of the task that has fewest.
+        exact: interval and p of an exact test, in place of those by the error.
     """
 
     mean: float
@@ -44,10 +46,13 @@ class Difference:
     seeds: tuple[int, int]
     rows: int
     clusters: int
+    exact: tuple[Interval, float] | None = None
 
     @property
     def interval(self) -> Interval | None:
-        """The 95 % interval, low and high; None where the error is not known."""
+        """The 95 % interval, low and high; None where it is not known."""
+        if self.exact:
+            return self.exact[0]
         if self.error is None:
             return None
         half = -float(special.stdtrit(self.freedom, LEVEL / 2)) * self.error
@@ -55,8 +60,17 @@ class Difference:
 
     @property
     def p(self) -> float | None:
-        """Two-sided, of no difference; None where the error is not known."""
+        """Two-sided, of no difference; None where it is not known."""
+        if self.exact:
+            return self.exact[1]
         return None if self.error is None else min(1.0, 2 * min(self.p_at_most(0), self.p_at_least(0)))
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest true difference that is found in four of five repetitions, about; None where it is not known."""
+        if self.error is None:
+            return None
+        return -float(special.stdtrit(self.freedom, [LEVEL / 2, 1 - POWER]).sum()) * self.error
 
     def p_at_most(self, bound: float) -> float:
         """Return the one-sided p of the true difference being `bound` or less; 1 where the error is not known."""
@@ -73,24 +87,62 @@ def p_below(distance: np.ndarray | float, error: np.ndarray | float, freedom: np
 
 
 def difference(
-    ours: np.ndarray, other: np.ndarray, our_draws: np.ndarray, other_draws: np.ndarray, rows: int, clusters: int
+    ours: np.ndarray,
+    other: np.ndarray,
+    our_draws: np.ndarray,
+    other_draws: np.ndarray,
+    rows: int,
+    clusters: int,
+    differing: int | None = None,
 ) -> Difference:
     """Compare two sides by their scores.
 
     Args:
-        ours, other: scores, [seeds] each; their numbers of seeds may differ.
-        our_draws, other_draws: the same on resampled rows, [draws, seeds].
+        ours: scores, [seeds].
+        other: those of the other side, which may have more seeds or fewer.
+        our_draws: the same on resampled rows, [draws, seeds].
+        other_draws: likewise.
         rows: their number.
-        clusters: their number, of those on which the sides differ.
+        clusters: their number.
+        differing: the number of clusters in which the sides differ, where these may be few.
     """
-    mean, counts = float(ours.mean() - other.mean()), (len(ours), len(other))
-    if min(counts) < LEAST_SEEDS or clusters < LEAST_CLUSTERS:
-        return Difference(mean, None, 0.0, counts, rows, clusters)
-    parts = [_of_seeds(*side) for side in ((ours, our_draws), (other, other_draws))]
+    mean, seeds = float(ours.mean() - other.mean()), (len(ours), len(other))
+    if min(seeds) < LEAST_SEEDS or clusters < LEAST_CLUSTERS:
+        return Difference(mean, None, 0.0, seeds, rows, clusters)
+    variances = [_of_seeds(ours, our_draws), _of_seeds(other, other_draws)]
     of_rows = shared(our_draws) + shared(other_draws) - 2 * _covariance(our_draws, other_draws)
-    error, freedom = welch([float(part) for part in parts], counts, max(0.0, of_rows), clusters)
-    known = error > 0
-    return Difference(mean, float(error) if known else None, float(freedom) if known else 0.0, counts, rows, clusters)
+    error, freedom = welch(variances, seeds, max(0.0, of_rows), differing or clusters)
+    return _known(mean, float(error), float(freedom), seeds, rows, clusters)
+
+
+def of_models(mean: float, draws: np.ndarray, rows: int, clusters: int, differing: int) -> Difference:
+    """Return a difference of two trained models, or a model's score: only other rows would change it.
+
+    Args:
+        mean: the difference.
+        draws: the same on resampled rows, [draws].
+        rows: their number.
+        clusters: their number.
+        differing: the number of clusters in which the two differ.
+    """
+    error = float(draws.std()) if clusters >= LEAST_CLUSTERS else 0.0
+    return _known(mean, error, max(1, differing - 1), (1, 1), rows, clusters)
+
+
+def of_side(scores: np.ndarray, draws: np.ndarray, rows: int, clusters: int) -> Difference:
+    """Return one side's mean score, with its interval; arguments as of `difference`."""
+    count, mean = len(scores), float(scores.mean())
+    if count == 1:
+        return of_models(mean, draws[:, 0], rows, clusters, clusters)
+    if count < LEAST_SEEDS or clusters < LEAST_CLUSTERS:
+        return Difference(mean, None, 0.0, (count, 0), rows, clusters)
+    error, freedom = welch([_of_seeds(scores, draws)], [count], max(0.0, shared(draws)), clusters)
+    return _known(mean, float(error), float(freedom), (count, 0), rows, clusters)
+
+
+def _known(mean: float, error: float, freedom: float, seeds: tuple[int, int], rows: int, clusters: int) -> Difference:
+    """Return a difference whose error is not known where nothing varies."""
+    return Difference(mean, error if error > ROUNDING else None, freedom, seeds, rows, clusters)
 
 
 def welch(
@@ -106,7 +158,7 @@ def welch(
     """
     parts = np.broadcast_arrays(*(np.asarray(v) / n for v, n in zip(variances, seeds, strict=True)), of_rows)
     total = np.sum(parts, axis=0)
-    spread = np.sum([v**2 / (n - 1) for v, n in zip(parts, (*seeds, clusters), strict=True)], axis=0)
+    spread = np.sum([v**2 / max(1, n - 1) for v, n in zip(parts, (*seeds, clusters), strict=True)], axis=0)
     return np.sqrt(total), total**2 / np.where(spread == 0, 1, spread)
 
 
@@ -124,12 +176,3 @@ def _of_seeds(scores: np.ndarray, draws: np.ndarray) -> float:
 
 def _covariance(ours: np.ndarray, other: np.ndarray) -> float:
     return float(np.cov(ours.mean(axis=1), other.mean(axis=1), ddof=0)[0, 1])
-
-
-def summary(scores: Sequence[float]) -> tuple[float, float | None, Interval | None]:
-    """Return mean, sample standard deviation and 95 % interval over seeds; None where there are too few."""
-    mean, count = fmean(scores), len(scores)
-    if count < LEAST_SEEDS:
-        return mean, stdev(scores) if count > 1 else None, None
-    half = -float(special.stdtrit(count - 1, LEVEL / 2)) * stdev(scores) / count**0.5
-    return mean, stdev(scores), (mean - half, mean + half)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtbert.metrics import f1_classes
-from mtbert.stats.differences import LEVEL
 
 DRAWS = 10_000
 RANKED = 2**22  # values that are ranked at a time
@@ -141,19 +140,3 @@ def _standardised(columns: np.ndarray) -> np.ndarray:
     """Scale to mean 0 and variance 1, which leaves r as it is and keeps sums in single precision exact enough."""
     spread = columns.std(axis=0)
     return (columns - columns.mean(axis=0)) / np.where(spread == 0, 1, spread)
-
-
-def interval(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the percentile interval over the first axis."""
-    low, high = np.quantile(draws, [LEVEL / 2, 1 - LEVEL / 2], axis=0)
-    return low, high
-
-
-def p_value(draws: np.ndarray) -> np.ndarray:
-    """Return the two-sided p of no difference over the first axis: twice the share of draws beyond 0, ties halved.
-
-    The observed difference counts as a further draw, so that p is never 0 (Davison and Hinkley 1997, section 4.2).
-    """
-    below, above = (draws < 0).sum(axis=0), (draws > 0).sum(axis=0)
-    ties = len(draws) - below - above
-    return np.minimum(1, 2 * (np.minimum(below, above) + ties / 2 + 1) / (len(draws) + 1))

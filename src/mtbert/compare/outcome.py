@@ -1,0 +1,252 @@
+"""Compare two sides by `mtbert.stats`, and word the result."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mtbert import metrics, seeding
+from mtbert.claims.rule import SEEDS
+from mtbert.compare.pairing import Pairs, pair
+from mtbert.compare.reading import KNOWN, Asked, Side, read
+from mtbert.errors import DataError, MtbertError, UnknownNameError
+from mtbert.stats import Difference, difference, resampling
+from mtbert.stats.differences import LEAST_CLUSTERS, LEVEL, Interval, of_models, of_side
+from mtbert.stats.exact import FEW, of_few
+from mtbert.stats.resampling import Resamples
+from mtbert.tasks import TASKS
+
+MARGIN = 0.01  # without a task
+SEED = 0  # of the resamples, so that the same files give the same answer
+DRAWS = {"f1": resampling.f1s, "pearson": resampling.pearsons, "spearman": resampling.spearmans}
+TITLES = {"accuracy": "accuracy", "f1": "F1", "pearson": "Pearson's r", "spearman": "Spearman's rho"}
+Scored = tuple[np.ndarray, np.ndarray]  # of each seed, and [draws, seeds]
+
+
+class Answer(StrEnum):
+    """What ours is, against theirs."""
+
+    BETTER = "better"
+    SLIGHTLY_BETTER = "better by less than the margin"
+    WORSE = "worse"
+    SLIGHTLY_WORSE = "worse by less than the margin"
+    CLOSE = "apart by less than the margin"
+    NOT_BETTER = "not better by the margin, and perhaps worse"
+    NOT_WORSE = "not worse by the margin, and perhaps better"
+    OPEN = "cannot be told"
+
+
+@dataclass(frozen=True)
+class SideScore:
+    """A side's name, its score for each seed, and their mean with its 95 % interval, None where it is not known."""
+
+    name: str
+    by_seed: list[float]
+    score: float
+    interval: Interval | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of a comparison.
+
+    Attributes:
+        ours, theirs: the sides.
+        metric: what they are scored by.
+        margin: the smallest difference that matters.
+        difference: ours - theirs.
+        answer: of ours, against theirs.
+        notes: sentences on clusters and on what was left out.
+    """
+
+    ours: SideScore
+    theirs: SideScore
+    metric: str
+    margin: float
+    difference: Difference
+    answer: Answer
+    notes: list[str]
+
+
+def compare_files(
+    ours: str, theirs: str, task: str | None = None, metric: str | None = None, margin: float | None = None,
+    columns: str = "", filtered: str | None = None, build: Path = Path("build"),
+) -> Outcome:  # fmt: skip
+    """Compare as `mtbert compare` does, which describes each argument; DataError where the two do not fit together."""
+    if task is not None and task not in TASKS:
+        raise MtbertError(str(UnknownNameError("task", task, TASKS)))
+    if metric is None and task is None:
+        raise MtbertError(f"needs --task, one of {', '.join(TASKS)}, or --metric, one of {', '.join(TITLES)}")
+    metric = metric or TASKS[str(task)].metric
+    asked = Asked(metric, _columns(columns), filtered, task, build)
+    return compare(read(ours, asked), read(theirs, asked), metric, _margin(task) if margin is None else margin)
+
+
+def compare(ours: Side, theirs: Side, metric: str, margin: float) -> Outcome:
+    """Compare ours with theirs; DataError where their rows do not fit together, or the metric is unknown."""
+    if not (math.isfinite(margin) and margin >= 0):
+        raise DataError(f"margin is {margin}; allowed: a number of 0 or more")
+    _check_metric(ours, theirs, metric)
+    pairs = pair(ours, theirs, metric)
+    of_rows = metric == "accuracy" or ours.of_scores
+    values = [_values(pairs, side, p, metric) for side, p in ((ours, pairs.ours), (theirs, pairs.theirs))]
+    drawn = _drawn(pairs, metric)
+    sides = [_scored(pairs.labels, each, metric, of_rows, drawn) for each in values]
+    found = _difference(pairs, values, sides, of_rows)
+    notes = [f"Rows left out, since a file marks them as not scored: {pairs.left_out}."] if pairs.left_out else []
+    scores = [_side(side.name, scored, pairs) for side, scored in zip((ours, theirs), sides, strict=True)]
+    return Outcome(scores[0], scores[1], metric, margin, found, _answer(found, margin), [*notes, pairs.apart])
+
+
+def score(file: Path, metric: str) -> SideScore:
+    """Score a file of predictions, with its interval over rows; DataError where it is faulty."""
+    side = read(str(file), Asked(metric, {}))
+    pairs = pair(side, side, metric)
+    values = _values(pairs, side, pairs.ours, metric)
+    return _side(side.name, _scored(pairs.labels, values, metric, metric == "accuracy", _drawn(pairs, metric)), pairs)
+
+
+def _drawn(pairs: Pairs, metric: str) -> Resamples:
+    return resampling.resamples(pairs.clusters, seeding.stream(SEED, "bootstrap", metric))
+
+
+def _values(pairs: Pairs, side: Side, predictions: np.ndarray, metric: str) -> np.ndarray:
+    """Return what a side's score is computed from, [rows, seeds]: for a mean over rows the score of each."""
+    of_classes = metric == "accuracy" and not side.of_scores
+    return (predictions == pairs.labels[:, None]).astype(float) if of_classes else predictions
+
+
+def _check_metric(ours: Side, theirs: Side, metric: str) -> None:
+    if metric not in metrics.SCORES and not (ours.of_scores and theirs.of_scores):
+        raise DataError(str(UnknownNameError("metric", metric, metrics.SCORES)))
+    if metric != "accuracy" and ours.of_scores != theirs.of_scores:
+        row_scores, other = (ours, theirs) if ours.of_scores else (theirs, ours)
+        raise DataError(
+            f"{row_scores.name} holds a score of each row and {other.name} predictions; allowed: --metric accuracy, "
+            f"not {metric}"
+        )
+
+
+def _scored(labels: np.ndarray, values: np.ndarray, metric: str, of_rows: bool, drawn: Resamples) -> Scored:
+    """Return a side's scores for each seed, and the same on resampled rows."""
+    if of_rows:
+        return values.mean(axis=0), resampling.accuracies(values, drawn)
+    scores = np.array([metrics.SCORES[metric](labels, column) for column in values.T])
+    return scores, DRAWS[metric](labels, values, drawn)
+
+
+def _difference(pairs: Pairs, values: Sequence[np.ndarray], sides: Sequence[Scored], of_rows: bool) -> Difference:
+    (ours, our_draws), (theirs, their_draws) = sides
+    rows, clusters = len(pairs.labels), len(np.unique(pairs.clusters))
+    by_row = values[0].mean(axis=1) - values[1].mean(axis=1)
+    differing = len(np.unique(pairs.clusters[by_row != 0]))
+    if len(ours) > 1 or len(theirs) > 1:
+        return difference(ours, theirs, our_draws, their_draws, rows, clusters, differing)
+    found = of_models(float(ours[0] - theirs[0]), (our_draws - their_draws)[:, 0], rows, clusters, differing)
+    if clusters >= LEAST_CLUSTERS and of_rows and (differing <= FEW or found.error is None):
+        return replace(found, exact=of_few(np.bincount(pairs.clusters, by_row), rows))
+    return found
+
+
+def _answer(found: Difference, margin: float) -> Answer:
+    """Answer from p and interval: for one training each of these two models, for six seeds or more of the recipes."""
+    too_few = max(found.seeds) > 1 and min(found.seeds) < SEEDS
+    if found.interval is None or found.p is None or too_few:
+        return Answer.OPEN
+    not_worse, not_better = found.interval[0] > -margin, found.interval[1] < margin
+    if found.p <= LEVEL:
+        sided = (Answer.BETTER, Answer.SLIGHTLY_BETTER) if found.mean > 0 else (Answer.WORSE, Answer.SLIGHTLY_WORSE)
+        return sided[not_worse and not_better]
+    if not_worse and not_better:
+        return Answer.CLOSE
+    return Answer.NOT_BETTER if not_better else Answer.NOT_WORSE if not_worse else Answer.OPEN
+
+
+def _side(name: str, scored: Scored, pairs: Pairs) -> SideScore:
+    scores, draws = scored
+    mean = of_side(scores, draws, len(pairs.labels), len(np.unique(pairs.clusters)))
+    return SideScore(name, scores.tolist(), mean.mean, mean.interval)
+
+
+def _margin(task: str | None) -> float:
+    from mtbert.claims import load  # takes a while, and most comparisons name a margin or no task
+
+    return load().margins.get(task, MARGIN) if task else MARGIN
+
+
+def _columns(columns: str) -> dict[str, str]:
+    pairs = [pair.partition("=") for pair in columns.split(",") if pair]
+    if faulty := [name for name, sign, _ in pairs if not sign]:
+        raise MtbertError(f"--columns {columns}: {', '.join(faulty)} has no =; allowed: label=gold,prediction=guess")
+    names = {name.strip(): in_file.strip() for name, _, in_file in pairs}
+    if unknown := [name for name in names if name not in KNOWN]:
+        raise MtbertError(f"--columns {columns}: {UnknownNameError('column', unknown[0], KNOWN)}")
+    return names
+
+
+def as_text(outcome: Outcome) -> str:
+    """Return a few lines for a terminal."""
+    found, names = outcome.difference, _short(outcome.ours.name, outcome.theirs.name)
+    width = max(len("difference"), *map(len, names))
+    title = TITLES.get(outcome.metric, outcome.metric)
+    lines = [
+        f"{title} on {found.rows} rows in {found.clusters} clusters{_seeds(found)}",
+        "",
+        f"{'':<{width}}  {'score':>8}  95 % interval",
+        *(
+            f"{name:<{width}}  {side.score:>8.4f}  {_interval(side.interval)}"
+            for name, side in zip(names, (outcome.ours, outcome.theirs), strict=True)
+        ),
+        f"{'difference':<{width}}  {found.mean:>+8.4f}  {_interval(found.interval, '+')}",
+        "",
+        f"p of no difference: {'cannot be told' if found.p is None else f'{found.p:.4g}'}",
+    ]
+    if found.detectable is not None:
+        lines.append(f"Smallest difference that such files show in four of five cases: {found.detectable:.4f}")
+    return "\n".join([*lines, *outcome.notes, "", verdict(outcome)])
+
+
+def as_values(outcome: Outcome) -> dict[str, Any]:
+    """Return the same as values for JSON; scores and p are not rounded."""
+    found = outcome.difference
+    low, high = found.interval or (None, None)
+    sides = {name: vars(side) for name, side in (("ours", outcome.ours), ("theirs", outcome.theirs))}
+    return sides | {
+        "metric": outcome.metric, "rows": found.rows, "clusters": found.clusters, "seeds": found.seeds,
+        "difference": found.mean, "low": low, "high": high, "p": found.p, "detectable": found.detectable,
+        "margin": outcome.margin, "answer": outcome.answer, "verdict": verdict(outcome), "notes": outcome.notes,
+    }  # fmt: skip
+
+
+def verdict(outcome: Outcome) -> str:
+    """Return one sentence: what is shown, and of which models or seeds."""
+    found, (ours, theirs) = outcome.difference, _short(outcome.ours.name, outcome.theirs.name)
+    of = f"the rule of verdicts asks for {SEEDS} seeds"
+    if max(found.seeds) == 1:
+        of = "of these two models: one training each says nothing of other trainings"
+    if found.clusters < LEAST_CLUSTERS:
+        of = f"from {found.clusters} clusters of rows; at least {LEAST_CLUSTERS} are needed"
+    return f"{ours} against {theirs}: {outcome.answer} (margin {outcome.margin:g}; {of})."
+
+
+def _seeds(found: Difference) -> str:
+    ours, theirs = found.seeds
+    return f", {ours} seeds" if ours == theirs > 1 else f", {ours} and {theirs} seeds" if ours != theirs else ""
+
+
+def _interval(interval: Interval | None, sign: str = "") -> str:
+    return "cannot be told" if interval is None else f"{interval[0]:{sign}.4f} to {interval[1]:{sign}.4f}"
+
+
+def _short(ours: str, theirs: str) -> tuple[str, str]:
+    """Return two paths without the folders at the start, and the parts at the end, that they share."""
+    one, other = ours.split("/"), theirs.split("/")
+    while min(len(one), len(other)) > 1 and one[0] == other[0]:
+        one, other = one[1:], other[1:]
+    while min(len(one), len(other)) > 1 and one[-1] == other[-1]:
+        one, other = one[:-1], other[:-1]
+    return "/".join(one), "/".join(other)
