@@ -64,7 +64,9 @@ def joined(
         cloudpickle.register_pickle_by_value(node)
         pack = packs.OUTPUT / "pack.tar"
         packs.write(pack, trainings)
-        sent = (files.sha256(pack), [ray.put(pack.read_bytes())], storage and str(Path(storage).resolve()))
+        storage = storage and str(Path(storage).resolve())
+        digest = files.sha256_of(f"{files.sha256(pack)} {storage}".encode())
+        sent = (digest, [ray.put(pack.read_bytes())], storage)
         if storage is None:
             say("no STORAGE: a training whose node is lost starts over")
         tasks = {

@@ -28,7 +28,7 @@ def train(name: str, digest: str, pack: list[Any], storage: str | None) -> bytes
 
     Args:
         name: such as `pals-1`.
-        digest: of the pack.
+        digest: of the pack and the storage.
         pack: the reference to its bytes, in a list so that Ray does not fetch them where they are unpacked already.
         storage: a folder that all nodes share, for checkpoints; None where there is none.
     """

@@ -100,6 +100,8 @@ def _restored(trainings: Sequence[Training]) -> list[Training]:
         for training in trainings:
             (stage,) = repo.stage.collect(training.stage)
             with contextlib.suppress(RunCacheNotFoundError):
+                stage.save_deps()
+                repo.stage_cache.restore(stage, dry=True)  # whether it lies there
                 stage.remove_outs()
                 repo.stage_cache.restore(stage)
                 restored.append(training)
