@@ -4,7 +4,6 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import safetensors
 
 from mtbert import files, inputs, locking, predictions
@@ -29,6 +28,7 @@ from mtbert.scale.trainings import (
 )
 from mtbert.tasks import TASKS
 
+ROUNDING = 1e-6  # by which two sums of the same numbers may differ
 OUTPUT = BUILD / "grid"  # a log for each training
 
 
@@ -156,16 +156,15 @@ def _read(training: Training, run: Path) -> None:
     guard.read(run / "settings.yaml")
     (run / "history.csv").read_text("utf-8")
     for split in ("dev", "test", "train"):
-        for task in getattr(metrics, split).keys() & TASKS.keys():
-            table = predictions.read(predictions.path(run, task, split))
-            columns = ["id", "label", "prediction", *predictions.probability_columns(TASKS[task]), "scored"]
-            if list(table.columns) != columns:
-                raise DataError(f"predictions of {task}, {split}: columns are {list(table.columns)}, not {columns}")
-            score = predictions.score(table, TASKS[task])
-            if score is None or not np.isclose(score, getattr(metrics, split)[task], atol=1e-6):
-                raise DataError(
-                    f"{task}, {split}: metrics.json says {getattr(metrics, split)[task]}, but it is {score}"
-                )
+        said = getattr(metrics, split)
+        tables = {task: predictions.read(predictions.path(run, task, split)) for task in said if task in TASKS}
+        for task, table in tables.items():
+            wanted = {"id", "label", "prediction", "scored", "overall", *predictions.probability_columns(TASKS[task])}
+            if missing := wanted - {*table}:
+                raise DataError(f"predictions of {task}, {split} lack {', '.join(sorted(missing))}")
+        scores = predictions.scores(tables)
+        if scores.keys() != said.keys() or any(abs(scores[name] - said[name]) > ROUNDING for name in said):
+            raise DataError(f"metrics.json says {said} of {split}, but it is {scores}")
     for file in run.glob("*.safetensors"):
         with safetensors.safe_open(file, "numpy") as weights:
             weights.keys()

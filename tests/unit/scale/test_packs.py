@@ -237,13 +237,13 @@ DAMAGES: list[tuple[Callable[[Path], object], Sequence[str], str]] = [
     (lambda folder: (next((folder / "logs/a/1").iterdir()) / "more").touch(), [], "holds other files"),
     (exchange, [], "runs/a/1 was made from other settings"),
     (rewrite(f"{RUN}/metrics.json", "0.5", "NaN"), ["a/1"], "NaN is not a number in JSON"),
-    (rewrite(f"{RUN}/metrics.json", "0.5", "0.9"), ["a/1"], r"qqp, dev: metrics\.json says 0.9, but it is 0.5"),
-    (better, ["a/1"], r"metrics\.json says 0.5, but it is 1.0"),
+    (rewrite(f"{RUN}/metrics.json", "0.5", "0.9"), ["a/1"], r"says {'qqp': 0.9} of dev, but it is {'qqp': 0.5}"),
+    (better, ["a/1"], r"says {'qqp': 0.5} of dev, but it is {'qqp': 1.0}"),
     (rewrite(f"{RUN}/metrics.json", '"seed": 1', '"seed": 2'), ["a/1"], r"its metrics\.json is of a, seed 2"),
     (lambda folder: (folder / RUN / "model.safetensors").write_text("weights"), ["a/1"], "it cannot be read: "),
     (lambda folder: (folder / RUN / "settings.yaml").write_text("a: !!python/none"), ["a/1"], "values without tags"),
     (lambda folder: (folder / RUN / "predictions/qqp-dev.parquet").write_text("rows"), ["a/1"], "not a whole Parquet"),
-    (other_labels, ["a/1"], "predictions of qqp, dev: columns are"),
+    (other_labels, ["a/1"], "predictions of qqp, dev lack overall, probability_1"),
     (lambda folder: save_file({}, next((folder / "logs/a/1").iterdir()) / "run.json"), [], r"run\.json is not JSON"),
 ]  # fmt: skip
 
