@@ -138,11 +138,13 @@ class Stubs(Project):
         return {str(file.relative_to(self.root)) for file in (self.root / ".dvc/cache").rglob("*") if file.is_file()}
 
     def forget(self, *stages: str) -> None:
-        """Take trainings out of dvc.lock and the run cache, as if they had never been."""
+        """Take trainings out of dvc.lock, the run cache and build/runs, as if they had never been."""
         file = self.root / "dvc.lock"
         lock = yaml.safe_load(file.read_text())
         lock["stages"] = {name: entry for name, entry in lock["stages"].items() if name not in stages}
         file.write_text(yaml.safe_dump(lock, sort_keys=False))
+        for stage in stages:
+            shutil.rmtree(self.root / "build/runs" / stage[6] / stage[8], ignore_errors=True)
         commands = [f"stages/train.py '{stage[6]}' '{stage[8]}'" for stage in stages]
         for run in (self.root / ".dvc/cache/runs").glob("*/*"):
             if any(command in entry.read_text() for entry in run.iterdir() for command in commands):
