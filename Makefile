@@ -21,13 +21,14 @@ reproduce: setup  ## run the pipeline, print the tables that have results and wh
 	@$(BIN)/python -m mtbert.reporting build
 
 # On a cluster JOBS counts where it was given, and else there is room for as many as there are cores and GPUs.
-grid: setup  ## the same, JOBS trainings side by side; VARIANTS=all for the whole catalog; ADDRESS= of a Ray cluster, GPUS=0.25 each
-	$(BIN)/python -m mtbert.grid $(if $(and $(ADDRESS),$(filter file,$(origin JOBS))),,--jobs $(JOBS)) \
-	  $(if $(VARIANTS),--variants "$(VARIANTS)") $(if $(ADDRESS),--address "$(ADDRESS)") $(if $(GPUS),--gpus $(GPUS))
+grid: setup  ## the same, JOBS trainings side by side; VARIANTS=all; GPUS=0.25 each; ADDRESS= of a Ray cluster, STORAGE= for checkpoints
+	$(BIN)/mtbert grid $(if $(and $(ADDRESS),$(filter file,$(origin JOBS))),,--jobs $(JOBS)) \
+	  $(if $(VARIANTS),--variants "$(VARIANTS)") $(if $(ADDRESS),--address "$(ADDRESS)") $(if $(GPUS),--gpus $(GPUS)) \
+	  $(if $(STORAGE),--storage "$(STORAGE)")
 	@$(BIN)/python -m mtbert.reporting build
 
 search: setup  ## look for the learning rate of each kind of training, JOBS trainings side by side: docs/settings.md
-	$(BIN)/python -m mtbert.search --jobs $(JOBS)
+	$(BIN)/mtbert search --jobs $(JOBS)
 
 experiments: setup  ## what was changed in each experiment of `dvc exp run`, and what came of it
 	$(BIN)/dvc exp show --only-changed --drop '^(build|data|src|stages|reports)/|^params.yaml$$|^(Created|State|Executor)$$'

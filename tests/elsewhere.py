@@ -12,9 +12,12 @@ REPOSITORY = Path(__file__).parents[1]
 MACHINE = {"processor": "Some CPU", "accelerator": "", "torch": "2.13.0"}
 SCRIPT = """
 import os, signal, sys, time
+import numpy as np, pandas as pd
 from pathlib import Path
-from mtbert import files, inputs
-variant, seed = sys.argv[1:]
+from safetensors.numpy import save_file
+from mtbert import files, inputs, predictions
+from mtbert.tasks import TASKS
+variant, seed = sys.argv[1:3]
 build, place, told = Path("build"), Path(variant, seed), Path("told")
 name, torch = f"{variant}-{seed}", os.environ.get("TORCH", "2.13.0")
 signal.signal(signal.SIGTERM, lambda *_: (told / f"{name}.stopped").touch() or sys.exit(1))
@@ -26,9 +29,16 @@ while (told / f"{name}.hold").exists():
 if (told / f"{name}.fail").exists():
     sys.exit("error: the loss is not finite")
 with files.new_directory(build / "runs" / place) as run:
-    about = {"variant": variant, "seed": int(seed), "steps": 1, "epoch": 1, "dev": {}, "test": {}}
-    files.write_json(run / "metrics.json", about | {"parameters": {"encoder": 1, "added": 0, "trained": 0}})
-    files.write_text(run / "model.safetensors", f"weights of {name}")
+    about = {"variant": variant, "seed": int(seed), "steps": 1, "epoch": 1, "dev": {"qqp": 0.5}, "test": {}}
+    sizes = {"encoder": 1, "added": 0, "trained": 0, "stored": 1}
+    files.write_json(run / "metrics.json", about | {"parameters": sizes})
+    files.write_yaml(run / "settings.yaml", {"variant": variant})
+    files.write_text(run / "history.csv", "step,name,value\\n")
+    save_file({"weights": np.ones(2)}, run / "model.safetensors")
+    table = pd.DataFrame({"id": ["1", "2"], "label": [1.0, 0.0], "prediction": [1.0, 1.0],
+        "probability_0": [0.2, 0.2], "probability_1": [0.8, 0.8], "scored": True,
+        "overall": True})
+    predictions.write(predictions.path(run, "qqp", "dev"), table, TASKS["qqp"])
     files.seal(run)
 log = files.log_directory(build, build / "runs" / place)
 identity = inputs.identity(build, variant, int(seed), torch)
@@ -49,15 +59,13 @@ def repository(root: Path) -> Path:
         files.write_text(build / f"data/{name}.parquet", name)
     files.write_json(build / "machine.json", MACHINE)
     files.write_yaml(build / "plan/code-train.yaml", {"model.py": "1"})
-    selected = {name: {"selected": True} for name in ("a", "b")}
-    files.write_yaml(build / "plan/catalog.yaml", {"variants": selected, "seeds": [1]})
-    for name in selected:
+    for name in ("a", "b"):
         settings = {"model": {"encoder": "base"}, "tasks": ["sst"], "phases": [{"tasks": ["sst"]}]}
         files.write_yaml(build / f"plan/{name}.yaml", settings | {"variant": name, "run": {"threads": 1}})
     start_from(build)
     files.write_text(root / "stages/train.py", SCRIPT)
-    if not (root / "src").exists():
-        (root / "src").symlink_to(REPOSITORY / "src")
+    files.write_yaml(root / "params.yaml", {"variants": ["a", "b"], "seeds": [1]})
+    (root / "src").symlink_to(REPOSITORY / "src")
     return root
 
 

@@ -252,8 +252,8 @@ def sealed(directory: Path, name: str, remedy: str) -> Path:
     expected, file = _digests(directory, remedy).get(name), directory / name
     if name in left_elsewhere(directory):
         raise DataError(
-            f"{file} stayed on the machine that trained it; run-packed with --weights there and `mtbert unpack` bring "
-            f"it here, or `{remedy} --force --single-item` trains here"
+            f"{file} stayed on the machine that trained it; run.py --weights there and `mtbert unpack` bring it "
+            f"here, or `{remedy} --force --single-item` trains here"
         )
     if expected is None or not file.is_file():
         raise DataError(f"{file} is missing; {_again(directory, remedy)}")

@@ -7,7 +7,7 @@ import contextlib
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,13 @@ import yaml
 from pipeline.small import Project, small
 
 HEAD = {"paper": "mine", "row": "mine", "tasks": ["sst"]}
-STUB = """
+STUB = r"""
 import hashlib, json, os, re, shutil, signal, sys, time
 from pathlib import Path
 text = Path("params.yaml").read_text() if sys.argv[0].endswith("plan.py") else ""
 threads = re.search("threads: ([0-9]+)", text)
+listed = re.search("^variants:\n((?:- .*\n)*)", Path("params.yaml").read_text(), re.M)[1]
+variants = [line[2:].strip("'\"") for line in listed.splitlines()]
 stage, here = Path(sys.argv[0]).stem, Path.cwd()
 told = next((folder / "told" for folder in (here, *here.parents) if (folder / "told").is_dir()), here / "told")
 told.mkdir(exist_ok=True)
@@ -38,13 +40,13 @@ encoder = [f"build/encoders/base/{name}" for name in (
     "model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json")]
 outs = {
     "machine": ["build/machine.json"],
-    "plan": [f"build/plan/{name}.yaml" for name in (
-        "a", "b", "c", "encoder", "needs", "catalog", "pretrain-sbert", "pretrain-mlm", "code-encoder",
+    "plan": [f"build/plan/{name}.yaml" for name in (*variants,
+        "encoder", "needs", "catalog", "pretrain-sbert", "pretrain-mlm", "code-encoder",
         "code-preprocess", "code-pretrain-sbert", "code-pretrain-mlm", "code-train", "code-ensemble", "code-report")],
     "encoder": [*encoder, "build/encoders/base/encoder.json"],
     "preprocess": ["build/data/sst/train.parquet"],
     "pretrain": [f"build/encoders/{sys.argv[1]}/weights"],
-    "init": [f"build/init/{name}.json" for name in "abc"],
+    "init": [f"build/init/{name}.json" for name in variants],
     "train": [],
     "ensemble": ["build/ensembles/scores"],
     "report": ["build/submissions/file", *re.findall("- (reports/[^ :]+):", pipeline)],
@@ -52,9 +54,7 @@ outs = {
 }[stage]
 (told / stage).write_text(chr(10).join(sys.argv))
 if stage == "train":
-    name = "-".join(sys.argv[1:])
-    live = ("src/mtbert/tracking/writer.py", "build/plan/catalog.yaml")
-    (told / f"{name}.live").write_text(" ".join(file for file in live if Path(file).is_file()))
+    name = "-".join(sys.argv[1:3])
     (told / f"{name}.gpu").write_text(os.environ.get("CUDA_VISIBLE_DEVICES", ""))
     (told / f"{name}.pid").write_text(str(os.getpid()))
     signal.signal(signal.SIGTERM, stop)
@@ -77,11 +77,11 @@ for out in map(Path, outs):
         ".csv": "step,a,b,c,bar,score" + chr(10) + "1,2,2,2,a,3",
     }.get(out.suffix, f"of {sys.argv}"))
 if stage == "train":
-    variant, seed = sys.argv[1:]
+    variant, seed = sys.argv[1:3]
     run = build / "runs" / variant / seed
     shutil.rmtree(run, ignore_errors=True)
     run.mkdir(parents=True)
-    (run / "scores").write_text(f"of {sys.argv}")
+    (run / "scores").write_text(f"of {sys.argv[:3]}")
     (run / "digests.json").write_text(json.dumps({"scores": digest(run / "scores")}))
     parts = {
         "plan": digest(build / f"plan/{variant}.yaml"), "init": digest(build / f"init/{variant}.json"),
@@ -99,15 +99,15 @@ if stage == "train":
 IN_BACKGROUND = """
 import runpy, signal
 signal.signal(signal.SIGINT, signal.SIG_IGN)
-runpy.run_module("mtbert.grid", run_name="__main__")
+runpy.run_module("mtbert", run_name="__main__")
 """
 
 
 class Stubs(Project):
-    """A project of three variants."""
+    """A project of three variants, or of those in `catalog`."""
 
-    def __init__(self, root: Path, **params: Any) -> None:
-        super().__init__(root, **small(dict.fromkeys("abc", HEAD), **params))
+    def __init__(self, root: Path, catalog: Iterable[str] = "abc", **params: Any) -> None:
+        super().__init__(root, **small(dict.fromkeys(catalog, HEAD), **params))
         for script in (root / "stages").iterdir():
             script.write_text(STUB)
         (root / "told").mkdir()
@@ -122,9 +122,8 @@ class Stubs(Project):
     @contextlib.contextmanager
     def start_grid(self, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
         """The grid while it runs; stopped where the block fails."""
-        nowhere = {"RAY_ADDRESS": "127.0.0.1:1"}  # which is not followed
-        variables = {"PYTHONPATH": "src", "CUDA_VISIBLE_DEVICES": ""} | nowhere | environment
-        with self.start("-c", IN_BACKGROUND, *arguments, **variables) as process:
+        variables = {"PYTHONPATH": "src", "CUDA_VISIBLE_DEVICES": ""} | environment
+        with self.start("-c", IN_BACKGROUND, "grid", *arguments, **variables) as process:
             try:
                 yield process
             finally:
@@ -139,11 +138,13 @@ class Stubs(Project):
         return {str(file.relative_to(self.root)) for file in (self.root / ".dvc/cache").rglob("*") if file.is_file()}
 
     def forget(self, *stages: str) -> None:
-        """Take trainings out of dvc.lock and the run cache, as if they had never been."""
+        """Take trainings out of dvc.lock, the run cache and build/runs, as if they had never been."""
         file = self.root / "dvc.lock"
         lock = yaml.safe_load(file.read_text())
         lock["stages"] = {name: entry for name, entry in lock["stages"].items() if name not in stages}
         file.write_text(yaml.safe_dump(lock, sort_keys=False))
+        for stage in stages:
+            shutil.rmtree(self.root / "build/runs" / stage[6] / stage[8], ignore_errors=True)
         commands = [f"stages/train.py '{stage[6]}' '{stage[8]}'" for stage in stages]
         for run in (self.root / ".dvc/cache/runs").glob("*/*"):
             if any(command in entry.read_text() for entry in run.iterdir() for command in commands):

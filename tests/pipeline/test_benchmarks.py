@@ -193,11 +193,3 @@ def test_sequences_are_counted_by_length():
     cross, bi = lengths.counts(table, "cross"), lengths.counts(table, "bi")
     assert {length: count for length, count in enumerate(cross) if count} == {5: 1, 6: 1}  # [CLS] . [SEP] . [SEP]
     assert {length: count for length, count in enumerate(bi) if count} == {3: 3, 4: 1}
-
-
-def test_growth_of_the_grid():
-    command = [sys.executable, FOLDER / "grid.py", "--trainings", "3", "--nodes", "1"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert "sender ms each" in done.stdout.splitlines()[-2]
-    assert done.stdout.splitlines()[-1].split()[:2] == ["3", "1"]

@@ -22,7 +22,6 @@ COMMANDS = {  # name (the file's, with - for _) and the text of `mtbert --help`
     "compare": "Test whether one model predicts better than another, from files of predictions.",
     "grid": "Train what params.yaml lists, several trainings side by side.",
     "pack": "Write trainings to one file, for a machine without DVC.",
-    "run-packed": "Run the trainings of such a file.",
     "unpack": "Bring the finished runs back, and record them in DVC.",
     "search": "Search the learning rate of each kind of training, and one further setting.",
     "tables": "Print the tables of results, and what to do next.",

@@ -13,9 +13,10 @@ def main(
         str | None, typer.Option(help="Set `variants` in params.yaml first: 'pals slap-smart', or all.")
     ] = None,
     address: Annotated[str | None, typer.Option(help="Of a running Ray cluster, such as 10.0.0.1:6379.")] = None,
-    gpus: Annotated[float | None, typer.Option(min=0, help="Part of a GPU for each training, such as 0.25.")] = None,
+    gpus: Annotated[float | None, typer.Option(help="Part of a GPU for each training, such as 0.25.")] = None,
+    storage: Annotated[str | None, typer.Option(help="A folder that all nodes share, for checkpoints.")] = None,
 ) -> None:
     """Run the pipeline, `dvc repro`, with its trainings side by side: on this machine, or on a cluster."""
-    from mtbert.grid import run
+    from mtbert.scale import grid
 
-    run.start(jobs, variants, address, gpus)
+    grid.run(jobs, variants, address, gpus, storage)

@@ -18,9 +18,9 @@ def main(
     ] = None,
 ) -> None:
     """Write every training that is not up to date to one file, for a machine without DVC: docs/machines.md."""
-    from mtbert.parcels import packing
+    from mtbert.scale import packs
 
     numbers = (seeds or "").replace(",", " ").split()
     if wrong := [number for number in numbers if not number.isdecimal()]:
         raise typer.BadParameter(f"{wrong[0]!r} is not a whole number of 0 or more", param_hint="--seeds")
-    packing.pack(out, variants, [int(number) for number in numbers], weights)
+    packs.pack(out, variants, [int(number) for number in numbers], weights)

@@ -13,6 +13,6 @@ def main(
     ] = None,
 ) -> None:
     """Search the learning rate of each kind of training, and one further setting; docs/settings.md describes how."""
-    from mtbert import search
+    from mtbert.scale import search
 
     search.start(jobs, only)

@@ -8,6 +8,6 @@ import typer
 
 def main(archive: Annotated[Path, typer.Argument(help="An archive of runs, made from a pack.")]) -> None:
     """Check runs that were made elsewhere, place them, and record them in DVC: `dvc repro` trains none of them."""
-    from mtbert.parcels import unpacking
+    from mtbert.scale import packs
 
-    unpacking.unpack(archive)
+    packs.unpack(archive)

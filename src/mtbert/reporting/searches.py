@@ -1,4 +1,4 @@
-"""The searches for learning rates and one further setting: what `python -m mtbert.search` has left for a profile."""
+"""The searches for learning rates and one further setting: what `mtbert search` has left for a profile."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -54,9 +54,9 @@ def _read(file: Path, columns: Iterable[str]) -> pd.DataFrame | None:
     try:
         table = pd.read_csv(file)
     except ValueError as error:
-        raise DataError(f"{file} is not a table: {error}; `python -m mtbert.search` makes it again") from None
+        raise DataError(f"{file} is not a table: {error}; `mtbert search` makes it again") from None
     if missing := [name for name in columns if name not in table]:
-        raise DataError(f"{file} lacks {', '.join(missing)}; `python -m mtbert.search` makes it again")
+        raise DataError(f"{file} lacks {', '.join(missing)}; `mtbert search` makes it again")
     return table
 
 

@@ -99,7 +99,7 @@ def of_run(folder: Path, device: str = "auto") -> Model:
         raise ModelError(f"{folder} holds no finished run; `{remedy(folder)}` makes it")
     if not (folder / WEIGHTS).is_file():
         raise ModelError(
-            f"{folder} holds no {WEIGHTS}: it was brought here without its weights, and cannot predict; run-packed "
+            f"{folder} holds no {WEIGHTS}: it was brought here without its weights, and cannot predict; run.py "
             f"with --weights there and `mtbert unpack` bring them, or `{remedy(folder)} --force --single-item` trains "
             "it here"
         )

@@ -6,17 +6,19 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from mtbert import ensembling, search, tracking
+from mtbert import ensembling, tracking
 from mtbert.cli import app
-from mtbert.grid import run
 from mtbert.reporting import __main__ as tables
 from mtbert.reporting import archive, report
+from mtbert.scale import grid, packs, search
 from mtbert.tracking import ui
 
 EACH: list[tuple[Any, str, list[str], tuple]] = [
-    (run, "start", ["grid"], (None, None, None, None)),
-    (run, "start", ["grid", "--jobs", "3", "--variants", "pals sbert-pals"], (3, "pals sbert-pals", None, None)),
-    (run, "start", ["grid", "--address", "h:1", "--gpus", "0.25"], (None, None, "h:1", 0.25)),
+    (grid, "run", ["grid", "--jobs", "3", "--variants", "pals sbert-pals"], (3, "pals sbert-pals", None, None, None)),
+    (grid, "run", ["grid", "--address", "h:1", "--gpus", "0.2", "--storage", "/s"], (None, None, "h:1", 0.2, "/s")),
+    (packs, "pack", ["pack", "o", "--variants", "a b", "--seeds", "1, 2"], (Path("o"), "a b", [1, 2], None)),
+    (packs, "pack", ["pack", "o", "--weights", "fp16"], (Path("o"), None, [], "fp16")),
+    (packs, "unpack", ["unpack", "runs.tar"], (Path("runs.tar"),)),
     (search, "start", ["search"], (1, None)),
     (search, "start", ["search", "--jobs", "2", "--only", "setting"], (2, "setting")),
     (archive, "main", ["evidence"], (Path("build"), Path("reports"), False, ensembling.ensemble, False)),
@@ -60,7 +62,8 @@ def test_the_report_of_a_build_goes_below_the_reports_folder(monkeypatch: pytest
         (["report", "--out", "o"], "needs --evidence"),
         (["report", "--evidence", "/r/mine"], "is not called evidence"),
         (["ui", "65536"], "Input should be less than or equal to 65535"),
-        (["run-packed"], "Missing argument 'archive'"),
+        (["pack", "o", "--seeds", "1 two"], "'two' is not a whole number of 0 or more"),
+        (["pack", "o", "--weights", "fp8"], "'fp8' is not one of 'fp32', 'fp16'"),
         (["unpack"], "Missing argument 'archive'"),
     ],
 )

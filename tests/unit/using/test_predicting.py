@@ -151,7 +151,7 @@ def test_a_run_without_its_weights(copy: Path):
     (copy / "runs/crossed/1/model.safetensors").unlink()
     with pytest.raises(
         ModelError,
-        match=r"cannot predict; run-packed with --weights there and `mtbert unpack` bring them, or `dvc repro "
+        match=r"cannot predict; run.py with --weights there and `mtbert unpack` bring them, or `dvc repro "
         r"train@crossed-1 --force --single-item` trains it here",
     ):
         mtbert.load("crossed", build=copy)

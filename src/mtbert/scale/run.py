@@ -1,6 +1,6 @@
 """Train what a pack holds, where there is nothing but the pack: `python mtbert-pack/run.py --jobs 2`.
 
-A copy of this file lies in every pack as run.py. It says what it lacks before it imports anything of that.
+A copy of this file lies in every pack. It says what it lacks before it imports anything of that.
 """
 
 import argparse
@@ -9,44 +9,30 @@ import sys
 from pathlib import Path
 
 NEEDED = {  # as pip calls it: as it is imported. What trainings import; with torch come filelock and numpy
-    "torch": "torch",
-    "accelerate": "accelerate",
-    "filelock": "filelock",
-    "numpy": "numpy",
-    "pandas": "pandas",
-    "pyarrow": "pyarrow",
-    "pydantic": "pydantic",
-    "pyyaml": "yaml",
-    "safetensors": "safetensors",
-    "scipy": "scipy",
-    "tokenizers": "tokenizers",
-    "tqdm": "tqdm",
-}
-
-
-def lacking() -> list[str]:
-    """The packages that are not installed, as pip calls them."""
-    return [name for name, module in NEEDED.items() if importlib.util.find_spec(module) is None]
+    "torch": "torch", "accelerate": "accelerate", "filelock": "filelock", "numpy": "numpy", "pandas": "pandas",
+    "pyarrow": "pyarrow", "pydantic": "pydantic", "pyyaml": "yaml", "safetensors": "safetensors", "scipy": "scipy",
+    "tokenizers": "tokenizers", "tqdm": "tqdm",
+}  # fmt: skip
 
 
 def main(folder: Path) -> None:
     """Read the arguments, train, write the archive of runs; exit status 1 where a training failed, 130 if stopped."""
     parser = argparse.ArgumentParser(description="Train what this pack holds; the same command goes on after a stop")
     parser.add_argument("--jobs", type=int, default=1, help="trainings at a time; several share a GPU")
-    parser.add_argument("--minutes", type=float, help="stop in time for these to be over")
     parser.add_argument("--weights", action="store_true", help="bring the trained weights back, too")
+    parser.add_argument("--only", help="the name of a training, such as pals-1, and no other")
     parser.add_argument("--out", type=Path, default=Path("runs.tar"), help="the archive of runs (runs.tar)")
     arguments = parser.parse_args()
     if arguments.jobs < 1:
         parser.error(f"--jobs is {arguments.jobs}; allowed: 1 and more")
-    if missing := lacking():
+    if missing := [name for name, module in NEEDED.items() if importlib.util.find_spec(module) is None]:
         sys.exit(f"error: trainings need packages that are not installed: pip install {' '.join(missing)}")
     sys.path.insert(0, str(folder / "src"))
     from mtbert import errors
-    from mtbert.parcels import running
+    from mtbert.scale import packed
 
     with errors.shown_plainly():
-        running.start(folder, arguments.out, arguments.jobs, arguments.minutes, arguments.weights)
+        packed.run(folder, **vars(arguments))
 
 
 if __name__ == "__main__":

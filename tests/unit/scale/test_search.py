@@ -4,28 +4,32 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
-from mtbert import search
 from mtbert.errors import DataError, SettingsError
 from mtbert.plan.params import Params
-from mtbert.plan.rates import OneSetting, SearchSettings
 from mtbert.reporting import searches
+from mtbert.scale import search
 
-PARAMS = Params(Path(__file__).parents[2] / "params.yaml")
+PARAMS = Params(Path(__file__).parents[3] / "params.yaml")
 LAPTOP = PARAMS.put(("profile",), "laptop").put(
     ("profiles", "laptop", "training", "learning_rates"),
     {},  # as before any search
 )
-ONE = OneSetting(
-    variant="rival-fixed", name="fixed.weights", values=[{"sst": 1.0, "qqp": 1.0}, {"sst": 1.5, "qqp": 0.5}]
-)
-SEARCH = SearchSettings(rates=[1e-4, 3e-4, 1e-3], kinds={"encoder": "pals", "heads": "frozen-bert"}, held_out=9, seed=5)
+RATES, KINDS = [1e-4, 3e-4, 1e-3], {"encoder": "pals", "heads": "frozen-bert"}
+ONE = {
+    "variant": "rival-fixed",
+    "name": "fixed.weights",
+    "values": [{"sst": 1.0, "qqp": 1.0}, {"sst": 1.5, "qqp": 0.5}],
+}
+ASKED = LAPTOP.put(("search", "setting"), ONE).put(("search", "kinds"), KINDS)
+ASKED = ASKED.put(("profiles", "laptop", "search"), {"rates": RATES, "held_out": 9, "seed": 5})
+OF_RATES, OF_SETTING = search.trials_of_rates(ASKED), search.trials_of_setting(ASKED)
 
 
 def test_every_kind_is_tried_with_every_rate() -> None:
-    tried = [(trial.name, trial.kind, trial.variant, trial.value) for trial in search.trials_of(SEARCH)]
-    assert tried == [
+    assert [(trial.name, trial.kind, trial.variant, trial.value) for trial in OF_RATES] == [
         ("encoder-1", "encoder", "pals", 1e-4),
         ("encoder-2", "encoder", "pals", 3e-4),
         ("encoder-3", "encoder", "pals", 1e-3),
@@ -36,9 +40,8 @@ def test_every_kind_is_tried_with_every_rate() -> None:
 
 
 def test_a_kind_with_a_constant_schedule_is_tried_by_a_name_that_a_variant_may_have() -> None:
-    asked = SEARCH.model_copy(update={"kinds": {"encoder_constant": "mypal-pals"}})
-    planned = search.planned_of(PARAMS, search.trials_of(asked))
-    assert [name for name in planned if name.startswith("encoder-")] == [f"encoder-constant-{n}" for n in (1, 2, 3)]
+    trials = search.trials_of_rates(ASKED.put(("search", "kinds"), {"encoder_constant": "mypal-pals"}))
+    assert [trial.name for trial in trials] == ["encoder-constant-1", "encoder-constant-2", "encoder-constant-3"]
 
 
 @pytest.mark.parametrize(("profile", "count"), [("sample", 5), ("laptop", 7)])
@@ -49,31 +52,31 @@ def test_profiles_state_rates_a_factor_three_apart(profile: str, count: int) -> 
 
 
 def test_a_trial_is_its_variant_with_another_rate_and_nothing_else() -> None:
-    params = PARAMS.put(("training", "learning_rates"), {"encoder": 0.5, "heads": 0.5})
-    trials = search.trials_of(SEARCH)
-    planned = search.planned_of(params, trials)
-    assert [planned[trial.name]["phases"][0]["learning_rate"] for trial in trials] == [1e-4, 3e-4, 1e-3] * 2
-    shipped, _ = search.resolve.variant(PARAMS, "pals")
+    params = ASKED.put(("training", "learning_rates"), {"encoder": 0.5, "heads": 0.5})
+    planned = search.planned_of(params, OF_RATES)
+    assert [planned[trial.name]["phases"][0]["learning_rate"] for trial in OF_RATES] == [1e-4, 3e-4, 1e-3] * 2
+    shipped, _ = search.resolve.variant(ASKED, "pals")
     rest: dict[str, Any] = {"variant": "pals", "phases": [{**shipped["phases"][0]}]}
     assert planned["encoder-2"] | rest == shipped
-    assert planned["encoder-2"]["phases"][0] | {"learning_rate": 3e-4} == shipped["phases"][0]
+    assert planned["encoder-2"]["phases"][0] | {"learning_rate": shipped["phases"][0].get("learning_rate")} == {
+        **shipped["phases"][0],
+        "learning_rate": shipped["phases"][0].get("learning_rate"),
+    }
     selected = [name for name, entry in planned["catalog"]["variants"].items() if entry["selected"]]
-    assert selected == [trial.name for trial in trials]
+    assert selected == [trial.name for trial in OF_RATES]
 
 
-def found(*scores: dict[str, float]) -> dict[str, dict[str, Any]]:
-    names = [trial.name for trial in search.trials_of(SEARCH)]
-    return {name: {"dev": dev, "steps": 7} for name, dev in zip(names, scores, strict=True)}
+def table(trials: list[search.Trial], *scores: dict[str, float]) -> pd.DataFrame:
+    held = {"sst": 9, "qqp": 8, "sts": 8}
+    return search.compared(
+        trials, search.planned_of(ASKED, trials), 5, [{"dev": dev, "steps": 7} for dev in scores], held
+    )
 
 
-RESULT = search.compared(
-    search.trials_of(SEARCH),
-    SEARCH,
-    found(
-        {"sst": 0.3, "sts": 0.5}, {"sst": 0.5, "sts": 0.5}, {"sst": 0.4, "sts": 0.5},
-        {"sst": 0.25, "sts": 0.5}, {"sst": 0.5, "sts": 0.25}, {"sst": 0.1, "sts": 0.2},
-    ),
-    {"sst": 9, "sts": 8},
+RESULT = table(
+    OF_RATES,
+    {"sst": 0.3, "sts": 0.5}, {"sst": 0.5, "sts": 0.5}, {"sst": 0.4, "sts": 0.5},
+    {"sst": 0.25, "sts": 0.5}, {"sst": 0.5, "sts": 0.25}, {"sst": 0.1, "sts": 0.2},
 )  # fmt: skip
 
 
@@ -86,13 +89,13 @@ def test_of_each_kind_the_highest_mean_is_chosen_and_of_equal_ones_the_smallest_
 
 
 def test_the_lines_for_the_profile_come_with_what_should_be_looked_at() -> None:
-    assert search.to_state("laptop", RESULT) == (
+    assert search.to_state("laptop", OF_RATES, RESULT) == (
         "profiles:\n"
         "  laptop:\n"
         "    training:\n"
         "      learning_rates:\n"
-        "        encoder: 3.0e-04\n"
-        "        heads: 1.0e-04\n"
+        "        encoder: 0.0003\n"
+        "        heads: 0.0001\n"
         "The best rate of heads is at the end of the list: one beyond may be better."
     )
 
@@ -109,15 +112,15 @@ def test_the_lines_for_the_profile_come_with_what_should_be_looked_at() -> None:
     ],
 )
 def test_a_variant_that_cannot_stand_for_its_kind_is_refused(kinds: dict[str, str], message: str) -> None:
-    asked = SEARCH.model_copy(update={"kinds": kinds})
+    params = ASKED.put(("search", "kinds"), kinds)
     with pytest.raises(SettingsError, match=message):
-        search.planned_of(PARAMS, search.trials_of(asked))
+        search.planned_of(params, search.trials_of_rates(params))
 
 
 def test_phases_with_a_rate_of_their_own_are_refused() -> None:
-    params = PARAMS.put(("catalog", "pals", "phases"), [{"learning_rate": 0.5}])
+    params = ASKED.put(("catalog", "pals", "phases"), [{"learning_rate": 0.5}])
     with pytest.raises(SettingsError, match="whose phases state a learning_rate of their own"):
-        search.planned_of(params, search.trials_of(SEARCH))
+        search.planned_of(params, OF_RATES)
 
 
 def test_a_profile_without_a_search_is_told() -> None:
@@ -135,32 +138,29 @@ def test_the_setting_is_tried_as_often_as_a_kind_of_training() -> None:
     stated = search.settings(LAPTOP)
     assert stated.setting is not None
     assert len(stated.setting.values) == len(stated.rates)
-    names = [trial.name for trial in search.trials_of_setting(stated.setting)]
+    names = [trial.name for trial in search.trials_of_setting(LAPTOP)]
     assert names == [f"rival-fixed-{number}" for number in range(1, 8)]
     weights = [sum(value.values()) for value in stated.setting.values]
     assert weights == [3.0] * 7  # so that no value is a larger learning rate in disguise
 
 
 def test_a_trial_of_the_setting_is_its_variant_with_that_value_and_nothing_else() -> None:
-    planned = search.planned_of(PARAMS, search.trials_of_setting(ONE))
-    shipped, _ = search.resolve.variant(PARAMS, "rival-fixed")
-    tried = planned["rival-fixed-2"]
-    weighting = {"name": "fixed", "weights": {"sst": 1.5, "qqp": 0.5}}
+    tried = search.planned_of(ASKED, OF_SETTING)["rival-fixed-2"]
+    shipped, _ = search.resolve.variant(ASKED, "rival-fixed")
+    weighting = {"name": "fixed", "weights": {"sst": 1.5, "qqp": 0.5, "sts": 0.5}}  # sts by the profile
     assert tried["phases"][0]["weighting"] == weighting
     assert shipped["phases"][0] | {"weighting": weighting} == tried["phases"][0]
     assert tried | {"variant": "rival-fixed", "phases": shipped["phases"]} == shipped
 
 
 def test_of_the_values_the_one_with_the_highest_mean_is_chosen_and_of_equal_ones_the_first() -> None:
-    scores = {"rival-fixed-1": {"sst": 0.4, "qqp": 0.6}, "rival-fixed-2": {"sst": 0.5, "qqp": 0.5}}
-    found = {name: {"dev": dev, "steps": 7} for name, dev in scores.items()}
-    table = search.compared_setting(search.trials_of_setting(ONE), 3e-4, SEARCH, found, {"sst": 9, "qqp": 8})
-    assert list(table["chosen"]) == [True, False]
-    assert table.iloc[1].to_dict() == {
-        "variant": "rival-fixed", "setting": "fixed.weights", "value": "sst 1.5, qqp 0.5", "rate": 3e-4, "seed": 5,
+    found = table(OF_SETTING, {"sst": 0.4, "qqp": 0.6}, {"sst": 0.5, "qqp": 0.5})
+    assert list(found["chosen"]) == [True, False]
+    assert found.iloc[1].to_dict() == {
+        "variant": "rival-fixed", "setting": "fixed.weights", "value": "sst 1.5, qqp 0.5", "rate": 1.5e-4, "seed": 5,
         "sst": 0.5, "qqp": 0.5, "mean": 0.5, "chosen": False, "rows": 17, "steps": 7,
     }  # fmt: skip
-    assert search.setting_to_state("laptop", ONE, table) == (
+    assert search.to_state("laptop", OF_SETTING, found) == (
         "profiles:\n  laptop:\n    fixed:\n      weights:\n        sst: 1.0\n        qqp: 1.0"
     )
 
@@ -168,19 +168,19 @@ def test_of_the_values_the_one_with_the_highest_mean_is_chosen_and_of_equal_ones
 def test_the_setting_is_not_looked_for_with_another_rate_than_was_found(tmp_path: Path) -> None:
     RESULT.to_csv(tmp_path / "laptop.csv", index=False)
     said = (
-        "rival-fixed-1 would be trained with the learning rate 1.5e-04, but the search found 3.0e-04 for encoder; "
-        "state it as profiles.laptop.training.learning_rates.encoder, then start again"
+        "rival-fixed-1 would be trained with the learning rate 1.5e-04, but the search found 3.0e-04; state it as "
+        "profiles.laptop.training.learning_rates.encoder, then start again"
     )
     with pytest.raises(SettingsError, match=said):
-        search.run_setting(LAPTOP, 1, tmp_path / "build", tmp_path)
-    taken_over = LAPTOP.put(("profiles", "laptop", "training", "learning_rates"), {"encoder": 3e-4})
+        search.run(ASKED, OF_SETTING, 1, tmp_path / "build", tmp_path)
+    taken_over = ASKED.put(("profiles", "laptop", "training", "learning_rates"), {"encoder": 3e-4})
     with pytest.raises(DataError, match=r"train\.parquet is missing"):  # past the check
-        search.run_setting(taken_over, 1, tmp_path / "build", tmp_path)
+        search.run(taken_over, OF_SETTING, 1, tmp_path / "build", tmp_path)
 
 
-def test_a_search_without_a_setting_is_told(tmp_path: Path) -> None:
+def test_a_search_without_a_setting_is_told() -> None:
     with pytest.raises(SettingsError, match=r"search\.setting names no setting to be looked for"):
-        search.run_setting(LAPTOP.put(("search", "setting"), None), 1, tmp_path, tmp_path)
+        search.trials_of_setting(LAPTOP.put(("search", "setting"), None))
 
 
 @pytest.mark.parametrize(
@@ -193,8 +193,9 @@ def test_a_search_without_a_setting_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_a_setting_that_cannot_be_tried_is_refused(changed: dict[str, Any], said: str) -> None:
+    params = ASKED.put(("search", "setting"), ONE | changed)
     with pytest.raises(SettingsError, match=said):
-        search.planned_of(PARAMS, search.trials_of_setting(ONE.model_copy(update=changed)))
+        search.planned_of(params, search.trials_of_setting(params))
 
 
 def test_a_setting_has_two_values_or_more_each_once() -> None:
@@ -217,22 +218,8 @@ def not_taken_over(params: Params, directory: Path) -> list[str]:
     return found
 
 
-def test_more_threads_than_cores_are_warned_of(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(search.machine, "cores", lambda: 2)
-    planned = search.planned_of(LAPTOP, search.trials_of(SEARCH))
-    search.warn_of_threads(planned, 1)
-    assert capsys.readouterr().err == ""
-    search.warn_of_threads(planned, 2)
-    said = (
-        "warning: 2 trainings of 2 threads each share 2 cores, which makes each much slower; start with JOBS=1, or set "
-    )
-    assert capsys.readouterr().err == f"{said}run.threads in params.yaml\n"
-
-
 def test_a_profile_states_what_its_searches_have_found() -> None:
-    committed = Path(__file__).parents[2] / searches.SEARCHES
+    committed = Path(__file__).parents[3] / searches.SEARCHES
     for profile in PARAMS.get("profiles"):
         assert not_taken_over(PARAMS.put(("profile",), profile), committed) == []
 

@@ -1,0 +1,79 @@
+"""Archives of trainings and runs: what is refused, and that nothing leaves its folder."""
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from mtbert.errors import DataError
+from mtbert.scale import archives
+
+
+def member(name: str, content: bytes = b"text", kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:
+    about = tarfile.TarInfo(name)
+    about.size, about.type, about.linkname = len(content), kind, link
+    return about
+
+
+def tar(file: Path, *members: tarfile.TarInfo) -> Path:
+    with tarfile.open(file, "w") as archive:
+        for about in members:
+            archive.addfile(about, io.BytesIO(b"text"[: about.size]))
+    return file
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_what_is_written_comes_back_and_goes_with_the_block(tmp_path: Path):
+    (tmp_path / "own").write_text("a file")
+    archives.write(tmp_path / "made.tar", "top", {"runs/a/1/scores": tmp_path / "own", "said.log": b"done"})
+    with archives.extracted(tmp_path / "made.tar", tmp_path / "there") as folder:
+        assert everything(folder) == {"top/runs/a/1/scores": b"a file", "top/said.log": b"done"}
+    assert everything(tmp_path / "there") == {}
+
+
+@pytest.mark.parametrize(
+    ("about", "why"),
+    [
+        (member("../outside"), "is not a plain path"),
+        (member("top/../../outside"), "is not a plain path"),
+        (member("/outside"), "is not a plain path"),
+        (member("top/./file"), "is not a plain path"),
+        (member("top\\file"), "is not a plain path"),
+        (member("c:file"), "is not a plain path"),
+        (member("link", b"", tarfile.SYMTYPE, "/etc/passwd"), "is not a plain file"),
+        (member("link", b"", tarfile.LNKTYPE, "../outside"), "is not a plain file"),
+        (member("device", b"", tarfile.CHRTYPE), "is not a plain file"),
+        (member("pipe", b"", tarfile.FIFOTYPE), "is not a plain file"),
+        (member("folder", b"", tarfile.DIRTYPE), "is not a plain file"),
+        (member("sparse", b"", tarfile.GNUTYPE_SPARSE), "is not a plain file"),
+        (member("good"), "'good' comes twice"),
+    ],
+)
+def test_what_is_no_plain_file_in_the_folder_is_refused(tmp_path: Path, about: tarfile.TarInfo, why: str):
+    inside = tmp_path / "a/b"
+    inside.mkdir(parents=True)
+    archive = tar(tmp_path / "bad.tar", member("good"), about)
+    with pytest.raises(DataError, match=rf"bad\.tar was not written by mtbert, or was altered: .*{why}"):
+        archives.extract(archive, inside)
+    assert set(everything(tmp_path)) == {"a/b/good", "bad.tar"}
+
+
+def test_an_archive_that_says_it_holds_more_than_it_does_is_refused(tmp_path: Path):
+    about = member("large")
+    about.size = 10**15
+    (tmp_path / "bad.tar").write_bytes(about.tobuf() + b"\0" * 1024)
+    with pytest.raises(DataError, match=r"bad\.tar is cut off or no archive of ours"):
+        archives.extract(tmp_path / "bad.tar", tmp_path / "there")
+    assert sum(map(len, everything(tmp_path / "there").values())) <= 1024
+
+
+def test_what_is_no_archive_is_told(tmp_path: Path):
+    (tmp_path / "bad.tar").write_bytes(b"text")
+    with pytest.raises(DataError, match=r"bad\.tar is cut off or no archive of ours"):
+        archives.extract(tmp_path / "bad.tar", tmp_path / "there")
+    with pytest.raises(DataError, match=r"none\.tar is missing"):
+        archives.extract(tmp_path / "none.tar", tmp_path / "there")

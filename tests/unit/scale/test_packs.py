@@ -1,0 +1,305 @@
+"""Trainings packed, run from the pack, and taken back, with a script that trains nothing and no DVC."""
+
+import contextlib
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from elsewhere import repository, snapshot, start_from, told
+from safetensors.numpy import save_file
+
+from mtbert import files, predictions
+from mtbert.errors import DataError, TrainingError
+from mtbert.scale import archives, packed, packs, pipeline, runner
+from mtbert.scale.trainings import Training
+from mtbert.tasks import TASKS
+
+A, B = Training(variant="a", seed=1), Training(variant="b", seed=1)
+
+
+@pytest.fixture
+def recorded() -> list[Training]:
+    """What DVC has recorded."""
+    return []
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: list[Training]) -> Path:
+    """The repository, as the working folder."""
+    root = repository(tmp_path / "here")
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    monkeypatch.setattr(pipeline, "prepare", lambda *_: [A, B])
+    monkeypatch.setattr(pipeline, "commit", recorded.extend)
+    return root
+
+
+@pytest.fixture
+def there(here: Path, tmp_path: Path) -> Path:
+    """The folder of a pack of both trainings, on a machine of its own."""
+    packs.pack(here / "pack.tar", None, [], None)
+    archives.extract(here / "pack.tar", tmp_path / "there")
+    told(tmp_path / "there/mtbert-pack")
+    return tmp_path / "there/mtbert-pack"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An archive of both runs, of a repository like `here`."""
+    root = repository(tmp_path_factory.mktemp("made") / "root")
+    with contextlib.chdir(root):
+        packs.write(root / "pack.tar", [A, B])
+    archives.extract(root / "pack.tar", root)
+    told(root / "mtbert-pack")
+    return runs(root / "mtbert-pack", weights=True)
+
+
+@pytest.fixture
+def archive(here: Path, made: Path) -> Path:
+    """A copy of it."""
+    return shutil.copy(made, here / "runs.tar")
+
+
+def trained(there: Path) -> list[str]:
+    return (there / "told/trained").read_text().split()
+
+
+def runs(there: Path, jobs: int = 2, weights: bool = False) -> Path:
+    packed.run(there, there.parent / "runs.tar", jobs, weights)
+    return there.parent / "runs.tar"
+
+
+def test_a_pack_holds_what_its_trainings_read_once_and_nothing_else(here: Path, there: Path):
+    files.write_text(here / "build/data/qqp/train.parquet", "of another variant")
+    packs.write(here / "pack.tar", [A, B])
+    with tarfile.open(here / "pack.tar") as tar:
+        found = [name.removeprefix("mtbert-pack/") for name in tar.getnames()]
+    assert sorted(name for name in found if not name.startswith("src/")) == sorted([
+        "pack.json", "run.py", "stages/train.py", "build/machine.json",
+        "build/plan/a.yaml", "build/plan/b.yaml", "build/init/a.json", "build/init/b.json",
+        "build/data/sst/train.parquet", "build/data/sst/dev.parquet",
+        "build/encoders/base/config.json", "build/encoders/base/encoder.json",
+        "build/encoders/base/model.safetensors", "build/encoders/base/tokenizer.json",
+        "build/encoders/base/tokenizer_config.json",
+    ])  # fmt: skip
+    assert "src/mtbert/training/loop.py" in found
+
+
+def test_trained_from_the_pack_placed_and_recorded(here: Path, there: Path, recorded: list[Training]):
+    packs.unpack(runs(there, weights=True))
+    for name in ("a", "b"):
+        assert snapshot(here / f"build/runs/{name}") == snapshot(there / f"build/runs/{name}")
+        assert snapshot(here / f"build/logs/{name}") == snapshot(there / f"build/logs/{name}")
+    assert recorded == [A, B]
+    assert (here / "build/grid/a-1.log").read_text().startswith("3 of 8 steps")
+
+
+def test_a_run_without_its_weights_says_so_and_weights_that_come_later_complete_it(here: Path, there: Path):
+    packs.unpack(runs(there))
+    run = here / "build/runs/a/1"
+    files.check_sealed(run, "dvc repro train@a-1")
+    assert files.read_json(run / "elsewhere.json") == {
+        "left": {"model.safetensors": files.sha256(there / "build/runs/a/1/model.safetensors")},
+        "machine": {"processor": "Some CPU", "accelerator": "", "torch": "2.13.0"},
+    }
+    with pytest.raises(DataError, match=r"stayed on the machine that trained it; run.py --weights"):
+        files.sealed(run, "model.safetensors", "dvc repro train@a-1")
+    packs.unpack(runs(there, weights=True))
+    assert snapshot(here / "build/runs") == snapshot(there / "build/runs")
+    packs.unpack(runs(there))  # without them it takes none away
+    assert snapshot(here / "build/runs") == snapshot(there / "build/runs")
+    assert sorted(trained(there)) == ["a-1", "b-1"]  # once each
+
+
+def test_a_run_of_another_machine_says_so(here: Path, there: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PROCESSOR", "Other CPU")
+    monkeypatch.setenv("TORCH", "2.14.0")
+    packs.unpack(runs(there, weights=True))
+    assert files.read_json(here / "build/runs/a/1/elsewhere.json") == {
+        "left": {},
+        "machine": {"processor": "Other CPU", "accelerator": "", "torch": "2.14.0"},
+    }
+    files.check_sealed(here / "build/runs/a/1", "dvc repro train@a-1")
+
+
+def test_what_fails_is_told_with_its_output_and_the_others_are_taken(here: Path, there: Path, recorded: list[Training]):
+    told(there, "a-1.fail")
+    with pytest.raises(TrainingError, match=r"1 of 2 failed, the others are in .*runs\.tar\n  a-1: .*output/a-1\.log"):
+        runs(there, jobs=1)
+    with pytest.raises(DataError, match=r"the others are recorded\n  a-1: failed; its output is build/grid/a-1.log"):
+        packs.unpack(there.parent / "runs.tar")
+    assert "the loss is not finite" in (here / "build/grid/a-1.log").read_text()
+    assert recorded == [B]
+    assert not (here / "build/runs/a").exists()
+
+
+def test_on_sigterm_trainings_stop_the_archive_is_written_and_the_same_command_goes_on(
+    here: Path, there: Path, recorded: list[Training]
+):
+    told(there, "a-1.hold")
+    command = [sys.executable, str(there / "run.py"), "--jobs", "2", "--out", str(there.parent / "runs.tar")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        wait_for(lambda: (there / "build/runs/b/1").is_dir() and (there / "told/a-1.begun").exists())
+        process.send_signal(signal.SIGTERM)
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, output
+    assert (there / "told/a-1.stopped").exists()
+    with pytest.raises(DataError, match=r"\n  a-1: not finished when the archive was written"):
+        packs.unpack(there.parent / "runs.tar")
+    (there / "told/a-1.hold").unlink()
+    packs.unpack(runs(there))
+    assert trained(there) == ["b-1", "a-1"]
+    assert recorded == [B, A, B]
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "waited too long"
+        time.sleep(0.05)
+
+
+def test_a_line_tells_how_far_a_training_is(
+    here: Path, there: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(runner, "TELL", 0.5)
+    told(there, "a-1.hold")
+    threading.Timer(8.0, (there / "told/a-1.hold").unlink).start()
+    runs(there)
+    assert "a-1: 3 of 8 steps, 00:01 gone, 00:02 left, loss=0.7\n" in capsys.readouterr().out
+
+
+def test_a_pack_that_was_altered_is_not_trained_on(here: Path, there: Path):
+    (there / "build/data/sst/train.parquet").write_text("other rows")
+    with pytest.raises(DataError, match=r"build/data/sst/train\.parquet is not as it was packed"):
+        runs(there)
+
+
+def test_a_package_that_is_not_there_is_named_with_what_installs_it(there: Path):
+    bare = [sys.executable, "-S", str(there / "run.py")]
+    done = subprocess.run(bare, capture_output=True, text=True, check=False, env={"PATH": "/usr/bin"})
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: trainings need packages that are not installed: pip install torch accelerate")
+
+
+# what is refused on return
+
+
+def repacked(archive: Path, change: Callable[[Path], None], *seals: str) -> None:
+    """Change an archive as someone would who knows its form: digests of the runs in `seals` are made anew."""
+    folder = archive.with_suffix(".changed")
+    archives.extract(archive, folder)
+    change(folder / "mtbert-runs")
+    for run in seals:
+        directory = folder / "mtbert-runs/runs" / run
+        log = files.log_directory(folder / "mtbert-runs", directory)
+        files.seal(directory)
+        log.rename(files.log_directory(folder / "mtbert-runs", directory))
+    archives.write(
+        archive, "mtbert-runs", {name: folder / "mtbert-runs" / name for name in snapshot(folder / "mtbert-runs")}
+    )
+
+
+def rewrite(file: str, old: str, new: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / file).write_text((folder / file).read_text().replace(old, new)) and None
+
+
+def other_labels(folder: Path) -> None:
+    table = pd.DataFrame({"id": ["1"], "label": [1.0], "prediction": [1.0], "probability_0": [0.2], "scored": [True]})
+    table.to_parquet(predictions.path(folder / "runs/a/1", "qqp", "dev"))
+
+
+def better(folder: Path) -> None:
+    file = predictions.path(folder / "runs/a/1", "qqp", "dev")
+    predictions.write(file, predictions.read(file).assign(label=1.0), TASKS["qqp"])
+
+
+def exchange(folder: Path) -> None:
+    for kind in ("runs", "logs"):
+        for old, new in (("a", "c"), ("b", "a"), ("c", "b")):
+            (folder / kind / old).rename(folder / kind / new)
+
+
+RUN = "runs/a/1"
+DAMAGES: list[tuple[Callable[[Path], object], Sequence[str], str]] = [
+    (rewrite(f"{RUN}/metrics.json", '"steps": 1', '"steps": 2'), [], "is not as it was written"),
+    (lambda folder: shutil.rmtree(folder / "runs/a"), [], "runs/a/1 is missing"),
+    (lambda folder: (folder / RUN / "metrics.json").unlink(), [], r"missing: metrics\.json"),
+    (lambda folder: (folder / RUN / "more").touch(), [], "too many: more"),
+    (lambda folder: (next((folder / "logs/a/1").iterdir()) / "more").touch(), [], "holds other files"),
+    (exchange, [], "runs/a/1 was made from other settings"),
+    (rewrite(f"{RUN}/metrics.json", "0.5", "NaN"), ["a/1"], "NaN is not a number in JSON"),
+    (rewrite(f"{RUN}/metrics.json", "0.5", "0.9"), ["a/1"], r"says {'qqp': 0.9} of dev, but it is {'qqp': 0.5}"),
+    (better, ["a/1"], r"says {'qqp': 0.5} of dev, but it is {'qqp': 1.0}"),
+    (rewrite(f"{RUN}/metrics.json", '"seed": 1', '"seed": 2'), ["a/1"], r"its metrics\.json is of a, seed 2"),
+    (lambda folder: (folder / RUN / "model.safetensors").write_text("weights"), ["a/1"], "it cannot be read: "),
+    (lambda folder: (folder / RUN / "settings.yaml").write_text("a: !!python/none"), ["a/1"], "values without tags"),
+    (lambda folder: (folder / RUN / "predictions/qqp-dev.parquet").write_text("rows"), ["a/1"], "not a whole Parquet"),
+    (other_labels, ["a/1"], "predictions of qqp, dev lack overall, probability_1"),
+    (lambda folder: save_file({}, next((folder / "logs/a/1").iterdir()) / "run.json"), [], r"run\.json is not JSON"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "seals", "why"), DAMAGES)
+def test_a_run_that_is_not_whole_or_cannot_be_read_is_named_and_the_others_are_recorded(
+    here: Path, archive: Path, recorded: list[Training], change: Callable[[Path], None], seals: list[str], why: str
+):
+    files.write_text(here / "build/runs/a/1/scores", "of earlier settings")
+    repacked(archive, change, *seals)
+    with pytest.raises(DataError, match=rf"the others are recorded\n  a-1: .*{why}"):
+        packs.unpack(archive)
+    assert snapshot(here / "build/runs/a") == {"1/scores": b"of earlier settings"}
+    assert recorded == ([] if change is exchange else [B])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('"variant": "a"', '"variant": "../a"', "done.0.variant: String should match pattern"),
+        ('"variant": "a"', '"variant": "/etc/passwd"', "done.0.variant: String should match pattern"),
+        ('"seed": 1', '"seed": "1/../../.."', "done.0.seed: Input should be a valid integer"),
+        ('"variant": "a"', '"variant": "c"', "c-1: params.yaml does not list its variant or seed, but a-1, b-1"),
+        ('"seed": 1', '"seed": 2', "a-2: params.yaml does not list its variant or seed, but a-1, b-1"),
+        ('"done": [', '"done": [[[', "is not JSON"),
+    ],
+)
+def test_names_that_are_paths_or_not_listed_are_refused(archive: Path, old: str, new: str, why: str):
+    repacked(archive, rewrite("runs.json", old, new))
+    with pytest.raises(DataError, match=why):
+        packs.unpack(archive)
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("build/plan/code-train.yaml", "model.py: '2'\n"),
+        ("build/data/sst/train.parquet", "other rows"),
+        ("build/plan/a.yaml", None),
+        ("stages/train.py", "other"),
+    ],
+)
+def test_a_run_of_something_else_than_lies_here_is_refused(here: Path, archive: Path, file: str, text: str | None):
+    files.write_text(here / file, (here / file).read_text() + "more: 1\n" if text is None else text)
+    start_from(here / "build")
+    with pytest.raises(DataError, match=r"was made from other settings, data|was made with another stages/train\.py"):
+        packs.unpack(archive)
+    assert not (here / "build/runs/a").exists()
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
+def test_a_truncated_archive_is_refused_whole_and_a_pack_is_none_of_runs(here: Path, archive: Path, share: float):
+    content = archive.read_bytes()
+    archive.write_bytes(content[: int(len(content) * share)])
+    with pytest.raises(DataError, match=r"is cut off|is missing"):
+        packs.unpack(archive)
+    packs.write(here / "pack.tar", [A, B])
+    with pytest.raises(DataError, match=r"runs\.json is missing"):
+        packs.unpack(here / "pack.tar")
