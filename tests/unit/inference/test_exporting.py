@@ -1,0 +1,225 @@
+"""Exports as other libraries load them, in processes that know no mtbert: their outputs are the model's own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import trained
+from huggingface_hub import ModelCard
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from mtbert.inference import exporting, loading
+from mtbert.inference.exporting import ExportError, export
+from mtbert.inference.predicting import Model
+
+TEXTS = ["A man plays.", "Someone plays a guitar, and nobody listens."]
+OTHERS = ["A woman sings.", "It rains."]
+ALONE = (
+    "import json, sys; sys.modules['mtbert'] = None; import torch; texts, others, folder = json.loads(sys.argv[1])\n"
+)
+HF = """
+from transformers import AutoModel, AutoTokenizer
+model = AutoModel.from_pretrained(folder, trust_remote_code=True).eval()
+tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
+with torch.no_grad():
+    one = tokenizer(texts, padding=True, truncation=True, return_tensors="pt")
+    said = [model(**one, task="sst").logits]
+    if model.config.pair_encoding == "bi":
+        both = tokenizer([*texts, *others], padding=True, truncation=True, return_tensors="pt")
+        said.append(model(**both, task="sts", sequences=2).logits)
+    else:
+        both = tokenizer(texts, others, padding=True, truncation=True, return_tensors="pt")
+        said.append(model(**both, task="sts").logits)
+half = model.half()
+said.append(half(**one, task="sst").logits.float())
+said.append(half(**both, task="sts", sequences=2 if model.config.pair_encoding == "bi" else 1).logits.float())
+print(json.dumps([each.tolist() for each in said]))
+"""
+SENTENCES = """
+from sentence_transformers import SentenceTransformer
+model = SentenceTransformer(folder, trust_remote_code=True, device="cpu")
+print(json.dumps([model.encode(texts, task=task).tolist() for task in ("sst", "sts")]))
+"""
+PLAIN = """
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+tokenizer = AutoTokenizer.from_pretrained(folder)
+given = [texts, others] if model.config.num_labels == 1 else [texts]
+with torch.no_grad():
+    said = model(**tokenizer(*given, padding=True, truncation=True, return_tensors="pt")).logits
+print(json.dumps([type(model).__name__, model.config.id2label, said.tolist()]))
+"""
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = trained.build(tmp_path_factory.mktemp("build"))
+    pooler = {"pooling": {"sst": "pooler", "sts": "pooler"}, "adapter": {"name": "none"}}
+    trained.train(folder, "plain", 1, pooler)
+    trained.train(folder, "apart-in-fp32", 1, trained.MODEL["apart"])
+    return folder
+
+
+@pytest.fixture
+def load(build: Path) -> Callable[[str], Model]:
+    def loaded(name: str) -> Model:
+        found = loading.load(name, build=build, device="cpu")
+        assert isinstance(found, Model)
+        return found
+
+    return loaded
+
+
+def outside(tmp_path: Path, code: str, folder: Path) -> list:
+    """What code prints in a process without mtbert, without the network."""
+    environment = {**os.environ, "HF_MODULES_CACHE": str(tmp_path / "modules"), "HF_HUB_OFFLINE": "1"}
+    given = [sys.executable, "-c", ALONE + code, json.dumps([TEXTS, OTHERS, str(folder)])]
+    done = subprocess.run(
+        given, env=environment, capture_output=True, text=True, check=False, cwd=tmp_path, stdin=subprocess.DEVNULL
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def logits(model: Model, task: str) -> np.ndarray:
+    """The model's own, by the examples that it makes of the texts."""
+    rows = [(text,) for text in TEXTS] if task == "sst" else list(zip(TEXTS, OTHERS, strict=True))
+    examples, _ = model.examples(model.task(task), rows)
+    with torch.no_grad():
+        return model.network(examples.batch([0, 1])).numpy()
+
+
+@pytest.mark.parametrize("name", ["crossed", "apart"])
+def test_transformers_loads_it_with_its_code_and_says_the_same(
+    name: str, load: Callable[[str], Model], tmp_path: Path
+) -> None:
+    model = load(name)
+    export(model, "hf", tmp_path / "out")
+    sst, sts, *halves = outside(tmp_path, HF, tmp_path / "out")
+    assert np.array(sst) == pytest.approx(logits(model, "sst"), abs=1e-6)
+    assert np.array(sts) == pytest.approx(logits(model, "sts"), abs=1e-6)
+    for half, whole in zip(halves, (sst, sts), strict=True):
+        assert np.array(half) == pytest.approx(np.array(whole), abs=0.02)
+    assert {file.suffix for file in (tmp_path / "out").iterdir()} == {
+        ".md",
+        ".json",
+        ".safetensors",
+        ".py",
+        ".txt",
+        ".yaml",
+    }
+    weights = load_file(tmp_path / "out" / "model.safetensors")
+    assert weights.keys() == {f"model.{key}" for key in model.network.state_dict()}
+
+
+def test_sentence_transformers_gives_each_tasks_embeddings(load: Callable[[str], Model], tmp_path: Path) -> None:
+    model = load("apart-in-fp32")  # a run in bf16 encodes in bf16, an export never does
+    export(model, "sentence-transformers", tmp_path / "out")
+    found = outside(tmp_path, SENTENCES, tmp_path / "out")
+    for task, embeddings in zip(("sst", "sts"), found, strict=True):
+        assert np.array(embeddings) == pytest.approx(model.encode(TEXTS, task), abs=1e-6)
+
+
+@pytest.mark.parametrize("task", ["sst", "sts"])
+def test_a_plain_bert_needs_no_code(task: str, load: Callable[[str], Model], tmp_path: Path) -> None:
+    model = load("plain")
+    export(model, "hf", tmp_path / "out", task)
+    kind, labels, said = outside(tmp_path, PLAIN, tmp_path / "out")
+    assert kind == "BertForSequenceClassification"
+    assert labels["0"] == ("very negative" if task == "sst" else "LABEL_0")
+    assert np.array(said) == pytest.approx(logits(model, task), abs=1e-6)
+    assert not list((tmp_path / "out").glob("*.py"))
+
+
+@pytest.mark.parametrize("name", ["crossed", "apart"])
+def test_onnx_takes_any_batch_and_length(name: str, load: Callable[[str], Model], tmp_path: Path) -> None:
+    import onnxruntime
+
+    model = load(name)
+    export(model, "onnx", tmp_path / "out", "sts")
+    assert [file.name for file in (tmp_path / "out").glob("*.onnx")] == ["sts.onnx"]
+    session = onnxruntime.InferenceSession(str(tmp_path / "out" / "sts.onnx"))
+    for count in (1, 3):
+        rows = [(TEXTS[1], OTHERS[0])] * count if count == 1 else list(zip(TEXTS * 2, OTHERS * 2, strict=True))[:count]
+        examples, _ = model.examples(model.task("sts"), rows)
+        batch = examples.batch(range(count))
+        given = {"input_ids": batch.input_ids, "attention_mask": batch.mask, "token_type_ids": batch.token_types}
+        said = session.run(None, {key: value.numpy() for key, value in given.items()})[0]
+        with torch.no_grad():
+            assert np.asarray(said) == pytest.approx(model.network(batch).numpy(), abs=1e-4)
+
+
+def test_the_card_tells_what_the_hub_reads_and_how_it_came_to_be(load: Callable[[str], Model], tmp_path: Path) -> None:
+    model = load("crossed")
+    export(model, "hf", tmp_path / "out")
+    card = ModelCard.load(tmp_path / "out" / "README.md")
+    results = {result.dataset_type: result for result in card.data.eval_results}
+    assert card.data.to_dict()["library_name"] == "transformers"
+    assert card.data.license == "apache-2.0"
+    for task, score in model.metrics.dev.items():
+        if task in results:
+            low, high = results[task].metric_args["interval_95"]
+            assert results[task].metric_value == pytest.approx(score, abs=1e-4)
+            assert low < score < high
+    assert results.keys() == {"sst", "sts"}
+    assert {result.dataset_name for result in results.values()} == {
+        "mtbert's sample in place of SST-5", "mtbert's sample in place of STS-B"
+    }  # fmt: skip
+    assert "sentences are generated" in card.text
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "task", "message"),
+    [
+        ("crossed", "pt", None, "unknown format 'pt'; known: hf, sentence-transformers, onnx"),
+        ("crossed", "hf", "qqp", "unknown task 'qqp'; .*known: sst, sts"),
+        ("crossed", "sentence-transformers", None, "crossed encodes both sentences of a pair together"),
+        ("apart", "sentence-transformers", "sts", "takes the task in encode"),
+        (
+            "apart",
+            "hf",
+            "sts",
+            "apart is more than a plain BERT with a classifier in sts; leave out --task",
+        ),
+    ],
+)
+def test_what_cannot_be_is_said_and_nothing_is_left(
+    name: str, form: str, task: str | None, message: str, load: Callable[[str], Model], tmp_path: Path
+) -> None:
+    with pytest.raises(loading.ModelError if task == "qqp" else ExportError, match=message):
+        export(load(name), form, tmp_path / "out", task)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_is_taken_stays_as_it_is(load: Callable[[str], Model], tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").write_text("mine")
+    with pytest.raises(ExportError, match="out exists; name a new folder"):
+        export(load("plain"), "hf", tmp_path / "out")
+    assert (tmp_path / "out" / "mine.txt").read_text() == "mine"
+
+
+def test_a_model_that_its_settings_do_not_make_is_refused(load: Callable[[str], Model], tmp_path: Path) -> None:
+    model = load("plain")
+    model.network.pooling["sst"] = "cls"
+    with pytest.raises(ExportError, match="rebuilt from its settings, sst has other outputs"):
+        export(model, "hf", tmp_path / "out")
+
+
+def test_a_disk_that_is_full_leaves_nothing_and_no_traceback(
+    load: Callable[[str], Model], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise SafetensorError("No space left on device")
+
+    monkeypatch.setattr(exporting, "save_file", full)
+    with pytest.raises(ExportError, match="out cannot be written: No space left on device"):
+        export(load("crossed"), "hf", tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []

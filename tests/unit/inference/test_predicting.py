@@ -1,0 +1,206 @@
+"""Trained models predict as their training's own prediction files do."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import trained
+from safetensors.numpy import load_file
+
+import mtbert
+from mtbert import files
+from mtbert.errors import DataError
+from mtbert.inference.predicting import CLASS_NAMES, ModelError, class_names
+from mtbert.tasks import TASKS
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return trained.build(tmp_path_factory.mktemp("trained") / "build")
+
+
+@pytest.fixture
+def copy(build: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(build, tmp_path / "build")
+
+
+def predicted(folder: Path, task: str, split: str) -> pd.DataFrame:
+    return pd.read_parquet(folder / "predictions" / f"{task}-{split}.parquet")
+
+
+@pytest.mark.parametrize("name", ["crossed", "apart"])
+@pytest.mark.parametrize("task", ["sst", "sts"])
+def test_predictions_of_the_test_rows_equal_the_training_s_to_the_last_digit(build: Path, name: str, task: str):
+    folder = build / "runs" / name / "1"
+    ours, its = mtbert.load(folder).predict(task, trained.rows(build, task, "test")), predicted(folder, task, "test")
+    columns = [column for column in its.columns if column not in ("id", "label", "scored", "overall")]
+    np.testing.assert_array_equal(ours[columns], its[columns])
+
+
+@pytest.mark.parametrize("name", ["crossed", "apart"])
+def test_of_dev_those_are_equal_that_the_kept_weights_were_scored_on(build: Path, name: str):
+    ours = mtbert.load(build / "runs" / name / "1").predict("sts", trained.rows(build, "sts", "dev"))
+    chosen = pd.read_parquet(build / "data/sts/dev-rows.parquet")["chooses"]
+    its = predicted(build / "runs" / name / "1", "sts", "dev")
+    np.testing.assert_array_equal(ours["prediction"][~chosen], its["prediction"][~chosen])
+
+
+def test_an_ensemble_votes(build: Path):
+    rows = trained.rows(build, "sts", "test")
+    mean = sum(predicted(build / "runs" / name / "1", "sts", "test")["prediction"] for name in trained.MODEL) / 2
+    np.testing.assert_allclose(mtbert.load("both", build=build).predict("sts", rows)["prediction"], mean, rtol=1e-12)
+
+
+def test_a_row_alone_is_predicted_alike_up_to_the_sixth_digit(build: Path):
+    rows, its = trained.rows(build, "sts", "test"), predicted(build / "runs/crossed/1", "sts", "test")
+    alone = mtbert.load(build / "runs/crossed/1").predict("sts", rows[7:8])
+    assert alone["prediction"][0] == pytest.approx(its["prediction"][7], rel=1e-5)
+
+
+def test_classes_have_names_and_probabilities(build: Path):
+    table = mtbert.load("crossed", build=build).predict("sst", ["the plot is simple .", "the cast is bad ."])
+    probabilities = table[[f"probability_{number}" for number in range(5)]]
+    assert list(table.columns) == ["prediction", "class", *probabilities.columns, "cut"]
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-6)
+    assert list(table["class"]) == [CLASS_NAMES["sst"][int(number)] for number in probabilities.to_numpy().argmax(1)]
+
+
+def test_every_class_of_every_task_has_one_name():
+    assert [len(set(class_names(task))) for task in TASKS.values()] == [5, 2, 0, 2, 3, 3]
+    assert class_names(TASKS["snli"]) == ("contradiction", "neutral", "entailment")
+
+
+@pytest.mark.parametrize(("name", "room"), [("crossed", 13), ("apart", 15)])
+def test_what_is_longer_than_a_sequence_is_cut_and_told(build: Path, name: str, room: int):
+    model = mtbert.load(name, build=build)
+    word = next(word for word in ["the", "plot", "is"] if len(model.tokenize([word])[0]) == 1)
+    fits, longer = " ".join([word] * (room - 1)), " ".join([word] * room)
+    second = word if name == "crossed" else fits
+    table = model.predict("sts", [(fits, second), (longer, second)])
+    assert list(table["cut"]) == [False, True]
+    assert list(model.predict("sst", [" ".join([word] * 14), " ".join([word] * 15)])["cut"]) == [False, True]
+
+
+def test_embeddings_equal_those_that_the_run_keeps(build: Path):
+    for name, shape in (("crossed", (250, 24)), ("apart", (250, 2, 24))):
+        found = mtbert.load(name, build=build).encode(trained.rows(build, "sts", "dev"), "sts")
+        kept = load_file(build / "runs" / name / "1" / "embeddings.safetensors")["sts"]
+        assert found.shape == shape
+        np.testing.assert_array_equal(found.astype(np.float16).reshape(250, -1), np.hstack(list(kept)))
+
+
+def test_sentences_that_are_encoded_apart_have_an_embedding_each(build: Path):
+    model = mtbert.load("apart", build=build)
+    pair = model.encode([("a plot .", "the cast .")], "sts")
+    alone = model.encode(["a plot .", "the cast ."], "sts")
+    np.testing.assert_allclose(alone, pair[0], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "task", "said"),
+    [
+        ("crossed", ["a plot ."], "sts", "encodes both sentences of a pair together in sts"),
+        ("crossed", ["a plot ."], None, "an embedding for each of its tasks; choose one: sst, sts"),
+        ("both", ["a plot ."], "sst", "both is an ensemble; its members have embeddings: crossed, apart"),
+    ],
+)
+def test_embeddings_that_are_not_to_be_had(build: Path, name: str, rows: list, task: str | None, said: str):
+    with pytest.raises(ModelError, match=said):
+        mtbert.load(name, build=build).encode(rows, task)
+
+
+@pytest.mark.parametrize(
+    ("task", "rows", "said"),
+    [
+        ("sts", [("a", " ")], "sts: row 1: sentence2 is empty"),
+        ("sts", [("a", "b"), ("a",)], "sts: row 2: needs two texts, came 1"),
+        ("sst", ["a", ""], "sst: row 2: sentence is empty"),
+        ("sst", [None], "sst: row 1: sentence is missing; allowed: text"),
+        ("sst", [], "sst needs a list of rows, each one text; came no row"),
+        ("sst", "a film", "sst needs a list of rows, each one text; came a text"),
+        ("sst", ["a film", 5], "sst: row 2: sentence is 5; allowed: text"),
+    ],
+)
+def test_rows_that_cannot_be_predicted(build: Path, task: str, rows: list, said: str):
+    with pytest.raises(DataError, match=said):
+        mtbert.load("crossed", build=build).predict(task, rows)
+
+
+def test_another_task_is_refused(build: Path):
+    with pytest.raises(ModelError, match="crossed, seed 1: unknown task 'sst2'; did you mean sst"):
+        mtbert.load("crossed", build=build).predict("sst2", ["a film"])
+
+
+def test_what_is_not_there(build: Path, tmp_path: Path):
+    for name in ("crosed", "c?ossed", "*", "../runs/crossed", ""):
+        with pytest.raises(ModelError, match=r"unknown model|is not the folder of a finished run"):
+            mtbert.load(name, build=build)
+    with pytest.raises(ModelError, match=r"crossed was not trained with seed 2; trained here: seed 1$"):
+        mtbert.load("crossed", seed=2, build=build)
+    with pytest.raises(ModelError, match=r"holds no metrics\.json, so it is not the folder of a finished run"):
+        mtbert.load(build / "runs")
+    with pytest.raises(ModelError, match="nothing is trained in"):
+        mtbert.load("crossed", build=tmp_path)
+
+
+def test_a_run_without_its_weights(copy: Path):
+    (copy / "runs/crossed/1/model.safetensors").unlink()
+    with pytest.raises(
+        ModelError,
+        match=r"cannot predict; run-packed with --weights there and `mtbert unpack` bring them, or `dvc repro "
+        r"train@crossed-1 --force --single-item` trains it here",
+    ):
+        mtbert.load("crossed", build=copy)
+
+
+def test_a_run_that_was_altered(copy: Path):
+    weights = copy / "runs/crossed/1/model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"?")
+    with pytest.raises(DataError, match="is not as it was written"):
+        mtbert.load("crossed", build=copy)
+
+
+def test_settings_that_stand_for_billions_of_values_are_refused(copy: Path):
+    run = copy / "runs/crossed/1"
+    levels = [f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9)}]" for level in range(1, 12)]
+    (run / "settings.yaml").write_text("\n".join(["a0: &a0 [lol]", *levels, "variant: crossed", "model: *a11"]))
+    files.seal(run)
+    with pytest.raises(DataError, match="line 2 holds an alias"):
+        mtbert.load("crossed", build=copy)
+
+
+def test_a_run_whose_encoder_has_become_another(copy: Path):
+    config = copy / "encoders/base/config.json"
+    files.write_json(config, files.read_json(config) | {"hidden_size": 48})
+    with pytest.raises(ModelError, match="is not the run's, or another version of mtbert trained the run"):
+        mtbert.load("crossed", build=copy)
+
+
+def test_a_run_brings_its_encoder_along(copy: Path, tmp_path: Path):
+    elsewhere = tmp_path / "taken"
+    shutil.copytree(copy / "runs/crossed/1", elsewhere)
+    with pytest.raises(ModelError, match=r"needs the tokenizer\.json and config\.json of its encoder; looked in"):
+        mtbert.load(elsewhere)
+    shutil.copytree(copy / "encoders/base", elsewhere / "encoder", ignore=shutil.ignore_patterns("*.safetensors"))
+    rows, here = trained.rows(copy, "sst", "test"), mtbert.load("crossed", build=copy)
+    pd.testing.assert_frame_equal(mtbert.load(elsewhere).predict("sst", rows), here.predict("sst", rows))
+
+
+def test_code_that_has_changed_since_is_told(copy: Path):
+    run = copy / "runs/crossed/1"
+    settings = files.read_yaml(run / "settings.yaml")
+    files.write_yaml(
+        run / "settings.yaml", settings | {"sources": {"heads/linear.py": "0" * 64, "samplers/base.py": "1"}}
+    )
+    files.seal(run)
+    with pytest.warns(UserWarning, match=r"^the code of heads/linear\.py has changed since .* was trained"):
+        mtbert.load("crossed", build=copy)
+
+
+def test_importing_mtbert_imports_nothing_large():
+    found = "import sys, mtbert; print({'torch', 'pandas', 'numpy', 'pydantic', 'mlflow'} & set(sys.modules))"
+    assert subprocess.check_output([sys.executable, "-c", found], text=True) == "set()\n"
