@@ -18,16 +18,16 @@ reproduce grid: export MTBERT_TABLES := later
 
 reproduce: setup  ## run the pipeline, print the tables that have results and what to do next
 	$(BIN)/dvc repro
-	@$(BIN)/python -m mtbert.reporting build
+	@$(BIN)/mtbert tables build
 
 # On a cluster JOBS counts where it was given, and else there is room for as many as there are cores and GPUs.
 grid: setup  ## the same, JOBS trainings side by side; VARIANTS=all for the whole catalog; ADDRESS= of a Ray cluster, GPUS=0.25 each
-	$(BIN)/python -m mtbert.grid $(if $(and $(ADDRESS),$(filter file,$(origin JOBS))),,--jobs $(JOBS)) \
+	$(BIN)/mtbert grid $(if $(and $(ADDRESS),$(filter file,$(origin JOBS))),,--jobs $(JOBS)) \
 	  $(if $(VARIANTS),--variants "$(VARIANTS)") $(if $(ADDRESS),--address "$(ADDRESS)") $(if $(GPUS),--gpus $(GPUS))
-	@$(BIN)/python -m mtbert.reporting build
+	@$(BIN)/mtbert tables build
 
 search: setup  ## look for the learning rate of each kind of training, JOBS trainings side by side: docs/settings.md
-	$(BIN)/python -m mtbert.search --jobs $(JOBS)
+	$(BIN)/mtbert search --jobs $(JOBS)
 
 experiments: setup  ## what was changed in each experiment of `dvc exp run`, and what came of it
 	$(BIN)/dvc exp show --only-changed --drop '^(build|data|src|stages|reports)/|^params.yaml$$|^(Created|State|Executor)$$'
@@ -65,7 +65,7 @@ bench: setup  ## speed beside others, growth, starts: benchmarks/README.md; the 
 
 mlflow: setup  ## compare runs in a browser, at the page that is printed; PORT=5001 for another port
 	@[ ! -d build/runs ] || $(BIN)/python stages/track.py build
-	@$(BIN)/python -m mtbert.tracking.ui $(PORT)
+	@$(BIN)/mtbert ui $(PORT)
 
 docs: setup  ## the documentation as a site, with a reference made of the docstrings
 	$(BIN)/mkdocs build --strict

@@ -157,7 +157,7 @@ class _RefusingAliases(yaml.SafeLoader):
 
 
 def write_yaml(path: Path, value: Any, in_order: bool = False) -> None:
-    """Write block-style YAML without aliases: `in_order`, or with sorted keys, so that equal settings are equal bytes."""
+    """Write block-style YAML without aliases; keys `in_order`, or sorted, so that equal settings are equal bytes."""
     text = yaml.dump(value, Dumper=_WithoutAliases, sort_keys=not in_order, allow_unicode=True, width=120)
     write_text(path, text)
 

@@ -106,15 +106,8 @@ def remedy(folder: Path) -> str:
 
 def of_run(folder: Path, device: str = "auto") -> Model:
     """Load the model of a finished run's folder; errors as for `load`."""
-    if not (folder / METRICS).is_file():
-        raise ModelError(f"{folder} holds no finished run; `{remedy(folder)}` makes it")
-    if not (folder / WEIGHTS).is_file():
-        raise ModelError(
-            f"{folder} holds no {WEIGHTS}: it was brought here without its weights, and cannot predict; run-packed "
-            f"with --weights there and `mtbert unpack` bring them, or `{remedy(folder)} --force --single-item` trains "
-            "it here"
-        )
     again = remedy(folder)
+    weights = files.sealed(folder, WEIGHTS, again)
     metrics = files.read_as(RunMetrics, files.sealed(folder, METRICS, again), again)
     settings = read_settings(files.sealed(folder, "settings.yaml", again))
     if others := changed(settings):
@@ -125,7 +118,7 @@ def of_run(folder: Path, device: str = "auto") -> Model:
     return Model(
         settings=settings,
         metrics=metrics,
-        network=_network(settings, encoder, files.sealed(folder, WEIGHTS, again)).to(target).eval(),
+        network=_network(settings, encoder, weights).to(target).eval(),
         tokenize=tokens.wordpieces(encoder),
         marks=tokens.marks(encoder),
         device=target,

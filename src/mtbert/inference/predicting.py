@@ -109,7 +109,7 @@ class Model(Predictor):
     encoder: Path
 
     def __post_init__(self) -> None:
-        self.name, self.seed, self.tasks = self.metrics.variant, self.metrics.seed, tuple(self.settings.tasks)
+        self.name, self.seed, self.tasks = self.settings.variant, self.metrics.seed, tuple(self.settings.tasks)
         self.longest = self.settings.model.max_tokens
 
     def raw(self, task: Task, rows: Sequence[tuple[str, ...]], watch: bool) -> tuple[pd.DataFrame, np.ndarray]:

@@ -13,7 +13,7 @@ from safetensors.numpy import load_file
 
 import mtbert
 from mtbert import files
-from mtbert.errors import DataError
+from mtbert.errors import DataError, EncoderError
 from mtbert.inference.predicting import CLASS_NAMES, ModelError, class_names
 from mtbert.tasks import TASKS
 
@@ -149,11 +149,7 @@ def test_what_is_not_there(build: Path, tmp_path: Path):
 
 def test_a_run_without_its_weights(copy: Path):
     (copy / "runs/crossed/1/model.safetensors").unlink()
-    with pytest.raises(
-        ModelError,
-        match=r"cannot predict; run-packed with --weights there and `mtbert unpack` bring them, or `dvc repro "
-        r"train@crossed-1 --force --single-item` trains it here",
-    ):
+    with pytest.raises(DataError, match=r"model\.safetensors is missing; `.*dvc repro train@crossed-1` makes it again"):
         mtbert.load("crossed", build=copy)
 
 
@@ -177,6 +173,16 @@ def test_a_run_whose_encoder_has_become_another(copy: Path):
     config = copy / "encoders/base/config.json"
     files.write_json(config, files.read_json(config) | {"hidden_size": 48})
     with pytest.raises(ModelError, match="is not the run's, or another version of mtbert trained the run"):
+        mtbert.load("crossed", build=copy)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("num_hidden_layers", 100_000), ("hidden_size", "24"), ("num_attention_heads", 7)]
+)
+def test_a_foreign_configuration_has_bounds(copy: Path, name: str, value: object):
+    config = copy / "encoders/base/config.json"
+    files.write_json(config, files.read_json(config) | {name: value})
+    with pytest.raises(EncoderError, match=name):
         mtbert.load("crossed", build=copy)
 
 

@@ -1,11 +1,16 @@
 """Rows that MLflow's server hands on."""
 
+import warnings
+
 import pandas as pd
 import pytest
 from mlflow.exceptions import MlflowException
 
-from mtbert.inference import predicting, served
+from mtbert.inference import predicting
 from mtbert.tasks import TASKS
+
+with warnings.catch_warnings(action="ignore"):  # MLflow's own, about types
+    from mtbert.inference import served
 
 
 class Stand:
