@@ -35,7 +35,7 @@ class Served(PythonModel):
 
 def rows(table: pd.DataFrame) -> list[tuple[Any, ...]]:
     """Return the texts of each row: its text, whatever that is, and its second text where there is one."""
-    firsts = list(table["text"])
+    firsts = list(table["text"].astype(object).where(table["text"].notna(), None))
     seconds = list(table["text_pair"]) if "text_pair" in table else [None] * len(firsts)
     return [
         (first, second) if isinstance(second, str) else (first,) for first, second in zip(firsts, seconds, strict=True)
