@@ -18,14 +18,14 @@ reproduce grid: export MTBERT_TABLES := later
 
 reproduce: setup  ## run the pipeline, print the tables that have results and what to do next
 	$(BIN)/dvc repro
-	@$(BIN)/python -m mtbert.reporting build
+	@$(BIN)/mtbert tables build
 
 # On a cluster JOBS counts where it was given, and else there is room for as many as there are cores and GPUs.
 grid: setup  ## the same, JOBS trainings side by side; VARIANTS=all; GPUS=0.25 each; ADDRESS= of a Ray cluster, STORAGE= for checkpoints
 	$(BIN)/mtbert grid $(if $(and $(ADDRESS),$(filter file,$(origin JOBS))),,--jobs $(JOBS)) \
 	  $(if $(VARIANTS),--variants "$(VARIANTS)") $(if $(ADDRESS),--address "$(ADDRESS)") $(if $(GPUS),--gpus $(GPUS)) \
 	  $(if $(STORAGE),--storage "$(STORAGE)")
-	@$(BIN)/python -m mtbert.reporting build
+	@$(BIN)/mtbert tables build
 
 search: setup  ## look for the learning rate of each kind of training, JOBS trainings side by side: docs/settings.md
 	$(BIN)/mtbert search --jobs $(JOBS)
@@ -66,7 +66,7 @@ bench: setup  ## speed beside others, growth, starts: benchmarks/README.md; the 
 
 mlflow: setup  ## compare runs in a browser, at the page that is printed; PORT=5001 for another port
 	@[ ! -d build/runs ] || $(BIN)/python stages/track.py build
-	@$(BIN)/python -m mtbert.tracking.ui $(PORT)
+	@$(BIN)/mtbert ui $(PORT)
 
 docs: setup  ## the documentation as a site, with a reference made of the docstrings
 	$(BIN)/mkdocs build --strict

@@ -17,8 +17,7 @@ import record
 import torch
 
 from mtbert.errors import MtbertError, shown_plainly
-from mtbert.exporting import folders
-from mtbert.using import loading
+from mtbert.inference import exporting, loading
 
 SHAPES = ((1, 16), (32, 32), (32, 128))  # batch and tokens
 BY_TURNS = 9
@@ -45,9 +44,9 @@ def measure(model: loading.Model, task: str, threads: int) -> list[dict[str, Any
     options: Any = onnxruntime.SessionOptions()  # type: ignore[attr-defined]
     options.intra_op_num_threads = threads
     with tempfile.TemporaryDirectory() as place:
-        folders.export(model, "onnx", Path(place) / "out", task)
+        exporting.export(model, "onnx", Path(place) / "out", task)
         session = onnxruntime.InferenceSession(str(Path(place) / "out" / f"{task}.onnx"), options)
-    network = folders.Graph(model.network.eval(), task, 1)
+    network = exporting.rebuilt(model)
     lines = []
     for batch, length in SHAPES:
         given = inputs((batch, min(length, model.longest)), model.network.encoder.bert.config.vocab_size)
@@ -55,7 +54,7 @@ def measure(model: loading.Model, task: str, threads: int) -> list[dict[str, Any
 
         def ours(tensors: dict[str, torch.Tensor] = tensors) -> np.ndarray:
             with torch.inference_mode():
-                return network(**tensors).numpy()
+                return np.asarray(network(**tensors, task=task).logits)
 
         def graphs(given: dict[str, np.ndarray] = given) -> np.ndarray:
             return np.asarray(session.run(None, given)[0])
@@ -83,7 +82,7 @@ def main() -> None:
     parser.add_argument("--record", type=Path, help="keep the results in results.json and README.md of this folder")
     arguments = parser.parse_args()
     model = loading.load(arguments.model, None, arguments.build, "cpu")
-    if not isinstance(model, loading.Model) or folders.sequences_of(model, arguments.task) > 1:
+    if not isinstance(model, loading.Model) or exporting.call(model, arguments.task)["sequences"] > 1:
         raise MtbertError(f"{arguments.model}: choose a single model, and a task whose examples are one sequence")
     rows = measure(model, arguments.task, arguments.threads)
     print(record.table(rows))

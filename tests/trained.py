@@ -28,6 +28,7 @@ def build(folder: Path) -> Path:
     for name, changes in MODEL.items():
         train(folder, name, 1, changes)
     ensembling.ensemble("both", list(MODEL), 1, folder / "runs", folder / "ensembles" / "both" / "1")
+    files.write_yaml(folder / "plan" / "catalog.yaml", {"ensembles": {"both": {"members": list(MODEL)}}})
     return folder
 
 

@@ -1,25 +1,19 @@
-"""Build the parts of a run from its settings: the one place that knows every kind of technique."""
+"""Build the parts of a training from its settings: the model, its phases, and the examples."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from mtbert import files, seeding
-from mtbert.adapters import ADAPTERS
-from mtbert.adapters.base import Shape
-from mtbert.connectors import CONNECTORS
+from mtbert.building import build_model
 from mtbert.data import batches, tokens
-from mtbert.data.batches import Examples, Marks, Share, Stream
+from mtbert.data.batches import Examples, Share, Stream
 from mtbert.encoder import bert, loading
-from mtbert.encoder.bert import Bert, Encoder
 from mtbert.errors import DataError
-from mtbert.features import FEATURES
 from mtbert.gradients import GRADIENTS
-from mtbert.heads import HEADS
-from mtbert.heads.base import Head
 from mtbert.model import MultitaskModel
 from mtbert.objectives import OBJECTIVES
 from mtbert.objectives.base import generator_like
@@ -55,31 +49,6 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
         steps=steps(settings, examples["train"]),
         examples=examples,
     )
-
-
-def build_model(
-    settings: VariantSettings, weights: Bert, seed: int, vocabulary: Sequence[str] = (), marks: Marks | None = None
-) -> MultitaskModel:
-    """Build the model with fresh adapters and heads, drawn by the seed; vocabulary and marks are the tokenizer's."""
-    torch.manual_seed(seeding.derive(seed, "weights"))
-    chosen = settings.model
-    mask_token, typed = (marks.mask, marks.typed) if marks else (None, True)
-    encoder = Encoder(weights, chosen.dropout, mask_token, typed and chosen.token_types == "by_sentence")
-    features = FEATURES.build(chosen.features, encoder.width, vocabulary)
-    config = weights.config
-    shape = Shape(encoder.width, encoder.layers, config.intermediate_size, config.initializer_range)
-    adapter = ADAPTERS.build(chosen.adapter, shape, settings.tasks)
-    adapter.meet([layer.linears() for layer in encoder.layer_modules()])
-    connector = CONNECTORS.build(chosen.connector, encoder.width, settings.tasks)
-    heads = {task: build_head(settings, task, encoder.width) for task in settings.tasks}
-    return MultitaskModel(encoder, features, adapter, connector, heads, chosen.pooling)
-
-
-def build_head(settings: VariantSettings, name: str, width: int) -> Head:
-    """Build the head of one task."""
-    task = TASKS[name]
-    embeddings = 2 if task.is_pair and settings.model.pair_encoding == "bi" else 1
-    return HEADS.build(settings.model.heads[name], task, width, embeddings)
 
 
 def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[Split, dict[str, Examples]]:

@@ -1,54 +1,66 @@
-"""A stage script's command line, which the signature of its `main` describes."""
+"""Command lines that signatures describe, by typer: of the command `mtbert`, and of each stage's script."""
 
-import argparse
-import inspect
-from collections.abc import Callable
-from pathlib import Path
+import contextlib
+import io
+import re
+import sys
+from collections.abc import Callable, Iterator
+from importlib import metadata
 from typing import Any
+
+import typer
 
 from mtbert import errors
 
+STYLE: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
+CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
+
+
+class MissingPackageError(errors.MtbertError):
+    """A package that the command needs and that is not installed."""
+
 
 def run(main: Callable[..., None]) -> None:
-    """Call `main` with the command line's arguments.
+    """Call a script's `main` with the command line's arguments; its module's docstring is the help."""
+    script = typer.Typer(**STYLE)
+    script.command(help=main.__globals__["__doc__"], context_settings=CONTEXT)(main)
+    start(script)
 
-    A parameter is an argument, in order: a Path, a str or an int that is not below 0; one with a default may be left
-    out. Wrong usage ends the script with status 2; it prints the usage, as `--help` does, and what is wrong. Errors
-    end it as `errors.shown_plainly` describes.
+
+def start(app: typer.Typer, name: str | None = None) -> None:
+    """Run a command line, and leave the process.
+
+    The exit status is 0 for success, 1 for an error, which is told in one line, 2 for wrong usage, 130 for Ctrl-C.
+    What the terminal's encoding lacks is written as its code.
     """
-    parameters = inspect.signature(main).parameters.values()
-    usage = " ".join(_shown(parameter) for parameter in parameters)
-    parser = argparse.ArgumentParser(
-        usage=f"%(prog)s {usage}",
-        description=main.__globals__["__doc__"],
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    for parameter in parameters:
-        _add(parser, parameter)
-    with errors.shown_plainly():
-        main(**vars(parser.parse_args()))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    with errors.shown_plainly(), _missing_packages_told():
+        try:
+            app(prog_name=name)
+        finally:
+            sys.stdout.flush()  # where a disk is full, this tells it
 
 
-def _shown(parameter: inspect.Parameter) -> str:
-    name = parameter.name.upper()
-    return name if parameter.default is parameter.empty else f"[{name}]"
+@contextlib.contextmanager
+def _missing_packages_told() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        name = str(error.name).partition(".")[0]
+        if name in ("mtbert", "None"):
+            raise
+        raise MissingPackageError(
+            f"this command needs the package {name}, which is not installed: `pip install {_brings(name)}`"
+        ) from error
 
 
-def _add(parser: argparse.ArgumentParser, parameter: inspect.Parameter) -> None:
-    left_out: dict[str, Any] = {} if parameter.default is parameter.empty else {"default": parameter.default}
-    parser.add_argument(
-        parameter.name,
-        metavar=parameter.name.upper(),
-        type=KINDS[parameter.annotation],
-        nargs="?" if left_out else None,
-        **left_out,
-    )
-
-
-def _whole(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
-    return int(text)
-
-
-KINDS: dict[type, Callable[[str], Any]] = {Path: Path, str: str, int: _whole}
+def _brings(name: str) -> str:
+    """Return what to install so that a package comes with it: mtbert, or mtbert with the extra that names it."""
+    for requirement in metadata.requires("mtbert") or ():
+        needed, _, condition = requirement.partition(";")
+        if re.split(r"[^\w.-]", needed)[0].lower() == name.replace("_", "-").lower():
+            extra = re.search(r'extra == "(\w+)"', condition)
+            return f"'mtbert[{extra[1]}]'" if extra else "mtbert"
+    return "mtbert"

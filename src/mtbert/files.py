@@ -78,6 +78,15 @@ def write_text(path: Path, text: str) -> None:
         partial.write_text(text, encoding="utf-8", newline="\n")
 
 
+def write_out(path: Path, text: str) -> None:
+    """Write text where a person said: through a link, a device or a pipe; else whole or not at all."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        with path.open("w", encoding="utf-8", newline="\n") as handle:
+            handle.write(text)
+    else:
+        write_text(path, text)
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write indented JSON with sorted keys; NaN and infinities are refused (ValueError)."""
     write_text(path, json_text(value))
@@ -133,14 +142,29 @@ def _adapter(kind: type[Kind]) -> TypeAdapter[Kind]:
     return TypeAdapter(kind) if own else TypeAdapter(kind, config=ConfigDict(allow_inf_nan=False))
 
 
+class _WithoutAliases(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+class _RefusingAliases(yaml.SafeLoader):
+    """A few nested aliases can stand for billions of values."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError(f"line {self.peek_event().start_mark.line + 1} holds an alias")
+        return super().compose_node(parent, index)
+
+
 def write_yaml(path: Path, value: Any, in_order: bool = False) -> None:
-    """Write block-style YAML: with sorted keys, so that equal settings are equal bytes, or `in_order` as they come."""
-    write_text(path, yaml.safe_dump(value, sort_keys=not in_order, allow_unicode=True, width=120))
+    """Write block-style YAML without aliases; keys `in_order`, or sorted, so that equal settings are equal bytes."""
+    text = yaml.dump(value, Dumper=_WithoutAliases, sort_keys=not in_order, allow_unicode=True, width=120)
+    write_text(path, text)
 
 
 def read_yaml(path: Path, again: str = AGAIN) -> Any:
-    """Read YAML of plain values that this project wrote; DataError where the file is missing or has another form."""
-    return _parsed(path, yaml.safe_load, "plain YAML", again)
+    """Read YAML as `write_yaml` writes it; DataError where the file is missing or has another form."""
+    return _parsed(path, lambda text: yaml.load(text, _RefusingAliases), "plain YAML", again)
 
 
 def read_plan(path: Path, *keys: str) -> Any:

@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
-from mtbert.adapters.base import Adapter
+from mtbert.adapters.base import Adapter, Shape
 from mtbert.connectors.base import Connector
 from mtbert.data.batches import Batch
 from mtbert.encoder.bert import Encoder
@@ -15,6 +16,7 @@ from mtbert.errors import SettingsError
 from mtbert.features.base import Features
 from mtbert.heads.base import Head
 from mtbert.settings import PhaseSettings, Pooling
+from mtbert.tasks import Task
 
 
 def check_apart(task: str, head: Head | type[Head], mixed: Collection[str]) -> None:
@@ -68,10 +70,19 @@ class MultitaskModel(nn.Module):
         return self.connector(batch.task, pooled.unflatten(0, (batch.sequences, -1)).unbind())
 
     def forward(self, batch: Batch, noise: Tensor | None = None) -> Tensor:
-        """Return the head's outputs [batch, size], computed in fp32: in bf16 scores of 3 to 5 move in steps of 1/64."""
-        embeddings = self.embeddings(batch, noise)
+        """Return the head's outputs [batch, size]."""
+        return self.outputs(batch.task, self.embeddings(batch, noise))
+
+    def outputs(self, task: str, embeddings: Sequence[Tensor]) -> Tensor:
+        """Return the head's outputs [batch, size] of embeddings [batch, width].
+
+        They are computed in the precision of the head's weights, fp32 in training: in bf16 scores of 3 to 5 move in
+        steps of 1/64.
+        """
+        head = self.head(task)
+        precision = next((weight.dtype for weight in head.parameters()), torch.float32)
         with torch.autocast(embeddings[0].device.type, enabled=False):
-            return self.head(batch.task)(*(embedding.float() for embedding in embeddings))
+            return head(*(embedding.to(precision) for embedding in embeddings))
 
     def loss(self, batch: Batch, outputs: Tensor) -> Tensor:
         """Return the task's own loss, a mean over the batch."""
@@ -128,3 +139,35 @@ class MultitaskModel(nn.Module):
             "trained": sum(p.numel() for p in self.parameters() if p.requires_grad),
             "stored": added + sum(p.numel() for p in self.encoder.parameters() if id(p) in changed),
         }
+
+
+class Builder(Protocol):
+    """Builds the parts of a model."""
+
+    def part(self, kind: str, *surroundings: Any) -> Any:
+        """Build `features` (from width, vocabulary), `adapter` (shape, tasks) or `connector` (width, tasks)."""
+
+    def head(self, task: str, *surroundings: Any) -> Any:
+        """Build the head of a task from the task, the width, and the number of embeddings of an example."""
+
+
+def assemble(
+    encoder: Encoder,
+    builder: Builder,
+    tasks: Sequence[Task],
+    pooling: Mapping[str, Pooling],
+    pair_encoding: str,
+    vocabulary: Sequence[str],
+) -> MultitaskModel:
+    """Build the parts around an encoder, always in the same order, in which a seed draws their weights."""
+    config, names = encoder.bert.config, [task.name for task in tasks]
+    features = builder.part("features", encoder.width, vocabulary)
+    shape = Shape(encoder.width, encoder.layers, config.intermediate_size, config.initializer_range)
+    adapter = builder.part("adapter", shape, names)
+    adapter.meet([layer.linears() for layer in encoder.layer_modules()])
+    connector = builder.part("connector", encoder.width, names)
+    apart = pair_encoding == "bi"
+    heads = {
+        task.name: builder.head(task.name, task, encoder.width, 2 if task.is_pair and apart else 1) for task in tasks
+    }
+    return MultitaskModel(encoder, features, adapter, connector, heads, pooling)

@@ -3,12 +3,14 @@
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 from mtbert.errors import DataError
 
+LINE_END = re.compile(r"[\r\n]")
 Record = tuple[str, dict[str, Any]]  # its place in the file, such as `line 3`, and its values by column
 
 
@@ -21,6 +23,11 @@ def decoded(content: bytes, name: str) -> str:
         raise DataError(f"{name}, line {line}: not UTF-8 text") from None
 
 
+def lines(text: str) -> Iterator[str]:
+    """Yield the lines of a text, which end with \\n, \\r\\n or \\r alone, not with U+2028 or a form feed."""
+    return (line.removesuffix("\n") for line in io.StringIO(text, newline=None))
+
+
 def separated(text: str, name: str, separator: str) -> Iterator[Record]:
     """Yield the rows of CSV or TSV with a header; DataError, with the line, where it is malformed."""
     limit = csv.field_size_limit(sys.maxsize)  # of the whole process
@@ -30,6 +37,11 @@ def separated(text: str, name: str, separator: str) -> Iterator[Record]:
         if doubled := sorted({column for column in header if header.count(column) > 1}):
             raise DataError(f"{name}, line 1: columns come twice: {', '.join(doubled)}")
         for fields in reader:
+            if separator == "\t" and any("\t" in field and LINE_END.search(field) for field in fields):
+                raise DataError(
+                    f"{name}, line {reader.line_num}: a quoted text holds a tab and a line end, as two rows would; "
+                    "a quote may lack its other one"
+                )
             if len(fields) == len(header):
                 yield f"line {reader.line_num}", dict(zip(header, fields, strict=True))
             elif fields:  # an empty line is not a row
@@ -43,7 +55,7 @@ def separated(text: str, name: str, separator: str) -> Iterator[Record]:
 
 def json_lines(text: str, name: str) -> Iterator[Record]:
     """Yield the JSON objects of a file, one from each line; DataError, with the line, for anything else."""
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(lines(text), 1):
         if not line.strip():
             continue
         try:

@@ -181,6 +181,8 @@ def test_the_server_s_faults_are_the_client_s(server: str):
     alone = asked(server, [{"text": "a film"}], task="sts")
     assert alone.status_code == 400
     assert "sts: row 1: needs two texts, came 1" in alone.text
+    null = asked(server, [{"text": "a film"}, {"text": None, "text_pair": "the film is nice ."}], task="sst")
+    assert null.status_code == 400
 
 
 def test_eight_clients_at_once_each_get_their_own(server: str, best: Any, root: Path):

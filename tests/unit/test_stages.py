@@ -55,16 +55,16 @@ def test_a_variant_that_was_not_planned_is_told_with_what_plans_it(monkeypatch: 
 
 
 def test_the_machine_on_which_a_build_was_begun_is_written_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.setattr(sys, "argv", ["machine.py", str(tmp_path / "machine.json")])
-    for processor in ("i386", "i486"):
+    file = tmp_path / "machine.json"
+    for processor, kept in (("i386", "i386"), ("i486", "i386")):
         monkeypatch.setattr("mtbert.training.logs._processor", lambda processor=processor: processor)
-        runpy.run_path(str(STAGES / "machine.py"), run_name="__main__")
-        content = files.read_json(tmp_path / "machine.json")
+        assert told(monkeypatch, tmp_path, "machine", str(file)) == "0"
+        content = files.read_json(file)
         assert sorted(content) == ["accelerator", "processor", "torch"]
-        assert content["processor"] == "i386"
-    (tmp_path / "machine.json").unlink()
-    runpy.run_path(str(STAGES / "machine.py"), run_name="__main__")
-    assert files.read_json(tmp_path / "machine.json")["processor"] == "i486"
+        assert content["processor"] == kept
+    file.unlink()
+    assert told(monkeypatch, tmp_path, "machine", str(file)) == "0"
+    assert files.read_json(file)["processor"] == "i486"
 
 
 @pytest.mark.parametrize("name", sorted(file.name for file in STAGES.glob("*.py")))
@@ -74,37 +74,13 @@ def test_a_stage_is_a_command_of_at_most_40_lines(name: str):
     assert len(lines) <= 40
 
 
-USAGES = {
-    "download": "OUT",
-    "encoder": "PLAN DATA_DIR OUT",
-    "ensemble": "CATALOG RUNS OUT",
-    "init": "BUILD OUT",
-    "machine": "OUT",
-    "plan": "PARAMS OUT",
-    "preprocess": "DATA_DIR ENCODER_DIR OUT NEEDS",
-    "pretrain": "KIND PLAN BUILD",
-    "report": "BUILD REPORTS SUBMISSIONS",
-    "track": "BUILD",
-    "train": "VARIANT SEED [BUILD]",
-}
-
-
-def test_every_stage_has_its_usage_here():
-    assert {file.stem for file in STAGES.glob("*.py")} == set(USAGES)
-
-
-@pytest.mark.parametrize(("stage", "usage"), USAGES.items())
+@pytest.mark.parametrize("stage", sorted(file.stem for file in STAGES.glob("*.py")))
 @pytest.mark.parametrize("arguments", [[], ["1", "2", "3", "4", "5"]])
-def test_a_stage_with_other_arguments_than_it_takes_says_what_it_takes(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    stage: str,
-    usage: str,
-    arguments: list[str],
+def test_a_stage_with_other_arguments_than_it_takes_ends_with_status_2(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stage: str, arguments: list[str]
 ):
     assert told(monkeypatch, tmp_path, stage, *arguments) == "2"
-    assert capsys.readouterr().err.startswith(f"usage: {stage}.py {usage}\n{stage}.py: error: ")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_unknown_pretraining_is_told_with_the_one_that_was_meant(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

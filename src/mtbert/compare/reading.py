@@ -16,7 +16,7 @@ from mtbert.records import Record
 
 NEEDED = ("id", "label", "prediction")
 TEXTS = ("sentence", "sentence1", "sentence2", "text", "text_pair")
-KNOWN = (*NEEDED, "seed", "cluster", "scored", *TEXTS)
+KNOWN = (*NEEDED, "seed", "cluster", "scored", "overall", *TEXTS)
 PROBABILITY = re.compile(r"probability_\d+")
 SCORED = {"": True, "1": True, "true": True, "0": False, "false": False}
 KINDS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")

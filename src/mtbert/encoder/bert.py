@@ -10,11 +10,13 @@ Legend: rows sequences of a batch; tokens the longest of them; width the hidden 
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from mtbert.encoder.attention import attention
 from mtbert.encoder.config import MLM_HEAD, Config, read_config
@@ -133,11 +135,22 @@ class Bert(nn.Module):
             self.pooler["dense"] = nn.Linear(config.hidden_size, config.hidden_size)
 
 
+class Undrawn(TorchFunctionMode):
+    """Leave the weights of new modules undrawn: no time, and no memory until they are written.
+
+    PyTorch's device `meta` does the same for a second and a half, since drawing there imports its compiler.
+    """
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Skip the functions of torch.nn.init."""
+        return None if getattr(func, "__module__", None) == "torch.nn.init" else func(*args, **(kwargs or {}))
+
+
 def read(directory: Path) -> Bert:
     """Read the BERT of an encoder's directory, in fp32; EncoderError where the files hold another architecture."""
     config = read_config(directory)
     weights = {name: value.float() for name, value in load_file(directory / "model.safetensors").items()}
-    with torch.device("meta"):  # draws no weights, since all are replaced at once
+    with Undrawn():  # all are replaced at once
         bert = Bert(config, pooler="pooler.dense.weight" in weights)
     missing = sorted(bert.state_dict().keys() - weights.keys())
     if missing:
@@ -200,7 +213,7 @@ class Encoder(nn.Module):
         attend = mask.bool()[:, None, None, :]  # [rows, 1, 1, tokens]
         for number, layer in enumerate(self.layer_modules()):
             hidden = layer(hidden, attend, slots(number))
-        return hidden.float()
+        return hidden.to(self.bert.embeddings.word_embeddings.weight.dtype)
 
     def layer_modules(self) -> list[Layer]:
         """Return the layers, the lowest first."""

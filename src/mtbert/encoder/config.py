@@ -1,35 +1,42 @@
 """What config.json states of an encoder, and which architectures are supported; imports no torch or transformers."""
 
+import json
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from mtbert import files
-from mtbert.errors import EncoderError
+from mtbert.errors import EncoderError, in_words
 
 BERT, ROBERTAS = "bert", ("roberta", "xlm-roberta", "camembert")  # as config.json's model_type has them
 MLM_HEAD = "mlm_head.safetensors"  # in an encoder's directory: see mlm_head.py
 # The only values that are supported of settings that change the outputs.
 EXPECTED = {"hidden_act": "gelu", "position_embedding_type": "absolute", "is_decoder": False}
+# Bounds that no known encoder comes near: a foreign config.json must not fill the memory.
+Size = Annotated[int, Field(ge=1, le=2_000_000)]
+Count = Annotated[int, Field(ge=1, le=256)]
+Share = Annotated[float, Field(ge=0, lt=1)]
 
 
 @dataclass(frozen=True)
 class Config:
     """What config.json states of a BERT, by its names; RoBERTa counts positions from `pad_token_id`."""
 
-    vocab_size: int
-    hidden_size: int
-    num_hidden_layers: int
-    num_attention_heads: int
-    intermediate_size: int
-    max_position_embeddings: int
-    type_vocab_size: int = 2
+    vocab_size: Size
+    hidden_size: Size
+    num_hidden_layers: Count
+    num_attention_heads: Count
+    intermediate_size: Size
+    max_position_embeddings: Size
+    type_vocab_size: Count = 2
     layer_norm_eps: float = 1e-12
-    hidden_dropout_prob: float = 0.1
-    attention_probs_dropout_prob: float = 0.1
+    hidden_dropout_prob: Share = 0.1
+    attention_probs_dropout_prob: Share = 0.1
     initializer_range: float = 0.02
     model_type: str = BERT
-    pad_token_id: int = 0
+    pad_token_id: Annotated[int, Field(ge=0)] = 0
 
     @property
     def first_place(self) -> int:
@@ -54,5 +61,14 @@ def read_config(directory: Path) -> Config:
         if settings.get(name, value) != value:
             raise EncoderError(f"{file}: {name} is {settings[name]!r}; allowed: {value!r}")
     defaults: dict[str, Any] = {"pad_token_id": 1} if kind in ROBERTAS else {}
-    stated: dict[str, Any] = {field.name: settings[field.name] for field in fields(Config) if field.name in settings}
-    return Config(**defaults | stated)
+    stated = {field.name: settings[field.name] for field in fields(Config) if settings.get(field.name) is not None}
+    try:
+        config = TypeAdapter(Config).validate_json(json.dumps(defaults | stated), strict=True)
+    except ValidationError as error:
+        raise EncoderError(f"{file}: {in_words(error)}") from None
+    if config.hidden_size % config.num_attention_heads:
+        raise EncoderError(
+            f"{file}: num_attention_heads is {config.num_attention_heads}, which does not divide hidden_size, "
+            f"{config.hidden_size}"
+        )
+    return config

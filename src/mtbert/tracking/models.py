@@ -1,7 +1,7 @@
 """Trained models in MLflow: a folder that serves, the scores tied to it, a registered name for each variant.
 
-The folder holds the files of a run that `mtbert.using.loading` reads, with the weights as a link, so that they are not
-stored twice. A model is complete once it is READY; an unfinished one is made again.
+The folder holds the files of a run that `mtbert.inference.loading` reads, with the weights as a link, so that they are
+not stored twice. A model is complete once it is READY; an unfinished one is made again.
 """
 
 import os
@@ -32,7 +32,7 @@ from mlflow.models import Model, ModelSignature
 from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema, TensorSpec
 
 BEST = "best"  # alias of a variant's version with the best choosing score
-SERVED = Path(mtbert.__file__).parent / "using" / "served.py"
+SERVED = Path(mtbert.__file__).parent / "inference" / "served.py"
 RUN = "run"  # folder in a model's artifacts with the run's files
 WEIGHTS = "model.safetensors"
 OF_RUN = ("settings.yaml", "metrics.json", files.DIGESTS)

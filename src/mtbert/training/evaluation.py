@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-import accelerate.utils
 import numpy as np
 import pandas as pd
 import torch
@@ -33,7 +32,9 @@ def predict(model: MultitaskModel, examples: Examples, device: torch.device) -> 
     model.train(was_training)
     whole: Any = outputs
     if share.count > 1:  # predictions of other processes are still 0 here
-        whole = accelerate.utils.reduce(outputs, "sum")
+        from accelerate.utils import reduce  # whoever predicts by one process does without its import
+
+        whole = reduce(outputs, "sum")
     return _table(model, examples, whole.cpu())
 
 

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from sentence_transformers.base.modules import InputModule
-from torch import Tensor
-from transformers import BertTokenizer
+from transformers import AutoTokenizer
 
-from mtbert.exporting.modeling import MtbertModel
+from mtbert.inference.modeling import MtbertModel
+
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+WHERE = ("token", "revision", "local_files_only")
 
 
 class MtbertSentences(InputModule):
@@ -27,8 +29,8 @@ class MtbertSentences(InputModule):
     def preprocess(self, inputs: Sequence[Any], prompt: str | None = None, **kwargs: Any) -> dict[str, Any]:
         """Make word pieces, cut to the longest sequence of the training."""
         texts = [f"{prompt or ''}{text}" for text in inputs]
-        cut = {"truncation": True, "max_length": self.max_seq_length}
-        return dict(self.pieces(texts, padding=True, return_tensors="pt", **cut))
+        return dict(self.pieces(texts, padding=True, return_tensors="pt", truncation=True,
+                                   max_length=self.max_seq_length))  # fmt: skip
 
     def forward(self, features: dict[str, Any], task: str | None = None, **kwargs: Any) -> dict[str, Any]:
         """Add `sentence_embedding` [texts, width]; ValueError for a task whose sentences are not encoded apart."""
@@ -36,9 +38,8 @@ class MtbertSentences(InputModule):
         if self.model.task(task) in mixed:
             apart = ", ".join(name for name in self.model.config.tasks if name not in mixed)
             raise ValueError(f"{task} shows both sentences of a pair to each other; allowed: {apart}")
-        inputs: list[Tensor] = [features[name] for name in ("input_ids", "attention_mask", "token_type_ids")]
-        features["sentence_embedding"] = self.model.embeddings(*inputs, task=task)[0]
-        return features
+        inputs = {name: features[name] for name in INPUTS if name in features}
+        return features | {"sentence_embedding": self.model.embeddings(**inputs, task=task)[0]}
 
     def get_embedding_dimension(self) -> int:
         """The encoder's width."""
@@ -50,13 +51,9 @@ class MtbertSentences(InputModule):
         self.pieces.save_pretrained(output_path)
 
     @classmethod
-    def load(  # type: ignore[override]
-        cls, model_name_or_path: str, subfolder: str = "", **kwargs: Any
-    ) -> "MtbertSentences":
+    def load(cls, model_name_or_path: str, **kwargs: Any) -> "MtbertSentences":  # type: ignore[override]
         """Read model and tokenizer."""
-        where = {
-            name: kwargs[name] for name in ("token", "cache_folder", "revision", "local_files_only") if name in kwargs
-        }
-        where["cache_dir"] = where.pop("cache_folder", None)
+        where: dict[str, Any] = {name: kwargs[name] for name in WHERE if name in kwargs}
+        where |= {"cache_dir": kwargs.get("cache_folder")}
         model = MtbertModel.from_pretrained(model_name_or_path, **where)
-        return cls(model, BertTokenizer.from_pretrained(model_name_or_path, **where))
+        return cls(model, AutoTokenizer.from_pretrained(model_name_or_path, **where))

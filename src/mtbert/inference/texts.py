@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from mtbert.errors import DataError
-from mtbert.records import Record, decoded, json_lines, separated
+from mtbert.records import Record, decoded, json_lines, lines, separated
 from mtbert.tasks import Task
 
 Kind = Literal["csv", "tsv", "jsonl", "txt"]
@@ -51,29 +51,18 @@ class TextFile:
         """Return the texts of each row that the task needs; DataError where it lacks their columns."""
         columns = self._columns(task)
         if columns is None:
-            wanted = [" and ".join(names) for names in _wanted(task)]
-            raise DataError(
-                f"{self.name} has the columns {', '.join(self.columns)}; {task.name} needs {', or '.join(wanted)}"
-            )
+            wanted = ", or ".join(" and ".join(names) for names in _wanted(task))
+            raise DataError(f"{self.name} has the columns {', '.join(self.columns)}; {task.name} needs {wanted}")
         return [tuple(record.get(column) for column in columns) for record in self.records]
 
     def _columns(self, task: Task) -> tuple[str, ...] | None:
-        pairs = {names[1] for names in (ANY_TASK, ("sentence1", "sentence2"))}
-        if not task.is_pair and pairs & set(self.columns):
+        if not task.is_pair and {"text_pair", "sentence2"} & set(self.columns):
             return None
         return next((names for names in _wanted(task) if set(names) <= set(self.columns)), None)
 
 
 def _wanted(task: Task) -> list[tuple[str, ...]]:
     return [task.sentences, ANY_TASK[: len(task.sentences)]]
-
-
-def kind_of(path: Path, chosen: Kind | None) -> Kind:
-    """Return the kind of a file: `chosen`, else by its ending; DataError for another ending."""
-    kind = chosen or ENDINGS.get(path.suffix.lower()) or ("txt" if path == STANDARD else None)
-    if kind is None:
-        raise DataError(f"{path}: unknown ending; allowed: {', '.join(ENDINGS)}, or --format")
-    return kind
 
 
 def read(path: Path, chosen: Kind | None = None) -> TextFile:
@@ -85,10 +74,12 @@ def read(path: Path, chosen: Kind | None = None) -> TextFile:
     Raises:
         DataError: the file is missing, empty, not UTF-8 or of another kind; the message names the line.
     """
-    kind = kind_of(path, chosen)
+    kind = chosen or ENDINGS.get(path.suffix.lower()) or ("txt" if path == STANDARD else None)
+    if kind is None:
+        raise DataError(f"{path}: unknown ending; allowed: {', '.join(ENDINGS)}, or --format")
     name = "standard input" if path == STANDARD else str(path)
     text = decoded(_content(path, name), name)
-    if kind == "csv" and chosen is None and "\t" in text.partition("\n")[0]:
+    if kind == "csv" and chosen is None and "\t" in next(lines(text), ""):
         kind = "tsv"
     records = [values for _, values in READERS[kind](text, name)]
     if not records:
@@ -103,8 +94,8 @@ def _content(path: Path, name: str) -> bytes:
         raise DataError(f"{name} cannot be read: {error.strerror}") from None
 
 
-def _lines(text: str, name: str) -> Iterator[Record]:
-    for number, line in enumerate(text.splitlines(), 1):
+def _plain(text: str, name: str) -> Iterator[Record]:
+    for number, line in enumerate(lines(text), 1):
         if not line.strip():
             continue
         fields = line.split("\t")
@@ -117,8 +108,13 @@ READERS: dict[Kind, Callable[[str, str], Iterator[Record]]] = {
     "csv": partial(separated, separator=SEPARATORS["csv"]),
     "tsv": partial(separated, separator=SEPARATORS["tsv"]),
     "jsonl": json_lines,
-    "txt": _lines,
+    "txt": _plain,
 }
+
+
+def plain(rows: Sequence[tuple[str, ...]]) -> pd.DataFrame:
+    """Return rows of one or two texts as a table."""
+    return pd.DataFrame(list(rows), columns=list(ANY_TASK[: len(rows[0])]), dtype=object)
 
 
 def joined(before: pd.DataFrame, task: str, predicted: pd.DataFrame) -> pd.DataFrame:
@@ -128,15 +124,15 @@ def joined(before: pd.DataFrame, task: str, predicted: pd.DataFrame) -> pd.DataF
     return pd.concat([before.assign(task=task), predicted], axis=1)
 
 
-def text(blocks: Sequence[pd.DataFrame], kind: Kind) -> str:
+def written(blocks: Sequence[pd.DataFrame], kind: Kind) -> str:
     """Write tables of predictions below each other as text of that kind, with all digits; plain lines become TSV.
 
     JSON has no NaN and no infinity: they become null.
     """
     if kind == "jsonl":
         records = [record for block in blocks for record in block.astype(object).to_dict("records")]
-        lines = (json.dumps(_in_json(record), ensure_ascii=False, allow_nan=False) for record in records)
-        return "".join(f"{line}\n" for line in lines)
+        written = (json.dumps(_in_json(record), ensure_ascii=False, allow_nan=False) for record in records)
+        return "".join(f"{line}\n" for line in written)
     together = pd.concat(blocks, ignore_index=True)
     return together.to_csv(index=False, sep=SEPARATORS.get(kind, "\t"), lineterminator="\n")
 

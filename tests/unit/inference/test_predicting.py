@@ -13,10 +13,9 @@ from safetensors.numpy import load_file
 
 import mtbert
 from mtbert import files
-from mtbert.errors import DataError
+from mtbert.errors import DataError, EncoderError
+from mtbert.inference.predicting import CLASS_NAMES, ModelError, class_names
 from mtbert.tasks import TASKS
-from mtbert.using import names
-from mtbert.using.predicting import ModelError
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +32,10 @@ def predicted(folder: Path, task: str, split: str) -> pd.DataFrame:
     return pd.read_parquet(folder / "predictions" / f"{task}-{split}.parquet")
 
 
-@pytest.mark.parametrize("name", ["crossed", "apart", "both"])
+@pytest.mark.parametrize("name", ["crossed", "apart"])
 @pytest.mark.parametrize("task", ["sst", "sts"])
 def test_predictions_of_the_test_rows_equal_the_training_s_to_the_last_digit(build: Path, name: str, task: str):
-    folder = build / ("ensembles" if name == "both" else "runs") / name / "1"
+    folder = build / "runs" / name / "1"
     ours, its = mtbert.load(folder).predict(task, trained.rows(build, task, "test")), predicted(folder, task, "test")
     columns = [column for column in its.columns if column not in ("id", "label", "scored", "overall")]
     np.testing.assert_array_equal(ours[columns], its[columns])
@@ -50,6 +49,12 @@ def test_of_dev_those_are_equal_that_the_kept_weights_were_scored_on(build: Path
     np.testing.assert_array_equal(ours["prediction"][~chosen], its["prediction"][~chosen])
 
 
+def test_an_ensemble_votes(build: Path):
+    rows = trained.rows(build, "sts", "test")
+    mean = sum(predicted(build / "runs" / name / "1", "sts", "test")["prediction"] for name in trained.MODEL) / 2
+    np.testing.assert_allclose(mtbert.load("both", build=build).predict("sts", rows)["prediction"], mean, rtol=1e-12)
+
+
 def test_a_row_alone_is_predicted_alike_up_to_the_sixth_digit(build: Path):
     rows, its = trained.rows(build, "sts", "test"), predicted(build / "runs/crossed/1", "sts", "test")
     alone = mtbert.load(build / "runs/crossed/1").predict("sts", rows[7:8])
@@ -61,18 +66,12 @@ def test_classes_have_names_and_probabilities(build: Path):
     probabilities = table[[f"probability_{number}" for number in range(5)]]
     assert list(table.columns) == ["prediction", "class", *probabilities.columns, "cut"]
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-6)
-    assert list(table["class"]) == [names.NAMES["sst"][int(number)] for number in probabilities.to_numpy().argmax(1)]
-
-
-def test_scores_have_their_range(build: Path):
-    table = mtbert.load("crossed", build=build).predict("sts", [("a plot .", "a cast .")])
-    assert list(table.columns) == ["prediction", "lowest", "highest", "cut"]
-    assert table[["lowest", "highest"]].to_numpy().tolist() == [[0, 5]]
+    assert list(table["class"]) == [CLASS_NAMES["sst"][int(number)] for number in probabilities.to_numpy().argmax(1)]
 
 
 def test_every_class_of_every_task_has_one_name():
-    assert [len(set(names.classes(task))) for task in TASKS.values()] == [5, 2, 0, 2, 3, 3]
-    assert names.classes(TASKS["snli"]) == ("contradiction", "neutral", "entailment")
+    assert [len(set(class_names(task))) for task in TASKS.values()] == [5, 2, 0, 2, 3, 3]
+    assert class_names(TASKS["snli"]) == ("contradiction", "neutral", "entailment")
 
 
 @pytest.mark.parametrize(("name", "room"), [("crossed", 13), ("apart", 15)])
@@ -137,8 +136,9 @@ def test_another_task_is_refused(build: Path):
 
 
 def test_what_is_not_there(build: Path, tmp_path: Path):
-    with pytest.raises(ModelError, match="unknown model 'crosed'; did you mean crossed"):
-        mtbert.load("crosed", build=build)
+    for name in ("crosed", "c?ossed", "*", "../runs/crossed", ""):
+        with pytest.raises(ModelError, match=r"unknown model|is not the folder of a finished run"):
+            mtbert.load(name, build=build)
     with pytest.raises(ModelError, match=r"crossed was not trained with seed 2; trained here: seed 1$"):
         mtbert.load("crossed", seed=2, build=build)
     with pytest.raises(ModelError, match=r"holds no metrics\.json, so it is not the folder of a finished run"):
@@ -164,10 +164,29 @@ def test_a_run_that_was_altered(copy: Path):
         mtbert.load("crossed", build=copy)
 
 
+def test_settings_that_stand_for_billions_of_values_are_refused(copy: Path):
+    run = copy / "runs/crossed/1"
+    levels = [f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9)}]" for level in range(1, 12)]
+    (run / "settings.yaml").write_text("\n".join(["a0: &a0 [lol]", *levels, "variant: crossed", "model: *a11"]))
+    files.seal(run)
+    with pytest.raises(DataError, match="line 2 holds an alias"):
+        mtbert.load("crossed", build=copy)
+
+
 def test_a_run_whose_encoder_has_become_another(copy: Path):
     config = copy / "encoders/base/config.json"
     files.write_json(config, files.read_json(config) | {"hidden_size": 48})
     with pytest.raises(ModelError, match="is not the run's, or another version of mtbert trained the run"):
+        mtbert.load("crossed", build=copy)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("num_hidden_layers", 100_000), ("hidden_size", "24"), ("num_attention_heads", 7)]
+)
+def test_a_foreign_configuration_has_bounds(copy: Path, name: str, value: object):
+    config = copy / "encoders/base/config.json"
+    files.write_json(config, files.read_json(config) | {name: value})
+    with pytest.raises(EncoderError, match=name):
         mtbert.load("crossed", build=copy)
 
 
@@ -190,16 +209,6 @@ def test_code_that_has_changed_since_is_told(copy: Path):
     files.seal(run)
     with pytest.warns(UserWarning, match=r"^the code of heads/linear\.py has changed since .* was trained"):
         mtbert.load("crossed", build=copy)
-
-
-def test_loading_leaves_the_random_numbers_and_the_threads_alone(build: Path):
-    import torch
-
-    torch.manual_seed(3)
-    state, threads = torch.get_rng_state(), torch.get_num_threads()
-    mtbert.load("crossed", build=build).predict("sst", ["a film"])
-    assert torch.equal(torch.get_rng_state(), state)
-    assert torch.get_num_threads() == threads
 
 
 def test_importing_mtbert_imports_nothing_large():

@@ -10,9 +10,9 @@ import pytest
 from mtbert.adapters import ADAPTERS
 from mtbert.connectors import CONNECTORS
 from mtbert.errors import MtbertError
-from mtbert.exporting import bundling
 from mtbert.features import FEATURES
 from mtbert.heads import HEADS
+from mtbert.inference import bundling
 
 MODULE = '''"""About a.
 
@@ -72,27 +72,20 @@ def test_what_is_needed_is_followed_and_annotations_are_not(package: Path) -> No
 
 From mtbert.a of mtbert, whose licence is Apache-2.0.
 """
-
 from __future__ import annotations
-
+from dataclasses import dataclass
 from .mtbert_b import Base
 from .mtbert_b import helper
-from dataclasses import dataclass
-
-
 KEPT: int = 2
-
 
 @dataclass
 class Thing(Base):
     """A thing."""
-
     size: Settings
 
     def twice(self, other: Settings) -> Alias:
         """Twice."""
         from .mtbert_b import late
-
         found: Alias = late(KEPT)
         return helper(found)
 '''

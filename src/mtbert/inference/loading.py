@@ -4,23 +4,22 @@ import warnings
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 import mtbert
-from mtbert import assembly, files
+from mtbert import building, files
 from mtbert.data import tokens
 from mtbert.encoder import bert, hardware, loading
 from mtbert.encoder.config import read_config
 from mtbert.errors import UnknownNameError
+from mtbert.inference.predicting import Ensemble, Model, ModelError
 from mtbert.model import MultitaskModel
-from mtbert.outputs import RunMetrics, VoteMetrics
+from mtbert.outputs import RunMetrics
 from mtbert.settings import VariantSettings, checked
-from mtbert.using.predicting import Ensemble, Model, ModelError
 
 PACKAGE = Path(mtbert.__file__).parent
-BUILD = Path("build")
-WEIGHTS = "model.safetensors"
-METRICS = "metrics.json"
+WEIGHTS, METRICS = "model.safetensors", "metrics.json"
 ENCODER = "encoder"  # folder of a run that was moved elsewhere: holds tokenizer.json and config.json
 ADDRESSES = ("models:/", "runs:/", "mlflow-artifacts:/")
 LONGEST_SHOWN = 300  # characters of torch's message
@@ -29,7 +28,7 @@ IN_PREDICTIONS = ("features/", "adapters/", "connectors/", "heads/")  # code tha
 
 
 def load(
-    place: str | Path, seed: int | None = None, build: str | Path = BUILD, device: str = "auto"
+    place: str | Path, seed: int | None = None, build: str | Path = "build", device: str = "auto"
 ) -> Model | Ensemble:
     """Load a trained model, or an ensemble.
 
@@ -44,53 +43,65 @@ def load(
         ModelError: there is no such model, or it lacks its weights or its encoder's folder.
         DataError, SettingsError: one of its files is missing, altered, or of another version of mtbert.
     """
-    folder = find(place, seed, Path(build))
-    content = files.read_json(files.sealed(folder, METRICS, remedy(folder)))
-    if not isinstance(content, dict) or "ensemble" not in content:
-        return of_run(folder, device)
-    ensemble = files.read_as(VoteMetrics, folder / METRICS, remedy(folder))
-    runs = folder.parents[2] / "runs"
-    members = {name: of_run(runs / name / str(ensemble.seed), device) for name in ensemble.members}
-    return Ensemble(ensemble.ensemble, members)
+    build = Path(build)
+    members = _ensembles(build).get(str(place))
+    if members is None:
+        return of_run(find(place, seed, build), device)
+    trained = _trained(build)
+    seed = min(set.intersection(*(set(trained.get(name, {})) for name in members)), default=0) if seed is None else seed
+    return Ensemble(str(place), {name: of_run(_of_seed(name, seed, trained), device) for name in members})
 
 
-def find(place: str | Path, seed: int | None = None, build: Path = BUILD) -> Path:
-    """Return the folder of a run or an ensemble; ModelError where there is none. Arguments as for `load`."""
-    if isinstance(place, str) and place.startswith(ADDRESSES):
+def find(place: str | Path, seed: int | None = None, build: Path = Path("build")) -> Path:
+    """Return the folder of a run; ModelError where there is none. Arguments as for `load`."""
+    if str(place).startswith(ADDRESSES):
         from mtbert.tracking import models
 
-        return models.folder(place)
-    seeds = _seeds(str(place), build)
-    if seeds and not Path(place).is_absolute():
-        if seed is not None and seed not in seeds:
-            trained = ", ".join(map(str, sorted(seeds)))
-            raise ModelError(f"{place} was not trained with seed {seed}; trained here: seed {trained}")
-        return seeds[min(seeds) if seed is None else seed]
-    if not (Path(place) / METRICS).is_file():
-        raise ModelError(_no_model(place, build))
-    return Path(place).resolve()
-
-
-def _seeds(name: str, build: Path) -> dict[int, Path]:
-    """Return the folders of finished runs or ensembles of a name, by seed."""
-    finished = [*build.glob(f"runs/{name}/*/{METRICS}"), *build.glob(f"ensembles/{name}/*/{METRICS}")] if name else []
-    return {int(file.parent.name): file.parent.resolve() for file in finished if file.parent.name.isdecimal()}
-
-
-def _no_model(place: str | Path, build: Path) -> str:
+        return models.folder(str(place))
+    trained = _trained(build)
+    if str(place) in trained:
+        return _of_seed(str(place), seed, trained)
+    if (Path(place) / METRICS).is_file():
+        return Path(place).resolve()
     if Path(place).is_dir():
-        return f"{place} holds no {METRICS}, so it is not the folder of a finished run; an example: build/runs/pals/1"
-    names = {file.parents[1].name for kind in ("runs", "ensembles") for file in build.glob(f"{kind}/*/*/{METRICS}")}
-    if not names:
-        return f"there is no folder {place}, and nothing is trained in {build}; `make reproduce` trains"
-    unknown = UnknownNameError("model", str(place), sorted(names))
-    return f"{unknown}; these are trained in {build}, and there is no folder {place}"
+        raise ModelError(
+            f"{place} holds no {METRICS}, so it is not the folder of a finished run; an example: build/runs/pals/1"
+        )
+    if not trained:
+        raise ModelError(f"there is no folder {place}, and nothing is trained in {build}; `make reproduce` trains")
+    unknown = UnknownNameError("model", str(place), sorted({*trained, *_ensembles(build)}))
+    raise ModelError(f"{unknown}; these are in {build}, and there is no folder {place}")
+
+
+def _trained(build: Path) -> dict[str, dict[int, Path]]:
+    """Return the folders of finished runs by name and seed."""
+    by_name: dict[str, dict[int, Path]] = {}
+    for file in build.glob(f"runs/*/*/{METRICS}"):
+        if file.parent.name.isdecimal():
+            by_name.setdefault(file.parents[1].name, {})[int(file.parent.name)] = file.parent.resolve()
+    return by_name
+
+
+def _ensembles(build: Path) -> dict[str, list[str]]:
+    """Return the members of each ensemble of the plan."""
+    catalog = build / "plan" / "catalog.yaml"
+    planned = files.read_plan(catalog, "ensembles")["ensembles"] if catalog.is_file() else {}
+    return {name: list(entry["members"]) for name, entry in planned.items()}
+
+
+def _of_seed(name: str, seed: int | None, trained: dict[str, dict[int, Path]]) -> Path:
+    seeds = trained.get(name, {})
+    if not seeds:
+        raise ModelError(f"{name} is not trained; `dvc repro train@{name}-{1 if seed is None else seed}` trains it")
+    if seed is not None and seed not in seeds:
+        there = ", ".join(map(str, sorted(seeds)))
+        raise ModelError(f"{name} was not trained with seed {seed}; trained here: seed {there}")
+    return seeds[min(seeds) if seed is None else seed]
 
 
 def remedy(folder: Path) -> str:
-    """Return the command that makes a run or an ensemble again."""
-    kind = folder.parent.parent.name
-    return "dvc repro ensemble" if kind == "ensembles" else f"dvc repro train@{folder.parent.name}-{folder.name}"
+    """Return the command that makes a run again."""
+    return f"dvc repro train@{folder.parent.name}-{folder.name}"
 
 
 def of_run(folder: Path, device: str = "auto") -> Model:
@@ -104,6 +115,7 @@ def of_run(folder: Path, device: str = "auto") -> Model:
             "it here"
         )
     again = remedy(folder)
+    weights = files.sealed(folder, WEIGHTS, again)
     metrics = files.read_as(RunMetrics, files.sealed(folder, METRICS, again), again)
     settings = read_settings(files.sealed(folder, "settings.yaml", again))
     if others := changed(settings):
@@ -114,7 +126,7 @@ def of_run(folder: Path, device: str = "auto") -> Model:
     return Model(
         settings=settings,
         metrics=metrics,
-        network=_network(settings, encoder, files.sealed(folder, WEIGHTS, again)).to(target).eval(),
+        network=_network(settings, encoder, weights).to(target).eval(),
         tokenize=tokens.wordpieces(encoder),
         marks=tokens.marks(encoder),
         device=target,
@@ -144,17 +156,16 @@ def _encoder(folder: Path, settings: VariantSettings) -> Path:
 
 def _network(settings: VariantSettings, encoder: Path, weights: Path) -> MultitaskModel:
     """Build the model with its trained weights, all of which the run holds."""
-    state = load_file(weights)
     shape = read_config(encoder)
-    inside = {name.removeprefix(WITHIN): value for name, value in state.items() if name.startswith(WITHIN)}
     try:
-        with torch.device("meta"):  # draws no weights, since all are replaced at once
+        state = load_file(weights)
+        inside = {name.removeprefix(WITHIN): value for name, value in state.items() if name.startswith(WITHIN)}
+        with bert.Undrawn(), torch.random.fork_rng():  # all weights are replaced at once
             start = bert.Bert(shape, pooler="pooler.dense.weight" in inside)
-        start.load_state_dict(inside, assign=True)
-        with torch.random.fork_rng():
-            model = assembly.build_model(settings, start, 0, tokens.vocabulary(encoder), tokens.marks(encoder))
+            start.load_state_dict(inside, assign=True)
+            model = building.build_model(settings, start, 0, tokens.vocabulary(encoder), tokens.marks(encoder))
         model.load_state_dict(state)
-    except (RuntimeError, KeyError) as error:
+    except (RuntimeError, KeyError, SafetensorError) as error:
         reason = " ".join(str(error).split())
         raise ModelError(
             f"{weights} does not fit {weights.with_name('settings.yaml')} and the encoder in {encoder}: it is not "

@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -64,18 +66,40 @@ def test_what_was_cut_and_what_was_left_out_is_told(build: Path, capsys: pytest.
     assert [json.loads(line)["cut"] for line in out.splitlines()] == [True, False]
     assert err == (
         "crossed, seed 1\n"
-        "left out, since the examples do not fit: sst\n"
+        "left out, since the texts do not fit: sst\n"
         "warning: sts: 1 of 2 rows are longer than 16 word pieces and lost their end, as in training: row 1\n"
     )
 
 
-def test_a_pipe_is_read_and_written(build: Path):
+def test_a_link_and_a_device_are_written_through_and_stay(
+    build: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+):
+    (tmp_path / "link").symlink_to("target")
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    for name in ("link", "pipe"):
+        predict(build, capsys, "crossed", "--task", "sst", "a plot .", "--out", tmp_path / name)
+    assert (tmp_path / "link").readlink() == Path("target")
+    assert (tmp_path / "pipe").is_fifo()
+    assert (tmp_path / "target").read_bytes() == os.read(reader, 10_000)
+    os.close(reader)
+
+
+def test_standard_input_is_read_and_standard_output_written(build: Path):
     command = [sys.executable, "-m", "mtbert", "predict", "crossed", "--task", "sst", "--build", str(build)]
     ended = subprocess.run([*command, "--file", "-"], input="a plot .\na cast .\n", capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     assert [line.split("\t")[:2] for line in ended.stdout.splitlines()] == [
         ["text", "task"], ["a plot .", "sst"], ["a cast .", "sst"],
     ]  # fmt: skip
+
+
+def test_one_sentence_needs_no_compiler_no_scipy_and_no_accelerate(build: Path):
+    command = [sys.executable, "-X", "importtime", "-m", "mtbert", "predict", "crossed", "--task", "sst", "a plot ."]
+    ended = subprocess.run([*command, "--build", str(build)], capture_output=True, text=True, check=True)
+    found = set(re.findall(r"\|\s+([\w.]+)$", ended.stderr, re.MULTILINE))
+    assert "torch" in found
+    assert found.isdisjoint({"torch._dynamo", "scipy", "accelerate", "transformers", "sklearn", "mlflow"})
 
 
 def test_many_rows_have_a_progress_bar(build: Path, capsys: pytest.CaptureFixture[str]):

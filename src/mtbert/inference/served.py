@@ -1,6 +1,6 @@
 """Serve a model with MLflow, which copies this file beside the weights; mtbert has to be installed where it serves.
 
-Input: `text`, and `text_pair` for tasks of pairs; parameter `task`. Output: a row for each, as of `Trained.predict`.
+Input: `text`, and `text_pair` for tasks of pairs; parameter `task`. Output: a row for each, as of `Predictor.predict`.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ class Served(PythonModel):
 
     def load_context(self, context: Any) -> None:
         """Load the weights."""
-        from mtbert.using import loading
+        from mtbert.inference import loading
 
         self.model = loading.of_run(Path(context.artifacts["run"]))
 
@@ -28,16 +28,18 @@ class Served(PythonModel):
         """Predict each row; for a faulty row MLflow answers with status 400 and our message."""
         try:
             task = self.model.task((params or {}).get("task") or self.model.tasks[0])
-            return self.model.predict(task.name, self._rows(model_input))
+            return self.model.predict(task.name, rows(model_input))
         except MtbertError as error:
             raise MlflowException(str(error), INVALID_PARAMETER_VALUE) from None
 
-    @staticmethod
-    def _rows(table: pd.DataFrame) -> list[tuple[Any, ...]]:
-        """Return the texts of each row, without the second column where it is empty."""
-        columns = [list(table[name]) for name in ("text", "text_pair") if name in table]
-        rows = zip(*columns, strict=True)
-        return [tuple(text for text in row if isinstance(text, str)) for row in rows]
+
+def rows(table: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """Return the texts of each row: its text, whatever that is, and its second text where there is one."""
+    firsts = list(table["text"].astype(object).where(table["text"].notna(), None))
+    seconds = list(table["text_pair"]) if "text_pair" in table else [None] * len(firsts)
+    return [
+        (first, second) if isinstance(second, str) else (first,) for first, second in zip(firsts, seconds, strict=True)
+    ]
 
 
 set_model(Served())

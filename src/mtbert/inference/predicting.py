@@ -2,31 +2,39 @@
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
 from mtbert import ensembling
-from mtbert.data.batches import Examples, Marks
-from mtbert.errors import MtbertError, UnknownNameError
+from mtbert.data import readers
+from mtbert.data.batches import Batch, Examples, Marks
+from mtbert.errors import DataError, MtbertError, UnknownNameError
 from mtbert.model import MultitaskModel
 from mtbert.outputs import RunMetrics
 from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS, Task
 from mtbert.training import evaluation
-from mtbert.using import names
-from mtbert.using.rows import Row, Tokenize, examples, texts
+
+Row = str | Sequence[str]  # a text, or the two texts of a pair
+MOST_FAULTS = 5  # most faults in a message
+CLASS_NAMES = {  # for people; trainings use numbers
+    "sst": ("very negative", "negative", "neutral", "positive", "very positive"),
+    "qqp": ("other question", "duplicate"),
+    "cfimdb": ("negative", "positive"),
+}
 
 
 class ModelError(MtbertError):
     """A trained model is missing, or cannot do what was asked."""
 
 
-class Trained(ABC):
+class Predictor(ABC):
     """The interface of models and ensembles.
 
     Attributes:
@@ -56,13 +64,13 @@ class Trained(ABC):
         Raises:
             ModelError: it does not predict the task. DataError: a row is empty or has another number of texts.
         """
-        about, row_texts = self.task(task), texts(self.task(task), rows)
+        about, row_texts = self.task(task), checked_rows(self.task(task), rows)
         raw, cut = self.raw(about, row_texts, watch and len(row_texts) > evaluation.BATCH)
         table = raw.drop(columns=["id", "label", "scored", "overall"])
         if about.kind == "score":
             return table.assign(lowest=about.lowest, highest=about.highest, cut=cut)
-        class_names = np.array(names.classes(about), dtype=object)
-        table.insert(1, "class", class_names[table["prediction"].to_numpy(dtype=int)])
+        names = np.array(class_names(about), dtype=object)
+        table.insert(1, "class", names[table["prediction"].to_numpy(dtype=int)])
         return table.assign(cut=cut)
 
     def task(self, name: str) -> Task:
@@ -77,7 +85,7 @@ class Trained(ABC):
 
 
 @dataclass
-class Model(Trained):
+class Model(Predictor):
     """One trained model.
 
     Attributes:
@@ -94,21 +102,21 @@ class Model(Trained):
     settings: VariantSettings
     metrics: RunMetrics
     network: MultitaskModel
-    tokenize: Tokenize
+    tokenize: Callable[[list[str]], list[list[int]]]
     marks: Marks
     device: torch.device
     run: Path
     encoder: Path
 
     def __post_init__(self) -> None:
-        self.name, self.seed, self.tasks = self.metrics.variant, self.metrics.seed, tuple(self.settings.tasks)
+        self.name, self.seed, self.tasks = self.settings.variant, self.metrics.seed, tuple(self.settings.tasks)
         self.longest = self.settings.model.max_tokens
 
     def raw(self, task: Task, rows: Sequence[tuple[str, ...]], watch: bool) -> tuple[pd.DataFrame, np.ndarray]:
-        """As `Trained.raw`, by the function that trainings predict with: the same rows give the same digits."""
-        inputs, cut = self._examples(task, rows, watch)
+        """As `Predictor.raw`, by the function that trainings predict with: the same rows give the same digits."""
+        examples, cut = self.examples(task, rows, watch)
         with self._as_in_training():
-            return evaluation.predict(self.network, inputs, self.device), cut
+            return evaluation.predict(self.network, examples, self.device), cut
 
     def encode(self, rows: Sequence[Row], task: str | None = None) -> np.ndarray:
         """Return the sentence embeddings that a task's head reads, float32 [rows, width].
@@ -131,25 +139,35 @@ class Model(Trained):
         about = self.task(task or first)
         if about.is_pair and any(isinstance(row, str) for row in rows):
             about = self._alone(about)
-        inputs, _ = self._examples(about, texts(about, rows), watch=False)
-        embedded = np.zeros((len(inputs), len(inputs.rows[0]), self.network.encoder.width), dtype=np.float32)
+        examples, _ = self.examples(about, checked_rows(about, rows))
+        embedded = np.zeros((len(examples), len(examples.rows[0]), self.network.encoder.width), dtype=np.float32)
         with self._as_in_training(), torch.no_grad():
-            for picks, batch in inputs.in_order(evaluation.BATCH):
+            for picks, batch in examples.in_order(evaluation.BATCH):
                 embeddings = self.network.embeddings(batch.to(self.device))
                 embedded[picks] = torch.stack(embeddings, dim=1).float().cpu().numpy()
-        return embedded[:, 0] if embedded.shape[1] == 1 else embedded
+        return embedded.squeeze(1) if embedded.shape[1] == 1 else embedded
 
     def _alone(self, task: Task) -> Task:
-        """Return the task as if its examples were single sentences."""
+        """Return the task for single texts; ModelError where both sentences of a pair are encoded together."""
         if self.settings.model.pair_encoding == "cross" or task.name in self.network.connector.mixed:
             raise ModelError(
                 f"{self.name} encodes both sentences of a pair together in {task.name}, so one alone has no embedding; "
                 "pass pairs, or use a variant with pair_encoding: bi"
             )
-        return replace(task, sentences=("sentence",))
+        return replace(task, sentences=task.sentences[:1])
 
-    def _examples(self, task: Task, rows: Sequence[tuple[str, ...]], watch: bool) -> tuple[Examples, np.ndarray]:
-        return examples(task, rows, self.tokenize, self.marks, self.settings.model, watch)
+    def examples(self, task: Task, rows: Sequence[tuple[str, ...]], watch: bool = False) -> tuple[Examples, np.ndarray]:
+        """Make examples without labels, and a mask [rows] of those that are cut to the longest sequence."""
+        columns = [self.tokenize(list(texts)) for texts in zip(*rows, strict=True)]
+        table = pd.DataFrame({"id": [str(number) for number in range(len(rows))], "label": np.nan})
+        for number, pieces in enumerate(columns, 1):
+            table[f"tokens{number}"] = pieces
+        encoding = self.settings.model.pair_encoding
+        lengths = np.array([[len(pieces) for pieces in texts] for texts in columns])  # [texts, rows]
+        crossed = task.is_pair and encoding == "cross"
+        marked = lengths.sum(axis=0) + 2 + self.marks.between if crossed else lengths.max(axis=0) + 2
+        made = (_Watched if watch else Examples)(table, task, encoding, self.marks, self.longest)
+        return made, np.asarray(marked > self.longest)
 
     @contextlib.contextmanager
     def _as_in_training(self) -> Iterator[None]:
@@ -163,7 +181,7 @@ class Model(Trained):
             torch.set_num_threads(threads)
 
 
-class Ensemble(Trained):
+class Ensemble(Predictor):
     """Several models that vote; see `mtbert.ensembling`."""
 
     def __init__(self, name: str, members: Mapping[str, Model]) -> None:
@@ -174,7 +192,7 @@ class Ensemble(Trained):
         self.longest = min(member.longest for member in members.values())
 
     def raw(self, task: Task, rows: Sequence[tuple[str, ...]], watch: bool) -> tuple[pd.DataFrame, np.ndarray]:
-        """As `Trained.raw`; a row counts as cut if it was cut for any member."""
+        """As `Predictor.raw`; a row counts as cut if it was cut for any member."""
         by_member = {name: member.raw(task, rows, watch) for name, member in self.members.items()}
         voted = ensembling.vote({name: table for name, (table, _) in by_member.items()}, task)
         return voted, np.any([cut for _, cut in by_member.values()], axis=0)
@@ -182,3 +200,51 @@ class Ensemble(Trained):
     def encode(self, rows: Sequence[Row], task: str | None = None) -> np.ndarray:
         """Raise ModelError: an ensemble has no embeddings of its own."""
         raise ModelError(f"{self.name} is an ensemble; its members have embeddings: {', '.join(self.members)}")
+
+
+class _Watched(Examples):
+    """Examples that show progress on standard error."""
+
+    def in_order(self, size: int, numbers: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, Batch]]:
+        from tqdm import tqdm
+
+        with tqdm(total=len(self), unit=" rows", desc=self.task.name) as bar:
+            for picks, batch in super().in_order(size, numbers):
+                yield picks, batch
+                bar.update(len(picks))
+
+
+def class_names(task: Task) -> tuple[str, ...]:
+    """Return the name of each class by its number; none for a score.
+
+    The names above; else the words that are the corpus's labels; else the numbers.
+    """
+    if task.kind == "score":
+        return ()
+    words = sorted(task.labels, key=task.labels.__getitem__) or map(str, range(task.classes))
+    return CLASS_NAMES.get(task.name, tuple(words))
+
+
+def checked_rows(task: Task, rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    """Return the texts of each row, as many as the task's examples have.
+
+    Raises:
+        DataError: no rows, a row with another number of texts, or a text that preprocessing refuses: empty, too long,
+            or not text.
+    """
+    form = "two texts" if task.is_pair else "one text"
+    if isinstance(rows, str) or not len(rows):
+        raise DataError(f"{task.name} needs a list of rows, each {form}; came {'a text' if rows else 'no row'}")
+    row_texts: list[tuple[Any, ...]] = [tuple(row) if isinstance(row, (list, tuple)) else (row,) for row in rows]
+    faults: list[str] = []
+    for number, row in enumerate(row_texts, 1):
+        if len(row) != len(task.sentences):
+            faults.append(f"row {number}: needs {form}, came {len(row)}")
+            continue
+        found = [readers.fault_of_text(name, text) for name, text in zip(task.sentences, row, strict=True)]
+        if any(found):
+            faults.append(f"row {number}: {', '.join(filter(None, found))}")
+    if faults:
+        more = f"; and {len(faults) - MOST_FAULTS} more rows" if len(faults) > MOST_FAULTS else ""
+        raise DataError(f"{task.name}: {'; '.join(faults[:MOST_FAULTS])}{more}")
+    return row_texts

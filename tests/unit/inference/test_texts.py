@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from mtbert.errors import DataError
+from mtbert.inference import texts
 from mtbert.tasks import TASKS
-from mtbert.using import tables
 
 PAIRS = [("a cat .", "a dog ."), ("a man, old", 'he said "no"')]
 WRITTEN = {
@@ -30,18 +30,26 @@ def write(folder: Path, name: str, content: str | bytes) -> Path:
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_every_kind_gives_the_same_pairs(tmp_path: Path, name: str):
-    assert tables.read(write(tmp_path, name, WRITTEN[name])).texts(TASKS["sts"]) == PAIRS
+    assert texts.read(write(tmp_path, name, WRITTEN[name])).texts(TASKS["sts"]) == PAIRS
+
+
+@pytest.mark.parametrize("name", ["odd.txt", "odd.jsonl"])
+def test_only_line_ends_end_a_line(tmp_path: Path, name: str):
+    odd = ["a\u2028b", "c\x85d", "e\x0cf"]
+    lines = odd if name == "odd.txt" else [json.dumps({"text": text}, ensure_ascii=False) for text in odd]
+    read = texts.read(write(tmp_path, name, "\n".join(lines[:2]) + "\r\n" + lines[2] + "\r" + lines[0]))
+    assert [text for (text,) in read.texts(TASKS["sst"])] == [*odd, odd[0]]
 
 
 def test_a_csv_file_with_tabs_is_the_course_s(tmp_path: Path):
-    assert tables.read(write(tmp_path, "course.csv", WRITTEN["course.csv"])).kind == "tsv"
+    assert texts.read(write(tmp_path, "course.csv", WRITTEN["course.csv"])).kind == "tsv"
 
 
 def test_standard_input_holds_plain_lines_unless_said(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO("ein Hündchen\n".encode())))
-    assert tables.read(Path("-")).texts(TASKS["sst"]) == [("ein Hündchen",)]
+    assert texts.read(Path("-")).texts(TASKS["sst"]) == [("ein Hündchen",)]
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"sentence\nNA\n")))
-    assert tables.read(Path("-"), "csv").texts(TASKS["sst"]) == [("NA",)]
+    assert texts.read(Path("-"), "csv").texts(TASKS["sst"]) == [("NA",)]
 
 
 @pytest.mark.parametrize(
@@ -50,6 +58,7 @@ def test_standard_input_holds_plain_lines_unless_said(monkeypatch: pytest.Monkey
         ("a.csv", "text\n", r"a\.csv holds no rows$"),
         ("a.csv", "", r"a\.csv holds no rows$"),
         ("a.csv", "text,n\na,b,c\n", r"a\.csv, line 2: it has 3 fields, the header 2; quote a text that holds ','"),
+        ("a.tsv", 'id\ttext\n1\t"a\n2\tb"\n', r"a\.tsv, line 3: a quoted text holds a tab and a line end"),
         ("a.csv", 'text\n"a\n', r"a\.csv, line 2: unexpected end of data"),
         ("a.csv", "text,text\na,b\n", r"a\.csv, line 1: columns come twice: text"),
         ("a.csv", b"text\na\n\xff\n", r"a\.csv, line 3: not UTF-8 text"),
@@ -61,12 +70,12 @@ def test_standard_input_holds_plain_lines_unless_said(monkeypatch: pytest.Monkey
 )
 def test_a_file_that_cannot_be_read(tmp_path: Path, name: str, content: str | bytes, said: str):
     with pytest.raises(DataError, match=said):
-        tables.read(write(tmp_path, name, content))
+        texts.read(write(tmp_path, name, content))
 
 
 def test_a_file_that_is_not_there(tmp_path: Path):
     with pytest.raises(DataError, match=r"rows\.csv cannot be read: No such file or directory"):
-        tables.read(tmp_path / "rows.csv")
+        texts.read(tmp_path / "rows.csv")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +91,7 @@ def test_a_file_that_is_not_there(tmp_path: Path):
     ],
 )
 def test_columns_that_a_task_does_not_know(tmp_path: Path, header: str, task: str, said: str):
-    given = tables.read(write(tmp_path, "a.csv", f"{header}\n{','.join('a' for _ in header.split(','))}\n"))
+    given = texts.read(write(tmp_path, "a.csv", f"{header}\n{','.join('a' for _ in header.split(','))}\n"))
     assert not given.fits(TASKS[task])
     with pytest.raises(DataError, match=said):
         given.texts(TASKS[task])
@@ -91,20 +100,20 @@ def test_columns_that_a_task_does_not_know(tmp_path: Path, header: str, task: st
 def test_predictions_stand_behind_the_columns_that_were_given():
     before = pd.DataFrame({"id": ["7"], "text": ["a, b"]}, dtype=object)
     said = pd.DataFrame({"prediction": [0.1], "cut": [False]})
-    joined = tables.joined(before, "sst", said)
-    assert tables.text([joined], "csv") == 'id,text,task,prediction,cut\n7,"a, b",sst,0.1,False\n'
-    assert tables.text([joined], "txt") == "id\ttext\ttask\tprediction\tcut\n7\ta, b\tsst\t0.1\tFalse\n"
+    joined = texts.joined(before, "sst", said)
+    assert texts.written([joined], "csv") == 'id,text,task,prediction,cut\n7,"a, b",sst,0.1,False\n'
+    assert texts.written([joined], "txt") == "id\ttext\ttask\tprediction\tcut\n7\ta, b\tsst\t0.1\tFalse\n"
     line = '{"id": "7", "text": "a, b", "task": "sst", "prediction": 0.1, "cut": false}\n'
-    assert tables.text([joined], "jsonl") == line
+    assert texts.written([joined], "jsonl") == line
 
 
 def test_json_lines_are_json_where_a_row_lacks_a_value(tmp_path: Path):
     given = (
         '{"text": "a", "year": 1999}\n{"text": "b", "by": null}\n{"text": "c", "by": ["d", NaN], "year": Infinity}\n'
     )
-    before = tables.read(write(tmp_path, "a.jsonl", given)).table()
-    joined = tables.joined(before, "sst", pd.DataFrame({"prediction": [0.5, float("nan"), 2.0]}))
-    assert tables.text([joined], "jsonl") == (
+    before = texts.read(write(tmp_path, "a.jsonl", given)).table()
+    joined = texts.joined(before, "sst", pd.DataFrame({"prediction": [0.5, float("nan"), 2.0]}))
+    assert texts.written([joined], "jsonl") == (
         '{"text": "a", "year": 1999, "by": null, "task": "sst", "prediction": 0.5}\n'
         '{"text": "b", "year": null, "by": null, "task": "sst", "prediction": null}\n'
         '{"text": "c", "year": null, "by": ["d", null], "task": "sst", "prediction": 2.0}\n'
@@ -112,9 +121,9 @@ def test_json_lines_are_json_where_a_row_lacks_a_value(tmp_path: Path):
 
 
 def test_what_a_row_lacks_is_empty_in_csv(tmp_path: Path):
-    before = tables.read(write(tmp_path, "a.jsonl", '{"text": "a", "year": 1999}\n{"text": "b"}\n')).table()
-    joined = tables.joined(before, "sst", pd.DataFrame({"prediction": [0.5, 1.0]}))
-    assert tables.text([joined], "csv") == "text,year,task,prediction\na,1999,sst,0.5\nb,,sst,1.0\n"
+    before = texts.read(write(tmp_path, "a.jsonl", '{"text": "a", "year": 1999}\n{"text": "b"}\n')).table()
+    joined = texts.joined(before, "sst", pd.DataFrame({"prediction": [0.5, 1.0]}))
+    assert texts.written([joined], "csv") == "text,year,task,prediction\na,1999,sst,0.5\nb,,sst,1.0\n"
 
 
 @pytest.mark.parametrize(
@@ -128,17 +137,17 @@ def test_what_a_row_lacks_is_empty_in_csv(tmp_path: Path):
         ),
     ],
 )
-def test_nan_in_a_csv_file_stays_the_text_that_it_is(tmp_path: Path, kind: tables.Kind, written: str):
-    before = tables.read(write(tmp_path, "a.csv", "text,n\na,NaN\nb,\n")).table()
-    assert tables.text([tables.joined(before, "sst", pd.DataFrame({"prediction": [0.5, 1.0]}))], kind) == written
+def test_nan_in_a_csv_file_stays_the_text_that_it_is(tmp_path: Path, kind: texts.Kind, written: str):
+    before = texts.read(write(tmp_path, "a.csv", "text,n\na,NaN\nb,\n")).table()
+    assert texts.written([texts.joined(before, "sst", pd.DataFrame({"prediction": [0.5, 1.0]}))], kind) == written
 
 
 def test_no_digit_of_a_prediction_is_lost():
     table = pd.DataFrame({"prediction": [0.1 + 0.2, 2.541619300842285]})
-    assert tables.text([table], "csv") == "prediction\n0.30000000000000004\n2.541619300842285\n"
+    assert texts.written([table], "csv") == "prediction\n0.30000000000000004\n2.541619300842285\n"
 
 
 def test_a_column_is_never_written_over():
     before = pd.DataFrame({"task": ["a"], "prediction": ["b"]})
     with pytest.raises(DataError, match="columns with names of predictions: prediction, task; rename them"):
-        tables.joined(before, "sst", pd.DataFrame({"prediction": [1.0]}))
+        texts.joined(before, "sst", pd.DataFrame({"prediction": [1.0]}))

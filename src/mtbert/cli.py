@@ -1,0 +1,284 @@
+"""The command `mtbert`: each subcommand is a function here.
+
+A function imports what it needs when it is called, so that `mtbert --help` and commands without torch start at once.
+typer reads the types; the first paragraph of a docstring is the subcommand's line in `mtbert --help`.
+"""
+
+import json
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from typer import Argument, BadParameter, Option
+
+from mtbert import command, starting
+
+ABOUT = """\
+Train one BERT for several sentence tasks, compare the ways to do it, and use what was trained.
+
+`make reproduce` trains the variants that params.yaml lists. Then `mtbert predict pals --task sst "What a film!"`
+predicts with one of them. `mtbert COMMAND --help` describes each command.
+
+Exit status: 0 for success, 1 for an error (one line on standard error), 2 for wrong usage, 130 for Ctrl-C.
+"""
+Build = Annotated[Path, Option(help="The build directory in which names are looked up.")]
+BuildArgument = Annotated[Path, Argument(help="The build directory.")]
+Reports = Annotated[Path, Argument(help="The folder of reports; each has its own, by profile and data.")]
+Seed = Annotated[int | None, Option(min=0, help="For a variant's or an ensemble's name: the seed; else the lowest.")]
+Jobs = Annotated[int, Option(min=1, help="Trainings at a time.")]
+Variants = Annotated[str | None, Option(help="Set `variants` in params.yaml first: 'pals slap-smart', or all.")]
+BUILD, REPORTS = Path("build"), Path("reports")
+
+app = typer.Typer(help=ABOUT, no_args_is_help=True, context_settings=command.CONTEXT, **command.STYLE)
+
+
+def main() -> None:
+    """Run the command line."""
+    command.start(app, "mtbert")
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"mtbert {metadata.version('mtbert')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _all(
+    version: Annotated[bool, Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def predict(
+    model: Annotated[
+        str, Argument(help="A variant or an ensemble, such as pals; a run's folder; or MLflow's models:/NAME@best.")
+    ],
+    sentences: Annotated[list[str] | None, Argument(help="Sentences, or the two of a pair; or use --file.")] = None,
+    task: Annotated[str | None, Option(help="The task, such as sst; not needed for a model of one.")] = None,
+    all_tasks: Annotated[bool, Option("--all-tasks", help="Predict every task that the sentences fit.")] = False,
+    file: Annotated[
+        Path | None, Option("--file", "-f", help="Read .csv, .tsv, .jsonl or .txt; - for standard input.")
+    ] = None,
+    out: Annotated[Path | None, Option("--out", "-o", help="Write to this file; else to standard output.")] = None,
+    format: Annotated[
+        Literal["csv", "tsv", "jsonl", "txt"] | None, Option(help="For files with another ending.")
+    ] = None,
+    seed: Seed = None,
+    build: Build = BUILD,
+    device: Annotated[Literal["auto", "cpu", "cuda", "mps"], Option(help="The device to compute on.")] = "auto",
+) -> None:
+    """Predict with a trained model: sentences, or a file of them.
+
+    A file needs a column `text`, and `text_pair` for a task of pairs (or the columns of the task's own corpus, such
+    as sentence1 and sentence2); all its columns are kept. A plain line is a sentence, or two with a tab between. The
+    output has the kind of the input.
+
+    \b
+    mtbert predict pals --task sst "What a film!" "What a bore."
+    mtbert predict pals --task sts "A man plays." "Someone plays a guitar."
+    mtbert predict pals --task sts --file pairs.csv --out scored.csv
+    """
+    if bool(sentences) == (file is not None):
+        raise BadParameter("pass either sentences or --file")
+    if task and all_tasks:
+        raise BadParameter("pass either --task or --all-tasks")
+    with starting.imports():
+        from mtbert.inference import predict
+    predict.run(model, file or sentences or [], task, all_tasks, out, format, seed, build, device)
+
+
+@app.command()
+def export(
+    model: Annotated[str, Argument(help="A variant's name, a run's folder, or an address of MLflow's.")],
+    out: Annotated[Path, Argument(help="The folder to write; it must not exist.")],
+    form: Annotated[str, Option("--format", help="hf, sentence-transformers or onnx.")] = "hf",
+    task: Annotated[
+        str | None, Option(help="hf: a plain BertForSequenceClassification of this task; onnx: its graph alone.")
+    ] = None,
+    seed: Seed = None,
+    build: Build = BUILD,
+) -> None:
+    """Export a trained model for other libraries to load.
+
+    The folder holds a model card, and is ready for `hf upload`.
+    """
+    with starting.imports():
+        from mtbert.inference import exporting, loading
+    trained = loading.load(model, seed, build, "cpu")
+    if not isinstance(trained, loading.Model):
+        raise exporting.ExportError(f"{model} is an ensemble: export its members, {', '.join(trained.members)}")
+    exporting.export(trained, form, out, task)
+    print(f"{out} holds {trained.name}, seed {trained.seed}; its README.md shows how to load it")
+
+
+@app.command()
+def compare(
+    ours: Annotated[str, Argument(help="CSV, TSV, JSON lines or parquet; {seed} in a path stands for a number.")],
+    theirs: Annotated[str, Argument(help="The same, or a run id of MLflow; several, one a seed, with commas.")],
+    task: Annotated[str | None, Option(help="Sets metric and margin, such as sst.")] = None,
+    metric: Annotated[
+        str | None, Option(help="accuracy, f1, pearson, spearman, or one of a log of lm-evaluation-harness.")
+    ] = None,
+    margin: Annotated[
+        float | None, Option(help="The smallest difference that matters; 0.01 without a task.")
+    ] = None,
+    columns: Annotated[str, Option(help="Your column names: label=gold,prediction=guess; ignores others.")] = "",
+    filter_: Annotated[str | None, Option("--filter", help="Filter of such a log, if it has several.")] = None,
+    build: Annotated[Path, Option(help="The build directory of MLflow's runs.")] = BUILD,
+    as_json: Annotated[bool, Option("--json", help="Print JSON, for scripts.")] = False,
+) -> None:
+    """Test whether one model predicts better than another.
+
+    Each side is a file of predictions on the same rows. It has the columns id, label and prediction; with seed,
+    trainings are compared, and with cluster (or texts: sentence1, sentence2) rows that share a sentence are resampled
+    together. More: docs/comparing.md.
+    """
+    from mtbert import compare
+
+    outcome = compare.compare_files(ours, theirs, task, metric, margin, columns, filter_, build)
+    print(json.dumps(compare.as_values(outcome), indent=2) if as_json else compare.as_text(outcome))
+
+
+@app.command()
+def grid(
+    jobs: Annotated[
+        int | None, Option(min=1, help="Trainings at a time: 1, or as many as a cluster has room for.")
+    ] = None,
+    variants: Variants = None,
+    address: Annotated[str | None, Option(help="Of a running Ray cluster, such as 10.0.0.1:6379.")] = None,
+    gpus: Annotated[float | None, Option(min=0, help="Part of a GPU for each training, such as 0.25.")] = None,
+    storage: Annotated[str | None, Option(help="A folder that all nodes share, for checkpoints.")] = None,
+) -> None:
+    """Train what params.yaml lists, several trainings at a time.
+
+    They run on this machine, or on a cluster.
+    """
+    from mtbert.scale import grid
+
+    grid.run(jobs, variants, address, gpus, storage)
+
+
+@app.command()
+def pack(
+    out: Annotated[Path, Argument(help="The pack to write, a tar file.")],
+    variants: Variants = None,
+    seeds: Annotated[str | None, Option(help="Set `seeds` in params.yaml first: '1 2 3'.")] = None,
+    weights: Annotated[
+        Literal["fp32", "fp16"] | None,
+        Option(help="Set `encoder.weights` first: fp16 rounds the starting weights, half the size."),
+    ] = None,
+) -> None:
+    """Write trainings to one file, for a machine without DVC.
+
+    They are those that are not up to date: docs/machines.md.
+    """
+    from mtbert.scale import packs
+
+    numbers = (seeds or "").replace(",", " ").split()
+    if wrong := [number for number in numbers if not number.isdecimal()]:
+        raise BadParameter(f"{wrong[0]!r} is not a whole number of 0 or more", param_hint="--seeds")
+    packs.pack(out, variants, [int(number) for number in numbers], weights)
+
+
+@app.command()
+def unpack(archive: Annotated[Path, Argument(help="An archive of runs, made from a pack.")]) -> None:
+    """Bring the finished runs back, and record them in DVC.
+
+    They are checked first; `dvc repro` trains none of them.
+    """
+    from mtbert.scale import packs
+
+    packs.unpack(archive)
+
+
+@app.command()
+def search(
+    jobs: Jobs = 1,
+    only: Annotated[
+        Literal["rates", "setting"] | None,
+        Option(help="Search for the rates alone, or for the setting alone, with the rates of params.yaml."),
+    ] = None,
+) -> None:
+    """Search the learning rate of each kind of training.
+
+    Then search one further setting; docs/settings.md describes how.
+    """
+    from mtbert.scale import search
+
+    search.start(jobs, only)
+
+
+@app.command()
+def tables(build: BuildArgument = BUILD) -> None:
+    """Print the tables that have results, and what to do next."""
+    from mtbert.reporting import __main__ as reporting
+
+    reporting.main(build)
+
+
+@app.command()
+def report(
+    build: BuildArgument = BUILD,
+    reports: Reports = REPORTS,
+    evidence: Annotated[
+        Path | None, Option(help="Make the report from this folder alone, such as reports/laptop/evidence.")
+    ] = None,
+    out: Annotated[Path | None, Option(help="With --evidence: the report's folder; else that around it.")] = None,
+) -> None:
+    """Write the report from the finished runs; train nothing."""
+    with starting.imports():
+        from mtbert import files
+        from mtbert.reporting import report
+    if evidence is not None:
+        if out is None and evidence.resolve().name != "evidence":
+            raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
+        print(report.anew(evidence, out or evidence.resolve().parent))
+        return
+    if out is not None:
+        raise BadParameter("needs --evidence; the report of a build is written below REPORTS", param_hint="--out")
+    folder = files.report_directory(build, reports)
+    shown = report.write(build, folder, build / "submissions")
+    report.for_dvc(folder, reports)
+    print(shown)
+
+
+@app.command()
+def evidence(
+    build: BuildArgument = BUILD,
+    reports: Reports = REPORTS,
+    add: Annotated[bool, Option("--add", help="Keep the runs that the evidence holds already.")] = False,
+    anew: Annotated[bool, Option("--anew", help="As --add, but of a variant in both keep no earlier run.")] = False,
+) -> None:
+    """Pack the files that a report's numbers come from.
+
+    They are small enough to commit, and hold no sentence.
+    """
+    with starting.imports():
+        from mtbert import ensembling
+        from mtbert.reporting import archive
+    archive.main(build, reports, add, ensembling.ensemble, anew)
+
+
+@app.command()
+def track(build: BuildArgument = BUILD) -> None:
+    """Log finished runs that MLflow lacks.
+
+    Ensembles and reports are logged, too.
+    """
+    from mtbert import tracking
+
+    print(tracking.bring_in(build))
+
+
+@app.command()
+def ui(port: Annotated[int, Argument(min=1, max=65535, help="The port.")] = 5000) -> None:
+    """Open MLflow's pages with the runs.
+
+    Ctrl-C ends it.
+    """
+    from mtbert.tracking import ui
+
+    ui.serve([str(port)])

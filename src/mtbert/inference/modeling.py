@@ -1,0 +1,133 @@
+"""A multi-task BERT of mtbert as a model of transformers.
+
+    model = AutoModel.from_pretrained(folder, trust_remote_code=True)
+    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
+    inputs = tokenizer(first, second, truncation=True, padding=True, return_tensors="pt")
+    model(**inputs, task="sts").logits
+
+Where the sentences of a pair are encoded apart (`config.pair_encoding` is `bi`), the inputs hold all first sentences,
+then all second ones, and `sequences` is 2: `tokenizer([*first, *second], ...)`.
+"""
+
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import PretrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+from mtbert.encoder.bert import Bert, Config, Encoder
+from mtbert.model import assemble
+from mtbert.tasks import Task
+
+
+class MtbertConfig(PretrainedConfig):
+    """The configuration of the model.
+
+    Args:
+        bert: the encoder's sizes.
+        typed: whether the encoder distinguishes the sentences of a pair by token types.
+        tasks: each task's row of mtbert's table, by name.
+        parts: settings of features, adapter, connector, and of each task's head, such as `head_sst`.
+        pooling: which embedding of a sequence each task's head reads.
+        pair_encoding: `cross` puts both sentences of a pair into one sequence, `bi` each into its own.
+        max_tokens: longest sequence.
+        vocabulary: word pieces by id, where features need them.
+    """
+
+    model_type = "mtbert"
+
+    def __init__(
+        self,
+        bert: dict[str, Any] | None = None,
+        typed: bool = True,
+        tasks: dict[str, Any] | None = None,
+        parts: dict[str, Any] | None = None,
+        pooling: dict[str, str] | None = None,
+        pair_encoding: str = "cross",
+        max_tokens: int = 128,
+        vocabulary: list[str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.bert, self.typed = bert or {}, typed
+        self.tasks, self.parts, self.pooling = tasks or {}, parts or {}, pooling or {}
+        self.pair_encoding, self.max_tokens, self.vocabulary = pair_encoding, max_tokens, vocabulary or []
+        super().__init__(**kwargs)
+
+
+class MtbertModel(PreTrainedModel):
+    """Encoder, features, adapter, connector, and a head for each task.
+
+    Attributes:
+        classes: those of features, adapter, connector and heads, by their names in `config.parts`.
+    """
+
+    config_class = MtbertConfig
+    classes = {}  # not typed: transformers resolves a class's types in a module that lacks them
+
+    def __init__(self, config: MtbertConfig) -> None:
+        super().__init__(config)
+        tasks = [Task(**row | {"sentences": tuple(row["sentences"])}) for row in config.tasks.values()]
+        pooling: Any = config.pooling
+        encoder = Encoder(Bert(Config(**config.bert)), typed=config.typed)
+        self.model = assemble(encoder, self, tasks, pooling, config.pair_encoding, config.vocabulary)
+        self.post_init()
+
+    def part(self, kind: str, *surroundings: Any) -> Any:
+        """Build features, adapter or connector from the configuration."""
+        return self.classes[kind](SimpleNamespace(**self.config.parts[kind]), *surroundings)
+
+    def head(self, task: str, *surroundings: Any) -> Any:
+        """Build the head of a task from the configuration."""
+        return self.part(f"head_{task}", *surroundings)
+
+    def _init_weights(self, module: Any) -> None:
+        """Do nothing: all weights are read."""
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        task: str | None = None,
+        sequences: int = 1,
+        **kwargs: Any,
+    ) -> SequenceClassifierOutput:
+        """Return as `logits` the outputs of the task's head [batch, size]; ids, mask and types are [rows, tokens].
+
+        They are a logit for each class, the logit of "yes", or the score.
+        """
+        given = batch(input_ids, attention_mask, token_type_ids, self.task(task), sequences)
+        return SequenceClassifierOutput(logits=self.model(given))
+
+    def embeddings(self, **inputs: Any) -> tuple[Tensor, ...]:
+        """Return the embeddings [batch, width] that the task's head reads, one for each sequence; inputs as above."""
+        named: Any = inputs | {"task": self.task(inputs.get("task"))}
+        return self.model.embeddings(batch(**named))
+
+    def task(self, name: str | None) -> str:
+        """Return the task; ValueError where the model lacks it, or none is named and there are several."""
+        names = list(self.config.tasks)
+        if name is None and len(names) == 1:
+            return names[0]
+        if name is None or name not in names:
+            raise ValueError(f"task is {name!r}; allowed: {', '.join(names)}")
+        return name
+
+
+def batch(
+    input_ids: Tensor,
+    attention_mask: Tensor | None = None,
+    token_type_ids: Tensor | None = None,
+    task: str | None = None,
+    sequences: int = 1,
+) -> Any:
+    """Return the batch that mtbert's model takes."""
+    return SimpleNamespace(
+        task=task,
+        input_ids=input_ids,
+        mask=torch.ones_like(input_ids) if attention_mask is None else attention_mask,
+        token_types=torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids,
+        sequences=sequences,
+    )

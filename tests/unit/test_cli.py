@@ -1,0 +1,144 @@
+"""The command `mtbert`: what it lists, how fast it starts, how it ends."""
+
+import re
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from mtbert import ensembling, search, tracking
+from mtbert.cli import app
+from mtbert.grid import run
+from mtbert.inference import exporting, loading
+from mtbert.inference.predicting import Ensemble, Model
+from mtbert.parcels import packing
+from mtbert.reporting import __main__ as tables
+from mtbert.reporting import archive, report
+from mtbert.tracking import ui
+
+
+def known(kind: type, **about: object) -> object:
+    made = kind.__new__(kind)
+    made.__dict__.update(about)
+    return made
+
+
+PALS = known(Model, name="pals", seed=2)
+LARGE = ("torch", "dvc", "mlflow", "pandas", "numpy", "transformers", "scipy")
+
+
+def called(*arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "mtbert", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **more)  # type: ignore[call-overload]
+
+
+COMMANDS = (
+    "predict", "export", "compare", "grid", "pack", "run-packed", "unpack", "search", "tables", "report", "evidence",
+    "track", "ui",
+)  # fmt: skip
+
+
+def test_the_help_lists_every_command():
+    shown = called("-h").stdout
+    assert tuple(re.findall(r"^  ([a-z-]+)  ", shown.partition("Commands:")[2], re.MULTILINE)) == COMMANDS
+
+
+def test_the_version():
+    assert called("--version").stdout == f"mtbert {metadata.version('mtbert')}\n"
+
+
+def test_the_help_imports_nothing_large():
+    shown = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "mtbert", "--help"], capture_output=True, text=True, check=True
+    )
+    found = set(re.findall(r"\|\s+(\w+)$", shown.stderr, re.MULTILINE))
+    assert "typer" in found
+    assert found.isdisjoint(LARGE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (
+            ["predict", "nobody", "--task", "sst", "a film"],
+            1,
+            "error: there is no folder nobody, and nothing is trained",
+        ),
+        (["tables", "nowhere"], 1, "error: nowhere/plan/catalog.yaml is missing; `dvc repro plan` makes it"),
+        (["predict"], 2, "Error: Missing argument 'model'"),
+        (["predict", "pals"], 2, "pass either sentences or --file"),
+        (["predict", "pals", "--task", "sst", "--all-tasks", "a"], 2, "pass either --task or --all-tasks"),
+        (["predict", "pals", "--format", "xml", "a"], 2, "Invalid value for '--format'"),
+        (["grid", "--jobs", "0"], 2, "Invalid value for '--jobs'"),
+        (["predicct"], 2, "No such command 'predicct'. Did you mean 'predict'?"),
+    ],
+)
+def test_it_ends_with_a_status_and_one_plain_fault(tmp_path: Path, arguments: list[str], status: int, said: str):
+    ended = called(*arguments, cwd=tmp_path)
+    assert ended.returncode == status
+    assert said in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not ended.stdout
+
+
+EACH: list[tuple[Any, str, list[str], tuple]] = [
+    (run, "start", ["grid"], (None, None, None, None)),
+    (run, "start", ["grid", "--jobs", "3", "--variants", "pals sbert-pals"], (3, "pals sbert-pals", None, None)),
+    (run, "start", ["grid", "--address", "h:1", "--gpus", "0.25"], (None, None, "h:1", 0.25)),
+    (search, "start", ["search"], (1, None)),
+    (search, "start", ["search", "--jobs", "2", "--only", "setting"], (2, "setting")),
+    (packing, "pack", ["pack", "o", "--seeds", "1, 2", "--weights", "fp16"], (Path("o"), None, [1, 2], "fp16")),
+    (archive, "main", ["evidence"], (Path("build"), Path("reports"), False, ensembling.ensemble, False)),
+    (archive, "main", ["evidence", "b", "r", "--anew"], (Path("b"), Path("r"), False, ensembling.ensemble, True)),
+    (tables, "main", ["tables", "b"], (Path("b"),)),
+    (tracking, "bring_in", ["track", "b"], (Path("b"),)),
+    (ui, "serve", ["ui", "5001"], (["5001"],)),
+    (report, "anew", ["report", "--evidence", "/r/evidence", "--out", "o"], (Path("/r/evidence"), Path("o"))),
+    (report, "anew", ["report", "--evidence", "/r/evidence"], (Path("/r/evidence"), Path("/r"))),
+    (
+        exporting,
+        "export",
+        ["export", "pals", "o", "--format", "onnx", "--task", "sst"],
+        (PALS, "onnx", Path("o"), "sst"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("module", "name", "arguments", "expected"), EACH, ids=[" ".join(one[2]) for one in EACH])
+def test_what_was_said_is_handed_on(
+    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, arguments: list[str], expected: tuple
+):
+    asked: list[tuple] = []
+    monkeypatch.setattr(loading, "load", lambda *_: PALS)
+    monkeypatch.setattr(module, name, lambda *given: asked.append(given))
+    done = CliRunner().invoke(app, arguments)
+    assert (done.exit_code, done.exception) == (0, None)
+    assert asked == [expected]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["pack", "o", "--seeds", "1 two"], "'two' is not a whole number of 0 or more"),
+        (["search", "--only", "weights"], "'weights' is not one of 'rates', 'setting'"),
+        (["report", "--out", "o"], "needs --evidence"),
+        (["report", "--evidence", "/r/mine"], "is not called evidence"),
+        (["ui", "65536"], "Input should be less than or equal to 65535"),
+        (["unpack"], "Missing argument 'archive'"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_status_2(arguments: list[str], said: str):
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 2
+    assert said in done.output
+
+
+def test_an_ensemble_is_not_exported(monkeypatch: pytest.MonkeyPatch):
+    both = known(Ensemble, name="both", members={"pals": None, "frozen-pals": None})
+    monkeypatch.setattr(loading, "load", lambda *_: both)
+    done = CliRunner().invoke(app, ["export", "both", "out"])
+    assert str(done.exception) == "both is an ensemble: export its members, pals, frozen-pals"
