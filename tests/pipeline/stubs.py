@@ -53,7 +53,7 @@ outs = {
 (told / stage).write_text(chr(10).join(sys.argv))
 if stage == "train":
     name = "-".join(sys.argv[1:])
-    live = ("src/mtbert/tracking/writer.py", "build/plan/catalog.yaml")
+    live = ("src/mtbert/tracking/live.py", "build/plan/catalog.yaml")
     (told / f"{name}.live").write_text(" ".join(file for file in live if Path(file).is_file()))
     (told / f"{name}.gpu").write_text(os.environ.get("CUDA_VISIBLE_DEVICES", ""))
     (told / f"{name}.pid").write_text(str(os.getpid()))

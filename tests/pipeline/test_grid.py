@@ -245,17 +245,17 @@ def test_a_ray_of_its_own_refuses_who_lacks_its_token_and_leaves_none_behind(pro
 def test_a_training_has_what_it_starts_to_log_live(project: Stubs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Its own imports do not lead there, and the plan says what its run is called."""
     sent = {file.read_text() for file in (project.root / "told").glob("*.live")}
-    assert sent == {f"{sending.WRITER} {sending.CATALOG}"}
+    assert sent == {f"{sending.LIVE} {sending.CATALOG}"}
     monkeypatch.chdir(Path(__file__).parents[2])
-    for file in parcel.code(sending.WRITER):
+    for file in parcel.code(sending.LIVE):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, tmp_path / file)
-    script = "import mtbert.tracking.store, mtbert.tracking.writer as writer; print(writer.__file__)"
+    script = "import mtbert.tracking.store, mtbert.tracking.live as live; print(live.__file__)"
     environment = os.environ | {"PYTHONPATH": "src", "MLFLOW_DISABLE_TELEMETRY": "true"}
     found = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
-    assert found.stdout == f"{tmp_path / sending.WRITER}\n", found.stderr
+    assert found.stdout == f"{tmp_path / sending.LIVE}\n", found.stderr
 
 
 def test_a_grid_that_waits_can_be_stopped(project: Stubs):

@@ -6,7 +6,7 @@ import typer
 
 
 def main(port: Annotated[int, typer.Argument(min=1, max=65535, help="The port.")] = 5000) -> None:
-    """Open MLflow's pages with the runs, and print their addresses; Ctrl-C ends it."""
+    """Open MLflow on the runs; Ctrl-C ends it."""
     from mtbert.tracking import ui
 
-    ui.serve([str(port)])
+    ui.serve(port)

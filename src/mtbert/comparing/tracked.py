@@ -55,8 +55,7 @@ def _client_and_run(run_id: str) -> tuple[Any, Any]:
     try:
         return client, client.get_run(run_id)
     except store.MlflowException as error:
-        reason = place.without_credentials(str(error), uri)
-        raise DataError(f"MLflow ({place.shown(uri)}) has no run {run_id}: {reason}") from None
+        raise DataError(f"MLflow ({place.shown(uri)}) has no run {run_id}: {place.reason(error, uri)}") from None
 
 
 def _artifact(client: Any, run_id: str, path: str, folder: str) -> Path:

@@ -21,7 +21,7 @@ from mtbert.tracking import place as tracked
 LOGS = BUILD / "grid"
 RETURNED = LOGS / "returned"
 PLACED = LOGS / "placed"  # parcels whose runs are in place, until DVC has recorded them
-WRITER = parcel.PACKAGE / "tracking/writer.py"  # which a training starts to log live
+LIVE = parcel.PACKAGE / "tracking/live.py"  # which imports MLflow's client late
 CATALOG = needs.PLAN / "catalog.yaml"  # of which a run's name in MLflow says what departs from the defaults
 TELL = 30.0  # seconds between two lines of a training that runs
 RECORD = 300.0  # seconds between two times that DVC records: its start takes trainings some seconds of a core
@@ -109,7 +109,7 @@ class Sending:
         self.failed: list[str] = []
         self.keeper, self.sender = _keeper()
         self.pieces: dict[str, list[Any]] = {}  # by path: references to what lies in Ray's object store
-        self.code = parcel.code(WRITER)
+        self.code = parcel.code(LIVE)
         self.next_line = self.next_look = time.monotonic() + TELL
 
     def train(self, stages: Sequence[str]) -> list[str]:
@@ -288,7 +288,7 @@ def _fault(training: Any) -> str:
 def _tracking_there() -> dict[str, str]:
     """What says to trainings on other nodes where their curves go: a server that was named, else nowhere."""
     uri = os.environ.get(tracked.URI)
-    if uri and tracked.database(uri) is None and os.environ.get(live.OFF) != "off":
+    if uri and tracked.is_server(uri) and os.environ.get(live.OFF) != "off":
         return {tracked.URI: uri}
     return {live.OFF: "off"}
 

@@ -24,8 +24,8 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
     (archive, "main", ["evidence", "b", "r", "--anew"], (Path("b"), Path("r"), False, ensembling.ensemble, True)),
     (tables, "main", ["tables", "b"], (Path("b"),)),
     (tracking, "bring_in", ["track", "b"], (Path("b"),)),
-    (ui, "serve", ["ui"], (["5000"],)),
-    (ui, "serve", ["ui", "5001"], (["5001"],)),
+    (ui, "serve", ["ui"], (5000,)),
+    (ui, "serve", ["ui", "5001"], (5001,)),
     (report, "anew", ["report", "--evidence", "/r/evidence", "--out", "o"], (Path("/r/evidence"), Path("o"))),
     (report, "anew", ["report", "--evidence", "/r/evidence"], (Path("/r/evidence"), Path("/r"))),
 ]
