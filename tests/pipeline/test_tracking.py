@@ -1,6 +1,8 @@
 """Trainings and `track` against real MLflow: at once, broken off, restored, moved, and with a server that fails."""
 
+import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -62,7 +64,7 @@ def test_restored_runs_appear_once_beside_those_of_other_settings(root: Path) ->
     vote = {"ensemble": "vote", "seed": 1, "members": ["pals"], "dev": {"sst": 0.75}, "test": {}}
     files.write_json(root / "build/ensembles/vote/1/metrics.json", vote)
     files.seal(root / "build/ensembles/vote/1")
-    write_catalog(root, ["pals", "not-yet"], **{"pals.dim": 276})
+    write_catalog(root, ["pals", "not-yet"], {"pals.dim": 276})
     assert bring_in(root) == "2 new, 0 already there, 1 not trained yet"
     write_run(root, dim=204)  # back to the earlier settings, as DVC's cache restores them
     write_catalog(root, ["pals", "not-yet"])
@@ -196,8 +198,11 @@ def test_mlflow_opens_on_the_runs_without_a_plan(root: Path) -> None:
     port = tracked.free_port()
     command = [sys.executable, "-m", "mtbert", "ui", str(port)]
     environment = tracked.environment({"DVC_ROOT": str(root)})
-    with subprocess.Popen(command, cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as ui:
+    ui = subprocess.Popen(command, cwd=root, env=environment, stdout=subprocess.PIPE, start_new_session=True)
+    try:
         assert ui.stdout is not None
-        assert ui.stdout.readline() == f"http://127.0.0.1:{port}/#/experiments\n".encode()
-        wait_for(lambda: tracked.listens(port))
-        ui.terminate()
+        assert ui.stdout.readline() == f"http://127.0.0.1:{port}/#/experiments?workflowType=machine_learning\n".encode()
+        wait_for(lambda: tracked.listens(port), 300)
+    finally:
+        os.killpg(ui.pid, signal.SIGTERM)
+        ui.communicate()

@@ -28,12 +28,12 @@ POINTS = 2 * STEPS + 4  # two values a step; then final/dev/sst, run/steps, run/
 
 
 def write_catalog(
-    root: Path, variants: list[str], data_dir: str = "data/sample", seeds: tuple[int, ...] = (1,), **departures: Any
+    root: Path, variants: list[str], departures: Mapping[str, Any] | None = None, seeds: tuple[int, ...] = (1,)
 ) -> None:
-    about = {"paper": "pals-for-pals", "row": "Original PALs", "tasks": ["sst"], "departures": departures}
+    about = {"paper": "pals-for-pals", "row": "Original PALs", "tasks": ["sst"], "departures": dict(departures or {})}
     entries = {name: {**about, "selected": True} for name in variants} | {"never": {**about, "selected": False}}
     vote = {"paper": "pals-for-pals", "row": "PALs ensemble", "members": ["pals"], "selected": True}
-    catalog = {"profile": "sample", "data_dir": data_dir, "seeds": list(seeds), "variants": entries}
+    catalog = {"profile": "sample", "data_dir": "data/sample", "seeds": list(seeds), "variants": entries}
     ensembles = {"vote": vote} if (root / "build/ensembles/vote").exists() else {}
     files.write_yaml(root / "build/plan/catalog.yaml", catalog | {"ensembles": ensembles})
 

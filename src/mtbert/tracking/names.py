@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mtbert.tasks import TASKS
+
 DESCRIPTION = "mlflow.note.content"  # the tag that MLflow shows as a description
 LONGEST_CHANGES = 80  # characters of a run's name; the description has all of them
 LONGEST_VALUE, LONGEST_TAG = 6000, 5000  # MLflow's limits
@@ -15,6 +17,18 @@ A run for each variant and seed, with the parameters of params.yaml. `final/...`
 scores on dev after each epoch, by which the epoch is chosen: compare no models by them. `loss/...` are means over the \
 steps since the entry before. One seed decides nothing: the report has means over seeds with their intervals.
 """
+
+
+def experiment_tags() -> dict[str, str]:
+    """Return an experiment's tags: its description, that it opens with its runs, and the view "Scores"."""
+    columns = [f"metrics.`final/dev/{name}`" for name in ("overall_normalised", *TASKS)]
+    state = {"orderByKey": columns[0], "orderByAsc": False, "selectedColumns": columns}
+    view = {"name": "Scores", "createdAt": 0, "updatedAt": 0, "state": json.dumps(state)}
+    return {
+        DESCRIPTION: ABOUT,
+        "mlflow.experimentKind": "custom_model_development",
+        "mlflow.sharedViewState.scores": json.dumps(view),
+    }
 
 
 def run_name(subject: str, changes: Mapping[str, Any], seed: int) -> str:

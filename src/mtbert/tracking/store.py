@@ -14,7 +14,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from mtbert import credentials, files
-from mtbert.tracking.names import ABOUT, DESCRIPTION, LONGEST_TAG, rounded
+from mtbert.tracking.names import LONGEST_TAG, experiment_tags, rounded
 from mtbert.tracking.place import database
 from mtbert.tracking.record import Card, Point, Record
 
@@ -37,7 +37,6 @@ for _name in ("mlflow", "urllib3", "alembic"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 RUN_KEY = "run_key"
-KIND = {"mlflow.experimentKind": "custom_model_development"}  # such an experiment opens with its runs
 
 
 class Store:
@@ -64,7 +63,7 @@ class Store:
             if found:
                 self.client.rename_experiment(found.experiment_id, f"{name} moved {found.experiment_id}")
             try:
-                return self.client.create_experiment(name, location, {DESCRIPTION: ABOUT, **KIND})
+                return self.client.create_experiment(name, location, experiment_tags())
             except MlflowException:
                 if (found := self.client.get_experiment_by_name(name)) is None:
                     raise

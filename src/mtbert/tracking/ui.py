@@ -19,7 +19,7 @@ def serve(port: int) -> None:
     from mtbert.tracking import store
 
     store.create(file, uri)
-    print(f"http://127.0.0.1:{port}/#/experiments", flush=True)
+    print(f"http://127.0.0.1:{port}/#/experiments?workflowType=machine_learning", flush=True)
     options = ["--backend-store-uri", uri, "--default-artifact-root", store.artifacts(file).as_uri()]
     command = [sys.executable, "-m", "mlflow", "ui", *options, "--port", str(port), "--workers", "1"]
     os.execve(sys.executable, command, {**os.environ, **QUIET})
