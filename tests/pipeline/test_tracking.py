@@ -1,6 +1,7 @@
 """Trainings and `track` against real MLflow: at once, broken off, restored, moved, and with a server that fails."""
 
 import os
+import random
 import shutil
 import signal
 import socket
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import numpy
 import pytest
 from pipeline import tracked
 from pipeline.tracked import POINTS, Server, outcomes, runs, train, wait_for, write_catalog, write_run
@@ -45,8 +47,9 @@ def bring_in(root: Path) -> str:
 
 
 def test_a_training_is_logged_live_and_whole(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    uri = tracking.tracking_uri()
+    uri, drawn = tracking.tracking_uri(), (random.getstate(), numpy.random.get_state()[2])
     train(root, half_way=lambda: wait_for(lambda: outcomes(uri) == [("pals seed 1", "RUNNING", 20)]))
+    assert (random.getstate(), numpy.random.get_state()[2]) == drawn  # MLflow takes no number from a training
     assert outcomes(uri) == [FINISHED]
     (run,) = runs(uri)
     assert run.data.metrics["final/dev/sst"] == 0.1235  # 0.123456
@@ -134,6 +137,21 @@ def test_trainings_at_once_on_a_database_that_does_not_exist(root: Path) -> None
     assert [process.wait() for process in started] == [0, 0, 0]
     bring_in(root)
     assert outcomes(tracking.tracking_uri()) == [(f"{variant} seed 1", "FINISHED", POINTS) for variant in variants]
+
+
+def test_a_server_without_models_gets_the_runs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlflow.protos.databricks_pb2 import ENDPOINT_NOT_FOUND
+
+    from mtbert.tracking import models
+
+    def refuse(*_: object) -> None:
+        raise models.MlflowException("no such path", ENDPOINT_NOT_FOUND)
+
+    files.write_text(root / "build/runs/pals/1/model.safetensors", "weights")
+    files.seal(root / "build/runs/pals/1")
+    files.write_text(root / "build/encoders/base/tokenizer.json", "{}")
+    monkeypatch.setattr(models, "bring", refuse)
+    assert bring_in(root).startswith("1 new, 0 already there\nwarning: no models are logged")
 
 
 @pytest.fixture
