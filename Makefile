@@ -65,8 +65,8 @@ bench: setup  ## speed beside others, growth, starts: benchmarks/README.md; the 
 	$(BIN)/python benchmarks/imports.py --record benchmarks
 
 mlflow: setup  ## compare runs in a browser, at the page that is printed; PORT=5001 for another port
-	@[ ! -d build/runs ] || $(BIN)/python stages/track.py build
-	@$(BIN)/mtbert ui $(PORT)
+	@[ ! -d build/runs ] || $(BIN)/python stages/track.py build || true
+	@$(BIN)/python -m mtbert ui $(PORT)
 
 docs: setup  ## the documentation as a site, with a reference made of the docstrings
 	$(BIN)/mkdocs build --strict

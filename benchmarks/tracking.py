@@ -7,6 +7,7 @@ waits.
 """
 
 import os
+import shutil
 import statistics
 import sys
 import tempfile
@@ -63,8 +64,9 @@ def main(build: Path, every: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"MLFLOW_TRACKING_URI": f"sqlite:///{folder}/mlflow.db", "DVC_ROOT": folder}
         try:
-            nowhere = Checkpoints(Path(folder) / "checkpoints", "benchmark")
-            run.train(parts, Path(folder) / "run", Path(folder) / "logs", nowhere)
+            nowhere, there = Checkpoints(Path(folder) / "checkpoints", "benchmark"), Path(folder) / "build"
+            shutil.copytree(build / "plan", there / "plan")
+            run.train(parts, there / "runs/pals/1", there / "logs/pals/1", nowhere)
         except EnoughError:
             print()
     for name in CLOCKS:

@@ -281,4 +281,4 @@ def ui(port: Annotated[int, Argument(min=1, max=65535, help="The port.")] = 5000
     """
     from mtbert.tracking import ui
 
-    ui.serve([str(port)])
+    ui.serve(port)

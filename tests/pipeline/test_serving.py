@@ -23,8 +23,8 @@ from mtbert.tracking import record
 
 PATIENCE = 300.0  # seconds: a machine may have much else to do
 SAME = (
-    "select model_id, metric_name, metric_value, dataset_name from logged_model_metrics "
-    "where metric_name like 'score/dev/%' order by 1, 2"
+    "select model_id, metric_name, metric_value from logged_model_metrics "
+    "where metric_name like 'final/dev/%' order by 1, 2"
 )
 
 
@@ -48,13 +48,13 @@ def weights(root: Path) -> list[Path]:
     return sorted((root / "mlartifacts").rglob("model.safetensors"))
 
 
-def test_every_training_has_a_model_with_its_scores_by_data_set(root: Path):
+def test_every_training_has_a_model_with_its_scores(root: Path):
     names = tracked.rows(root / "mlflow.db", "select name, status from logged_models order by name")
     assert names == [("apart", 2), ("crossed", 2), ("crossed", 2)]  # 2 is READY
     tied = {row[1:] for row in tracked.rows(root / "mlflow.db", SAME)}
     for seed in (1, 2):
         model = mtbert.load("crossed", seed, root / "build")
-        assert {(f"score/dev/{task}", model.metrics.dev[task], f"{task}-dev") for task in ("sst", "sts")} <= tied
+        assert {(f"final/dev/{task}", round(model.metrics.dev[task], 4)) for task in ("sst", "sts")} <= tied
 
 
 def test_weights_are_not_stored_twice_and_nothing_is_a_pickle(root: Path):
@@ -86,17 +86,17 @@ def test_the_alias_is_on_the_seed_that_the_choosing_scores_prefer(root: Path):
     found = {}
     for seed, directory in directories.items():
         made = record.of_run(directory, files.log_directory(root / "build", directory))
-        found[seed] = models.choosing(made.read(), made.card)
+        found[seed] = models.choosing(made)
     query = """select tag_value from registered_model_aliases join model_versions using (name, version)
                join logged_model_tags on source = 'models:/' || model_id
-               where tag_key = 'choosing' and name = 'mtbert-test-crossed' and alias = 'best'"""
+               where tag_key = 'choosing' and name = 'mtbert-sample-crossed' and alias = 'best'"""
     assert None not in found.values()
     assert tracked.rows(root / "mlflow.db", query) == [(str(max(found.values())),)]
 
 
 def test_a_model_is_loaded_by_its_address(root: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{root / 'mlflow.db'}")
-    model = mtbert.load("models:/mtbert-test-apart@best")
+    model = mtbert.load("models:/mtbert-sample-apart@best")
     here, rows = mtbert.load("apart", build=root / "build"), trained.rows(root / "build", "sts", "test")
     assert model.predict("sts", rows).equals(here.predict("sts", rows))
 
@@ -111,7 +111,7 @@ def test_a_server_elsewhere_gets_copies_and_versions(root: Path, tmp_path: Path,
         assert len(list(tmp_path.rglob("model.safetensors"))) == 3
         assert not [file for file in tmp_path.rglob("*") if file.is_symlink()]
         monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
-        model = mtbert.load("models:/mtbert-test-apart@best")
+        model = mtbert.load("models:/mtbert-sample-apart@best")
     finally:
         away.kill()
     here, rows = mtbert.load("apart", build=root / "build"), trained.rows(root / "build", "sts", "test")
@@ -121,7 +121,7 @@ def test_a_server_elsewhere_gets_copies_and_versions(root: Path, tmp_path: Path,
 @pytest.fixture(scope="module")
 def server(root: Path) -> Iterator[str]:
     port, log = tracked.free_port(), root / "server.log"
-    command = [sys.executable, "-m", "mlflow", "models", "serve", "-m", "models:/mtbert-test-crossed@best"]
+    command = [sys.executable, "-m", "mlflow", "models", "serve", "-m", "models:/mtbert-sample-crossed@best"]
     environment = tracked.environment({"MLFLOW_TRACKING_URI": f"sqlite:///{root / 'mlflow.db'}"})
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"  # MLflow starts `uvicorn`
     with log.open("wb") as output:
@@ -156,7 +156,7 @@ def asked(server: str, records: list[dict[str, Any]], **params: str) -> requests
 def best(root: Path) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{root / 'mlflow.db'}")
-        return mtbert.load("models:/mtbert-test-crossed@best")
+        return mtbert.load("models:/mtbert-sample-crossed@best")
 
 
 def test_the_server_answers_with_classes_and_probabilities(server: str, best: Any):

@@ -1,4 +1,4 @@
-"""What tests of tracking share: a repository to track, the commands, a real server, and plain SQL to look at MLflow."""
+"""What tests of tracking share: a repository to track, the commands, a real server, and MLflow's client to look."""
 
 import os
 import signal
@@ -7,36 +7,57 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from mtbert import files
-from mtbert.tracking import live
+from mtbert.tracking import LiveRun, live
 
 REPOSITORY = Path(__file__).parents[2]
+STEPS = 20
+TRAINING = """
+import sys
+from pathlib import Path
+from pipeline import tracked
+tracked.train(Path(), sys.argv[1])
+print("trained")
+"""
+POINTS = 2 * STEPS + 4  # two values a step; then final/dev/sst, run/steps, run/epoch and run/seconds
 
 
 def write_catalog(
-    root: Path,
-    variants: list[str],
-    ensembles: Mapping[str, Any] | None = None,
-    seeds: tuple[int, ...] = (1,),
-    **departures: Any,
+    root: Path, variants: list[str], departures: Mapping[str, Any] | None = None, seeds: tuple[int, ...] = (1,)
 ) -> None:
-    about = {"paper": "pals-for-pals", "row": "Original PALs", "tasks": ["sst"], "departures": departures}
-    entries = {name: {**about, "selected": True} for name in variants}
-    entries["never"] = {**about, "selected": False}
-    catalog = {"profile": "sample", "seeds": list(seeds), "variants": entries, "ensembles": ensembles or {}}
-    files.write_yaml(root / "build/plan/catalog.yaml", catalog)
+    about = {"paper": "pals-for-pals", "row": "Original PALs", "tasks": ["sst"], "departures": dict(departures or {})}
+    entries = {name: {**about, "selected": True} for name in variants} | {"never": {**about, "selected": False}}
+    vote = {"paper": "pals-for-pals", "row": "PALs ensemble", "members": ["pals"], "selected": True}
+    catalog = {"profile": "sample", "data_dir": "data/sample", "seeds": list(seeds), "variants": entries}
+    ensembles = {"vote": vote} if (root / "build/ensembles/vote").exists() else {}
+    files.write_yaml(root / "build/plan/catalog.yaml", catalog | {"ensembles": ensembles})
+
+
+def write_run(root: Path, variant: str = "pals", dim: int = 204) -> Path:
+    directory = root / f"build/runs/{variant}/1"
+    about = {"variant": variant, "paper": "pals-for-pals", "row": "Original PALs", "profile": "sample"}
+    model = {"adapter": {"name": "pals", "dim": dim}}
+    files.write_yaml(directory / "settings.yaml", {**about, "tasks": ["sst"], "model": model, "seed": 1})
+    results = {"variant": variant, "seed": 1, "steps": STEPS, "epoch": 1, "dev": {"sst": 0.123456}}
+    files.write_json(directory / "metrics.json", results)
+    rows = [f"0,{step},loss/sst,{1.0 / (step + 1)}\n0,{step},learning_rate,0.5\n" for step in range(STEPS)]
+    files.write_text(directory / "history.csv", "phase,step,name,value\n" + "".join(rows))
+    files.seal(directory)
+    log = {"started": "2026-01-01T00:00:00+00:00", "seconds": 10.0}
+    files.write_json(files.log_directory(root / "build", directory) / "run.json", log)
+    return directory
 
 
 def environment(changes: Mapping[str, str]) -> dict[str, str]:
     """Ours without what would name another place for the runs, then `changes`."""
     away = {"MLFLOW_TRACKING_URI", "DVC_ROOT", "DVC_EXP_NAME", "DVC_STAGE", live.OFF, "PYTEST_CURRENT_TEST"}
     kept = {name: value for name, value in os.environ.items() if name not in away}
-    return {**kept, "PYTHONPATH": str(REPOSITORY / "src"), **changes}
+    return {**kept, "PYTHONPATH": f"{REPOSITORY}/src:{REPOSITORY}/tests", **changes}
 
 
 def track(root: Path, **changes: str) -> subprocess.CompletedProcess[str]:
@@ -44,30 +65,62 @@ def track(root: Path, **changes: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=root, env=environment(changes), capture_output=True, text=True, check=False)
 
 
-def rows(database: Path, query: str, *values: Any) -> list[tuple[Any, ...]]:
+def train(root: Path, variant: str = "pals", half_way: Callable[[], object] = lambda: None, first: int = 0) -> None:
+    """Log a run as a training does, from the step `first` on, and call `half_way` at step 10."""
+    directory = root / "build/runs" / variant / "1"
+    settings = files.read_yaml(directory / "settings.yaml")
+    settings.pop("seed")
+    with LiveRun(settings, 1, root / "build") as run:
+        for step in range(first, STEPS):
+            if step == 10:
+                half_way()
+            run.log(step, {"loss/sst": 1.0 / (step + 1), "learning_rate": 0.5})
+        run.finish(directory, files.log_directory(root / "build", directory))
+
+
+def rows(database: Path, query: str) -> list[tuple[Any, ...]]:
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=60)) as connection:
-        return connection.execute(query, values).fetchall()
+        return connection.execute(query).fetchall()
 
 
-def runs(root: Path) -> list[tuple[str, str, int]]:
-    """Name, status and number of points, but for the machine's load, of every run that is not deleted."""
-    query = """select name, status, (select count(*) from metrics where metrics.run_uuid = runs.run_uuid
-                                     and key not like 'system/%')
-               from runs where lifecycle_stage = 'active' order by name, status"""
-    return rows(root / "mlflow.db", query)
+def client(uri: str) -> Any:
+    from mtbert.tracking.store import MlflowClient
+
+    return MlflowClient(uri)
 
 
-def wait_for(condition: Any, seconds: float = 60) -> None:
+def runs(uri: str) -> list[Any]:
+    """Every run of the sample that is not deleted, by name."""
+    found = client(uri).get_experiment_by_name("mtbert-sample")
+    return sorted(client(uri).search_runs([found.experiment_id]), key=lambda run: run.info.run_name) if found else []
+
+
+def outcomes(uri: str) -> list[tuple[str, str, int]]:
+    """Name, status and number of values, but for the machine's load, of each run."""
+    return [(run.info.run_name, run.info.status, _points(uri, run)) for run in runs(uri)]
+
+
+def _points(uri: str, run: Any) -> int:
+    series = [name for name in run.data.metrics if not name.startswith("system/")]
+    return sum(len(client(uri).get_metric_history(run.info.run_id, name)) for name in series)
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 120) -> None:
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until, "waited too long"
-        time.sleep(0.05)
+        time.sleep(0.1)
 
 
 def free_port() -> int:
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def listens(port: int) -> bool:
+    with closing(socket.socket()) as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 class Server:
@@ -89,11 +142,7 @@ class Server:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        wait_for(self._answers, 120)
-
-    def _answers(self) -> bool:
-        with closing(socket.socket()) as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+        wait_for(lambda: listens(self.port))
 
     def kill(self) -> None:
         """Kill the server and its workers."""

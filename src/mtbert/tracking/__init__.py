@@ -1,11 +1,10 @@
-"""Log runs to MLflow: live while they train (`LiveRun`), completely afterwards (`bring_in`).
+"""Log runs to MLflow: live while they train (`LiveRun`), and those that it lacks afterwards (`bring_in`).
 
-MLflow is imported only when it is needed, and never by a training process: `LiveRun` hands its values to a small
-process of its own. So trainings neither import MLflow nor wait for it, and do not need it installed.
+MLflow is imported only where it is used, so that a training needs no MLflow installed.
 """
 
+from mtbert.tracking.bring_in import Summary, bring_in
 from mtbert.tracking.live import LiveRun
-from mtbert.tracking.mirror import Summary, bring_in
 from mtbert.tracking.place import TrackingError, installed, project_root, tracking_uri
 
 __all__ = ["LiveRun", "Summary", "TrackingError", "bring_in", "installed", "project_root", "tracking_uri"]

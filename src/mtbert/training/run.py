@@ -69,7 +69,7 @@ def train(
     clock = time.perf_counter()
     main = Share.here().rank == 0  # of several processes, the one that writes
     build = run_directory.parents[2]
-    live_run = LiveRun(parts.settings.model_dump(), parts.seed, silent=not main, build=build)
+    live_run = LiveRun(parts.settings.model_dump(), parts.seed, build, silent=not main)
     with Stop() as stop, live_run as live:  # the latter also ends a tracked run that fails
         hardware.keep_memory()
         device, precision = device_and_precision(parts.settings)

@@ -1,0 +1,226 @@
+"""Trainings and `track` against real MLflow: at once, broken off, restored, moved, and with a server that fails."""
+
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy
+import pytest
+from pipeline import tracked
+from pipeline.tracked import POINTS, Server, outcomes, runs, train, wait_for, write_catalog, write_run
+
+from mtbert import files, tracking
+from mtbert.tracking import live, place, record
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of MLflow's own use of SQLAlchemy
+FINISHED = ("pals seed 1", "FINISHED", POINTS)
+
+
+@pytest.fixture
+def root(tmp_path: Path, empty_database: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with one finished run of `pals` and an empty database; a training there logs live."""
+    root = tmp_path / "feature%2Fx #?'"
+    root.mkdir()
+    shutil.copy(empty_database, root / "mlflow.db")
+    write_run(root)
+    write_catalog(root, ["pals"])
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("DVC_ROOT", str(root))
+    for name in ("MLFLOW_TRACKING_URI", "DVC_EXP_NAME", "DVC_STAGE", live.OFF):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(live, "INTERVAL", 0.1)
+    monkeypatch.setattr(live, "PATIENCE", 120.0)  # the machine may have much else to do
+    return root
+
+
+def bring_in(root: Path) -> str:
+    return str(tracking.bring_in(root / "build"))
+
+
+def test_a_training_is_logged_live_and_whole(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    uri, drawn = tracking.tracking_uri(), (random.getstate(), numpy.random.get_state()[2])
+    train(root, half_way=lambda: wait_for(lambda: outcomes(uri) == [("pals seed 1", "RUNNING", 20)]))
+    assert (random.getstate(), numpy.random.get_state()[2]) == drawn  # MLflow takes no number from a training
+    assert outcomes(uri) == [FINISHED]
+    (run,) = runs(uri)
+    assert run.data.metrics["final/dev/sst"] == 0.1235  # 0.123456
+    assert run.info.end_time == 1767225610000
+    found = tracked.client(uri).search_runs([run.info.experiment_id], "params.\"pals.dim\" = '204'")
+    assert [one.info.run_id for one in found] == [run.info.run_id]
+    assert bring_in(root) == "0 new, 1 already there"
+    assert capfd.readouterr().err == ""
+    assert [path.name for path in root.parent.iterdir()] == [root.name]  # nothing is written beside the repository
+
+
+def test_restored_runs_appear_once_beside_those_of_other_settings(root: Path) -> None:
+    assert bring_in(root) == "1 new, 0 already there"
+    write_run(root, dim=276)
+    vote = {"ensemble": "vote", "seed": 1, "members": ["pals"], "dev": {"sst": 0.75}, "test": {}}
+    files.write_json(root / "build/ensembles/vote/1/metrics.json", vote)
+    files.seal(root / "build/ensembles/vote/1")
+    write_catalog(root, ["pals", "not-yet"], {"pals.dim": 276})
+    assert bring_in(root) == "2 new, 0 already there, 1 not trained yet"
+    write_run(root, dim=204)  # back to the earlier settings, as DVC's cache restores them
+    write_catalog(root, ["pals", "not-yet"])
+    assert bring_in(root) == "0 new, 2 already there, 1 not trained yet"
+    assert outcomes(tracking.tracking_uri()) == [
+        ("pals pals.dim=276 seed 1", "FINISHED", POINTS),
+        FINISHED,
+        ("vote pals.dim=276 seed 1", "FINISHED", 1),
+    ]
+
+
+def break_off(root: Path) -> None:
+    """Leave a run as a killed training does."""
+    from mtbert.tracking.store import Store
+
+    settings = files.read_yaml(root / "build/runs/pals/1/settings.yaml")
+    settings.pop("seed")
+    Store(tracking.tracking_uri()).begin(record.card(settings, 1, root / "build"))
+
+
+def test_a_killed_training_is_replaced_by_its_successor(root: Path) -> None:
+    break_off(root)
+    train(root, first=12)  # it goes on from a checkpoint, which holds the history before
+    assert outcomes(tracking.tracking_uri()) == [FINISHED]
+
+
+def test_what_was_broken_off_is_replaced_by_track(root: Path) -> None:
+    break_off(root)
+    assert bring_in(root) == "1 new, 0 already there"
+    assert outcomes(tracking.tracking_uri()) == [FINISHED]
+
+
+def test_a_failed_training_tells_why_without_credentials(root: Path) -> None:
+    def fail() -> None:
+        raise OSError("refused at https://ann:s3cret@host/data")
+
+    with pytest.raises(OSError, match="refused"):
+        train(root, half_way=fail)
+    (run,) = runs(tracking.tracking_uri())
+    assert (run.info.status, run.data.tags["ended_by"]) == ("FAILED", "OSError: refused at https://***@host/data")
+
+
+def test_a_database_that_was_copied_writes_beside_itself(root: Path, tmp_path: Path) -> None:
+    from mtbert.tracking.store import Store
+
+    first = Store(tracking.tracking_uri()).experiment("mtbert-sample")
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    shutil.copy(root / "mlflow.db", copy)
+    store = Store(f"sqlite:///{copy}/mlflow.db")
+    second = store.client.get_experiment(store.experiment("mtbert-sample"))
+    assert second.artifact_location == (copy / "mlartifacts/mtbert-sample").as_uri()
+    assert store.client.get_experiment(first).name == f"mtbert-sample moved {first}"
+    assert store.experiment("mtbert-sample") == second.experiment_id
+
+
+def test_trainings_at_once_on_a_database_that_does_not_exist(root: Path) -> None:
+    (root / "mlflow.db").unlink()
+    files.write_text(root / ".mlflow.db.partial/mlflow.db", "half of a database")  # an earlier creation was killed
+    variants = ["a", "b", "c"]
+    for variant in variants:
+        write_run(root, variant)
+    write_catalog(root, variants)
+    command = [sys.executable, "-c", tracked.TRAINING]
+    environment = tracked.environment({"DVC_ROOT": str(root)})
+    started = [subprocess.Popen([*command, variant], cwd=root, env=environment) for variant in variants]
+    assert [process.wait() for process in started] == [0, 0, 0]
+    bring_in(root)
+    assert outcomes(tracking.tracking_uri()) == [(f"{variant} seed 1", "FINISHED", POINTS) for variant in variants]
+
+
+def test_a_server_without_models_gets_the_runs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlflow.protos.databricks_pb2 import ENDPOINT_NOT_FOUND
+
+    from mtbert.tracking import models
+
+    def refuse(*_: object) -> None:
+        raise models.MlflowException("no such path", ENDPOINT_NOT_FOUND)
+
+    files.write_text(root / "build/runs/pals/1/model.safetensors", "weights")
+    files.seal(root / "build/runs/pals/1")
+    files.write_text(root / "build/encoders/base/tokenizer.json", "{}")
+    monkeypatch.setattr(models, "bring", refuse)
+    assert bring_in(root).startswith("1 new, 0 already there\nwarning: no models are logged")
+
+
+@pytest.fixture
+def server(tmp_path: Path, empty_database: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server that trainings log to."""
+    running = Server(Path(shutil.copy(empty_database, tmp_path / "server.db")))
+    monkeypatch.setenv(place.URI, f"http://ann:s3cret@127.0.0.1:{running.port}")
+    yield running
+    running.kill()
+
+
+def test_a_server_that_dies_half_way_and_comes_back(
+    root: Path, server: Server, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The training goes on with one warning; `track` says that MLflow is away, and later completes the run."""
+    uri = tracking.tracking_uri()
+
+    def die() -> None:
+        wait_for(lambda: outcomes(uri) == [("pals seed 1", "RUNNING", 20)])
+        server.kill()
+
+    train(root, half_way=die)
+    told = capfd.readouterr().err
+    assert told.startswith(f"warning: this run is not logged to MLflow at http://127.0.0.1:{server.port} any further (")
+    assert told.endswith("; the training goes on, and `mtbert track` brings the run in later\n")
+    away = "are not in MLflow at http://127.0.0.1:.* yet .ConnectionRefusedError.*: once MLflow answers, `mtbert track`"
+    with pytest.raises(tracking.TrackingError, match=away) as caught:
+        bring_in(root)
+    assert "s3cret" not in told + str(caught.value)
+    server.start()
+    assert bring_in(root) == "1 new, 0 already there"
+    assert outcomes(uri) == [FINISHED]
+
+
+def test_a_server_that_never_answers_is_waited_for_a_bounded_time(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(live, "PATIENCE", 1.0)
+    with closing(socket.create_server(("127.0.0.1", 0))) as silent:
+        monkeypatch.setenv(place.URI, f"http://127.0.0.1:{silent.getsockname()[1]}")
+        start = time.monotonic()
+        train(root)
+        assert time.monotonic() - start < 60
+        assert capfd.readouterr().err == (
+            "warning: MLflow took more than 1 seconds; `mtbert track` brings this run in later\n"
+        )
+        for thread in threading.enumerate():
+            if thread.daemon and thread.name.startswith("Thread"):
+                thread.join()  # its own warning, after MLflow's limits
+
+
+def test_the_stage_fails_where_mlflow_is_away_but_not_within_an_experiment(root: Path) -> None:
+    away = {"DVC_ROOT": str(root), place.URI: "http://127.0.0.1:1"}
+    failed, warned = tracked.track(root, **away), tracked.track(root, **away, DVC_EXP_NAME="calm-eels")
+    assert (failed.returncode, failed.stderr.partition(":")[0]) == (1, "error")
+    assert (warned.returncode, warned.stderr.partition(":")[0]) == (0, "warning")
+    assert warned.stderr.endswith("(`dvc exp apply calm-eels` first)\n")
+
+
+def test_mlflow_opens_on_the_runs_without_a_plan(root: Path) -> None:
+    shutil.rmtree(root / "build/plan")
+    port = tracked.free_port()
+    command = [sys.executable, "-m", "mtbert", "ui", str(port)]
+    environment = tracked.environment({"DVC_ROOT": str(root)})
+    ui = subprocess.Popen(command, cwd=root, env=environment, stdout=subprocess.PIPE, start_new_session=True)
+    try:
+        assert ui.stdout is not None
+        assert ui.stdout.readline() == f"http://127.0.0.1:{port}/#/experiments?workflowType=machine_learning\n".encode()
+        wait_for(lambda: tracked.listens(port), 300)
+    finally:
+        os.killpg(ui.pid, signal.SIGTERM)
+        ui.communicate()
