@@ -22,7 +22,7 @@ import pandas as pd
 import pydantic
 import yaml
 
-from mtbert import errors, files, inputs, machine, plan, repository
+from mtbert import errors, files, inputs, machine, plan, repository, searches
 from mtbert.data.held_out import hold_out
 from mtbert.errors import SettingsError, TrainingError
 from mtbert.plan import code, rates, resolve
@@ -30,8 +30,7 @@ from mtbert.plan.documents import documents
 from mtbert.plan.layers import SEARCH, merged
 from mtbert.plan.params import Params
 from mtbert.plan.rates import Kind, OneSetting, SearchSettings
-from mtbert.reporting import searches
-from mtbert.reporting.searches import SEARCHES, at_the_end
+from mtbert.searches import SEARCHES, at_the_end
 from mtbert.training.evaluation import mean_score
 from mtbert.training.run import finished
 

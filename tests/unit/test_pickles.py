@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+from mtbert.reporting.catalog import Completed, CompletedEntry
+from mtbert.reporting.sections import runs
 
 from mtbert import assembly, errors, files, inputs, predictions, tracking
 from mtbert.data import batches, tokens
@@ -17,8 +19,6 @@ from mtbert.encoder import loading, mlm, sbert
 from mtbert.encoder.config import read_config
 from mtbert.encoder.sources import EncoderSettings, MlmSettings, SbertSettings
 from mtbert.reporting import corpora, curves, embeddings, mistakes, results
-from mtbert.reporting.catalog import Completed, CompletedEntry
-from mtbert.reporting.sections import runs
 from mtbert.tasks import TASKS
 
 ROOT = Path(__file__).parents[2]

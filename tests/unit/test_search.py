@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from mtbert import search
+from mtbert import search, searches
 from mtbert.errors import DataError, SettingsError
 from mtbert.plan.params import Params
 from mtbert.plan.rates import OneSetting, SearchSettings
-from mtbert.reporting import searches
 
 PARAMS = Params(Path(__file__).parents[2] / "params.yaml")
 LAPTOP = PARAMS.put(("profile",), "laptop").put(

@@ -5,19 +5,21 @@ from typing import Annotated
 
 import typer
 
-from mtbert import starting
+from mtbert import files, starting
+
+SOURCES = [Path("build")]
 
 
 def main(
-    build: Annotated[Path, typer.Argument(help="The build directory.")] = Path("build"),
-    reports: Annotated[Path, typer.Argument(help="The folder of reports.")] = Path("reports"),
-    add: Annotated[bool, typer.Option("--add", help="Keep the runs that the evidence holds already.")] = False,
-    anew: Annotated[
-        bool, typer.Option("--anew", help="As --add, but of a variant in both keep none of its earlier runs.")
-    ] = False,
+    sources: Annotated[
+        list[Path] | None, typer.Argument(help="Build directories and evidences; without any, `build`.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The folder to write; without, that of the first build's report.")
+    ] = None,
 ) -> None:
-    """Pack the files that a report's numbers come from: small enough to commit, and without any sentence."""
+    """Write the results of all sources to one folder of tables: small enough to commit, and without any sentence."""
     with starting.imports():
-        from mtbert import ensembling
-        from mtbert.reporting import archive
-    archive.main(build, reports, add, ensembling.ensemble, anew)
+        from mtbert.results import merge
+    given = sources or SOURCES
+    merge.write(merge.merge(given), out or files.report_directory(given[0], Path("reports")) / "evidence")

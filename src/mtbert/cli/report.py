@@ -21,15 +21,19 @@ def main(
 ) -> None:
     """Write the report and the course's submission files from the finished runs, and print the tables."""
     with starting.imports():
-        from mtbert.reporting import report
+        from mtbert.report import submissions, write
+        from mtbert.results import collect, tables
     if evidence is not None:
-        if out is None and evidence.resolve().name != "evidence":
+        if out is None and evidence.resolve().name != write.EVIDENCE:
             raise typer.BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
-        print(report.anew(evidence, out or evidence.resolve().parent))
+        print(write.write(tables.read(evidence), out or evidence.resolve().parent))
         return
     if out is not None:
         raise typer.BadParameter("needs --evidence; the report of a build is written below REPORTS", param_hint="--out")
     folder = files.report_directory(build, reports)
-    shown = report.write(build, folder, build / "submissions")
-    report.for_dvc(folder, reports)
+    collect.write(build, build / "results", build / "ensembles")
+    results = tables.read(build / "results")
+    shown = write.write(results, folder)
+    submissions.write(results, build / "submissions")
+    write.for_dvc(folder, reports)
     print(shown)

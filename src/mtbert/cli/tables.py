@@ -8,6 +8,7 @@ import typer
 
 def main(build: Annotated[Path, typer.Argument(help="The build directory.")] = Path("build")) -> None:
     """Print the tables that have results, and what to do next."""
-    from mtbert.reporting import __main__ as reporting
+    from mtbert.report import terminal
+    from mtbert.results import tables
 
-    reporting.main(build)
+    print(terminal.of_results(tables.read(build / "results")))

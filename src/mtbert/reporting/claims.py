@@ -9,7 +9,8 @@ import pydantic
 
 from mtbert import files
 from mtbert.errors import DataError, in_words
-from mtbert.reporting.published import METRICS, RIVALS, TITLES
+from mtbert.report.published import RIVALS, TITLES
+from mtbert.results.tables import METRICS
 from mtbert.settings import Section
 
 FILE = Path(__file__).with_name("claims.yaml")

@@ -137,7 +137,7 @@ def card(settings: Mapping[str, Any], seed: int, changes: Mapping[str, Any], kin
     key = digest(settings)
     tags = {name: str(settings[name]) for name in (kind, "seed", "paper", "row", "profile") if name in settings}
     tags |= {"kind": kind, "settings_key": key, naming.NOTE: naming.note(settings, changes)[:LONGEST_TAG]}
-    tags |= _surroundings("stages/train.py" if kind == "variant" else "stages/ensemble.py")
+    tags |= _surroundings("stages/train.py" if kind == "variant" else "stages/collect.py")
     name = naming.run_name(str(settings[kind]), changes, seed)[:LONGEST_NAME]
     return Card(f"{naming.EXPERIMENTS}{settings['profile']}", name, key, parameters(settings), tags)
 
@@ -244,7 +244,7 @@ def of_ensemble(directory: Path, entry: Mapping[str, Any], profile: str) -> Reco
 
     Raises: DataError where the ensemble has been altered.
     """
-    files.check_sealed(directory, "dvc repro ensemble", READ)
+    files.check_sealed(directory, "dvc repro collect", READ)
     results = files.read_json(directory / "metrics.json")
     about = {name: entry[name] for name in ("paper", "row") if name in entry}
     settings = {"ensemble": results["ensemble"], "members": results["members"], "profile": profile, **about}

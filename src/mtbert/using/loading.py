@@ -90,7 +90,7 @@ def _no_model(place: str | Path, build: Path) -> str:
 def remedy(folder: Path) -> str:
     """Return the command that makes a run or an ensemble again."""
     kind = folder.parent.parent.name
-    return "dvc repro ensemble" if kind == "ensembles" else f"dvc repro train@{folder.parent.name}-{folder.name}"
+    return "dvc repro collect" if kind == "ensembles" else f"dvc repro train@{folder.parent.name}-{folder.name}"
 
 
 def of_run(folder: Path, device: str = "auto") -> Model:
