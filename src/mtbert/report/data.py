@@ -58,7 +58,7 @@ def leakage(study: Study) -> Frame:
     if not lines:
         return pd.DataFrame(columns=COLUMNS)
     keys = ["task", "variant", "without", "rows", "left_out"]
-    means = pd.DataFrame(lines).groupby(keys, sort=False, as_index=False).mean()
+    means: Frame = pd.DataFrame(lines).groupby(keys, sort=False, as_index=False).mean()
     return means.assign(change=means["score_without"] - means["score"])[COLUMNS]
 
 

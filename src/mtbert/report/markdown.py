@@ -25,8 +25,9 @@ def lined(lines: Sequence[Mapping[str, str]], texts: int = 1) -> str:
 
 def number(value: float | None, sign: str = "") -> str:
     """Return three decimals with a true minus sign, which zero has not, or a dash."""
-    missing = value is None or value != value
-    return DASH if missing else f"{round(value, 3) + 0.0:{sign}.3f}".replace("-", MINUS)
+    if value is None or value != value:
+        return DASH
+    return f"{round(value, 3) + 0.0:{sign}.3f}".replace("-", MINUS)
 
 
 def interval(low: float | None, high: float | None, sign: str = "") -> str:

@@ -1,7 +1,7 @@
 """Pictures, one function a kind; each is drawn when it is written."""
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from mtbert import files
-from mtbert.report import curves, misses
+from mtbert.claims import ClaimResult
+from mtbert.report import claims, curves, misses
 from mtbert.report.published import TITLES
 from mtbert.report.study import Group, Study
 from mtbert.results.tables import Frame
@@ -45,10 +46,13 @@ class Picture:
             small.save(partial, "PNG", optimize=True)
 
 
-def all_of(study: Study) -> Iterator[Picture]:
+def all_of(study: Study, judged: Sequence[ClaimResult]) -> Iterator[Picture]:
     """Yield every picture that the results have something for."""
     if rows := [row for row in study.rows if row.over_seeds("overall_raw")]:
         yield Picture("costs", "Overall score on dev against weights, with 95 % intervals", partial(_costs, rows))
+    for paper in dict.fromkeys(one.claim.paper for one in judged):
+        title = f"{TITLES[paper]}: differences that it claims, ours with 95 % interval, published as a cross"
+        yield Picture(f"{paper}-claims", title, partial(_forest, [one for one in judged if one.claim.paper == paper]))
     counts = {task: misses.confusions(study, task) for task in ("sst", "qqp")}
     if shares := {name: misses.distances(of) for name, of in counts["sst"].items()}:
         title = "SST-5 dev: how many steps the predicted sentiment is from the label"
@@ -109,6 +113,27 @@ def _costs(rows: list[Group]) -> Figure:
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("trained weights, millions")
     axes.set_ylabel("overall on dev")
+    return figure
+
+
+def _forest(judged: list[ClaimResult]) -> Figure:
+    """A line for each comparison: the margin as a band, ours with its interval, the published one as a cross."""
+    parts = [part for one in judged for part in one.parts if part.difference is not None]
+    figure, axes = canvas(9, 0.8 + 0.22 * len(parts))
+    for at, part in enumerate(parts):
+        found = part.difference
+        assert found is not None  # only such parts are drawn
+        low, high = found.interval or (found.mean, found.mean)
+        axes.barh(at, 2 * part.part.margin, 0.9, -part.part.margin, color="0.92")
+        axes.plot([low, high], [at, at], color=BARS[0], linewidth=1)
+        axes.plot(
+            found.mean, at, "o", color=BARS[0], markersize=4, fillstyle="none" if part.part.confounded else "full"
+        )
+        if part.part.published is not None:
+            axes.plot(part.part.published, at, "x", color=BARS[-1], markersize=4)
+    axes.axvline(0, color="0.5", linewidth=0.6)
+    axes.set_yticks(range(len(parts)), [claims.pair(part.part) for part in parts], fontsize="xx-small")
+    axes.set_ylim(len(parts), -1)
     return figure
 
 

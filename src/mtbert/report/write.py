@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mtbert import files
+from mtbert.claims import ClaimResult
 from mtbert.errors import DataError, first_of
-from mtbert.report import beside, costs, curves, data, markdown, misses, page, pictures, published, terminal
+from mtbert.report import beside, claims, costs, curves, data, markdown, misses, page, pictures, published, terminal
 from mtbert.report.beside import Table
 from mtbert.report.pictures import Picture
 from mtbert.report.study import Study
@@ -25,6 +26,7 @@ class Report:
 
     study: Study
     tables: list[Table]
+    claims: list[ClaimResult]
     leakage: Frame
     pictures: list[Picture] = field(default_factory=list)
 
@@ -40,6 +42,7 @@ def _pictures(report: Report) -> str:
 
 # A section is a line here: the name of its file below `details`, and what returns its Markdown; empty text for none.
 SECTIONS: dict[str, Callable[[Report], str]] = {
+    "claims": lambda report: claims.render(report.study, report.claims),
     "tables": _tables,
     "costs": lambda report: costs.render(report.study),
     "trainings": lambda report: costs.trainings(report.study),
@@ -61,8 +64,8 @@ def write(results: Results, directory: Path) -> str:
     """
     _refuse_others(directory)
     study = Study(results)
-    report = Report(study, beside.tables(study, published.load()), data.leakage(study))
-    report.pictures = list(pictures.all_of(study))
+    report = Report(study, beside.tables(study, published.load()), claims.judge(study), data.leakage(study))
+    report.pictures = list(pictures.all_of(study, report.claims))
     with files.new_directory(directory) as partial:
         for picture in report.pictures:
             picture.write(partial / "pictures")
@@ -100,6 +103,8 @@ def _write_numbers(report: Report, directory: Path) -> None:
     _csv(directory / "scores.csv", costs.bars(means))
     _csv(directory / "curves.csv", curves.losses(report.study))
     _csv(directory / "leakage.csv", report.leakage, SCORES)
+    if report.claims:
+        _csv(directory / "claims.csv", claims.frame(report.claims), TABLE)
     for table in report.tables:
         _csv(directory / "tables" / f"{table.name}.csv", beside.frame(table), TABLE)
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from mtbert import files, outputs, predictions
 from mtbert.errors import DataError
-from mtbert.outputs import PRETRAINED, DataReport, Elsewhere, Origin, RunMetrics
+from mtbert.outputs import PRETRAINED, DataReport, Elsewhere, Origin, RunMetrics, Untrained
 from mtbert.results import places, tables, vote
 from mtbert.results.tables import Frame, Results
 from mtbert.tasks import SPLITS, TASKS
@@ -117,7 +117,7 @@ class _Reader:
 
     def _predicted(self, place: Path, task: str, split: str, drawn: Mapping[str, np.ndarray]) -> Frame:
         """One prediction file with what is known of its rows; `drawn`: places of the first dev rows by t-SNE."""
-        table = predictions.read(predictions.path(place, task, split))  # type: ignore[arg-type]
+        table: Frame = predictions.read(predictions.path(place, task, split))  # type: ignore[arg-type]
         table = table.assign(row=np.arange(len(table)), overall=table.get("overall", table["scored"]))
         table = pd.concat([table, _rows(self.build, task, split, table["id"], self.texts)], axis=1)
         if split == "dev" and task in drawn:
@@ -148,8 +148,8 @@ class _Reader:
         file = self.build / "encoders" / "base" / "untrained.json"
         if not file.is_file():
             return
-        told = files.read_as(dict[str, Any], file, "dvc repro encoder")
-        scores = {f"dev_{task}": float(told[task]) for task in TASKS if isinstance(told.get(task), int | float)}
+        told = files.read_as(Untrained, file, "dvc repro encoder")
+        scores = {f"dev_{task}": score for task in ("qqp", "sts") if (score := getattr(told, task)) is not None}
         settings = {"tasks": [column.removeprefix("dev_") for column in scores], "row": "Untrained encoder, cosine"}
         about = {"kind": "encoder", "variant": tables.UNTRAINED, "seed": 0, "overrides": ""}
         settings |= {"profile": self.catalog["profile"]}
@@ -202,15 +202,15 @@ def _rows(build: Path, task: str, split: str, ids: pd.Series, with_texts: bool) 
     file = build / "data" / task / f"{split}-rows.parquet"
     if split != "dev" or not file.is_file():
         return nothing.assign(text=None)
-    known = files.read_parquet(file, ROW)
+    known: Frame = files.read_parquet(file, ROW)
     if not known["id"].equals(ids):
         raise DataError(f"{file} and the predictions of {task} are of other rows; `dvc repro` makes both again")
     flags = {name: known[name] != "" for name in ("in_train", "in_pretraining")}
     return known.assign(**flags, text=_texts(build, task) if with_texts else None).drop(columns="id")
 
 
-def _texts(build: Path, task: str) -> pd.Series:
-    table = files.read_parquet(build / "data" / task / "dev.parquet", ["sentence1", "sentence2"])
+def _texts(build: Path, task: str) -> Frame:
+    table: Frame = files.read_parquet(build / "data" / task / "dev.parquet", ["sentence1", "sentence2"])
     return table.apply(lambda row: " / ".join(text for text in row if isinstance(text, str)), axis=1)
 
 
@@ -267,11 +267,11 @@ def write_votes(results: Results, folder: Path) -> None:
                     said[split][metric] = value
             files.write_json(place / METRICS, said | {"members": results.about[run["variant"]].members})
         for task, split in itertools.product(TASKS.values(), vote.VOTED_SPLITS):
-            columns = ["id", "label", "prediction", *predictions.probability_columns(task), "scored"]
+            columns = ["id", "label", "prediction", *predictions.probability_columns(task), "scored", "overall"]
             for variant, seed, table in results.of(task.name, split):
                 if results.about[variant].members:
                     file = predictions.path(partial / variant / str(seed), task.name, split)
-                    table = table[columns].astype({"id": str} | dict.fromkeys(columns[3:-1], float))
+                    table = table[columns].astype({"id": str} | dict.fromkeys(columns[3:-2], float))
                     predictions.write(file, table, task)
         for place in partial.glob("*/*"):
             files.seal(place)

@@ -164,11 +164,12 @@ def write(results: Results, folder: Path) -> None:
         if name == "predictions":  # equal values beside one another
             table = table.sort_values(["task", "split", "row", *KEY], kind="stable")
         packed = pa.Table.from_pandas(table[schema.names], schema, preserve_index=False).replace_schema_metadata()
-        words = [field.name for field in schema if field.name != "prediction"]
+        words: Any = [field.name for field in schema if field.name != "prediction"]
+        split: Any = ["prediction"] if name == "predictions" else False
         with files.new_file(folder / f"{name}.parquet") as partial:
             pq.write_table(
                 packed, partial, compression="zstd", compression_level=12, row_group_size=2**24, use_dictionary=words,
-                use_byte_stream_split=["prediction"] if name == "predictions" else False,
+                use_byte_stream_split=split,
             )  # fmt: skip
 
 

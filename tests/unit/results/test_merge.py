@@ -32,7 +32,7 @@ def test_a_run_that_differs_between_sources_is_refused_by_name(tmp_path: Path):
 @pytest.mark.parametrize("changes", [{"data": {"name": "mine"}}, {"settings": {"other": {"profile": "sample"}}}])
 def test_runs_of_other_data_or_profile_are_refused(tmp_path: Path, changes: dict):
     sources = [folder(tmp_path / "a", ONE), folder(tmp_path / "b", {("other", 1): {"sst": [0, 1, 2, 3]}}, **changes)]
-    with pytest.raises(DataError, match="runs of more than one (data|profile)"):
+    with pytest.raises(DataError, match="runs of more than one"):
         merge.merge(sources)
 
 
@@ -47,6 +47,6 @@ def test_evidence_leaves_out_withheld_labels_and_probabilities():
 
 def test_only_a_folder_of_tables_is_replaced(tmp_path: Path):
     (tmp_path / "mine.txt").touch()
-    with pytest.raises(DataError, match="holds mine.txt"):
+    with pytest.raises(DataError, match="which no evidence does"):
         merge.write(made.results(ONE), tmp_path)
     assert (tmp_path / "mine.txt").exists()
