@@ -233,10 +233,11 @@ def plan(root: Path) -> None:
 
 def report(root: Path) -> None:
     """The stage's own work."""
-    from mtbert.reporting import report
+    from mtbert.report import write
+    from mtbert.results import collect
 
-    report.write(root / "build", root / "reports" / "sample", root / "build" / "submissions")
-    report.for_dvc(root / "reports" / "sample", root / "reports")
+    write.write(collect.collect(root / "build").results, root / "reports" / "sample")
+    write.for_dvc(root / "reports" / "sample", root / "reports")
 
 
 def nothing_to_do(roots: Mapping[str, Path], turns: int = 5) -> dict[str, float]:
@@ -254,7 +255,7 @@ def nothing_to_do(roots: Mapping[str, Path], turns: int = 5) -> dict[str, float]
 
 def settle(root: Path, count: int) -> None:
     """Have DVC take what lies there for the stages' results; what no stage was run for is made up."""
-    for name in ("encoders/base", "encoders/sbert", "encoders/mlm", "data", "init", "ensembles"):
+    for name in ("encoders/base", "encoders/sbert", "encoders/mlm", "data", "init", "ensembles", "results"):
         files.write_json(root / "build" / name / "made-up.json", {})
     for number in range(count):
         files.write_json(root / "build" / "init" / f"v{number}.json", {})
@@ -293,7 +294,7 @@ def pipeline(sizes: Sequence[int], scratch: Path) -> list[dict[str, Any]]:
         write_project(root, count)
         costs["plan"].append(alone(partial(plan, root), "mtbert.plan"))
         write_results(root / "build", count)
-        costs["report"].append(alone(partial(report, root), "mtbert.reporting.report"))
+        costs["report"].append(alone(partial(report, root), "mtbert.report.write"))
         settle(root, count)
         roots = {IDLE: root, ALIKE: scratch / f"alike-{count}", EMPTY: scratch / f"empty-{count}"}
         for what in (ALIKE, EMPTY):

@@ -40,13 +40,13 @@ outs = {
     "machine": ["build/machine.json"],
     "plan": [f"build/plan/{name}.yaml" for name in (
         "a", "b", "c", "encoder", "needs", "catalog", "pretrain-sbert", "pretrain-mlm", "code-encoder",
-        "code-preprocess", "code-pretrain-sbert", "code-pretrain-mlm", "code-train", "code-ensemble", "code-report")],
+        "code-preprocess", "code-pretrain-sbert", "code-pretrain-mlm", "code-train", "code-collect", "code-report")],
     "encoder": [*encoder, "build/encoders/base/encoder.json"],
-    "preprocess": ["build/data/sst/train.parquet"],
+    "preprocess": ["build/data/sst/train.parquet", "build/data/report.json"],
     "pretrain": [f"build/encoders/{sys.argv[1]}/weights"],
     "init": [f"build/init/{name}.json" for name in "abc"],
     "train": [],
-    "ensemble": ["build/ensembles/scores"],
+    "collect": ["build/results/runs.parquet", "build/ensembles/scores"],
     "report": ["build/submissions/file", *re.findall("- (reports/[^ :]+):", pipeline)],
     "track": [],
 }[stage]

@@ -35,4 +35,5 @@ def write(results: Results, directory: Path) -> None:
     with files.new_directory(directory) as partial:
         for task, split in itertools.product(submitted, SUBMITTED_SPLITS):
             for variant, seed, table in results.of(task.name, split):
-                files.write_text(partial / variant / str(seed) / file_name(task.name, split), text(table, task))
+                if table["prediction"].notna().all():  # a run may predict some rows alone: `run.scored_rows`
+                    files.write_text(partial / variant / str(seed) / file_name(task.name, split), text(table, task))

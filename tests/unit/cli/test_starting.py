@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from mtbert import ensembling, search, tracking
+from mtbert import search, tracking
 from mtbert.cli import app
 from mtbert.grid import run
-from mtbert.reporting import __main__ as tables
-from mtbert.reporting import archive, report
+from mtbert.report import write
+from mtbert.results import collect, merge, tables
 from mtbert.tracking import ui
 
 EACH: list[tuple[Any, str, list[str], tuple]] = [
@@ -19,15 +19,9 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
     (run, "start", ["grid", "--address", "h:1", "--gpus", "0.25"], (None, None, "h:1", 0.25)),
     (search, "start", ["search"], (1, None)),
     (search, "start", ["search", "--jobs", "2", "--only", "setting"], (2, "setting")),
-    (archive, "main", ["evidence"], (Path("build"), Path("reports"), False, ensembling.ensemble, False)),
-    (archive, "main", ["evidence", "b", "r", "--add"], (Path("b"), Path("r"), True, ensembling.ensemble, False)),
-    (archive, "main", ["evidence", "b", "r", "--anew"], (Path("b"), Path("r"), False, ensembling.ensemble, True)),
-    (tables, "main", ["tables", "b"], (Path("b"),)),
     (tracking, "bring_in", ["track", "b"], (Path("b"),)),
     (ui, "serve", ["ui"], (["5000"],)),
     (ui, "serve", ["ui", "5001"], (["5001"],)),
-    (report, "anew", ["report", "--evidence", "/r/evidence", "--out", "o"], (Path("/r/evidence"), Path("o"))),
-    (report, "anew", ["report", "--evidence", "/r/evidence"], (Path("/r/evidence"), Path("/r"))),
 ]
 
 
@@ -42,14 +36,44 @@ def test_what_was_said_is_handed_on(
     assert asked == [expected]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "sources", "out"),
+    [([], ["build"], "reports/sample/evidence"), (["b", "c", "--out", "o"], ["b", "c"], "o")],
+)
+def test_evidence_is_of_the_sources_and_beside_the_report(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], sources: list[str], out: str
+):
+    asked: list[object] = []
+    monkeypatch.setattr("mtbert.files.report_directory", lambda build, reports: reports / "sample")
+    monkeypatch.setattr(merge, "merge", lambda given: given)
+    monkeypatch.setattr(merge, "write", lambda *given: asked.append(given))
+    assert CliRunner().invoke(app, ["evidence", *arguments]).exception is None
+    assert asked == [([*map(Path, sources)], Path(out))]
+
+
+@pytest.mark.parametrize(("arguments", "out"), [(["--out", "o"], "o"), ([], "/r")])
+def test_the_report_of_evidence_goes_around_it_or_to_a_folder_that_is_named(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], out: str
+):
+    monkeypatch.setattr(tables, "read", lambda folder: folder)
+    monkeypatch.setattr(write, "write", lambda *given: " ".join(map(str, given)))
+    assert CliRunner().invoke(app, ["report", "--evidence", "/r/evidence", *arguments]).output == f"/r/evidence {out}\n"
+
+
 def test_the_report_of_a_build_goes_below_the_reports_folder(monkeypatch: pytest.MonkeyPatch):
     asked: list[tuple] = []
     monkeypatch.setattr("mtbert.files.report_directory", lambda build, reports: reports / "sample")
-    monkeypatch.setattr(report, "write", lambda *given: asked.append(given) or "the tables")
-    monkeypatch.setattr(report, "for_dvc", lambda *given: asked.append(given))
+    monkeypatch.setattr(collect, "write", lambda *given: asked.append(given))
+    monkeypatch.setattr(tables, "read", lambda folder: folder)
+    monkeypatch.setattr(write, "write", lambda *given: asked.append(given) or "the tables")
+    monkeypatch.setattr(write, "for_dvc", lambda *given: asked.append(given))
+    monkeypatch.setattr("mtbert.report.submissions.write", lambda *given: asked.append(given))
     done = CliRunner().invoke(app, ["report", "b", "r"])
     assert done.output == "the tables\n"
-    assert asked == [(Path("b"), Path("r/sample"), Path("b/submissions")), (Path("r/sample"), Path("r"))]
+    assert asked == [
+        (Path("b"), Path("b/results"), Path("b/ensembles")), (Path("b/results"), Path("r/sample")),
+        (Path("b/results"), Path("b/submissions")), (Path("r/sample"), Path("r")),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

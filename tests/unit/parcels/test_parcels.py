@@ -99,7 +99,7 @@ def test_the_code_of_a_pack_holds_every_technique_and_all_that_the_plan_names(mo
     held = {file.as_posix() for file in parcel.code()}
     assert {f"src/mtbert/{name}" for name in code.of_training()} <= held
     assert "src/mtbert/adapters/pals.py" in held
-    assert not [name for name in held if name.startswith(("src/mtbert/reporting/", "src/mtbert/plan/"))]
+    assert not [name for name in held if name.startswith(("src/mtbert/report/", "src/mtbert/plan/"))]
 
 
 IN_FUNCTIONS = {"pyarrow", "tokenizers"}  # what trainings import there; nltk, too, where a variant's features are pos
