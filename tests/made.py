@@ -34,11 +34,11 @@ def results(
         tables.joined(rows, "predictions"),
         tables.joined(history, "history"),
     )
-    for at, (key, scores) in enumerate(tables.scores(made).items()):
-        assert [*predicted][at] == key
+    for (variant, seed), scores in tables.scores(made).items():
+        of_run = (made.runs["variant"] == variant) & (made.runs["seed"] == seed)
         for column, value in scores.items():
-            made.runs.loc[at, column] = value
-    return made
+            made.runs.loc[of_run, column] = value
+    return Results(made.runs, made.predictions, made.history)  # without what was computed from them
 
 
 def _rows(task: str, values: list[float]) -> pd.DataFrame:

@@ -135,11 +135,10 @@ class _Reader:
         tasks = [task for task in TASKS if any((table["task"] == task).all() for table in self.predictions[name, seed])]
         settings = {key: entry.get(key) for key in ("paper", "row", "members")} | {"tasks": tasks}
         first = next(run for run in self.runs if (run["variant"], run["seed"]) == (members[0], seed))
-        kept = json.loads(first["settings"])["run"]
-        settings |= {"profile": self.catalog["profile"], "run": kept}
+        settings |= {"profile": self.catalog["profile"], "run": json.loads(first["settings"]).get("run")}
         told = [run for run in self.runs if run["variant"] in members and run["seed"] == seed]
         weights = {key: first[key] if key == "encoder" else sum(run[key] for run in told) for key in tables.WEIGHTS}
-        about = {"kind": "ensemble", "variant": name, "seed": seed, "settings": json.dumps(settings), "overrides": ""}
+        about = {"kind": "ensemble", "variant": name, "seed": seed, "settings": json.dumps(settings)}
         changed = dict.fromkeys(change for run in told for change in run["overrides"].split("; ") if change)
         self.runs.append(about | weights | self.facts | {"overrides": "; ".join(changed)})
 

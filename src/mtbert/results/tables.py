@@ -272,14 +272,14 @@ def _check_predictions(predicted: Frame, where: str) -> None:
 def _check_alike(results: Results, where: str) -> None:
     """All runs are of one profile, encoder and data, seeds of a variant of one training, and rows mean the same."""
     runs = results.runs[results.runs["kind"] != "encoder"]
-    for what, texts, key in (
-        ("profile", "settings", "profile"),
-        ("data", "data", "name"),
-        ("encoder", "start", "name"),
-    ):
-        found = sorted({str(json.loads(text).get(key, "")) for text in runs[texts].unique()})
-        if len(found) > 1:
-            raise DataError(f"{where}: runs of more than one {what}: {first_of(found, 3)}; a report is of one")
+    found = {
+        "profile": {about.profile for name, about in results.about.items() if name != UNTRAINED},
+        "data": {Data(**json.loads(text)).name for text in runs["data"].unique()},
+        "encoder": {Start(**json.loads(text)).name for text in runs["start"].unique()},
+    }
+    for what, names in found.items():
+        if len(names) > 1:
+            raise DataError(f"{where}: runs of more than one {what}: {first_of(sorted(names), 3)}; a report is of one")
     for variant, seeds in runs.groupby("variant", sort=False):
         if len(seeds.drop_duplicates(["settings", "code"])) > 1:
             raise DataError(

@@ -72,10 +72,10 @@ def test_single_task_models_make_one_row_beside_the_published_one(report: Path):
     table = lines(report / "tables/pals-for-pals-table-1.csv")
     (ours,) = [line for line in table if (line["row"], line["metric"]) == ("Fine-tuned BERT", "overall_raw")]
     assert (ours["published"], ours["ours"], ours["difference"], ours["seeds"], ours["times_bert"]) == (
-        "0.757333", "0.833333", "0.076", "1", "3.3",
+        "0.771", "0.833333", "0.0623333", "1", "3.3",
     )  # fmt: skip
     (pals,) = [line for line in table if (line["row"], line["metric"]) == ("Original PALs", "sst")]
-    assert (pals["ours"], pals["std"], pals["low"], pals["seeds"]) == ("0.875", "0.176777", "-0.713278", "2")
+    assert (pals["ours"], pals["std"], pals["low"], pals["seeds"]) == ("0.875", "0.176777", "-0.713276", "2")
 
 
 def test_a_variant_below_the_untrained_encoder_is_marked(results: Results):
@@ -145,7 +145,7 @@ def test_claims_are_judged_of_these_tables(study: Study):
     assert known.tasks["qqp"].predictions["pals", 1].tolist() == QQP
     assert known.tasks["sst"].leaked.tolist() == [True, False, False, False]
     (close,) = [result for result in claims.judge(study) if result.claim.name == "pals-close-to-single"]
-    assert claims.answer(close) == "open: fewer than six seeds"
+    assert claims.answer(close) == "cannot be told: unequal budgets"  # 20 updates beside 60
 
 
 def test_a_report_of_evidence_has_the_same_bytes(results: Results, report: Path, tmp_path: Path):

@@ -25,7 +25,10 @@ def run(build: Path, name: str, said: list[float]) -> Path:
     dev = {"sst": sum(map(float.__eq__, said, [0.0, 1.0, 2.0])) / 3}
     scores = {"dev": dev, "test": {}, "parameters": SIZES, "variant": name, "seed": 1, "steps": 20, "epoch": 1}
     files.write_json(place / "metrics.json", scores | {"examples": {"sst": 640}, "epochs": [1, 2]})
-    files.write_yaml(place / "settings.yaml", {"paper": "pals-for-pals", "row": name, "tasks": ["sst"], "code": "c0de"})
+    files.write_yaml(
+        place / "settings.yaml",
+        {"paper": "pals-for-pals", "row": name, "tasks": ["sst"], "profile": "own", "code": "c0de"},
+    )
     files.write_text(place / "history.csv", "phase,step,name,value\n1,10,loss/sst,1.5\n")
     files.seal(place)
     return place
@@ -46,7 +49,7 @@ def build(tmp_path: Path) -> Path:
 def test_a_run_becomes_a_row_with_all_that_is_known_of_it(build: Path):
     row = collect.collect(build).results.runs.iloc[0].dropna().to_dict()
     settings = row.pop("settings")
-    assert settings == '{"paper": "pals-for-pals", "row": "one", "tasks": ["sst"]}'
+    assert settings == '{"paper": "pals-for-pals", "profile": "own", "row": "one", "tasks": ["sst"]}'
     assert row == {
         "kind": "variant", "variant": "one", "seed": 1, "steps": 20, "epoch": 1, **SIZES, "examples_sst": 640,
         "epochs": "1 2", "machine": "", "code": "c0de", "overrides": "pals.dim=8", "dev_sst": pytest.approx(2 / 3),
