@@ -52,7 +52,7 @@ def all_of(study: Study, judged: Sequence[ClaimResult]) -> Iterator[Picture]:
         yield Picture("costs", "Overall score on dev against weights, with 95 % intervals", partial(_costs, rows))
     for paper in dict.fromkeys(one.claim.paper for one in judged):
         title = f"{TITLES[paper]}: differences that it claims, ours with 95 % interval, published as a cross"
-        yield Picture(f"{paper}-claims", title, partial(_forest, [one for one in judged if one.claim.paper == paper]))
+        yield Picture(f"claims-{paper}", title, partial(_forest, [one for one in judged if one.claim.paper == paper]))
     counts = {task: misses.confusions(study, task) for task in ("sst", "qqp")}
     if shares := {name: misses.distances(of) for name, of in counts["sst"].items()}:
         title = "SST-5 dev: how many steps the predicted sentiment is from the label"

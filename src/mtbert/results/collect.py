@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mtbert import files, outputs, predictions
+from mtbert import files, predictions
 from mtbert.errors import DataError
 from mtbert.outputs import PRETRAINED, DataReport, Elsewhere, Origin, RunMetrics, Untrained
 from mtbert.results import places, tables, vote
@@ -162,7 +162,6 @@ def _run(
     name, seed = place.parent.name, int(place.name)
     scores = {f"{split}_{metric}": value for split in SPLITS for metric, value in said[split].items()}
     examples = {f"examples_{task}": count for task, count in (said["examples"] or {}).items() if task in TASKS}
-    log = outputs.log(files.log_directory(build, place))
     manifest = build / "init" / f"{name}.json"
     init = files.read_json(manifest) if manifest.is_file() else {"data": None, "encoder": {}}
     changed = [f"{key}={json.dumps(value)}" for key, value in (entry.get("departures") or {}).items()]
@@ -174,7 +173,6 @@ def _run(
         "data_digest": files.sha256_of(files.json_text(init["data"]).encode()) if init["data"] else None,
         "start_digest": init["encoder"].get("model.safetensors"), "overrides": "; ".join(changed),
         "settings": json.dumps({key: value for key, value in settings.items() if key not in OF_A_RUN}),
-        **{name: getattr(log, name, None) for name in tables.CLOCK},
     }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from mtbert import files
 from mtbert.errors import DataError, first_of
 from mtbert.results import tables
-from mtbert.results.tables import CLOCK, KEY, PROBABILITIES, Frame, Results
+from mtbert.results.tables import KEY, PROBABILITIES, Frame, Results
 
 KEYS = {"runs": KEY, "predictions": [*KEY, "task", "split", "row"], "history": [*KEY, "phase", "step", "name"]}
 
@@ -27,7 +27,7 @@ def merge(sources: Sequence[Path]) -> Results:
 
 def _joined(several: Sequence[Frame], name: str) -> Frame:
     every = tables.joined(several, name)
-    whole = every.drop_duplicates([column for column in every if column not in (*CLOCK, *PROBABILITIES)])
+    whole = every.drop_duplicates([column for column in every if column not in PROBABILITIES])
     if (twice := whole.duplicated(KEYS[name])).any():
         runs = sorted({f"{run.variant}, seed {run.seed}" for run in whole[twice].drop_duplicates(KEY).itertuples()})
         raise DataError(f"{name} of {first_of(runs, 3)} differ between the sources; leave one of these out")

@@ -29,7 +29,6 @@ METRICS = (*TASKS, *OVERALLS)
 SCORES = tuple(f"{split}_{metric}" for split in SPLITS for metric in METRICS)
 EXAMPLES = tuple(f"examples_{task}" for task in TASKS)
 WEIGHTS = ("encoder", "added", "trained", "stored")
-CLOCK = ("training_seconds", "peak_memory_mb")  # differ from one run of the same settings to the next
 KEY = ["variant", "seed"]
 CLASSES = max(task.classes for task in TASKS.values())
 PROBABILITIES = tuple(f"probability_{label}" for label in range(CLASSES))
@@ -47,7 +46,7 @@ SCHEMAS = {
             ("epochs", "device", "precision", "machine", "code", "data_digest", "start_digest"), pa.string()
         )
         | dict.fromkeys(("overrides", "settings", "data", "start"), pa.string())
-        | dict.fromkeys((*SCORES, *CLOCK), pa.float64())
+        | dict.fromkeys(SCORES, pa.float64())
     ),
     "predictions": pa.schema(
         {"task": _WORD, "split": _WORD, "row": pa.int32(), "variant": _WORD, "seed": pa.int64(), "id": _WORD}
