@@ -165,7 +165,7 @@ def training(sizes: Sequence[int], shape: str, scratch: Path) -> list[dict[str, 
 IDLE = "dvc repro, nothing to do"
 ALIKE = "the same, stages that do nothing on as many files"
 EMPTY = "the same, stages that do nothing on one file"
-STAGES_BESIDE = 9  # plan, encoder, preprocess, pretrain twice, init, ensemble, report, track
+STAGES_BESIDE = 9  # plan, encoder, preprocess, pretrain twice, init, collect, report, track
 
 
 def write_project(root: Path, count: int) -> None:
@@ -196,13 +196,14 @@ def write_results(build: Path, count: int) -> None:
     labels = [float(number % task.classes) for number in range(rows)]
     table = pd.DataFrame({"id": [f"r{number}" for number in range(rows)], "label": labels, "prediction": labels})
     table[list(predictions.probability_columns(task))] = 1 / task.classes
-    table["scored"] = True
+    table[["scored", "overall"]] = True
     content = {"steps": 40, "epoch": 1, "parameters": {"encoder": 1000, "added": 250, "trained": 1250, "stored": 1250}}
     history = "phase,step,name,value\n" + "".join(f"1,{step},loss/sst,{2 / step}\n" for step in range(1, 41))
     for name in (f"v{number}" for number in range(count)):
         run = build / "runs" / name / "1"
         files.write_json(run / "metrics.json", {"variant": name, "seed": 1, **content, "dev": {"sst": 1.0}, "test": {}})
         files.write_text(run / "history.csv", history)
+        files.write_yaml(run / "settings.yaml", {"row": "mine", "tasks": ["sst"], "profile": "sample"})
         predictions.write(predictions.path(run, "sst", "dev"), table, task)
         files.seal(run)
         files.write_json(files.log_directory(build, run) / "run.json", {"seconds": 1.0, "device": "cpu"})

@@ -47,7 +47,10 @@ def trainings(study: Study) -> str:
         lines.append(
             {"variant": f"`{name}`", "seeds": seeds, "steps": markdown.count(_whole(run["steps"]))}
             | examples
-            | {"device": f"{run['device']}, {run['precision']}", "threads": markdown.count(_whole(run["threads"]))}
+            | {
+                "device": markdown.literal(f"{run['device']}, {run['precision']}"),
+                "threads": markdown.count(_whole(run["threads"])),
+            }
         )
     machines = study.runs.loc[study.runs["kind"] == "variant", "machine"].fillna("").value_counts()
     where = [f"- {count} runs on {markdown.literal(name) or 'an unknown machine'}." for name, count in machines.items()]

@@ -21,7 +21,7 @@ def in_short(tables: Sequence[beside.Table]) -> str:
     shown = []
     for table in tables:
         lines = [
-            {"": row.label} | {markdown.HEADINGS[m]: _both(row, m) for m in table.metrics}
+            {"": markdown.literal(row.label)} | {markdown.HEADINGS[m]: _both(row, m) for m in table.metrics}
             for row in table.rows
             if row.group
         ]

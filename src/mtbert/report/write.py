@@ -187,5 +187,6 @@ def command(study: Study) -> str:
     for seeds, names in by_seeds.items():
         settings = [f"profile={study.profile}", f"data_dir={study.results.data.name}", f"variants=[{','.join(names)}]"]
         settings += [f"seeds=[{','.join(map(str, seeds))}]", *changed]
-        told.append(" ".join(["dvc exp run", *(f"-S {shlex.quote(one)}" for one in settings)]))
+        said = " ".join(["dvc exp run", *(f"-S {shlex.quote(one)}" for one in settings)])
+        told.append(markdown.CONTROL.sub(" ", said))
     return "\n".join(told)
