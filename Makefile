@@ -18,14 +18,14 @@ reproduce grid: export MTBERT_TABLES := later
 
 reproduce: setup  ## run the pipeline, print the tables that have results and what to do next
 	$(BIN)/dvc repro
-	@$(BIN)/mtbert tables build
+	@$(BIN)/mtbert tables
 
 # On a cluster JOBS counts where it was given, and else there is room for as many as there are cores and GPUs.
 grid: setup  ## the same, JOBS trainings side by side; VARIANTS=all; GPUS=0.25 each; ADDRESS= of a Ray cluster, STORAGE= for checkpoints
 	$(BIN)/mtbert grid $(if $(and $(ADDRESS),$(filter file,$(origin JOBS))),,--jobs $(JOBS)) \
 	  $(if $(VARIANTS),--variants "$(VARIANTS)") $(if $(ADDRESS),--address "$(ADDRESS)") $(if $(GPUS),--gpus $(GPUS)) \
 	  $(if $(STORAGE),--storage "$(STORAGE)")
-	@$(BIN)/mtbert tables build
+	@$(BIN)/mtbert tables
 
 search: setup  ## look for the learning rate of each kind of training, JOBS trainings side by side: docs/settings.md
 	$(BIN)/mtbert search --jobs $(JOBS)
@@ -37,7 +37,7 @@ official: setup  ## download the corpora into data/official, for dvc exp run -S 
 	$(BIN)/python stages/download.py data/official
 
 report: setup  ## the report from the runs that are in build, nothing trained; EVIDENCE=reports/laptop/evidence from that alone
-	$(if $(EVIDENCE),$(BIN)/mtbert report --evidence $(EVIDENCE),$(BIN)/python stages/report.py build reports build/submissions)
+	$(if $(EVIDENCE),$(BIN)/mtbert report --evidence $(EVIDENCE),$(BIN)/mtbert report)
 
 browser:  ## what the tests of the page need: Chromium and its driver, from Debian's packages where these can be had
 	@command -v chromium chromium-browser google-chrome >/dev/null && command -v chromedriver >/dev/null \

@@ -165,7 +165,7 @@ def training(sizes: Sequence[int], shape: str, scratch: Path) -> list[dict[str, 
 IDLE = "dvc repro, nothing to do"
 ALIKE = "the same, stages that do nothing on as many files"
 EMPTY = "the same, stages that do nothing on one file"
-STAGES_BESIDE = 9  # plan, encoder, preprocess, pretrain twice, init, ensemble, report, track
+STAGES_BESIDE = 9  # plan, encoder, preprocess, pretrain twice, init, collect, report, track
 
 
 def write_project(root: Path, count: int) -> None:
@@ -196,13 +196,14 @@ def write_results(build: Path, count: int) -> None:
     labels = [float(number % task.classes) for number in range(rows)]
     table = pd.DataFrame({"id": [f"r{number}" for number in range(rows)], "label": labels, "prediction": labels})
     table[list(predictions.probability_columns(task))] = 1 / task.classes
-    table["scored"] = True
+    table[["scored", "overall"]] = True
     content = {"steps": 40, "epoch": 1, "parameters": {"encoder": 1000, "added": 250, "trained": 1250, "stored": 1250}}
     history = "phase,step,name,value\n" + "".join(f"1,{step},loss/sst,{2 / step}\n" for step in range(1, 41))
     for name in (f"v{number}" for number in range(count)):
         run = build / "runs" / name / "1"
         files.write_json(run / "metrics.json", {"variant": name, "seed": 1, **content, "dev": {"sst": 1.0}, "test": {}})
         files.write_text(run / "history.csv", history)
+        files.write_yaml(run / "settings.yaml", {"row": "mine", "tasks": ["sst"], "profile": "sample"})
         predictions.write(predictions.path(run, "sst", "dev"), table, task)
         files.seal(run)
         files.write_json(files.log_directory(build, run) / "run.json", {"seconds": 1.0, "device": "cpu"})
@@ -233,10 +234,11 @@ def plan(root: Path) -> None:
 
 def report(root: Path) -> None:
     """The stage's own work."""
-    from mtbert.reporting import report
+    from mtbert.report import write
+    from mtbert.results import collect
 
-    report.write(root / "build", root / "reports" / "sample", root / "build" / "submissions")
-    report.for_dvc(root / "reports" / "sample", root / "reports")
+    write.write(collect.collect(root / "build").results, root / "reports" / "sample")
+    write.for_dvc(root / "reports" / "sample", root / "reports")
 
 
 def nothing_to_do(roots: Mapping[str, Path], turns: int = 5) -> dict[str, float]:
@@ -254,7 +256,7 @@ def nothing_to_do(roots: Mapping[str, Path], turns: int = 5) -> dict[str, float]
 
 def settle(root: Path, count: int) -> None:
     """Have DVC take what lies there for the stages' results; what no stage was run for is made up."""
-    for name in ("encoders/base", "encoders/sbert", "encoders/mlm", "data", "init", "ensembles"):
+    for name in ("encoders/base", "encoders/sbert", "encoders/mlm", "data", "init", "ensembles", "results"):
         files.write_json(root / "build" / name / "made-up.json", {})
     for number in range(count):
         files.write_json(root / "build" / "init" / f"v{number}.json", {})
@@ -293,7 +295,7 @@ def pipeline(sizes: Sequence[int], scratch: Path) -> list[dict[str, Any]]:
         write_project(root, count)
         costs["plan"].append(alone(partial(plan, root), "mtbert.plan"))
         write_results(root / "build", count)
-        costs["report"].append(alone(partial(report, root), "mtbert.reporting.report"))
+        costs["report"].append(alone(partial(report, root), "mtbert.report.write"))
         settle(root, count)
         roots = {IDLE: root, ALIKE: scratch / f"alike-{count}", EMPTY: scratch / f"empty-{count}"}
         for what in (ALIKE, EMPTY):

@@ -12,11 +12,15 @@ from mtbert import command, files, starting
 
 def main(build: Path, reports: Path, submissions: Path) -> None:
     """Write the report, what DVC shows, and the submissions; show the tables."""
-    with starting.imports():
-        from mtbert.reporting import report
     out = files.report_directory(build, reports)
-    shown = report.write(build, out, submissions)
-    report.for_dvc(out, reports)
+    with starting.imports():
+        from mtbert.report import submissions as submitted
+        from mtbert.report import write
+        from mtbert.results import tables
+    results = tables.read(build / "results")
+    shown = write.write(results, out)
+    submitted.write(results, submissions)
+    write.for_dvc(out, reports)
     print(f"{out} is written" if os.environ.get("MTBERT_TABLES") == "later" else shown)
 
 

@@ -6,11 +6,12 @@ import pandas as pd
 import runs
 from accelerate.state import AcceleratorState
 
-from mtbert import assembly, ensembling, files
+from mtbert import assembly, files
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
 from mtbert.encoder import loading
 from mtbert.encoder.sources import EncoderSettings
+from mtbert.results import collect
 from mtbert.settings import VariantSettings
 from mtbert.training import run
 
@@ -27,8 +28,10 @@ def build(folder: Path) -> Path:
     preprocess(DATA, folder / "data", wordpieces(folder / "encoders" / "base"), set())
     for name, changes in MODEL.items():
         train(folder, name, 1, changes)
-    ensembling.ensemble("both", list(MODEL), 1, folder / "runs", folder / "ensembles" / "both" / "1")
-    files.write_yaml(folder / "plan" / "catalog.yaml", {"ensembles": {"both": {"members": list(MODEL)}}})
+    vote = {"paper": "own", "row": "both", "members": list(MODEL), "selected": True}
+    plan = {"profile": "test", "seeds": [1], "variants": {name: {"selected": True} for name in MODEL}}
+    files.write_yaml(folder / "plan" / "catalog.yaml", plan | {"data_dir": "data/sample", "ensembles": {"both": vote}})
+    collect.write(folder, folder / "results", folder / "ensembles")
     return folder
 
 

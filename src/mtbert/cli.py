@@ -122,9 +122,7 @@ def compare(
     metric: Annotated[
         str | None, Option(help="accuracy, f1, pearson, spearman, or one of a log of lm-evaluation-harness.")
     ] = None,
-    margin: Annotated[
-        float | None, Option(help="The smallest difference that matters; 0.01 without a task.")
-    ] = None,
+    margin: Annotated[float | None, Option(help="The smallest difference that matters; 0.01 without a task.")] = None,
     columns: Annotated[str, Option(help="Your column names: label=gold,prediction=guess; ignores others.")] = "",
     filter_: Annotated[str | None, Option("--filter", help="Filter of such a log, if it has several.")] = None,
     build: Annotated[Path, Option(help="The build directory of MLflow's runs.")] = BUILD,
@@ -214,9 +212,10 @@ def search(
 @app.command()
 def tables(build: BuildArgument = BUILD) -> None:
     """Print the tables that have results, and what to do next."""
-    from mtbert.reporting import __main__ as reporting
+    from mtbert.report import terminal
+    from mtbert.results import tables
 
-    reporting.main(build)
+    print(terminal.of_results(tables.read(build / "results")))
 
 
 @app.command()
@@ -231,35 +230,40 @@ def report(
     """Write the report from the finished runs; train nothing."""
     with starting.imports():
         from mtbert import files
-        from mtbert.reporting import report
+        from mtbert.report import submissions, write
+        from mtbert.results import collect, tables
     if evidence is not None:
-        if out is None and evidence.resolve().name != "evidence":
+        if out is None and evidence.resolve().name != write.EVIDENCE:
             raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
-        print(report.anew(evidence, out or evidence.resolve().parent))
+        print(write.write(tables.read(evidence), out or evidence.resolve().parent))
         return
     if out is not None:
         raise BadParameter("needs --evidence; the report of a build is written below REPORTS", param_hint="--out")
     folder = files.report_directory(build, reports)
-    shown = report.write(build, folder, build / "submissions")
-    report.for_dvc(folder, reports)
+    collect.write(build, build / "results", build / "ensembles")
+    results = tables.read(build / "results")
+    shown = write.write(results, folder)
+    submissions.write(results, build / "submissions")
+    write.for_dvc(folder, reports)
     print(shown)
 
 
 @app.command()
 def evidence(
-    build: BuildArgument = BUILD,
-    reports: Reports = REPORTS,
-    add: Annotated[bool, Option("--add", help="Keep the runs that the evidence holds already.")] = False,
-    anew: Annotated[bool, Option("--anew", help="As --add, but of a variant in both keep no earlier run.")] = False,
+    sources: Annotated[
+        list[Path] | None, Argument(help="Build directories and evidences; without any, `build`.")
+    ] = None,
+    out: Annotated[Path | None, Option(help="The folder to write; without, that of the first build's report.")] = None,
 ) -> None:
-    """Pack the files that a report's numbers come from.
+    """Write the results of all sources to one folder of tables.
 
     They are small enough to commit, and hold no sentence.
     """
     with starting.imports():
-        from mtbert import ensembling
-        from mtbert.reporting import archive
-    archive.main(build, reports, add, ensembling.ensemble, anew)
+        from mtbert import files
+        from mtbert.results import merge
+    given = sources or [BUILD]
+    merge.write(merge.merge(given), out or files.report_directory(given[0], REPORTS) / "evidence")
 
 
 @app.command()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipeline.small import Project, small
 
-REPORT = ("stages/report.py", "build", "reports/sample", "build/submissions")
+COLLECT = ("stages/collect.py", "build", "build/results", "build/ensembles")
 
 
 def test_an_altered_object_of_the_cache_is_refused_and_mended_by_what_the_message_says(tmp_path: Path):
@@ -23,16 +23,16 @@ def test_an_altered_object_of_the_cache_is_refused_and_mended_by_what_the_messag
     shutil.rmtree(run)
     assert project.dvc("repro", "train") == []  # nothing trains: DVC restores what it holds
     assert (run / "metrics.json").read_bytes() != whole
-    refused = project.run(*REPORT, PYTHONPATH="src")
+    refused = project.run(*COLLECT, PYTHONPATH="src")
     assert refused.returncode == 1
     (command,) = re.findall(
-        r"error: build/runs/plain/1/metrics.json is not as it was written; `([^`]+)`", refused.stdout
+        r"error: build/runs/plain/1 is not as it was written \(altered: metrics.json\); `([^`]+)`", refused.stdout
     )
     assert command == "rm -r build/runs/plain/1 && chmod -R u+w .dvc/cache && dvc repro train@plain-1"
     mended = project.run("-c", "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1], shell=True))", command)
     assert mended.returncode == 0, mended.stdout
     assert (run / "metrics.json").read_bytes() == whole
-    assert project.run(*REPORT, PYTHONPATH="src").returncode == 0
+    assert project.run(*COLLECT, PYTHONPATH="src").returncode == 0
     shutil.rmtree(run)
     assert project.dvc("repro", "train") == []
     assert (run / "metrics.json").read_bytes() == whole  # the cache, too, is whole again

@@ -190,14 +190,12 @@ def test_ctrl_c_stops_at_once_and_leaves_a_checkpoint_alone(project: Project):
     )
 
 
-def test_a_missing_run_is_told_with_the_command_that_makes_it_and_the_rest_reported(project: Project):
+def test_a_missing_run_is_told_with_the_command_that_makes_it_and_the_rest_collected(project: Project):
     (project.root / "build/runs/pals/1").rename(project.root / "aside")
-    done = project.run("stages/report.py", "build", "aside-report", "build/submissions", PYTHONPATH="src")
+    done = project.run("stages/collect.py", "build", "build/aside", "build/aside-votes", PYTHONPATH="src")
     (project.root / "aside").rename(project.root / "build/runs/pals/1")
     assert done.returncode == 0, done.stdout[-3000:]
-    readme = (project.root / "aside-report/sample/README.md").read_text()
-    assert "The tables do without these" in readme
-    assert "- seed 1: `pals`" in readme
+    assert "pals, seed 1: not there; `dvc repro train@pals-1`" in done.stdout
 
 
 def test_an_experiment_in_a_temporary_folder_is_logged_in_the_same_database(project: Project):

@@ -10,7 +10,15 @@ import pytest
 import yaml
 from pipeline.stubs import Stubs
 
-ELSEWHERE = ("build/machine.json", "build/init", "build/runs", "build/ensembles", "build/submissions", "reports/")
+ELSEWHERE = (
+    "build/machine.json",
+    "build/init",
+    "build/runs",
+    "build/results",
+    "build/ensembles",
+    "build/submissions",
+    "reports/",
+)
 
 
 def another_machine(lock: Path) -> None:

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mtbert.grid import run
+from mtbert.parcels import packing
+from mtbert.reporting import __main__ as tables
+from mtbert.reporting import archive, report
 from typer.testing import CliRunner
 
 from mtbert import ensembling, search, tracking
 from mtbert.cli import app
-from mtbert.grid import run
 from mtbert.inference import exporting, loading
 from mtbert.inference.predicting import Ensemble, Model
-from mtbert.parcels import packing
-from mtbert.reporting import __main__ as tables
-from mtbert.reporting import archive, report
 from mtbert.tracking import ui
 
 

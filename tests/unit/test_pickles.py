@@ -16,15 +16,11 @@ from mtbert.data.batches import Marks
 from mtbert.encoder import loading, mlm, sbert
 from mtbert.encoder.config import read_config
 from mtbert.encoder.sources import EncoderSettings, MlmSettings, SbertSettings
-from mtbert.reporting import corpora, curves, embeddings, mistakes, results
-from mtbert.reporting.catalog import Completed, CompletedEntry
-from mtbert.reporting.sections import runs
+from mtbert.results import collect, places, tables
 from mtbert.tasks import TASKS
 
 ROOT = Path(__file__).parents[2]
 TINY = EncoderSettings(width=12, layers=1, heads=2, feed_forward=24, vocabulary=1000, positions=16)
-ENTRY = CompletedEntry("pals", "paper", "row", ("sst",), True, seeds=(1,))
-PLAN = Completed("sample", (1,), "last", "whole", "tiny", "", "", (ENTRY,))
 
 
 class Canary:
@@ -78,17 +74,15 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "encoders/base/encoder.json": lambda file, _: loading.load(file.parent),
     "encoders/base/tokenizer.json": lambda file, _: tokens.wordpieces(file.parent),
     "plan/pals.yaml": lambda file, _: assembly.read_settings(file),
-    "plan/pretrain-mlm.yaml": lambda _, build: runs.pretraining(build, "mlm"),
     "init/pals.json": lambda file, build: inputs.check(file, build),
-    "data/report.json": lambda _, build: corpora.data(build, PLAN),
+    "data/report.json": lambda _, build: collect._data(build, {}),
     "data/sst/train.parquet": lambda file, _: batches.load(file, TASKS["sst"], "cross", Marks(1, 2, 0), 16),
-    "data/sst/dev.parquet": lambda _, build: corpora.shares(build, "sst"),
+    "data/sst/dev.parquet": lambda _, build: collect._data(build, {}),
     "data/snli/train.parquet": lambda _, build: sbert.pretrain(SbertSettings(corpora=["snli"], device="cpu"), build),
     "runs/pals/1/predictions/sst-dev.parquet": lambda file, _: predictions.read(file),
-    "runs/pals/1/predictions/sst-dev.parquet ": lambda _, build: mistakes.answers(build, PLAN),
-    "runs/pals/1/embeddings.safetensors": lambda _, build: embeddings.load(build, ENTRY, "sst"),
-    "runs/pals/1/history.csv": lambda _, build: curves.of_tasks(build, ENTRY),
-    "runs/pals/1/metrics.json": lambda _, build: results.read_metrics(ENTRY, build, 1),
+    "runs/pals/1/embeddings.safetensors": lambda file, _: places.of_run(file, ["sst"], "dvc repro"),
+    "runs/pals/1/history.csv": lambda file, _: collect._history(file, "dvc repro"),
+    "results/runs.parquet": lambda file, _: tables.read(file.parent),
 }
 
 

@@ -48,7 +48,7 @@ def test_what_trains_knows_all_but_techniques_and_what_no_number_goes_through(st
 def test_what_training_depends_on():
     shared = set(STAGES["code-train"])
     assert {"assembly.py", "model.py", "training/loop.py", "heads/base.py", "seeding.py", "tasks.py"} <= shared
-    assert not shared & {"heads/mlp.py", "heads/__init__.py", "tracking/live.py", "reporting/tables.py", "errors.py"}
+    assert not shared & {"heads/mlp.py", "heads/__init__.py", "tracking/live.py", "report/beside.py", "errors.py"}
 
 
 def test_a_technique_brings_its_own_files_and_those_that_they_name():

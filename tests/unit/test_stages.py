@@ -13,7 +13,7 @@ PLAN = "build/plan"
 COMMANDS = [  # the file of the plan that each misses, and its script's arguments
     ("catalog", "init", "build", "build/init"),
     ("catalog", "track", "build"),
-    ("catalog", "ensemble", f"{PLAN}/catalog.yaml", "build/runs", "build/ensembles"),
+    ("catalog", "collect", "build", "build/results", "build/ensembles"),
     ("catalog", "report", "build", "reports", "build/submissions"),
     ("encoder", "encoder", f"{PLAN}/encoder.yaml", "data", "build/encoders/base"),
     ("needs", "preprocess", "data", "build/encoders/base", "build/data", f"{PLAN}/needs.yaml"),

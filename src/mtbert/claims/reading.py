@@ -6,13 +6,12 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 
-import mtbert
 from mtbert import files
 from mtbert.errors import DataError, in_words
 from mtbert.settings import Section
 from mtbert.tasks import TASKS
 
-FILE = Path(mtbert.__file__).parent / "reporting" / "claims.yaml"
+FILE = Path(__file__).with_name("claims.yaml")
 OVERFITTING = "overfitting"  # overall_normalised on training rows less that on dev
 OVERALLS = ("overall_raw", "overall_normalised")
 METRICS = (*TASKS, *OVERALLS, OVERFITTING)

@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 import torch
 
-from mtbert import ensembling
 from mtbert.data import readers
 from mtbert.data.batches import Batch, Examples, Marks
 from mtbert.errors import DataError, MtbertError, UnknownNameError
 from mtbert.model import MultitaskModel
 from mtbert.outputs import RunMetrics
+from mtbert.results import vote
 from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS, Task
 from mtbert.training import evaluation
@@ -182,7 +182,7 @@ class Model(Predictor):
 
 
 class Ensemble(Predictor):
-    """Several models that vote; see `mtbert.ensembling`."""
+    """Several models that vote; see `mtbert.results.vote`."""
 
     def __init__(self, name: str, members: Mapping[str, Model]) -> None:
         """Take members by name, at least one, that share a task."""
@@ -194,7 +194,7 @@ class Ensemble(Predictor):
     def raw(self, task: Task, rows: Sequence[tuple[str, ...]], watch: bool) -> tuple[pd.DataFrame, np.ndarray]:
         """As `Predictor.raw`; a row counts as cut if it was cut for any member."""
         by_member = {name: member.raw(task, rows, watch) for name, member in self.members.items()}
-        voted = ensembling.vote({name: table for name, (table, _) in by_member.items()}, task)
+        voted = vote.vote({name: table for name, (table, _) in by_member.items()}, task)
         return voted, np.any([cut for _, cut in by_member.values()], axis=0)
 
     def encode(self, rows: Sequence[Row], task: str | None = None) -> np.ndarray:

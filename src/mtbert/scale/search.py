@@ -15,7 +15,7 @@ import pandas as pd
 import pydantic
 import yaml
 
-from mtbert import errors, files, inputs, plan
+from mtbert import errors, files, inputs, plan, searches
 from mtbert.data.held_out import hold_out
 from mtbert.errors import SettingsError, TrainingError
 from mtbert.plan import code, rates, resolve
@@ -23,10 +23,9 @@ from mtbert.plan.documents import documents
 from mtbert.plan.layers import SEARCH, merged
 from mtbert.plan.params import Params
 from mtbert.plan.rates import Kind, SearchSettings
-from mtbert.reporting import searches
-from mtbert.reporting.searches import SEARCHES
 from mtbert.scale import pipeline, runner
 from mtbert.scale.trainings import BUILD, Training, is_finished, say, threads
+from mtbert.searches import SEARCHES
 from mtbert.training.evaluation import mean_score
 
 STAGES = ("machine", "preprocess")  # with all that these need

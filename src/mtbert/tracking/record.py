@@ -133,7 +133,7 @@ def of_ensemble(directory: Path, entry: Mapping[str, Any], profile: str) -> Reco
 
     Raises: DataError where the ensemble has been altered.
     """
-    files.check_sealed(directory, "dvc repro ensemble", READ)
+    files.check_sealed(directory, "dvc repro collect", READ)
     results = files.read_json(directory / "metrics.json")
     about = {name: entry[name] for name in ("paper", "row") if name in entry}
     settings = {"ensemble": results["ensemble"], "members": results["members"], "profile": profile, **about}

@@ -7,9 +7,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from mtbert import searches
 from mtbert.errors import DataError, SettingsError
 from mtbert.plan.params import Params
-from mtbert.reporting import searches
 from mtbert.scale import search
 
 PARAMS = Params(Path(__file__).parents[3] / "params.yaml")

@@ -1,0 +1,51 @@
+"""Numbers and tables as Markdown; text of foreign files so that it stays text."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from tabulate import tabulate
+
+from mtbert.results.tables import METRICS
+from mtbert.tasks import TASKS
+
+HEADINGS = {metric: TASKS[metric].title if metric in TASKS else metric for metric in METRICS}
+DASH, MINUS, TIMES = "\N{EN DASH}", "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
+MARKS = re.compile(r"[\\`*_\[\]|~&]")  # what Markdown takes for its own within a line
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def lined(lines: Sequence[Mapping[str, str]], texts: int = 1) -> str:
+    """Return a table of lines with the same keys, whose first `texts` columns are not numbers; empty for none."""
+    if not lines:
+        return ""
+    sides = ["left"] * texts + ["right"] * (len(lines[0]) - texts)
+    rows = [list(line.values()) for line in lines]
+    return tabulate(rows, list(lines[0]), tablefmt="pipe", colalign=sides, disable_numparse=True)
+
+
+def number(value: float | None, sign: str = "") -> str:
+    """Return three decimals with a true minus sign, which zero has not, or a dash."""
+    if value is None or value != value:
+        return DASH
+    return f"{round(value, 3) + 0.0:{sign}.3f}".replace("-", MINUS)
+
+
+def interval(low: float | None, high: float | None, sign: str = "") -> str:
+    """Return such as `[0.483, 0.521]`; nothing without."""
+    return "" if low is None else f"[{number(low, sign)}, {number(high, sign)}]"
+
+
+def count(value: float | None) -> str:
+    """Return a whole number with commas, or a dash."""
+    return DASH if value is None or value != value else f"{int(value):,}"
+
+
+def code(words: Sequence[str]) -> str:
+    """Return words as Markdown shows code."""
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def literal(text: str) -> str:
+    """Return any text so that Markdown and HTML show it as it is, in one cell of a table."""
+    plain = " ".join(CONTROL.sub(" ", text).split())
+    return MARKS.sub(r"\\\g<0>", plain).replace("<", "&lt;").replace(">", "&gt;")

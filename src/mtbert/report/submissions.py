@@ -1,0 +1,39 @@
+"""Prediction files to the course's submission files, which its own grader reads.
+
+Source: the starter code of Stanford CS224N's default project (multitask_classifier.py, evaluation.py), whose lines
+these are: a header `id \\t TITLE \\n`, then `ID , PREDICTION \\n` for each row. Sentiment is a whole number; the
+paraphrase class is a rounded probability, so 0.0 or 1.0; similarity is a real number.
+"""
+
+import itertools
+from pathlib import Path
+
+from mtbert import files
+from mtbert.results.tables import Frame, Results
+from mtbert.tasks import TASKS, Split, Task
+
+SUBMITTED_SPLITS: tuple[Split, ...] = ("dev", "test")
+STEMS = {"qqp": "para"}  # the course's name of a task in file names, where it is not ours
+
+
+def file_name(task: str, split: Split) -> str:
+    """Such as `para-test-output.csv`."""
+    return f"{STEMS.get(task, task)}-{split}-output.csv"
+
+
+def text(table: Frame, task: Task) -> str:
+    """A prediction table in the course's format, in the table's order of rows."""
+    as_written = int if task.kind == "classes" else float
+    rows = zip(table["id"].tolist(), table["prediction"].tolist(), strict=True)
+    lines = [f"{row} , {as_written(value)} \n" for row, value in rows]
+    return "".join([f"id \t {task.submission} \n", *lines])
+
+
+def write(results: Results, directory: Path) -> None:
+    """Write `directory` anew: <variant or ensemble>/<seed>/<file> for every predicted task of the course."""
+    submitted = [task for task in TASKS.values() if task.submission]
+    with files.new_directory(directory) as partial:
+        for task, split in itertools.product(submitted, SUBMITTED_SPLITS):
+            for variant, seed, table in results.of(task.name, split):
+                if table["prediction"].notna().all():  # a run may predict some rows alone: `run.scored_rows`
+                    files.write_text(partial / variant / str(seed) / file_name(task.name, split), text(table, task))

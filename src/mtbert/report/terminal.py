@@ -1,0 +1,37 @@
+"""What a run of the pipeline ends with: the tables that have results, narrow, and what to do next."""
+
+from collections.abc import Sequence
+
+from mtbert.report import beside, markdown, published
+from mtbert.report.study import Study
+from mtbert.results.tables import Results
+
+NEXT = """Look at it:        reports, index.html of the profile's folder
+Compare the runs:  make mlflow
+Change something:  . .venv/bin/activate; dvc exp run -S pals.dim=276"""
+
+
+def of_results(results: Results) -> str:
+    """Return `in_short` of these results."""
+    return in_short(beside.tables(Study(results), published.load()))
+
+
+def in_short(tables: Sequence[beside.Table]) -> str:
+    """Return each table with the rows that have run: the papers' numbers, an arrow, and ours."""
+    shown = []
+    for table in tables:
+        lines = [
+            {"": markdown.literal(row.label)} | {markdown.HEADINGS[m]: _both(row, m) for m in table.metrics}
+            for row in table.rows
+            if row.group
+        ]
+        absent = len(table.rows) - len(lines)
+        more = f"\n{absent} more row{'s' * (absent > 1)} of it: not run" if absent else ""
+        shown.append(f"{table.heading}\n\n{markdown.lined(lines)}{more}")
+    return "\n\n".join([*shown, NEXT])
+
+
+def _both(row: beside.Row, metric: str) -> str:
+    ours = row.group.over_seeds(metric) if row.group else None
+    said, paper = markdown.number(ours.mean if ours else None), row.published.values.get(metric)
+    return f"{markdown.number(paper)} \N{RIGHTWARDS ARROW} {said}" if paper is not None else said

@@ -1,0 +1,53 @@
+"""Evidence: the results of several builds, machines or weeks as one folder of tables, small enough to commit."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from mtbert import files
+from mtbert.errors import DataError, first_of
+from mtbert.results import tables
+from mtbert.results.tables import KEY, PROBABILITIES, Frame, Results
+
+KEYS = {"runs": KEY, "predictions": [*KEY, "task", "split", "row"], "history": [*KEY, "phase", "step", "name"]}
+
+
+def merge(sources: Sequence[Path]) -> Results:
+    """Return the runs of all sources, each a build directory or a folder of tables.
+
+    Raises:
+        DataError: a source holds no results, a run is in two of them and differs, or they do not fit together.
+    """
+    several = [
+        packed(tables.read(source / "results" if (source / "results").is_dir() else source)) for source in sources
+    ]
+    results = Results(*(_joined([getattr(one, name) for one in several], name) for name in KEYS))
+    tables.check(results, ", ".join(map(str, sources)))
+    return results
+
+
+def _joined(several: Sequence[Frame], name: str) -> Frame:
+    every = tables.joined(several, name)
+    whole = every.drop_duplicates([column for column in every if column not in PROBABILITIES])
+    if (twice := whole.duplicated(KEYS[name])).any():
+        runs = sorted({f"{run.variant}, seed {run.seed}" for run in whole[twice].drop_duplicates(KEY).itertuples()})
+        raise DataError(f"{name} of {first_of(runs, 3)} differ between the sources; leave one of these out")
+    return whole.reset_index(drop=True)
+
+
+def packed(results: Results) -> Results:
+    """Return the results without what no report shows: withheld labels and, but for the sample, probabilities."""
+    known = results.predictions[results.predictions["label"].notna()].copy()
+    if results.data.whose != "sample":
+        known[[*PROBABILITIES]] = float("nan")
+    for column in ("variant", "id"):
+        known[column] = known[column].cat.remove_unused_categories()
+    return Results(results.runs, known, results.history)
+
+
+def write(results: Results, folder: Path) -> None:
+    """Write a folder of tables anew; DataError where it holds anything else."""
+    there = {file.name for file in folder.iterdir()} if folder.is_dir() else set()
+    if others := sorted(there - {f"{name}.parquet" for name in KEYS}):
+        raise DataError(f"{folder} holds {first_of(others, 3)}, which no evidence does; name another folder")
+    with files.new_directory(folder) as partial:
+        tables.write(results, partial)

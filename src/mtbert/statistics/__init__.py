@@ -1,1 +1,0 @@
-"""Intervals, tests and corrections for differences between variants, on arrays alone."""

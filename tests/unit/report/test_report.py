@@ -1,0 +1,197 @@
+"""The report of made-up results: its numbers, its tables, its page."""
+
+import csv
+import json
+from pathlib import Path
+
+import made
+import pytest
+
+from mtbert.errors import DataError
+from mtbert.report import beside, claims, costs, curves, data, markdown, misses, pictures, published, submissions, write
+from mtbert.report.study import Study
+from mtbert.results import tables
+from mtbert.results.tables import Results
+from mtbert.tasks import TASKS
+
+ROW = {"row": "Original PALs"}
+BERT = {"row": "Fine-tuned BERT"}
+SST, QQP, STS = [0, 1, 2, 0], [0, 1, 0, 0], [0, 1, 2, 5]
+SETTINGS = {"pals": ROW, "bert-sst": BERT, "bert-qqp": BERT, "bert-sts": BERT, "mine": {"paper": "own", "row": ""}}
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    return made.results(
+        {
+            ("pals", 1): {"sst": SST, "qqp": QQP, "sts": STS},
+            ("pals", 2): {"sst": [0, 1, 2, 3], "qqp": QQP, "sts": STS},
+            ("bert-sst", 1): {"sst": SST},
+            ("bert-qqp", 1): {"qqp": QQP},
+            ("bert-sts", 1): {"sts": STS},
+            ("mine", 1): {"sst": [4, 4, 4, 4]},
+        },
+        SETTINGS,
+    )
+
+
+@pytest.fixture(scope="module")
+def study(results: Results) -> Study:
+    return Study(results)
+
+
+@pytest.fixture(scope="module")
+def report(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report") / "laptop"
+    write.write(results, folder)
+    return folder
+
+
+def lines(file: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(file.read_text().splitlines()))
+
+
+def test_means_over_seeds_are_what_dvc_shows(report: Path):
+    means = json.loads((report / "summary.json").read_text())
+    assert means["pals"] == {
+        "sst": 0.875, "qqp": 0.75, "sts": 1.0, "overall_raw": 0.875, "overall_normalised": 0.875,
+    }  # fmt: skip
+    assert means["mine"] == {"sst": 0.0}
+    assert [line["bar"] for line in lines(report / "scores.csv")][:2] == ["overall_normalised pals", "overall_raw pals"]
+
+
+def test_every_run_is_a_line_of_results(report: Path):
+    first, *others = lines(report / "results.csv")
+    assert (first["variant"], first["seed"], first["dev_sst"], first["times_bert"]) == (
+        "pals", "1", "0.750000", "1.100000",
+    )  # fmt: skip
+    assert len(others) == 5
+
+
+def test_single_task_models_make_one_row_beside_the_published_one(report: Path):
+    table = lines(report / "tables/pals-for-pals-table-1.csv")
+    (ours,) = [line for line in table if (line["row"], line["metric"]) == ("Fine-tuned BERT", "overall_raw")]
+    assert (ours["published"], ours["ours"], ours["difference"], ours["seeds"], ours["times_bert"]) == (
+        "0.771", "0.833333", "0.0623333", "1", "3.3",
+    )  # fmt: skip
+    (pals,) = [line for line in table if (line["row"], line["metric"]) == ("Original PALs", "sst")]
+    assert (pals["ours"], pals["std"], pals["low"], pals["seeds"]) == ("0.875", "0.176777", "-0.713276", "2")
+
+
+def test_a_variant_below_the_untrained_encoder_is_marked(results: Results):
+    study = Study(results)
+    study.untrained = {"qqp": 0.8, "sts": 0.9}
+    (table,) = [one for one in beside.tables(study, published.load()) if one.name == "pals-for-pals-table-1"]
+    rows = beside.render(table, study).splitlines()
+    assert [cell.strip() for cell in rows[4].split("|")][1::2][:3] == [
+        "*Untrained encoder, cosine*",
+        markdown.DASH,
+        "0.800",
+    ]
+    (pals,) = [row for row in rows if "Original PALs" in row]
+    assert [beside.BELOW in cell for cell in pals.split("|")][3:8:2] == [False, True, False]
+
+
+def test_ones_own_variants_have_a_table_of_their_own(report: Path):
+    (own,) = lines(report / "tables/own-variants.csv")
+    assert (own["row"], own["ours"], own["published"]) == ("mine", "0", "")
+
+
+def test_losses_are_binned_and_averaged(study: Study):
+    assert curves.losses(study).head(2).to_dict("list") == {"step": [10, 20]} | {
+        name: [1.0, 0.5] for name in study.variants
+    }
+
+
+def test_rows_that_share_a_sentence_with_train_are_left_out(study: Study):
+    table = data.leakage(study).set_index(["variant", "task", "without"])
+    assert table.loc["pals", "sst", "shared"].to_dict() == {
+        "rows": 4, "left_out": 1, "score": 0.875, "score_without": pytest.approx(5 / 6),
+        "change": pytest.approx(-1 / 24),
+    }  # fmt: skip
+
+
+def test_confusions_and_distances(study: Study):
+    counts = misses.confusions(study, "sst")["pals"]
+    assert counts[3].tolist() == [1, 0, 0, 1, 0]
+    assert misses.distances(counts).tolist() == [7 / 8, 0, 0, 1 / 8, 0]
+    assert misses.confusions(study, "sts") == {}
+
+
+def test_the_worst_misses_are_shown_of_the_sample_alone_and_as_text():
+    predicted = {("pals", 1): {"sts": [0.0, 1.0, 5.0, 4.0]}}
+    assert misses.render(Study(made.results(predicted))) == ""
+    study = Study(made.results(predicted, data={"whose": "sample"}))
+    assert misses.worst(study, TASKS["sts"])[["label", "prediction", "size"]].to_numpy().tolist() == [
+        [2, 5, 3],
+        [5, 4, 1],
+    ]
+    assert "a \\| &lt;b&gt;" in misses.render(study)
+
+
+def test_submissions_have_the_courses_form_and_only_whole_predictions(tmp_path: Path):
+    results = made.results({("pals", 1): {"sst": SST, "qqp": QQP}})
+    results.predictions.loc[4, ["prediction", "scored", "overall"]] = [float("nan"), False, False]
+    submissions.write(results, tmp_path / "out")
+    assert sorted(file.relative_to(tmp_path).as_posix() for file in tmp_path.rglob("*.csv")) == [
+        "out/pals/1/sst-dev-output.csv"
+    ]
+    text = (tmp_path / "out/pals/1/sst-dev-output.csv").read_text()
+    assert text.startswith("id \t Predicted_Sentiment \nsst-0 , 0 \nsst-1 , 1 \n")
+
+
+def test_claims_are_judged_of_these_tables(study: Study):
+    known = claims.evidence(study)
+    assert known.tasks["qqp"].predictions["pals", 1].tolist() == QQP
+    assert known.tasks["sst"].leaked.tolist() == [True, False, False, False]
+    (close,) = [result for result in claims.judge(study) if result.claim.name == "pals-close-to-single"]
+    assert claims.answer(close) == "cannot be told: unequal budgets"  # 20 updates beside 60
+
+
+def test_a_report_of_evidence_has_the_same_bytes(results: Results, report: Path, tmp_path: Path):
+    tables.write(results, tmp_path / "mine/evidence")
+    write.write(tables.read(tmp_path / "mine/evidence"), tmp_path / "mine")
+    again = {file.relative_to(tmp_path / "mine"): file for file in (tmp_path / "mine").rglob("*") if file.is_file()}
+    first = {file.relative_to(report): file for file in report.rglob("*") if file.is_file()}
+    evidence = {path for path in again if path.parts[0] == "evidence"}
+    assert len(evidence) == 3  # what lies beside a report stays
+    assert again.keys() - evidence == first.keys()
+    assert [str(path) for path in first if first[path].read_bytes() != again[path].read_bytes()] == []
+
+
+def test_only_a_report_is_replaced(results: Results, tmp_path: Path):
+    (tmp_path / "mine.txt").touch()
+    for place in (tmp_path, tmp_path / "mine.txt"):
+        with pytest.raises(DataError, match="--out names"):
+            write.write(results, place)
+
+
+def test_the_command_names_what_was_trained(study: Study):
+    assert write.command(study).splitlines()[0] == (
+        "dvc exp run -S profile=laptop -S data_dir=data/sample -S 'variants=[pals]' -S 'seeds=[1,2]'"
+    )
+
+
+def test_weights_of_a_vote_count_every_member():
+    vote = {"members": ["a", "b"], "row": "PALs ensemble"}
+    study = Study(made.results({(name, 1): {"sst": SST} for name in ("a", "b", "vote")}, {"vote": vote}))
+    assert study.group(["vote"]).weights["times_bert"] == 2.1
+    assert costs.summary(study)["vote"] == {"sst": 0.75}
+
+
+def test_pictures_are_small_files_of_the_same_bytes(study: Study, tmp_path: Path):
+    drawn = list(pictures.all_of(study, []))
+    assert [one.name for one in drawn][:3] == ["costs", "distances", "labels"]
+    for folder in ("a", "b"):
+        drawn[1].write(tmp_path / folder)
+    first = (tmp_path / "a/distances.png").read_bytes()
+    assert first == (tmp_path / "b/distances.png").read_bytes()
+    assert len(first) < 30_000
+
+
+def test_the_page_names_no_other_file_and_the_readme_only_files_that_are_there(report: Path):
+    page = (report / "index.html").read_text()
+    assert '<img src="pictures' not in page
+    for file in (report / "README.md", *(report / "details").glob("*.md")):
+        links = [part.partition(")")[0] for part in file.read_text().split("](")[1:]]
+        assert [link for link in links if not (file.parent / link).exists()] == []

@@ -1,0 +1,105 @@
+"""Reading a build directory's runs: whole, altered, missing, voted."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mtbert import files, predictions
+from mtbert.errors import DataError
+from mtbert.results import collect, tables
+from mtbert.tasks import TASKS
+
+SIZES = {"encoder": 1000, "added": 10, "trained": 1010, "stored": 1010}
+
+
+def run(build: Path, name: str, said: list[float]) -> Path:
+    """A run of seed 1 that predicted these SST labels, of 0, 1 and 2."""
+    place = build / "runs" / name / "1"
+    for split in ("dev", "test"):
+        rows = {"id": ["a", "b", "c"], "label": [0.0, 1.0, 2.0] if split == "dev" else [None] * 3, "prediction": said}
+        table = pd.DataFrame(
+            rows | {f"probability_{label}": 0.2 for label in range(5)} | {"scored": True, "overall": True}
+        )
+        predictions.write(predictions.path(place, "sst", split), table.astype({"label": float}), TASKS["sst"])  # type: ignore[arg-type]
+    dev = {"sst": sum(map(float.__eq__, said, [0.0, 1.0, 2.0])) / 3}
+    scores = {"dev": dev, "test": {}, "parameters": SIZES, "variant": name, "seed": 1, "steps": 20, "epoch": 1}
+    files.write_json(place / "metrics.json", scores | {"examples": {"sst": 640}, "epochs": [1, 2]})
+    files.write_yaml(
+        place / "settings.yaml",
+        {"paper": "pals-for-pals", "row": name, "tasks": ["sst"], "profile": "own", "code": "c0de"},
+    )
+    files.write_text(place / "history.csv", "phase,step,name,value\n1,10,loss/sst,1.5\n")
+    files.seal(place)
+    return place
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Path:
+    run(tmp_path, "one", [0.0, 1.0, 0.0])
+    run(tmp_path, "two", [0.0, 1.0, 1.0])
+    entry = {"selected": True, "departures": {"pals.dim": 8}}
+    vote = {"selected": True, "paper": "pals-for-pals", "row": "vote", "members": ["one", "two"]}
+    plan = {"profile": "own", "seeds": [1], "data_dir": "mine", "encoder": {"name": "tiny"}}
+    variants = {"one": entry, "two": entry | {"departures": {}}, "three": {"selected": False}}
+    files.write_yaml(tmp_path / "plan/catalog.yaml", plan | {"variants": variants, "ensembles": {"vote": vote}})
+    return tmp_path
+
+
+def test_a_run_becomes_a_row_with_all_that_is_known_of_it(build: Path):
+    row = collect.collect(build).results.runs.iloc[0].dropna().to_dict()
+    settings = row.pop("settings")
+    assert settings == '{"paper": "pals-for-pals", "profile": "own", "row": "one", "tasks": ["sst"]}'
+    assert row == {
+        "kind": "variant", "variant": "one", "seed": 1, "steps": 20, "epoch": 1, **SIZES, "examples_sst": 640,
+        "epochs": "1 2", "machine": "", "code": "c0de", "overrides": "pals.dim=8", "dev_sst": pytest.approx(2 / 3),
+        "data": '{"name": "mine", "whose": "own"}', "start": '{"name": "tiny", "note": ""}',
+    }  # fmt: skip
+
+
+def test_votes_are_rows_of_the_same_tables_and_folders_that_can_be_loaded(build: Path):
+    assert collect.write(build, build / "results", build / "ensembles") == []
+    results = tables.read(build / "results")
+    assert results.runs["kind"].tolist() == ["variant", "variant", "ensemble"]
+    (said,) = [table["prediction"].tolist() for name, _, table in results.of("sst", "dev") if name == "vote"]
+    assert said == [0.0, 1.0, 0.0]  # a tie goes to the more probable class, and else to the lower
+    files.check_sealed(build / "ensembles/vote/1", "nothing")
+    voted = files.read_json(build / "ensembles/vote/1/metrics.json")
+    assert (voted["members"], voted["dev"]) == (["one", "two"], {"sst": pytest.approx(2 / 3)})
+
+
+def test_what_is_missing_is_listed_and_the_rest_collected(build: Path):
+    (build / "runs/two").rename(build / "aside")
+    collected = collect.collect(build)
+    assert collected.missing == [("two", 1), ("vote", 1)]
+    assert collected.results.runs["variant"].tolist() == ["one"]
+    (build / "runs/one").rename(build / "aside-too")
+    with pytest.raises(DataError, match="no results below"):
+        collect.collect(build)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["metrics.json", "settings.yaml", "history.csv", "predictions/sst-dev.parquet", "predictions/sst-test.parquet"],
+)
+def test_an_altered_run_is_refused_by_name(build: Path, name: str):
+    file = build / "runs/two/1" / name
+    file.write_bytes(file.read_bytes() + b"\n")
+    with pytest.raises(DataError, match=f"runs/two/1 is not as it was written .altered: {name}"):
+        collect.collect(build)
+
+
+def test_scores_that_are_not_those_of_the_predictions_are_refused(build: Path):
+    place = build / "runs/two/1"
+    content = files.read_json(place / "metrics.json")
+    files.write_json(place / "metrics.json", content | {"dev": {"sst": 0.9}})
+    files.seal(place)
+    with pytest.raises(DataError, match="dev_sst of two, seed 1, is 0"):
+        collect.collect(build)
+
+
+def test_what_the_encoder_knows_untrained_is_a_row(build: Path):
+    known = {"sts": 0.6, "qqp": None, "threshold": None, "rows": {"sts/dev": 3}}
+    files.write_json(build / "encoders/base/untrained.json", known)
+    first = collect.collect(build).results.runs.iloc[0]
+    assert (first["kind"], first["variant"], first["dev_sts"]) == ("encoder", "untrained-encoder", 0.6)

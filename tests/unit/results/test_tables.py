@@ -1,0 +1,125 @@
+"""The three tables: written, read, and what is refused of strangers' files."""
+
+import json
+from pathlib import Path
+
+import made
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from mtbert.errors import DataError
+from mtbert.results import tables
+from mtbert.results.tables import Results
+
+RIGHT = {("pals", 1): {"sst": [0, 1, 2, 0]}, ("pals", 2): {"sst": [0, 1, 2, 3]}}
+
+
+@pytest.fixture
+def results() -> Results:
+    return made.results(RIGHT)
+
+
+def test_what_is_written_is_read_again(results: Results, tmp_path: Path):
+    tables.write(results, tmp_path)
+    read = tables.read(tmp_path)
+    assert read.runs["dev_sst"].tolist() == [0.75, 1.0]
+    assert [(name, seed, table["prediction"].tolist()) for name, seed, table in read.of("sst", "dev")] == [
+        ("pals", 1, [0, 1, 2, 0]), ("pals", 2, [0, 1, 2, 3]),
+    ]  # fmt: skip
+    assert read.history["value"].tolist() == [1.0, 0.5, 1.0, 0.5]
+    assert (read.about["pals"].row, read.data.name, read.start.name) == ("pals", "data/sample", "minilm")
+
+
+def test_equal_results_are_equal_bytes(results: Results, tmp_path: Path):
+    tables.write(results, tmp_path / "a")
+    tables.write(tables.read(tmp_path / "a"), tmp_path / "b")
+    for name in tables.SCHEMAS:
+        assert (tmp_path / f"a/{name}.parquet").read_bytes() == (tmp_path / f"b/{name}.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["../up", "/etc/cron.d/x", "a/b", "..", "Pals", "a" * 61, "", "no|pipe"])
+@pytest.mark.parametrize("key", ["variant", "paper", "profile", "members"])
+def test_a_name_that_could_lead_elsewhere_is_refused(results: Results, key: str, name: str, tmp_path: Path):
+    runs = results.runs
+    if key == "variant":
+        runs["variant"] = name
+    else:
+        settings = json.loads(runs["settings"][0]) | {key: [name] if key == "members" else name}
+        runs["settings"] = json.dumps(settings)
+    tables.write(results, tmp_path)
+    with pytest.raises(DataError, match="String should"):
+        tables.read(tmp_path)
+
+
+def change(table: pd.DataFrame, column: str, value: object) -> None:
+    column_type = object if isinstance(value, str) else table[column].dtype
+    table[column] = table[column].astype(column_type)
+    table.loc[0, column] = value
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "value", "said"),
+    [
+        ("runs", "seed", -1, "greater than or equal to 0"),
+        ("runs", "kind", "model", "'variant', 'ensemble' or 'encoder'"),
+        ("runs", "dev_sst", 7.0, "less than or equal to 1"),
+        ("runs", "dev_sst", float("inf"), "less than or equal to 1"),
+        ("runs", "dev_sst", 0.5, "dev_sst of pals, seed 1, is 0.500000, of its predictions 0.750000"),
+        ("runs", "settings", "{", "a text that is no JSON"),
+        ("runs", "settings", '{"tasks": ["../x"]}', "unknown task"),
+        ("runs", "data", '{"whose": "theirs"}', "'sample', 'course' or 'own'"),
+        ("predictions", "task", "../../sst", "unknown task ../../sst"),
+        ("predictions", "split", "validation", "unknown split validation"),
+        ("predictions", "prediction", 9.0, "labels or predictions that the task has not: pals, seed 1"),
+        ("predictions", "prediction", float("inf"), "that the task has not"),
+        ("predictions", "variant", "other", "runs.parquet does not list: other, seed 1"),
+        ("predictions", "id", "another", "two runs hold other rows or labels of sst dev"),
+        ("predictions", "row", 1, "predictions twice: pals, seed 1"),
+        ("history", "value", float("nan"), "no numbers"),
+    ],
+)
+def test_a_value_that_collect_would_not_write_is_refused(
+    results: Results, name: str, column: str, value: object, said: str, tmp_path: Path
+):
+    change(getattr(results, name), column, value)
+    tables.write(results, tmp_path)
+    with pytest.raises(DataError) as refused:
+        tables.read(tmp_path)
+    assert said in str(refused.value)
+
+
+def test_a_column_of_another_type_a_missing_file_and_no_parquet_are_refused(results: Results, tmp_path: Path):
+    tables.write(results, tmp_path)
+    file = tmp_path / "runs.parquet"
+    table = pq.read_table(file)
+    pq.write_table(table.drop_columns("seed").append_column("seed", [["one", "two"]]), file)
+    with pytest.raises(DataError, match="is not a table of results"):
+        tables.read(tmp_path)
+    file.write_bytes(b"PAR1")
+    with pytest.raises(DataError, match="is not a table of results"):
+        tables.read(tmp_path)
+    file.unlink()
+    with pytest.raises(DataError, match="is missing"):
+        tables.read(tmp_path)
+
+
+def test_seeds_of_different_settings_are_no_repetitions(results: Results):
+    results.runs.loc[1, "settings"] = json.dumps(json.loads(results.runs["settings"][0]) | {"run": {"keep": "best"}})
+    with pytest.raises(DataError, match="seeds of pals were trained with different settings"):
+        tables.check(results, "here")
+
+
+def test_overall_scores_are_of_the_rows_that_count_for_them():
+    one = made.results({("pals", 1): {"sst": [0, 1, 2, 0], "qqp": [0, 1, 1, 0], "sts": [0, 1, 2, 5]}})
+    one.predictions["overall"] = one.predictions["row"] < 3
+    assert tables.scores(Results(one.runs, one.predictions, one.history))["pals", 1] == pytest.approx(
+        {"dev_sst": 0.75, "dev_qqp": 1.0, "dev_sts": 1.0, "dev_overall_raw": 1.0, "dev_overall_normalised": 1.0}
+    )
+
+
+def test_a_row_that_was_not_predicted_does_not_count():
+    one = made.results({("pals", 1): {"sst": [0, 1, 2, 0]}})
+    one.predictions.loc[3, ["prediction", "scored", "overall"]] = [np.nan, False, False]
+    assert tables.scores(Results(one.runs, one.predictions, one.history)) == {("pals", 1): {"dev_sst": 1.0}}
