@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mtbert.grid import run
-from mtbert.parcels import packing
-from mtbert.reporting import __main__ as tables
-from mtbert.reporting import archive, report
 from typer.testing import CliRunner
 
-from mtbert import ensembling, search, tracking
+from mtbert import tracking
 from mtbert.cli import app
 from mtbert.inference import exporting, loading
 from mtbert.inference.predicting import Ensemble, Model
+from mtbert.report import write
+from mtbert.results import merge, tables
+from mtbert.scale import grid, packs, search
 from mtbert.tracking import ui
 
 
@@ -37,7 +36,7 @@ def called(*arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
 
 
 COMMANDS = (
-    "predict", "export", "compare", "grid", "pack", "run-packed", "unpack", "search", "tables", "report", "evidence",
+    "predict", "export", "compare", "grid", "pack", "unpack", "search", "tables", "report", "evidence",
     "track", "ui",
 )  # fmt: skip
 
@@ -86,19 +85,18 @@ def test_it_ends_with_a_status_and_one_plain_fault(tmp_path: Path, arguments: li
 
 
 EACH: list[tuple[Any, str, list[str], tuple]] = [
-    (run, "start", ["grid"], (None, None, None, None)),
-    (run, "start", ["grid", "--jobs", "3", "--variants", "pals sbert-pals"], (3, "pals sbert-pals", None, None)),
-    (run, "start", ["grid", "--address", "h:1", "--gpus", "0.25"], (None, None, "h:1", 0.25)),
+    (grid, "run", ["grid"], (None, None, None, None, None)),
+    (grid, "run", ["grid", "--jobs", "3", "--variants", "a b", "--storage", "/s"], (3, "a b", None, None, "/s")),
+    (grid, "run", ["grid", "--address", "h:1", "--gpus", "0.25"], (None, None, "h:1", 0.25, None)),
     (search, "start", ["search"], (1, None)),
     (search, "start", ["search", "--jobs", "2", "--only", "setting"], (2, "setting")),
-    (packing, "pack", ["pack", "o", "--seeds", "1, 2", "--weights", "fp16"], (Path("o"), None, [1, 2], "fp16")),
-    (archive, "main", ["evidence"], (Path("build"), Path("reports"), False, ensembling.ensemble, False)),
-    (archive, "main", ["evidence", "b", "r", "--anew"], (Path("b"), Path("r"), False, ensembling.ensemble, True)),
-    (tables, "main", ["tables", "b"], (Path("b"),)),
+    (packs, "pack", ["pack", "o", "--seeds", "1, 2", "--weights", "fp16"], (Path("o"), None, [1, 2], "fp16")),
+    (packs, "unpack", ["unpack", "o"], (Path("o"),)),
+    (merge, "write", ["evidence", "a", "b", "--out", "o"], (["a", "b"], Path("o"))),
     (tracking, "bring_in", ["track", "b"], (Path("b"),)),
-    (ui, "serve", ["ui", "5001"], (["5001"],)),
-    (report, "anew", ["report", "--evidence", "/r/evidence", "--out", "o"], (Path("/r/evidence"), Path("o"))),
-    (report, "anew", ["report", "--evidence", "/r/evidence"], (Path("/r/evidence"), Path("/r"))),
+    (ui, "serve", ["ui", "5001"], (5001,)),
+    (write, "write", ["report", "--evidence", "/r/evidence", "--out", "o"], ("/r/evidence", Path("o"))),
+    (write, "write", ["report", "--evidence", "/r/evidence"], ("/r/evidence", Path("/r"))),
     (
         exporting,
         "export",
@@ -114,6 +112,8 @@ def test_what_was_said_is_handed_on(
 ):
     asked: list[tuple] = []
     monkeypatch.setattr(loading, "load", lambda *_: PALS)
+    monkeypatch.setattr(tables, "read", str)
+    monkeypatch.setattr(merge, "merge", lambda sources: [*map(str, sources)])
     monkeypatch.setattr(module, name, lambda *given: asked.append(given))
     done = CliRunner().invoke(app, arguments)
     assert (done.exit_code, done.exception) == (0, None)
