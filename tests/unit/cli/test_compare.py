@@ -55,8 +55,8 @@ def test_what_is_printed(pair: tuple[str, str]) -> None:
         "Smallest difference that such files show in four of five cases: 0.1325",
         "Every row is drawn alone: no file has clusters or texts.",
         "",
-        "ours.csv against theirs.csv: better (margin 0.01; of these two models: one training each says nothing of other "
-        "trainings).",
+        "ours.csv against theirs.csv: better (margin 0.01; of these two models: one training each says nothing of "
+        "other trainings).",
     ]
 
 
