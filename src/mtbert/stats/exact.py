@@ -12,8 +12,7 @@ def of_few(nets: np.ndarray, rows: int) -> tuple[Interval, float]:
     """Return interval and two-sided p of a difference of two means over rows.
 
     p is of the exact sign-flip test over clusters. With a row a cluster it is McNemar's exact test. The interval is
-    from the shares of clusters on which the one side is better, and the other (Clopper and Pearson 1934, each at half
-    the level).
+    from the shares of clusters on which each side is better (Clopper and Pearson 1934, each at half the level).
 
     Args:
         nets: the sum over rows of ours - other, [clusters].

@@ -46,8 +46,8 @@ def test_csv_tsv_json_lines_and_parquet_give_the_same_text(tmp_path: Path) -> No
 
 
 def test_all_columns(tmp_path: Path) -> None:
-    head = "id,label,prediction,seed,cluster,scored,sentence1,sentence2,probability_0\n"
-    rows = read(written(tmp_path / "a.csv", f"{head}7,1,1,3,x,True,A.,B.,0.5\n8,,1,3,y,0,,,\n"))
+    head = "id,label,prediction,seed,cluster,scored,sentence1,sentence2,probability_0,overall\n"
+    rows = read(written(tmp_path / "a.csv", f"{head}7,1,1,3,x,True,A.,B.,0.5,True\n8,,1,3,y,0,,,,\n"))
     assert values(rows, ["id", "label", "seed", "cluster", "scored", "texts"]) == [
         ("7", "1", "3", "x", True, ("A.", "B.")),
         ("8", "", "3", "y", False, ()),
