@@ -16,8 +16,8 @@ from mtbert.records import Record
 
 NEEDED = ("id", "label", "prediction")
 TEXTS = ("sentence", "sentence1", "sentence2", "text", "text_pair")
-KNOWN = (*NEEDED, "seed", "cluster", "scored", "overall", *TEXTS)
-PROBABILITY = re.compile(r"probability_\d+")
+KNOWN = (*NEEDED, "seed", "cluster", "scored", *TEXTS)
+NOT_READ = re.compile(r"probability_\d+|overall")  # columns of this project's own files
 SCORED = {"": True, "1": True, "true": True, "0": False, "false": False}
 KINDS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -173,7 +173,7 @@ def _check_columns(name: str, in_file: Sequence[str], columns: Mapping[str, str]
     wanted = [*(columns.get(column, column) for column in NEEDED), *columns.values()]
     missing = [column for column in dict.fromkeys(wanted) if column not in in_file]
     known = {columns.get(column, column) for column in KNOWN}
-    strange = [key for key in in_file if key not in known and not PROBABILITY.fullmatch(key)]
+    strange = [key for key in in_file if key not in known and not NOT_READ.fullmatch(key)]
     remedy = "name yours with --columns id=...,label=...,prediction=...; other columns are then not read"
     if missing:
         raise DataError(f"{name} lacks {', '.join(missing)}; it has {first_of(in_file, 4 * SHOWN)}; {remedy}")

@@ -111,7 +111,8 @@ def _rank(row: Row) -> float:
 
 def frame(table: Table) -> Frame:
     """Return one line for each row and metric: paper and table, both numbers, and the models' size."""
-    return pd.DataFrame([_tidy(table, row, metric) for row in table.rows for metric in table.metrics])
+    lines = pd.DataFrame([_tidy(table, row, metric) for row in table.rows for metric in table.metrics])
+    return lines.astype(dict.fromkeys(WEIGHTS, "Int64"))
 
 
 def _tidy(table: Table, row: Row, metric: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -61,7 +62,7 @@ def _rows(study: Study, task: str) -> claims.TaskRows | None:
     overall = np.any([table["overall"].to_numpy() for table in runs.values()], axis=0)
     said = {run: np.where(table["scored"], table["prediction"].astype(float), np.nan) for run, table in runs.items()}
     cluster, alone = first["cluster"].to_numpy(), np.arange(len(first))
-    leaked = np.logical_or(first["in_train"].to_numpy(bool), first["shares"].to_numpy(bool))
+    leaked = first["in_train"].to_numpy(bool) | first["shares"].to_numpy(bool)
     clusters = np.where(cluster < 0, alone + cluster.max() + 1, cluster)
     return claims.TaskRows(first["label"].to_numpy(float), clusters, said, overall, leaked)
 
@@ -74,7 +75,7 @@ def _lines(study: Study) -> list[dict[str, object]]:
         members = [by_run[member, seed] for member in study.about[name].members if (member, seed) in by_run] or [run]
         settings = json.loads(members[0]["settings"])
         model, kept = settings.get("model") or {}, settings.get("run") or {}
-        told: dict[str, object] = {**{key: _sum(members, key) for key in EXAMPLES}, "updates": _sum(members, "steps")}
+        told: dict[str, Any] = {key: _sum(members, key) for key in EXAMPLES} | {"updates": _sum(members, "steps")}
         told |= {key: kept.get(key) for key in ("keep", "selection")} | {"profile": settings.get("profile")}
         told |= {key: members[0][key] for key in ("code", "precision", "threads")}
         told |= {"encoder": "sbert" if model.get("encoder") == "sbert" else None}
