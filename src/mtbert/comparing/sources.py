@@ -13,7 +13,7 @@ from mtbert.records import Record
 
 NEEDED = ("id", "label", "prediction")
 TEXTS = ("sentence", "sentence1", "sentence2", "text", "text_pair")
-KNOWN = (*NEEDED, "seed", "cluster", "scored", *TEXTS)
+KNOWN = (*NEEDED, "seed", "cluster", "scored", "overall", *TEXTS)
 PROBABILITY = re.compile(r"probability_\d+")
 SEED = "{seed}"
 FALSE, TRUE = ("0", "false"), ("1", "true")
