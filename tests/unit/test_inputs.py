@@ -49,6 +49,14 @@ def test_a_manifest_names_the_weights_and_the_examples_of_its_own_tasks(build: P
     assert list(manifest["data"]) == ["data/sst/train.parquet", "data/sst/dev.parquet"]
 
 
+def test_a_head_for_masked_words_is_named_where_the_encoder_has_one(build: Path):
+    files.write_text(build / "encoders/base/mlm_head.safetensors", "head")
+    assert "b.json" in written(build)
+    named = {name: inputs.named(build / "init" / f"{name}.json") for name in ("a", "b")}
+    assert named["a"]["encoders/base/mlm_head.safetensors"] == hashlib.sha256(b"head").hexdigest()
+    assert not any("mlm_head" in file for file in named["b"])  # which starts from sbert
+
+
 def test_selected_variants_alone_have_one(build: Path):
     assert sorted(written(build)) == ["a.json", "b.json"]
 

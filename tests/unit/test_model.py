@@ -1,15 +1,18 @@
 """The model as a whole: what is trained, what is counted, how pairs are encoded apart."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 import torch
 from models import small_batch, small_bert, small_model
 from runs import settings
 
+from mtbert import assembly
 from mtbert.adapters import ADAPTERS
 from mtbert.adapters.base import Shape
 from mtbert.connectors import CONNECTORS
+from mtbert.data.tokens import Marks
 from mtbert.encoder.bert import Bert, Config, Encoder
 from mtbert.errors import SettingsError
 from mtbert.features import FEATURES
@@ -49,6 +52,19 @@ def test_frozen_pals_change_only_adapters_heads_pooler_and_second_layer_norms():
     assert {n for n in changed if "LayerNorm" in n} == {
         f"encoder.bert.encoder.layer.{layer}.output.LayerNorm.{kind}" for layer in (0, 1) for kind in ("weight", "bias")
     }
+
+
+@pytest.mark.parametrize(
+    ("chosen", "has_types", "counts"),
+    [("by_sentence", True, True), ("by_sentence", False, False), ("zeros", True, False)],
+)
+def test_the_type_of_the_second_sentence_counts_by_setting_and_tokenizer(chosen: str, has_types: bool, counts: bool):
+    given = settings()
+    given = given.model_copy(update={"model": given.model.model_copy(update={"token_types": chosen})})
+    model = assembly.build_model(given, small_bert(), 1, marks=Marks(1, 2, 0, typed=has_types)).eval()
+    batch = small_batch("sts")
+    second = replace(batch, token_types=torch.ones_like(batch.mask))
+    assert (not torch.equal(model(batch), model(second))) is counts
 
 
 def test_heads_alone():

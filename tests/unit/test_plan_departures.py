@@ -39,6 +39,7 @@ LAYERS = [section for name in ("presets", "profiles") for section in SHIPPED_PAR
 OTHER: dict[str, Any] = {
     "run.device": "cpu", "run.precision": "fp32", "run.threads": 3, "run.keep": "last", "run.selection": "whole",
     "run.evaluations": 2, "run.evaluation_rows": 7, "run.train_rows": 7, "run.log_every": 7,
+    "run.overall_rows": 7, "run.scored_rows": "overall",
     "model.encoder": "mlm", "model.pair_encoding": "bi", "model.max_tokens": 64, "model.dropout": 0.2,
     "model.token_types": "by_sentence",
     "model.features": "pos", "model.adapter": "pals", "model.connector": "transformer_layer",

@@ -1,6 +1,7 @@
 """An adapter folded into the encoder predicts what it predicted beside it."""
 
 import re
+from dataclasses import replace
 
 import pytest
 import torch
@@ -61,6 +62,14 @@ def test_a_merged_model_predicts_the_same(choice, task):
         torch.testing.assert_close(merged(batch), expected, atol=1e-6, rtol=1e-6)
         apart = (plain(batch) - expected).abs().max()
     assert apart == 0 if choice["name"] == "none" else apart > 1e-3
+
+
+def test_a_merged_encoder_whose_types_do_not_count_may_be_given_any():
+    model, batch = trained({"name": "lora"}), small_batch("sts")
+    model.encoder.typed = False
+    types = replace(batch, token_types=batch.mask.cumsum(dim=1) % 2)
+    with torch.no_grad():
+        torch.testing.assert_close(without_adapter(model, "sts")(types), model(batch), atol=1e-6, rtol=1e-6)
 
 
 def test_merging_leaves_the_model_as_it_was():

@@ -61,7 +61,7 @@ print(json.dumps([type(model).__name__, model.config.id2label, said.tolist()]))
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = trained.build(tmp_path_factory.mktemp("build"))
-    pooler = {"pooling": {"sst": "pooler", "sts": "pooler"}, "adapter": {"name": "none"}}
+    pooler = {"pooling": {"sst": "pooler", "sts": "pooler"}, "adapter": {"name": "none"}, "token_types": "zeros"}
     trained.train(folder, "plain", 1, pooler)
     trained.train(folder, "apart-in-fp32", 1, trained.MODEL["apart"])
     return folder
@@ -138,7 +138,7 @@ def test_a_plain_bert_needs_no_code(task: str, load: Callable[[str], Model], tmp
     assert not list((tmp_path / "out").glob("*.py"))
 
 
-@pytest.mark.parametrize("name", ["crossed", "apart"])
+@pytest.mark.parametrize("name", ["crossed", "apart", "plain"])
 def test_onnx_takes_any_batch_and_length(name: str, load: Callable[[str], Model], tmp_path: Path) -> None:
     import onnxruntime
 
