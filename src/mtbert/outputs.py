@@ -5,9 +5,9 @@ Each is read with `mtbert.files.read_as`, which reports what is wrong with an al
 
 import sys
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from mtbert import files
 from mtbert.errors import DataError
@@ -55,20 +55,6 @@ class VoteMetrics(Section):
     dev: dict[str, float]
     test: dict[str, float]
     train: dict[str, float] = {}
-
-
-class Kept(BaseModel):
-    """Part of settings.yaml: which epoch a run kept, what it was chosen on, and the number of threads."""
-
-    keep: Literal["last", "best"]
-    selection: Literal["cross", "half", "whole"]
-    threads: int | None = None
-
-
-class Trained(BaseModel):
-    """The part of a run's settings.yaml that the report reads."""
-
-    run: Kept
 
 
 class Lenient(Section):

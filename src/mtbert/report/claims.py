@@ -62,7 +62,7 @@ def _rows(study: Study, task: str) -> claims.TaskRows | None:
     overall = np.any([table["overall"].to_numpy() for table in runs.values()], axis=0)
     said = {run: np.where(table["scored"], table["prediction"].astype(float), np.nan) for run, table in runs.items()}
     cluster, alone = first["cluster"].to_numpy(), np.arange(len(first))
-    leaked = first["in_train"].to_numpy(bool) | first["shares"].to_numpy(bool)
+    leaked = np.asarray(first["in_train"] | first["shares"], dtype=bool)
     clusters = np.where(cluster < 0, alone + cluster.max() + 1, cluster)
     return claims.TaskRows(first["label"].to_numpy(float), clusters, said, overall, leaked)
 
@@ -106,17 +106,18 @@ def pair(part: Part) -> str:
 def render(study: Study, results: Sequence[ClaimResult]) -> str:
     """Return the claims as one table, a line for each comparison that was run."""
     lines = [
-        {"claim": "" if at else result.claim.statement, "paper": "" if at else _told_by(result)}
-        | {"verdict": "" if at else answer(result)}
+        {"compared": pair(part.part), "verdict of the claim": answer(result)}
         | _line(part)
+        | {"claim": result.claim.statement, "paper": _told_by(result)}
         for result in results
-        for at, part in enumerate(part for part in result.parts if part.difference is not None)
+        for part in result.parts
+        if part.difference is not None
     ]
     if not lines:
         return ""
     counts = ", ".join(f"{count} {said}" for said, count in Counter(map(answer, results)).most_common())
     where = f"{ABOUT}: profile {study.profile}, encoder {markdown.literal(study.results.start.name)}."
-    return f"## Claims\n\n{len(results)} claims: {counts}.\n\n{where}\n\n{markdown.lined(lines, 4)}"
+    return f"## Claims\n\n{len(results)} claims: {counts}.\n\n{where}\n\n{markdown.lined(lines, 2)}"
 
 
 def _told_by(result: ClaimResult) -> str:
@@ -129,7 +130,7 @@ def _line(part: PartResult) -> dict[str, str]:
     low, high = found.interval or (None, None)
     said = f"{markdown.number(found.mean, '+')} {markdown.interval(low, high, '+')}".rstrip()
     return {
-        "compared": pair(part.part), "says": part.part.expects, "published": markdown.number(part.part.published, "+"),
+        "says": part.part.expects, "published": markdown.number(part.part.published, "+"),
         "ours": said, "leak-free": markdown.number(part.leak_free, "+"), "margin": f"{part.part.margin:g}",
         "seeds": " / ".join(map(str, found.seeds)), "budget": STABILITY[part.stability] if part.stability else "",
         "reason": REASONS[part.reason] if part.reason else "",

@@ -30,7 +30,7 @@ def render(title: str, sections: dict[str, str], folder: Path) -> str:
 
 
 def _title(text: str) -> str:
-    return text.lstrip().splitlines()[0].lstrip("# ")
+    return text.lstrip().splitlines()[0].lstrip("# ").replace("`", "")
 
 
 def _embedded(body: str, folder: Path) -> str:

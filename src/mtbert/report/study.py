@@ -8,16 +8,25 @@ from statistics import fmean
 import numpy as np
 import pandas as pd
 
-from mtbert import metrics
+from mtbert import metrics, stats
 from mtbert.metrics import MAIN_TASKS
 from mtbert.report.published import RIVALS
 from mtbert.results import tables
 from mtbert.results.tables import METRICS, UNTRAINED, WEIGHTS, About, Frame, Results
-from mtbert.statistics import intervals
 from mtbert.tasks import TASKS
 
 THREADS = "run.threads="  # changes last digits alone, and no row
 Scores = dict[int, dict[str, float]]  # by seed, then metric
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over seeds; std (sample) is None for one seed, the 95 % interval below three."""
+
+    mean: float
+    std: float | None
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True)
@@ -41,10 +50,13 @@ class Group:
         """Those that its numbers are means of."""
         return sorted(self.scores)
 
-    def over_seeds(self, metric: str) -> intervals.Summary | None:
+    def over_seeds(self, metric: str) -> Mean | None:
         """Return mean and interval of a metric; None where a seed has none."""
         values = [scores[metric] for scores in self.scores.values() if metric in scores]
-        return intervals.over_seeds(values) if values else None
+        if not values:
+            return None
+        mean, std, interval = stats.summary(values)
+        return Mean(mean, std, *(interval or (None, None)))
 
 
 class Study:
@@ -130,7 +142,7 @@ class Study:
                 groups.append(self.group(names))
         return [group for group in groups if any(group.scores.values())]
 
-    def leaders(self) -> Iterator[tuple[Group, intervals.Summary]]:
+    def leaders(self) -> Iterator[tuple[Group, Mean]]:
         """Yield the rows of all three tasks with as many seeds as most have, from the highest overall on dev."""
         whole = [(row, overall) for row in self.rows if (overall := row.over_seeds("overall_raw"))]
         most = min(3, max((len(row.seeds) for row, _ in whole), default=0))  # one run may lead by luck

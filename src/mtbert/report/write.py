@@ -32,7 +32,8 @@ class Report:
 
 
 def _tables(report: Report) -> str:
-    return "\n\n".join(beside.render(table, report.study) for table in report.tables)
+    every = [beside.render(table, report.study) for table in report.tables]
+    return "\n\n".join(["## Tables", beside.ABOUT, *(f"#{one}" for one in every)])
 
 
 def _pictures(report: Report) -> str:

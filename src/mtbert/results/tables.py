@@ -5,7 +5,6 @@ value that a training logged. A folder of them is a build's results (build/resul
 """
 
 import itertools
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, Field, Json, ValidationError, model_validator
 
 from mtbert import files, metrics, predictions
 from mtbert.errors import DataError, first_of, in_words
@@ -124,17 +123,17 @@ class Results:
     def about(self) -> dict[str, About]:
         """By variant or ensemble, in the tables' order."""
         rows = self.runs.drop_duplicates("variant")
-        return {row.variant: About(**json.loads(row.settings)) for row in rows.itertuples()}
+        return {row["variant"]: About.model_validate_json(row["settings"]) for row in rows.to_dict("records")}
 
     @cached_property
     def data(self) -> Data:
         """The data that all runs were trained on."""
-        return Data(**json.loads(max(self.runs["data"], key=len)))
+        return Data.model_validate_json(max(self.runs["data"], key=len))
 
     @cached_property
     def start(self) -> Start:
         """The encoder that all runs start from."""
-        return Start(**json.loads(max(self.runs["start"], key=len)))
+        return Start.model_validate_json(max(self.runs["start"], key=len))
 
     @cached_property
     def _of_runs(self) -> dict[tuple[str, str], dict[tuple[str, int], Frame]]:
@@ -202,8 +201,11 @@ def _nullable(schema: pa.Schema) -> dict[str, str]:
 def check(results: Results, where: str) -> None:
     """Raise DataError, naming the run, where a value is of another kind than its column or tables contradict."""
     runs, predicted, history = results.runs, results.predictions, results.history
-    for row in runs.itertuples():
+    for row in runs.to_dict("records"):
         _check_run(row, where)
+    counts = runs[["steps", "epoch", "threads", *WEIGHTS, *EXAMPLES]]
+    if (runs[[*SCORES]].abs() > 1).any(axis=None) or (counts < 0).any(axis=None):
+        raise DataError(f"{where}: runs hold scores beyond 1 or counts below 0")
     if doubled := _named(runs[runs.duplicated(KEY)]):
         raise DataError(f"{where}: runs twice: {first_of(doubled, 3)}")
     for name, table in (("predictions", predicted), ("history", history)):
@@ -221,29 +223,18 @@ def check(results: Results, where: str) -> None:
 class _Run(_Lenient):
     kind: Literal["variant", "ensemble", "encoder"]
     variant: Name
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)]
-    about: About
-    data: Data
-    start: Start
-    scores: list[Annotated[float, Field(ge=-1, le=1)]]
-    counts: list[Annotated[int, Field(ge=0)]]
+    seed: Annotated[int, Field(ge=0)]
+    settings: Json[About]
+    data: Json[Data]
+    start: Json[Start]
 
 
-_RUN = TypeAdapter(_Run)
-
-
-def _check_run(row: Any, where: str) -> None:
+def _check_run(row: dict[str, Any], where: str) -> None:
     try:
-        texts = {name: json.loads(getattr(row, column)) for name, column in
-                 (("about", "settings"), ("data", "data"), ("start", "start"))}  # fmt: skip
-        scores = [value for name in SCORES if pd.notna(value := getattr(row, name))]
-        numbers = ("steps", "epoch", "threads", *WEIGHTS, *EXAMPLES)
-        counts = [value for name in numbers if pd.notna(value := getattr(row, name))]
-        same = {"kind": row.kind, "variant": row.variant, "seed": row.seed, "scores": scores, "counts": counts}
-        _RUN.validate_python(same | texts)
-    except (ValidationError, ValueError, TypeError, RecursionError) as error:
-        said = in_words(error) if isinstance(error, ValidationError) else "a text that is no JSON"
-        raise DataError(f"{where}, run {str(row.variant)[:80]!r}, seed {row.seed}: {said[:300]}") from None
+        _Run.model_validate(row)
+    except ValidationError as error:
+        told = f"run {str(row['variant'])[:80]!r}, seed {row['seed']}"
+        raise DataError(f"{where}, {told}: {in_words(error)[:300]}") from None
 
 
 def _named(table: Frame) -> list[str]:
@@ -273,8 +264,8 @@ def _check_alike(results: Results, where: str) -> None:
     runs = results.runs[results.runs["kind"] != "encoder"]
     found = {
         "profile": {about.profile for name, about in results.about.items() if name != UNTRAINED},
-        "data": {Data(**json.loads(text)).name for text in runs["data"].unique()},
-        "encoder": {Start(**json.loads(text)).name for text in runs["start"].unique()},
+        "data": {Data.model_validate_json(text).name for text in runs["data"].unique()},
+        "encoder": {Start.model_validate_json(text).name for text in runs["start"].unique()},
     }
     for what, names in found.items():
         if len(names) > 1:
