@@ -63,7 +63,8 @@ def bring(store: Store, wanted: Record) -> LoggedModel:
     tags = {RUN_KEY: wanted.run_key, "choosing": str(choosing(wanted))}
     made = store.client.create_logged_model(experiment, about["variant"], run_id, tags, about)
     with tempfile.TemporaryDirectory() as scratch:
-        _collect(wanted, Path(scratch))
+        run = Path(scratch) / RUN  # MLflow keeps the folder's name
+        _collect(wanted, run)
         mlflow.set_tracking_uri(store.uri)
         Model.log(
             artifact_path=None,
@@ -72,7 +73,7 @@ def bring(store: Store, wanted: Record) -> LoggedModel:
             model_id=made.model_id,
             step=wanted.points[-1].step,  # MLflow gives the model the scores of that step
             python_model=str(SERVED),
-            artifacts={RUN: scratch},
+            artifacts={RUN: str(run)},
             signature=signature(json.loads(wanted.card.params["tasks"])[0]),
             pip_requirements=[f"{name}=={metadata.version(name).partition('+')[0]}" for name in NEEDED],
         )
@@ -85,7 +86,7 @@ def _collect(wanted: Record, folder: Path) -> None:
     if wanted.directory is None or wanted.encoder is None:
         raise ValueError(f"{wanted.card.name} has no weights")
     files.sealed(wanted.directory, WEIGHTS, f"dvc repro train@{wanted.directory.parent.name}-{wanted.directory.name}")
-    (folder / "encoder").mkdir()
+    (folder / "encoder").mkdir(parents=True)
     for name in OF_RUN:
         (folder / name).symlink_to((wanted.directory / name).resolve())
     for name in OF_ENCODER:

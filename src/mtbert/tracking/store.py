@@ -129,9 +129,7 @@ def create(file: Path, uri: str) -> None:
     with FileLock(f"{file}.lock"):
         if file.exists():
             return
-        workshop = file.with_name(
-            f".{file.name}{files.PARTIAL}"
-        )  # a folder: SQLite's journal lies beside
+        workshop = file.with_name(f".{file.name}{files.PARTIAL}")  # a folder: SQLite's journal lies beside
         shutil.rmtree(workshop, ignore_errors=True)
         workshop.mkdir()
         address = make_url(uri).set(database=str(workshop / file.name)).render_as_string()
