@@ -62,7 +62,7 @@ def bring(store: Store, wanted: Record) -> LoggedModel:
     about = {name: wanted.card.tags[name] for name in ("variant", "seed", "profile", "data")}
     tags = {RUN_KEY: wanted.run_key, "choosing": str(choosing(wanted))}
     made = store.client.create_logged_model(experiment, about["variant"], run_id, tags, about)
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings(action="ignore"):  # as in `folder`
         run = Path(scratch) / RUN  # MLflow keeps the folder's name
         _collect(wanted, run)
         mlflow.set_tracking_uri(store.uri)
