@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import tempfile
 import warnings
 from collections import defaultdict
@@ -82,15 +83,15 @@ def bring(store: Store, wanted: Record) -> LoggedModel:
 
 
 def _collect(wanted: Record, folder: Path) -> None:
-    """Make links to the files of a model, which MLflow copies; DataError where the weights have been altered."""
+    """Copy the files of a model, since MLflow refuses links; DataError where the weights have been altered."""
     if wanted.directory is None or wanted.encoder is None:
         raise ValueError(f"{wanted.card.name} has no weights")
     files.sealed(wanted.directory, WEIGHTS, f"dvc repro train@{wanted.directory.parent.name}-{wanted.directory.name}")
     (folder / "encoder").mkdir(parents=True)
     for name in OF_RUN:
-        (folder / name).symlink_to((wanted.directory / name).resolve())
+        shutil.copyfile(wanted.directory / name, folder / name)
     for name in OF_ENCODER:
-        (folder / "encoder" / name).symlink_to((wanted.encoder / name).resolve())
+        shutil.copyfile(wanted.encoder / name, folder / "encoder" / name)
 
 
 def _share(wanted: Record, model: LoggedModel) -> None:
