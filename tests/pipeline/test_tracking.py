@@ -139,6 +139,31 @@ def test_trainings_at_once_on_a_database_that_does_not_exist(root: Path) -> None
     assert outcomes(tracking.tracking_uri()) == [(f"{variant} seed 1", "FINISHED", POINTS) for variant in variants]
 
 
+def with_weights(root: Path) -> Path:
+    """Give the run weights, as a link into DVC's cache."""
+    weights = root / "build/runs/pals/1/model.safetensors"
+    files.write_text(root / "cache/ab12", "weights")
+    weights.symlink_to(root / "cache/ab12")
+    files.seal(weights.parent)
+    for name in ("tokenizer.json", "tokenizer_config.json", "config.json"):
+        files.write_text(root / "build/encoders/base" / name, "{}")
+    return weights
+
+
+def test_a_model_holds_files_that_outlive_dvcs_cache(root: Path) -> None:
+    weights = with_weights(root)
+    assert bring_in(root) == "1 new, 0 already there"
+    (kept,) = (root / "mlartifacts").rglob("model.safetensors")
+    assert (kept.parent.name, kept.is_symlink(), kept.samefile(weights)) == ("run", False, True)
+    (root / "cache/ab12").unlink()
+    assert kept.read_text() == "weights"
+    assert sorted(path.name for path in (kept.parent / "encoder").iterdir()) == [
+        "config.json", "tokenizer.json", "tokenizer_config.json",
+    ]  # fmt: skip
+    (version,) = tracked.client(tracking.tracking_uri()).search_model_versions("name='mtbert-sample-pals'")
+    assert version.version == "1"
+
+
 def test_a_server_without_models_gets_the_runs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from mlflow.protos.databricks_pb2 import ENDPOINT_NOT_FOUND
 
@@ -147,9 +172,7 @@ def test_a_server_without_models_gets_the_runs(root: Path, monkeypatch: pytest.M
     def refuse(*_: object) -> None:
         raise models.MlflowException("no such path", ENDPOINT_NOT_FOUND)
 
-    files.write_text(root / "build/runs/pals/1/model.safetensors", "weights")
-    files.seal(root / "build/runs/pals/1")
-    files.write_text(root / "build/encoders/base/tokenizer.json", "{}")
+    with_weights(root)
     monkeypatch.setattr(models, "bring", refuse)
     assert bring_in(root).startswith("1 new, 0 already there\nwarning: no models are logged")
 

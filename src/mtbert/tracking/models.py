@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import tempfile
 import warnings
 from collections import defaultdict
@@ -62,8 +63,9 @@ def bring(store: Store, wanted: Record) -> LoggedModel:
     about = {name: wanted.card.tags[name] for name in ("variant", "seed", "profile", "data")}
     tags = {RUN_KEY: wanted.run_key, "choosing": str(choosing(wanted))}
     made = store.client.create_logged_model(experiment, about["variant"], run_id, tags, about)
-    with tempfile.TemporaryDirectory() as scratch:
-        _collect(wanted, Path(scratch))
+    with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings(action="ignore"):  # as in `folder`
+        run = Path(scratch) / RUN  # MLflow keeps the folder's name
+        _collect(wanted, run)
         mlflow.set_tracking_uri(store.uri)
         Model.log(
             artifact_path=None,
@@ -72,7 +74,7 @@ def bring(store: Store, wanted: Record) -> LoggedModel:
             model_id=made.model_id,
             step=wanted.points[-1].step,  # MLflow gives the model the scores of that step
             python_model=str(SERVED),
-            artifacts={RUN: scratch},
+            artifacts={RUN: str(run)},
             signature=signature(json.loads(wanted.card.params["tasks"])[0]),
             pip_requirements=[f"{name}=={metadata.version(name).partition('+')[0]}" for name in NEEDED],
         )
@@ -81,15 +83,15 @@ def bring(store: Store, wanted: Record) -> LoggedModel:
 
 
 def _collect(wanted: Record, folder: Path) -> None:
-    """Make links to the files of a model, which MLflow copies; DataError where the weights have been altered."""
+    """Copy the files of a model, since MLflow refuses links; DataError where the weights have been altered."""
     if wanted.directory is None or wanted.encoder is None:
         raise ValueError(f"{wanted.card.name} has no weights")
     files.sealed(wanted.directory, WEIGHTS, f"dvc repro train@{wanted.directory.parent.name}-{wanted.directory.name}")
-    (folder / "encoder").mkdir()
+    (folder / "encoder").mkdir(parents=True)
     for name in OF_RUN:
-        (folder / name).symlink_to((wanted.directory / name).resolve())
+        shutil.copyfile(wanted.directory / name, folder / name)
     for name in OF_ENCODER:
-        (folder / "encoder" / name).symlink_to((wanted.encoder / name).resolve())
+        shutil.copyfile(wanted.encoder / name, folder / "encoder" / name)
 
 
 def _share(wanted: Record, model: LoggedModel) -> None:
