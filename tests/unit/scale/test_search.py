@@ -40,7 +40,7 @@ def test_every_kind_is_tried_with_every_rate() -> None:
 
 
 def test_a_kind_with_a_constant_schedule_is_tried_by_a_name_that_a_variant_may_have() -> None:
-    trials = search.trials_of_rates(ASKED.put(("search", "kinds"), {"encoder_constant": "mypal-pals"}))
+    trials = search.trials_of_rates(ASKED.put(("search", "kinds"), {"encoder_constant": "slap-base"}))
     assert [trial.name for trial in trials] == ["encoder-constant-1", "encoder-constant-2", "encoder-constant-3"]
 
 
@@ -104,11 +104,11 @@ def test_the_lines_for_the_profile_come_with_what_should_be_looked_at() -> None:
     ("kinds", "message"),
     [
         ({"heads": "pals"}, r"search.kinds.heads is pals, which is trained as encoder"),
-        ({"encoder": "mypal-pals"}, r"is mypal-pals, which is trained as encoder_constant"),
+        ({"encoder": "slap-base"}, r"is slap-base, which is trained as encoder_constant"),
         ({"encoder": "slap-individual"}, r"which is trained as adapters_constant and encoder_constant"),
         ({"encoder": "slap-rand"}, r"is slap-rand, which is trained as nothing"),
         ({"encoder": "palls"}, r"is palls, which catalog lacks"),
-        ({"encoder_constant": "mypal-more-data"}, r"draws on corpora beside its tasks'"),
+        ({"encoder": "mypal-more-data"}, r"draws on corpora beside its tasks'"),
     ],
 )
 def test_a_variant_that_cannot_stand_for_its_kind_is_refused(kinds: dict[str, str], message: str) -> None:
