@@ -30,7 +30,7 @@ def test_every_page_of_docs_is_in_the_navigation(site: Path):
 
 
 def test_the_report_on_real_data_is_in_the_site(site: Path):
-    for page in ("index", "rivals"):
+    for page in ("index", "reports"):
         assert 'href="reports/laptop/index.html"' in (site / f"{page}.html").read_text()
     assert (site / "reports/laptop/index.html").read_bytes() == (REPOSITORY / "reports/laptop/index.html").read_bytes()
 

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -10,18 +10,25 @@ import torch
 from models import small_batch, small_bert
 from ruamel.yaml import YAML
 
+from mtbert import claims, plan
 from mtbert.adapters.base import Shape
+from mtbert.claims import reading
 from mtbert.encoder.bert import Encoder
-from mtbert.plan import layers, techniques
-from mtbert.plan.departures import shipped
-from mtbert.settings import Entry
-from mtbert.tasks import Task
+from mtbert.report import published
+from mtbert.tasks import TASKS, Task
 
-PAGE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PARAMS = plan.Params(ROOT / "params.yaml")
 
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
+
+
+def values() -> list[dict[str, Any]]:
+    """The blocks of YAML: a section, a variant with it, one with the task, then a paper's settings, rows and claim."""
+    return [YAML(typ="safe").load(block) for block in blocks("yaml")]
 
 
 @pytest.fixture
@@ -50,8 +57,7 @@ def test_the_adapter_has_as_many_weights_as_its_docstring_says(parallel: Any) ->
 
 
 def test_the_section_is_the_settings_defaults(parallel: Any) -> None:
-    section, *_ = map(YAML(typ="safe").load, blocks("yaml"))
-    assert section == {"parallel": parallel.Settings().model_dump()}
+    assert values()[0] == {"parallel": parallel.Settings().model_dump()}
 
 
 def test_the_registration_names_what_the_file_has(parallel: Any) -> None:
@@ -59,23 +65,37 @@ def test_the_registration_names_what_the_file_has(parallel: Any) -> None:
     assert found == {"parallel": (parallel.Settings, parallel.Parallel)}
 
 
-def test_the_task_is_one() -> None:
+def with_variants(added: dict[str, Any], params: plan.Params = PARAMS) -> dict[str, Any]:
+    """The plan of these variants, added below `catalog` and selected."""
+    for name, entry in added.items():
+        params = params.put(("catalog", name), entry)
+    return plan.plan(params.put(("variants",), [*added])).documents
+
+
+def test_the_adapters_variant_trains_beside_the_encoder() -> None:
+    known = {name: entry | {"uses": ["houlsby"]} for name, entry in values()[1].items()}
+    assert with_variants(known)["bottleneck"]["phases"][0]["trainable"] == ["adapters", "heads"]
+    assert [entry["uses"] for entry in values()[1].values()] == [["parallel"]]
+
+
+def test_the_tasks_variant_trains_it(monkeypatch: pytest.MonkeyPatch) -> None:
     task = eval(blocks("python")[2], {"Task": Task})  # noqa: S307
-    assert (task.name, task.kind, task.is_pair) == ("mood", "binary", False)
+    monkeypatch.setitem(TASKS, task.name, task)
+    made = with_variants(values()[2])
+    assert (made["moods"]["tasks"], made["moods"]["model"]["pooling"]["mood"]) == (["mood", "sst"], "cls")
+    assert ["mood", "train"] in made["needs"]
 
 
-def test_the_update_takes_the_mean_over_inputs_out_of_a_matrix() -> None:
-    names: dict[str, Any] = {"Phase": Any}
-    exec(compile(blocks("python")[3], "CONTRIBUTING.md", "exec"), names)
-    linear = torch.nn.Linear(3, 2)
-    linear.weight.grad, linear.bias.grad = torch.tensor([[1.0, 2.0, 6.0], [0.0, 0.0, 3.0]]), torch.tensor([1.0, 2.0])
-    names["centralise"](SimpleNamespace(settings=SimpleNamespace(centralise=True), parameters=[*linear.parameters()]))
-    assert linear.weight.grad.tolist() == [[-2.0, -1.0, 3.0], [-1.0, -1.0, 2.0]]
-    assert linear.bias.grad.tolist() == [1.0, 2.0]
-
-
-def test_the_variants_are_entries_of_the_catalog() -> None:
-    for block in blocks("yaml")[1:]:
-        for entry in YAML(typ="safe").load(block).values():
-            assert entry.keys() <= {*Entry.model_fields, *layers.COMMON, *techniques.NAMES}
-            assert entry["paper"] in {known["paper"] for known in shipped().get("catalog").values()}
+def test_the_papers_rows_are_planned_and_its_claim_and_numbers_read(tmp_path: Path) -> None:
+    settings, rows, claim = values()[3:]
+    made = with_variants(rows, PARAMS.put(("presets",), PARAMS.get("presets") | settings))
+    assert [made[name]["phases"][0]["weight_decay"] for name in rows] == [0.0, 0.01]
+    (numbers := tmp_path / "published.csv").write_text(",".join(published.COLUMNS) + "\n" + blocks("csv")[0])
+    assert [(row.row, row.values) for row in published.load(numbers)] == [
+        ("Plain", {"sst": 0.51}), ("Decayed", {"sst": 0.52}),
+    ]  # fmt: skip
+    file = tmp_path / "claims.yaml"
+    known = YAML(typ="safe").load(reading.FILE.read_text(encoding="utf-8"))
+    YAML(typ="safe").dump({**known, "claims": claim, "contradictions": {}}, file)
+    (part,) = claims.load(file).claims["small-decay"].parts
+    assert (part.ours, part.other, part.margin) == (("small-decayed",), ("small-plain",), 0.01)

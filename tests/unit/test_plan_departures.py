@@ -94,15 +94,15 @@ RATE = "  learning_rate: 0.001    # (preset, profile) at the schedule's peak, wh
 
 
 def another(section: str, option: str) -> Any:
-    """Another valid value of a technique's option where none is written above: of a number, a switch or a choice."""
+    """Another valid value of a technique's option where none is written above: a number, switch, choice or list of it."""
     (registry,) = [registry for registry in REGISTRIES if section in registry]
-    shipped = SHIPPED_PARAMS.get(section, option)
+    shipped, kind = SHIPPED_PARAMS.get(section, option), registry[section].settings.model_fields[option].annotation
     if isinstance(shipped, bool):
         return not shipped
     if isinstance(shipped, str):
-        return next(
-            one for one in get_args(registry[section].settings.model_fields[option].annotation) if one != shipped
-        )
+        return next(one for one in get_args(kind) if one != shipped)
+    if isinstance(shipped, list):
+        return next([one] for one in get_args(get_args(kind)[0]) if [one] != shipped)
     return shipped + 1 if isinstance(shipped, int) else shipped / 2 or 0.25
 
 

@@ -2,7 +2,11 @@
 
 import pytest
 
-from mtbert.tasks import SPLITS, TASKS
+from mtbert import tasks
+from mtbert.tasks import SPLITS
+
+# Those of the course and the corpora; another task needs no line here.
+TASKS = {name: tasks.TASKS[name] for name in ("sst", "qqp", "sts", "cfimdb", "snli", "mnli")}
 
 
 def test_kind_classes_and_metric_of_every_task():
