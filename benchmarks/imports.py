@@ -35,7 +35,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "pretrain": ("sbert", "pretrain.yaml", "no"),
     "init": ("no", "no/init"),
     "train": ("none", "1", "no"),
-    "ensemble": ("no/catalog.yaml", "no/runs", "no/out"),
+    "collect": ("no", "no/results", "no/ensembles"),
     "report": ("no", "no/report", "no/submissions"),
     "track": ("build",),
 }

@@ -19,10 +19,10 @@ def machine() -> dict[str, Any]:
     return about | {name: logs.versions().get(name) for name in ("torch", "transformers")}
 
 
-def table(rows: list[dict[str, Any]], style: str = "simple") -> str:
+def table(rows: list[dict[str, Any]]) -> str:
     """Rows as text; numbers to three digits, nothing for what is not known."""
     shown = [{name: _shown(value) for name, value in row.items()} for row in rows]
-    return tabulate(shown, headers="keys", tablefmt=style, disable_numparse=True, missingval="")
+    return tabulate(shown, headers="keys", tablefmt="simple", disable_numparse=True, missingval="")
 
 
 def _shown(value: Any) -> str:
@@ -41,7 +41,7 @@ def keep(directory: Path, name: str, content: dict[str, Any], tables: dict[str, 
     whole = files.read_json(results) if results.exists() else {}
     files.write_json(results, whole | {name: {"machine": machine(), **content}})
     about = ", ".join(f"{key} {value}" for key, value in machine().items() if value)
-    parts = [f"Measured on: {about}.", *(f"{title}\n\n{table(rows, 'github')}" for title, rows in tables.items())]
+    parts = [f"Measured on: {about}.", *(f"{title}\n\n```\n{table(rows)}\n```" for title, rows in tables.items())]
     text, start, end = readme.read_text(encoding="utf-8"), f"<!-- {name} -->", f"<!-- /{name} -->"
     if start not in text or end not in text:
         raise MtbertError(f"{readme} lacks {start} or {end}, between which its table goes")

@@ -164,7 +164,7 @@ def write_yaml(path: Path, value: Any, in_order: bool = False) -> None:
 
 def read_yaml(path: Path, again: str = AGAIN) -> Any:
     """Read YAML as `write_yaml` writes it; DataError where the file is missing or has another form."""
-    return _parsed(path, lambda text: yaml.load(text, _RefusingAliases), "plain YAML", again)
+    return _parsed(path, lambda text: _RefusingAliases(text).get_single_data(), "plain YAML", again)
 
 
 def read_plan(path: Path, *keys: str) -> Any:

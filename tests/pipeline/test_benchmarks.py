@@ -53,7 +53,7 @@ def test_every_contestant_trains_and_is_compared(kept: Path):
         ("pals", "plain"): "<= 1.3",
     }
     page = (kept / "README.md").read_text()
-    assert "| trainer-best " in page
+    assert "\ntrainer-best " in page
     assert page.count("old") == 2
 
 

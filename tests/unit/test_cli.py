@@ -67,7 +67,11 @@ def test_the_help_imports_nothing_large():
             1,
             "error: there is no folder nobody, and nothing is trained",
         ),
-        (["tables", "nowhere"], 1, "error: nowhere/plan/catalog.yaml is missing; `dvc repro plan` makes it"),
+        (
+            ["tables", "nowhere"],
+            1,
+            "error: nowhere/results/runs.parquet is missing; `dvc repro collect` writes build/results",
+        ),
         (["predict"], 2, "Error: Missing argument 'model'"),
         (["predict", "pals"], 2, "pass either sentences or --file"),
         (["predict", "pals", "--task", "sst", "--all-tasks", "a"], 2, "pass either --task or --all-tasks"),

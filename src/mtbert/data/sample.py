@@ -302,7 +302,7 @@ WRITERS: dict[str, Callable[[Task, Split, list[Row]], str]] = {"course": _csv, "
 
 def files() -> Iterator[tuple[str, str]]:
     """Name (below the data directory) and text of each file of the sample."""
-    for task in TASKS.values():
+    for task in (TASKS[name] for name in SIZES):
         taken: set[tuple[str, ...]] = set()
         train: list[Row] = []
         for split, name in task.files.items():

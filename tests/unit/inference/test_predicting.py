@@ -70,7 +70,8 @@ def test_classes_have_names_and_probabilities(build: Path):
 
 
 def test_every_class_of_every_task_has_one_name():
-    assert [len(set(class_names(task))) for task in TASKS.values()] == [5, 2, 0, 2, 3, 3]
+    names = {name: class_names(TASKS[name]) for name in ("sst", "qqp", "sts", "cfimdb", "snli", "mnli")}
+    assert [len(set(of_task)) for of_task in names.values()] == [5, 2, 0, 2, 3, 3]
     assert class_names(TASKS["snli"]) == ("contradiction", "neutral", "entailment")
 
 
