@@ -17,7 +17,8 @@ from transformers import BertConfig, BertModel
 
 from mtbert import assembly
 from mtbert.data.batches import Batch, Examples
-from mtbert.encoder import hardware, loading
+from mtbert.encoder import hardware
+from mtbert.pretraining import loading
 from mtbert.samplers.base import Group, Sampler
 from mtbert.settings import VariantSettings
 from mtbert.training.checkpoints import Checkpoints

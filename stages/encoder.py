@@ -3,15 +3,15 @@
 from pathlib import Path
 
 from mtbert import command, files
-from mtbert.encoder import loading, rounding, untrained
-from mtbert.encoder.sources import EncoderSettings
+from mtbert.pretraining import fetching, rounding, untrained
+from mtbert.pretraining.settings import EncoderSettings
 from mtbert.settings import checked
 
 
 def main(plan: Path, data_dir: Path, out: Path) -> None:
     """Read the settings, write the encoder's directory, print two scores."""
     settings = checked(EncoderSettings, files.read_plan(plan), plan)
-    loading.fetch(settings, data_dir, out)
+    fetching.fetch(settings, data_dir, out)
     if settings.weights == "fp16":
         rounding.to_fp16(out)
     found = untrained.write(out, data_dir)

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from mtbert import command, errors, files, starting
-from mtbert.encoder.sources import PRETRAININGS
+from mtbert.pretraining.settings import PRETRAININGS
 from mtbert.settings import checked
 
 
@@ -22,8 +22,8 @@ def main(kind: str, plan: Path, build: Path) -> None:
     # All files are local: keep the libraries from asking the model hub. They read this when they are imported.
     os.environ["HF_HUB_OFFLINE"] = "1"
     with starting.imports():
-        pretraining = importlib.import_module(f"mtbert.encoder.{kind}")
-        from mtbert.encoder import rounding
+        pretraining = importlib.import_module(f"mtbert.pretraining.{kind}")
+        from mtbert.pretraining import rounding
     pretraining.pretrain(settings, build)
     if settings.weights == "fp16":
         rounding.to_fp16(build / "encoders" / kind)

@@ -9,8 +9,8 @@ from accelerate.state import AcceleratorState
 from mtbert import assembly, files
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
-from mtbert.encoder import loading
-from mtbert.encoder.sources import EncoderSettings
+from mtbert.pretraining import fetching
+from mtbert.pretraining.settings import EncoderSettings
 from mtbert.results import collect
 from mtbert.settings import VariantSettings
 from mtbert.training import run
@@ -24,7 +24,7 @@ STEPS = {"steps_per_epoch": 4, "learning_rate": 0.03}
 
 def build(folder: Path) -> Path:
     """Variants `crossed` and `apart` of SST and STS, seed 1, and the ensemble `both`."""
-    loading.fetch(ENCODER, DATA, folder / "encoders" / "base")
+    fetching.fetch(ENCODER, DATA, folder / "encoders" / "base")
     preprocess(DATA, folder / "data", wordpieces(folder / "encoders" / "base"), set())
     for name, changes in MODEL.items():
         train(folder, name, 1, changes)

@@ -11,12 +11,13 @@ from mtbert import files, seeding
 from mtbert.building import build_model
 from mtbert.data import batches, tokens
 from mtbert.data.batches import Examples, Share, Stream
-from mtbert.encoder import bert, loading
+from mtbert.encoder import bert
 from mtbert.errors import DataError
 from mtbert.gradients import GRADIENTS
 from mtbert.model import MultitaskModel
 from mtbert.objectives import OBJECTIVES
 from mtbert.objectives.base import generator_like
+from mtbert.pretraining import loading
 from mtbert.samplers import SAMPLERS
 from mtbert.samplers.base import Plan, Sampler
 from mtbert.schedules import SCHEDULES

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from mtbert import files
-from mtbert.encoder import loading
 from mtbert.encoder.config import MLM_HEAD
 from mtbert.errors import DataError
 from mtbert.outputs import Manifest
+from mtbert.pretraining import loading
 from mtbert.tasks import REUSES, SPLITS, corpus
 
 MACHINE = "machine.json"

@@ -9,7 +9,7 @@ from pipeline.small import SMALL, Project, small
 from safetensors import safe_open
 
 from mtbert import files
-from mtbert.encoder import sources
+from mtbert.pretraining import settings as sources
 from mtbert.tasks import TASKS
 
 POOLING = dict.fromkeys(TASKS, "mean")

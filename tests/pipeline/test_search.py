@@ -8,10 +8,10 @@ import pytest
 from mtbert import files
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
-from mtbert.encoder import loading
-from mtbert.encoder.sources import EncoderSettings
 from mtbert.errors import TrainingError
 from mtbert.plan.params import Params
+from mtbert.pretraining import fetching
+from mtbert.pretraining.settings import EncoderSettings
 from mtbert.scale import runner, search
 from mtbert.training import logs
 
@@ -34,7 +34,7 @@ def build(tmp_path: Path) -> Path:
     """What the stages before trainings write, and a dev set that no one may open."""
     build, sample = tmp_path / "build", ROOT / "data/sample"
     small = EncoderSettings(name="tiny", width=24, layers=2, heads=2, feed_forward=48)
-    loading.fetch(small, sample, build / "encoders/base")
+    fetching.fetch(small, sample, build / "encoders/base")
     preprocess(sample, build / "data", wordpieces(build / "encoders/base"), set())
     (build / "data/sst/dev.parquet").write_bytes(b"not for the search")
     files.write_json(build / "machine.json", logs.origin())

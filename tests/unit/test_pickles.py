@@ -13,9 +13,9 @@ import torch
 from mtbert import assembly, errors, files, inputs, predictions, tracking
 from mtbert.data import batches, tokens
 from mtbert.data.batches import Marks
-from mtbert.encoder import loading, mlm, sbert
 from mtbert.encoder.config import read_config
-from mtbert.encoder.sources import EncoderSettings, MlmSettings, SbertSettings
+from mtbert.pretraining import fetching, loading, mlm, sbert
+from mtbert.pretraining.settings import EncoderSettings, MlmSettings, SbertSettings
 from mtbert.results import collect, places, tables
 from mtbert.tasks import TASKS
 
@@ -52,7 +52,7 @@ def build(tmp_path: Path) -> Path:
     """A build directory with a very small encoder."""
     rows = '\tid\tsentence\tsentiment\n0\ta\t"A good film"\t4\n'
     files.write_text(tmp_path / "corpora/cs224n/ids-sst-train.csv", rows)
-    loading.fetch(TINY, tmp_path / "corpora", tmp_path / "build/encoders/base")
+    fetching.fetch(TINY, tmp_path / "corpora", tmp_path / "build/encoders/base")
     return tmp_path / "build"
 
 

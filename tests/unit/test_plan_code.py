@@ -58,12 +58,12 @@ def test_a_technique_brings_its_own_files_and_those_that_they_name():
 
 def test_each_pretraining_has_code_of_its_own():
     sbert, mlm = STAGES["code-pretrain-sbert"], STAGES["code-pretrain-mlm"]
-    assert "encoder/sbert.py" in sbert
-    assert "encoder/sbert.py" not in mlm
-    shared = {f"encoder/{name}.py" for name in ("config", "hardware", "loading", "rounding")}
-    shared |= {"data/tokens.py", "seeding.py", "settings.py", "tasks.py"}
-    assert set(sbert) == shared | {"encoder/sbert.py", "metrics.py"}
-    assert set(mlm) == shared | {"encoder/mlm.py"}
+    assert "pretraining/sbert.py" in sbert
+    assert "pretraining/sbert.py" not in mlm
+    shared = {"data/tokens.py", "encoder/config.py", "encoder/hardware.py", "seeding.py", "settings.py", "tasks.py"}
+    shared |= {"pretraining/loading.py", "pretraining/rounding.py"}
+    assert set(sbert) == shared | {"pretraining/sbert.py", "metrics.py"}
+    assert set(mlm) == shared | {"pretraining/mlm.py"}
 
 
 def test_every_stage_of_the_pipeline_depends_on_its_code():

@@ -17,7 +17,6 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -69,43 +68,19 @@ class Table(NamedTuple):
     rows: Iterator[Record | Refusal]
 
 
-@dataclass(frozen=True)
-class Corpus:
-    """The rows of one file.
+def read(data_dir: Path, task: Task, split: Split) -> pd.DataFrame:
+    """Read the usable rows of one split of a task from its file below `data_dir`.
 
-    Attributes:
-        rows: columns id, sentence1, sentence2 (strings, null for one-sentence tasks), label (float64, null where the
-            file has no labels) and line (int64, from 1, where the row starts).
-        refused: the rows that were left out, in the order of the file.
-    """
-
-    task: Task
-    split: Split
-    path: Path
-    rows: pd.DataFrame
-    refused: list[Refusal]
-
-    @property
-    def read(self) -> int:
-        """Number of rows in the file, kept or refused."""
-        return len(self.rows) + len(self.refused)
-
-
-def read(data_dir: Path, task: Task, split: Split) -> Corpus:
-    """Read one split of a task from its file below `data_dir`.
+    Returns:
+        Columns id, sentence1, sentence2 (strings, null for one-sentence tasks), label (float64, null where the file has
+        no labels) and line (int64, from 1, where the row starts).
 
     Raises:
         DataError: the file is missing, has another format, or holds no usable row.
     """
-    path = data_dir / task.files[split]
-    kept: list[Example] = []
-    refused: list[Refusal] = []
-    for row in stream(path, task, split):
-        if isinstance(row, Refusal):
-            refused.append(row)
-        else:
-            kept.append(row)
-    return Corpus(task, split, path, _frame(kept), refused)
+    kept = [row for row in stream(data_dir / task.files[split], task, split) if isinstance(row, Example)]
+    types = {"id": "string", "sentence1": "string", "sentence2": "string", "label": "float64", "line": "int64"}
+    return pd.DataFrame(kept, columns=list(types)).astype(types)
 
 
 def stream(path: Path, task: Task, split: Split) -> Iterator[Example | Refusal]:
@@ -308,11 +283,6 @@ def _lines(path: Path) -> Iterator[str]:
                     f"{path}:{number}: byte 0x{line[error.start]:02x} at position {error.start + 1} of the line "
                     "is not UTF-8; files must be UTF-8 text"
                 ) from error
-
-
-def _frame(examples: list[Example]) -> pd.DataFrame:
-    types = {"id": "string", "sentence1": "string", "sentence2": "string", "label": "float64", "line": "int64"}
-    return pd.DataFrame(examples, columns=list(types)).astype(types)
 
 
 FORMATS: dict[str, Callable[[Path, Task, Split], Table]] = {"course": _course, "nli": _nli}

@@ -1,1 +1,1 @@
-"""Starting weights: where they come from, how they are loaded, and the BERT layer with its adapter slot."""
+"""The BERT layer with its adapter slot, and what it runs on."""

@@ -10,6 +10,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from mtbert import files
 from mtbert.errors import EncoderError, in_words
 
+CONFIG = "config.json"
 BERT, ROBERTAS = "bert", ("roberta", "xlm-roberta", "camembert")  # as config.json's model_type has them
 MLM_HEAD = "mlm_head.safetensors"  # in an encoder's directory: see mlm_head.py
 # The only values that are supported of settings that change the outputs.
@@ -51,7 +52,7 @@ class Config:
 
 def read_config(directory: Path) -> Config:
     """Read config.json of an encoder's directory; EncoderError for an architecture that is not supported."""
-    file = directory / "config.json"
+    file = directory / CONFIG
     settings = files.read_json(file)
     kind = settings.get("model_type") if isinstance(settings, dict) else None
     if kind not in (BERT, *ROBERTAS):

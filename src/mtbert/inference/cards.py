@@ -5,8 +5,8 @@ from pathlib import Path
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from mtbert import compare, files, predictions
-from mtbert.encoder import loading
 from mtbert.inference.predicting import Model, class_names
+from mtbert.pretraining import loading
 from mtbert.tasks import TASKS, Task
 
 TEMPLATE = Path(__file__).with_name("card.md")

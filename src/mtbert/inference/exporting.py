@@ -17,11 +17,11 @@ from mtbert import files
 from mtbert.adapters.merging import merge
 from mtbert.building import PARTS
 from mtbert.data import tokens
-from mtbert.encoder import loading
 from mtbert.errors import MtbertError, SettingsError, UnknownNameError
 from mtbert.heads import HEADS
 from mtbert.inference import bundling, cards, modeling
 from mtbert.inference.predicting import Model, class_names
+from mtbert.pretraining import loading
 from mtbert.tasks import TASKS
 
 MODELING, SENTENCES = "mtbert.inference.modeling", "mtbert.inference.sentences"

@@ -10,8 +10,8 @@ from safetensors.torch import load_file
 import mtbert
 from mtbert import building, files
 from mtbert.data import tokens
-from mtbert.encoder import bert, hardware, loading
-from mtbert.encoder.config import read_config
+from mtbert.encoder import bert, hardware
+from mtbert.encoder.config import CONFIG, read_config
 from mtbert.errors import UnknownNameError
 from mtbert.inference.predicting import Ensemble, Model, ModelError
 from mtbert.model import MultitaskModel
@@ -146,11 +146,10 @@ def _encoder(folder: Path, settings: VariantSettings) -> Path:
     above = [parent / "encoders" / settings.model.encoder for parent in folder.parents[2:3]]
     places = [folder / ENCODER, *above]
     for place in places:
-        if (place / "tokenizer.json").is_file() and (place / loading.CONFIG).is_file():
+        if (place / "tokenizer.json").is_file() and (place / CONFIG).is_file():
             return place
     raise ModelError(
-        f"{folder} needs the tokenizer.json and {loading.CONFIG} of its encoder; looked in "
-        f"{' and '.join(map(str, places))}"
+        f"{folder} needs the tokenizer.json and {CONFIG} of its encoder; looked in {' and '.join(map(str, places))}"
     )
 
 

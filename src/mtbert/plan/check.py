@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pydantic
 
-from mtbert.encoder.sources import PRETRAININGS, EncoderSettings, folder_digest
 from mtbert.errors import faults
 from mtbert.plan.departures import blamed
 from mtbert.plan.layers import merged
 from mtbert.plan.params import Fault, Params, at
 from mtbert.plan.techniques import REGISTRIES
+from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings, folder_digest
 from mtbert.settings import RunSettings
 
 # dvc.yaml puts both knobs into commands and paths: they may hold nothing that a shell, YAML or DVC interprets.

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import mtbert
 from mtbert.closures import closure
-from mtbert.encoder.sources import PRETRAININGS
 from mtbert.plan.techniques import REGISTRIES
+from mtbert.pretraining.settings import PRETRAININGS
 
 PACKAGE = Path(mtbert.__file__).parent
 SCRIPTS = Path("stages")  # one for each stage; they run at the repository's root
@@ -21,8 +21,8 @@ REGISTRATIONS = tuple(
 WITHOUT_INFLUENCE = (
     "__init__.py", "closures.py", "command.py", "credentials.py", "errors.py", "files.py", "inputs.py", "locking.py",
     "outputs.py", "registry.py", "starting.py", "tracking/", "data/__init__.py", "data/readers.py",
-    "encoder/__init__.py", "encoder/sources.py", "encoder/tiny.py", "training/__init__.py", "training/logs.py",
-    "training/progress.py",
+    "encoder/__init__.py", "pretraining/__init__.py", "pretraining/settings.py", "training/__init__.py",
+    "training/logs.py", "training/progress.py",
 )  # fmt: skip
 
 
@@ -34,7 +34,7 @@ def of_stages(scripts: Path = SCRIPTS) -> dict[str, dict[str, str]]:
         if script.stem not in ("pretrain", "train")
     }
     for name in PRETRAININGS:  # the script imports them by name
-        starts = [scripts / "pretrain.py", PACKAGE / f"encoder/{name}.py"]
+        starts = [scripts / "pretrain.py", PACKAGE / f"pretraining/{name}.py"]
         by_plan_file[f"code-pretrain-{name}"] = closure(starts, PACKAGE, WITHOUT_INFLUENCE)
     return by_plan_file | {"code-train": of_training(scripts)}
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from mtbert.encoder.sources import PRETRAININGS, EncoderSettings
 from mtbert.plan.layers import merged
 from mtbert.plan.params import Params
+from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings
 from mtbert.settings import RunSettings
 from mtbert.tasks import corpus
 

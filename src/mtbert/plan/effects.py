@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from mtbert.encoder.sources import PRETRAININGS
 from mtbert.objectives import OBJECTIVES
 from mtbert.plan import rates, resolve
 from mtbert.plan.departures import Departure
@@ -11,6 +10,7 @@ from mtbert.plan.documents import shared
 from mtbert.plan.layers import COLLECTIONS, layers
 from mtbert.plan.params import MISSING, Fault, Params, Place, dotted
 from mtbert.plan.techniques import NAMES, place_of
+from mtbert.pretraining.settings import PRETRAININGS
 
 LONGEST_SHOWN = 80  # characters of a value in a message
 RATE, RATES = ("training", "learning_rate"), ("training", "learning_rates")

@@ -10,7 +10,6 @@ import pydantic
 
 from mtbert.adapters import ADAPTERS
 from mtbert.connectors import CONNECTORS
-from mtbert.encoder.sources import EncoderSettings
 from mtbert.errors import SettingsError, faults
 from mtbert.gradients import GRADIENTS
 from mtbert.heads import HEADS
@@ -21,6 +20,7 @@ from mtbert.plan.departures import blamed
 from mtbert.plan.layers import COLLECTIONS, COMMON, ENTRY, merged, over
 from mtbert.plan.params import Fault, Params, Place
 from mtbert.plan.techniques import PLACES, REGISTRIES, place_of
+from mtbert.pretraining.settings import EncoderSettings
 from mtbert.registry import Registry
 from mtbert.samplers import SAMPLERS
 from mtbert.schedules import SCHEDULES

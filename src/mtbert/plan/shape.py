@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 import pydantic
 from pydantic import ConfigDict, Field
 
-from mtbert.encoder.sources import PRETRAININGS
 from mtbert.errors import UnknownNameError, faults
 from mtbert.plan.params import Fault, Params, Place
 from mtbert.plan.techniques import SECTIONS
+from mtbert.pretraining.settings import PRETRAININGS
 from mtbert.settings import Entry, Name, Section
 
 LARGEST = 2**31 - 1  # for whole numbers: sizes, counts and seeds

@@ -4,12 +4,12 @@ from typing import Any
 
 from mtbert.adapters import ADAPTERS
 from mtbert.connectors import CONNECTORS
-from mtbert.encoder.sources import PRETRAININGS
 from mtbert.features import FEATURES
 from mtbert.gradients import GRADIENTS
 from mtbert.heads import HEADS
 from mtbert.objectives import OBJECTIVES
 from mtbert.plan.layers import COMMON, SEARCH, SHARED
+from mtbert.pretraining.settings import PRETRAININGS
 from mtbert.registry import Registry
 from mtbert.samplers import SAMPLERS
 from mtbert.schedules import SCHEDULES

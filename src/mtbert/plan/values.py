@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 import pydantic
 from pydantic import AfterValidator
 
-from mtbert.encoder.sources import PRETRAININGS, EncoderSettings
 from mtbert.errors import UnknownNameError, faults
 from mtbert.heads import HEADS
 from mtbert.objectives import OBJECTIVES
@@ -19,6 +18,7 @@ from mtbert.plan.layers import COLLECTIONS, COMMON, DEFAULT, ENTRY, KNOBS, SEARC
 from mtbert.plan.params import MISSING, Fault, Params, Place
 from mtbert.plan.rates import LearningRates, SearchSettings
 from mtbert.plan.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USABLE
+from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings
 from mtbert.settings import ModelSettings, PhaseSettings, PhaseTask, RunSettings, Section, TaskName
 from mtbert.tasks import TASKS
 

@@ -34,8 +34,9 @@ def test_the_row_is_one_of_the_samples_and_is_read(tmp_path: Path, name: str):
     assert set(EXAMPLES[name].splitlines()) <= set((ROOT / "data/sample" / name).read_text().splitlines())
     (tmp_path / name).parent.mkdir()
     (tmp_path / name).write_text(EXAMPLES[name], encoding="utf-8")
-    corpus = readers.read(tmp_path, task, "train")
-    assert (len(corpus.rows), corpus.refused, corpus.rows["label"].notna().all()) == (1, [], True)
+    (row,) = readers.stream(tmp_path / name, task, "train")
+    assert isinstance(row, readers.Example)
+    assert row.label is not None
 
 
 def test_the_variants_of_one_task_are_named_and_need_no_more():

@@ -58,7 +58,7 @@ def measure(encoder: Path, data_dir: Path) -> Untrained:
 
 def _rows(data_dir: Path, task: str, split: Split) -> pd.DataFrame | None:
     there = (data_dir / TASKS[task].files[split]).is_file()
-    return readers.read(data_dir, TASKS[task], split).rows if there else None
+    return readers.read(data_dir, TASKS[task], split) if there else None
 
 
 def _rounded(value: float | None) -> float | None:

@@ -7,8 +7,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from mtbert import files
-from mtbert.encoder import rounding
 from mtbert.errors import EncoderError
+from mtbert.pretraining import rounding
 
 
 def encoder(folder: Path, *weights: float) -> Path:

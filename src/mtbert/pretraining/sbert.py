@@ -31,9 +31,10 @@ from sentence_transformers.sentence_transformer.modules import Pooling, Transfor
 from sentence_transformers.sentence_transformer.training_args import BatchSamplers
 
 from mtbert import files, metrics, seeding
-from mtbert.encoder import hardware, loading
-from mtbert.encoder.sources import SbertSettings
+from mtbert.encoder import hardware
 from mtbert.errors import DataError
+from mtbert.pretraining import loading
+from mtbert.pretraining.settings import SbertSettings
 from mtbert.tasks import ENTAILMENT
 
 COLUMNS = {"sentence1": "anchor", "sentence2": "positive"}

@@ -20,9 +20,11 @@ from transformers import AutoModel, AutoTokenizer, BertTokenizer, RobertaTokeniz
 from mtbert import files
 from mtbert.data import tokens
 from mtbert.data.tokens import Marks
-from mtbert.encoder import bert, loading, sources
-from mtbert.encoder.sources import EncoderSettings
+from mtbert.encoder import bert
 from mtbert.errors import EncoderError
+from mtbert.pretraining import fetching, loading
+from mtbert.pretraining import settings as sources
+from mtbert.pretraining.settings import EncoderSettings
 
 HUB, COMMIT = "someone/roberta", "c0ffee" + "0" * 34
 
@@ -42,7 +44,7 @@ def named(folder: Path, revision: str | None = None) -> EncoderSettings:
 
 
 def fetched(settings: EncoderSettings, out: Path) -> Path:
-    loading.fetch(settings, Path("unused"), out)
+    fetching.fetch(settings, Path("unused"), out)
     return out
 
 

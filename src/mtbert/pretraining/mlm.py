@@ -31,9 +31,10 @@ from transformers import (
 
 from mtbert import files, seeding
 from mtbert.data import tokens
-from mtbert.encoder import hardware, loading, mlm_head
-from mtbert.encoder.sources import MlmSettings
+from mtbert.encoder import hardware
 from mtbert.errors import DataError, EncoderError
+from mtbert.pretraining import loading, mlm_head
+from mtbert.pretraining.settings import MlmSettings
 
 LOSSES_SHOWN = 20  # number of losses that a training prints
 

@@ -9,9 +9,10 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
 from mtbert import files
-from mtbert.encoder import hardware, loading, untrained
-from mtbert.encoder.sources import EncoderSettings
+from mtbert.encoder import hardware
 from mtbert.outputs import Untrained
+from mtbert.pretraining import fetching, untrained
+from mtbert.pretraining.settings import EncoderSettings
 
 STS = [("a good film", "a good film", 5), ("a good film", "the cat sleeps", 0), ("a cat", "the cat", 3)]
 TRAINING = [("a good film", "a good film", 1), ("a good film", "the cat sleeps", 0)]
@@ -35,7 +36,7 @@ def data_dir(tmp_path: Path) -> Path:
 @pytest.fixture
 def encoder(data_dir: Path, tmp_path: Path) -> Path:
     tiny = EncoderSettings(width=12, layers=1, heads=2, feed_forward=24, vocabulary=1000, positions=16)
-    loading.fetch(tiny, data_dir, tmp_path / "made")
+    fetching.fetch(tiny, data_dir, tmp_path / "made")
     return tmp_path / "made"
 
 

@@ -15,9 +15,9 @@ from sentence_transformers import SentenceTransformer
 from transformers import AutoModel
 
 from mtbert import files
-from mtbert.encoder import loading, sbert
-from mtbert.encoder.sources import EncoderSettings, SbertSettings
 from mtbert.errors import DataError, EncoderError
+from mtbert.pretraining import fetching, loading, sbert
+from mtbert.pretraining.settings import EncoderSettings, SbertSettings
 
 ROOT = Path(__file__).parents[3]
 SOURCE, STAGE = ROOT / "src", ROOT / "stages" / "pretrain.py"
@@ -44,7 +44,7 @@ def build(tmp_path: Path) -> Path:
     lines = [line.replace(f"{n}\t{n}\t", f"{n}\tid{n}\t", 1) for n, line in enumerate(lines)]
     files.write_text(sentences, "\tid\tsentence1\tsentence2\tsimilarity\n" + "".join(lines))
     small = EncoderSettings(width=24, layers=1, heads=2, feed_forward=48, vocabulary=1000, positions=32)
-    loading.fetch(small, tmp_path / "data", tmp_path / "build" / "encoders" / "base")
+    fetching.fetch(small, tmp_path / "data", tmp_path / "build" / "encoders" / "base")
     build = tmp_path / "build"
     write(build, "snli", "train", [(a, b, 2.0) for a, b in ENTAILED[:3]] + [("the cat is here", "no", 0.0)])
     write(build, "mnli", "train", [(a, b, 2.0) for a, b in ENTAILED[3:]] + [("a", "b", 1.0)])
@@ -167,8 +167,9 @@ def test_altered_base_is_refused(build: Path) -> None:
 def test_stage_where_nothing_needs_it(tmp_path: Path) -> None:
     files.write_yaml(tmp_path / "plan.yaml", {"needed": False})
     code = (
-        f"import runpy, sys; sys.argv = ['pretrain', 'sbert', {str(tmp_path / 'plan.yaml')!r}, {str(tmp_path)!r}]\n"
-        f"runpy.run_path({str(STAGE)!r}, run_name='__main__'); print('torch' in sys.modules)"
+        "import atexit, runpy, sys; atexit.register(lambda: print('torch' in sys.modules))\n"
+        f"sys.argv = ['pretrain', 'sbert', {str(tmp_path / 'plan.yaml')!r}, {str(tmp_path)!r}]\n"
+        f"runpy.run_path({str(STAGE)!r}, run_name='__main__')"
     )
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
@@ -181,5 +182,6 @@ def test_stage_where_nothing_needs_it(tmp_path: Path) -> None:
 def test_stage_with_settings(build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files.write_yaml(tmp_path / "plan.yaml", {"needed": True, "epochs": 1, "device": "cpu"})
     monkeypatch.setattr(sys, "argv", ["pretrain", "sbert", str(tmp_path / "plan.yaml"), str(build)])
-    runpy.run_path(str(STAGE), run_name="__main__")
+    with pytest.raises(SystemExit, match="0"):
+        runpy.run_path(str(STAGE), run_name="__main__")
     assert files.read_json(build / "encoders" / "sbert" / "metrics.json")["steps"] == 1

@@ -10,9 +10,9 @@ import torch
 from tokenizers import Tokenizer
 
 from mtbert import files
-from mtbert.encoder import loading, mlm
-from mtbert.encoder.sources import EncoderSettings, MlmSettings
 from mtbert.errors import DataError
+from mtbert.pretraining import fetching, loading, mlm
+from mtbert.pretraining.settings import EncoderSettings, MlmSettings
 
 SETTINGS = MlmSettings(
     corpora=["sst"], batch_size=4, learning_rate=5e-3, epochs=20, share=0.4, device="cpu", precision="fp32"
@@ -26,7 +26,7 @@ def build(tmp_path: Path) -> Path:
     files.write_text(tmp_path / "data/cs224n/ids-sst-train.csv", "\tid\tsentence\tsentiment\n" + "".join(lines))
     small = EncoderSettings(width=24, layers=1, heads=2, feed_forward=48, vocabulary=1000, positions=32)
     base = tmp_path / "build/encoders/base"
-    loading.fetch(small, tmp_path / "data", base)
+    fetching.fetch(small, tmp_path / "data", base)
     pieces = Tokenizer.from_file(str(base / "tokenizer.json")).encode_batch_fast(SENTENCES, add_special_tokens=False)
     for split in ("train", "dev"):
         path = tmp_path / f"build/data/sst/{split}.parquet"

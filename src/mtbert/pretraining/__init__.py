@@ -1,0 +1,1 @@
+"""Starting weights: fetched or made, pretrained further, and checked whenever they are read."""

@@ -1,0 +1,199 @@
+"""The directory of an encoder: its weights, tokenizer and card, checked whenever they are read.
+
+It holds model.safetensors, config.json, tokenizer.json, tokenizer_config.json and encoder.json, the card: name, source,
+sha256 (of model.safetensors), note, layers, width, positions (the longest sequence), pooler (whether there is one),
+fetched (digests of the files it was read from, where the project does not pin them). For other programs a vocabulary
+that is made here is also written to vocab.txt. mlm_head.safetensors is the head of a masked language model, where the
+checkpoint brings one.
+"""
+
+import contextlib
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from safetensors import SafetensorError, safe_open
+
+from mtbert import files
+from mtbert.data import tokens
+from mtbert.encoder.config import CONFIG, Config, read_config
+from mtbert.errors import EncoderError
+from mtbert.outputs import EncoderCard
+
+if TYPE_CHECKING:  # at run time transformers is imported only where needed: trainings start sooner without it
+    from transformers import BertModel
+
+WEIGHTS, CARD, VOCABULARY = "model.safetensors", "encoder.json", "vocab.txt"
+POOLER = {"pooler.dense.bias", "pooler.dense.weight"}
+# How a foreign folder is read: no pickle, no code of its own, nothing from the network.
+SAFELY = {"use_safetensors": True, "local_files_only": True, "trust_remote_code": False, "output_loading_info": True}
+
+
+def load(directory: Path) -> "BertModel":
+    """Load Hugging Face's model of a directory, in fp32 on the CPU, in evaluation mode; check it against its card.
+
+    Raises:
+        EncoderError: the directory holds no encoder, or its weights are not those that were written.
+    """
+    check(directory)
+    with quiet():
+        return bert(directory)
+
+
+def bert(directory: Path) -> "BertModel":
+    """Read Hugging Face's model, BertModel or RobertaModel by model_type; without a pooler where the files hold none.
+
+    Raises:
+        EncoderError: the files hold another architecture, or lack some of its weights.
+    """
+    import torch
+    from transformers import AutoModel
+
+    read_config(directory)
+    for file in directory.glob("*.safetensors"):
+        _check_form(file, str(directory))
+    try:
+        loaded: Any = AutoModel.from_pretrained(directory, dtype=torch.float32, **SAFELY)
+    except (RuntimeError, OSError) as error:  # other shapes than config.json states, or a missing shard
+        raise EncoderError(f"{directory} holds weights that do not fit {CONFIG}: {error}") from error
+    model, report = loaded
+    missing = set(report["missing_keys"])
+    if missing == POOLER:  # transformers has drawn one at random
+        model.pooler, missing = None, set()
+    if missing:
+        raise EncoderError(f"{directory / WEIGHTS} lacks weights of BERT: {', '.join(sorted(missing))}")
+    return model
+
+
+def check(directory: Path) -> None:
+    """Raise EncoderError where the directory holds no encoder, or its weights are not those of its card."""
+    check_weights(directory, card(directory)["sha256"], f"the encoder in {directory}")
+
+
+def check_weights(directory: Path, sha256: str, what: str) -> None:
+    """Raise EncoderError, which says `what` they are, where the weights have another digest."""
+    path = directory / WEIGHTS
+    came = files.sha256(path) if path.is_file() else "missing"
+    if came != sha256:
+        raise EncoderError(
+            f"{what}: {WEIGHTS} is not the expected file. Its SHA-256 is {came}, expected {sha256}. "
+            "It was altered or cut off: delete it and fetch it again"
+        )
+    _check_form(path, what)
+
+
+def _check_form(path: Path, what: str) -> None:
+    try:
+        with safe_open(path, "pt"):
+            pass  # opening checks the header
+    except SafetensorError as error:
+        raise EncoderError(f"{what}: {path.name} is not a safetensors file: {error}") from None
+
+
+def check_use(directory: Path, pooling: Mapping[str, str], max_tokens: int) -> None:
+    """Raise EncoderError where a variant needs a pooler that the encoder lacks, or more tokens than it takes."""
+    about = card(directory)
+    pooled = [task for task, how in pooling.items() if how == "pooler"]
+    if pooled and not about["pooler"]:
+        raise EncoderError(
+            f"model.pooling is pooler for {', '.join(pooled)}, but {about['name']} has none, and a fresh one would be "
+            "untrained; allowed: cls or mean"
+        )
+    if max_tokens > about["positions"]:
+        raise EncoderError(
+            f"model.max_tokens is {max_tokens}, but {about['name']} takes {about['positions']} tokens at most"
+        )
+
+
+def card(directory: Path) -> dict[str, Any]:
+    """Read the card of an encoder's directory; EncoderError where it holds no encoder."""
+    path = directory / CARD
+    if not path.is_file():
+        raise EncoderError(f"{path} is missing: no encoder was written there; run the stage that makes it")
+    if files.read_json(path) == {"needed": False}:
+        raise EncoderError(f"{directory} holds no encoder: when it was made, no selected variant needed one")
+    stage = "encoder" if directory.name == "base" else f"pretrain@{directory.name}"
+    return files.read_as(EncoderCard, path, f"dvc repro {stage}").model_dump()
+
+
+def write_card(directory: Path, name: str, origin: str, note: str, digests: Mapping[str, str]) -> None:
+    """Write encoder.json for weights that are already in the directory."""
+    config = read_config(directory)
+    with safe_open(directory / WEIGHTS, "pt") as weights:
+        pooler = "pooler.dense.weight" in weights.keys()  # noqa: SIM118, it is not a mapping
+    content = {
+        "name": name,
+        "source": origin,
+        "sha256": files.sha256(directory / WEIGHTS),
+        "note": note,
+        "layers": config.num_hidden_layers,
+        "width": config.hidden_size,
+        "positions": config.longest,
+        "pooler": pooler,
+        "fetched": dict(digests),
+    }
+    files.write_json(directory / CARD, content)
+
+
+def save_tokenizer(pieces: list[str], positions: int, directory: Path) -> None:
+    """Write BERT's lower-case tokenizer over a vocabulary: its files, and vocab.txt beside them for other programs."""
+    from transformers import BertTokenizer
+
+    numbered = {piece: number for number, piece in enumerate(pieces)}
+    BertTokenizer(vocab=numbered, do_lower_case=True, model_max_length=positions).save_pretrained(directory)
+    files.write_text(directory / VOCABULARY, "".join(f"{piece}\n" for piece in pieces))
+
+
+def keep_tokenizer(directory: Path, config: Config, out: Path) -> None:
+    """Copy the tokenizer of a directory: its tokenizer.json without padding, and the names of its special tokens.
+
+    Where there is no tokenizer.json, Hugging Face's own class makes it from the vocabulary.
+
+    Raises:
+        EncoderError: it cannot be read, frames sentences in an unsupported way, or has more pieces than the weights.
+    """
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    try:
+        theirs: Any = AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # the library raises whatever its files lead to
+        raise EncoderError(f"{directory} holds no tokenizer that can be read: {error}") from error
+    has_file = (directory / tokens.TOKENIZER).is_file()
+    tokenizer = tokens.read(directory) if has_file else theirs.backend_tokenizer
+    kept = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        model_max_length=config.longest,
+        model_input_names=theirs.model_input_names,
+        **theirs.special_tokens_map,
+    )
+    kept.save_pretrained(out)
+    tokenizer.save(str(out / tokens.TOKENIZER))  # not that of `kept`, which may add to it
+    tokens.marks(out)
+    if (highest := max(tokenizer.get_vocab().values())) >= config.vocab_size:
+        raise EncoderError(
+            f"{directory}: the tokenizer has a piece {highest}, but the weights are of {config.vocab_size}"
+        )
+
+
+def copy_tokenizer(start: Path, out: Path) -> None:
+    """Copy an encoder's tokenizer to weights that were trained from it."""
+    for name in (tokens.TOKENIZER, tokens.NAMES, VOCABULARY):
+        if (start / name).is_file():
+            shutil.copyfile(start / name, out / name)
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Silence the progress bars and load reports of transformers: what matters of them is checked here."""
+    from transformers.utils import logging
+
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
