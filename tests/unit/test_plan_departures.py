@@ -94,7 +94,7 @@ RATE = "  learning_rate: 0.001    # (preset, profile) at the schedule's peak, wh
 
 
 def another(section: str, option: str) -> Any:
-    """Another valid value of a technique's option where none is written above: a number, switch, choice or list of it."""
+    """Another valid value of an option where none is written above: a number, a switch, a choice or a list of one."""
     (registry,) = [registry for registry in REGISTRIES if section in registry]
     shipped, kind = SHIPPED_PARAMS.get(section, option), registry[section].settings.model_fields[option].annotation
     if isinstance(shipped, bool):

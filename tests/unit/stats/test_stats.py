@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from mtbert.stats import difference, holm, resampling
+from mtbert.stats import difference, holm, resampling, summary
 from mtbert.stats.differences import of_models, of_side, welch
 from mtbert.stats.exact import of_few
 
@@ -26,6 +26,14 @@ def test_where_rows_change_nothing_it_is_welchs_t() -> None:
     assert found.interval == pytest.approx(tuple(expected.confidence_interval()))
     assert found.p_at_most(0) == pytest.approx(expected.pvalue / 2)
     assert found.p_at_least(0) == pytest.approx(1 - expected.pvalue / 2)
+
+
+def test_a_mean_over_seeds_has_students_interval_from_three_on() -> None:
+    mean, deviation, interval = summary(OURS.tolist())
+    assert (mean, deviation) == pytest.approx((0.7175, OURS.std(ddof=1)))
+    assert interval == pytest.approx(stats.t.interval(0.95, 3, OURS.mean(), stats.sem(OURS)))
+    assert summary([0.5, 0.7]) == (0.6, pytest.approx(0.02**0.5), None)
+    assert summary([0.5]) == (0.5, None, None)
 
 
 def test_what_rows_change_for_all_seeds_alike_is_added_once() -> None:
