@@ -173,12 +173,11 @@ def write_project(root: Path, count: int) -> None:
     for name in ("dvc.yaml", ".dvcignore", ".dvc/config"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(REPOSITORY / name, root / name)
-    for name in ("src", "stages", "data/sample", "data/searches"):
+    for name in ("src", "stages", "papers", "data/sample", "data/searches"):
         shutil.copytree(REPOSITORY / name, root / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     params = yaml.safe_load((REPOSITORY / "params.yaml").read_text(encoding="utf-8"))
     catalog = {f"v{number}": {"row": "mine", "tasks": ["sst"]} for number in range(count)}
     params |= {
-        "presets": {"default": params["presets"]["default"]},
         "profiles": {"sample": {"encoder": {"name": "tiny"}}},
         "ensembles": {},
         "seeds": [1],
@@ -225,11 +224,11 @@ def command(root: Path, *arguments: str) -> str:
 
 def plan(root: Path) -> None:
     """The stage's own work."""
-    from mtbert import plan
-    from mtbert.plan import code
+    from mtbert.config import code, planning
+    from mtbert.config.params import Params
 
-    planned = plan.plan(plan.Params(root / "params.yaml"))
-    plan.write(planned.documents | code.of_stages(), root / "build" / "plan")
+    planned = planning.plan(Params(root / "params.yaml"))
+    planning.write(planned.documents | code.of_stages(), root / "build" / "plan")
 
 
 def report(root: Path) -> None:
@@ -293,7 +292,7 @@ def pipeline(sizes: Sequence[int], scratch: Path) -> list[dict[str, Any]]:
     for count in sizes:
         root = scratch / f"project-{count}"
         write_project(root, count)
-        costs["plan"].append(alone(partial(plan, root), "mtbert.plan"))
+        costs["plan"].append(alone(partial(plan, root), "mtbert.config"))
         write_results(root / "build", count)
         costs["report"].append(alone(partial(report, root), "mtbert.report.write"))
         settle(root, count)

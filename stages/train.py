@@ -14,6 +14,7 @@ def main(variant: str, seed: int, build: Annotated[Path, typer.Argument()] = Pat
     with starting.imports():
         from mtbert import assembly, inputs
         from mtbert.data.batches import Share
+        from mtbert.tracking import LiveRun
         from mtbert.training import run
         from mtbert.training.checkpoints import Checkpoints
     place, rank = Path(variant, str(seed)), Share.here().rank
@@ -27,10 +28,10 @@ def main(variant: str, seed: int, build: Annotated[Path, typer.Argument()] = Pat
             parts.code = inputs.code(build / "init" / f"{variant}.json")
             if rank == 0:
                 print(f"{variant}, seed {seed}: {parts.steps} steps on {', '.join(settings.tasks)}")
-            saved = build / "checkpoints" / place
-            own = Checkpoints(saved / str(rank), identity)  # each process has its own
-            metrics = run.train(parts, build / "runs" / place, build / "logs" / place, own)
-            shutil.rmtree(saved, ignore_errors=True)  # also those of another launch's processes
+            own = Checkpoints(build / "checkpoints" / place / str(rank), identity)  # each process has its own
+            live = LiveRun(settings.model_dump(), seed, build, silent=rank != 0)
+            metrics = run.train(parts, build / "runs" / place, build / "logs" / place, own, live_run=live)
+            shutil.rmtree(build / "checkpoints" / place, ignore_errors=True)  # also those of another launch's processes
         if rank == 0:
             print("dev: " + ", ".join(f"{name} {score:.3f}" for name, score in metrics["dev"].items()))
 

@@ -41,6 +41,7 @@ class UnknownNameError(ValueError):
 
     def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
         known = list(known)
+        self.kind, self.name = kind, name
         self.meant = next(iter(difflib.get_close_matches(str(name), known, 1)), None)
         hint = f"did you mean {self.meant}? " if self.meant else ""
         super().__init__(f"unknown {kind} {name!r}; {hint}known: {', '.join(known)}")
@@ -54,7 +55,7 @@ def first_of(names: Sequence[str], most: int) -> str:
 
 def faults(error: pydantic.ValidationError) -> list[tuple[tuple[str | int, ...], str]]:
     """Return each fault that pydantic found: the keys that lead to it, and a message for people."""
-    return [(_keys(detail["loc"]), _message(detail)) for detail in error.errors()]
+    return [(_keys(detail["loc"]) + _unknown_key(detail), _message(detail)) for detail in error.errors()]
 
 
 def in_words(error: pydantic.ValidationError) -> str:
@@ -65,6 +66,12 @@ def in_words(error: pydantic.ValidationError) -> str:
 def _keys(place: tuple[str | int, ...]) -> tuple[str | int, ...]:
     """Remove pydantic's own names for members of a union and for validators."""
     return tuple(key for key in place if not str(key).startswith(("function-", "literal[", "list[", "[key]")))
+
+
+def _unknown_key(detail: Any) -> tuple[str, ...]:
+    """Return the key that a section does not know, which pydantic's place ends before."""
+    error = detail.get("ctx", {}).get("error")
+    return (str(error.name),) if isinstance(error, UnknownNameError) and error.kind == "key" else ()
 
 
 def _message(detail: Any) -> str:

@@ -36,11 +36,12 @@ class Registry(Generic[P, T]):
     """The techniques of one kind, by name.
 
     `Registry[[Shape, Sequence[str]], Adapter]` holds techniques that are built from (settings, shape, tasks); the type
-    checker compares every constructor with that.
+    checker compares every constructor with that. `default` is the one that holds where settings name none.
     """
 
-    def __init__(self, kind: str, techniques: dict[str, Technique[Any, P, T]]) -> None:
+    def __init__(self, kind: str, techniques: dict[str, Technique[Any, P, T]], default: str | None = None) -> None:
         self.kind = kind
+        self.default = default
         self._techniques = techniques
 
     def __getitem__(self, name: str) -> Technique[Any, P, T]:

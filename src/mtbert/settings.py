@@ -23,7 +23,7 @@ from mtbert.errors import SettingsError, UnknownNameError, in_words
 from mtbert.tasks import REUSES, TASKS
 
 MOST_HEADS = 64  # most heads that a message lists
-Kind = TypeVar("Kind")
+Content = TypeVar("Content")
 Choice = dict[str, Any]  # {"name": technique, option: value, ...}; the technique's own settings type checks the options
 
 
@@ -49,6 +49,13 @@ def _word(word: str, value: Any) -> Any:
 ALL, NONE, OWN, BATCH = (BeforeValidator(partial(_word, word)) for word in ("all", "none", "own", "batch"))
 
 
+def _each_once(values: list[Any]) -> list[Any]:
+    if twice := [value for number, value in enumerate(values) if value in values[:number]]:
+        raise ValueError(f"{twice[0]!r} is listed twice; allowed: each once")
+    return values
+
+
+ONCE = AfterValidator(_each_once)
 TaskName = Annotated[str, AfterValidator(_known_task)]
 PhaseTask = Annotated[str, AfterValidator(_known_entry)]  # a task, or a corpus reused for one: see `tasks.REUSES`
 # Names become folders and stage names, so they may hold nothing that leads elsewhere.
@@ -77,6 +84,15 @@ class Section(BaseModel):
     """Base of all settings: refuses unknown keys and NaN, converts nothing silently, and cannot be changed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _knows_its_keys(cls, values: Any) -> Any:
+        known = [field.alias or name for name, field in cls.model_fields.items()]
+        for key in values if isinstance(values, dict) else ():
+            if key not in known and cls.model_config.get("extra") == "forbid":
+                raise UnknownNameError("key", key, known)
+        return values
 
 
 def undivided(width: str, size: int, heads: int) -> str:
@@ -188,7 +204,7 @@ class PhaseSettings(Section):
         batching: which examples share a batch: `by_length` those of about the same length, which saves padding, or
             `shuffled` any.
         learning_rate: at the schedule's peak.
-        betas, eps, weight_decay: AdamW's.
+        betas, eps, weight_decay: AdamW's; eps by default that of the course's.
         clip: largest gradient norm; `none` for no clipping.
     """
 
@@ -198,20 +214,22 @@ class PhaseSettings(Section):
     weighting: Choice
     gradients: Choice
     schedule: Choice
-    trainable: list[PartName] = Field(min_length=1)
-    frozen: list[PartName] = []
+    trainable: Annotated[list[PartName], Field(min_length=1), ONCE] = [
+        "encoder", "features", "adapters", "connector", "heads",
+    ]  # fmt: skip
+    frozen: Annotated[list[PartName], ONCE] = []
     supervised: bool = True
-    batch_size: int = Field(ge=1)
+    batch_size: int = Field(default=16, ge=1)
     batch_sizes: dict[PhaseTask, Annotated[int, Field(ge=1)]] = {}
-    epochs: int = Field(ge=1)
+    epochs: int = Field(default=10, ge=1)
     steps_per_epoch: Annotated[int | None, ALL] = Field(default=None, ge=1)
     examples_per_task: Annotated[int | None, ALL] = Field(default=None, ge=1)
     share_of_examples: Annotated[float | None, ALL] = Field(default=None, gt=0, lt=1)
     rows: Annotated[int | None, ALL] = Field(default=None, ge=1)
     batching: Batching = "by_length"
-    learning_rate: float = Field(gt=0)
+    learning_rate: float = Field(default=2e-5, gt=0)
     betas: list[float] = Field(default=[0.9, 0.999], min_length=2, max_length=2)
-    eps: float = Field(default=1e-8, gt=0)
+    eps: float = Field(default=1e-6, gt=0)
     weight_decay: float = Field(default=0.0, ge=0)
     clip: Annotated[float | None, NONE] = Field(default=None, gt=0)
 
@@ -227,6 +245,66 @@ class PhaseSettings(Section):
         if not self.supervised and not self.objectives:
             raise ValueError("supervised is false and objectives is empty, so nothing would be learnt")
         return self
+
+
+Rate = Annotated[float, Field(gt=0)]
+Kind = Literal["encoder", "adapters", "heads", "encoder_constant", "adapters_constant", "heads_constant"]
+
+
+class LearningRates(Section):
+    """Key of section `training`: the learning rate of each kind of training, in place of `learning_rate`.
+
+    Where none is stated for a constant schedule, that of the other schedules holds.
+    """
+
+    encoder: Rate | None = None
+    adapters: Rate | None = None
+    heads: Rate | None = None
+    encoder_constant: Rate | None = None
+    adapters_constant: Rate | None = None
+    heads_constant: Rate | None = None
+
+
+def _rising(rates: list[float]) -> list[float]:
+    if rates != sorted(set(rates)):
+        raise ValueError("allowed: rates from small to large, each once")
+    return rates
+
+
+def _without_names(values: Any) -> Any:
+    return [*values.values()] if isinstance(values, dict) else values
+
+
+class OneSetting(Section):
+    """A setting beside the rates that is looked for, in the same way, for one variant.
+
+    Attributes:
+        variant: what is trained with each of the values.
+        name: of the setting: section and key, with a dot between.
+        values: what is tried, each under a name that explains it; of equally good ones the first is chosen.
+    """
+
+    variant: Name
+    name: Annotated[str, Field(pattern=r"^\w+\.\w+$")]
+    values: Annotated[list[Any], BeforeValidator(_without_names), Field(min_length=2), ONCE]
+
+
+class SearchSettings(Section):
+    """Section `search`: how settings are searched on rows held out of the training sets.
+
+    Attributes:
+        rates: the rates that each kind of training is tried with, from small to large.
+        kinds: the variant that is trained for each kind.
+        setting: a further one, looked for with the rates that were found.
+        held_out: training rows of each task that are scored and not trained on; fewer where whole clusters do not fit.
+        seed: draws these rows, and seeds the trainings.
+    """
+
+    rates: Annotated[list[Rate], AfterValidator(_rising)] = Field(min_length=2)
+    kinds: dict[Kind, Name] = Field(min_length=1)
+    setting: OneSetting | None = None
+    held_out: int = Field(ge=2)
+    seed: int = Field(default=1, ge=0)
 
 
 class Answers(Section):
@@ -279,7 +357,7 @@ class VariantSettings(Answers):
     sources: dict[str, str]
 
 
-def checked(kind: type[Kind], values: Any, file: Path) -> Kind:
+def checked(kind: type[Content], values: Any, file: Path) -> Content:
     """Return the values of a plan file as that type; SettingsError where they do not fit it."""
     try:
         return TypeAdapter(kind).validate_python(values)

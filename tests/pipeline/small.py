@@ -40,9 +40,18 @@ class Project:
         for name in FOLDERS:
             shutil.copytree(REPOSITORY / name, root / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
         self.edit(**params)
-        shutil.copy(root / "params.yaml", root / "src/mtbert/plan/shipped.yaml")  # what departs is what a test sets
+        self.write_papers()
         self.git("init", "-q")
         self.commit()
+
+    def write_papers(self) -> None:
+        """Write the papers without their variants, whose presets set nothing, and one of the tests' own."""
+        (self.root / "papers").mkdir()
+        contents = {file.stem: yaml.safe_load(file.read_text()) for file in (REPOSITORY / "papers").glob("*.yaml")}
+        contents["mine"] = {"title": "Mine", "order": 9, "presets": {"mine": {}}}
+        for name, paper in contents.items():
+            empty = {"presets": {key: {} for key in paper["presets"]}, "variants": {}, "ensembles": {}}
+            (self.root / f"papers/{name}.yaml").write_text(yaml.safe_dump(paper | empty, sort_keys=False))
 
     def edit(self, **params: Any) -> None:
         """Replace whole sections or knobs of params.yaml; `sample` replaces what that profile does."""
@@ -103,7 +112,6 @@ def small(catalog: dict[str, Any], **params: Any) -> dict[str, Any]:
     left = {name: {**values[name], **dict.fromkeys(section)} for name, section in SMALL.items() if name != "pretrain"}
     return {
         **left,  # to the profile
-        "presets": {name: {} for name in (*values["presets"], "mine")} | {"default": values["presets"]["default"]},
         "profiles": {"sample": profile},
         "catalog": catalog,
         "variants": list(catalog),

@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 from mtbert import files
+from mtbert.config.params import Params
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
 from mtbert.errors import TrainingError
-from mtbert.plan.params import Params
 from mtbert.pretraining import fetching
 from mtbert.pretraining.settings import EncoderSettings
 from mtbert.scale import runner, search

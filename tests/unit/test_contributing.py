@@ -1,6 +1,7 @@
 """What CONTRIBUTING.md tells to write, written."""
 
 import re
+import shutil
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -10,16 +11,18 @@ import torch
 from models import small_batch, small_bert
 from ruamel.yaml import YAML
 
-from mtbert import claims, plan
+from mtbert import claims
 from mtbert.adapters.base import Shape
 from mtbert.claims import reading
+from mtbert.config import papers, planning
+from mtbert.config.params import Params
 from mtbert.encoder.bert import Encoder
 from mtbert.report import published
 from mtbert.tasks import TASKS, Task
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-PARAMS = plan.Params(ROOT / "params.yaml")
+PARAMS = Params(ROOT / "params.yaml")
 
 
 def blocks(language: str) -> list[str]:
@@ -27,7 +30,7 @@ def blocks(language: str) -> list[str]:
 
 
 def values() -> list[dict[str, Any]]:
-    """The blocks of YAML: a section, a variant with it, one with the task, then a paper's settings, rows and claim."""
+    """The blocks of YAML: a section, a variant with it, one with the task, then a paper."""
     return [YAML(typ="safe").load(block) for block in blocks("yaml")]
 
 
@@ -65,11 +68,11 @@ def test_the_registration_names_what_the_file_has(parallel: Any) -> None:
     assert found == {"parallel": (parallel.Settings, parallel.Parallel)}
 
 
-def with_variants(added: dict[str, Any], params: plan.Params = PARAMS) -> dict[str, Any]:
+def with_variants(added: dict[str, Any], params: Params = PARAMS) -> dict[str, Any]:
     """The plan of these variants, added below `catalog` and selected."""
     for name, entry in added.items():
         params = params.put(("catalog", name), entry)
-    return plan.plan(params.put(("variants",), [*added])).documents
+    return planning.plan(params.put(("variants",), [*added])).documents
 
 
 def test_the_adapters_variant_trains_beside_the_encoder() -> None:
@@ -86,16 +89,18 @@ def test_the_tasks_variant_trains_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ["mood", "train"] in made["needs"]
 
 
-def test_the_papers_rows_are_planned_and_its_claim_and_numbers_read(tmp_path: Path) -> None:
-    settings, rows, claim = values()[3:]
-    made = with_variants(rows, PARAMS.put(("presets",), PARAMS.get("presets") | settings))
-    assert [made[name]["phases"][0]["weight_decay"] for name in rows] == [0.0, 0.01]
-    (numbers := tmp_path / "published.csv").write_text(",".join(published.COLUMNS) + "\n" + blocks("csv")[0])
-    assert [(row.row, row.values) for row in published.load(numbers)] == [
-        ("Plain", {"sst": 0.51}), ("Decayed", {"sst": 0.52}),
+def test_the_paper_is_one_file(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "params.yaml", tmp_path)
+    shutil.copytree(ROOT / "papers", tmp_path / "papers")
+    (tmp_path / "data/sample").mkdir(parents=True)
+    (tmp_path / "papers/small-study.yaml").write_text(blocks("yaml")[3], encoding="utf-8")
+    made = with_variants({name: {} for name in ("small-plain", "small-decayed")}, Params(tmp_path / "params.yaml"))
+    assert [made[name]["phases"][0]["weight_decay"] for name in ("small-plain", "small-decayed")] == [0.0, 0.01]
+    rows = [row for row in published.load(papers.published(tmp_path / "papers")) if row.paper == "small-study"]
+    assert [(row.row, row.values, row.note) for row in rows] == [
+        ("Plain", {"sst": 0.51}, ""), ("Decayed", {"sst": 0.52}, "at 0.01"),
     ]  # fmt: skip
-    file = tmp_path / "claims.yaml"
-    known = YAML(typ="safe").load(reading.FILE.read_text(encoding="utf-8"))
-    YAML(typ="safe").dump({**known, "claims": claim, "contradictions": {}}, file)
-    (part,) = claims.load(file).claims["small-decay"].parts
+    every = claims.load(reading.content(tmp_path / "papers"))
+    (part,) = every.claims["small-decay"].parts
     assert (part.ours, part.other, part.margin) == (("small-decayed",), ("small-plain",), 0.01)
+    assert every.baselines["small-study-table-1"] == ("small-plain",)

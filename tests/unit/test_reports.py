@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from mtbert import plan
-from mtbert.plan import resolve
+from mtbert.config import planning, resolve
+from mtbert.config.params import Params
 
-PARAMS = plan.Params(Path(__file__).parents[2] / "params.yaml").put(("profile",), "paper")
+PARAMS = Params(Path(__file__).parents[2] / "params.yaml").put(("profile",), "paper")
 FIVE = ("my-pal-bert", "minbert-pals", "choose-pals", "slapbert", "pals-for-pals")
 ROWS = [name for name in PARAMS.get("catalog") if PARAMS.get("catalog", name, "paper") in FIVE]
 EVERYTHING = ["encoder", "features", "adapters", "connector", "heads"]
@@ -220,7 +220,7 @@ def test_the_random_row_is_scored_untrained() -> None:
 
 
 def test_pretraining_is_as_the_report_says() -> None:
-    documents = plan.plan(PARAMS.put(("variants",), ["sbert-pals", "minbert-mlm-before"])).documents
+    documents = planning.plan(PARAMS.put(("variants",), ["sbert-pals", "minbert-mlm-before"])).documents
     keys = ("max_pairs", "max_sentences", "batch_size", "epochs", "learning_rate", "warmup")
     found = {name: {key: documents[f"pretrain-{name}"].get(key) for key in keys} for name in ("sbert", "mlm")}
     assert found == {

@@ -20,4 +20,5 @@ ADAPTERS: Registry[[Shape, Sequence[str]], Adapter] = Registry(
         "houlsby": Technique(houlsby.Settings, houlsby.HoulsbyAdapters),
         "pfeiffer": Technique(pfeiffer.Settings, pfeiffer.PfeifferAdapters),
     },
+    default="none",
 )

@@ -1,17 +1,18 @@
-"""The claims file, typed: what the papers claim, as comparisons of variants."""
+"""The claims of papers/*.yaml, typed: comparisons of variants."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pydantic
 
 from mtbert import files
+from mtbert.config import papers
 from mtbert.errors import DataError, in_words
 from mtbert.settings import Section
 from mtbert.tasks import TASKS
 
-FILE = Path(__file__).with_name("claims.yaml")
+COMMON = Path(__file__).with_name("common.yaml")  # margins, words and contradictions of all papers
 OVERFITTING = "overfitting"  # overall_normalised on training rows less that on dev
 OVERALLS = ("overall_raw", "overall_normalised")
 METRICS = (*TASKS, *OVERALLS, OVERFITTING)
@@ -98,7 +99,7 @@ class Contradiction(Section):
 
 
 class Claims(Section):
-    """What the claims file holds.
+    """All claims, and what they have in common.
 
     Attributes:
         words: what the words of the claims mean, for a newcomer.
@@ -141,14 +142,19 @@ class Claims(Section):
             yield [claim for claim in claims if claim.paper == paper]
 
 
-def load(file: Path = FILE) -> Claims:
-    """Read and check the claims; DataError where a key is missing, unknown or of the wrong kind, with every fault."""
+def content(folder: Path = papers.FOLDER) -> dict[str, Any]:
+    """Return all claims as they are written: the papers' own, the baselines of their tables, and what is common."""
+    return {**files.read_yaml(COMMON), "baselines": papers.baselines(folder), "claims": papers.claims(folder)}
+
+
+def load(written: Mapping[str, Any] | None = None) -> Claims:
+    """Check the claims, the papers' or those given; DataError with every key that is missing, unknown or wrong."""
     try:
-        return Claims(**_with_defaults(files.read_yaml(file)))
+        return Claims(**_with_defaults(content() if written is None else written))
     except pydantic.ValidationError as error:
-        raise DataError(f"{file}: {in_words(error)}") from None
+        raise DataError(f"papers/*.yaml: {in_words(error)}") from None
     except (AttributeError, KeyError, TypeError) as error:
-        raise DataError(f"{file} has to hold matters, baselines, and claims with parts: {error!r}") from None
+        raise DataError(f"papers/*.yaml have to hold claims with parts: {error!r}") from None
 
 
 def _with_defaults(content: Any) -> dict[str, Any]:

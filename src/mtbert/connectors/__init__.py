@@ -14,4 +14,5 @@ CONNECTORS: Registry[[int, Sequence[str]], Connector] = Registry(
         "relational": Technique(relational.Settings, relational.Relational),
         "transformer_layer": Technique(transformer_layer.Settings, transformer_layer.TransformerLayer),
     },
+    default="direct",
 )

@@ -10,4 +10,5 @@ from mtbert.settings import NoOptions
 FEATURES: Registry[[int, Sequence[str]], Features] = Registry(
     "features",
     {"words": Technique(NoOptions, words.Words), "pos": Technique(pos.Settings, pos.PartOfSpeech)},
+    default="words",
 )

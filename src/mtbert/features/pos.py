@@ -44,7 +44,7 @@ Word = tuple[str, str]  # and its tag
 class Settings(Section):
     """Section `pos`: which tagger."""
 
-    tagger: Literal["shipped", "nltk"] = "shipped"
+    tagger: Literal["shipped", "nltk"] = "nltk"
 
 
 class PartOfSpeech(Features):

@@ -19,4 +19,5 @@ GRADIENTS: Registry[[torch.Generator], GradientRule] = Registry(
         "gradnorm": Technique(gradnorm.Settings, gradnorm.GradNorm),
         "nash_mtl": Technique(NoOptions, nash_mtl.NashMtl),
     },
+    default="total",
 )

@@ -17,4 +17,5 @@ HEADS: Registry[[Task, int, int], Head] = Registry(
         "mnr": Technique(mnr.Settings, mnr.MnrHead),
         "chance": Technique(NoOptions, chance.ChanceHead),
     },
+    default="mlp",
 )

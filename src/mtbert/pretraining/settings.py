@@ -125,7 +125,7 @@ class EncoderSettings(Section):
         seed: of the untrained weights.
     """
 
-    name: Annotated[str, AfterValidator(_known)] = TINY
+    name: Annotated[str, AfterValidator(_known)] = "bert-base-uncased"
     revision: str | None = None
     directory: str | None = None
     weights: Literal["fp32", "fp16"] = "fp32"

@@ -1,38 +1,28 @@
-"""The papers' own numbers, from published.csv beside this file.
+"""The papers' own numbers, from papers/*.yaml.
 
 One number a line: paper, table, row, split, metric, value, note. A metric is a task, or the overall as the paper prints
 it: `overall_raw`, (sst + qqp + r) / 3, or `overall_normalised`, (sst + qqp + (r + 1) / 2) / 3. A note is of the whole
 row.
 """
 
-import csv
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from mtbert import metrics
+from mtbert.config import papers
 from mtbert.errors import DataError
 from mtbert.metrics import MAIN_TASKS
 from mtbert.results.tables import METRICS, OVERALLS
 from mtbert.tasks import SPLITS
 
-FILE = Path(__file__).with_name("published.csv")
 ROW = ("paper", "table", "row", "split")  # what makes numbers one row
-COLUMNS = [*ROW, "metric", "value", "note"]
 ROUNDING = 0.001  # parts are off by 0.0005 at most, and so is their mean: 0.001 together
 INCONSISTENT = "inconsistent"  # a note that begins so admits an overall that does not follow from its parts
 Line = dict[str, str]
 
 RIVALS = "rivals"  # stands for the paper of what is held against PALs beside the reports
-TITLES = {
-    "my-pal-bert": "My PAL BERT",
-    "minbert-pals": "MinBERT and PALs",
-    "choose-pals": "Choose Your PALs Wisely",
-    "slapbert": "SlapBERT",
-    "pals-for-pals": "Pals for PALs",
-    RIVALS: "PALs and their rivals",
-}
+TITLES = papers.titles()
 
 
 @dataclass(frozen=True)
@@ -61,30 +51,22 @@ class PublishedRow:
         return given if given and "overall_raw" in self.values else MAIN_TASKS
 
 
-def load(file: Path = FILE) -> list[PublishedRow]:
-    """Read and check the published numbers, in the papers' order.
+def load(lines: Sequence[Line] | None = None) -> list[PublishedRow]:
+    """Check the published numbers, the papers' or those given, in their order.
 
     The overall that a paper does not print is computed from its parts where all three are there.
 
     Raises:
-        DataError: wrong columns, a number twice, an unknown split or metric, a score that is no number from -1 to 1, or
+        DataError: an unknown split or metric, a score that is no number from -1 to 1, or
             an overall that does not follow from its parts and whose note does not say so. The message lists all faults.
     """
-    with file.open(encoding="utf-8", newline="") as handle:
-        reader = csv.DictReader(handle)
-        lines = list(enumerate(reader, 2))
-    if reader.fieldnames != COLUMNS:
-        raise DataError(f"{file}: columns are {reader.fieldnames}, expected {COLUMNS}")
     rows: dict[tuple[str, ...], list[Line]] = {}
-    faults = [f"line {number}: {fault}" for number, line in lines for fault in _faults(line)]
-    for number, line in lines:
-        others = rows.setdefault(tuple(line[column] for column in ROW), [])
-        if line["metric"] in [other["metric"] for other in others]:
-            faults.append(f"line {number}: {line['metric']} of {line['paper']}, {line['row']} stands twice")
-        others.append(line)
+    for line in papers.published() if lines is None else lines:
+        rows.setdefault(tuple(line[column] for column in ROW), []).append(line)
+    faults = [f"{', '.join(key)}: {fault}" for key, row in rows.items() for line in row for fault in _faults(line)]
     faults = faults or [f"{', '.join(key)}: {fault}" for key, row in rows.items() for fault in _overall_faults(row)]
     if faults:
-        raise DataError(f"{file}:\n" + "\n".join(faults))
+        raise DataError("papers/*.yaml:\n" + "\n".join(faults))
     return [_row(key, row) for key, row in rows.items()]
 
 

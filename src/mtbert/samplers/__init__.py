@@ -24,4 +24,5 @@ SAMPLERS: Registry[[Plan], Sampler] = Registry(
         "square_root": Technique(square_root.Settings, square_root.SquareRoot),
         "annealed": Technique(annealed.Settings, annealed.Annealed),
     },
+    default="annealed",
 )

@@ -9,8 +9,7 @@ import safetensors
 from mtbert import files, inputs, locking, predictions
 from mtbert.errors import DataError, SettingsError, first_of
 from mtbert.outputs import Elsewhere, Origin, RunMetrics
-from mtbert.plan import guard
-from mtbert.scale import archives, pipeline
+from mtbert.scale import archives, guard, pipeline
 from mtbert.scale.packed import PACK, RUNS, SHOWN, WEIGHTS
 from mtbert.scale.trainings import (
     BUILD,

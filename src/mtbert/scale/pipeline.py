@@ -11,8 +11,8 @@ from pathlib import Path
 
 import psutil
 
+from mtbert.config.params import Params
 from mtbert.errors import SettingsError
-from mtbert.plan.params import Params
 from mtbert.scale.trainings import BUILD, SCRIPT, Training, is_finished, of_stage, say
 
 DVC = (sys.executable, "-m", "dvc", "--wait-for-lock")

@@ -15,17 +15,17 @@ import pandas as pd
 import pydantic
 import yaml
 
-from mtbert import errors, files, inputs, plan, searches
+from mtbert import errors, files, inputs, searches
+from mtbert.config import code, planning, rates, resolve
+from mtbert.config.documents import documents
+from mtbert.config.params import Params
+from mtbert.config.precedence import SEARCH, merged
 from mtbert.data.held_out import hold_out
 from mtbert.errors import SettingsError, TrainingError
-from mtbert.plan import code, rates, resolve
-from mtbert.plan.documents import documents
-from mtbert.plan.layers import SEARCH, merged
-from mtbert.plan.params import Params
-from mtbert.plan.rates import Kind, SearchSettings
 from mtbert.scale import pipeline, runner
 from mtbert.scale.trainings import BUILD, Training, is_finished, say, threads
 from mtbert.searches import SEARCHES
+from mtbert.settings import Kind, SearchSettings
 from mtbert.training.evaluation import mean_score
 
 STAGES = ("machine", "preprocess")  # with all that these need
@@ -190,7 +190,7 @@ def _prepare(search: SearchSettings, planned: dict[str, Any], build: Path) -> di
     selected = [name for name, entry in planned["catalog"]["variants"].items() if entry["selected"]]
     tasks = dict.fromkeys(task for name in selected for task in planned[name]["tasks"])
     held = hold_out(build / "data", tasks, place / "data", search.held_out, search.seed)
-    plan.write(planned | code.of_stages(), place / "plan")
+    planning.write(planned | code.of_stages(), place / "plan")
     files.write_json(place / inputs.MACHINE, inputs.machine(build))
     if not (place / "encoders").is_symlink():
         (place / "encoders").symlink_to(Path("..") / "encoders")

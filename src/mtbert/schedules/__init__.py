@@ -12,4 +12,5 @@ SCHEDULES: Registry[[], Schedule] = Registry(
         "slanted_triangular": Technique(slanted_triangular.Settings, slanted_triangular.SlantedTriangular),
         "reduce_on_plateau": Technique(reduce_on_plateau.Settings, reduce_on_plateau.ReduceOnPlateau),
     },
+    default="slanted_triangular",
 )

@@ -1,11 +1,12 @@
 """Train one run from its parts, and write weights, settings, scores, history, predictions and logs."""
 
+import contextlib
 import datetime
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pandas as pd
 import torch
@@ -20,7 +21,6 @@ from mtbert.errors import DataError
 from mtbert.model import MultitaskModel
 from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS, Split
-from mtbert.tracking import LiveRun
 from mtbert.training import evaluation, logs
 from mtbert.training.checkpoints import Checkpoints
 from mtbert.training.history import History
@@ -44,6 +44,16 @@ class Parts:
     code: str = ""  # a digest of the code that all trainings share
 
 
+class Live(Protocol):
+    """What is told of a run while it trains; no number of the run depends on it."""
+
+    def log(self, step: int, values: Mapping[str, float]) -> None:
+        """Take values of a step."""
+
+    def finish(self, run_directory: Path, logs_directory: Path) -> None:
+        """Take the run as it was written."""
+
+
 def device_and_precision(settings: VariantSettings) -> tuple[torch.device, str]:
     """Return device and precision by the settings, for this machine."""
     device = hardware.device(settings.run.device)
@@ -56,11 +66,12 @@ def train(
     logs_directory: Path,
     checkpoints: Checkpoints,
     on_update: OnUpdate | None = None,
+    live_run: contextlib.AbstractContextManager[Live | None] | None = None,
 ) -> dict[str, Any]:
     """Train, score and write; return metrics.json's content. A failure leaves nothing behind but checkpoints.
 
     The log lies in a folder of `logs_directory` of its own, named after the results: see `files.log_directory`.
-    `on_update` is called after every update, as `Trainer` says.
+    `on_update` is called after every update, as `Trainer` says; `live_run` is told of the run, and of its failure.
 
     Raises: Stopped on SIGTERM and Ctrl-C, once all that it takes to go on is written.
     """
@@ -68,14 +79,12 @@ def train(
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     clock = time.perf_counter()
     main = Share.here().rank == 0  # of several processes, the one that writes
-    build = run_directory.parents[2]
-    live_run = LiveRun(parts.settings.model_dump(), parts.seed, build, silent=not main)
-    with Stop() as stop, live_run as live:  # the latter also ends a tracked run that fails
+    with Stop() as stop, live_run or contextlib.nullcontext() as live:
         hardware.keep_memory()
         device, precision = device_and_precision(parts.settings)
         accelerator = Accelerator(mixed_precision="bf16" if precision == "bf16" else "no", cpu=device.type == "cpu")
         parts.model.to(accelerator.device)
-        history = History(parts.settings.run.log_every, live.log)
+        history = History(parts.settings.run.log_every, live.log if live else lambda step, values: None)
         trainer = Trainer(
             parts.model,
             parts.settings.run,
@@ -102,7 +111,8 @@ def train(
         accelerator.wait_for_everyone()  # no process removes its checkpoints before the run is written
         checkpoints.clear()
         accelerator.end_training()
-        live.finish(run_directory, logs_directory)
+        if live:
+            live.finish(run_directory, logs_directory)
     return results.metrics
 
 

@@ -20,4 +20,5 @@ WEIGHTINGS: Registry[[Sequence[str], torch.Generator], Weighting] = Registry(
         "dynamic_average": Technique(dynamic_average.Settings, dynamic_average.DynamicAverage),
         "famo": Technique(famo.Settings, famo.Famo),
     },
+    default="equal",
 )

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
-from mtbert import plan
+from mtbert.config import papers, planning
+from mtbert.config.params import Params
 from mtbert.data import readers
 from mtbert.tasks import SPLITS, TASKS
 
@@ -41,20 +41,19 @@ def test_the_row_is_one_of_the_samples_and_is_read(tmp_path: Path, name: str):
 
 def test_the_variants_of_one_task_are_named_and_need_no_more():
     table = dict(re.findall(r"^\| (sst|qqp|sts|cfimdb) \| (`[^|]+`) \|$", PAGE, re.MULTILINE))
-    params = yaml.safe_load((ROOT / "params.yaml").read_text())["catalog"]
+    variants = {name: one for paper in papers.load().values() for name, one in paper.variants.items()}
     for task, named in table.items():
-        single = [name for name, variant in params.items() if variant.get("tasks") == [task]]
+        single = [name for name, variant in variants.items() if variant.get("tasks") == [task]]
         assert sorted(re.findall(r"`([^`]+)`", named)) == sorted(single)
     assert list(table) == ["sst", "qqp", "sts", "cfimdb"]
 
 
-def test_the_variants_that_need_more_than_the_three_tasks_are_named(tmp_path: Path):
-    values = yaml.safe_load((ROOT / "params.yaml").read_text())
+def test_the_variants_that_need_more_than_the_three_tasks_are_named():
     needs = {}
-    (tmp_path / "data/sample").mkdir(parents=True)
+    params = Params(ROOT / "params.yaml")
     for name in ("pals", "sbert-pals", "mypal-more-data", "mypal-warmup", "mypal-relational"):
-        (tmp_path / "params.yaml").write_text(yaml.safe_dump(values | {"variants": [name]}, sort_keys=False))
-        needs[name] = {task for task, _ in plan.plan(plan.Params(tmp_path / "params.yaml")).documents["needs"]}
+        planned = planning.plan(params.put(("variants",), [name]))
+        needs[name] = {task for task, _ in planned.documents["needs"]}
     three = {"sst", "qqp", "sts"}
     more = three | {"cfimdb", "snli"}
     assert needs == {

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from mtbert import searches
+from mtbert.config.params import Params
 from mtbert.errors import DataError, SettingsError
-from mtbert.plan.params import Params
 from mtbert.scale import search
 
 PARAMS = Params(Path(__file__).parents[3] / "params.yaml")
@@ -199,7 +199,7 @@ def test_a_setting_that_cannot_be_tried_is_refused(changed: dict[str, Any], said
 
 
 def test_a_setting_has_two_values_or_more_each_once() -> None:
-    for values, said in (([1.0, 1.0], "each value once"), ([1.0], "at least 2")):
+    for values, said in (([1.0, 1.0], "each once"), ([1.0], "at least 2")):
         with pytest.raises(SettingsError, match=said):
             search.settings(LAPTOP.put(("search", "setting", "values"), values))
 

@@ -1,14 +1,14 @@
-"""Every kind of technique and pretraining that params.yaml can name."""
+"""Every kind of technique and pretraining that settings can name."""
 
 from typing import Any
 
 from mtbert.adapters import ADAPTERS
+from mtbert.config.precedence import COMMON, SEARCH, SHARED
 from mtbert.connectors import CONNECTORS
 from mtbert.features import FEATURES
 from mtbert.gradients import GRADIENTS
 from mtbert.heads import HEADS
 from mtbert.objectives import OBJECTIVES
-from mtbert.plan.layers import COMMON, SEARCH, SHARED
 from mtbert.pretraining.settings import PRETRAININGS
 from mtbert.registry import Registry
 from mtbert.samplers import SAMPLERS
@@ -20,7 +20,7 @@ REGISTRIES: tuple[Registry[..., Any], ...] = (
 )  # fmt: skip
 NAMES = tuple(name for registry in REGISTRIES for name in registry)
 SECTIONS = (*COMMON, *SHARED, SEARCH, *NAMES)
-PLACES: dict[tuple[str, str], Registry[..., Any]] = {  # where params.yaml names one technique of a kind
+PLACES: dict[tuple[str, str], Registry[..., Any]] = {  # where settings name one technique of a kind
     ("model", "features"): FEATURES,
     ("model", "adapter"): ADAPTERS,
     ("model", "connector"): CONNECTORS,
@@ -33,5 +33,5 @@ USABLE = (*(name for registry in REGISTRIES if registry is not HEADS for name in
 
 
 def place_of(name: str) -> tuple[str, str]:
-    """Return where params.yaml names a technique or pretraining of which a variant has one."""
+    """Return where settings name a technique or pretraining of which a variant has one."""
     return next((place for place, registry in PLACES.items() if name in registry), ("model", "encoder"))

@@ -1,13 +1,16 @@
-"""The layers that can set a value, from weak to strong: presets.default, the paper's preset, profile, section, variant.
+"""Which value counts: the layers that can set one, and how they are merged.
 
-Null means "not set here" in each of them, so that a weaker layer sets the value.
+From weak to strong: the typed defaults, the paper's preset, the profile, the section at the top of params.yaml, the
+variant. Null means "not set here" in each of them, so that a weaker layer sets the value.
 """
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mtbert.plan.params import Params, Place
 from mtbert.settings import LENGTHS, Entry
+
+if TYPE_CHECKING:
+    from mtbert.config.params import Params, Place
 
 KNOBS = ("profile", "data_dir", "seeds", "variants", "launch")
 COLLECTIONS = ("presets", "profiles", "catalog", "ensembles")
@@ -15,20 +18,19 @@ COMMON = ("run", "model", "training")  # sections that every variant uses
 SHARED = ("encoder", "pretrain")  # sections that all variants share
 SEARCH = "search"  # no training depends on it: it finds values that a profile then states
 ENTRY = tuple(Entry.model_fields)  # keys of a catalog entry beside sections
-DEFAULT = ("presets", "default")  # values that hold where no other layer sets them
 
 
-def layers(params: Params, variant: str | None = None) -> list[Place]:
-    """Return the layers, the strongest last; without a variant, those of no variant or paper."""
+def layers(params: "Params", variant: str | None = None) -> "list[Place]":
+    """Return the layers above the defaults, the strongest last; without a variant, those of no variant or paper."""
     profile: Place = ("profiles", str(params.get("profile")))
     if variant is None:
-        return [DEFAULT, profile, ()]
+        return [profile, ()]
     preset = params.get("catalog", variant, "preset") or params.get("catalog", variant, "paper")
-    return [DEFAULT, ("presets", str(preset)), profile, (), ("catalog", variant)]
+    return [("presets", str(preset)), profile, (), ("catalog", variant)]
 
 
-def merged(params: Params, section: str, variant: str | None = None) -> dict[str, Any]:
-    """Return a section merged from all layers, without nulls."""
+def merged(params: "Params", section: str, variant: str | None = None) -> dict[str, Any]:
+    """Return a section merged from all layers, without nulls; what is not in it has its typed default."""
     result: dict[str, Any] = {}
     for layer in layers(params, variant):
         result = over(result, params.get(*layer, section) or {})
@@ -51,7 +53,7 @@ def over(base: Any, top: Any) -> Any:
     return {**below, **{key: over(below.get(key), value) for key, value in top.items() if value is not None}}
 
 
-def origin(params: Params, place: Place, variant: str | None = None) -> Place | None:
-    """Return the place where the value that counts was set, if it was."""
+def origin(params: "Params", place: "Place", variant: str | None = None) -> "Place":
+    """Return the place where the value that counts was set, or the place itself where none was."""
     strongest = reversed(layers(params, variant))
-    return next(((*layer, *place) for layer in strongest if params.get(*layer, *place) is not None), None)
+    return next(((*layer, *place) for layer in strongest if params.get(*layer, *place) is not None), place)

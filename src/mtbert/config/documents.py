@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from mtbert.plan.layers import merged
-from mtbert.plan.params import Params
+from mtbert.config.params import Params
+from mtbert.config.precedence import merged
 from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings
 from mtbert.settings import RunSettings
 from mtbert.tasks import corpus

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mtbert.plan.rates import kind_of, of_phase, settled, starts_at_full_rate
+from mtbert.config.rates import kind_of, of_phase, settled, starts_at_full_rate
 from mtbert.registry import Technique
 from mtbert.schedules import SCHEDULES
 from mtbert.schedules.base import Schedule

@@ -1,0 +1,91 @@
+"""Digests of the code that results depend on: a stage runs again where one changes.
+
+Comments and docstrings do not count. Of each stage: its script, and what that reaches by its imports. Of a training:
+what every training uses, and in each variant's plan file what its techniques use besides. Imports are read from the
+source, also those within functions; one by a name that is made at run time cannot be seen, and is passed as a start.
+"""
+
+import ast
+import hashlib
+from collections.abc import Collection, Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+import mtbert
+from mtbert import files
+from mtbert.config.techniques import REGISTRIES
+from mtbert.pretraining.settings import PRETRAININGS
+
+PACKAGE = Path(mtbert.__file__).parent
+SCRIPTS = Path("stages")  # one for each stage; they run at the repository's root
+TRAINING = (PACKAGE / "assembly.py",)  # makes a training of a plan file, and reaches all that its numbers go through
+# These bring in every technique of a kind, which the plan files of the variants that use them name one by one.
+KINDS = {next(registry[name].source for name in registry).with_name("__init__.py") for registry in REGISTRIES}
+
+
+def of_stages(scripts: Path = SCRIPTS) -> dict[str, dict[str, str]]:
+    """Return the plan file, such as `code-encoder`, of each script below `scripts`: digests of the files it reaches."""
+    plain = {script.stem: [script] for script in sorted(scripts.glob("*.py"))}
+    pretrainings = {
+        f"pretrain-{name}": [*plain["pretrain"], PACKAGE / f"pretraining/{name}.py"] for name in PRETRAININGS
+    }
+    own = {f"code-{stem}": digests(starts) for stem, starts in {**plain, **pretrainings}.items()}
+    return own | {"code-train": digests(TRAINING, KINDS)}
+
+
+@cache
+def of_technique(source: Path) -> dict[str, str]:
+    """Return the digests of the files that a technique uses beside those that every training uses."""
+    return dict(digests([source], KINDS).items() - digests(TRAINING, KINDS).items())
+
+
+def digests(starts: Iterable[Path], without: Collection[Path] = ()) -> dict[str, str]:
+    """Return the digest of every file that `starts` reach, by name, sorted; files in `without` are not entered."""
+    reached: set[Path] = set()
+    waiting = [start.resolve() for start in starts]
+    while waiting:
+        if (file := waiting.pop()) not in reached and file not in without:
+            reached.add(file)
+            waiting += _imported(file) if file.suffix == ".py" else ()
+    names = {file.relative_to(PACKAGE if file.is_relative_to(PACKAGE) else file.parents[1]): file for file in reached}
+    return {name.as_posix(): _digest(names[name]) for name in sorted(names)}
+
+
+@cache
+def _digest(file: Path) -> str:
+    """Return the SHA-256 of a module's syntax tree without docstrings, of another file that of its bytes."""
+    if file.suffix != ".py":
+        return files.sha256(file)
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(
+            node
+        ):
+            node.body = node.body[1:]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+
+
+@cache
+def _imported(file: Path) -> list[Path]:
+    """Return the package's files that a module imports, and those in its folder, not modules, that its text names."""
+    text = file.read_text(encoding="utf-8")
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    found = [path for node in nodes for name in _names(node) for path in _files(name)]
+    return [
+        *found,
+        *(other for other in file.parent.iterdir() if other.suffix not in (".py", "") and other.name in text),
+    ]
+
+
+def _names(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    base = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+    yield from (f"{base}{alias.name}" for alias in node.names)  # a module, or something within one
+
+
+def _files(name: str) -> Iterator[Path]:
+    """Yield the file of a module of the package, or that which something is in, with each `__init__.py` around it."""
+    first, *rest = name.split(".")
+    if first == PACKAGE.name:
+        for depth in range(len(rest) + 1):
+            place = PACKAGE.joinpath(*rest[:depth])
+            yield from (file for file in (place / "__init__.py", place.with_suffix(".py")) if file.is_file())

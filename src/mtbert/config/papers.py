@@ -1,0 +1,137 @@
+"""Read papers/*.yaml: all of one paper in one file, its settings, variants, published numbers and claims."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pydantic
+from pydantic import Field
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.scalarbool import ScalarBoolean
+from ruamel.yaml.scalarfloat import ScalarFloat
+
+import mtbert
+from mtbert.errors import SettingsError, in_words
+from mtbert.settings import Name, Section
+
+FOLDER = Path(mtbert.__file__).parents[2] / "papers"
+
+
+class Table(Section):
+    """A paper's table.
+
+    Attributes:
+        baseline: the variants of the row that every other row is tested against, with Holm's correction over the table.
+        rows: by label, the scores of each split by metric, and a note. An overall is in the scale that is printed.
+    """
+
+    baseline: list[Name] = []
+    rows: dict[str, dict[str, dict[str, float] | str]] = {}
+
+
+class Paper(Section):
+    """One paper; `mtbert.config.sections` checks its presets, variants and ensembles, `mtbert.claims` its claims.
+
+    Attributes:
+        title: the name that tables have for it.
+        order: its place among the papers, from 1.
+        presets: by name, what it does in every variant: one of the paper's own name, and others that variants name.
+        variants: by name, as entries of `catalog` in params.yaml, without `paper`.
+        ensembles: likewise.
+        tables: by number; `text` for numbers from its text.
+        claims: by name, as `mtbert.claims.reading` has them, without `paper`.
+    """
+
+    title: str
+    order: int = Field(ge=1)
+    presets: dict[Name, Any] = {}
+    variants: dict[Name, Any] = {}
+    ensembles: dict[Name, Any] = {}
+    tables: dict[str, Table] = {}
+    claims: dict[Name, Any] = {}
+
+
+@cache
+def load(folder: Path = FOLDER) -> dict[str, Paper]:
+    """Return the papers by name, in their order; SettingsError with file and key where one is not as it has to be."""
+    found = {file.stem: _paper(file) for file in sorted(folder.glob("*.yaml"))}
+    papers = dict(sorted(found.items(), key=lambda item: item[1].order))
+    for key in ("presets", "variants", "ensembles", "claims"):
+        owners: dict[str, str] = {}
+        for paper, content in papers.items():
+            for name in getattr(content, key):
+                if (other := owners.setdefault(name, paper)) != paper:
+                    raise SettingsError(f"{folder / paper}.yaml: {key}.{name}: {other}.yaml has one of this name, too")
+    return papers
+
+
+def _paper(file: Path) -> Paper:
+    try:
+        return Paper.model_validate(plain(read(file)))
+    except pydantic.ValidationError as error:
+        raise SettingsError(f"{file}: {in_words(error)}") from None
+
+
+def titles(folder: Path = FOLDER) -> dict[str, str]:
+    """Return each paper's title by its name."""
+    return {name: paper.title for name, paper in load(folder).items()}
+
+
+def published(folder: Path = FOLDER) -> list[dict[str, str]]:
+    """Return a line for each published number: paper, table, row, split, metric, value, and the row's note."""
+    return [
+        {"paper": paper, "table": number, "row": row, "split": split, "metric": metric, "value": str(value)}
+        | {"note": str(content.get("note", "")) if (split, metric) == _first(content) else ""}
+        for paper, its in load(folder).items()
+        for number, table in its.tables.items()
+        for row, content in table.rows.items()
+        for split, scores in content.items()
+        if isinstance(scores, dict)
+        for metric, value in scores.items()
+    ]
+
+
+def _first(row: dict[str, Any]) -> tuple[str, str]:
+    split = next(key for key in row if key != "note")
+    return split, next(iter(row[split]))
+
+
+def baselines(folder: Path = FOLDER) -> dict[str, list[str]]:
+    """Return the variants of each table's baseline by the table's name, such as `slapbert-table-1`."""
+    return {
+        f"{paper}-{f'table-{number}' if number.isdigit() else number}": table.baseline
+        for paper, its in load(folder).items()
+        for number, table in its.tables.items()
+        if table.baseline
+    }
+
+
+def claims(folder: Path = FOLDER) -> dict[str, Any]:
+    """Return all claims by name, each with its paper."""
+    return {
+        name: {"paper": paper, **claim} for paper, its in load(folder).items() for name, claim in its.claims.items()
+    }
+
+
+def read(file: Path) -> Any:
+    """Return a YAML file as ruamel reads it, with the line of every value; SettingsError where it is not YAML."""
+    try:
+        return YAML(typ="rt").load(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SettingsError(f"{file} is missing; stage scripts run at the repository's root") from None
+    except (YAMLError, ValueError, OSError, RecursionError) as error:  # ValueError: not UTF-8, or a number too long
+        raise SettingsError(f"{file} is not readable YAML: {error}") from None
+
+
+def plain(node: Any) -> Any:
+    """Convert ruamel's nodes to plain values."""
+    if isinstance(node, dict):
+        return {plain(key): plain(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [plain(value) for value in node]
+    if isinstance(node, ScalarBoolean):  # a truth value with an anchor; it is an int, not a bool
+        return bool(node)
+    if isinstance(node, ScalarFloat):
+        return float(node)
+    return next((kind(node) for kind in (bool, int, str) if isinstance(node, kind)), node)

@@ -1,0 +1,135 @@
+"""params.yaml laid over the papers beside it: values by place, and messages that name file, line and key."""
+
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mtbert.config import papers
+from mtbert.config.precedence import over
+from mtbert.errors import SettingsError
+
+Place = tuple[str | int, ...]  # the keys that lead to a value
+MISSING: Any = type("Missing", (), {"__repr__": lambda _: "nothing"})()  # where there is no value, not even null
+IN_PAPERS = {"presets": "presets", "catalog": "variants", "ensembles": "ensembles"}  # by what params.yaml calls them
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something wrong in the settings: the keys that lead to it, and what is wrong and allowed."""
+
+    place: Place
+    message: str
+
+
+class Params:
+    """params.yaml and the papers in `papers` beside it.
+
+    Attributes:
+        file: params.yaml.
+        own: its values.
+        values: the same with all presets, variants and ensembles of the papers; an entry of `catalog` is merged into
+            the paper's variant of its name.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.tree = papers.read(file)
+        self.own: dict[str, Any] = papers.plain(self.tree)
+        if not isinstance(self.own, dict):
+            raise SettingsError(f"{file} has to hold sections, but holds {type(self.own).__name__}")
+        self.papers = papers.load(file.parent / "papers")
+        self.of_papers: dict[str, dict[str, Any]] = {
+            "presets": {name: preset for paper in self.papers.values() for name, preset in paper.presets.items()},
+            "catalog": self._of_papers("variants"),
+            "ensembles": self._of_papers("ensembles"),
+        }
+        self.values = self._merged()
+
+    def _of_papers(self, key: str) -> dict[str, Any]:
+        return {
+            name: {"paper": of, **entry} if isinstance(entry, dict) else entry
+            for of, paper in self.papers.items()
+            for name, entry in getattr(paper, key).items()
+        }
+
+    def _merged(self) -> dict[str, Any]:
+        """Return all values; what params.yaml has in the place of a mapping and is none stays, to be refused."""
+        values = dict(self.own)
+        for collection, theirs in self.of_papers.items():
+            ours = self.own.get(collection)
+            if ours is None or isinstance(ours, dict):
+                values[collection] = over(theirs, ours or {})
+        return values
+
+    def get(self, *place: str | int, missing: Any = None) -> Any:
+        """Return the value at a place, or `missing`."""
+        return at(self.values, place, missing)
+
+    def put(self, place: Place, value: Any) -> "Params":
+        """Return a copy with another value at a place of params.yaml; MISSING removes it."""
+        other = copy.copy(self)
+        other.own = _put(self.own, place, value)
+        other.values = other._merged()
+        return other
+
+    def find(self, place: Place) -> tuple[Path, int, str]:
+        """Return file, line and dotted key of a place, or of the part of it that exists."""
+        file, tree, keys = self.file, self.tree, place
+        if place[0] in IN_PAPERS and len(place) > 1 and at(self.own, place, MISSING) is MISSING:
+            key = IN_PAPERS[str(place[0])]
+            for name, paper in self.papers.items():
+                if place[1] in getattr(paper, key):
+                    file, keys = self.file.parent / "papers" / f"{name}.yaml", (key, *place[1:])
+                    tree = papers.read(file)
+        return file, _line(tree, keys), dotted(keys)
+
+    def format_faults(self, faults: Iterable[Fault]) -> str:
+        """Return all faults in one message, sorted by file and line; of several at one place only the first."""
+        first = {fault.place: fault for fault in reversed([*faults])}
+        lines = sorted((*self.find(place), fault.message) for place, fault in first.items())
+        shown = "\n".join(f"  {file}:{line}: {key}: {message}" for file, line, key, message in lines)
+        return f"{len(lines)} fault{'s' if len(lines) > 1 else ''} in the settings; nothing was trained\n{shown}"
+
+
+def _line(node: Any, place: Place) -> int:
+    line = 1
+    for key in place:
+        try:
+            places: Any = node.lc  # ruamel sets it on every mapping and list, but does not type it
+            line = (places.key(key) if isinstance(node, dict) else places.item(key))[0] + 1
+            node = node[key]
+        except (KeyError, IndexError, TypeError, AttributeError):
+            break
+    return line
+
+
+def _put(node: Any, place: Place, value: Any) -> Any:
+    if not place:
+        return value
+    key, *below = place
+    if isinstance(node, list):
+        return [_put(item, tuple(below), value) if number == key else item for number, item in enumerate(node)]
+    node = node if isinstance(node, dict) else {}
+    if value is MISSING and key not in node:
+        return node
+    changed = _put(node.get(key), tuple(below), value)
+    return {name: item for name, item in {**node, key: changed}.items() if item is not MISSING}
+
+
+def at(node: Any, place: Iterable[str | int], missing: Any = None) -> Any:
+    """Return the value that these keys lead to, or `missing`."""
+    for key in place:
+        if isinstance(node, dict):
+            node = node.get(key, missing)
+        elif isinstance(node, list) and isinstance(key, int) and key < len(node):
+            node = node[key]
+        else:
+            return missing
+    return node
+
+
+def dotted(place: Place) -> str:
+    """Return a place in dotted form: pals.dim."""
+    return ".".join(map(str, place))

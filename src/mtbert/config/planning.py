@@ -1,0 +1,85 @@
+"""Turn params.yaml and the papers into one resolved, checked settings file for each variant.
+
+A variant's file holds only what the variant uses, so that DVC trains again exactly what a change concerns. Every
+variant is checked before anything trains, and all faults are told at once; those of single values first.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mtbert import files
+from mtbert.config import overrides, resolve, sections
+from mtbert.config.documents import documents
+from mtbert.config.overrides import Override, Variants
+from mtbert.config.params import MISSING, Fault, Params
+from mtbert.config.techniques import SECTIONS
+from mtbert.errors import SettingsError
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The files for the stages, by name, and the lines to print on the terminal."""
+
+    documents: dict[str, Any]
+    notes: list[str]
+
+
+def plan(params: Params) -> Planned:
+    """Resolve and check everything; SettingsError with all faults."""
+    _refuse(params, sections.find_faults(params))
+    variants, faults, aside = _variants(params)
+    _refuse(params, faults)
+    selected = {name: variants[name] for name in params.get("variants")}
+    found = overrides.find(params, selected)
+    _refuse(params, [overrides.lost(one) for one in found if one.is_lost])
+    planned = documents(params, variants)
+    planned["catalog"]["overrides"] = [one.argument for one in found]
+    for name, entry in planned["catalog"]["variants"].items():
+        entry["departures"] = _of_variant(name, found)
+    return Planned(planned, [*_notes(params, found), *aside])
+
+
+def _refuse(params: Params, faults: list[Fault]) -> None:
+    if faults:
+        raise SettingsError(params.format_faults(faults))
+
+
+def _variants(params: Params) -> tuple[Variants, list[Fault], list[str]]:
+    """Resolve every variant; return also the faults, and a note on unselected ones that the values do not fit.
+
+    Such a variant is resolved as the papers have it, since the report lists it.
+    """
+    without = params
+    for section in SECTIONS:
+        without = without.put((section,), MISSING)
+    variants: Variants = {}
+    faults: list[Fault] = []
+    misfits = []
+    for name in params.get("catalog"):
+        variants[name], own = resolve.variant(params, name)
+        if own and name not in params.get("variants"):
+            variants[name], own = resolve.variant(without, name)
+            misfits += [] if own else [name]
+        faults += own
+    note = f"  not selected, and not possible with these values: {', '.join(misfits)}"
+    return variants, faults, [note] if misfits else []
+
+
+def _of_variant(name: str, found: list[Override]) -> dict[str, Any]:
+    """Return keys and values that change a selected variant of a paper; none for a variant of your own."""
+    return {one.key: one.value for one in found if name in one.changes and one.place != ("catalog", name)}
+
+
+def _notes(params: Params, found: list[Override]) -> list[str]:
+    """Return a line for each override."""
+    lines = [overrides.describe(params, one) for one in found]
+    return ["what departs from the defaults", *lines] if lines else []
+
+
+def write(documents: Mapping[str, Any], out: Path) -> None:
+    """Write each document to a file, in a new directory; the catalog in its own order, which the report keeps."""
+    with files.new_directory(out) as directory:
+        for name, document in documents.items():
+            files.write_yaml(directory / f"{name}.yaml", document, in_order=name == "catalog")

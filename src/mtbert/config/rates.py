@@ -1,0 +1,54 @@
+"""Learning rates for each kind of training.
+
+What is trained decides which rate fits: a fresh head needs a hundred times the rate of a whole encoder. So does the
+schedule: a rate that an encoder bears as the peak of a warm-up is too high for it from the first step to the last.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from mtbert.errors import SettingsError
+from mtbert.schedules import SCHEDULES
+from mtbert.settings import Kind
+
+ENCODER = ("encoder", "embeddings", "layers", "attention", "feed_forward")  # parts that hold most of its weights
+HEADS = ("heads", "pooler")
+STEPS = 1000  # of a phase, to ask a schedule for its first step's factor
+RATE = ("training", "learning_rate")
+
+
+def kind_of(trainable: Collection[str], at_full_rate: bool) -> Kind:
+    """Return the kind of training that trains these parts of a model.
+
+    `encoder` where the encoder's layers or embeddings are among them; `heads` for heads and pooler alone;
+    `adapters` for all in between, such as adapters or a connector beside a frozen encoder, or its biases. `_constant`
+    stands behind it where training starts `at_full_rate`.
+    """
+    if any(part in ENCODER or part.startswith("layer_") for part in trainable):
+        return "encoder_constant" if at_full_rate else "encoder"
+    if set(trainable) <= set(HEADS):
+        return "heads_constant" if at_full_rate else "heads"
+    return "adapters_constant" if at_full_rate else "adapters"
+
+
+def starts_at_full_rate(schedule: dict[str, Any]) -> bool:
+    """Return whether the first step has the full rate by this schedule: its name and its options."""
+    try:
+        return SCHEDULES.build(schedule).factor(0, STEPS) == 1
+    except SettingsError:  # reported as a fault of its section
+        return False
+
+
+def of_phase(phase: dict[str, Any]) -> Kind:
+    """Return the kind of training of a phase whose schedule is resolved."""
+    frozen = phase.get("frozen") or []
+    trainable = [part for part in phase.get("trainable") or [] if part not in frozen]
+    return kind_of(trainable, starts_at_full_rate(phase["schedule"]))
+
+
+def settled(phase: dict[str, Any]) -> dict[str, Any]:
+    """Return a phase whose schedule is resolved, with its kind's `learning_rate` in place of the rates of all kinds."""
+    rest = {key: value for key, value in phase.items() if key != "learning_rates"}
+    rates, kind = phase.get("learning_rates") or {}, of_phase(phase)
+    rate = rates.get(kind) or rates.get(kind.removesuffix("_constant"))
+    return rest if rate is None else {**rest, "learning_rate": rate}

@@ -1,0 +1,214 @@
+"""Resolve one variant: merge what all layers set for it, and check that it fits together.
+
+A variant's file holds only what the variant uses.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pydantic
+
+from mtbert.adapters import ADAPTERS
+from mtbert.config import code, rates
+from mtbert.config.params import Fault, Params, Place
+from mtbert.config.precedence import COLLECTIONS, COMMON, ENTRY, merged, origin, over
+from mtbert.config.techniques import PLACES, REGISTRIES, place_of
+from mtbert.connectors import CONNECTORS
+from mtbert.errors import SettingsError, faults
+from mtbert.gradients import GRADIENTS
+from mtbert.heads import HEADS
+from mtbert.metrics import MAIN_TASKS
+from mtbert.model import check_apart
+from mtbert.objectives import OBJECTIVES
+from mtbert.pretraining.settings import EncoderSettings
+from mtbert.registry import Registry
+from mtbert.samplers import SAMPLERS
+from mtbert.schedules import SCHEDULES
+from mtbert.settings import Entry, VariantSettings
+from mtbert.tasks import TASKS, served
+from mtbert.weightings import WEIGHTINGS
+
+
+def variant(params: Params, name: str) -> tuple[dict[str, Any], list[Fault]]:
+    """Resolve one variant; return it and its faults."""
+    resolver = _Resolver(params, name)
+    try:
+        return resolver.resolve(), resolver.faults
+    except pydantic.ValidationError as error:
+        resolver.located(error)
+        return {}, resolver.faults
+
+
+class _Resolver:
+    """Resolves one variant and collects its faults."""
+
+    def __init__(self, params: Params, name: str) -> None:
+        self.params = params
+        self.name = name
+        self.keys: dict[str, Any] = params.get("catalog", name)
+        self.entry = Entry(**{key: self.keys[key] for key in ENTRY if key in self.keys})
+        self.tasks = self.entry.tasks or [*MAIN_TASKS]
+        self.used: set[str] = set()
+        self.faults: list[Fault] = []
+
+    def resolve(self) -> dict[str, Any]:
+        """Return the content of the variant's file."""
+        model, training, run = (merged(self.params, section, self.name) for section in ("model", "training", "run"))
+        self._use(model, training)
+        document = {
+            **{key: getattr(self.entry, key) for key in ("paper", "also", "rival")},
+            "variant": self.name,
+            "row": self.entry.row or self.name,
+            "profile": self.params.get("profile"),
+            "tasks": self.tasks,
+            "model": self._model(model),
+            "phases": [self._phase(over(training, phase)) for phase in self.entry.phases],
+            "run": run,
+        }
+        if not self.faults:
+            self._check_together(document)
+        self._check_used()
+        used = (registry[name].source for registry in REGISTRIES for name in registry if name in self.used)
+        document["sources"] = dict(sorted(item for source in used for item in code.of_technique(source).items()))
+        return VariantSettings(**document).model_dump()
+
+    def _use(self, model: dict[str, Any], training: dict[str, Any]) -> None:
+        """Put the techniques that `uses` lists into their places; a variant may have several objectives."""
+        sections = {"model": model, "training": training}
+        chosen: dict[tuple[str, str], str] = {}  # for each place that holds one name
+        for number, name in enumerate(self.entry.uses or []):
+            place = ("training", "objectives") if name in OBJECTIVES else place_of(name)
+            before = (training.get("objectives") or []) if name in OBJECTIVES else []
+            if place in chosen or name in before:
+                message = (
+                    f"{name!r} would take the place of {chosen.get(place, name)!r}; allowed: one {'.'.join(place)}"
+                )
+                self._fault(("catalog", self.name, "uses", number), message)
+            elif name in OBJECTIVES:
+                training["objectives"] = [*before, name]
+            else:
+                chosen[place] = sections[place[0]][place[1]] = name
+
+    def _model(self, model: dict[str, Any]) -> dict[str, Any]:
+        heads, pooling = model.get("heads") or {}, model.get("pooling") or {}
+        resolved = {
+            "encoder": "base",
+            "token_types": "zeros",
+            **model,
+            **self._choices("model", model),
+            "heads": {t: self._choice(HEADS, heads.get(t), ("model", "heads", t)) for t in self.tasks},
+            "pooling": {task: pooling.get(task, "pooler") for task in self.tasks},
+        }
+        if not self.faults:
+            self._check_connector_and_heads(resolved)
+        return resolved
+
+    def _phase(self, phase: dict[str, Any]) -> dict[str, Any]:
+        tasks = self.tasks if phase.get("tasks") in (None, "all") else phase["tasks"]
+        if strange := [task for task in tasks if served(task) not in self.tasks]:
+            message = f"{', '.join(strange)}: trains none of the variant's tasks, {', '.join(self.tasks)}"
+            self._fault(("training", "tasks"), message)
+        if phase.get("trainable") == ["adapters"] and self.used.isdisjoint(set(ADAPTERS) - {"none"}):
+            self._fault(("training", "trainable"), "adapters alone are trained, but the variant has no adapter")
+        objectives = phase.get("objectives") or []
+        resolved = {
+            **phase,
+            **self._choices("training", phase),
+            "tasks": tasks,
+            "objectives": [self._choice(OBJECTIVES, name, ("training", "objectives")) for name in objectives],
+        }
+        self._check_steps(resolved)
+        return rates.settled(resolved)
+
+    def _choices(self, section: str, values: dict[str, Any]) -> dict[str, Any]:
+        """Return the techniques that a section names, each with its options."""
+        return {
+            place[1]: self._choice(registry, values.get(place[1]), place)
+            for place, registry in PLACES.items()
+            if place[0] == section
+        }
+
+    def _choice(self, registry: Registry[..., Any], name: str | None, place: Place) -> dict[str, Any]:
+        """Return a technique's name, or the default's, with its section's values."""
+        name = name or registry.default or ""
+        self.used.add(name)
+        try:
+            return {"name": name, **registry[name].settings(**merged(self.params, name, self.name)).model_dump()}
+        except pydantic.ValidationError as error:
+            self.located(error, name)
+            return {"name": name}
+
+    def _check_connector_and_heads(self, model: dict[str, Any]) -> None:
+        """Let connector and heads check whether they can serve the tasks."""
+        connector, settings = _class(CONNECTORS, model["connector"]), CONNECTORS.settings(model["connector"])
+        passes = self._passes(("model", "connector"), connector.check, settings, self.tasks, self._width())
+        mixed = connector.mixes(settings, self.tasks) if passes else ()
+        for task, choice in model["heads"].items():
+            head, place = _class(HEADS, choice), ("model", "heads", task)
+            embeddings = 2 if TASKS[task].is_pair and model.get("pair_encoding") == "bi" else 1
+            if self._passes(place, head.check, HEADS.settings(choice), TASKS[task], embeddings):
+                self._passes(place, check_apart, task, head, mixed)
+
+    def _passes(self, place: Place, check: Callable[..., None], *arguments: Any) -> bool:
+        """Return whether a check passes; record a fault where it does not."""
+        try:
+            check(*arguments)
+        except SettingsError as error:
+            self._fault(place, str(error))
+            return False
+        return True
+
+    def _width(self) -> int | None:
+        try:
+            return EncoderSettings(**merged(self.params, "encoder")).known_width
+        except pydantic.ValidationError:  # reported as a fault of its section
+            return None
+
+    def _check_steps(self, phase: dict[str, Any]) -> None:
+        """Check that a technique for several tasks in a step has a sampler whose steps hold several."""
+        if _class(SAMPLERS, phase["sampler"]).several_tasks:
+            return
+        for key, registry in (("gradients", GRADIENTS), ("weighting", WEIGHTINGS)):
+            if _class(registry, phase[key]).several_tasks:
+                fitting = [name for name in SAMPLERS if _class(SAMPLERS, {"name": name}).several_tasks]
+                message = (
+                    f"{phase[key]['name']} needs several tasks in a step, but the steps of sampler "
+                    f"{phase['sampler']['name']} hold one; allowed with it: {', '.join(fitting)}"
+                )
+                self._fault(("training", key), message)
+
+    def _check_together(self, document: dict[str, Any]) -> None:
+        """Check that model, phases and run fit each other."""
+        for phase in document["phases"]:
+            for task in sorted(set(map(served, phase["tasks"]))):
+                if not _class(HEADS, head := document["model"]["heads"][task]).learns:
+                    message = f"{head['name']} learns nothing, but {task} is trained; allowed with it: `phases: []`"
+                    self._fault(("model", "heads", task), message)
+            if SCHEDULES.build(phase["schedule"]).needs_dev and document["run"].get("evaluations") == 0:
+                message = f"{phase['schedule']['name']} needs dev scores, but run.evaluations is 0"
+                self._fault(("training", "schedule"), message)
+
+    def _check_used(self) -> None:
+        """Refuse settings of what the variant does not use, which would have no effect."""
+        for key in self.keys:
+            if key not in (*ENTRY, *COMMON, *self.used):
+                message = (
+                    f"the variant does not use {key}; add it to `uses`, or allowed here: {', '.join(sorted(self.used))}"
+                )
+                self._fault(("catalog", self.name, key), message)
+
+    def _fault(self, place: Place, message: str) -> None:
+        """Record a fault where the value was set."""
+        self.faults.append(Fault(place if place[0] in COLLECTIONS else origin(self.params, place, self.name), message))
+
+    def located(self, error: pydantic.ValidationError, *section: str) -> None:
+        """Record the faults that pydantic found, each at the place where its value was set."""
+        for keys, message in faults(error):
+            if keys[:1] == ("phases",):  # every phase starts from `training`
+                keys = ("training", *keys[2:])
+            self._fault((*section, *keys), message)
+
+
+def _class(registry: Registry[..., Any], choice: dict[str, Any]) -> Any:
+    """Return a technique's class, which holds its checks and what it is for."""
+    return registry[choice["name"]].build

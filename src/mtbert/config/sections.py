@@ -1,0 +1,211 @@
+"""The type of every section, as settings write it, and the check of all values: keys, names, kinds, sizes.
+
+Each value is checked by itself, in every layer, also where no variant uses it. `resolve` checks what fits together.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, Literal
+
+import pydantic
+from pydantic import AfterValidator, Field, ValidationInfo
+
+from mtbert.config.params import Fault, Params, Place, at
+from mtbert.config.precedence import COMMON, SEARCH, merged, origin
+from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USABLE
+from mtbert.errors import UnknownNameError, faults
+from mtbert.heads import HEADS
+from mtbert.objectives import OBJECTIVES
+from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings, folder_digest
+from mtbert.settings import (
+    ONCE,
+    Entry,
+    LearningRates,
+    ModelSettings,
+    Name,
+    PhaseSettings,
+    PhaseTask,
+    RunSettings,
+    SearchSettings,
+    Section,
+    TaskName,
+)
+from mtbert.tasks import TASKS
+
+# dvc.yaml puts both knobs into commands and paths: they may hold nothing that a shell, YAML or DVC interprets.
+PATH = r"(?!-)(?!.*\.\.)[\w/.+@:-]([\w/.+@: -]*[\w/.+@:-])?"
+COMMAND = r"[^;&|<>`$\\'\"(){}\n\r#*?!~\[\]]+"
+OWN_FILES = ("catalog", "encoder", "needs", "pretrain-", "code-")  # how names of other files of the plan begin
+
+
+def _one_of(kind: str, known: Iterable[str] | None = None) -> AfterValidator:
+    """Return the check that a name is one of these, or of the context's names of that kind."""
+
+    def check(name: str, info: ValidationInfo) -> str:
+        names = (info.context or {})[kind] if known is None else known
+        if name not in names:
+            raise UnknownNameError(kind, name, names)
+        return name
+
+    return AfterValidator(check)
+
+
+def _matching(pattern: str, allowed: str) -> AfterValidator:
+    """Return the check that a knob's text matches a pattern."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"it cannot be part of a command; allowed: {allowed}")
+        return text
+
+    return AfterValidator(check)
+
+
+def _free(name: str) -> str:
+    if name.startswith(OWN_FILES):
+        raise ValueError(f"a file of the plan has such a name; taken, as a beginning: {', '.join(OWN_FILES)}")
+    return name
+
+
+def _written(kind: type[Section], **other: tuple[Any, Any]) -> type[Section]:
+    """Return a section's type as settings write it: every key may be null, and has its default beside it.
+
+    `other` gives type and default of further keys, and of those that are written in another way than they are resolved.
+    """
+    fields: dict[str, Any] = {}
+    for name, field in kind.model_fields.items():
+        own: Any = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+        default = None if field.is_required() else field.get_default(call_default_factory=True)
+        fields[name] = (own, default)
+    return _optional(kind.__name__, fields | other)
+
+
+def _optional(name: str, fields: dict[str, tuple[Any, Any]], *bases: type[Section]) -> type[Section]:
+    made: dict[str, Any] = {
+        key: (kind | None, Field(default=None, json_schema_extra={"default": default}))
+        for key, (kind, default) in fields.items()
+    }
+    return pydantic.create_model(name, __base__=bases or (Section,), **made)
+
+
+def _techniques(section: str) -> dict[str, tuple[Any, Any]]:
+    """Return type and default of a section's keys that name one technique each."""
+    return {
+        place[1]: (Annotated[str, _one_of(registry.kind, registry)], registry.default)
+        for place, registry in PLACES.items()
+        if place[0] == section
+    }
+
+
+def _by_task(kind: Any, default: str | None) -> tuple[Any, Any]:
+    return dict[TaskName, kind | None], dict.fromkeys(TASKS, default)
+
+
+Objectives = Annotated[list[Annotated[str, _one_of(OBJECTIVES.kind, OBJECTIVES)]], ONCE]
+PhaseTasks = Literal["all"] | Annotated[list[PhaseTask], Field(min_length=1), ONCE]
+Start = Annotated[str, _one_of("starting weights", ("base", *PRETRAININGS))]
+# By place, the settings in full, and as they are written.
+FULL: dict[Place, type[Section]] = {("run",): RunSettings, ("encoder",): EncoderSettings}
+FULL |= {("pretrain", name): settings for name, settings in PRETRAININGS.items()}
+FULL |= {(name,): registry[name].settings for registry in REGISTRIES for name in registry}
+TRAINING = _written(
+    PhaseSettings,
+    tasks=(PhaseTasks, "all"),
+    objectives=(Objectives, []),
+    learning_rates=(LearningRates, {}),
+    **_techniques("training"),
+)
+WRITTEN = {place: _written(kind) for place, kind in FULL.items()} | {
+    (SEARCH,): _written(SearchSettings),
+    ("training",): TRAINING,
+    ("model",): _written(
+        ModelSettings,
+        encoder=(Start, "base"),
+        token_types=(Literal["zeros", "by_sentence"], "zeros"),  # what a run states that has none is the encoder's own
+        heads=_by_task(Annotated[str, _one_of(HEADS.kind, HEADS)], HEADS.default),
+        pooling=_by_task(Literal["pooler", "cls", "mean"], "pooler"),
+        **_techniques("model"),
+    ),
+}
+OF_PRETRAINING = _optional("pretrain", {name: (WRITTEN["pretrain", name], None) for name in PRETRAININGS})
+
+
+def _layer(name: str, sections: Iterable[str], *bases: type[Section]) -> Any:
+    kinds = {key: OF_PRETRAINING if key == "pretrain" else WRITTEN[key,] for key in sections}
+    return _optional(name, {key: (kind, None) for key, kind in kinds.items()}, *bases)
+
+
+class _Entry(Entry):
+    paper: Annotated[str, _one_of("paper")] | None = None
+    preset: Annotated[str, _one_of("preset")] | None = None
+    uses: Annotated[list[Annotated[str, _one_of("technique", USABLE)]], ONCE] | None = None
+    tasks: Annotated[list[TaskName], Field(min_length=1), ONCE] | None = None
+    phases: list[TRAINING] = []  # type: ignore[valid-type]
+
+
+Members = list[Annotated[str, _one_of("variant")]]
+
+
+class _Ensemble(Section):
+    paper: Annotated[str, _one_of("paper")] | None = None
+    row: str = ""
+    members: Annotated[Members, Field(min_length=1), ONCE]
+
+
+class _Knobs(Section):
+    profile: Annotated[str, _one_of("profile")]
+    data_dir: Annotated[
+        str, _matching(PATH, "letters, digits, spaces within and / . _ - + @ :, no .., no - at the start")
+    ]
+    launch: Annotated[str, _matching(COMMAND, "one command and its arguments, such as: torchrun --nproc-per-node 4")]
+    seeds: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Field(min_length=1), ONCE]
+    variants: Annotated[Members, Field(min_length=1), ONCE]
+    ensembles: dict[Name, _Ensemble]
+
+
+LAYERS: dict[str, Any] = {
+    "profiles": (dict[Name, _layer("profile", SECTIONS) | None], ...),
+    "presets": (dict[Name, _layer("preset", (*COMMON, *NAMES)) | None], ...),
+    "catalog": (dict[Annotated[Name, AfterValidator(_free)], _layer("variant", (*COMMON, *NAMES), _Entry)], ...),
+}
+DOCUMENT = pydantic.create_model("settings", __base__=_layer("settings", SECTIONS, _Knobs), **LAYERS)
+
+
+def find_faults(params: Params) -> list[Fault]:
+    """Return every fault of a single value; where there is none, those of sections as a whole."""
+    names = {"profile": "profiles", "preset": "presets", "variant": "catalog"}
+    context: dict[str, Any] = {kind: params.get(key) or () for kind, key in names.items()}
+    try:
+        DOCUMENT.model_validate(params.values, context=context | {"paper": params.papers})
+    except pydantic.ValidationError as error:
+        return [Fault(place, message) for place, message in faults(error)]
+    return [*_sections(params), *_there(params)]
+
+
+def _sections(params: Params) -> Iterator[Fault]:
+    """Check every section as a whole, also one that no variant uses."""
+    for place, kind in FULL.items():
+        try:
+            kind(**at(merged(params, str(place[0])), place[1:]) or {})
+        except pydantic.ValidationError as error:
+            for keys, message in faults(error):
+                yield Fault(origin(params, (*place, *keys)), message)
+
+
+def _there(params: Params) -> Iterator[Fault]:
+    """Check that folders exist, and hold what is expected; an encoder's that is missing may have been read before."""
+    if not (params.file.parent / (data_dir := params.get("data_dir"))).is_dir():
+        message = f"{data_dir} is not a directory; allowed: data/sample, data/official (`make official`), or your own"
+        yield Fault(("data_dir",), message)
+    try:
+        settings = EncoderSettings(**merged(params, "encoder"))
+    except pydantic.ValidationError:  # told of its section
+        return
+    folder = settings.folder and params.file.parent / settings.folder
+    if folder and folder.is_dir() and (digest := folder_digest(folder)) != settings.revision:
+        message = (
+            f"{settings.revision}, but the digest of the files in {settings.name} is {digest}: set it if they are meant"
+        )
+        yield Fault(origin(params, ("encoder", "revision")), message)
+    elif folder and not folder.is_dir() and not settings.revision:
+        yield Fault(origin(params, ("encoder", "name")), f"{settings.name} is not a folder")

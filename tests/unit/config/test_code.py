@@ -1,0 +1,102 @@
+"""Code as an input: what becomes stale where a file changes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mtbert.adapters import ADAPTERS
+from mtbert.config import code
+from mtbert.registry import Technique
+
+ROOT = Path(__file__).parents[3]
+FILES = {
+    "__init__.py": "",
+    "assembly.py": "from mtbert import loop\nfrom mtbert.adapters import ADAPTERS",
+    "loop.py": '"""The loop."""\n\n\ndef run():\n    """Run."""\n    return 1  # step\n',
+    "adapters/__init__.py": "from mtbert.adapters import pals, lora",
+    "adapters/base.py": "",
+    "adapters/pals.py": "from mtbert.adapters import base\nWIDTH = 1",
+    "adapters/lora.py": "def rank():\n    import mtbert.words.tags\n",
+    "words/tags.py": "FILE = 'tags.txt'",
+    "words/tags.txt": "a",
+    "report.py": "X = 1",
+}
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "mtbert"
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    monkeypatch.setattr(code, "PACKAGE", folder)
+    monkeypatch.setattr(code, "TRAINING", (folder / "assembly.py",))
+    monkeypatch.setattr(code, "KINDS", {folder / "adapters/__init__.py"})
+    return folder
+
+
+def digests(package: Path) -> dict[str, dict[str, str]]:
+    """Of all trainings, of two techniques, and of a stage."""
+    for cached in (code._digest, code._imported, code.of_technique):
+        cached.cache_clear()
+    found = {name: code.of_technique(package / f"adapters/{name}.py") for name in ("pals", "lora")}
+    return found | {"train": code.digests(code.TRAINING, code.KINDS), "report": code.digests([package / "report.py"])}
+
+
+def test_a_technique_has_what_it_uses_besides_the_shared_code(package: Path) -> None:
+    assert {name: sorted(found) for name, found in digests(package).items()} == {
+        "pals": ["adapters/base.py", "adapters/pals.py"],
+        "lora": ["adapters/lora.py", "words/tags.py", "words/tags.txt"],
+        "train": ["__init__.py", "assembly.py", "loop.py"],
+        "report": ["report.py"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "stale"),
+    [
+        ("loop.py", "# step", "# another comment", set()),
+        ("loop.py", "Run.", "Another docstring.", set()),
+        ("loop.py", '"""The loop."""', "", set()),
+        ("loop.py", "return 1", "return 2", {"train"}),
+        ("loop.py", "return 1", "return '1'", {"train"}),
+        ("adapters/pals.py", "WIDTH = 1", "WIDTH = 2", {"pals"}),
+        ("adapters/base.py", "", "X = 1", {"pals"}),
+        ("words/tags.txt", "a", "b", {"lora"}),
+        ("report.py", "X = 1", "X = 2", {"report"}),
+        ("adapters/__init__.py", "pals, lora", "pals", set()),
+    ],
+)
+def test_what_becomes_stale(package: Path, file: str, before: str, after: str, stale: set[str]) -> None:
+    first = digests(package)
+    (package / file).write_text(FILES[file].replace(before, after, 1))
+    second = digests(package)
+    assert {name for name in first if first[name] != second[name]} == stale
+
+
+def test_every_training_uses_model_data_and_loop_and_no_technique() -> None:
+    shared = set(code.of_stages(ROOT / "stages")["code-train"])
+    assert {"assembly.py", "model.py", "training/loop.py", "heads/base.py", "seeding.py", "tasks.py"} <= shared
+    assert not {"adapters/pals.py", "heads/mlp.py", "report/write.py", "config/resolve.py"} & shared
+
+
+def test_a_technique_is_found_by_its_source() -> None:
+    technique = ADAPTERS["pals"]
+    assert isinstance(technique, Technique)
+    assert "adapters/pals.py" in code.of_technique(technique.source)
+
+
+@pytest.mark.parametrize("stage", ["preprocess", "report"])
+def test_a_stage_knows_every_file_that_its_imports_bring_in(stage: str) -> None:
+    names = code.of_stages(ROOT / "stages")[f"code-{stage}"]
+    modules = [name[:-3].replace("/", ".").removesuffix(".__init__") for name in names if name.endswith(".py")]
+    wanted = ["mtbert" if name == "__init__" else f"mtbert.{name}" for name in modules if not name.startswith("stages")]
+    command = (
+        f"import importlib, sys; [importlib.import_module(name) for name in {wanted}]\n"
+        "print(*(m.__file__ for n, m in sys.modules.items() if n.split('.')[0] == 'mtbert' and m.__file__))"
+    )
+    done = subprocess.run([sys.executable, "-c", command], cwd=ROOT, check=True, capture_output=True, text=True)
+    came = {Path(file).resolve().relative_to(code.PACKAGE.resolve()).as_posix() for file in done.stdout.split()}
+    assert came <= set(names)

@@ -1,0 +1,143 @@
+"""Which value counts, and what reaches which file."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Planned = Callable[..., dict[str, Any]]
+PALS = {"pals", "frozen-pals", "sbert-pals", "smart-pals"}
+SINGLE = {"bert-sst", "bert-qqp", "bert-sts"}
+
+
+def changed(before: dict[str, Any], after: dict[str, Any]) -> set[str]:
+    """The files that differ, but for what the catalog tells of overrides."""
+
+    def rest(node: Any) -> Any:
+        told = ("overrides", "departures")
+        return {key: rest(value) for key, value in node.items() if key not in told} if isinstance(node, dict) else node
+
+    return {name for name in before if rest(before[name]) != rest(after[name])}
+
+
+@pytest.mark.parametrize(
+    ("edit", "files"),
+    [
+        (("pals.dim", 276), PALS),
+        (("smart.radius", 0.1), {"smart-pals"}),
+        (("mlp.width", 128), {*SINGLE, "frozen-bert", *PALS}),
+        (("catalog.pals.pals.dim", 12), {"pals"}),
+        (("catalog.bert-sst.training.epochs", 1), {"bert-sst"}),
+        (("pretrain.sbert.batch_size", 16), {"pretrain-sbert"}),
+        (("encoder.weights", "fp16"), {"encoder", "pretrain-sbert", "catalog"}),
+        (("run.threads", 3), {*SINGLE, "frozen-bert", *PALS, "pretrain-sbert"}),
+        (("seeds", [1, 2]), {"catalog"}),
+        (("profiles.laptop.training.epochs", 9), set()),
+    ],
+)
+def test_an_edit_reaches_the_files_that_it_concerns(planned: Planned, edit: tuple[str, Any], files: set[str]) -> None:
+    assert changed(planned(), planned(edit)) == files
+
+
+def test_layers_from_weak_to_strong(planned: Planned) -> None:
+    layers = [
+        ("profiles.sample.training", {"learning_rate": 2e-3}),
+        ("training.learning_rate", 3e-3),
+        ("catalog.pals.training.learning_rate", 4e-3),
+        ("catalog.pals.phases", [{"learning_rate": 5e-3}]),
+    ]
+    no_preset = (("profiles.sample.training", {}), ("catalog.pals.preset", "my-pal-bert"))
+
+    def rate(*edits: tuple[str, Any]) -> float:
+        return planned(*edits)["pals"]["phases"][0]["learning_rate"]
+
+    assert rate(*no_preset) == 2e-5  # the default
+    assert rate(("profiles.sample.training", {}), ("catalog.pals.preset", "choose-pals")) == 1e-5
+    assert [rate(*layers[:count]) for count in (1, 2, 3, 4)] == [2e-3, 3e-3, 4e-3, 5e-3]
+
+
+def test_null_gives_way_in_every_layer(planned: Planned) -> None:
+    edits = (("profiles.sample.mlp.dropout", None), ("catalog.pals.mlp", {"dropout": None}))
+    assert planned(*edits)["pals"]["model"]["heads"]["sst"]["dropout"] == 0.3
+
+
+def test_a_rate_by_kind_counts_before_one_for_all_of_its_layer(planned: Planned) -> None:
+    def rates(*edits: tuple[str, Any]) -> list[float]:
+        found = planned(("profiles.sample.training", {"epochs": 1}), *edits)
+        return [found[name]["phases"][0]["learning_rate"] for name in ("pals", "frozen-pals", "frozen-bert")]
+
+    by_kind = ("training.learning_rates", {"adapters": 4e-5, "heads": 5e-5})
+    assert rates() == [2e-5, 2e-5, 1e-3]
+    assert rates(("profiles.sample.training.learning_rate", 3e-5)) == [3e-5, 3e-5, 3e-5]
+    assert rates(by_kind, ("training.learning_rate", 3e-5)) == [3e-5, 4e-5, 5e-5]
+    own = ("catalog.frozen-pals.training.learning_rate", 6e-5)
+    assert rates(("training.learning_rates.encoder", 4e-5), own) == [4e-5, 6e-5, 1e-3]
+
+
+@pytest.mark.parametrize(
+    ("key", "word", "file", "place"),
+    [
+        ("training.clip", "none", "pals", ("phases", 0, "clip")),
+        ("training.steps_per_epoch", "all", "pals", ("phases", 0, "examples_per_task")),
+        ("profiles.sample.model.dropout", "own", "pals", ("model", "dropout")),
+        ("profiles.sample.pretrain.sbert.max_pairs", "all", "pretrain-sbert", ("max_pairs",)),
+    ],
+)
+def test_a_word_stands_for_no_number(planned: Planned, key: str, word: str, file: str, place: tuple[Any, ...]) -> None:
+    node = planned((key, word))[file]
+    for step in place:
+        node = node[step]
+    assert node is None
+
+
+def test_the_paper_profile_leaves_each_paper_its_settings(planned: Planned) -> None:
+    names = ["pals", "frozen-bert", "choose-sst-finetune", "choose-zero"]
+    found = planned(("profile", "paper"), ("variants", names))
+    phases = [found[name]["phases"][0] for name in names]
+    assert [phase["batch_size"] for phase in phases] == [16, 16, 8, 16]  # part 1 of its paper has a preset of its own
+    assert [phase["learning_rate"] for phase in phases] == [2e-5, 1e-3, 1e-5, 1e-5]
+    assert phases[0]["schedule"] == {"name": "slanted_triangular", "warmup": 0.1}
+    assert (phases[0]["epochs"], phases[0]["steps_per_epoch"], phases[0]["eps"]) == (10, 6000, 1e-7)
+
+
+def test_an_entry_of_the_catalog_is_merged_into_the_papers_variant_of_its_name(planned: Planned) -> None:
+    own = ("catalog.pals.pals.dim", 12)
+    after = planned(own, ("pals.dim", 276))
+    assert [after[name]["model"]["adapter"]["dim"] for name in ("pals", "frozen-pals")] == [12, 276]
+    assert after["pals"]["row"] == "Original PALs"
+
+
+def test_a_variant_of_ones_own(planned: Planned) -> None:
+    mine = {"uses": ["pals", "square_root"], "pals": {"dim": 276}}
+    documents = planned(("catalog.wide", mine), ("variants", ["wide"]))
+    assert documents["wide"]["model"]["adapter"]["dim"] == 276
+    assert documents["wide"]["phases"][0]["sampler"] == {"name": "square_root", "divide": {}}
+    assert documents["catalog"]["variants"]["wide"] == {
+        "paper": None, "row": "wide", "also": [], "rival": "", "tasks": ["sst", "qqp", "sts"], "selected": True,
+        "departures": {},
+    }  # fmt: skip
+
+
+def test_phases_start_from_the_training_section_each_with_the_rate_of_its_kind(planned: Planned) -> None:
+    phases = [{"trainable": ["heads"], "epochs": 1}, {"objectives": ["smart"]}, {"trainable": ["adapters", "heads"]}]
+    rates = ("training.learning_rates", {"encoder": 1e-5, "adapters": 2e-5, "heads": 3e-5})
+    found = planned(("catalog.pals.phases", phases), rates)["pals"]["phases"]
+    assert [(phase["epochs"], phase["learning_rate"]) for phase in found] == [(1, 3e-5), (4, 1e-5), (4, 2e-5)]
+    assert [[one["name"] for one in phase["objectives"]] for phase in found] == [[], ["smart"], []]
+
+
+def test_what_the_other_stages_need_follows_from_the_selection(planned: Planned) -> None:
+    few = planned(("variants", ["pals"]))
+    assert few["pretrain-sbert"] == {"needed": False}
+    assert few["needs"] == [[task, split] for task in ("qqp", "sst", "sts") for split in ("dev", "train")]
+    assert ["snli", "train"] in planned()["needs"]
+    films = {"tasks": ["sst"], "training": {"tasks": ["sst", "cfimdb_as_sst"]}}
+    assert ["cfimdb", "train"] in planned(("catalog.films", films), ("variants", ["films"]))["needs"]
+
+
+def test_a_variant_holds_nothing_of_what_it_does_not_use(planned: Planned) -> None:
+    assert "smart" not in str(planned()["bert-sst"])
+    assert list(planned()["smart-pals"]["sources"]) == [
+        "adapters/pals.py", "connectors/direct.py", "features/words.py", "gradients/total.py", "heads/mlp.py",
+        "objectives/smart.py", "samplers/annealed.py", "schedules/slanted_triangular.py", "weightings/equal.py",
+    ]  # fmt: skip

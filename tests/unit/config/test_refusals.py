@@ -1,0 +1,169 @@
+"""What settings may not hold, and how it is told."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from unit.config.conftest import PARAMS, edited
+
+from mtbert.config import papers, planning
+from mtbert.config.params import Params
+from mtbert.errors import SettingsError
+
+Refused = Callable[..., list[str]]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("pals.dimm", 10, "pals.dimm: unknown key 'dimm'; did you mean dim? known: dim, heads"),
+        ("training.epoch", 3, "training.epoch: unknown key 'epoch'; did you mean epochs?"),
+        ("smarty", {}, "smarty: unknown key 'smarty'; did you mean smart?"),
+        ("catalog.pals.zzz", "red", "catalog.pals.zzz: unknown key 'zzz'; known: paper, row, also"),
+        ("presets.mine", {"encoder": {"name": "tiny"}}, "presets.mine.encoder: unknown key 'encoder'"),
+        ("pretrain.sbret", {}, "pretrain.sbret: unknown key 'sbret'; did you mean sbert? known: sbert, mlm"),
+        ("pals.dim", "wide", "pals.dim: Input should be a valid integer, came 'wide'"),
+        ("pals", 5, "pals: Input should be a valid dictionary or instance of "),
+        ("run.log_every", 0, "run.log_every: Input should be greater than or equal to 1, came 0"),
+        ("training.clip", "nil", "training.clip: allowed: a number, or none, came 'nil'"),
+        ("training.learning_rate", float("nan"), "training.learning_rate: Input should be a finite number"),
+        ("profiles.paper.training.epochs", 1.5, "profiles.paper.training.epochs: Input should be a valid integer"),
+        ("catalog.pals.phases", [{"epochs": 1.5}], "catalog.pals.phases.0.epochs: Input should be a valid integer"),
+        ("training.sampler", "fair", "training.sampler: unknown sampler 'fair'; known: sequential"),
+        ("training.trainable", ["hands"], "training.trainable.0: unknown part 'hands'; did you mean heads?"),
+        ("model.heads.stss", "mlp", "model.heads.stss: unknown task 'stss'; did you mean sts?"),
+        ("model.encoder", "bart", "model.encoder: unknown starting weights 'bart'; did you mean sbert?"),
+        ("profile", "large", "profile: unknown profile 'large'; known: sample, laptop, paper"),
+        ("variants", ["palz"], "variants.0: unknown variant 'palz'; did you mean pals?"),
+        ("variants", [], "variants: List should have at least 1 item"),
+        ("seeds", [1, 2, 1], "seeds: 1 is listed twice; allowed: each once"),
+        ("seeds", [-1], "seeds.0: Input should be greater than or equal to 0, came -1"),
+        ("catalog.pals.paper", "pals-4-pals", "catalog.pals.paper: unknown paper 'pals-4-pals'; did you mean pals-f"),
+        ("catalog.pals.preset", "slapbort", "catalog.pals.preset: unknown preset 'slapbort'; did you mean slapbert?"),
+        ("catalog.pals.uses", ["pals", "magic"], "catalog.pals.uses.1: unknown technique 'magic'; known: words"),
+        ("catalog.pals.tasks", ["sst", "sst"], "catalog.pals.tasks: 'sst' is listed twice"),
+        ("ensembles.vote", {"members": ["pals", "palz"]}, "ensembles.vote.members.1: unknown variant 'palz'; did"),
+        ("catalog.catalog", {}, "catalog.catalog: a file of the plan has such a name"),
+        ("catalog.code-x", {}, "catalog.code-x: a file of the plan has such a name"),
+        ("catalog.../x", {}, "catalog.../x: String should match pattern"),
+        ("profiles.a/b", {}, "profiles.a/b: String should match pattern"),
+        ("data_dir", "nowhere", "data_dir: nowhere is not a directory; allowed: data/sample"),
+        ("data_dir", "../data", "data_dir: it cannot be part of a command; allowed: letters"),
+        ("data_dir", "$(x)", "data_dir: it cannot be part of a command"),
+        ("data_dir", "-rf", "data_dir: it cannot be part of a command"),
+        ("data_dir", "data/a\n", "data_dir: it cannot be part of a command"),
+        ("launch", "a;b", "launch: it cannot be part of a command; allowed: one command"),
+        ("launch", "python\n", "launch: it cannot be part of a command"),
+    ],
+)
+def test_a_value_is_refused_with_its_key_what_came_and_what_is_allowed(
+    refused: Refused, key: str, value: Any, told: str
+) -> None:
+    params = PARAMS.put((key[:7], key[8:]), value) if key.startswith("catalog...") else None
+    found = refused((key, value)) if params is None else _told(params)
+    assert any(line.startswith(told) for line in found), found
+
+
+def _told(params: Params) -> list[str]:
+    with pytest.raises(SettingsError) as error:
+        planning.plan(params)
+    return [line.split(": ", 1)[1] for line in str(error.value).splitlines()[1:]]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("pals.heads", 5, "pals: dim is 204 and heads 5, which does not divide it; allowed: a dim that is a multiple"),
+        ("run", {"keep": "best", "evaluations": 0}, "run: keep is best, which needs dev scores"),
+        ("training.supervised", False, "training: supervised is false and objectives is empty"),
+        ("training.gradients", "pcgrad", "training.gradients: pcgrad needs several tasks in a step"),
+        ("training.weighting", "famo", "training.weighting: famo needs several tasks in a step"),
+        (
+            "catalog.bert-sst.model",
+            {"connector": "relational"},
+            "catalog.bert-sst.model.connector: the connector serves",
+        ),
+        ("catalog.pals.smart", {"weight": 2.0}, "catalog.pals.smart: the variant does not use smart; add it to `uses`"),
+        (
+            "catalog.pals.uses",
+            ["annealed", "round_robin"],
+            "catalog.pals.uses.1: 'round_robin' would take the place of",
+        ),
+        ("catalog.pals.uses", ["sbert", "mlm"], "catalog.pals.uses.1: 'mlm' would take the place of 'sbert'"),
+        ("catalog.pals.model", {"heads": {"sts": "squared_cosine"}}, "catalog.pals.model.heads.sts: "),
+        ("catalog.pals.training", {"tasks": ["sst", "cfimdb"]}, "catalog.pals.training.tasks: cfimdb: trains none of"),
+    ],
+)
+def test_values_that_do_not_fit_together_are_refused_where_one_was_set(
+    refused: Refused, key: str, value: Any, told: str
+) -> None:
+    found = refused((key, value))
+    assert any(line.startswith(told) for line in found), found
+
+
+def test_a_fault_names_file_and_line_also_in_a_paper(tmp_path: Path) -> None:
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers/mine.yaml").write_text("title: Mine\norder: 1\nvariants:\n  plain:\n    tasks: [sts, stss]\n")
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(PARAMS.own | {"variants": ["plain"], "search": None}))
+    lines = (tmp_path / "params.yaml").read_text().splitlines()
+    (tmp_path / "params.yaml").write_text("\n".join(lines).replace("log_every: 10", "log_every: 0"))
+    with pytest.raises(SettingsError) as error:
+        planning.plan(Params(tmp_path / "params.yaml"))
+    head, paper, own = str(error.value).splitlines()
+    assert head == "2 faults in the settings; nothing was trained"
+    assert paper.startswith(
+        f"  {tmp_path}/papers/mine.yaml:5: variants.plain.tasks.1: unknown task 'stss'; did you mean"
+    )
+    assert re.match(rf"  {tmp_path}/params.yaml:{lines.index('  log_every: 10') + 1}: run.log_every: ", own)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["pals: {dim: 1", "- a\n", "", "pals: 1\npals: 2\n", "x: !!python/object:os.system {}", "[" * 10_000,
+     b"\xff\xfe\x00", "a: *b\n", "a: 1\n---\nb: 2\n", "seeds: [" + "9" * 5000 + "]", "1: 2", "launch: 2001-01-01"],
+)  # fmt: skip
+def test_yaml_that_is_no_settings_is_refused(tmp_path: Path, text: str | bytes) -> None:
+    (tmp_path / "params.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(SettingsError, match=r"params\.yaml"):
+        planning.plan(Params(tmp_path / "params.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("title: A\n", "order: Field required"),
+        ("title: A\norder: 1\nvariant: {}\n", "unknown key 'variant'; did you mean variants?"),
+        ("title: A\norder: 1\nvariants: {pals: {}}\n", "variants.pals: "),
+    ],
+)
+def test_a_paper_is_refused_by_file(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "one.yaml").write_text(text)
+    (tmp_path / "other.yaml").write_text("title: B\norder: 2\nvariants: {pals: {}}\n")
+    with pytest.raises(SettingsError, match=r"(one|other)\.yaml: .*" + re.escape(told)):
+        papers.load(tmp_path)
+
+
+def places(node: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    keys = node if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
+    return [place, *(below for key in keys for below in places(node[key], (*place, key)))]
+
+
+LEAVES = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8), st.dates(),
+    st.sampled_from(["pals", "mlp", "sst", "sbert", "all", "smart", "none", "base", 0, 1, 0.5]),
+)  # fmt: skip
+ANYTHING = st.recursive(LEAVES, lambda below: st.lists(below, max_size=3) | st.dictionaries(LEAVES, below, max_size=3))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.sampled_from([place for place in places(PARAMS.own) if place]), ANYTHING)
+def test_any_value_at_any_key_is_resolved_or_refused(place: tuple[Any, ...], value: Any) -> None:
+    try:
+        planning.plan(edited(("variants", ["pals"])).put(place, value))
+    except SettingsError:
+        return
