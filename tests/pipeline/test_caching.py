@@ -53,8 +53,14 @@ def test_another_seed_trains_that_seed(project: Project):
     assert project.trained("-S", "seeds=[1,2]", "-S", "variants=[plain]") == ["plain-2"]
 
 
-def test_an_edit_of_a_technique_trains_its_users(project: Project):
+def test_a_comment_trains_nothing(project: Project):
     project.append("src/mtbert/objectives/smart.py", "\n# edited\n")
+    project.append("src/mtbert/training/loop.py", "\n# edited\n")
+    assert project.trained() == []
+
+
+def test_an_edit_of_a_technique_trains_its_users(project: Project):
+    project.append("src/mtbert/objectives/smart.py", "\nEDITED = 1\n")
     assert project.trained() == ["smart-1"]
 
 
@@ -64,13 +70,13 @@ def test_a_setting_of_a_pretraining_trains_those_that_start_from_it(project: Pro
 
 
 def test_an_edit_of_the_report_trains_nothing(project: Project):
-    project.append("src/mtbert/tracking/bring_in.py", "\n# edited\n")
-    project.append("src/mtbert/report/beside.py", "\n# edited\n")
+    project.append("src/mtbert/report/beside.py", "\nEDITED = 1\n")
+    project.append("src/mtbert/tracking/live.py", "\nEDITED = 1\n")
     assert project.trained() == []
 
 
 def test_an_edit_of_the_loop_trains_everything(project: Project):
-    project.append("src/mtbert/training/loop.py", "\n# edited\n")
+    project.append("src/mtbert/training/loop.py", "\nEDITED = 1\n")
     assert project.trained("-S", "variants=[plain,sbert]") == ["plain-1", "sbert-1"]
 
 
@@ -79,5 +85,5 @@ def test_a_fault_in_the_settings_stops_before_anything(project: Project):
     file.write_text(file.read_text().replace("dim: 12", "dim: 13"))
     done = project.run("-m", "dvc", "repro", "train")
     assert done.returncode != 0
-    assert "profiles.sample.pals.dim: dim is 13 and heads 2, which does not divide it" in done.stdout
+    assert "profiles.sample.pals: dim is 13 and heads 2, which does not divide it" in done.stdout
     assert "Running stage 'train" not in done.stdout

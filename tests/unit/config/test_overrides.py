@@ -86,7 +86,7 @@ KEYS = [(section, key) for section in PARAMS.own if section in SECTIONS and sect
         for key in PARAMS.own[section] if other(section, key) is not None]  # fmt: skip
 
 
-@pytest.mark.parametrize(("section", "key"), KEYS, ids=".".join)
+@pytest.mark.parametrize(("section", "key"), KEYS)
 def test_every_value_set_in_a_section_takes_effect(section: str, key: str) -> None:
     before = edited(("catalog.mine", {"uses": ["interleaved", section]} if section in USABLE else {}))
     if section in ("proportional", "square_root", "annealed", "round_robin_shortest"):
