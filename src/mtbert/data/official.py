@@ -4,7 +4,6 @@ Some 340 MB are downloaded. Files that passed their check are kept beside the ta
 another try after a failure goes on where the last one ended.
 """
 
-import hashlib
 import logging
 import shutil
 import sys
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pooch
 import requests
+from huggingface_hub.utils.sha import git_hash
 
 from mtbert import files
 from mtbert.errors import DataError
@@ -106,15 +106,6 @@ def download(out: Path, downloads: Sequence[Download] = DOWNLOADS) -> None:
     shutil.rmtree(kept)
 
 
-def git_blob(path: Path) -> str:
-    """Return git's id of a file's content, hexadecimal."""
-    digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
-    with path.open("rb") as handle:
-        while block := handle.read(CHUNK):
-            digest.update(block)
-    return digest.hexdigest()
-
-
 def _fetch(item: Download, kept: Path) -> Path:
     """Return the file in the directory of kept downloads; download it if it is not there."""
     pooch.get_logger().setLevel(logging.WARNING)
@@ -137,31 +128,22 @@ def _fetch(item: Download, kept: Path) -> Path:
 
 def _checked(item: Download, path: Path) -> Path:
     """Check the git blob id, which pooch cannot; remove a file that fails."""
-    if item.blob and (came := git_blob(path)) != item.blob:
+    if item.blob and (came := git_hash(path.read_bytes())) != item.blob:
         path.unlink()
         raise ValueError(f"its git blob id is {came}, expected {item.blob}")
     return path
 
 
-def _place(item: Download, path: Path, data_dir: Path) -> None:
-    if item.path:
-        (data_dir / item.path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, data_dir / item.path)
-    for member, target in item.members.items():
-        (data_dir / target).parent.mkdir(parents=True, exist_ok=True)
-        _extract(item, path, member, data_dir / target)
-
-
-def _extract(item: Download, path: Path, member: str, target: Path) -> None:
-    """Write one member to `target`: an archive's own names never reach the file system."""
-    try:
-        with zipfile.ZipFile(path) as archive, archive.open(member) as source, target.open("wb") as handle:
-            shutil.copyfileobj(source, handle)
-    except KeyError as error:
-        raise _failure(item, f"the archive has no member {member}") from error
-    except zipfile.BadZipFile as error:
-        raise _failure(item, f"it is not a valid zip archive ({error})") from error
-
-
 def _failure(item: Download, what: str) -> DataError:
     return DataError(f"{item.name} could not be downloaded from {item.url}: {what}. {INSTEAD}")
+
+
+def _place(item: Download, path: Path, data_dir: Path) -> None:
+    """Copy a file, or the wanted members of an archive: an archive's own names never reach the file system."""
+    for target in filter(None, (item.path, *item.members.values())):
+        (data_dir / target).parent.mkdir(parents=True, exist_ok=True)
+    if item.path:
+        shutil.copyfile(path, data_dir / item.path)
+    for member, target in item.members.items():
+        with zipfile.ZipFile(path) as archive, archive.open(member) as source, (data_dir / target).open("wb") as file:
+            shutil.copyfileobj(source, file)

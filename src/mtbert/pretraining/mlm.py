@@ -10,7 +10,6 @@ Source: "MinBERT and PALs", section 4.4; Devlin et al. (2019), section 3.1, task
 Raises: EncoderError where the base encoder is missing; DataError where a corpus is.
 """
 
-import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -31,12 +30,10 @@ from transformers import (
 
 from mtbert import files, seeding
 from mtbert.data import tokens
-from mtbert.encoder import hardware
 from mtbert.errors import DataError, EncoderError
 from mtbert.pretraining import loading, mlm_head
 from mtbert.pretraining.settings import MlmSettings
-
-LOSSES_SHOWN = 20  # number of losses that a training prints
+from mtbert.pretraining.trainer import arguments, one_gpu
 
 
 def pretrain(settings: MlmSettings, build: Path) -> None:
@@ -63,7 +60,7 @@ def pretrain(settings: MlmSettings, build: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         trainer = Trainer(
             model=model,
-            args=_arguments(settings, len(sets["train"]), scratch),
+            args=one_gpu(TrainingArguments(**arguments(settings, "mlm", len(sets["train"]), scratch))),
             train_dataset=sets["train"],
             eval_dataset=sets["dev"],
             data_collator=_collator(tokenizer, settings),
@@ -121,28 +118,3 @@ def _loss(trainer: Trainer, settings: MlmSettings) -> float:
     torch.manual_seed(seeding.derive(settings.seed, "mlm", "dev"))
     trainer.data_collator = _collator(trainer.data_collator.tokenizer, settings)  # type: ignore[attr-defined]
     return float(trainer.evaluate()["eval_loss"])
-
-
-def _arguments(settings: MlmSettings, count: int, scratch: str) -> TrainingArguments:
-    device = hardware.device(settings.device)
-    steps = settings.epochs * -(-count // settings.batch_size)
-    arguments = TrainingArguments(
-        output_dir=scratch,
-        num_train_epochs=settings.epochs,
-        per_device_train_batch_size=settings.batch_size,
-        per_device_eval_batch_size=settings.batch_size,
-        learning_rate=settings.learning_rate,
-        warmup_steps=round(settings.warmup * steps),
-        weight_decay=settings.weight_decay,
-        max_grad_norm=settings.clip or 0.0,  # the library clips by a norm above 0
-        seed=seeding.derive(settings.seed, "mlm", "training") % 2**32,  # NumPy takes 32 bits
-        bf16=hardware.precision(settings.precision, device) == "bf16",
-        use_cpu=device.type == "cpu",
-        dataloader_pin_memory=device.type == "cuda",
-        logging_steps=max(1, steps // LOSSES_SHOWN),
-        save_strategy="no",
-        report_to="none",
-        disable_tqdm=not sys.stderr.isatty(),  # a log gets lines instead
-    )
-    arguments._n_gpu = min(arguments.n_gpu, 1)
-    return arguments

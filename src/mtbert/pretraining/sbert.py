@@ -12,7 +12,6 @@ Symbols: K batch_size; u, v the embeddings [K, width] of the two sentences; s sc
 Raises: EncoderError where the base encoder is missing; DataError where a corpus is, or holds no pair.
 """
 
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -35,10 +34,10 @@ from mtbert.encoder import hardware
 from mtbert.errors import DataError
 from mtbert.pretraining import loading
 from mtbert.pretraining.settings import SbertSettings
+from mtbert.pretraining.trainer import arguments, one_gpu
 from mtbert.tasks import ENTAILMENT
 
 COLUMNS = {"sentence1": "anchor", "sentence2": "positive"}
-LOSSES_SHOWN = 20  # number of losses that a training prints
 
 
 def pretrain(settings: SbertSettings, build: Path) -> None:
@@ -123,35 +122,14 @@ def _train(model: SentenceTransformer, chosen: pd.DataFrame, settings: SbertSett
     with tempfile.TemporaryDirectory() as scratch:
         trainer = _Trainer(
             model=model,
-            args=_arguments(settings, len(chosen), scratch),
+            args=one_gpu(
+                SentenceTransformerTrainingArguments(
+                    **arguments(settings, "sbert", len(chosen), scratch),
+                    batch_sampler=BatchSamplers.NO_DUPLICATES,  # the same sentence twice would be its own negative
+                )
+            ),
             train_dataset=Dataset.from_pandas(chosen),
             loss=MultipleNegativesRankingLoss(model, scale=settings.scale),
         )
         trainer.train()
     return trainer.state.global_step
-
-
-def _arguments(settings: SbertSettings, count: int, scratch: str) -> SentenceTransformerTrainingArguments:
-    device = hardware.device(settings.device)
-    steps = settings.epochs * -(-count // settings.batch_size)
-    arguments = SentenceTransformerTrainingArguments(
-        output_dir=scratch,
-        num_train_epochs=settings.epochs,
-        per_device_train_batch_size=settings.batch_size,
-        learning_rate=settings.learning_rate,
-        warmup_steps=round(settings.warmup * steps),
-        weight_decay=settings.weight_decay,
-        max_grad_norm=settings.clip or 0.0,  # the library clips by a norm above 0
-        seed=seeding.derive(settings.seed, "sbert", "training") % 2**32,  # NumPy takes 32 bits
-        # The same sentence twice in a batch would be its own negative.
-        batch_sampler=BatchSamplers.NO_DUPLICATES,
-        bf16=hardware.precision(settings.precision, device) == "bf16",
-        use_cpu=device.type == "cpu",
-        dataloader_pin_memory=device.type == "cuda",
-        logging_steps=max(1, steps // LOSSES_SHOWN),
-        save_strategy="no",
-        report_to="none",
-        disable_tqdm=not sys.stderr.isatty(),  # a log gets lines instead
-    )
-    arguments._n_gpu = min(arguments.n_gpu, 1)  # each of several GPUs would see part of a batch, and so fewer negatives
-    return arguments

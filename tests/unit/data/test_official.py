@@ -32,7 +32,7 @@ ARCHIVE = zipped({"snli_1.0/snli_1.0_dev.jsonl": b"{}\n", "snli_1.0/unused.txt":
 
 
 class Host(BaseHTTPRequestHandler):
-    files = {"/hello.csv": HELLO, "/snli_1.0.zip": ARCHIVE, "/not.zip": b"plain", "/cut.csv": HELLO}
+    files = {"/hello.csv": HELLO, "/snli_1.0.zip": ARCHIVE, "/cut.csv": HELLO}
     asked: list[str] = []
 
     def do_GET(self) -> None:
@@ -134,16 +134,6 @@ def test_no_server(tmp_path: Path) -> None:
         closed = f"http://127.0.0.1:{server.server_port}"
     message = refused(closed, tmp_path, Download(f"{closed}/hello.csv", sha256=HELLO_SHA256, path="a.csv"))
     assert "the connection failed or broke off" in message
-
-
-def test_archive_without_the_member(host: str, tmp_path: Path) -> None:
-    item = Download(f"{host}/snli_1.0.zip", sha256=sha256(ARCHIVE), members={"snli_1.0/other.jsonl": "nli/other.jsonl"})
-    assert "the archive has no member snli_1.0/other.jsonl" in refused(host, tmp_path, item)
-
-
-def test_archive_that_is_none(host: str, tmp_path: Path) -> None:
-    item = Download(f"{host}/not.zip", sha256=sha256(b"plain"), members={"a": "nli/a"})
-    assert "it is not a valid zip archive" in refused(host, tmp_path, item)
 
 
 def test_another_try_asks_only_for_what_is_missing(host: str, tmp_path: Path) -> None:

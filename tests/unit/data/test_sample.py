@@ -1,26 +1,28 @@
 """The generated sample: the committed bytes, and what makes it worth learning."""
 
+import runpy
 from pathlib import Path
 
 import pytest
 
 from mtbert.data.checks import Index, overlap
 from mtbert.data.readers import Example, read, stream
-from mtbert.data.sample import SIZES, write
 from mtbert.tasks import TASKS
 
-SAMPLE = Path(__file__).parents[3] / "data/sample"
+DATA = Path(__file__).parents[3] / "data"
+SAMPLE = DATA / "sample"
+SCRIPT = runpy.run_path(str(DATA / "make_sample.py"))
 
 
-def test_the_committed_files_are_what_the_module_writes(tmp_path: Path) -> None:
-    write(tmp_path)
+def test_the_committed_files_are_what_the_script_writes(tmp_path: Path) -> None:
+    SCRIPT["write"](tmp_path)
     made = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*.*")}
     committed = {path.relative_to(SAMPLE): path.read_bytes() for path in SAMPLE.rglob("*.*")}
     assert made == committed
 
 
 def test_every_file_of_its_tasks_is_there_and_no_row_is_refused() -> None:
-    for task in (TASKS[name] for name in SIZES):
+    for task in (TASKS[name] for name in SCRIPT["SIZES"]):
         for split in task.files:
             assert all(isinstance(row, Example) for row in stream(SAMPLE / task.files[split], task, split))
 

@@ -1,13 +1,11 @@
 """Starting weights: every way they come, and what is refused."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import huggingface_hub
 import pytest
-import safetensors.torch
 import torch
 from huggingface_hub import constants
 from transformers import AutoModel, AutoTokenizer
@@ -191,32 +189,6 @@ def test_directory_that_lacks_files(tmp_path: Path) -> None:
         "which lacks model.safetensors, config.json, tokenizer.json or vocab.txt or vocab.json with merges.txt "
         "(weights in .bin files are pickles, which may run code: they are refused)"
     )
-
-
-def test_pickled_weights_are_refused(made: Path, tmp_path: Path) -> None:
-    (made / "model.safetensors").rename(made / "pytorch_model.bin")
-    message = refused(asked(made), tmp_path / "out")
-    assert (
-        "lacks model.safetensors (weights in .bin files are pickles, which may run code: they are refused)" in message
-    )
-
-
-def test_weights_that_are_not_a_whole_bert(made: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    weights = made / "model.safetensors"
-    tensors = safetensors.torch.load_file(weights)
-    safetensors.torch.save_file(
-        {name: tensor for name, tensor in tensors.items() if "value" not in name}, weights, {"format": "pt"}
-    )
-    pin(monkeypatch, sha256=files.sha256(weights))
-    assert refused(asked(made), tmp_path / "out").endswith(
-        "lacks weights of BERT: encoder.layer.0.attention.self.value.bias, encoder.layer.0.attention.self.value.weight"
-    )
-
-
-def test_another_architecture(pinned: Path, tmp_path: Path) -> None:
-    config = json.loads((pinned / "config.json").read_text())
-    files.write_json(pinned / "config.json", {**config, "model_type": "electra"})
-    assert "model_type is 'electra', which is not supported" in refused(asked(pinned), tmp_path / "out")
 
 
 def test_package_comes_before_the_hub(pinned: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

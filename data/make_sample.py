@@ -1,10 +1,10 @@
-"""A small generated corpus in the real formats: `python -m mtbert.data.sample data/sample`.
+"""A small generated corpus in the real formats: `python data/make_sample.py data/sample`.
 
 It lets the whole pipeline run in minutes without any download, and is hard enough that techniques can differ: a model
 must match words across a pair, know synonyms, mind who does what to whom, and weigh negation and intensity. Labels
 carry noise, as real ones do, so that no model can score 1. Unlike the course's own files, the test files hold labels.
 
-The same code gives the same bytes; after a change here, run the module again and commit what it wrote.
+The same code gives the same bytes; after a change here, run it again and commit what it wrote.
 """
 
 import csv
