@@ -20,7 +20,7 @@ from mtbert.results import collect, places, tables
 from mtbert.tasks import TASKS
 
 ROOT = Path(__file__).parents[2]
-TINY = EncoderSettings(width=12, layers=1, heads=2, feed_forward=24, vocabulary=1000, positions=16)
+TINY = EncoderSettings(name="tiny", width=12, layers=1, heads=2, feed_forward=24, vocabulary=1000, positions=16)
 
 
 class Canary:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from mtbert import tasks
-from mtbert.data import official, sample
+from mtbert.data import official
 from mtbert.data.official import Download
 from mtbert.errors import DataError
 
+SAMPLE = Path(__file__).parents[3] / "data/sample"
 HELLO = b"hello\n"
 HELLO_BLOB = "ce013625030ba8dba906f756967f9e9ca394464a"  # git hash-object of "hello\n"
 HELLO_SHA256 = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"
@@ -152,7 +152,7 @@ def test_a_failure_leaves_the_files_of_an_earlier_success(host: str, tmp_path: P
     assert below(tmp_path) == ["official/hello.csv"]
 
 
-def test_downloads_are_the_files_of_the_tasks_and_each_is_pinned() -> None:
+def test_downloads_are_the_files_that_the_sample_has_and_each_is_pinned() -> None:
     targets = {target for item in official.DOWNLOADS for target in (item.path, *item.members.values()) if target}
-    assert targets == {file for name in sample.SIZES for file in tasks.TASKS[name].files.values()}
+    assert targets == {file.relative_to(SAMPLE).as_posix() for file in SAMPLE.rglob("*.*")}
     assert [item.name for item in official.DOWNLOADS if bool(item.sha256) == bool(item.blob)] == []

@@ -16,7 +16,7 @@ from mtbert.pretraining import fetching, loading
 from mtbert.pretraining import settings as sources
 from mtbert.pretraining.settings import EncoderSettings, Source
 
-TINY = EncoderSettings(width=12, layers=1, heads=2, feed_forward=24, vocabulary=1000, positions=16)
+TINY = EncoderSettings(name="tiny", width=12, layers=1, heads=2, feed_forward=24, vocabulary=1000, positions=16)
 FILES = ["config.json", "encoder.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
 
 

@@ -24,7 +24,7 @@ SENTENCES = [f"the {word} film is {word}" for word in ("good", "bad", "long", "s
 def build(tmp_path: Path) -> Path:
     lines = [f"{n}\tid{n}\t{sentence}\t0\n" for n, sentence in enumerate(SENTENCES)]
     files.write_text(tmp_path / "data/cs224n/ids-sst-train.csv", "\tid\tsentence\tsentiment\n" + "".join(lines))
-    small = EncoderSettings(width=24, layers=1, heads=2, feed_forward=48, vocabulary=1000, positions=32)
+    small = EncoderSettings(name="tiny", width=24, layers=1, heads=2, feed_forward=48, vocabulary=1000, positions=32)
     base = tmp_path / "build/encoders/base"
     fetching.fetch(small, tmp_path / "data", base)
     pieces = Tokenizer.from_file(str(base / "tokenizer.json")).encode_batch_fast(SENTENCES, add_special_tokens=False)

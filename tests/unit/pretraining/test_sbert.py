@@ -43,7 +43,7 @@ def build(tmp_path: Path) -> Path:
     lines = [f"{n}\t{n}\t{a}\t{b}\t5.0\n" for n, (a, b) in enumerate([*ENTAILED, *ENTAILED])]
     lines = [line.replace(f"{n}\t{n}\t", f"{n}\tid{n}\t", 1) for n, line in enumerate(lines)]
     files.write_text(sentences, "\tid\tsentence1\tsentence2\tsimilarity\n" + "".join(lines))
-    small = EncoderSettings(width=24, layers=1, heads=2, feed_forward=48, vocabulary=1000, positions=32)
+    small = EncoderSettings(name="tiny", width=24, layers=1, heads=2, feed_forward=48, vocabulary=1000, positions=32)
     fetching.fetch(small, tmp_path / "data", tmp_path / "build" / "encoders" / "base")
     build = tmp_path / "build"
     write(build, "snli", "train", [(a, b, 2.0) for a, b in ENTAILED[:3]] + [("the cat is here", "no", 0.0)])

@@ -35,7 +35,7 @@ def data_dir(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def encoder(data_dir: Path, tmp_path: Path) -> Path:
-    tiny = EncoderSettings(width=12, layers=1, heads=2, feed_forward=24, vocabulary=1000, positions=16)
+    tiny = EncoderSettings(name="tiny", width=12, layers=1, heads=2, feed_forward=24, vocabulary=1000, positions=16)
     fetching.fetch(tiny, data_dir, tmp_path / "made")
     return tmp_path / "made"
 
