@@ -78,7 +78,7 @@ def test_settings_have_a_default_for_everything_and_never_change(registry: Regis
 
 @every_technique
 def test_settings_refuse_an_unknown_key(registry: Registry[..., Any], name: str):
-    with pytest.raises(pydantic.ValidationError, match=r"no_such_option\n *Extra inputs are not permitted"):
+    with pytest.raises(pydantic.ValidationError, match="unknown key 'no_such_option'; known: "):
         registry[name].settings(no_such_option=1)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sentence_transformers.base.modules import InputModule
-from transformers import AutoTokenizer
+from transformers import PreTrainedTokenizerFast
 
 from mtbert.inference.modeling import MtbertModel
 
@@ -56,4 +56,4 @@ class MtbertSentences(InputModule):
         where: dict[str, Any] = {name: kwargs[name] for name in WHERE if name in kwargs}
         where |= {"cache_dir": kwargs.get("cache_folder")}
         model = MtbertModel.from_pretrained(model_name_or_path, **where)
-        return cls(model, AutoTokenizer.from_pretrained(model_name_or_path, **where))
+        return cls(model, PreTrainedTokenizerFast.from_pretrained(model_name_or_path, **where))

@@ -74,8 +74,9 @@ def check(directory: Path) -> None:
 def check_weights(directory: Path, sha256: str, what: str) -> None:
     """Raise EncoderError, which says `what` they are, where the weights have another digest."""
     path = directory / WEIGHTS
-    came = files.sha256(path) if path.is_file() else "missing"
-    if came != sha256:
+    if not path.is_file():
+        raise EncoderError(f"{what}: {WEIGHTS} is missing")
+    if (came := files.sha256(path)) != sha256:
         raise EncoderError(
             f"{what}: {WEIGHTS} is not the expected file. Its SHA-256 is {came}, expected {sha256}. "
             "It was altered or cut off: delete it and fetch it again"

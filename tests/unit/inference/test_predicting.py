@@ -46,7 +46,8 @@ def test_of_dev_those_are_equal_that_the_kept_weights_were_scored_on(build: Path
     ours = mtbert.load(build / "runs" / name / "1").predict("sts", trained.rows(build, "sts", "dev"))
     chosen = pd.read_parquet(build / "data/sts/dev-rows.parquet")["chooses"]
     its = predicted(build / "runs" / name / "1", "sts", "dev")
-    np.testing.assert_array_equal(ours["prediction"][~chosen], its["prediction"][~chosen])
+    # a half that an epoch of its own predicted was in other batches
+    np.testing.assert_allclose(ours["prediction"][~chosen], its["prediction"][~chosen], rtol=1e-6)
 
 
 def test_an_ensemble_votes(build: Path):
