@@ -255,11 +255,21 @@ def nothing_to_do(roots: Mapping[str, Path], turns: int = 5) -> dict[str, float]
 
 def settle(root: Path, count: int) -> None:
     """Have DVC take what lies there for the stages' results; what no stage was run for is made up."""
-    for name in ("encoders/base", "encoders/sbert", "encoders/mlm", "data", "init", "ensembles", "results"):
+    for name in (
+        "encoders/base",
+        "encoders/sbert",
+        "encoders/mlm",
+        "data",
+        "init",
+        "ensembles",
+        "results",
+        "submissions",
+    ):
         files.write_json(root / "build" / name / "made-up.json", {})
     for number in range(count):
         files.write_json(root / "build" / "init" / f"v{number}.json", {})
-    files.write_json(root / "build" / "machine.json", {})
+    for name in ("machine.json", "data/report.json"):
+        files.write_json(root / "build" / name, {})
     write_tokenizer(root / "build" / "encoders" / "base")
     command(root, "-m", "dvc", "commit", "--force")
 

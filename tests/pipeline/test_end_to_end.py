@@ -110,10 +110,10 @@ def test_dvc_shows_metrics_params_and_plots(project: Project):
 
 
 def test_every_run_stands_in_mlflow_once_and_complete(project: Project):
-    names = ["apart seed 1", "bert-sst seed 1", "pals seed 1", "report", "vote seed 1"]
+    names = ["apart seed 1", "bert-sst seed 1", "pals seed 1", "vote seed 1"]
     assert runs_in_mlflow(project.root) == [(name, "FINISHED") for name in names]
-    scores = {f"score/dev/{name}" for name in ("sst", "qqp", "sts", "overall_raw", "overall_normalised")}
-    wanted = {*scores, "loss/sst", "schedule/learning_rate", "choosing/sst"}
+    scores = {f"final/dev/{name}" for name in ("sst", "qqp", "sts", "overall_raw", "overall_normalised")}
+    wanted = {*scores, "loss/sst", "learning_rate", "dev/sst"}
     assert wanted <= metrics_in_mlflow(project.root, "pals seed 1")
 
 
