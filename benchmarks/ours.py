@@ -15,16 +15,16 @@ from accelerate import Accelerator
 from corpus import Corpus, Plan, vocabulary
 from transformers import BertConfig, BertModel
 
-from mtbert import assembly
 from mtbert.data.batches import Batch, Examples
-from mtbert.encoder import hardware
+from mtbert.models.encoder import hardware
 from mtbert.pretraining import loading
-from mtbert.samplers.base import Group, Sampler
 from mtbert.settings import VariantSettings
+from mtbert.training import assembly
 from mtbert.training.checkpoints import Checkpoints
 from mtbert.training.history import History
 from mtbert.training.loop import Trainer
 from mtbert.training.run import device_and_precision
+from mtbert.training.samplers.base import Group, Sampler
 from mtbert.training.stopping import Stop
 
 PALS = {"dim": 204, "heads": 12}

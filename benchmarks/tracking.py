@@ -14,8 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from mtbert import assembly, tracking
-from mtbert.training import run
+from mtbert import tracking
+from mtbert.training import assembly, run
 from mtbert.training.checkpoints import Checkpoints
 
 PERIOD = 20.0  # seconds

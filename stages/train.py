@@ -12,10 +12,10 @@ from mtbert import command, locking, starting
 def main(variant: str, seed: int, build: Annotated[Path, typer.Argument()] = Path("build")) -> None:
     """Train, unless another process has just finished the same training; print the dev scores."""
     with starting.imports():
-        from mtbert import assembly, inputs
+        from mtbert import inputs
         from mtbert.data.batches import Share
         from mtbert.tracking import LiveRun
-        from mtbert.training import run
+        from mtbert.training import assembly, run
         from mtbert.training.checkpoints import Checkpoints
     place, rank = Path(variant, str(seed)), Share.here().rank
     with locking.alone(build / "locks" / place / f"{rank}.lock", f"training {variant}, seed {seed}") as waited:

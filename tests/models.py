@@ -6,15 +6,15 @@ from collections.abc import Sequence
 import torch
 from transformers import BertConfig, BertModel
 
-from mtbert.adapters import ADAPTERS
-from mtbert.adapters.base import Adapter, Shape
-from mtbert.connectors import CONNECTORS
 from mtbert.data.batches import Batch
-from mtbert.encoder.bert import Bert, Encoder
-from mtbert.encoder.config import Config
-from mtbert.features import FEATURES
-from mtbert.heads import HEADS
-from mtbert.model import MultitaskModel
+from mtbert.models.adapters import ADAPTERS
+from mtbert.models.adapters.base import Adapter, Shape
+from mtbert.models.connectors import CONNECTORS
+from mtbert.models.encoder.bert import Bert, Encoder
+from mtbert.models.encoder.config import Config
+from mtbert.models.features import FEATURES
+from mtbert.models.heads import HEADS
+from mtbert.models.multitask import MultitaskModel
 from mtbert.tasks import TASKS
 
 

@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 from models import small_bert
 
-from mtbert import assembly
 from mtbert.data.batches import Examples, Marks
 from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS
-from mtbert.training import run
+from mtbert.training import assembly, run
 from mtbert.training.checkpoints import Checkpoints
 
 TASKS_HERE = ("sst", "sts")

@@ -11,10 +11,9 @@ import torch
 from models import small_bert
 from runs import TASKS_HERE, checkpoints, examples, settings
 
-from mtbert import assembly
 from mtbert.data.batches import Batch, Marks
+from mtbert.training import assembly, evaluation, losses, run, updates
 from mtbert.training import checkpoints as saving
-from mtbert.training import evaluation, losses, run, updates
 from mtbert.training.loop import OnUpdate, Trainer, mean_of_tasks
 
 FULL = {"name": "interleaved"}

@@ -6,14 +6,14 @@ import pandas as pd
 import runs
 from accelerate.state import AcceleratorState
 
-from mtbert import assembly, files
+from mtbert import files
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
 from mtbert.pretraining import fetching
 from mtbert.pretraining.settings import EncoderSettings
 from mtbert.results import collect
 from mtbert.settings import VariantSettings
-from mtbert.training import run
+from mtbert.training import assembly, run
 
 DATA = Path(__file__).parents[1] / "data" / "sample"
 ENCODER = EncoderSettings(name="tiny", width=24, layers=2, heads=2, feed_forward=48, vocabulary=1000, positions=32)

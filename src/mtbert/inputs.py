@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from mtbert import files
-from mtbert.encoder.config import MLM_HEAD
 from mtbert.errors import DataError
+from mtbert.models.encoder.config import MLM_HEAD
 from mtbert.outputs import Manifest
 from mtbert.pretraining import loading
 from mtbert.tasks import REUSES, SPLITS, corpus

@@ -19,28 +19,28 @@ from torch import nn
 from transformers import BertConfig, BertModel
 
 import mtbert
-from mtbert.adapters import ADAPTERS
-from mtbert.adapters.base import Adapter, Shape
-from mtbert.connectors import CONNECTORS
 from mtbert.data.batches import Batch
-from mtbert.encoder.bert import Encoder
 from mtbert.errors import SettingsError
-from mtbert.features import FEATURES
-from mtbert.gradients import GRADIENTS
-from mtbert.heads import HEADS
-from mtbert.heads.base import Head
-from mtbert.heads.linear import LinearHead
-from mtbert.heads.linear import Settings as LinearSettings
-from mtbert.model import MultitaskModel
-from mtbert.objectives import OBJECTIVES
-from mtbert.objectives.base import Objective
+from mtbert.models.adapters import ADAPTERS
+from mtbert.models.adapters.base import Adapter, Shape
+from mtbert.models.connectors import CONNECTORS
+from mtbert.models.encoder.bert import Encoder
+from mtbert.models.features import FEATURES
+from mtbert.models.heads import HEADS
+from mtbert.models.heads.base import Head
+from mtbert.models.heads.linear import LinearHead
+from mtbert.models.heads.linear import Settings as LinearSettings
+from mtbert.models.multitask import MultitaskModel
 from mtbert.registry import Registry
-from mtbert.samplers import SAMPLERS
-from mtbert.samplers.base import Plan, Sampler
-from mtbert.schedules import SCHEDULES
 from mtbert.settings import NoOptions
 from mtbert.tasks import TASKS
-from mtbert.weightings import WEIGHTINGS
+from mtbert.training.gradients import GRADIENTS
+from mtbert.training.objectives import OBJECTIVES
+from mtbert.training.objectives.base import Objective
+from mtbert.training.samplers import SAMPLERS
+from mtbert.training.samplers.base import Plan, Sampler
+from mtbert.training.schedules import SCHEDULES
+from mtbert.training.weightings import WEIGHTINGS
 
 PACKAGES: dict[str, Registry[..., Any]] = {
     "features": FEATURES,
@@ -116,7 +116,13 @@ def test_a_file_says_what_it_does_by_which_formula_and_whence(package: str, name
 
 @pytest.mark.parametrize(
     "module",
-    ["mtbert.samplers", "mtbert.schedules", "mtbert.results.collect", "mtbert.results.vote", "mtbert.report.write"],
+    [
+        "mtbert.training.samplers",
+        "mtbert.training.schedules",
+        "mtbert.results.collect",
+        "mtbert.results.vote",
+        "mtbert.report.write",
+    ],
 )
 def test_what_needs_no_torch_does_not_import_it(module: str):
     script = f"import sys, {module}; sys.exit('torch' in sys.modules)"

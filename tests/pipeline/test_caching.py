@@ -54,13 +54,13 @@ def test_another_seed_trains_that_seed(project: Project):
 
 
 def test_a_comment_trains_nothing(project: Project):
-    project.append("src/mtbert/objectives/smart.py", "\n# edited\n")
+    project.append("src/mtbert/training/objectives/smart.py", "\n# edited\n")
     project.append("src/mtbert/training/loop.py", "\n# edited\n")
     assert project.trained() == []
 
 
 def test_an_edit_of_a_technique_trains_its_users(project: Project):
-    project.append("src/mtbert/objectives/smart.py", "\nEDITED = 1\n")
+    project.append("src/mtbert/training/objectives/smart.py", "\nEDITED = 1\n")
     assert project.trained() == ["smart-1"]
 
 

@@ -36,7 +36,7 @@ def test_the_report_on_real_data_is_in_the_site(site: Path):
 
 
 def test_the_reference_has_the_docstrings(site: Path):
-    assert "Stickland and Murray (2019)" in (site / "reference/mtbert.adapters.html").read_text()
+    assert "Stickland and Murray (2019)" in (site / "reference/mtbert.models.adapters.html").read_text()
 
 
 def test_no_page_fetches_anything_from_another_host(site: Path):

@@ -9,10 +9,10 @@ import torch
 from models import build_adapter, ours, small_batch, small_bert, small_hugging_face_bert
 from torch import nn
 
-from mtbert.encoder import bert as reading
-from mtbert.encoder.bert import Encoder
-from mtbert.encoder.pooling import pool
 from mtbert.errors import EncoderError
+from mtbert.models.encoder import bert as reading
+from mtbert.models.encoder.bert import Encoder
+from mtbert.models.encoder.pooling import pool
 
 
 def outputs(encoder, adapter, batch):

@@ -10,10 +10,10 @@ from models import build_adapter, ours, small_batch, small_hugging_face_bert, sm
 from scipy.special import erf
 from torch import nn
 
-from mtbert.adapters import ADAPTERS
-from mtbert.adapters.base import Adapter, Shape
-from mtbert.encoder.bert import Encoder
 from mtbert.errors import SettingsError
+from mtbert.models.adapters import ADAPTERS
+from mtbert.models.adapters.base import Adapter, Shape
+from mtbert.models.encoder.bert import Encoder
 
 BERT_BASE = Shape(768, 12, 3072)
 

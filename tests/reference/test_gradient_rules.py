@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torchjd.aggregation import CAGradWeighting, IMTLGWeighting, MGDAWeighting, NashMTL, UPGradWeighting
 from torchjd.linalg import QuadprogProjector
 
-from mtbert.gradients import cagrad, imtl_g, mgda, nash_mtl, upgrad
+from mtbert.training.gradients import cagrad, imtl_g, mgda, nash_mtl, upgrad
 
 Array = NDArray[np.float64]  # a row a task
 C = 0.4

@@ -8,10 +8,10 @@ import pytest
 import torch
 from models import build_adapter, ours, small_batch, small_hugging_face_bert, small_model
 
-from mtbert.adapters import ADAPTERS
-from mtbert.adapters.base import Shape
-from mtbert.encoder.bert import Encoder
 from mtbert.errors import SettingsError
+from mtbert.models.adapters import ADAPTERS
+from mtbert.models.adapters.base import Shape
+from mtbert.models.encoder.bert import Encoder
 
 # Their names of a layer's linear maps, and ours.
 MAPS = {

@@ -7,9 +7,9 @@ from models import build_adapter, small_bert
 from scipy.special import softmax
 from torch import nn
 
-from mtbert.adapters import ADAPTERS
-from mtbert.adapters.base import Shape
-from mtbert.encoder.bert import Encoder
+from mtbert.models.adapters import ADAPTERS
+from mtbert.models.adapters.base import Shape
+from mtbert.models.encoder.bert import Encoder
 
 
 def mtl_lora(width=8, tasks=("sst", "sts"), **options):

@@ -8,9 +8,9 @@ import torch
 from models import small_batch, small_model
 from scipy.special import erf, softmax
 
-from mtbert.adapters import ADAPTERS
-from mtbert.adapters.base import Shape
 from mtbert.errors import SettingsError
+from mtbert.models.adapters import ADAPTERS
+from mtbert.models.adapters.base import Shape
 
 
 def pals(width, layers, tasks=("sst",), **options):

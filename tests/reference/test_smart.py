@@ -6,9 +6,9 @@ import torch
 from models import ours, small_batch, small_hugging_face_bert, small_model
 from torch import nn
 
-from mtbert.heads import HEADS
-from mtbert.objectives import OBJECTIVES
+from mtbert.models.heads import HEADS
 from mtbert.tasks import TASKS
+from mtbert.training.objectives import OBJECTIVES
 
 ROWS, TOKENS, WIDTH, CLASSES = 2, 3, 4, 5
 WORDS = np.random.default_rng(0).normal(size=(ROWS, TOKENS, WIDTH))

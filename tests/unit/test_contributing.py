@@ -12,11 +12,11 @@ from models import small_batch, small_bert
 from ruamel.yaml import YAML
 
 from mtbert import claims
-from mtbert.adapters.base import Shape
 from mtbert.claims import reading
 from mtbert.config import papers, planning
 from mtbert.config.params import Params
-from mtbert.encoder.bert import Encoder
+from mtbert.models.adapters.base import Shape
+from mtbert.models.encoder.bert import Encoder
 from mtbert.report import published
 from mtbert.tasks import TASKS, Task
 

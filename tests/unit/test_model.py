@@ -8,18 +8,18 @@ import torch
 from models import small_batch, small_bert, small_model
 from runs import settings
 
-from mtbert import assembly
-from mtbert.adapters import ADAPTERS
-from mtbert.adapters.base import Shape
-from mtbert.connectors import CONNECTORS
 from mtbert.data.tokens import Marks
-from mtbert.encoder.bert import Bert, Config, Encoder
 from mtbert.errors import SettingsError
-from mtbert.features import FEATURES
-from mtbert.heads import HEADS
-from mtbert.model import MultitaskModel, check_apart
+from mtbert.models.adapters import ADAPTERS
+from mtbert.models.adapters.base import Shape
+from mtbert.models.connectors import CONNECTORS
+from mtbert.models.encoder.bert import Bert, Config, Encoder
+from mtbert.models.features import FEATURES
+from mtbert.models.heads import HEADS
+from mtbert.models.multitask import MultitaskModel, check_apart
 from mtbert.settings import PhaseSettings
 from mtbert.tasks import TASKS
+from mtbert.training import assembly
 
 PALS = {"name": "pals", "dim": 8, "heads": 2, "dropout": 0.0}
 

@@ -10,14 +10,15 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from mtbert import assembly, errors, files, inputs, predictions, tracking
+from mtbert import errors, files, inputs, predictions, tracking
 from mtbert.data import batches, tokens
 from mtbert.data.batches import Marks
-from mtbert.encoder.config import read_config
+from mtbert.models.encoder.config import read_config
 from mtbert.pretraining import fetching, loading, mlm, sbert
 from mtbert.pretraining.settings import EncoderSettings, MlmSettings, SbertSettings
 from mtbert.results import collect, places, tables
 from mtbert.tasks import TASKS
+from mtbert.training import assembly
 
 ROOT = Path(__file__).parents[2]
 TINY = EncoderSettings(name="tiny", width=12, layers=1, heads=2, feed_forward=24, vocabulary=1000, positions=16)

@@ -18,7 +18,9 @@ from mtbert.pretraining.settings import PRETRAININGS
 
 PACKAGE = Path(mtbert.__file__).parent
 SCRIPTS = Path("stages")  # one for each stage; they run at the repository's root
-TRAINING = (PACKAGE / "assembly.py",)  # makes a training of a plan file, and reaches all that its numbers go through
+TRAINING = (
+    PACKAGE / "training/assembly.py",
+)  # makes a training of a plan file, and reaches all that its numbers go through
 # These bring in every technique of a kind, which the plan files of the variants that use them name one by one.
 KINDS = {next(registry[name].source for name in registry).with_name("__init__.py") for registry in REGISTRIES}
 

@@ -8,8 +8,8 @@ from collections.abc import Collection
 from typing import Any
 
 from mtbert.errors import SettingsError
-from mtbert.schedules import SCHEDULES
 from mtbert.settings import Kind
+from mtbert.training.schedules import SCHEDULES
 
 ENCODER = ("encoder", "embeddings", "layers", "attention", "feed_forward")  # parts that hold most of its weights
 HEADS = ("heads", "pooler")

@@ -8,25 +8,25 @@ from typing import Any
 
 import pydantic
 
-from mtbert.adapters import ADAPTERS
 from mtbert.config import code, rates
 from mtbert.config.params import Fault, Params, Place
 from mtbert.config.precedence import COLLECTIONS, COMMON, ENTRY, merged, origin, over
 from mtbert.config.techniques import PLACES, REGISTRIES, place_of
-from mtbert.connectors import CONNECTORS
 from mtbert.errors import SettingsError, faults
-from mtbert.gradients import GRADIENTS
-from mtbert.heads import HEADS
 from mtbert.metrics import MAIN_TASKS
-from mtbert.model import check_apart
-from mtbert.objectives import OBJECTIVES
+from mtbert.models.adapters import ADAPTERS
+from mtbert.models.connectors import CONNECTORS
+from mtbert.models.heads import HEADS
+from mtbert.models.multitask import check_apart
 from mtbert.pretraining.settings import EncoderSettings
 from mtbert.registry import Registry
-from mtbert.samplers import SAMPLERS
-from mtbert.schedules import SCHEDULES
 from mtbert.settings import Entry, VariantSettings
 from mtbert.tasks import TASKS, served
-from mtbert.weightings import WEIGHTINGS
+from mtbert.training.gradients import GRADIENTS
+from mtbert.training.objectives import OBJECTIVES
+from mtbert.training.samplers import SAMPLERS
+from mtbert.training.schedules import SCHEDULES
+from mtbert.training.weightings import WEIGHTINGS
 
 
 def variant(params: Params, name: str) -> tuple[dict[str, Any], list[Fault]]:

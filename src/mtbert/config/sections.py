@@ -14,8 +14,7 @@ from mtbert.config.params import Fault, Params, Place, at
 from mtbert.config.precedence import COMMON, SEARCH, merged, origin
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USABLE
 from mtbert.errors import UnknownNameError, faults
-from mtbert.heads import HEADS
-from mtbert.objectives import OBJECTIVES
+from mtbert.models.heads import HEADS
 from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings, folder_digest
 from mtbert.settings import (
     ONCE,
@@ -31,6 +30,7 @@ from mtbert.settings import (
     TaskName,
 )
 from mtbert.tasks import TASKS
+from mtbert.training.objectives import OBJECTIVES
 
 # dvc.yaml puts both knobs into commands and paths: they may hold nothing that a shell, YAML or DVC interprets.
 PATH = r"(?!-)(?!.*\.\.)[\w/.+@:-]([\w/.+@: -]*[\w/.+@:-])?"

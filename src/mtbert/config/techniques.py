@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from mtbert.adapters import ADAPTERS
 from mtbert.config.precedence import COMMON, SEARCH, SHARED
-from mtbert.connectors import CONNECTORS
-from mtbert.features import FEATURES
-from mtbert.gradients import GRADIENTS
-from mtbert.heads import HEADS
-from mtbert.objectives import OBJECTIVES
+from mtbert.models.adapters import ADAPTERS
+from mtbert.models.connectors import CONNECTORS
+from mtbert.models.features import FEATURES
+from mtbert.models.heads import HEADS
 from mtbert.pretraining.settings import PRETRAININGS
 from mtbert.registry import Registry
-from mtbert.samplers import SAMPLERS
-from mtbert.schedules import SCHEDULES
-from mtbert.weightings import WEIGHTINGS
+from mtbert.training.gradients import GRADIENTS
+from mtbert.training.objectives import OBJECTIVES
+from mtbert.training.samplers import SAMPLERS
+from mtbert.training.schedules import SCHEDULES
+from mtbert.training.weightings import WEIGHTINGS
 
 REGISTRIES: tuple[Registry[..., Any], ...] = (
     FEATURES, ADAPTERS, CONNECTORS, HEADS, SAMPLERS, OBJECTIVES, WEIGHTINGS, GRADIENTS, SCHEDULES,

@@ -14,13 +14,13 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from mtbert import files
-from mtbert.adapters.merging import merge
-from mtbert.building import PARTS
 from mtbert.data import tokens
 from mtbert.errors import MtbertError, SettingsError, UnknownNameError
-from mtbert.heads import HEADS
 from mtbert.inference import bundling, cards, modeling
 from mtbert.inference.predicting import Model, class_names
+from mtbert.models.adapters.merging import merge
+from mtbert.models.building import PARTS
+from mtbert.models.heads import HEADS
 from mtbert.pretraining import loading
 from mtbert.tasks import TASKS
 

@@ -8,13 +8,14 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 import mtbert
-from mtbert import building, files
+from mtbert import files
 from mtbert.data import tokens
-from mtbert.encoder import bert, hardware
-from mtbert.encoder.config import CONFIG, read_config
 from mtbert.errors import UnknownNameError
 from mtbert.inference.predicting import Ensemble, Model, ModelError
-from mtbert.model import MultitaskModel
+from mtbert.models import building
+from mtbert.models.encoder import bert, hardware
+from mtbert.models.encoder.config import CONFIG, read_config
+from mtbert.models.multitask import MultitaskModel
 from mtbert.outputs import RunMetrics
 from mtbert.settings import VariantSettings, checked
 
@@ -24,7 +25,12 @@ ENCODER = "encoder"  # folder of a run that was moved elsewhere: holds tokenizer
 ADDRESSES = ("models:/", "runs:/", "mlflow-artifacts:/")
 LONGEST_SHOWN = 300  # characters of torch's message
 WITHIN = "encoder.bert."  # prefix of the encoder's weights in those of a run
-IN_PREDICTIONS = ("features/", "adapters/", "connectors/", "heads/")  # code that a trained model uses to predict
+IN_PREDICTIONS = (
+    "models/features/",
+    "models/adapters/",
+    "models/connectors/",
+    "models/heads/",
+)  # code that a trained model uses to predict
 
 
 def load(

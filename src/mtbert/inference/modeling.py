@@ -17,8 +17,8 @@ from torch import Tensor
 from transformers import PretrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from mtbert.encoder.bert import Bert, Config, Encoder
-from mtbert.model import assemble
+from mtbert.models.encoder.bert import Bert, Config, Encoder
+from mtbert.models.multitask import assemble
 from mtbert.tasks import Task
 
 

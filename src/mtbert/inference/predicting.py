@@ -14,7 +14,7 @@ import torch
 from mtbert.data import readers
 from mtbert.data.batches import Batch, Examples, Marks
 from mtbert.errors import DataError, MtbertError, UnknownNameError
-from mtbert.model import MultitaskModel
+from mtbert.models.multitask import MultitaskModel
 from mtbert.outputs import RunMetrics
 from mtbert.results import vote
 from mtbert.settings import VariantSettings

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from mtbert import files, tasks
 from mtbert.data import readers, tokens
-from mtbert.encoder.config import CONFIG, read_config
 from mtbert.errors import DataError, EncoderError
+from mtbert.models.encoder.config import CONFIG, read_config
 from mtbert.pretraining import loading
 from mtbert.pretraining.loading import WEIGHTS
 from mtbert.pretraining.settings import (

@@ -17,8 +17,8 @@ from safetensors import SafetensorError, safe_open
 
 from mtbert import files
 from mtbert.data import tokens
-from mtbert.encoder.config import CONFIG, Config, read_config
 from mtbert.errors import EncoderError
+from mtbert.models.encoder.config import CONFIG, Config, read_config
 from mtbert.outputs import EncoderCard
 
 if TYPE_CHECKING:  # at run time transformers is imported only where needed: trainings start sooner without it

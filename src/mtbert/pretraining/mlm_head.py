@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from mtbert.encoder.config import BERT, MLM_HEAD
+from mtbert.models.encoder.config import BERT, MLM_HEAD
 from mtbert.pretraining.loading import SAFELY
 
 if TYPE_CHECKING:  # transformers is imported only where needed

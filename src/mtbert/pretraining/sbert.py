@@ -30,8 +30,8 @@ from sentence_transformers.sentence_transformer.modules import Pooling, Transfor
 from sentence_transformers.sentence_transformer.training_args import BatchSamplers
 
 from mtbert import files, metrics, seeding
-from mtbert.encoder import hardware
 from mtbert.errors import DataError
+from mtbert.models.encoder import hardware
 from mtbert.pretraining import loading
 from mtbert.pretraining.settings import SbertSettings
 from mtbert.pretraining.trainer import arguments, one_gpu

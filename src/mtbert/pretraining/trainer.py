@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from transformers import TrainingArguments
 
 from mtbert import seeding
-from mtbert.encoder import hardware
+from mtbert.models.encoder import hardware
 from mtbert.pretraining.settings import MlmSettings, SbertSettings
 
 Arguments = TypeVar("Arguments", bound=TrainingArguments)

@@ -19,8 +19,8 @@ from torch import Tensor
 
 from mtbert import files, metrics, seeding
 from mtbert.data import readers, tokens
-from mtbert.encoder import bert, hardware
-from mtbert.encoder.pooling import pool
+from mtbert.models.encoder import bert, hardware
+from mtbert.models.encoder.pooling import pool
 from mtbert.outputs import Untrained
 from mtbert.tasks import TASKS, Split
 

@@ -10,7 +10,7 @@ import torch
 from mtbert import predictions
 from mtbert.data.batches import Examples, Share
 from mtbert.errors import DataError
-from mtbert.model import MultitaskModel
+from mtbert.models.multitask import MultitaskModel
 
 BATCH = 128  # larger than in training, since there are no gradients
 

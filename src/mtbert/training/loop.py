@@ -23,7 +23,7 @@ from tqdm import tqdm
 from mtbert import predictions, seeding
 from mtbert.data.batches import Batch, Examples
 from mtbert.errors import TrainingError
-from mtbert.model import MultitaskModel
+from mtbert.models.multitask import MultitaskModel
 from mtbert.settings import RunSettings
 from mtbert.tasks import served
 from mtbert.training import evaluation, losses, processes, progress, updates

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from mtbert.data.batches import Batch
-from mtbert.model import MultitaskModel
+from mtbert.models.multitask import MultitaskModel
 from mtbert.training.phases import Phase
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from mtbert.settings import PhaseSettings
-from mtbert.weightings.base import Weighting
+from mtbert.training.weightings.base import Weighting
 
 
 def adamw(settings: PhaseSettings, parameters: Sequence[nn.Parameter], weighting: Weighting) -> torch.optim.AdamW:

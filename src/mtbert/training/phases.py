@@ -8,12 +8,12 @@ import torch
 from torch import nn
 
 from mtbert.data.batches import Stream
-from mtbert.gradients.base import GradientRule
-from mtbert.objectives.base import Objective
-from mtbert.samplers.base import Sampler
-from mtbert.schedules.base import Schedule
 from mtbert.settings import PhaseSettings
-from mtbert.weightings.base import Again, Weighting
+from mtbert.training.gradients.base import GradientRule
+from mtbert.training.objectives.base import Objective
+from mtbert.training.samplers.base import Sampler
+from mtbert.training.schedules.base import Schedule
+from mtbert.training.weightings.base import Again, Weighting
 
 
 @dataclass

@@ -16,9 +16,9 @@ from safetensors.torch import save_file
 
 from mtbert import files, predictions
 from mtbert.data.batches import Examples, Share
-from mtbert.encoder import hardware
 from mtbert.errors import DataError
-from mtbert.model import MultitaskModel
+from mtbert.models.encoder import hardware
+from mtbert.models.multitask import MultitaskModel
 from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS, Split
 from mtbert.training import evaluation, logs

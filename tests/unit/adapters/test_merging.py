@@ -7,9 +7,9 @@ import pytest
 import torch
 from models import small_batch, small_model
 
-from mtbert.adapters.merging import merge
-from mtbert.encoder.bert import Encoder
 from mtbert.errors import SettingsError
+from mtbert.models.adapters.merging import merge
+from mtbert.models.encoder.bert import Encoder
 
 EVERY = ["query", "key", "value", "attention_output", "intermediate", "output"]
 

@@ -6,9 +6,9 @@ import pytest
 
 from mtbert.config.rates import kind_of, of_phase, settled, starts_at_full_rate
 from mtbert.registry import Technique
-from mtbert.schedules import SCHEDULES
-from mtbert.schedules.base import Schedule
 from mtbert.settings import NoOptions
+from mtbert.training.schedules import SCHEDULES
+from mtbert.training.schedules.base import Schedule
 
 
 @pytest.mark.parametrize(

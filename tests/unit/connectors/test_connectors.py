@@ -5,9 +5,9 @@ import torch
 from transformers import BertConfig
 from transformers.models.bert.modeling_bert import BertLayer
 
-from mtbert.connectors import CONNECTORS
-from mtbert.connectors.base import Connector
 from mtbert.errors import SettingsError
+from mtbert.models.connectors import CONNECTORS
+from mtbert.models.connectors.base import Connector
 
 TASKS = ["sst", "qqp", "sts"]
 H1, H2 = torch.randn(2, 3, 24, generator=torch.Generator().manual_seed(0))

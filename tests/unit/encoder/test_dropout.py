@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from mtbert.encoder.dropout import Dropout, dropout
+from mtbert.models.encoder.dropout import Dropout, dropout
 
 
 @pytest.mark.parametrize(("chance", "dropped"), [(0.1, 26 / 256), (0.3, 77 / 256), (0.5, 0.5), (0.001, 0.001)])

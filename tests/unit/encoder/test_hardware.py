@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from mtbert.encoder import hardware
 from mtbert.errors import SettingsError
+from mtbert.models.encoder import hardware
 
 
 def machine(monkeypatch: pytest.MonkeyPatch, cuda: bool, mps: bool, cpu: dict[str, bool] | None = None) -> None:

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from mtbert.errors import SettingsError
-from mtbert.features import FEATURES
-from mtbert.features.pos import TAGGED, PartOfSpeech, Settings, sentences, trained
+from mtbert.models.features import FEATURES
+from mtbert.models.features.pos import TAGGED, PartOfSpeech, Settings, sentences, trained
 
 VOCABULARY = ["[PAD]", "[CLS]", "[SEP]", "the", "dog", "##s", "run", "not", "slow", "##ly", "."]
 CLS, SEP, PAD = 1, 2, 0

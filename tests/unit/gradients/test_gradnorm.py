@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from mtbert.gradients import GRADIENTS
-from mtbert.gradients.gradnorm import slope
+from mtbert.training.gradients import GRADIENTS
+from mtbert.training.gradients.gradnorm import slope
 
 
 def test_the_slope_is_that_of_the_formula():

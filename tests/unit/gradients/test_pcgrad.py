@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from mtbert.gradients import GRADIENTS
-from mtbert.gradients.pcgrad import coefficients
+from mtbert.training.gradients import GRADIENTS
+from mtbert.training.gradients.pcgrad import coefficients
 
 
 def generator(seed: int = 0) -> torch.Generator:

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from mtbert.heads.base import Head
+from mtbert.models.heads.base import Head
 from mtbert.settings import NoOptions
 from mtbert.tasks import TASKS
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from mtbert.errors import SettingsError
-from mtbert.heads import HEADS
+from mtbert.models.heads import HEADS
 from mtbert.tasks import TASKS
 
 SAME = torch.ones(4000, 8)

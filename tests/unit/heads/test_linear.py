@@ -4,7 +4,7 @@ import pydantic
 import pytest
 import torch
 
-from mtbert.heads.linear import LinearHead, Settings
+from mtbert.models.heads.linear import LinearHead, Settings
 from mtbert.tasks import TASKS
 
 

@@ -6,8 +6,8 @@ import pydantic
 import pytest
 import torch
 
-from mtbert.heads import HEADS
-from mtbert.heads.mlp import MlpHead, Settings
+from mtbert.models.heads import HEADS
+from mtbert.models.heads.mlp import MlpHead, Settings
 from mtbert.tasks import TASKS
 
 

@@ -8,8 +8,8 @@ from sentence_transformers.util import cos_sim
 from torch import Tensor
 
 from mtbert.errors import SettingsError
-from mtbert.heads import HEADS
-from mtbert.heads.base import Head
+from mtbert.models.heads import HEADS
+from mtbert.models.heads.base import Head
 from mtbert.tasks import TASKS
 
 U = torch.tensor([[1.0, 0.0], [1.0, 0.0], [2.0, 0.0]])

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from mtbert.errors import SettingsError
-from mtbert.heads.squared_cosine import SquaredCosineHead
+from mtbert.models.heads.squared_cosine import SquaredCosineHead
 from mtbert.settings import NoOptions
 from mtbert.tasks import TASKS
 

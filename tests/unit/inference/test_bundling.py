@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from mtbert.adapters import ADAPTERS
-from mtbert.connectors import CONNECTORS
 from mtbert.errors import MtbertError
-from mtbert.features import FEATURES
-from mtbert.heads import HEADS
 from mtbert.inference import bundling
+from mtbert.models.adapters import ADAPTERS
+from mtbert.models.connectors import CONNECTORS
+from mtbert.models.features import FEATURES
+from mtbert.models.heads import HEADS
 
 MODULE = '''"""About a.
 
@@ -132,7 +132,7 @@ def test_the_files_import_each_other(tmp_path: Path) -> None:
     folder = tmp_path / "exported"
     folder.mkdir()
     (folder / "__init__.py").touch()
-    for name, text in bundling.bundle([("mtbert.model", "MultitaskModel")], {}).items():
+    for name, text in bundling.bundle([("mtbert.models.multitask", "MultitaskModel")], {}).items():
         (folder / name).write_text(text)
     code = (
         "import sys; sys.modules['mtbert'] = None; import exported.mtbert_model as m; print(m.MultitaskModel.__name__)"

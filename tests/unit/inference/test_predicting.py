@@ -208,7 +208,8 @@ def test_code_that_has_changed_since_is_told(copy: Path):
     run = copy / "runs/crossed/1"
     settings = files.read_yaml(run / "settings.yaml")
     files.write_yaml(
-        run / "settings.yaml", settings | {"sources": {"heads/linear.py": "0" * 64, "samplers/base.py": "1"}}
+        run / "settings.yaml",
+        settings | {"sources": {"models/heads/linear.py": "0" * 64, "training/samplers/base.py": "1"}},
     )
     files.seal(run)
     with pytest.warns(UserWarning, match=r"^the code of heads/linear\.py has changed since .* was trained"):

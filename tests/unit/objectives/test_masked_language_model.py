@@ -9,8 +9,8 @@ from transformers import BertForMaskedLM
 
 from mtbert.data.batches import Batch
 from mtbert.errors import SettingsError
-from mtbert.objectives import OBJECTIVES
-from mtbert.objectives.masked_language_model import MaskedLanguageModel, Settings, first_sentences
+from mtbert.training.objectives import OBJECTIVES
+from mtbert.training.objectives.masked_language_model import MaskedLanguageModel, Settings, first_sentences
 
 MASK = 3
 

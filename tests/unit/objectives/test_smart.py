@@ -6,10 +6,10 @@ import pytest
 import torch
 from models import small_batch, small_model
 
-from mtbert.heads import HEADS
-from mtbert.objectives import OBJECTIVES
-from mtbert.objectives.smart import project, symmetrised_kl, vector_norm
+from mtbert.models.heads import HEADS
 from mtbert.tasks import TASKS
+from mtbert.training.objectives import OBJECTIVES
+from mtbert.training.objectives.smart import project, symmetrised_kl, vector_norm
 
 
 class Line(torch.nn.Module):

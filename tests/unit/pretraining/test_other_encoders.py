@@ -20,8 +20,8 @@ from transformers import AutoModel, AutoTokenizer, BertTokenizer, RobertaTokeniz
 from mtbert import files
 from mtbert.data import tokens
 from mtbert.data.tokens import Marks
-from mtbert.encoder import bert
 from mtbert.errors import EncoderError
+from mtbert.models.encoder import bert
 from mtbert.pretraining import fetching, loading
 from mtbert.pretraining import settings as sources
 from mtbert.pretraining.settings import EncoderSettings

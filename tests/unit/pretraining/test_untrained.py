@@ -9,7 +9,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
 from mtbert import files
-from mtbert.encoder import hardware
+from mtbert.models.encoder import hardware
 from mtbert.outputs import Untrained
 from mtbert.pretraining import fetching, untrained
 from mtbert.pretraining.settings import EncoderSettings

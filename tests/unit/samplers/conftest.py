@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from mtbert.samplers.base import Group
+from mtbert.training.samplers.base import Group
 
 Shares = Callable[[Iterable[Group]], dict[str, float]]
 

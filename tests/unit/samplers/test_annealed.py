@@ -6,8 +6,8 @@ import numpy as np
 import pydantic
 import pytest
 
-from mtbert.samplers.annealed import Annealed, Settings, exponent
-from mtbert.samplers.base import Plan
+from mtbert.training.samplers.annealed import Annealed, Settings, exponent
+from mtbert.training.samplers.base import Plan
 
 PLAN = Plan(sizes={"a": 100, "b": 1}, epochs=3, steps=20_000)
 SAMPLER = Annealed(Settings(decrease=0.8), PLAN)

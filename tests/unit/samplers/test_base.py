@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mtbert.samplers.base import draw, task_probabilities
+from mtbert.training.samplers.base import draw, task_probabilities
 
 
 @pytest.mark.parametrize(

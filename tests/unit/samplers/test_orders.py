@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mtbert.errors import SettingsError
-from mtbert.samplers import SAMPLERS
-from mtbert.samplers.annealed import Annealed, Settings
-from mtbert.samplers.base import Plan, Sampler, task_probabilities
+from mtbert.training.samplers import SAMPLERS
+from mtbert.training.samplers.annealed import Annealed, Settings
+from mtbert.training.samplers.base import Plan, Sampler, task_probabilities
 
 SIZES = {"sst": 8, "qqp": 12, "sts": 4}
 BATCHES = {"sst": 2, "qqp": 3, "sts": 1}

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from mtbert.samplers.base import Plan
-from mtbert.samplers.round_robin import RoundRobin
 from mtbert.settings import NoOptions
+from mtbert.training.samplers.base import Plan
+from mtbert.training.samplers.round_robin import RoundRobin
 
 SAMPLER = RoundRobin(NoOptions(), Plan(sizes={"sst": 8, "qqp": 100, "sts": 6}, epochs=3, steps=4))
 

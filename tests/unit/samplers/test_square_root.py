@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from mtbert.samplers.base import Plan
-from mtbert.samplers.square_root import Settings, SquareRoot
+from mtbert.training.samplers.base import Plan
+from mtbert.training.samplers.square_root import Settings, SquareRoot
 
 SAMPLER = SquareRoot(Settings(), Plan(sizes={"a": 100, "b": 1}, epochs=3, steps=20_000))
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from mtbert.schedules import SCHEDULES
-from mtbert.schedules.base import Schedule
+from mtbert.training.schedules import SCHEDULES
+from mtbert.training.schedules.base import Schedule
 
 LOSSES = [1.0, 0.9, 0.95, 0.91, 0.92, 0.5, 0.49999, 0.6, 0.7, 0.8]
 SCORES = [0.50, 0.55, 0.55, 0.54, 0.56, 0.56001, 0.56, 0.57, 0.1, 0.2]

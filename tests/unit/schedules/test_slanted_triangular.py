@@ -3,10 +3,10 @@
 import pydantic
 import pytest
 
-from mtbert.schedules import SCHEDULES
-from mtbert.schedules.constant import Constant
-from mtbert.schedules.slanted_triangular import Settings, SlantedTriangular
 from mtbert.settings import NoOptions
+from mtbert.training.schedules import SCHEDULES
+from mtbert.training.schedules.constant import Constant
+from mtbert.training.schedules.slanted_triangular import Settings, SlantedTriangular
 
 
 def slanted(warmup: float, steps: int) -> list[float]:

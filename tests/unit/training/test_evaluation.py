@@ -5,12 +5,12 @@ import pandas as pd
 import torch
 from models import build_adapter, small_bert
 
-from mtbert.connectors import CONNECTORS
 from mtbert.data.batches import Examples, Marks
-from mtbert.encoder.bert import Encoder
-from mtbert.features import FEATURES
-from mtbert.heads import HEADS
-from mtbert.model import MultitaskModel
+from mtbert.models.connectors import CONNECTORS
+from mtbert.models.encoder.bert import Encoder
+from mtbert.models.features import FEATURES
+from mtbert.models.heads import HEADS
+from mtbert.models.multitask import MultitaskModel
 from mtbert.tasks import TASKS
 from mtbert.training import evaluation
 

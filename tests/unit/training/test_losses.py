@@ -5,8 +5,8 @@ import torch
 from models import small_batch
 from runs import parts, settings
 
-from mtbert.objectives import OBJECTIVES
 from mtbert.training import losses
+from mtbert.training.objectives import OBJECTIVES
 
 SMART = {"name": "smart", "noise": 1e-2, "step_size": 1e-1, "radius": 1e-1}
 

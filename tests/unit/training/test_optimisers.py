@@ -8,7 +8,7 @@ from torch import nn
 
 from mtbert.settings import PhaseSettings
 from mtbert.training import optimisers
-from mtbert.weightings import WEIGHTINGS
+from mtbert.training.weightings import WEIGHTINGS
 
 EQUAL = WEIGHTINGS.build({"name": "equal"}, ["sst"], torch.Generator())
 

@@ -13,7 +13,8 @@ import pytest
 import torch
 from models import small_model
 
-from mtbert import assembly, files
+from mtbert import files
+from mtbert.training import assembly
 
 TESTS = Path(__file__).parents[2]
 INTERLEAVED = {

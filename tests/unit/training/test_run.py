@@ -14,10 +14,10 @@ from accelerate.state import AcceleratorState
 from runs import checkpoints, parts, settings
 from safetensors.torch import load_file
 
-from mtbert import assembly, files
+from mtbert import files
 from mtbert.errors import DataError, TrainingError
 from mtbert.outputs import RunMetrics
-from mtbert.training import losses, run
+from mtbert.training import assembly, losses, run
 from mtbert.training.loop import mean_of_tasks
 
 
@@ -338,7 +338,7 @@ def test_a_schedule_is_told_of_each_epoch(tmp_path, monkeypatch):
         told.append(loss)
         scores.append(dev)
 
-    monkeypatch.setattr("mtbert.schedules.constant.Constant.observe", observe)
+    monkeypatch.setattr("mtbert.training.schedules.constant.Constant.observe", observe)
     train(tmp_path, run={"log_every": 1})
     history = pd.read_csv(tmp_path / "run/history.csv")
     losses = history.loc[history["name"].str.startswith("loss/")]
@@ -359,7 +359,7 @@ def test_smart_leaves_its_mark_in_the_history(tmp_path):
 def test_training_needs_no_mlflow():
     script = (
         "import sys; sys.modules['mlflow'] = None\n"
-        "import mtbert.assembly, mtbert.training.run\n"
+        "import mtbert.training.assembly, mtbert.training.run\n"
         "assert not any(name.split('.')[0] == 'dvc' for name in sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

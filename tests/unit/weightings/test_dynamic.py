@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from mtbert.settings import NoOptions
-from mtbert.weightings.base import Weighting
-from mtbert.weightings.dynamic import Dynamic, Settings
-from mtbert.weightings.equal import Equal
+from mtbert.training.weightings.base import Weighting
+from mtbert.training.weightings.dynamic import Dynamic, Settings
+from mtbert.training.weightings.equal import Equal
 
 
 def dynamic(**s: float) -> Dynamic:

@@ -7,8 +7,8 @@ import torch
 from torchjd.scalarization import DWA, FAMO
 
 from mtbert.errors import TrainingError
-from mtbert.weightings import WEIGHTINGS
-from mtbert.weightings.base import Weighting
+from mtbert.training.weightings import WEIGHTINGS
+from mtbert.training.weightings.base import Weighting
 
 TASKS = ["sst", "sts"]
 

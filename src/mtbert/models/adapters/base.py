@@ -1,0 +1,88 @@
+"""What an adapter is."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from mtbert.models.encoder.slot import Linear, Slot
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The sizes of the encoder that an adapter is built for, and the spread of fresh weights.
+
+    Attributes:
+        width: the hidden size.
+        layers: number of layers.
+        inner: the width between the two feed-forward maps.
+        initializer_range: standard deviation of fresh weights.
+    """
+
+    width: int
+    layers: int
+    inner: int
+    initializer_range: float = 0.02
+
+    def linear(self, name: Linear) -> tuple[int, int]:
+        """Return the numbers of inputs and outputs of one of a layer's linear maps."""
+        return (self.width if name != "output" else self.inner, self.inner if name == "intermediate" else self.width)
+
+
+class Adapter(nn.Module):
+    """Changes the encoder's layers for a task. All its parameters are its own.
+
+    Subclasses take (settings, shape, tasks).
+    """
+
+    def __init__(self, shape: Shape, tasks: Sequence[str]) -> None:
+        super().__init__()
+        self.shape = shape
+        self.tasks = tuple(tasks)
+
+    def slot(self, task: str, layer: int) -> Slot:
+        """Return what the adapter does in layer `layer` (0, 1, ...) for `task`; `PLAIN` for nothing."""
+        raise NotImplementedError
+
+    def meet(self, layers: Sequence[Mapping[Linear, nn.Linear]]) -> None:
+        """Read the linear maps of every layer once before training, for weights that start from theirs."""
+
+
+class Mergeable(Slot):
+    """A slot whose effect other weights of the layer's linear maps can have, too: see merging.py."""
+
+    def merged(self, name: Linear, dense: nn.Linear) -> tuple[Tensor, Tensor]:
+        """Return weight [out, in] and bias [out] with which `dense` alone computes what `linear` does in evaluation."""
+        raise NotImplementedError
+
+
+class InLayer(nn.Module, Slot):
+    """A module that does an adapter's work in one layer."""
+
+    def meet(self, linears: Mapping[Linear, nn.Linear]) -> None:
+        """Read the layer's linear maps once before training."""
+
+
+class InEveryLayer(Adapter):
+    """An adapter with one module in each layer: one set of modules for all tasks, or one set for each task.
+
+    Args:
+        per_task: whether each task has a set of its own.
+        build: makes the module of a layer, given its number.
+    """
+
+    def __init__(self, shape: Shape, tasks: Sequence[str], per_task: bool, build: Callable[[int], InLayer]) -> None:
+        super().__init__(shape, tasks)
+        self.set_of = {task: task if per_task else "shared" for task in tasks}
+        names = dict.fromkeys(self.set_of.values())
+        self.sets = nn.ModuleDict({name: nn.ModuleList(map(build, range(shape.layers))) for name in names})
+
+    def meet(self, layers: Sequence[Mapping[Linear, nn.Linear]]) -> None:
+        """Hand each layer's linear maps to its module in every set."""
+        for modules in self.sets.values():
+            for module, linears in zip(modules, layers, strict=True):  # type: ignore[call-overload]
+                module.meet(linears)
+
+    def slot(self, task: str, layer: int) -> InLayer:
+        """Return the layer's module in the task's set."""
+        return self.sets[self.set_of[task]][layer]  # type: ignore[index, return-value]

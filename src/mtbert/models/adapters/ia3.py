@@ -1,0 +1,76 @@
+"""Scaled activations, (IA)^3.
+
+What it does: multiplies keys, values and the feed-forward's inner activations by trained vectors, which start at 1. No
+other adapter here has fewer weights.
+
+Formula: k = l_k * (W_k h + b_k), v = l_v * (W_v h + b_v), f = W_o (l_f * GELU(W_i h_att + b_i)) + b_o.
+
+Source: Liu et al. (2022), "Few-Shot Parameter-Efficient Fine-Tuning is Better and Cheaper than In-Context Learning",
+section 3.3. T5, which they use, has no biases; here l_k and l_v scale BERT's with the rest.
+
+Symbols: h the layer's input, h_att its feed-forward's input; l_k, l_v (d each) and l_f (inner width) `scales`;
+* a product dimension by dimension.
+
+Shapes: three vectors for each layer, for all tasks or for each (`per_task`). Weights of a set: L (2 d + inner) = 55,296
+for L 12, d 768, inner 3072.
+
+Raises: nothing.
+
+Prefer `lora` where examples are many: this one is made for few.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from mtbert.models.adapters.base import InEveryLayer, InLayer, Mergeable, Shape
+from mtbert.models.encoder.slot import Linear
+from mtbert.settings import Section
+
+
+class Settings(Section):
+    """Section `ia3`.
+
+    Attributes:
+        per_task: a set of scales for each task, or one for all.
+    """
+
+    per_task: bool = False
+
+
+class ScaledLayer(InLayer, Mergeable):
+    """The scales of one layer, by linear map: they scale the outputs of key and value and the inputs of output."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        sizes = {"key": shape.width, "value": shape.width, "output": shape.inner}
+        self.scales = nn.ParameterDict({name: torch.ones(size) for name, size in sizes.items()})
+
+    def linear(self, name: Linear, dense: nn.Linear, inputs: Tensor) -> Tensor:
+        """l * (W h + b) for key and value, W (l * h) + b for output."""
+        if name not in self.scales:
+            return dense(inputs)
+        if name == "output":
+            return dense(_scaled(inputs, self.scales[name]))
+        return _scaled(dense(inputs), self.scales[name])
+
+    def merged(self, name: Linear, dense: nn.Linear) -> tuple[Tensor, Tensor]:
+        """The scales in the rows of key and value, in the columns of output."""
+        if name not in self.scales:
+            return dense.weight, dense.bias
+        scale = self.scales[name]
+        if name == "output":
+            return dense.weight * scale, dense.bias
+        return dense.weight * scale[:, None], dense.bias * scale
+
+
+def _scaled(values: Tensor, scale: Tensor) -> Tensor:
+    return values * scale.to(values.dtype)
+
+
+class ScaledActivations(InEveryLayer):
+    """One `ScaledLayer` for each layer and set."""
+
+    def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
+        super().__init__(shape, tasks, settings.per_task, lambda _: ScaledLayer(shape))

@@ -1,0 +1,66 @@
+"""Low-rank layers, with which PALs were compared.
+
+What it does: gives a task a map into a narrow space and back beside each BERT layer: a PAL without attention. Each
+layer has projections of its own in place of the attention, so that a task has about as many weights as with PALs.
+
+Formula: TS(h) = V_D act(V_E h); the layer becomes LN(h_att + FFN(h_att) + TS(h)). Act is the identity unless set.
+
+Source: Stickland and Murray (2019), "BERT and PALs", section 3.3: V_D V_E h, a PAL's formula without attention. The
+authors' code has GELU between them, and biases, as here. It shares V_E and V_D among layers for PALs alone. Its
+low_rank_config.json has 100 for `dim`, with which a task costs about what its PALs do.
+
+Symbols: h `hidden`, the layer's input; d_s `dim`; V_E `down` (d_s x d), V_D `up` (d x d_s).
+
+Shapes: hidden and TS(h) [rows, tokens, width]. Weights of a set, biases apart: L 2 d d_s = 1,843,200 for d 768, d_s
+100, L 12, where a task's PALs of width 204 have 1,811,520. One set for each task, as in the source, unless `per_task`
+is false.
+
+Prefer `pals` where tokens should attend to each other in the narrow space.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import Field
+from torch import Tensor, nn
+
+from mtbert.models.adapters.base import InEveryLayer, InLayer, Shape
+from mtbert.settings import Section
+
+
+class Settings(Section):
+    """Section `low_rank`.
+
+    Attributes:
+        dim: d_s, the width of the narrow space.
+        activation: between V_E and V_D: `none` as in the paper, or `gelu` as in the authors' code.
+        per_task: whether each task has a set of its own, as in the source.
+    """
+
+    dim: int = Field(default=100, ge=1)
+    activation: Literal["gelu", "none"] = "none"
+    per_task: bool = True
+
+
+class LowRank(InLayer):
+    """TS(h) of one layer."""
+
+    def __init__(self, settings: Settings, shape: Shape) -> None:
+        super().__init__()
+        self.down = nn.Linear(shape.width, settings.dim)
+        self.activation = nn.GELU() if settings.activation == "gelu" else nn.Identity()
+        self.up = nn.Linear(settings.dim, shape.width)
+        for linear in (self.down, self.up):
+            nn.init.normal_(linear.weight, std=shape.initializer_range)
+            nn.init.zeros_(linear.bias)
+
+    def beside(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """TS(h); `mask` is not needed, since no token sees another."""
+        return self.up(self.activation(self.down(hidden)))
+
+
+class LowRankLayers(InEveryLayer):
+    """One `LowRank` for each layer."""
+
+    def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
+        super().__init__(shape, tasks, settings.per_task, lambda _: LowRank(settings, shape))

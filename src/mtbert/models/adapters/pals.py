@@ -1,0 +1,121 @@
+"""Projected attention layers (PALs).
+
+What it does: gives a task a narrow attention layer of its own beside each BERT layer. The wide projections into and out
+of the narrow space belong to the task and are shared by all its layers, so that a task costs few weights.
+
+Formula: PA(h) = GELU(V_D MHA(V_E h)); the layer becomes LN(h_att + FFN(h_att) + PA(h)).
+
+Source: Stickland and Murray (2019), "BERT and PALs", section 3.3, without output projection in the attention; the
+authors' code and "minBERT and PALs" apply GELU after V_D, which the paper's formula lacks.
+
+Symbols: h `hidden`, the layer's input; d_s `dim`; V_E `down` (d_s x d), V_D `up` (d x d_s); n `heads`.
+
+Shapes: down and up for each task; query, key and value (d_s x d_s each, kept side by side as d_s x 3 d_s) for each
+task and layer. Weights of a task, biases apart: 2 d d_s + L 3 d_s^2 = 1,811,520 for d 768, d_s 204, L 12.
+
+Raises: SettingsError where the encoder lacks a layer that is named; the settings refuse heads that do not divide dim.
+
+Prefer fewer `layers` with a larger `dim` ("half": dim 276 in the top half) where the lower layers should stay shared.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch.nn.functional as F
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from mtbert.errors import SettingsError
+from mtbert.models.adapters.base import Adapter, Shape
+from mtbert.models.encoder.attention import attention
+from mtbert.models.encoder.slot import PLAIN, Slot
+from mtbert.settings import Section, undivided
+
+
+class Settings(Section):
+    """Section `pals`.
+
+    Attributes:
+        dim: d_s, the width of the narrow attention.
+        heads: its attention heads.
+        layers: `all`, `top_half`, or the numbers of the layers that have a PAL, counted from 0 at the embeddings.
+        bias: whether the linear maps have biases (the authors' code: yes).
+        activation: `gelu` after V_D as in the authors' code, or `none` as in the paper's formula.
+        dropout: on the attention's weights, as in the authors' code; the reports do not state theirs.
+    """
+
+    dim: int = Field(default=204, ge=1)
+    heads: int = Field(default=12, ge=1)
+    layers: Literal["all", "top_half"] | list[int] = "all"
+    bias: bool = True
+    activation: Literal["gelu", "none"] = "gelu"
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+
+    @model_validator(mode="after")
+    def _heads_divide_dim(self) -> "Settings":
+        if self.dim % self.heads:
+            raise ValueError(undivided("dim", self.dim, self.heads))
+        return self
+
+
+class TaskPath(nn.Module):
+    """The PALs of one task."""
+
+    def __init__(self, settings: Settings, shape: Shape, layers: Sequence[int]) -> None:
+        super().__init__()
+        dim, bias = settings.dim, settings.bias
+        self.settings = settings
+        self.down = nn.Linear(shape.width, dim, bias=bias)
+        self.up = nn.Linear(dim, shape.width, bias=bias)
+        self.query_key_value = nn.ModuleDict({str(layer): nn.Linear(dim, 3 * dim, bias=bias) for layer in layers})
+        for linear in (self.down, self.up, *self.query_key_value.values()):
+            nn.init.normal_(linear.weight, std=shape.initializer_range)  # type: ignore[arg-type]
+            if bias:
+                nn.init.zeros_(linear.bias)  # type: ignore[arg-type]
+
+    def forward(self, layer: int, hidden: Tensor, mask: Tensor) -> Tensor:
+        """PA(h) of one layer; hidden and result [rows, tokens, width]."""
+        narrow = self.down(hidden)  # [rows, tokens, dim]
+        projected = self.query_key_value[str(layer)](narrow)  # [rows, tokens, 3 dim]
+        query, key, value = (
+            part.unflatten(-1, (self.settings.heads, -1)).transpose(1, 2)  # [rows, heads, tokens, dim / heads]
+            for part in projected.chunk(3, dim=-1)
+        )
+        attended = attention(query, key, value, mask, self.training, self.settings.dropout)
+        widened = self.up(attended.transpose(1, 2).flatten(2))  # [rows, tokens, width]
+        return F.gelu(widened) if self.settings.activation == "gelu" else widened
+
+
+class ProjectedAttentionLayers(Adapter):
+    """One `TaskPath` for each task."""
+
+    def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
+        super().__init__(shape, tasks)
+        self.layers = _layers(settings.layers, shape.layers)
+        self.paths = nn.ModuleDict({task: TaskPath(settings, shape, self.layers) for task in tasks})
+
+    def slot(self, task: str, layer: int) -> Slot:
+        """PA(h) beside the layer, where it has a PAL."""
+        return Beside(self.paths[task], layer) if layer in self.layers else PLAIN  # type: ignore[arg-type]
+
+
+class Beside(Slot):
+    """A task's path at one layer."""
+
+    def __init__(self, path: TaskPath, layer: int) -> None:
+        self.path, self.layer = path, layer
+
+    def beside(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """PA(h)."""
+        return self.path(self.layer, hidden, mask)
+
+
+def _layers(choice: str | list[int], count: int) -> tuple[int, ...]:
+    if choice == "all":
+        return tuple(range(count))
+    if choice == "top_half":
+        return tuple(range(count - count // 2, count))
+    layers = tuple(sorted({int(layer) for layer in choice}))
+    if not layers or layers[0] < 0 or layers[-1] >= count:
+        raise SettingsError(f"pals.layers is {choice}; allowed: layers 0 to {count - 1} of the encoder")
+    return layers

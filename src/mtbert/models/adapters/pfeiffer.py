@@ -1,0 +1,69 @@
+"""Bottleneck adapters after the feed-forward alone (Pfeiffer et al.).
+
+What it does: at the end of each layer a bottleneck reads what BERT would pass to the next layer. Its output is added
+before the layer's second LayerNorm. The attention has no bottleneck.
+
+Formula: z = h_att + dropout(FFN(h_att)); the layer ends in LN(z + W_U act(W_D LN(z) + b_D) + b_U), both times with the
+encoder's LN.
+
+Source: Pfeiffer et al. (2021), "AdapterFusion": its single adapter, without the fusion. Residuals and
+LayerNorms are placed as in the authors' AdapterHub ("pfeiffer": the encoder's LayerNorm before and after, the adapter's
+residual from before the first), as are ReLU, a sixteenth of the width for `size` (48 of 768), and fresh weights drawn
+like the encoder's. Biases start as 0.
+
+Symbols: h_att the feed-forward's input; m `size`; W_D `down` (m x d), W_U `up` (d x m).
+
+Shapes: z and result [rows, tokens, width]. Weights of a set: L (2 d m + m + d) = 894,528 for d 768, m 48, L 12; one set
+for all tasks, or one for each task (`per_task`).
+
+Prefer `houlsby` where attention's output should be adapted, too.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import Field
+from torch import Tensor, nn
+
+from mtbert.models.adapters.base import InEveryLayer, InLayer, Shape
+from mtbert.models.encoder.slot import Sublayer
+from mtbert.settings import Section
+
+
+class Settings(Section):
+    """Section `pfeiffer`.
+
+    Attributes:
+        size: m, the width of the bottleneck.
+        activation: between its two maps.
+        per_task: whether each task has a set of its own.
+    """
+
+    size: int = Field(default=48, ge=1)
+    activation: Literal["gelu", "relu"] = "relu"
+    per_task: bool = False
+
+
+class AfterFeedForward(InLayer):
+    """The bottleneck of a layer."""
+
+    def __init__(self, settings: Settings, shape: Shape) -> None:
+        super().__init__()
+        self.down = nn.Linear(shape.width, settings.size)
+        self.activation = nn.GELU() if settings.activation == "gelu" else nn.ReLU()
+        self.up = nn.Linear(settings.size, shape.width)
+        for linear in (self.down, self.up):
+            nn.init.normal_(linear.weight, std=shape.initializer_range)
+            nn.init.zeros_(linear.bias)
+
+    def sublayer(self, name: Sublayer, output: Tensor, around: Tensor, norm: nn.LayerNorm) -> Tensor:
+        """Return what BERT would normalise; after the feed-forward, with the bottleneck's output added."""
+        summed = output + around
+        return summed + self.up(self.activation(self.down(norm(summed)))) if name == "feed_forward" else summed
+
+
+class PfeifferAdapters(InEveryLayer):
+    """One `AfterFeedForward` for each layer."""
+
+    def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
+        super().__init__(shape, tasks, settings.per_task, lambda _: AfterFeedForward(settings, shape))

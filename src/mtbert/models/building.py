@@ -1,0 +1,47 @@
+"""Build a model from its settings, for training, prediction and export alike."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from mtbert import seeding
+from mtbert.data.tokens import Marks
+from mtbert.models.adapters import ADAPTERS
+from mtbert.models.connectors import CONNECTORS
+from mtbert.models.encoder.bert import Bert, Encoder
+from mtbert.models.features import FEATURES
+from mtbert.models.heads import HEADS
+from mtbert.models.multitask import MultitaskModel, assemble
+from mtbert.registry import Registry
+from mtbert.settings import ModelSettings, VariantSettings
+from mtbert.tasks import TASKS
+
+PARTS: dict[str, Registry[..., Any]] = {"features": FEATURES, "adapter": ADAPTERS, "connector": CONNECTORS}
+
+
+def build_model(
+    settings: VariantSettings, weights: Bert, seed: int, vocabulary: Sequence[str] = (), marks: Marks | None = None
+) -> MultitaskModel:
+    """Build the model with fresh adapters and heads, drawn by the seed; vocabulary and marks are the tokenizer's."""
+    torch.manual_seed(seeding.derive(seed, "weights"))
+    chosen = settings.model
+    mask_token, typed = (marks.mask, marks.typed) if marks else (None, True)
+    encoder = Encoder(weights, chosen.dropout, mask_token, typed and chosen.token_types == "by_sentence")
+    tasks = [TASKS[name] for name in settings.tasks]
+    return assemble(encoder, _Builder(chosen), tasks, chosen.pooling, chosen.pair_encoding, vocabulary)
+
+
+class _Builder:
+    """Builds each technique that the settings name, by the registries."""
+
+    def __init__(self, chosen: ModelSettings) -> None:
+        self.chosen = chosen
+
+    def part(self, kind: str, *surroundings: Any) -> Any:
+        """Build features, adapter or connector."""
+        return PARTS[kind].build(getattr(self.chosen, kind), *surroundings)
+
+    def head(self, task: str, *surroundings: Any) -> Any:
+        """Build the head of a task."""
+        return HEADS.build(self.chosen.heads[task], *surroundings)

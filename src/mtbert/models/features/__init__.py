@@ -1,0 +1,14 @@
+"""What is added to the word embeddings: every kind is one line here and one file beside this one."""
+
+from collections.abc import Sequence
+
+from mtbert.models.features import pos, words
+from mtbert.models.features.base import Features
+from mtbert.registry import Registry, Technique
+from mtbert.settings import NoOptions
+
+FEATURES: Registry[[int, Sequence[str]], Features] = Registry(
+    "features",
+    {"words": Technique(NoOptions, words.Words), "pos": Technique(pos.Settings, pos.PartOfSpeech)},
+    default="words",
+)

@@ -1,0 +1,43 @@
+"""Squared cosine of the two sentence embeddings, without weights of its own.
+
+Formula: c = cos(u, v)^2; the probability of "yes" for a yes-or-no task (trained with binary cross entropy), and
+lowest + c (highest - lowest) for a score (trained with squared error).
+
+Source: "Pals for PALs", section 4.3 (SBERT PALs). The paper names neither the losses nor the scale of the score: these
+are the ones its other models use, and the label's own range, 0 to 5.
+
+Raises: SettingsError for a task of several classes, or where the sentences of a pair are not encoded apart.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from mtbert.errors import SettingsError
+from mtbert.models.heads.base import Head
+from mtbert.settings import NoOptions
+from mtbert.tasks import Task
+
+# A probability of exactly 0 or 1 has no logit; at this distance the loss of a wrong one is 13.8.
+EDGE = 1e-6
+
+
+class SquaredCosineHead(Head):
+    """cos(u, v)^2 as probability or score."""
+
+    @classmethod
+    def check(cls, settings: NoOptions, task: Task, embeddings: int) -> None:
+        """Raise SettingsError for a task of several classes, or a single embedding."""
+        if embeddings != 2 or task.kind == "classes":
+            raise SettingsError(
+                f"model.heads.{task.name} is squared_cosine, which compares two embeddings: it needs a task of pairs "
+                f"with a yes-or-no label or a score, and model.pair_encoding: bi"
+            )
+
+    def forward(self, *embeddings: Tensor) -> Tensor:
+        """Return the logit of c, or the score: [batch, 1]."""
+        first, second = embeddings
+        squared = F.cosine_similarity(first.float(), second.float(), dim=-1).square().unsqueeze(-1)  # [batch, 1]
+        if self.task.kind == "binary":
+            return torch.logit(squared, eps=EDGE)
+        return self.task.lowest + squared * (self.task.highest - self.task.lowest)

@@ -1,0 +1,173 @@
+"""The multi-task model: an encoder, features, an adapter, a connector and one head a task, all handed in."""
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from mtbert.data.batches import Batch
+from mtbert.errors import SettingsError
+from mtbert.models.adapters.base import Adapter, Shape
+from mtbert.models.connectors.base import Connector
+from mtbert.models.encoder.bert import Encoder
+from mtbert.models.encoder.pooling import pool
+from mtbert.models.features.base import Features
+from mtbert.models.heads.base import Head
+from mtbert.settings import PhaseSettings, Pooling
+from mtbert.tasks import Task
+
+
+def check_apart(task: str, head: Head | type[Head], mixed: Collection[str]) -> None:
+    """Raise SettingsError where a head ranks sentences that a connector has shown their partners.
+
+    `mixed` holds the tasks where the connector shows both sentences of a pair to each other.
+    """
+    if head.needs_apart and task in mixed:
+        raise SettingsError(
+            f"model.heads.{task} ranks sentences that must not have seen one another, but the connector shows both "
+            f"sentences of a pair to each other; add {task} to the connector's `apart`, or set another connector"
+        )
+
+
+class MultitaskModel(nn.Module):
+    """One shared encoder, features before it, an adapter in it, a connector behind it; a head for each task."""
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        features: Features,
+        adapter: Adapter,
+        connector: Connector,
+        heads: Mapping[str, Head],
+        pooling: Mapping[str, Pooling],
+    ) -> None:
+        super().__init__()
+        for task, head in heads.items():
+            check_apart(task, head, connector.mixed)
+        self.encoder = encoder
+        self.features = features
+        self.adapter = adapter
+        self.connector = connector
+        self.heads = nn.ModuleDict(heads)
+        self.pooling = dict(pooling)
+
+    def head(self, task: str) -> Head:
+        """Return the head of a task."""
+        return self.heads[task]  # type: ignore[return-value]
+
+    def embeddings(self, batch: Batch, noise: Tensor | None = None) -> tuple[Tensor, ...]:
+        """Return an embedding [batch, width] for each sequence of an example: two for a bi-encoded pair, else one.
+
+        `noise` [rows, tokens, width] is added to the word embeddings.
+        """
+        words = self.features(self.encoder.words(batch.input_ids), batch.input_ids)
+        slots = partial(self.adapter.slot, batch.task)
+        hidden = self.encoder(words if noise is None else words + noise, batch.token_types, batch.mask, slots)
+        pooled = pool(self.pooling[batch.task], self.encoder, hidden, batch.mask)  # [rows, width]
+        # not chunk, which torch.export supports for a fixed batch size only
+        return self.connector(batch.task, pooled.unflatten(0, (batch.sequences, -1)).unbind())
+
+    def forward(self, batch: Batch, noise: Tensor | None = None) -> Tensor:
+        """Return the head's outputs [batch, size]."""
+        return self.outputs(batch.task, self.embeddings(batch, noise))
+
+    def outputs(self, task: str, embeddings: Sequence[Tensor]) -> Tensor:
+        """Return the head's outputs [batch, size] of embeddings [batch, width].
+
+        They are computed in the precision of the head's weights, fp32 in training: in bf16 scores of 3 to 5 move in
+        steps of 1/64.
+        """
+        head = self.head(task)
+        precision = next((weight.dtype for weight in head.parameters()), torch.float32)
+        with torch.autocast(embeddings[0].device.type, enabled=False):
+            return head(*(embedding.to(precision) for embedding in embeddings))
+
+    def loss(self, batch: Batch, outputs: Tensor) -> Tensor:
+        """Return the task's own loss, a mean over the batch."""
+        return self.head(batch.task).loss(outputs, batch.labels)
+
+    def parts(self) -> dict[str, list[nn.Parameter]]:
+        """Return the parameters by the names that `training.trainable` uses."""
+        return {
+            **self.encoder.parts(),
+            "features": list(self.features.parameters()),
+            "adapters": list(self.adapter.parameters()),
+            "connector": list(self.connector.parameters()),
+            "heads": list(self.heads.parameters()),
+        }
+
+    def train_only(self, names: Sequence[str], frozen: Sequence[str] = ()) -> list[nn.Parameter]:
+        """Freeze all parameters but those of the named parts; those of a part in `frozen` are frozen, too.
+
+        Returns the parameters that are left to train, each once, in the model's order. SettingsError for a part that
+        the model does not have.
+        """
+        chosen = self._chosen(names, frozen)
+        for parameter in self.parameters():
+            parameter.requires_grad_(id(parameter) in chosen)
+        return [parameter for parameter in self.parameters() if parameter.requires_grad]
+
+    def _chosen(self, names: Sequence[str], frozen: Sequence[str]) -> set[int]:
+        kept = {id(parameter) for name in frozen for parameter in self._part(name)}
+        return {id(parameter) for name in names for parameter in self._part(name)} - kept
+
+    def _part(self, name: str) -> list[nn.Parameter]:
+        parts = self.parts()
+        if name not in parts:
+            raise SettingsError(
+                f"training.trainable or training.frozen names {name}, which the model lacks; "
+                f"allowed: {', '.join(parts)}"
+            )
+        return parts[name]
+
+    def sizes(self, phases: Sequence[PhaseSettings]) -> dict[str, int]:
+        """Count the weights after training in these phases, from the first to the last.
+
+        Returns:
+            encoder: all of the encoder's; added: all others; trained: those that are trained now; stored: those that
+            have to be kept beside the encoder that the training started from: all added ones, and those of the
+            encoder that any phase trained.
+        """
+        encoder = sum(p.numel() for p in self.encoder.parameters())
+        added = sum(p.numel() for p in self.parameters()) - encoder
+        changed: set[int] = set().union(*(self._chosen(phase.trainable, phase.frozen) for phase in phases))
+        return {
+            "encoder": encoder,
+            "added": added,
+            "trained": sum(p.numel() for p in self.parameters() if p.requires_grad),
+            "stored": added + sum(p.numel() for p in self.encoder.parameters() if id(p) in changed),
+        }
+
+
+class Builder(Protocol):
+    """Builds the parts of a model."""
+
+    def part(self, kind: str, *surroundings: Any) -> Any:
+        """Build `features` (from width, vocabulary), `adapter` (shape, tasks) or `connector` (width, tasks)."""
+
+    def head(self, task: str, *surroundings: Any) -> Any:
+        """Build the head of a task from the task, the width, and the number of embeddings of an example."""
+
+
+def assemble(
+    encoder: Encoder,
+    builder: Builder,
+    tasks: Sequence[Task],
+    pooling: Mapping[str, Pooling],
+    pair_encoding: str,
+    vocabulary: Sequence[str],
+) -> MultitaskModel:
+    """Build the parts around an encoder, always in the same order, in which a seed draws their weights."""
+    config, names = encoder.bert.config, [task.name for task in tasks]
+    features = builder.part("features", encoder.width, vocabulary)
+    shape = Shape(encoder.width, encoder.layers, config.intermediate_size, config.initializer_range)
+    adapter = builder.part("adapter", shape, names)
+    adapter.meet([layer.linears() for layer in encoder.layer_modules()])
+    connector = builder.part("connector", encoder.width, names)
+    apart = pair_encoding == "bi"
+    heads = {
+        task.name: builder.head(task.name, task, encoder.width, 2 if task.is_pair and apart else 1) for task in tasks
+    }
+    return MultitaskModel(encoder, features, adapter, connector, heads, pooling)

@@ -1,0 +1,163 @@
+"""Build the parts of a training from its settings: the model, its phases, and the examples."""
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from mtbert import files, seeding
+from mtbert.data import batches, tokens
+from mtbert.data.batches import Examples, Share, Stream
+from mtbert.errors import DataError
+from mtbert.models.building import build_model
+from mtbert.models.encoder import bert
+from mtbert.models.multitask import MultitaskModel
+from mtbert.pretraining import loading
+from mtbert.settings import PhaseSettings, RunSettings, VariantSettings, checked
+from mtbert.tasks import REUSES, SPLITS, TASKS, Split
+from mtbert.training import optimisers, processes
+from mtbert.training.gradients import GRADIENTS
+from mtbert.training.objectives import OBJECTIVES
+from mtbert.training.objectives.base import generator_like
+from mtbert.training.phases import Phase
+from mtbert.training.run import Parts, device_and_precision
+from mtbert.training.samplers import SAMPLERS
+from mtbert.training.samplers.base import Plan, Sampler
+from mtbert.training.schedules import SCHEDULES
+from mtbert.training.weightings import WEIGHTINGS
+
+
+def read_settings(file: Path) -> VariantSettings:
+    """Read and check a plan file; SettingsError where it is missing or not what `plan` writes."""
+    return checked(VariantSettings, files.read_plan(file), file)
+
+
+def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
+    """Build the parts of one run from its settings and what earlier stages wrote below `build`."""
+    encoder = build / "encoders" / settings.model.encoder
+    examples = read_examples(settings, build / "data", encoder)
+    loading.check(encoder)
+    loading.check_use(encoder, settings.model.pooling, settings.model.max_tokens)
+    model = build_model(settings, bert.read(encoder), seed, tokens.vocabulary(encoder), tokens.marks(encoder))
+    model.train_only([])  # nothing is trained unless a phase says so
+    return Parts(
+        settings=settings,
+        seed=seed,
+        model=model,
+        phases=phases(settings, seed, model, examples["train"]),
+        steps=steps(settings, examples["train"]),
+        examples=examples,
+    )
+
+
+def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[Split, dict[str, Examples]]:
+    """Read all splits of the variant's tasks (only test may be missing), and the corpora reused for them."""
+    marks = tokens.marks(encoder)
+    examples: dict[Split, dict[str, Examples]] = {split: {} for split in SPLITS}
+    for name in settings.tasks:
+        for split in SPLITS:
+            file = data / name / f"{split}.parquet"
+            if file.exists():
+                task, model = TASKS[name], settings.model
+                examples[split][name] = batches.load(file, task, model.pair_encoding, marks, model.max_tokens)
+                if split == "dev":
+                    _mark_dev(examples[split][name], settings.run, data / name / "dev-rows.parquet")
+            elif split != "test":
+                raise DataError(f"{file} is missing; `dvc repro preprocess` makes it from data_dir (params.yaml)")
+    for name in {entry for phase in settings.phases for entry in phase.tasks if entry in REUSES}:
+        reuse, model = REUSES[name], settings.model
+        file = data / reuse.corpus / "train.parquet"
+        if not file.exists():
+            raise DataError(f"{file} is missing, which {name} draws on; `dvc repro preprocess` makes it from data_dir")
+        task = TASKS[reuse.serves]
+        examples["train"][name] = batches.load(file, task, model.pair_encoding, marks, model.max_tokens, reuse.labels)
+    return examples
+
+
+def _mark_dev(dev: Examples, run: RunSettings, rows: Path) -> None:
+    """Mark the rows of dev that choose an epoch, and those that are predicted and scored."""
+    if run.selection != "whole":
+        batches.halve(dev, rows, run.selection == "cross")
+    if run.overall_rows is not None:
+        dev.limit_overall(run.overall_rows, alone=run.scored_rows == "overall")
+
+
+def steps(settings: VariantSettings, train: Mapping[str, Examples]) -> int:
+    """Return the number of steps of all phases together."""
+    return sum(phase.epochs * _sampler(phase, train).steps for phase in settings.phases)
+
+
+def phases(
+    settings: VariantSettings, seed: int, model: MultitaskModel, train: Mapping[str, Examples]
+) -> Iterator[Phase]:
+    """Build each phase when its turn comes, so that an objective copies the model as the phase finds it."""
+    for number, phase in enumerate(settings.phases, start=1):
+        yield _phase(number, phase, settings, seed, model, train)
+
+
+def _phase(
+    number: int,
+    phase: PhaseSettings,
+    settings: VariantSettings,
+    seed: int,
+    model: MultitaskModel,
+    train: Mapping[str, Examples],
+) -> Phase:
+    device, _ = device_and_precision(settings)
+    streams = {
+        task: Stream(
+            train[task].drawn(phase.rows),
+            _batch_size(phase, task),
+            seeding.derive(seed, number),
+            Share.here(),
+            phase.batching,
+        )
+        for task in phase.tasks
+    }
+    trained = model.train_only(phase.trainable, phase.frozen)
+    objectives = {choice["name"]: _objective(choice, model, number, seed, device) for choice in phase.objectives}
+    weighting = WEIGHTINGS.build(phase.weighting, phase.tasks, _generator(seed, "weighting", number)).to(device)
+    own = [parameter for objective in objectives.values() for parameter in objective.parameters()]
+    parameters = [*trained, *own, *weighting.parameters()]
+    return Phase(
+        number=number,
+        settings=phase,
+        parameters=parameters,
+        streams=streams,
+        sampler=_sampler(phase, train),
+        objectives=objectives,
+        weighting=weighting,
+        rule=GRADIENTS.build(phase.gradients, _generator(seed, "gradients", number)),
+        schedule=SCHEDULES.build(phase.schedule),
+        optimiser=optimisers.adamw(phase, parameters, weighting),
+    )
+
+
+def _generator(seed: int, *purpose: str | int) -> torch.Generator:
+    """Return a generator that is the same on every process."""
+    return torch.Generator().manual_seed(seeding.derive(seed, *purpose))
+
+
+def _objective(choice: dict[str, Any], model: MultitaskModel, number: int, seed: int, device: torch.device) -> Any:
+    generator = generator_like(seeding.derive(seed, "noise", number), device)
+    objective = OBJECTIVES.build(choice, model, generator)  # its own weights start alike on every process
+    if processes.purpose():
+        generator.manual_seed(seeding.derive(seed, "noise", number, *processes.purpose()))
+    return objective
+
+
+def _sampler(phase: PhaseSettings, train: Mapping[str, Examples]) -> Sampler:
+    sizes = {task: min(len(train[task]), phase.rows or len(train[task])) for task in phase.tasks}
+    count = Share.here().count
+    batches = {
+        task: math.ceil(size * (phase.share_of_examples or 1) / (_batch_size(phase, task) * count))
+        for task, size in sizes.items()
+    }
+    turns = phase.examples_per_task and math.ceil(phase.examples_per_task / (phase.batch_size * count))
+    return SAMPLERS.build(phase.sampler, Plan(sizes, phase.epochs, phase.steps_per_epoch, batches, turns))
+
+
+def _batch_size(phase: PhaseSettings, task: str) -> int:
+    return phase.batch_sizes.get(task, phase.batch_size)

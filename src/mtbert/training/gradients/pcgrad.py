@@ -1,0 +1,59 @@
+"""Gradient surgery: remove from each task's gradient what works against another's (PCGrad).
+
+What it does: where the gradients of two tasks conflict (their product is negative), projects each onto the plane
+orthogonal to the other; sums or averages the projected gradients.
+
+Formula: for each task i and each other j in random order: if g_i' . g_j < 0, g_i' = g_i' - (g_i' . g_j / |g_j|^2) g_j;
+g = sum_i g_i' (`reduction: sum`), or that over the number of tasks that reach the parameter (`mean`). g_j is always the
+gradient as it was, g_i' starts as g_i.
+
+Source: Yu et al. (2020), algorithm 1, which sums; SlapBERT, section 4.5, equation 2, with Tseng's code
+(Pytorch-PCGrad), which averages over the tasks what all of them reach.
+
+Symbols: g_i the gradient of task i over the shared parameters: those that more than one task of the step reaches.
+A task's own parameters (heads, adapters) keep its gradient: no other task can be harmed through them.
+
+Prefer `total` with a sampler whose steps hold one task: there is nothing to project.
+"""
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from mtbert.settings import Section
+from mtbert.training.gradients.gramian import GramianRule
+
+
+class Settings(Section):
+    """Section `pcgrad`: how the projected gradients of shared parameters become one."""
+
+    reduction: Literal["sum", "mean"] = "sum"
+
+
+class PcGrad(GramianRule):
+    """Projects conflicting gradients."""
+
+    def counts(self, gramian: Tensor) -> list[float]:
+        """Return how much of each task's gradient is left in the sum of the projected ones."""
+        return coefficients(gramian, self.generator).sum(dim=0).tolist()
+
+    def within(self, counts: list[float], reached: int) -> list[float]:
+        """Return the same, or with `mean` that over the number of tasks that reach the parameter."""
+        divisor = max(reached, 1) if self.settings.reduction == "mean" else 1
+        return [count / divisor for count in super().within(counts, reached)]
+
+
+def coefficients(products: Tensor, generator: torch.Generator) -> Tensor:
+    """Return c of g_i' = sum_j c_ij g_j, [tasks, tasks].
+
+    Every g_i' is a weighted sum of the gradients, so the algorithm needs only their products: with
+    (g_i' . g_j) = sum_k c_ik (g_k . g_j) it works on T numbers for each task in place of millions.
+    """
+    c = torch.eye(len(products), dtype=products.dtype)
+    for i in range(len(products)):
+        for j in torch.randperm(len(products), generator=generator).tolist():
+            conflict = c[i] @ products[:, j]
+            if j != i and conflict < 0:
+                c[i, j] -= conflict / products[j, j]
+    return c

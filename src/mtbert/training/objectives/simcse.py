@@ -1,0 +1,73 @@
+"""Unsupervised SimCSE: two embeddings of a sentence by different dropout masks should be nearer than any others.
+
+Formula: term = weight * mean_i -log( exp(cos(z_i, z_i') / tau) / sum_j exp(cos(z_i, z_j') / tau) ), j of i's group.
+
+Source: Gao et al. (2021), section 3, equation 4, as "My PAL BERT", section 4.1 first used it.
+
+Symbols: z_i, z_i' the embeddings of sentence i (or of a pair that is one sequence) under two dropout masks; tau
+`temperature`, 0.05 as Gao et al. have it. The group is the batch, or with `negatives` one of as few groups as hold at
+most that many examples each, of sizes that differ by one at most: example n of N groups is in group n mod N, as on one
+of N processes. A sentence alone in its group has no negatives, and its loss is 0.
+
+Shapes: z [rows, width]: of pairs encoded apart, first and second sentences are rows of one matrix.
+
+Mind that without dropout in the encoder (the report has 0.1) the two embeddings are the same, and the term teaches only
+that sentences differ. It costs two forward passes.
+"""
+
+import math
+from typing import Annotated
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field
+from torch import Tensor
+
+from mtbert.settings import BATCH, Section, TaskName
+from mtbert.training.objectives.base import Batch, Objective
+
+Negatives = Annotated[int | None, BATCH]
+
+
+class Settings(Section):
+    """Section `simcse`: see the module's symbols.
+
+    Attributes:
+        negatives: most examples of a group, or the whole `batch`.
+        tasks: those whose batches get the term, sts as in the report.
+    """
+
+    weight: float = Field(default=1.0, ge=0)
+    temperature: float = Field(default=0.05, gt=0)
+    negatives: Negatives = Field(default=None, ge=2)
+    tasks: list[TaskName] = ["sts"]
+
+
+def contrast(similarities: Tensor) -> Tensor:
+    """Return the sum over rows of the cross entropy towards the diagonal of [rows, rows]."""
+    return F.cross_entropy(similarities, torch.arange(len(similarities), device=similarities.device), reduction="sum")
+
+
+class SimCse(Objective):
+    """Contrasts embeddings under two dropout masks by cosine."""
+
+    by_example = False
+    settings: Settings
+
+    def term(self, batch: Batch, outputs: Tensor) -> Tensor:
+        """Return the weighted contrast on the tasks that it is for; 0 on others."""
+        if batch.task not in self.settings.tasks:
+            return outputs.sum() * 0
+        first, second = (self.model.embeddings(batch) for _ in range(2))  # of each sentence [examples, width]
+        count = math.ceil(len(batch) / (self.settings.negatives or len(batch)))
+        groups = [
+            [torch.cat([of_sentence[start::count] for of_sentence in pass_]).float() for pass_ in (first, second)]
+            for start in range(count)
+        ]
+        losses = [contrast(self.similarities(*group)) for group in groups]
+        return self.settings.weight * torch.stack(losses).sum() / (len(first) * len(batch))
+
+    def similarities(self, first: Tensor, second: Tensor) -> Tensor:
+        """Return how similar each row of the first is to each of the second, [rows, rows]."""
+        cosines = F.normalize(first, dim=-1) @ F.normalize(second, dim=-1).T
+        return cosines / self.settings.temperature

@@ -1,0 +1,200 @@
+"""SMART: smoothness-inducing adversarial regularisation with the momentum Bregman proximal point method.
+
+What it does: the outputs should change little when the tokens' embeddings are moved a little in the worst direction
+(the adversarial term), and when the weights move on from a moving average of themselves (the Bregman term).
+
+Formula: term = weight * l_s(f(x; theta), f(x~; theta)) + bregman * l_s(f(x; theta), f(x; theta~)), where
+    x is the output of the embeddings: words, positions and types together, behind LayerNorm and dropout,
+    x~ = x + v, v ~ N(0, sigma^2), and `steps` times, with g the gradient by v of l_s summed over the examples,
+    `normalised`: v = r (v + eta g) / (|v + eta g|_p + epsilon)
+    `projected`: v = Pi(v + eta g / |g|_p), Pi the projection to |v|_p <= epsilon
+and theta~ = (1 - beta) theta + beta theta~ after each update, with beta `momentum` for the first `early` of the
+phase's updates, then `momentum_later`. l_s is for classes KL(p | q) + KL(q | p), with `targets: detached` the p of the
+first and the q of the second held fixed, and with `reduction: sum` a sum over the batch in place of its mean. For
+scores it is the mean squared error on the scale of the head's own loss, whatever these two say.
+
+Source: Jiang et al. (2020), "SMART", section 3 and Algorithm 1 for `projected`, section 4.1 for lambda_s, mu and beta;
+"Pals for PALs", appendix A.1; SlapBERT, section 4.6, whose equation 3 has the adversarial term alone (`bregman: 0`).
+Both reports build on code: SlapBERT on that of MT-DNN (perturbation.py), "Pals for PALs" on smart-pytorch (SMARTLoss)
+and MT-DNN's. Both codes have the `normalised` form: their epsilon keeps a division finite and bounds nothing, their eta
+weighs the gradient against the random start, and every token's v ends with the length r = 1. Both detach the targets
+of KL (SymKlCriterion, sym_kl_loss) and leave the squared error as it is. MT-DNN's takes the mean over the batch, with
+weight 1; smart-pytorch's takes the sum, with weight 0.02 in its example. MT-DNN's code, which is
+Jiang et al.'s own, and smart-pytorch's example take x from the embeddings module, as here. There, v of length 1 leaves
+the words what they are; on the words, before their LayerNorm, it would drown them: docs/reports.md has both measured.
+
+Symbols: sigma `noise`, eta `step_size`, epsilon `radius`, r `length`, T_x~ `steps`, p `norm`, lambda_s `weight`, mu
+`bregman`. The reports name T_x~ 1, sigma 1e-5, eta 1e-3, epsilon 1e-6.
+
+Shapes: noise and its gradient [rows, tokens, width]; the norm is taken over each token's vector, as in both codes.
+
+Mind that with dropout on, as in the authors' code, the two passes have masks of their own, so that both terms also
+reward agreement between dropout masks; `projected` at the reports' radius of 1e-6 rewards almost nothing else. With the
+reports' sigma and eta the `normalised` noise is nearly all random start: see docs/reports.md. The codes go uphill on
+the KL divergence in one direction; here it is the sum of both, attached, as in the formula. A detached Bregman term
+trains with KL(q | p) alone, p the model's, since q is theta~'s. With several processes a sum is over one's own
+examples. Both codes hand x~ to a library that takes it for word embeddings, and adds positions, types and LayerNorm a
+second time (MT-DNN's not before 2021); here x~ goes to the first layer. That reads it rounded in bf16, where 98 % of a
+start of 1e-5 are lost (measured with MiniLM).
+
+Raises: SettingsError for a radius or a length that is not positive, by its type.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field
+from torch import Tensor, nn
+
+from mtbert.settings import Section
+from mtbert.tasks import TASKS
+from mtbert.training.objectives.base import Batch, MultitaskModel, Objective
+
+Norm = Literal["infinity", "l2", "l1"]
+TINY = 1e-12  # keeps a gradient of zero from being divided by zero
+
+
+class Settings(Section):
+    """Section `smart`; see the module's symbols.
+
+    Attributes:
+        form: how noise becomes the worst noise.
+        targets, reduction: of the divergence between classes.
+        momentum, momentum_later, early: beta, beta after the share `early` of the phase's updates.
+    """
+
+    form: Literal["normalised", "projected"] = "normalised"
+    weight: float = Field(default=1.0, ge=0)
+    bregman: float = Field(default=1.0, ge=0)
+    momentum: float = Field(default=0.99, ge=0, lt=1)
+    momentum_later: float = Field(default=0.999, ge=0, lt=1)
+    early: float = Field(default=0.1, ge=0, le=1)
+    noise: float = Field(default=1e-5, gt=0)
+    step_size: float = Field(default=1e-3, gt=0)
+    radius: float = Field(default=1e-6, gt=0)
+    length: float = Field(default=1.0, gt=0)
+    steps: int = Field(default=1, ge=1)
+    norm: Norm = "infinity"
+    targets: Literal["detached", "attached"] = "detached"
+    reduction: Literal["mean", "sum"] = "mean"
+
+
+def symmetrised_kl(first: Tensor, second: Tensor, detached: bool = False) -> Tensor:
+    """Return KL(p | q) + KL(q | p), a mean over the batch; log-probabilities [batch, classes].
+
+    With `detached`, what each is the divergence from, p in the first and q in the second, gets no gradient.
+    """
+    p, q = (first.detach(), second.detach()) if detached else (first, second)
+    forward = F.kl_div(second, p, reduction="batchmean", log_target=True)
+    return forward + F.kl_div(first, q, reduction="batchmean", log_target=True)
+
+
+def vector_norm(vectors: Tensor, norm: Norm) -> Tensor:
+    """Return the norm of each token's vector: [..., width] -> [..., 1]."""
+    order = {"infinity": torch.inf, "l2": 2, "l1": 1}[norm]
+    return torch.linalg.vector_norm(vectors, ord=order, dim=-1, keepdim=True)
+
+
+def project(noise: Tensor, radius: float, norm: Norm) -> Tensor:
+    """Return the nearest noise whose vectors have a norm of at most `radius`.
+
+    The infinity norm clips every coordinate; l2 scales the vector; l1 shrinks all coordinates by one amount
+    (Duchi et al. 2008, figure 1).
+    """
+    if norm == "infinity":
+        return noise.clamp(-radius, radius)
+    if norm == "l2":
+        return noise * (radius / vector_norm(noise, norm).clamp_min(TINY)).clamp_max(1.0)
+    ordered = noise.abs().sort(dim=-1, descending=True).values
+    excess = ordered.cumsum(dim=-1) - radius
+    ranks = torch.arange(1, noise.shape[-1] + 1, device=noise.device)
+    kept = (ordered * ranks > excess).sum(dim=-1, keepdim=True).clamp_min(1)
+    shrink = (excess.gather(-1, kept - 1) / kept).clamp_min(0)  # 0 where the vector is inside already
+    return noise.sign() * (noise.abs() - shrink).clamp_min(0)
+
+
+class Smart(Objective):
+    """Adds the term to one model's loss; holds theta~."""
+
+    def __init__(self, settings: Settings, model: MultitaskModel, generator: torch.Generator) -> None:
+        super().__init__(settings, model, generator)
+        self.by_example = settings.reduction == "mean"
+        self.average = {name: p.detach().clone() for name, p in model.named_parameters() if p.requires_grad}
+
+    def term(self, batch: Batch, outputs: Tensor) -> Tensor:
+        """Return the weighted sum of the adversarial and the Bregman term."""
+        settings = self.settings
+        noised = self.noised(batch, self.worst_noise(batch, outputs))
+        term = settings.weight * self._penalty(batch, noised, outputs)
+        if settings.bregman:
+            term = term + settings.bregman * self._penalty(batch, self._average_outputs(batch), outputs)
+        return term
+
+    def _penalty(self, batch: Batch, first: Tensor, second: Tensor) -> Tensor:
+        """Return l_s by `targets` and `reduction`."""
+        change = self.difference(batch.task, first, second, self.settings.targets == "detached")
+        of_classes = TASKS[batch.task].kind != "score"
+        return change * len(batch) if self.settings.reduction == "sum" and of_classes else change
+
+    def noised(self, batch: Batch, noise: Tensor) -> Tensor:
+        """Return the model's outputs f(x + v) for noise v [rows, tokens, width]."""
+
+        def added(module: nn.Module, inputs: Any, x: Tensor) -> Tensor:
+            return x + noise
+
+        with self.model.encoder.bert.embeddings.register_forward_hook(added):  # for this one pass
+            return self.model(batch)
+
+    def difference(self, task: str, first: Tensor, second: Tensor, detached: bool = False) -> Tensor:
+        """Return the mean l_s between two outputs [batch, size] of a task, with targets `detached` or not."""
+        head = self.model.head(task)
+        if TASKS[task].kind == "score":
+            return head.squared_error(head.scores(first), head.scores(second))
+        return symmetrised_kl(head.log_probabilities(first), head.log_probabilities(second), detached)
+
+    def worst_noise(self, batch: Batch, outputs: Tensor) -> Tensor:
+        """Return x~ - x: random noise moved uphill `steps` times, by `form`. Weights get no gradient from this."""
+        settings = self.settings
+        shape = (*batch.input_ids.shape, self.model.encoder.width)
+        noise = settings.noise * torch.randn(shape, generator=self.generator, device=batch.input_ids.device)
+        for _ in range(settings.steps):
+            noise.requires_grad_()
+            change = self.difference(batch.task, self.noised(batch, noise), outputs.detach()) * len(batch)
+            (gradient,) = torch.autograd.grad(change, noise)
+            noise = self._moved(noise.detach(), gradient)
+        return noise
+
+    def _moved(self, noise: Tensor, gradient: Tensor) -> Tensor:
+        """Move the noise one step uphill."""
+        settings = self.settings
+        if settings.form == "normalised":
+            noise = noise + settings.step_size * gradient
+            return settings.length * noise / (vector_norm(noise, settings.norm) + settings.radius)
+        direction = gradient / vector_norm(gradient, settings.norm).clamp_min(TINY)
+        return project(noise + settings.step_size * direction, settings.radius, settings.norm)
+
+    @torch.no_grad()
+    def after_step(self, done: float) -> None:
+        """Set theta~ to (1 - beta) theta + beta theta~."""
+        settings = self.settings
+        momentum = settings.momentum if done <= settings.early else settings.momentum_later
+        for name, parameter in self.model.named_parameters():
+            if name in self.average:
+                self.average[name].lerp_(parameter, 1 - momentum)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the base class's state and theta~."""
+        return {**super().state_dict(), "average": self.average}
+
+    @torch.no_grad()
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore the base class's state and theta~."""
+        super().load_state_dict(state)
+        for name, value in state["average"].items():
+            self.average[name].copy_(value)
+
+    @torch.no_grad()
+    def _average_outputs(self, batch: Batch) -> Tensor:
+        return torch.func.functional_call(self.model, self.average, (batch,))

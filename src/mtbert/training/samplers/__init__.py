@@ -1,0 +1,28 @@
+"""Which task next: every sampler is one line here and one file beside this one. No torch."""
+
+from mtbert.registry import Registry, Technique
+from mtbert.settings import NoOptions
+from mtbert.training.samplers import (
+    annealed,
+    interleaved,
+    proportional,
+    round_robin,
+    round_robin_shortest,
+    sequential,
+    square_root,
+)
+from mtbert.training.samplers.base import Plan, Sampler
+
+SAMPLERS: Registry[[Plan], Sampler] = Registry(
+    "sampler",
+    {
+        "sequential": Technique(NoOptions, sequential.Sequential),
+        "round_robin": Technique(NoOptions, round_robin.RoundRobin),
+        "round_robin_shortest": Technique(round_robin_shortest.Settings, round_robin_shortest.RoundRobinShortest),
+        "interleaved": Technique(NoOptions, interleaved.Interleaved),
+        "proportional": Technique(proportional.Settings, proportional.Proportional),
+        "square_root": Technique(square_root.Settings, square_root.SquareRoot),
+        "annealed": Technique(annealed.Settings, annealed.Annealed),
+    },
+    default="annealed",
+)

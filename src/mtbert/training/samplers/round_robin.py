@@ -1,0 +1,25 @@
+"""Round-robin: the tasks take turns.
+
+What it does: trains one batch of the first task, one of the second, and so on, then starts over. Every task gets the
+same number of steps whatever its size. The next epoch goes on with the next task.
+
+Formula: step t of the phase trains task t mod T.
+
+Source: minBERT and PALs, section on sampling; Stickland and Murray (2019), section 3.
+
+Prefer `proportional` or `annealed` where sizes differ so much that the small sets would be seen many times over.
+"""
+
+import numpy as np
+
+from mtbert.training.samplers.base import Group, Sampler
+
+
+class RoundRobin(Sampler):
+    """The tasks take turns, in the order that params.yaml lists them."""
+
+    def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
+        """Return one task for each step, in turn; draws nothing from the generator."""
+        tasks = list(self.plan.sizes)
+        first = (epoch - 1) * self.steps
+        return [(tasks[step % len(tasks)],) for step in range(first, first + self.steps)]

@@ -1,0 +1,25 @@
+"""Square-root sampling: a task's chance grows with the root of its size.
+
+Formula: p_i = N_i^0.5 / sum_j N_j^0.5.
+
+Source: Stickland and Murray (2019), section 3. Symbols: N_i examples of task i (`plan.sizes`).
+
+Prefer it over `proportional` where sizes differ by a factor of ten or more; `annealed` moves from the former to
+beyond the latter.
+"""
+
+import numpy as np
+
+from mtbert.training.samplers.base import Group, RandomSettings, Sampler, draw, task_probabilities
+
+
+class Settings(RandomSettings):
+    """Section `square_root`."""
+
+
+class SquareRoot(Sampler):
+    """Each step draws one task with p_i proportional to the root of N_i."""
+
+    def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
+        """Draw one task for each step."""
+        return draw(task_probabilities(self.plan.sizes, 0.5, self.settings.divide), self.steps, generator)

@@ -1,0 +1,24 @@
+"""How much each task's loss counts: every weighting is one line here and one file beside this one."""
+
+from collections.abc import Sequence
+
+import torch
+
+from mtbert.registry import Registry, Technique
+from mtbert.settings import NoOptions
+from mtbert.training.weightings import dynamic, dynamic_average, equal, famo, fixed, random, uncertainty
+from mtbert.training.weightings.base import Weighting
+
+WEIGHTINGS: Registry[[Sequence[str], torch.Generator], Weighting] = Registry(
+    "weighting",
+    {
+        "equal": Technique(NoOptions, equal.Equal),
+        "fixed": Technique(fixed.Settings, fixed.Fixed),
+        "random": Technique(NoOptions, random.Random),
+        "dynamic": Technique(dynamic.Settings, dynamic.Dynamic),
+        "uncertainty": Technique(uncertainty.Settings, uncertainty.Uncertainty),
+        "dynamic_average": Technique(dynamic_average.Settings, dynamic_average.DynamicAverage),
+        "famo": Technique(famo.Settings, famo.Famo),
+    },
+    default="equal",
+)

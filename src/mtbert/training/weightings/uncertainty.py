@@ -1,0 +1,56 @@
+"""Uncertainty: learn how noisy each task's labels are; noisier tasks count less.
+
+Formula: l_t' = l_t / (2 sigma_t^2) + log sigma_t for tasks of scores, l_t / sigma_t^2 + log sigma_t for tasks of
+classes.
+
+Source: Kendall et al. (2018), section 3.2. The paper names no learning rate for it; 0.01 is that of
+`dynamic`. Symbols: l_t the loss of task t, with the terms of its objectives; sigma_t its noise, learnt as
+s_t = log sigma_t^2, 0 at first, without weight decay. The task's kind decides, whatever its head's loss is.
+
+How it differs from SlapBERT's loss, `dynamic`: that is exp(-s_t) l_t + s_t for every task, which is twice the form
+for scores. Here tasks of scores therefore start at half the weight of tasks of classes. At its best s_t both kinds
+count 1 / (2 l_t), so that the two weightings then differ by a factor alone.
+
+Prefer `equal` where the losses of the tasks are on one scale.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from mtbert.settings import Section
+from mtbert.tasks import TASKS, served
+from mtbert.training.weightings.base import Mean, Weighting
+
+
+class Settings(Section):
+    """Section `uncertainty`: the learning rate of the weights, at the schedule's peak."""
+
+    learning_rate: float = Field(default=0.01, gt=0)
+
+
+class Uncertainty(Weighting):
+    """Learns one number for each task."""
+
+    def __init__(self, settings: Settings, tasks: Sequence[str], generator: torch.Generator) -> None:
+        super().__init__(settings, tasks, generator)
+        self.s = nn.ParameterDict({task: nn.Parameter(torch.zeros(())) for task in tasks})
+
+    def forward(self, losses: Mapping[str, Tensor], mean: Mean) -> dict[str, Tensor]:
+        """Weight the losses by the formula above."""
+        return {t: factor(t) * torch.exp(-self.s[t]) * loss + self.s[t] / 2 for t, loss in losses.items()}
+
+    def learning_rate(self, of_model: float) -> float:
+        """Return its own."""
+        return self.settings.learning_rate
+
+    def values(self) -> dict[str, float]:
+        """Return s of each task."""
+        return {f"s/{task}": parameter.item() for task, parameter in self.s.items()}
+
+
+def factor(task: str) -> float:
+    """Return the factor of l_t / sigma_t^2."""
+    return 0.5 if TASKS[served(task)].kind == "score" else 1.0
