@@ -141,10 +141,10 @@ def test_a_variant_holds_nothing_of_what_it_does_not_use(planned: Planned) -> No
         "models/adapters/pals.py",
         "models/connectors/direct.py",
         "models/features/words.py",
-        "training/gradients/total.py",
         "models/heads/mlp.py",
+        "training/gradients/total.py",
         "training/objectives/smart.py",
         "training/samplers/annealed.py",
         "training/schedules/slanted_triangular.py",
         "training/weightings/equal.py",
-    ]  # fmt: skip
+    ]
