@@ -167,8 +167,8 @@ class Stubs(Project):
 
 
 def told(output: str) -> list[str]:
-    """Lines on trainings, without their times."""
-    lines = [line.partition(" after ")[0] for line in output.splitlines()]
+    """Lines on trainings, without their times, and without what Ray repeats of its nodes: `(plain-1 pid=7) ...`."""
+    lines = [line.partition(" after ")[0] for line in output.splitlines() if not line.startswith("(")]
     return [line for line in lines if line.split(": ")[-1] in ("trained", "restored", "failed")]
 
 

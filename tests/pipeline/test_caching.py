@@ -85,5 +85,5 @@ def test_a_fault_in_the_settings_stops_before_anything(project: Project):
     file.write_text(file.read_text().replace("dim: 12", "dim: 13"))
     done = project.run("-m", "dvc", "repro", "train")
     assert done.returncode != 0
-    assert "profiles.sample.pals: dim is 13 and heads 2, which does not divide it" in done.stdout
+    assert ": pals: dim is 13 and heads 2, which does not divide it" in done.stdout
     assert "Running stage 'train" not in done.stdout

@@ -114,7 +114,7 @@ def test_after_a_killed_grid_the_next_one_trains_nothing_twice(project: Stubs):
 
 
 def test_a_run_of_another_training_script_is_not_recorded(project: Stubs):
-    project.append("stages/train.py", "\n# changed\n")
+    project.append("stages/train.py", "\nCHANGED = 1\n")
     assert project.grid("--variants", "a") == (0, ["a-1: trained", "a-2: trained"])
 
 

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from mtbert.config import resolve
 from mtbert.config.documents import shared
 from mtbert.config.params import MISSING, Fault, Params, Place, at, dotted
@@ -128,7 +130,12 @@ def _with_effect(
 ) -> Override:
     """Resolve the selected variants without the value, and compare."""
     other = params.put(place, MISSING)
-    before = shared(other, selected) if place[0] in ("encoder", "pretrain", "run") else now
+    before = now
+    if place[0] in ("encoder", "pretrain", "run"):
+        try:
+            before = shared(other, selected)
+        except ValidationError:  # of two values that go together, such as encoder.name and its revision
+            before = dict.fromkeys(now)
     documents = [name for name in now if now[name] != before[name]]
     changes, others = [], {}
     for name, document in selected.items():

@@ -110,5 +110,5 @@ def is_finished(training: Training, root: Path, build: Path) -> bool:
 
 
 def say(text: str) -> None:
-    """Print at once, wherever the output goes."""
-    print(text, flush=True)
+    """Print a whole line at once, wherever the output goes, and whatever other threads print."""
+    print(f"{text}\n", end="", flush=True)

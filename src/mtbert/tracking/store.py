@@ -47,7 +47,7 @@ class Store:
         self.uri, self._file = uri, database(uri)
         if self._file is not None:
             create(self._file, uri)
-        self.client = MlflowClient(tracking_uri=uri)
+        self.client = MlflowClient(uri, registry_uri=uri)
 
     def experiment(self, name: str) -> str:
         """Return the id of an experiment; create it if it is missing.
