@@ -94,6 +94,7 @@ def _restored(trainings: Sequence[Training]) -> list[Training]:
     """Have DVC restore those that lie in its run cache; no command of DVC's does so without training the others."""
     from dvc.repo import Repo, lock_repo
     from dvc.stage.cache import RunCacheNotFoundError
+    from dvc_data.hashfile.hash_info import HashInfo
 
     restored = list[Training]()
     with Repo(_wait_for_lock=True) as repo, lock_repo(repo):
@@ -101,6 +102,8 @@ def _restored(trainings: Sequence[Training]) -> list[Training]:
             (stage,) = repo.stage.collect(training.stage)
             with contextlib.suppress(RunCacheNotFoundError):
                 stage.save_deps()
+                for out in stage.outs:  # else DVC takes dvc.lock's outputs for those of the new inputs
+                    out.hash_info = HashInfo()
                 repo.stage_cache.restore(stage, dry=True)  # whether it lies there
                 stage.remove_outs()
                 repo.stage_cache.restore(stage)
