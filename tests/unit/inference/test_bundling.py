@@ -135,7 +135,8 @@ def test_the_files_import_each_other(tmp_path: Path) -> None:
     for name, text in bundling.bundle([("mtbert.models.multitask", "MultitaskModel")], {}).items():
         (folder / name).write_text(text)
     code = (
-        "import sys; sys.modules['mtbert'] = None; import exported.mtbert_model as m; print(m.MultitaskModel.__name__)"
+        "import sys; sys.modules['mtbert'] = None; import exported.mtbert_models_multitask as m; "
+        "print(m.MultitaskModel.__name__)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stdout == "MultitaskModel\n", done.stderr

@@ -212,7 +212,7 @@ def test_code_that_has_changed_since_is_told(copy: Path):
         settings | {"sources": {"models/heads/linear.py": "0" * 64, "training/samplers/base.py": "1"}},
     )
     files.seal(run)
-    with pytest.warns(UserWarning, match=r"^the code of heads/linear\.py has changed since .* was trained"):
+    with pytest.warns(UserWarning, match=r"^the code of models/heads/linear\.py has changed since .* was trained"):
         mtbert.load("crossed", build=copy)
 
 
