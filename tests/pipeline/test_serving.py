@@ -96,6 +96,7 @@ def test_the_alias_is_on_the_seed_that_the_choosing_scores_prefer(root: Path):
 
 def test_a_model_is_loaded_by_its_address(root: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{root / 'mlflow.db'}")
+    monkeypatch.setenv("MLFLOW_REGISTRY_URI", f"sqlite:///{root / 'elsewhere.db'}")
     model = mtbert.load("models:/mtbert-sample-apart@best")
     here, rows = mtbert.load("apart", build=root / "build"), trained.rows(root / "build", "sts", "test")
     assert model.predict("sts", rows).equals(here.predict("sts", rows))

@@ -42,9 +42,10 @@ NEEDED = (
 def folder(uri: str) -> Path:
     """Return the run's folder in the model of an address, fetched if needed; TrackingError where there is none."""
     tracking, name = place.tracking_uri(), uri.partition(":/")[2]
+    _use(tracking)
     try:
         with warnings.catch_warnings(action="ignore"):  # MLflow's own, about SQLAlchemy
-            fetched = download_artifacts(artifact_uri=uri, tracking_uri=tracking, registry_uri=tracking)
+            fetched = download_artifacts(artifact_uri=uri)
     except MlflowException as error:
         raise place.TrackingError(f"MLflow has no model {name} ({place.reason(error, tracking)})") from None
     if not (run := Path(fetched) / "artifacts" / RUN).is_dir():
@@ -63,10 +64,10 @@ def bring(store: Store, wanted: Record) -> LoggedModel:
     about = {name: wanted.card.tags[name] for name in ("variant", "seed", "profile", "data")}
     tags = {RUN_KEY: wanted.run_key, "choosing": str(choosing(wanted))}
     made = store.client.create_logged_model(experiment, about["variant"], run_id, tags, about)
+    _use(store.uri)
     with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings(action="ignore"):  # as in `folder`
         run = Path(scratch) / RUN  # MLflow keeps the folder's name
         _collect(wanted, run)
-        mlflow.set_tracking_uri(store.uri)
         Model.log(
             artifact_path=None,
             flavor=mlflow.pyfunc,
@@ -80,6 +81,12 @@ def bring(store: Store, wanted: Record) -> LoggedModel:
         )
     _share(wanted, made)
     return made
+
+
+def _use(uri: str) -> None:
+    """Set the address that functions of MLflow without a client read; what they read before may be another."""
+    mlflow.set_tracking_uri(uri)
+    mlflow.set_registry_uri(uri)
 
 
 def _collect(wanted: Record, folder: Path) -> None:
@@ -123,7 +130,7 @@ def choosing(wanted: Record) -> float | None:
 def register(store: Store, card: Card, models: Iterable[LoggedModel]) -> None:
     """Register a version of each model of a variant; set the alias on the one with the best choosing score."""
     name = re.sub(r"[^\w.-]", "_", f"{card.experiment}-{card.tags['variant']}")
-    mlflow.set_registry_uri(store.uri)
+    _use(store.uri)
     versions = {one.source: one.version for one in store.client.search_model_versions(f"name='{name}'")}
     scored = []
     for model in models:
