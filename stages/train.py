@@ -2,14 +2,11 @@
 
 import shutil
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from mtbert import command, locking, starting
 
 
-def main(variant: str, seed: int, build: Annotated[Path, typer.Argument()] = Path("build")) -> None:
+def main(variant: str, seed: int, build: Path = Path("build")) -> None:
     """Train, unless another process has just finished the same training; print the dev scores."""
     with starting.imports():
         from mtbert import inputs

@@ -39,8 +39,8 @@ class TrainingError(MtbertError):
 class UnknownNameError(ValueError):
     """An unknown name; `meant` is the known name with the most similar spelling, if there is one."""
 
-    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
-        known = list(known)
+    def __init__(self, kind: str, name: object, known: Iterable[object]) -> None:
+        known = [str(one) for one in known]  # which settings may have made of anything
         self.kind, self.name = kind, name
         self.meant = next(iter(difflib.get_close_matches(str(name), known, 1)), None)
         hint = f"did you mean {self.meant}? " if self.meant else ""

@@ -1,5 +1,6 @@
 """Write files that are either whole or absent: under another name first, then renamed."""
 
+import ast
 import contextlib
 import hashlib
 import json
@@ -232,6 +233,19 @@ def sha256(path: Path) -> str:
     """Return the hexadecimal SHA-256 of a file's content."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+@cache
+def code_digest(file: Path) -> str:
+    """Return the SHA-256 of a module's syntax tree without docstrings, of another file that of its bytes."""
+    if file.suffix != ".py":
+        return sha256(file)
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        if documented and ast.get_docstring(node):
+            node.body = node.body[1:]
+    return sha256_of(ast.dump(tree).encode())
 
 
 def sha256_of(content: bytes) -> str:

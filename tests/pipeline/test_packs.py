@@ -15,7 +15,7 @@ HEAD = {"paper": "mine", "row": "mine", "tasks": ["sst"]}
 BARE = """
 import importlib.machinery, runpy, sys
 REFUSED = ("datasets", "dvc", "matplotlib", "mlflow", "nltk", "ray", "ruamel", "sentence_transformers", "sklearn",
-    "statsmodels", "transformers")
+    "statsmodels", "transformers", "typer")
 class Refuser:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in REFUSED:

@@ -2,10 +2,8 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import pytest
-import typer
 
 from mtbert import command
 from mtbert.errors import DataError
@@ -13,7 +11,7 @@ from mtbert.errors import DataError
 CAME: list[object] = []
 
 
-def train(variant: str, seed: int, build: Annotated[Path, typer.Argument()] = Path("build")) -> None:
+def train(variant: str, seed: int, build: Path = Path("build")) -> None:
     CAME[:] = [variant, seed, build]
 
 

@@ -2,7 +2,16 @@
 
 import pytest
 
-from mtbert.errors import DataError, EncoderError, MtbertError, SettingsError, TrainingError, first_of, shown_plainly
+from mtbert.errors import (
+    DataError,
+    EncoderError,
+    MtbertError,
+    SettingsError,
+    TrainingError,
+    UnknownNameError,
+    first_of,
+    shown_plainly,
+)
 
 
 @pytest.mark.parametrize("kind", [SettingsError, DataError, EncoderError, TrainingError])
@@ -45,3 +54,9 @@ def test_without_a_fault_nothing_happens():
 def test_many_names_are_shortened():
     assert first_of(["a", "b"], 2) == "a, b"
     assert first_of(["a", "b", "c", "d"], 2) == "a, b and 2 more"
+
+
+def test_known_names_need_be_no_text():
+    assert str(UnknownNameError("profile", "samplr", [None, "sample"])) == (
+        "unknown profile 'samplr'; did you mean sample? known: None, sample"
+    )

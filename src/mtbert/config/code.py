@@ -6,7 +6,6 @@ source, also those within functions; one by a name that is made at run time cann
 """
 
 import ast
-import hashlib
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -18,9 +17,8 @@ from mtbert.pretraining.settings import PRETRAININGS
 
 PACKAGE = Path(mtbert.__file__).parent
 SCRIPTS = Path("stages")  # one for each stage; they run at the repository's root
-TRAINING = (
-    PACKAGE / "training/assembly.py",
-)  # makes a training of a plan file, and reaches all that its numbers go through
+# Makes a training of a plan file, and reaches all that its numbers go through.
+TRAINING = (PACKAGE / "training/assembly.py",)
 # These bring in every technique of a kind, which the plan files of the variants that use them name one by one.
 KINDS = {next(registry[name].source for name in registry).with_name("__init__.py") for registry in REGISTRIES}
 
@@ -50,21 +48,7 @@ def digests(starts: Iterable[Path], without: Collection[Path] = ()) -> dict[str,
             reached.add(file)
             waiting += _imported(file) if file.suffix == ".py" else ()
     names = {file.relative_to(PACKAGE if file.is_relative_to(PACKAGE) else file.parents[1]): file for file in reached}
-    return {name.as_posix(): _digest(names[name]) for name in sorted(names)}
-
-
-@cache
-def _digest(file: Path) -> str:
-    """Return the SHA-256 of a module's syntax tree without docstrings, of another file that of its bytes."""
-    if file.suffix != ".py":
-        return files.sha256(file)
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(
-            node
-        ):
-            node.body = node.body[1:]
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+    return {name.as_posix(): files.code_digest(names[name]) for name in sorted(names)}
 
 
 @cache

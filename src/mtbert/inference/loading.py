@@ -25,12 +25,7 @@ ENCODER = "encoder"  # folder of a run that was moved elsewhere: holds tokenizer
 ADDRESSES = ("models:/", "runs:/", "mlflow-artifacts:/")
 LONGEST_SHOWN = 300  # characters of torch's message
 WITHIN = "encoder.bert."  # prefix of the encoder's weights in those of a run
-IN_PREDICTIONS = (
-    "models/features/",
-    "models/adapters/",
-    "models/connectors/",
-    "models/heads/",
-)  # code that a trained model uses to predict
+IN_PREDICTIONS = "models/"  # code that a trained model uses to predict
 
 
 def load(
@@ -183,4 +178,4 @@ def changed(settings: VariantSettings) -> list[str]:
     """Return files of the model's techniques whose code has changed since it was trained."""
     used = {name: digest for name, digest in settings.sources.items() if name.startswith(IN_PREDICTIONS)}
     files_now = {name: PACKAGE / name for name in used}
-    return [name for name, file in files_now.items() if not file.is_file() or files.sha256(file) != used[name]]
+    return [name for name, file in files_now.items() if not file.is_file() or files.code_digest(file) != used[name]]

@@ -35,7 +35,7 @@ def train(name: str, digest: str, pack: list[Any], storage: str | None) -> bytes
     folder = _unpacked(digest, pack, storage)
     runs = folder / f"{name}.tar"
     command = [sys.executable, f"{PACK}/run.py", "--only", name, "--weights", "--out", str(runs)]
-    process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, preexec_fn=_end_with_parent)
+    process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, preexec_fn=end_with_parent)
     try:
         while process.poll() is None:
             time.sleep(0.2)  # in steps: Ray interrupts only between two of Python's
@@ -74,8 +74,8 @@ def _unpacked(digest: str, pack: list[Any], storage: str | None) -> Path:
     return folder
 
 
-def _end_with_parent() -> None:
-    """On Linux, have the training stop where the worker of Ray is gone."""
+def end_with_parent() -> None:
+    """On Linux, have a new process stop where the thread that started it is gone, however that ended."""
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
+from mtbert.scale.node import end_with_parent
 from mtbert.scale.trainings import BUILD, SCRIPT, Training, say
 
 POLL = 0.2  # seconds
@@ -86,7 +87,8 @@ class Here:
         output: the folder of a log for each training.
         folder: where `stages/train.py` lies and runs.
         build: the build folder, relative to that.
-        live: whether trainings log to MLflow while they run.
+        live: whether this is the repository: trainings log to MLflow while they run, and go on to their end where this
+            process is killed, for the next to record. Elsewhere they stop with it.
     """
 
     def __init__(
@@ -98,7 +100,7 @@ class Here:
         build: Path = BUILD,
         live: bool = False,
     ) -> None:
-        self.stop, self.output, self.folder, self.build = stop, output, folder, build
+        self.stop, self.output, self.folder, self.build, self.live = stop, output, folder, build, live
         paths = os.pathsep.join(filter(None, ["src", os.environ.get("PYTHONPATH")]))  # a cluster's modules use it, too
         self.environment = {"PYTHONPATH": paths, "DVC_ROOT": os.getcwd()} if live else {"PYTHONPATH": paths, **OFF}
         self.shares = queue.SimpleQueue[Mapping[str, str]]()
@@ -119,6 +121,7 @@ class Here:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C at the terminal is for this process alone, which stops all in order
+                preexec_fn=None if self.live else end_with_parent,  # Ray kills the children of a worker, not theirs
             )
             status = self._ended(process, training.name, log)
             if status == -signal.SIGKILL:

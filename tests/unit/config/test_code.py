@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mtbert import files
 from mtbert.config import code
 from mtbert.models.adapters import ADAPTERS
 from mtbert.registry import Technique
@@ -39,7 +40,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def digests(package: Path) -> dict[str, dict[str, str]]:
     """Of all trainings, of two techniques, and of a stage."""
-    for cached in (code._digest, code._imported, code.of_technique):
+    for cached in (files.code_digest, code._imported, code.of_technique):
         cached.cache_clear()
     found = {name: code.of_technique(package / f"adapters/{name}.py") for name in ("pals", "lora")}
     return found | {"train": code.digests(code.TRAINING, code.KINDS), "report": code.digests([package / "report.py"])}
@@ -86,7 +87,7 @@ def test_every_training_uses_model_data_and_loop_and_no_technique() -> None:
         "seeding.py",
         "tasks.py",
     } <= shared
-    assert not {"models/adapters/pals.py", "heads/mlp.py", "report/write.py", "config/resolve.py"} & shared
+    assert not {"models/adapters/pals.py", "models/heads/mlp.py", "report/write.py", "config/resolve.py"} & shared
 
 
 def test_a_technique_is_found_by_its_source() -> None:

@@ -167,3 +167,13 @@ def test_any_value_at_any_key_is_resolved_or_refused(place: tuple[Any, ...], val
         planning.plan(edited(("variants", ["pals"])).put(place, value))
     except SettingsError:
         return
+
+
+def test_a_relative_folder_of_papers_is_that_of_the_directory_one_is_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for title in ("A", "B"):
+        (tmp_path / title / "papers").mkdir(parents=True)
+        (tmp_path / title / "papers/one.yaml").write_text(f"title: {title}\norder: 1\n")
+        monkeypatch.chdir(tmp_path / title)
+        assert papers.load(Path("papers"))["one"].title == title

@@ -14,8 +14,10 @@ from safetensors.numpy import load_file
 
 import mtbert
 from mtbert import files
+from mtbert.config import code
 from mtbert.errors import DataError, EncoderError
 from mtbert.inference.predicting import CLASS_NAMES, ModelError, class_names
+from mtbert.models.heads import HEADS
 from mtbert.tasks import TASKS
 
 
@@ -207,10 +209,9 @@ def test_a_run_brings_its_encoder_along(copy: Path, tmp_path: Path):
 def test_code_that_has_changed_since_is_told(copy: Path):
     run = copy / "runs/crossed/1"
     settings = files.read_yaml(run / "settings.yaml")
-    files.write_yaml(
-        run / "settings.yaml",
-        settings | {"sources": {"models/heads/linear.py": "0" * 64, "training/samplers/base.py": "1"}},
-    )
+    unchanged = code.of_technique(HEADS["mlp"].source)  # as `plan` writes it
+    sources = {"models/heads/linear.py": "0" * 64, "training/samplers/base.py": "1", **unchanged}
+    files.write_yaml(run / "settings.yaml", settings | {"sources": sources})
     files.seal(run)
     with pytest.warns(UserWarning, match=r"^the code of models/heads/linear\.py has changed since .* was trained"):
         mtbert.load("crossed", build=copy)
