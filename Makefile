@@ -4,6 +4,8 @@ JOBS ?= 2
 PORT ?= 5000
 TORCH = 2.13.0
 BIN = .venv/bin
+PIP = $(BIN)/pip install -q --no-deps --no-compile
+EVERY = setup $(patsubst %,$(BIN)/.%,cluster onnx docs test)
 # DVC starts `python`, which has to be the environment's. No tool may send usage data.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
@@ -21,7 +23,7 @@ reproduce: setup  ## run the pipeline, print the tables that have results and wh
 	@$(BIN)/mtbert tables
 
 # On a cluster JOBS counts where it was given, and else there is room for as many as there are cores and GPUs.
-grid: setup  ## the same, JOBS trainings side by side; VARIANTS=all; GPUS=0.25 each; ADDRESS= of a Ray cluster, STORAGE= for checkpoints
+grid: setup $(if $(ADDRESS),$(BIN)/.cluster)  ## the same, JOBS trainings side by side; VARIANTS=all; GPUS=0.25 each; ADDRESS= of a Ray cluster, STORAGE= for checkpoints
 	$(BIN)/mtbert grid $(if $(and $(ADDRESS),$(filter file,$(origin JOBS))),,--jobs $(JOBS)) \
 	  $(if $(VARIANTS),--variants "$(VARIANTS)") $(if $(ADDRESS),--address "$(ADDRESS)") $(if $(GPUS),--gpus $(GPUS)) \
 	  $(if $(STORAGE),--storage "$(STORAGE)")
@@ -49,17 +51,17 @@ browser:  ## what the tests of the page need: Chromium and its driver, from Debi
 test: check browser  ## form, types, imports, then the tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q
 
-test-fast: setup  ## the tests that need neither the pipeline nor a browser
+test-fast: $(EVERY)  ## the tests that need neither the pipeline nor a browser
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -q tests/unit tests/contracts tests/reference
 
-check: setup  ## form, types, the direction of imports, known faults of the packages
+check: $(EVERY)  ## form, types, the direction of imports, known faults of the packages
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
-	$(BIN)/python .ci/audit.py requirements.lock
+	$(BIN)/python .ci/audit.py requirements/*.lock
 
-bench: setup  ## speed beside others, growth, starts: benchmarks/README.md; the machine should have nothing else to do
+bench: $(EVERY)  ## speed beside others, growth, starts: benchmarks/README.md; the machine should have nothing else to do
 	$(BIN)/python benchmarks/steps.py --record benchmarks
 	$(BIN)/python benchmarks/growth.py --record benchmarks
 	$(BIN)/python benchmarks/imports.py --record benchmarks
@@ -68,32 +70,41 @@ mlflow: setup  ## compare runs in a browser, at the page that is printed; PORT=5
 	@[ ! -d build/runs ] || $(BIN)/python stages/track.py build || true
 	@$(BIN)/python -m mtbert ui $(PORT)
 
-docs: setup  ## the documentation as a site, with a reference made of the docstrings
+docs: $(BIN)/.docs  ## the documentation as a site, with a reference made of the docstrings
 	$(BIN)/mkdocs build --strict
 	@echo "build/site/index.html; with search: $(BIN)/mkdocs serve"
 
-setup: $(BIN)/.ready
+setup: $(BIN)/.run  ## install what the pipeline and `mtbert` need; `make setup-onnx` adds what export to ONNX needs
+
+setup-%: $(BIN)/.%
+	@:
 
 # Where there is no NVIDIA GPU, PyTorch's CPU build: a local version that pip finds where its own settings name a place
 # that holds it, else through uv, which knows PyTorch's own places. Without this, Linux gets gigabytes of CUDA.
-$(BIN)/.ready: requirements.lock pyproject.toml
-	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("mtbert needs Python 3.11 or newer: make PYTHON=...")'
+# Nothing is compiled ahead: Python compiles what a command imports, a third of the files.
+$(BIN)/.run: requirements/run.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("mtbert needs Python 3.11 or newer: make PYTHON=...")'
 	$(PYTHON) -m venv .venv
-	if [ "$$(uname)" != Linux ] || command -v nvidia-smi >/dev/null; then $(BIN)/pip install -q torch==$(TORCH); \
-	else $(BIN)/pip install -q torch==$(TORCH)+cpu 2>/dev/null || { $(BIN)/pip install -q uv \
-	  && $(BIN)/uv pip install -q --python $(BIN)/python --torch-backend cpu torch==$(TORCH); }; fi
-	$(BIN)/pip install -q --no-deps --require-hashes -r requirements.lock
-	$(BIN)/pip install -q --no-deps --editable .
+	@echo "Installing PyTorch and $$(grep -c == $<) packages into .venv: 1.6 GB, a minute or two"
+	if [ "$$(uname)" != Linux ] || command -v nvidia-smi >/dev/null; then $(PIP) torch==$(TORCH); \
+	else $(PIP) torch==$(TORCH)+cpu 2>/dev/null || { $(PIP) --require-hashes -r requirements/uv.lock \
+	  && $(BIN)/uv pip install -q --python $(BIN)/python --torch-backend cpu --no-deps torch==$(TORCH); }; fi
+	$(PIP) --require-hashes -r $<
+	$(PIP) --no-build-isolation --editable .
 	touch $@
 
-lock:  ## pin what is installed, with the digests of its files
-	{ sed -n '/^#/p' requirements.lock; $(BIN)/pip freeze --exclude torch --exclude mtbert --exclude uv \
-	  | $(BIN)/uv pip compile -q --no-deps --generate-hashes --no-annotate --no-header -; } > requirements.lock.partial
-	mv requirements.lock.partial requirements.lock
+# What only some commands need is installed when such a command is first called.
+$(BIN)/.%: requirements/%.lock $(BIN)/.run
+	@echo "Installing $$(grep -c == $<) packages for $*"
+	$(PIP) --require-hashes -r $<
+	@touch $@
 
-licences: setup  ## list the licence of every package
+lock: $(EVERY) $(BIN)/.uv  ## pin what is installed, with the digests of its files
+	$(BIN)/python .ci/lock.py requirements
+
+licences: $(EVERY)  ## list the licence of every package
 	$(BIN)/pip-licenses --from=mixed --format=csv --with-system --output-file=licences.csv \
-	  --packages torch $$(sed -n 's/==.*//p' requirements.lock)
+	  --packages torch $$(sed -n 's/==.*//p' requirements/*.lock)
 
 clean:  ## remove the environment and all that the pipeline can make again; mlflow.db stays
 	rm -rf .venv build .dvc/cache .dvc/tmp

@@ -1,4 +1,4 @@
-"""Look the pinned packages up among known faults: python .ci/audit.py requirements.lock.
+"""Look the pinned packages up among known faults: python .ci/audit.py requirements/*.lock.
 
 Ends with status 1 where a package has a known fault. Where the advisories cannot be had (no network, a package index
 without them, no pip-audit), it says plainly that the audit was not made, or for how many packages not, and ends with 0.
@@ -36,7 +36,7 @@ def main() -> None:
     if importlib.util.find_spec("pip_audit") is None:
         print(f"{NOT_MADE}: pip-audit is not installed")
         return
-    done = subprocess.run([*COMMAND, "-r", sys.argv[1]], capture_output=True, text=True, check=False)
+    done = subprocess.run([*COMMAND, *(f"--requirement={lock}" for lock in sys.argv[1:])], capture_output=True, text=True, check=False)
     try:
         status, text = verdict(json.loads(done.stdout))
     except json.JSONDecodeError:
