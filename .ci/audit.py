@@ -36,7 +36,8 @@ def main() -> None:
     if importlib.util.find_spec("pip_audit") is None:
         print(f"{NOT_MADE}: pip-audit is not installed")
         return
-    done = subprocess.run([*COMMAND, *(f"--requirement={lock}" for lock in sys.argv[1:])], capture_output=True, text=True, check=False)
+    locks = [f"--requirement={lock}" for lock in sys.argv[1:]]
+    done = subprocess.run([*COMMAND, *locks], capture_output=True, text=True, check=False)
     try:
         status, text = verdict(json.loads(done.stdout))
     except json.JSONDecodeError:

@@ -77,15 +77,15 @@ def _missing_packages_told() -> Iterator[None]:
         if name in ("mtbert", "None"):
             raise
         raise MissingPackageError(
-            f"this command needs the package {name}, which is not installed: `pip install {_brings(name)}`"
+            f"this command needs the package {name}, which is not installed: run `{_brings(name)}`"
         ) from error
 
 
 def _brings(name: str) -> str:
-    """Return what to install so that a package comes with it: mtbert, or mtbert with the extra that names it."""
+    """Return the command that installs a package: make's for mtbert itself, or for the extra that names it."""
     for requirement in metadata.requires("mtbert") or ():
         needed, _, condition = requirement.partition(";")
         if re.split(r"[^\w.-]", needed)[0].lower() == name.replace("_", "-").lower():
             extra = re.search(r'extra == "(\w+)"', condition)
-            return f"'mtbert[{extra[1]}]'" if extra else "mtbert"
-    return "mtbert"
+            return f"make setup-{extra[1]}" if extra and extra[1] not in ("pipeline", "minilm") else "make setup"
+    return "make setup"
