@@ -14,8 +14,8 @@ from typing import Any
 from mtbert import files
 from mtbert.errors import DataError
 from mtbert.models.encoder.config import MLM_HEAD
-from mtbert.outputs import Manifest
 from mtbert.pretraining import loading
+from mtbert.schemas import Manifest
 from mtbert.tasks import REUSES, SPLITS, corpus
 
 MACHINE = "machine.json"

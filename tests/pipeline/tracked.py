@@ -28,9 +28,9 @@ POINTS = 2 * STEPS + 4  # two values a step; then final/dev/sst, run/steps, run/
 
 
 def write_catalog(
-    root: Path, variants: list[str], departures: Mapping[str, Any] | None = None, seeds: tuple[int, ...] = (1,)
+    root: Path, variants: list[str], overrides: Mapping[str, Any] | None = None, seeds: tuple[int, ...] = (1,)
 ) -> None:
-    about = {"paper": "pals-for-pals", "row": "Original PALs", "tasks": ["sst"], "departures": dict(departures or {})}
+    about = {"paper": "pals-for-pals", "row": "Original PALs", "tasks": ["sst"], "overrides": dict(overrides or {})}
     entries = {name: {**about, "selected": True} for name in variants} | {"never": {**about, "selected": False}}
     vote = {"paper": "pals-for-pals", "row": "PALs ensemble", "members": ["pals"], "selected": True}
     catalog = {"profile": "sample", "data_dir": "data/sample", "seeds": list(seeds), "variants": entries}

@@ -30,8 +30,8 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def write_plan(build: Path, data_dir: str = "data/sample", departures: dict[str, Any] | None = None) -> None:
-    catalog = {"profile": "sample", "data_dir": data_dir, "variants": {"pals": {"departures": departures}}}
+def write_plan(build: Path, data_dir: str = "data/sample", overrides: dict[str, Any] | None = None) -> None:
+    catalog = {"profile": "sample", "data_dir": data_dir, "variants": {"pals": {"overrides": overrides}}}
     files.write_yaml(build / "plan/catalog.yaml", catalog)
 
 
@@ -90,7 +90,7 @@ def test_names_of_runs(changes: dict[str, Any], name: str) -> None:
 
 
 def test_a_finished_run(tmp_path: Path) -> None:
-    write_plan(tmp_path, departures={"pals.dim": 204})
+    write_plan(tmp_path, overrides={"pals.dim": 204})
     found = record.of_run(*write_run(tmp_path))
     start = 1767225600000
     assert (found.card.experiment, found.card.name) == ("mtbert-sample", "pals pals.dim=204 seed 1")

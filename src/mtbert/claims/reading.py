@@ -159,17 +159,10 @@ def load(written: Mapping[str, Any] | None = None) -> Claims:
 
 def _with_defaults(content: Any) -> dict[str, Any]:
     """Each claim with its name; each part with its claim's values where it has none of its own, and its margin."""
-    margins, shared = content["matters"], Part.model_fields.keys() | {"matters"}
+    margins, shared = content["margins"], Part.model_fields.keys()
     claims: dict[str, Any] = {}
     for name, claim in content["claims"].items():
         own = {key: claim[key] for key in claim.keys() & shared}
-        parts = [_part(own | part, margins) for part in claim["parts"]]
+        parts = [{"margin": margins.get((own | part).get("metric", "")), **own, **part} for part in claim["parts"]]
         claims[name] = {key: claim[key] for key in claim.keys() - shared} | {"name": name, "parts": parts}
-    others = {key: value for key, value in content.items() if key != "matters"}
-    return {**others, "margins": margins, "claims": claims}
-
-
-def _part(values: dict[str, Any], margins: dict[str, float]) -> dict[str, Any]:
-    """The part's values, with `margin` in place of `matters`."""
-    own = {key: value for key, value in values.items() if key != "matters"}
-    return {"margin": values.get("matters", margins.get(values.get("metric", "")))} | own
+    return {**content, "claims": claims}

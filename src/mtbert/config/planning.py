@@ -37,7 +37,7 @@ def plan(params: Params) -> Planned:
     planned = documents(params, variants)
     planned["catalog"]["overrides"] = [one.argument for one in found]
     for name, entry in planned["catalog"]["variants"].items():
-        entry["departures"] = _of_variant(name, found)
+        entry["overrides"] = _of_variant(name, found)
     return Planned(planned, [*_notes(params, found), *aside])
 
 

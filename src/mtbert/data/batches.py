@@ -19,7 +19,7 @@ from torch import Tensor
 
 from mtbert import files, seeding
 from mtbert.data import tokens
-from mtbert.data.tokens import Marks
+from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError
 from mtbert.settings import Batching
 from mtbert.tasks import Task
@@ -95,13 +95,13 @@ class Examples:
     """
 
     def __init__(
-        self, table: pd.DataFrame, task: Task, encoding: Literal["cross", "bi"], marks: Marks, limit: int
+        self, table: pd.DataFrame, task: Task, encoding: Literal["cross", "bi"], special: SpecialTokens, limit: int
     ) -> None:
         self.task = task
         self.ids = tuple(table["id"])
         self.labels = table["label"].to_numpy(dtype=np.float64)
-        self.marks = marks
-        self.rows = _sequences(table, task, encoding, marks, limit)
+        self.special = special
+        self.rows = _sequences(table, task, encoding, special, limit)
         self.lengths = np.array([max(len(ids) for ids, _ in row) for row in self.rows])
         self.chooses = self.scored = self.overall = self.predicted = np.ones(len(table), dtype=bool)
         self.crossed = False
@@ -161,7 +161,7 @@ class Examples:
         sequences = len(self.rows[0])
         rows = [self.rows[pick][position] for position in range(sequences) for pick in picks]
         longest = max(len(ids) for ids, _ in rows)
-        input_ids = np.full((len(rows), longest), self.marks.padding, dtype=np.int64)
+        input_ids = np.full((len(rows), longest), self.special.padding, dtype=np.int64)
         mask = np.zeros_like(input_ids)
         token_types = np.zeros_like(input_ids)
         for number, (ids, second) in enumerate(rows):
@@ -190,13 +190,13 @@ class Examples:
             yield picks, self.batch(picks.tolist())
 
 
-def _sequences(table: pd.DataFrame, task: Task, encoding: str, marks: Marks, limit: int) -> list[Row]:
-    frame = (marks.start, marks.end, limit)
+def _sequences(table: pd.DataFrame, task: Task, encoding: str, special: SpecialTokens, limit: int) -> list[Row]:
+    frame = (special.start, special.end, limit)
     if not task.is_pair:
         return [(_compact(tokens.single(first, *frame)),) for first in table["tokens1"]]
     pairs = zip(table["tokens1"], table["tokens2"], strict=True)
     if encoding == "cross":
-        return [(_compact(tokens.crossed(first, second, *frame, marks.between)),) for first, second in pairs]
+        return [(_compact(tokens.crossed(first, second, *frame, special.between)),) for first, second in pairs]
     return [tuple(_compact(tokens.single(sentence, *frame)) for sentence in pair) for pair in pairs]
 
 
@@ -282,7 +282,7 @@ def load(
     file: Path,
     task: Task,
     encoding: Literal["cross", "bi"],
-    marks: Marks,
+    special: SpecialTokens,
     limit: int,
     relabelled: Mapping[int, int] | None = None,
 ) -> Examples:
@@ -299,4 +299,4 @@ def load(
         )
     if table.empty:
         raise DataError(f"{file} holds no examples")
-    return Examples(table, task, encoding, marks, limit)
+    return Examples(table, task, encoding, special, limit)

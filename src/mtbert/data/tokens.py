@@ -19,12 +19,12 @@ TOKENIZER, NAMES = "tokenizer.json", "tokenizer_config.json"
 
 
 @dataclass(frozen=True)
-class Marks:
+class SpecialTokens:
     """What a tokenizer puts around sentences: `start first end`, or `start first end ... end second end`.
 
     Attributes:
         start, end, padding, mask: ids of these tokens; a tokenizer may lack a mask.
-        between: how many end marks stand between two sentences: 1 for BERT, 2 for RoBERTa.
+        between: how many end tokens stand between two sentences: 1 for BERT, 2 for RoBERTa.
         typed: whether the tokens of the second sentence are of type 1, as BERT's are; else all are of type 0.
     """
 
@@ -68,8 +68,8 @@ def vocabulary(encoder: Path) -> list[str]:
     return sorted(ids, key=ids.__getitem__)
 
 
-def marks(encoder: Path) -> Marks:
-    """Return the marks that an encoder's tokenizer sets; EncoderError where it frames sentences in another way."""
+def special_tokens(encoder: Path) -> SpecialTokens:
+    """Return the special tokens of an encoder's tokenizer; EncoderError where it frames sentences in another way."""
     tokenizer = read(encoder)
     inner = tokenizer.encode("a", add_special_tokens=False).ids
     alone, pair = tokenizer.encode("a").ids, tokenizer.encode("a", "a")
@@ -85,7 +85,7 @@ def marks(encoder: Path) -> Marks:
     padding, mask = (_named(encoder, name) for name in ("pad_token", "mask_token"))
     if padding is None:
         raise EncoderError(f"the encoder's {NAMES} names no pad_token that {TOKENIZER} knows, which batches need")
-    return Marks(start, end, padding, between, pair.type_ids == types[True], mask)
+    return SpecialTokens(start, end, padding, between, pair.type_ids == types[True], mask)
 
 
 def _named(encoder: Path, name: str) -> int | None:
@@ -121,7 +121,7 @@ def crossed(
 ) -> tuple[list[int], int]:
     """Return start, first, end, ..., end, second, end, at most `limit` long, and where its second part starts.
 
-    `between` end marks stand between the sentences; the first of them ends the first part.
+    `between` end tokens stand between the sentences; the first of them ends the first part.
     """
     one, two = truncated(len(first), len(second), limit - 2 - between)
     return [start, *first[:one], *[end] * between, *second[:two], end], one + 2

@@ -19,7 +19,7 @@ from mtbert import files
 from mtbert.data import tokens
 from mtbert.errors import EncoderError
 from mtbert.models.encoder.config import CONFIG, Config, read_config
-from mtbert.outputs import EncoderCard
+from mtbert.schemas import EncoderCard
 
 if TYPE_CHECKING:  # at run time transformers is imported only where needed: trainings start sooner without it
     from transformers import BertModel
@@ -170,7 +170,7 @@ def keep_tokenizer(directory: Path, config: Config, out: Path) -> None:
     )
     kept.save_pretrained(out)
     tokenizer.save(str(out / tokens.TOKENIZER))  # not that of `kept`, which may add to it
-    tokens.marks(out)
+    tokens.special_tokens(out)
     if (highest := max(tokenizer.get_vocab().values())) >= config.vocab_size:
         raise EncoderError(
             f"{directory}: the tokenizer has a piece {highest}, but the weights are of {config.vocab_size}"

@@ -85,7 +85,7 @@ def pretrain(settings: MlmSettings, build: Path) -> None:
 def sentences(data: Path, split: str, base: Path, settings: MlmSettings, limit: int) -> Dataset:
     """Return first sentences of the corpora's split in random order, at most `max_sentences`: column input_ids.
 
-    Each is at most `limit` long with the marks of the tokenizer in `base`.
+    Each is at most `limit` long with the special tokens of the tokenizer in `base`.
     """
     paths = [data / corpus / f"{split}.parquet" for corpus in settings.corpora]
     for path in paths:
@@ -93,15 +93,15 @@ def sentences(data: Path, split: str, base: Path, settings: MlmSettings, limit: 
             raise DataError(f"{path} is missing: the corpus is not in data_dir, or was not preprocessed")
     pieces = pd.concat([files.read_parquet(path, ["tokens1"])["tokens1"] for path in paths], ignore_index=True)
     order = seeding.stream(settings.seed, "mlm", split).permutation(len(pieces))[: settings.max_sentences]
-    marks, rows = tokens.marks(base), pieces.iloc[order].tolist()
-    return Dataset.from_dict({"input_ids": [tokens.single(row, marks.start, marks.end, limit)[0] for row in rows]})
+    special, rows = tokens.special_tokens(base), pieces.iloc[order].tolist()
+    return Dataset.from_dict({"input_ids": [tokens.single(row, special.start, special.end, limit)[0] for row in rows]})
 
 
 def loss_of_frequencies(train: Iterable[Sequence[int]], dev: Iterable[Sequence[int]], vocabulary: int) -> float:
     """Return the mean of -log p over the tokens of dev, where p is a token's share of train's, whatever the sentence.
 
-    A model that is no better has learnt nothing of sentences. Each sentence is between its two marks, which are never
-    hidden. Each token of the vocabulary counts once more than it comes, so that none has a p of 0.
+    A model that is no better has learnt nothing of sentences. Each sentence is between its two special tokens, which
+    are never hidden. Each token of the vocabulary counts once more than it comes, so that none has a p of 0.
     """
     seen, asked = (np.bincount([token for row in rows for token in row[1:-1]], minlength=vocabulary)
                    for rows in (train, dev))  # fmt: skip

@@ -21,7 +21,7 @@ from mtbert import files, metrics, seeding
 from mtbert.data import readers, tokens
 from mtbert.models.encoder import bert, hardware
 from mtbert.models.encoder.pooling import pool
-from mtbert.outputs import Untrained
+from mtbert.schemas import Untrained
 from mtbert.tasks import TASKS, Split
 
 FILE = "untrained.json"
@@ -92,13 +92,13 @@ def embeddings(encoder: Path) -> Callable[[Sequence[str]], np.ndarray]:
     """Return a function from sentences to their embeddings, each of length 1: [sentences, width]."""
     device = hardware.device("auto")
     model = bert.Encoder(bert.read(encoder)).eval().to(device)
-    pieces, marks = tokens.wordpieces(encoder), tokens.marks(encoder)
+    pieces, special = tokens.wordpieces(encoder), tokens.special_tokens(encoder)
     limit = min(MOST_TOKENS, model.bert.config.longest)
 
     def embed(sentences: Sequence[str]) -> np.ndarray:
-        ids = [tokens.single(own, marks.start, marks.end, limit)[0] for own in pieces([*sentences])]
+        ids = [tokens.single(own, special.start, special.end, limit)[0] for own in pieces([*sentences])]
         embedded = np.zeros((len(ids), model.width), dtype=np.float32)
-        for at, batch, mask in _batches(ids, marks.padding):
+        for at, batch, mask in _batches(ids, special.padding):
             embedded[at] = _embedded(model, batch.to(device), mask.to(device)).cpu().numpy()
         return embedded
 

@@ -12,9 +12,9 @@ import pandas as pd
 
 from mtbert import files, predictions
 from mtbert.errors import DataError
-from mtbert.outputs import PRETRAINED, DataReport, Elsewhere, Origin, RunMetrics, Untrained
 from mtbert.results import places, tables, vote
 from mtbert.results.tables import Frame, Results
+from mtbert.schemas import PRETRAINED, DataReport, Elsewhere, Origin, RunMetrics, Untrained
 from mtbert.tasks import SPLITS, TASKS
 
 METRICS, SETTINGS, HISTORY, EMBEDDINGS = "metrics.json", "settings.yaml", "history.csv", "embeddings.safetensors"
@@ -164,7 +164,7 @@ def _run(
     examples = {f"examples_{task}": count for task, count in (said["examples"] or {}).items() if task in TASKS}
     manifest = build / "init" / f"{name}.json"
     init = files.read_json(manifest) if manifest.is_file() else {"data": None, "encoder": {}}
-    changed = [f"{key}={json.dumps(value)}" for key, value in (entry.get("departures") or {}).items()]
+    changed = [f"{key}={json.dumps(value)}" for key, value in (entry.get("overrides") or {}).items()]
     return {
         "kind": "variant", "variant": name, "seed": seed, **scores, **examples, **said["parameters"],
         **{key: said[key] for key in ("steps", "epoch", "device", "precision")},

@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field, Json, ValidationError, model_validator
 
 from mtbert import files, metrics, predictions
 from mtbert.errors import DataError, first_of, in_words
-from mtbert.outputs import DataReport, MlmMetrics, SbertMetrics
+from mtbert.schemas import DataReport, MlmMetrics, SbertMetrics
 from mtbert.settings import Name, TaskName
 from mtbert.tasks import SPLITS, TASKS
 

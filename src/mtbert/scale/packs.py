@@ -8,7 +8,6 @@ import safetensors
 
 from mtbert import files, inputs, locking, predictions
 from mtbert.errors import DataError, SettingsError, first_of
-from mtbert.outputs import Elsewhere, Origin, RunMetrics
 from mtbert.scale import archives, guard, pipeline
 from mtbert.scale.packed import PACK, RUNS, SHOWN, WEIGHTS
 from mtbert.scale.trainings import (
@@ -25,6 +24,7 @@ from mtbert.scale.trainings import (
     needed,
     say,
 )
+from mtbert.schemas import Elsewhere, Origin, RunMetrics
 from mtbert.tasks import TASKS
 
 ROUNDING = 1e-6  # by which two sums of the same numbers may differ

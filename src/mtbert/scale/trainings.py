@@ -6,7 +6,7 @@ from pydantic import Field
 
 from mtbert import files, inputs
 from mtbert.errors import DataError
-from mtbert.outputs import RunLog
+from mtbert.schemas import RunLog
 from mtbert.settings import Name, Section
 
 BUILD, PACKAGE, SCRIPT = Path("build"), Path("src/mtbert"), Path("stages/train.py")

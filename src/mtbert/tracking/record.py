@@ -79,7 +79,7 @@ def card(settings: Mapping[str, Any], seed: int, build: Path) -> Card:
     file = build / "plan" / "catalog.yaml"
     catalog, folder = _plan(file, file.stat().st_mtime_ns if file.is_file() else 0)
     entries = [catalog["variants"].get(name, {}) for name in settings.get("members", [settings[kind]])]
-    changes = {key: value for entry in entries for key, value in sorted((entry.get("departures") or {}).items())}
+    changes = {key: value for entry in entries for key, value in sorted((entry.get("overrides") or {}).items())}
     other_data = folder.removeprefix(str(settings["profile"])).removeprefix("-")
     data = other_data or str(catalog.get("data_dir", "data/sample"))
     tags = {name: str(settings[name]) for name in (kind, "seed", "paper", "row", "profile") if name in settings}

@@ -127,7 +127,7 @@ def test_an_override_is_told_with_what_it_changes_and_who_is_not_concerned(key: 
 
 def test_the_catalog_tells_of_each_variant_what_changes_it() -> None:
     found = planning.plan(edited(("pals.dim", 276), ("catalog.smart-pals.smart.steps", 2))).documents["catalog"]
-    told = {name: entry["departures"] for name, entry in found["variants"].items() if entry["departures"]}
+    told = {name: entry["overrides"] for name, entry in found["variants"].items() if entry["overrides"]}
     wider = {"pals.dim": 276}
     assert told == {"pals": wider, "frozen-pals": wider, "sbert-pals": wider} | {
         "smart-pals": {**wider, "catalog.smart-pals.smart.steps": 2}

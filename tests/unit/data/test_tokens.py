@@ -9,7 +9,7 @@ from transformers import BertTokenizer, PreTrainedTokenizerBase
 
 from mtbert import files
 from mtbert.data import tokens
-from mtbert.data.tokens import Marks
+from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import EncoderError
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing", "##ed", "cat", "dog", "sat", "ran", "."]
@@ -133,31 +133,31 @@ def texts(seed: int, count: int) -> list[str]:
 
 
 def test_the_marks_are_those_of_the_tokenizers_files(encoder: Path, roberta: Path):
-    assert tokens.marks(encoder) == Marks(START, END, PADDING, between=1, typed=True, mask=MASK)
-    assert tokens.marks(roberta) == Marks(0, 2, 1, between=2, typed=False, mask=4)
+    assert tokens.special_tokens(encoder) == SpecialTokens(START, END, PADDING, between=1, typed=True, mask=MASK)
+    assert tokens.special_tokens(roberta) == SpecialTokens(0, 2, 1, between=2, typed=False, mask=4)
 
 
 def test_a_tokenizer_may_lack_a_mask_but_no_padding(roberta: Path, tmp_path: Path):
     names = files.read_json(roberta / "tokenizer_config.json")
     (tmp_path / "tokenizer.json").write_bytes((roberta / "tokenizer.json").read_bytes())
     files.write_json(tmp_path / "tokenizer_config.json", {**names, "mask_token": None, "pad_token": {"content": "a"}})
-    found = tokens.marks(tmp_path)
+    found = tokens.special_tokens(tmp_path)
     assert (found.mask, found.padding) == (None, tokens.read(roberta).token_to_id("a"))
     files.write_json(tmp_path / "tokenizer_config.json", {**names, "pad_token": "[nowhere]"})
     with pytest.raises(EncoderError, match=r"tokenizer_config\.json names no pad_token that tokenizer\.json knows"):
-        tokens.marks(tmp_path)
+        tokens.special_tokens(tmp_path)
 
 
 @pytest.mark.parametrize("limit", [6, 7, 8, 16, 128])
 def test_roberta_sentences_and_pairs_are_hugging_faces(roberta: Path, limit: int):
-    theirs, marks, encode = encoders.byte_level(), tokens.marks(roberta), tokens.wordpieces(roberta)
-    frame = (marks.start, marks.end, limit)
+    theirs, special, encode = encoders.byte_level(), tokens.special_tokens(roberta), tokens.wordpieces(roberta)
+    frame = (special.start, special.end, limit)
     firsts, seconds = (texts(limit + part, 60) for part in (0, 1000))
     one, two = encode(firsts), encode(seconds)
     alone = theirs(firsts, truncation=True, max_length=limit)["input_ids"]
     assert [tokens.single(ids, *frame)[0] for ids in one] == alone
     pairs = theirs(firsts, seconds, truncation="longest_first", max_length=limit)["input_ids"]
-    found = [tokens.crossed(first, second, *frame, marks.between) for first, second in zip(one, two, strict=True)]
+    found = [tokens.crossed(first, second, *frame, special.between) for first, second in zip(one, two, strict=True)]
     assert [ids for ids, _ in found] == pairs
 
 

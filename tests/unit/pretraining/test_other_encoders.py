@@ -19,7 +19,7 @@ from transformers import AutoModel, AutoTokenizer, BertTokenizer, RobertaTokeniz
 
 from mtbert import files
 from mtbert.data import tokens
-from mtbert.data.tokens import Marks
+from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import EncoderError
 from mtbert.models.encoder import bert
 from mtbert.pretraining import fetching, loading
@@ -76,7 +76,7 @@ def test_a_folder_gives_the_encoder_without_its_head_and_its_tokenizer(folder: P
     theirs, ours = (AutoTokenizer.from_pretrained(place) for place in (folder, out))
     assert theirs(text)["input_ids"] == ours(text)["input_ids"]
     assert theirs(*pair)["input_ids"] == ours(*pair)["input_ids"]
-    assert tokens.marks(out) == Marks(start=0, end=2, padding=1, between=2, typed=False, mask=4)
+    assert tokens.special_tokens(out) == SpecialTokens(start=0, end=2, padding=1, between=2, typed=False, mask=4)
 
 
 def test_the_card_has_the_digests_of_what_was_read_and_no_path(folder: Path, tmp_path: Path) -> None:
@@ -206,13 +206,13 @@ def test_a_tokenizer_of_vocabulary_and_merges_is_hugging_faces(folder: Path, tmp
     theirs = RobertaTokenizer.from_pretrained(folder)
     text = "A man isn't smiling — the\u00a0cats are."
     assert tokens.wordpieces(out)([text]) == [theirs(text, add_special_tokens=False)["input_ids"]]
-    assert tokens.marks(out) == Marks(start=0, end=2, padding=1, between=2, typed=False, mask=4)
+    assert tokens.special_tokens(out) == SpecialTokens(start=0, end=2, padding=1, between=2, typed=False, mask=4)
 
 
 def test_a_cased_tokenizer_stays_cased_and_its_marks_are_where_it_has_them(tmp_path: Path) -> None:
     out = fetched(named(encoders.folder(tmp_path / "bert", "BertModel", "bert")), tmp_path / "out")
     assert tokens.wordpieces(out)(["A Man smiling. man Ü"]) == [[2, 1, 4, 5, 6, 0, 12]]
-    assert tokens.marks(out) == Marks(start=11, end=9, padding=10, between=1, typed=True, mask=7)
+    assert tokens.special_tokens(out) == SpecialTokens(start=11, end=9, padding=10, between=1, typed=True, mask=7)
 
 
 def test_a_cased_vocabulary_alone_is_read_as_its_settings_say(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from sentence_transformers.sentence_transformer.modules import Pooling, Transfor
 
 from mtbert import files
 from mtbert.models.encoder import hardware
-from mtbert.outputs import Untrained
 from mtbert.pretraining import fetching, untrained
 from mtbert.pretraining.settings import EncoderSettings
+from mtbert.schemas import Untrained
 
 STS = [("a good film", "a good film", 5), ("a good film", "the cat sleeps", 0), ("a cat", "the cat", 3)]
 TRAINING = [("a good film", "a good film", 1), ("a good film", "the cat sleeps", 0)]

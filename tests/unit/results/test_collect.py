@@ -38,10 +38,10 @@ def run(build: Path, name: str, said: list[float]) -> Path:
 def build(tmp_path: Path) -> Path:
     run(tmp_path, "one", [0.0, 1.0, 0.0])
     run(tmp_path, "two", [0.0, 1.0, 1.0])
-    entry = {"selected": True, "departures": {"pals.dim": 8}}
+    entry = {"selected": True, "overrides": {"pals.dim": 8}}
     vote = {"selected": True, "paper": "pals-for-pals", "row": "vote", "members": ["one", "two"]}
     plan = {"profile": "own", "seeds": [1], "data_dir": "mine", "encoder": {"name": "tiny"}}
-    variants = {"one": entry, "two": entry | {"departures": {}}, "three": {"selected": False}}
+    variants = {"one": entry, "two": entry | {"overrides": {}}, "three": {"selected": False}}
     files.write_yaml(tmp_path / "plan/catalog.yaml", plan | {"variants": variants, "ensembles": {"vote": vote}})
     return tmp_path
 

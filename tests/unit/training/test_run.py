@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 
 from mtbert import files
 from mtbert.errors import DataError, TrainingError
-from mtbert.outputs import RunMetrics
+from mtbert.schemas import RunMetrics
 from mtbert.training import assembly, losses, run
 from mtbert.training.loop import mean_of_tasks
 

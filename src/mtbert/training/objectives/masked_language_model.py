@@ -79,7 +79,7 @@ class MaskedLanguageModel(Objective):
         return self.settings.weight * F.cross_entropy(self.logits(hidden[chosen]).float(), ids[chosen], reduction=mean)
 
     def choose(self, mask: Tensor) -> Tensor:
-        """Choose tokens: a mask [sentences, tokens] without the marks at both ends and padding."""
+        """Choose tokens: a mask [sentences, tokens] without the special tokens at both ends and padding."""
         inner = mask.bool()
         inner[:, 0] = False
         inner[torch.arange(len(mask), device=mask.device), mask.sum(dim=1) - 1] = False
@@ -97,6 +97,6 @@ class MaskedLanguageModel(Objective):
 
 
 def first_sentences(batch: Batch) -> tuple[Tensor, Tensor]:
-    """Return ids and mask [examples, tokens] of each example's first sentence with its marks."""
+    """Return ids and mask [examples, tokens] of each example's first sentence with its special tokens."""
     ids, types, mask = (part[: len(batch)] for part in (batch.input_ids, batch.token_types, batch.mask))
     return ids, mask * (1 - types)

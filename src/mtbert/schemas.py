@@ -209,7 +209,7 @@ class InitEncoder(Section):
     weights: str = Field(alias="model.safetensors")
     config: str = Field(alias="config.json")
     tokenizer: str = Field(alias="tokenizer.json")
-    marks: str = Field(alias="tokenizer_config.json")
+    special_tokens: str = Field(alias="tokenizer_config.json")
     mlm_head: str | None = Field(default=None, alias="mlm_head.safetensors")
 
 
