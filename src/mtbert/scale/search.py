@@ -161,7 +161,7 @@ def _check_rates(params: Params, document: Mapping[str, Any], file: Path) -> Non
         found = pd.read_csv(file, usecols=["kind", "rate", "chosen"])
     except ValueError as error:
         raise DataError(f"{file} is no table of a search: {error}; `mtbert search` makes it again") from None
-    best = found[found["chosen"]].set_index("kind")["rate"]
+    best = dict(zip(found["kind"][found["chosen"]], found["rate"][found["chosen"]], strict=True))
     for phase in document["phases"]:
         kind, rate = rates.of_phase(phase), phase["learning_rate"]
         if not math.isclose(rate, best.get(kind, rate), rel_tol=1e-5):
