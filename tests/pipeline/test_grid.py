@@ -45,7 +45,7 @@ def test_what_fails_is_named_and_the_others_are_recorded(project: Stubs):
         output, _ = process.communicate(timeout=300)
     assert process.returncode == 1
     assert sorted(told(output)) == ["a-1: failed", "b-2: failed", "c-1: trained"]
-    assert output.splitlines()[-3] == "error: 2 of 3 failed, the others are recorded"
+    assert output.splitlines()[-3] == "error: 2 of 3 failed, the others are kept"
     assert sorted(output.splitlines()[-2:]) == ["  a-1: build/grid/a-1.log", "  b-2: build/grid/b-2.log"]
     assert "the loss is not finite" in (project.root / "build/grid/a-1.log").read_text()
     assert "it was killed, as a system does" in (project.root / "build/grid/b-2.log").read_text()
@@ -97,8 +97,7 @@ def test_a_second_grid_and_one_beside_dvc_repro_say_who_runs_and_wait(project: S
     assert [told(output) for output in outputs[1:]] == [["b-1: trained"], []]
 
 
-def test_after_a_killed_grid_the_next_one_trains_nothing_twice(project: Stubs):
-    """What the killed one has started goes on to its end, and is recorded by the next."""
+def test_the_trainings_of_a_killed_grid_stop_and_the_next_one_trains_them(project: Stubs):
     project.forget("train@a-1", "train@b-1")
     project.hold("a-1")
     with project.start_grid() as killed:
@@ -106,9 +105,9 @@ def test_after_a_killed_grid_the_next_one_trains_nothing_twice(project: Stubs):
         training = project.process("a-1")
         killed.kill()
     assert isinstance(training, psutil.Process)
-    project.go_on()
     training.wait(60)
-    assert project.grid() == (0, ["b-1: trained"])
+    project.go_on()
+    assert project.grid() == (0, ["a-1: trained", "b-1: trained"])
     assert {"a-1", "b-1"} <= project.recorded()
     assert project.dvc("repro") == []
 

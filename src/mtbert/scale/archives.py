@@ -1,10 +1,8 @@
 """Tar files of plain files alone: not compressed, so that none comes to more than its own size."""
 
-import contextlib
 import io
 import tarfile
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from mtbert import files
@@ -14,28 +12,13 @@ Member = Path | bytes
 
 
 def write(out: Path, top: str, members: Mapping[str, Member]) -> None:
-    """Write an archive whole or not at all; equal members make equal bytes.
-
-    Args:
-        out: the archive.
-        top: the folder that all members lie in.
-        members: by name in `top`, a file or its bytes.
-    """
+    """Write files, or bytes, by their names in the folder `top`; equal members make equal bytes."""
     with files.new_file(out) as partial, tarfile.open(partial, "w") as tar:
         for name, content in members.items():
             about = tarfile.TarInfo(f"{top}/{name}")
             about.size = len(content) if isinstance(content, bytes) else content.stat().st_size
             with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as handle:
                 tar.addfile(about, handle)
-
-
-@contextlib.contextmanager
-def extracted(archive: Path, beside: Path) -> Iterator[Path]:
-    """Yield a folder below `beside` with what an archive holds; remove it with the block. Raises as `extract` does."""
-    beside.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=beside, prefix=".", suffix=files.PARTIAL) as folder:
-        extract(archive, Path(folder))
-        yield Path(folder)
 
 
 def extract(archive: Path, folder: Path) -> None:
@@ -48,13 +31,12 @@ def extract(archive: Path, folder: Path) -> None:
     names = set[str]()
 
     def plain(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo:
-        parts = member.name.split("/")
         if not member.isreg() or member.issparse():
-            raise _refused(archive, f"{member.name!r} is not a plain file")
-        if not set(parts).isdisjoint({"", ".", ".."}) or "\\" in member.name or ":" in member.name:
-            raise _refused(archive, f"{member.name!r} is not a plain path")
+            raise tarfile.FilterError(f"{member.name!r} is not a plain file")
+        if not {"", ".", ".."}.isdisjoint(member.name.split("/")) or "\\" in member.name or ":" in member.name:
+            raise tarfile.FilterError(f"{member.name!r} is not a plain path")
         if member.name in names:
-            raise _refused(archive, f"{member.name!r} comes twice")
+            raise tarfile.FilterError(f"{member.name!r} comes twice")
         names.add(member.name)
         return tarfile.data_filter(member, path)
 
@@ -64,10 +46,8 @@ def extract(archive: Path, folder: Path) -> None:
         with tarfile.open(archive, "r:") as tar:
             tar.extractall(folder, filter=plain)
     except tarfile.FilterError as error:
-        raise _refused(archive, str(error)) from None
+        raise DataError(
+            f"{archive} was not written by mtbert, or was altered: {error}; nothing of it is used"
+        ) from None
     except (tarfile.TarError, OSError, ValueError) as error:
         raise DataError(f"{archive} is cut off or no archive of ours ({error}); copy it again") from None
-
-
-def _refused(archive: Path, why: str) -> DataError:
-    return DataError(f"{archive} was not written by mtbert, or was altered: {why}; nothing of it is used")

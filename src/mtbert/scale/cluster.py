@@ -1,27 +1,33 @@
 """Trainings on a Ray cluster whose address was given. Ray chooses nodes, and tries again where one is lost."""
 
 import contextlib
+import io
 import logging
 import os
 import socket
+import subprocess
+import sys
+import tarfile
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from mtbert import files
 from mtbert.errors import DataError, MtbertError, SettingsError
-from mtbert.scale import node, packs
-from mtbert.scale.runner import Train
-from mtbert.scale.trainings import BUILD, Training, say, threads
+from mtbert.scale import packs, runner
+from mtbert.scale.packed import PACK
+from mtbert.scale.runner import end_with_parent
+from mtbert.scale.trainings import OUTPUT, Training, say, threads
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # before Ray is imported; no tool may send usage data
 os.environ["RAY_DEDUP_LOGS"] = "0"  # lines of trainings differ in numbers alone
 REACHED = 10.0  # seconds in which a cluster has to answer
 RETRIES = 4  # of a training whose node was lost
 POLL = 1.0  # seconds
+PATIENCE = 70.0  # seconds in which a training that is stopped has to write its checkpoint
 
 
 class ClusterError(MtbertError):
@@ -31,7 +37,7 @@ class ClusterError(MtbertError):
 @contextlib.contextmanager
 def joined(
     address: str, trainings: Sequence[Training], gpus: float | None, storage: str | None
-) -> Iterator[Callable[[threading.Event], Train]]:
+) -> Iterator[runner.Train]:
     """Join the cluster at an address and put a pack of all trainings there; leave it with the block.
 
     Args:
@@ -41,7 +47,7 @@ def joined(
         storage: a folder that all nodes share, for checkpoints; None for none.
 
     Yields:
-        Given an event that stops it, what trains one on some node and places its run here.
+        What trains one on some node and places its run here.
 
     Raises:
         ClusterError: the cluster cannot be reached. SettingsError: no node has the cores or GPUs that a training needs.
@@ -59,70 +65,83 @@ def joined(
         why = " ".join(str(error).split())
         raise ClusterError(f"--address is {address}, where no Ray can be joined: {why}") from None
     try:
-        needs = [{"num_cpus": threads(one), "num_gpus": _part(gpus), "max_retries": RETRIES} for one in trainings]
-        _check_room(trainings, needs)
-        cloudpickle.register_pickle_by_value(node)
-        pack = packs.OUTPUT / "pack.tar"
-        packs.write(pack, trainings)
-        storage = storage and str(Path(storage).resolve())
-        digest = files.sha256_of(f"{files.sha256(pack)} {storage}".encode())
-        sent = (digest, [ray.put(pack.read_bytes())], storage)
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        part = float(any(node.get("GPU") for node in nodes)) if gpus is None else gpus
+        for one in trainings:
+            if not any(node.get("CPU", 0) >= threads(one) and node.get("GPU", 0) >= part for node in nodes):
+                have = "; ".join(f"{node.get('CPU', 0):g} cores, {node.get('GPU', 0):g} GPUs" for node in nodes)
+                raise SettingsError(
+                    f"{one.name} needs {threads(one)} cores (run.threads in params.yaml) and {part:g} GPUs, which no "
+                    f"node of the cluster has: {have}"
+                )
+        for module in (sys.modules[__name__], runner):  # a node has nothing of mtbert but the pack
+            cloudpickle.register_pickle_by_value(module)
+        packs.write(OUTPUT / "pack.tar", trainings)
+        pack = [ray.put((OUTPUT / "pack.tar").read_bytes())]
         if storage is None:
             say("no STORAGE: a training whose node is lost starts over")
-        tasks = {
-            one: ray.remote(node.train).options(name=one.name, **need)
-            for one, need in zip(trainings, needs, strict=True)
-        }
-        yield lambda stop: lambda training: _train(training, tasks[training].remote(training.name, *sent), stop)
+        shared = storage and str(Path(storage).resolve())
+
+        def train(training: Training, log: Path, share: runner.Share, stop: threading.Event) -> int | None:
+            options = {"num_cpus": threads(training), "num_gpus": part, "max_retries": RETRIES}
+            task = ray.remote(on_node).options(name=training.name, **options)
+            return _ended(training, log, task.remote(training.name, pack, shared), stop)
+
+        yield train
     finally:
         ray.shutdown()
 
 
-def _part(gpus: float | None) -> float:
-    import ray
-
-    return float(ray.cluster_resources().get("GPU", 0) > 0) if gpus is None else gpus
-
-
-def _check_room(trainings: Sequence[Training], needs: Sequence[Mapping[str, float]]) -> None:
-    import ray
-
-    found = [one["Resources"] for one in ray.nodes() if one["Alive"]]
-    for training, need in zip(trainings, needs, strict=True):
-        cores, gpus = need["num_cpus"], need["num_gpus"]
-        if not any(one.get("CPU", 0) >= cores and one.get("GPU", 0) >= gpus for one in found):
-            have = "; ".join(f"{one.get('CPU', 0):g} cores, {one.get('GPU', 0):g} GPUs" for one in found)
-            raise SettingsError(
-                f"{training.name} needs {cores} cores (run.threads in params.yaml) and {gpus:g} GPUs, which no node of "
-                f"the cluster has: {have}"
-            )
-
-
-def _train(training: Training, end: Any, stop: threading.Event) -> int | None:
-    """Wait for a task and place the run that it returns."""
+def _ended(training: Training, log: Path, task: Any, stop: threading.Event) -> int | None:
+    """Wait for a task, cancel it where that is asked, and place the run that it returns."""
     import ray
     from ray.exceptions import RayError, TaskCancelledError
 
     asked = False
-    while not ray.wait([end], timeout=POLL)[0]:
+    while not ray.wait([task], timeout=POLL)[0]:
         if stop.is_set() and not asked:
-            ray.cancel(end)
+            ray.cancel(task)
             asked = True
+    archive = log.with_suffix(".tar")
     try:
-        return _taken(training, ray.get(end))
+        archive.write_bytes(ray.get(task))
+        taken, faults = packs.take(archive)
+        if faults:
+            raise DataError("; ".join(faults))
+        return 0 if taken else None
     except TaskCancelledError:
         return None
     except (RayError, DataError) as error:
-        with (packs.OUTPUT / f"{training.name}.log").open("a") as log:
-            print(f"error: {error}", file=log)
+        with log.open("a") as output:
+            print(f"error: {error}", file=output)
         return 1
+    finally:
+        archive.unlink(missing_ok=True)
 
 
-def _taken(training: Training, runs: bytes) -> int | None:
-    with tempfile.TemporaryDirectory(dir=BUILD, prefix=".", suffix=files.PARTIAL) as folder:
-        archive = Path(folder, f"{training.name}.tar")
-        archive.write_bytes(runs)
-        taken, faults = packs.take(archive)
-    if faults:
-        raise DataError("; ".join(faults))
-    return 0 if taken else None
+def on_node(name: str, pack: list[Any], storage: str | None) -> bytes:
+    """Train one of a pack's trainings; return the archive of runs. Ray sends this function, which needs no mtbert.
+
+    Args:
+        name: such as `pals-1`.
+        pack: the reference to its bytes, in a list so that a task does not hold them while it trains.
+        storage: a folder that all nodes share, for checkpoints; None where there is none.
+    """
+    import ray
+
+    with tempfile.TemporaryDirectory(prefix="mtbert-") as folder:
+        with tarfile.open(fileobj=io.BytesIO(ray.get(pack[0]))) as tar:
+            tar.extractall(folder, filter="data")
+        if storage:
+            checkpoints = Path(storage, "checkpoints")
+            checkpoints.mkdir(parents=True, exist_ok=True)
+            Path(folder, PACK, "build/checkpoints").symlink_to(checkpoints)
+        command = [sys.executable, f"{PACK}/run.py", "--only", name, "--weights"]
+        process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, preexec_fn=end_with_parent)
+        try:
+            while process.poll() is None:
+                time.sleep(0.2)  # in steps: Ray interrupts only between two of Python's
+        finally:
+            process.terminate()
+            process.wait(PATIENCE)
+        return Path(folder, "runs.tar").read_bytes()

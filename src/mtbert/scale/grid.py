@@ -1,12 +1,12 @@
 """`dvc repro`, its trainings side by side: what `make grid` does."""
 
-import contextlib
-import sys
+import os
+from functools import partial
 
 from mtbert import locking
-from mtbert.errors import SettingsError, TrainingError
-from mtbert.scale import cluster, packs, pipeline, runner
-from mtbert.scale.trainings import Training, say, threads
+from mtbert.errors import SettingsError
+from mtbert.scale import cluster, pipeline, runner
+from mtbert.scale.trainings import OUTPUT, say, threads
 
 
 def run(
@@ -29,35 +29,21 @@ def run(
     Raises:
         SettingsError: params.yaml launches each training on several processes, or no node has what a training needs.
         ClusterError: the cluster cannot be reached.
-        TrainingError: trainings failed; the others are recorded, and nothing that needs them was run.
-        SystemExit: a stage failed, which DVC has told; 130 where a signal stopped the trainings.
+        TrainingError, KeyboardInterrupt: see `runner.run`; what was trained is recorded.
+        SystemExit: a stage failed, which DVC has told.
     """
     if gpus is not None and not 0 < gpus <= 1:
         raise SettingsError(f"--gpus is {gpus:g}; allowed: a part of one, such as 0.25, up to 1")
     with locking.alone(pipeline.LOCK, "grid"):
         waiting = pipeline.prepare(variants, [])
         if waiting:
-            say(f"{len(waiting)} to train; their output is in {packs.OUTPUT}/")
-            _train(waiting, jobs, address, gpus, storage)
-        pipeline.dvc("repro")
-
-
-def _train(
-    waiting: list[Training], jobs: int | None, address: str | None, gpus: float | None, storage: str | None
-) -> None:
-    with contextlib.ExitStack() as stack:
-        if address:
-            stopped_by = stack.enter_context(cluster.joined(address, waiting, gpus, storage))
-            stop = stack.enter_context(runner.heeded())  # after Ray, which takes SIGTERM over
-            train, room = stopped_by(stop), min(jobs or len(waiting), len(waiting))
-        else:
-            stop = stack.enter_context(runner.heeded())
+            say(f"{len(waiting)} to train; their output is in {OUTPUT}/")
+        if waiting and address:
+            with cluster.joined(address, waiting, gpus, storage) as train:
+                room = min(jobs or len(waiting), len(waiting))
+                runner.run(waiting, train, [{}] * room, OUTPUT, lambda one: pipeline.commit([one]))
+        elif waiting:
             shares = runner.shares(min(jobs or 1, len(waiting)), max(map(threads, waiting)), gpus)
-            train, room = runner.Here(stop, shares, packs.OUTPUT, live=True), len(shares)
-        failed = runner.run(waiting, train, room, stop, lambda training: pipeline.commit([training]))
-    if failed:
-        logs = "\n".join(f"  {training.name}: {packs.OUTPUT / training.name}.log" for training in failed)
-        raise TrainingError(f"{len(failed)} of {len(waiting)} failed, the others are recorded\n{logs}")
-    if stop.is_set():
-        print("stopped; the same command goes on", file=sys.stderr)
-        sys.exit(130)
+            live = partial(runner.here, environment={"DVC_ROOT": os.getcwd()})
+            runner.run(waiting, live, shares, OUTPUT, lambda one: pipeline.commit([one]))
+        pipeline.dvc("repro")

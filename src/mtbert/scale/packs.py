@@ -1,17 +1,23 @@
 """Write a pack of trainings, and take back the runs that were made of one: nothing is placed before it is checked."""
 
 import shutil
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import safetensors
 
 from mtbert import files, inputs, locking, predictions
-from mtbert.errors import DataError, SettingsError, first_of
-from mtbert.scale import archives, guard, pipeline
-from mtbert.scale.packed import PACK, RUNS, SHOWN, WEIGHTS
+from mtbert.errors import DataError, first_of
+from mtbert.schemas import Elsewhere, Origin, RunMetrics
+from mtbert.scale import archives, pipeline
+from mtbert.scale.packed import PACK, RUNS, WEIGHTS
 from mtbert.scale.trainings import (
     BUILD,
+    OUTPUT,
     PACKAGE,
     SCRIPT,
     Pack,
@@ -28,7 +34,7 @@ from mtbert.schemas import Elsewhere, Origin, RunMetrics
 from mtbert.tasks import TASKS
 
 ROUNDING = 1e-6  # by which two sums of the same numbers may differ
-OUTPUT = BUILD / "grid"  # a log for each training
+SHOWN = 8  # names in a message
 
 
 def pack(out: Path, variants: str | None, seeds: Sequence[int], weights: str | None) -> None:
@@ -41,8 +47,7 @@ def pack(out: Path, variants: str | None, seeds: Sequence[int], weights: str | N
         weights: fp32 or fp16, the precision that starting weights are rounded to: encoder.weights in params.yaml.
 
     Raises:
-        SettingsError: params.yaml launches each training on several processes.
-        SystemExit: a stage before the trainings failed, which DVC has told.
+        SettingsError, SystemExit: see `pipeline.prepare`.
     """
     settings = [f"seeds=[{','.join(map(str, seeds))}]"] if seeds else []
     settings += [f"encoder.weights={weights}"] if weights else []
@@ -59,11 +64,9 @@ def pack(out: Path, variants: str | None, seeds: Sequence[int], weights: str | N
 def write(out: Path, trainings: Sequence[Training]) -> None:
     """Write a pack; what the trainings read lies below `build`."""
     shared = dict.fromkeys(file for training in trainings for file in needed(training.variant))
-    members: dict[str, archives.Member] = {file.as_posix(): file for file in (*shared, *code())}
-    members["run.py"] = PACKAGE / "scale/run.py"
-    digests = {name: files.sha256(file) for name, file in members.items() if isinstance(file, Path)}
-    listed = files.json_text(Pack(trainings=list(trainings), files=digests).model_dump()).encode()
-    archives.write(out, PACK, {"pack.json": listed, **members})
+    members = {file.as_posix(): file for file in (*shared, *code())} | {"run.py": PACKAGE / "scale/run.py"}
+    about = Pack(trainings=list(trainings), files={name: files.sha256(file) for name, file in members.items()})
+    archives.write(out, PACK, {"pack.json": files.json_text(about.model_dump()).encode(), **members})
 
 
 def unpack(archive: Path) -> None:
@@ -90,14 +93,15 @@ def take(archive: Path) -> tuple[list[Training], list[str]]:
     Raises:
         DataError: the archive is damaged, or stages/train.py was another.
     """
-    with archives.extracted(archive, BUILD) as folder:
-        folder /= RUNS
+    with tempfile.TemporaryDirectory(dir=BUILD, prefix=".", suffix=files.PARTIAL) as scratch:
+        archives.extract(archive, Path(scratch))
+        folder = Path(scratch, RUNS)
         returned = files.read_as(Returned, folder / "runs.json", "run.py")
         if returned.script != files.sha256(SCRIPT):
             raise DataError(f"{archive} was made with another {SCRIPT} than lies here; pack and train again")
-        for output in sorted((folder / "output").glob("*.log")):
-            with files.new_file(OUTPUT / output.name) as partial:
-                shutil.copyfile(output, partial)
+        for training in (*returned.done, *returned.failed, *returned.missing):
+            if (output := folder / "output" / f"{training.name}.log").is_file():
+                files.write_text(OUTPUT / output.name, output.read_text("utf-8", errors="replace"))
         taken, faults = list[Training](), list[str]()
         for training in returned.done:
             try:
@@ -106,7 +110,7 @@ def take(archive: Path) -> tuple[list[Training], list[str]]:
                 faults.append(f"{training.name}: {error}")
                 continue
             taken.append(training)
-            if not is_finished(training, BUILD, BUILD) or files.left_elsewhere(BUILD / "runs" / training.place):
+            if not is_finished(training, BUILD) or files.left_elsewhere(BUILD / "runs" / training.place):
                 _place(training, folder)
     faults += [f"{one.name}: failed; its output is {OUTPUT / one.name}.log" for one in returned.failed]
     if names := [training.name for training in returned.missing]:
@@ -124,7 +128,7 @@ def check(training: Training, folder: Path) -> None:
         _mark(training, folder)
         check_run(training, folder)
         _read(training, folder / "runs" / training.place)
-    except (SettingsError, safetensors.SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+    except (safetensors.SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"it cannot be read: {error}") from None
 
 
@@ -133,13 +137,12 @@ def _mark(training: Training, folder: Path) -> None:
     run, (log, about) = folder / "runs" / training.place, log_of(training, folder)
     if {file.name for file in log.iterdir()} - {"run.json", "speed.csv"}:
         raise DataError("its log holds other files than a log does")
-    digests = files.read_as(dict[str, str], run / files.DIGESTS, "run.py")
-    left = {name: digests.pop(name) for name in [WEIGHTS] if name in digests and not (run / name).exists()}
     if about.machine is None:
         raise DataError("its log does not say on which machine it ran")
-    ran_on = Origin(
-        processor=about.machine.processor, accelerator=about.machine.accelerator, torch=about.versions["torch"]
-    )
+    digests = files.read_as(dict[str, str], run / files.DIGESTS, "run.py")
+    left = {name: digests.pop(name) for name in [WEIGHTS] if name in digests and not (run / name).exists()}
+    machine, torch = about.machine, about.versions["torch"]
+    ran_on = Origin(processor=machine.processor, accelerator=machine.accelerator, torch=torch)
     if not left and ran_on == files.read_as(Origin, BUILD / inputs.MACHINE, "dvc repro machine"):
         return
     files.write_json(run / files.ELSEWHERE, Elsewhere(machine=ran_on, left=left).model_dump())
@@ -152,21 +155,40 @@ def _read(training: Training, run: Path) -> None:
     metrics = files.read_as(RunMetrics, run / "metrics.json", "run.py")
     if (metrics.variant, metrics.seed) != (training.variant, training.seed):
         raise DataError(f"its metrics.json is of {metrics.variant}, seed {metrics.seed}")
-    guard.read(run / "settings.yaml")
-    (run / "history.csv").read_text("utf-8")
     for split in ("dev", "test", "train"):
-        said = getattr(metrics, split)
-        tables = {task: predictions.read(predictions.path(run, task, split)) for task in said if task in TASKS}
+        found = sorted((run / "predictions").glob(f"*-{split}.parquet"))
+        tables = {file.stem.removesuffix(f"-{split}"): predictions.read(file) for file in found}
         for task, table in tables.items():
             wanted = {"id", "label", "prediction", "scored", "overall", *predictions.probability_columns(TASKS[task])}
             if missing := wanted - {*table}:
                 raise DataError(f"predictions of {task}, {split} lack {', '.join(sorted(missing))}")
-        scores = predictions.scores(tables)
+        said, scores = getattr(metrics, split), predictions.scores(tables)
         if scores.keys() != said.keys() or any(abs(scores[name] - said[name]) > ROUNDING for name in said):
             raise DataError(f"metrics.json says {said} of {split}, but it is {scores}")
-    for file in run.glob("*.safetensors"):
-        with safetensors.safe_open(file, "numpy") as weights:
-            weights.keys()
+    for file in (file for file in run.iterdir() if file.is_file()):
+        if file.name not in READERS:
+            raise DataError(f"{file.name} is no file of a run")
+        READERS[file.name](file)
+
+
+def _open_weights(file: Path) -> None:
+    with safetensors.safe_open(file, "numpy") as weights:
+        weights.keys()
+
+
+def _read_history(file: Path) -> None:
+    pd.read_csv(file, usecols=["name", "step", "value"], dtype={"step": "int64", "value": "float64"})
+
+
+READERS: dict[str, Callable[[Path], object]] = {  # of the files of a run but predictions
+    "metrics.json": partial(files.read_as, RunMetrics, remedy="run.py"),
+    "settings.yaml": partial(files.read_as, dict[str, Any], remedy="run.py", read=files.read_yaml),
+    "history.csv": _read_history,
+    files.DIGESTS: files.read_json,
+    files.ELSEWHERE: partial(files.read_as, Elsewhere, remedy="run.py"),
+    WEIGHTS: _open_weights,
+    "embeddings.safetensors": _open_weights,
+}
 
 
 def _place(training: Training, folder: Path) -> None:

@@ -7,33 +7,32 @@ Trainings lie in build/search, where what is finished is not trained again; resu
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 import pydantic
 import yaml
 
-from mtbert import errors, files, inputs, searches
+from mtbert import errors, files, inputs
 from mtbert.config import code, planning, rates, resolve
 from mtbert.config.documents import documents
 from mtbert.config.params import Params
 from mtbert.config.precedence import SEARCH, merged
 from mtbert.data.held_out import hold_out
-from mtbert.errors import SettingsError, TrainingError
+from mtbert.errors import DataError, SettingsError
 from mtbert.scale import pipeline, runner
 from mtbert.scale.trainings import BUILD, Training, is_finished, say, threads
-from mtbert.searches import SEARCHES
 from mtbert.settings import Kind, SearchSettings
 from mtbert.training.evaluation import mean_score
 
+SEARCHES = Path("data/searches")  # committed; two files for each profile that was searched for
 STAGES = ("machine", "preprocess")  # with all that these need
 Only = Literal["rates", "setting"]
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(NamedTuple):
     """One training: a variant with another value of one setting.
 
     Attributes:
@@ -113,66 +112,55 @@ def run(params: Params, trials: Sequence[Trial], jobs: int, build: Path, out: Pa
 
     Raises:
         SettingsError: a variant does not stand for its kind, or its rate is not the one that was found. DataError: what
-        the trainings start from is missing or damaged. TrainingError: trainings failed; the others are kept.
+        the trainings start from is missing or damaged. TrainingError, KeyboardInterrupt: see `runner.run`.
     """
-    search, profile = settings(params), str(params.get("profile"))
-    planned = planned_of(params, trials)
-    of_rates = trials[0].kind is not None
-    if not of_rates:
-        _check_rates(params, planned[trials[0].name], searches.read(profile, out))
+    search, planned = settings(params), planned_of(params, trials)
+    of_rates, of_setting = (out / f"{params.get('profile')}{ending}.csv" for ending in ("", "-setting"))
+    if trials[0].kind is None and of_rates.is_file():
+        _check_rates(params, planned[trials[0].name], of_rates)
     held = _prepare(search, planned, build)
-    table = compared(trials, planned, search.seed, _trained(trials, search.seed, jobs, build), held)
-    with files.new_file(out / f"{profile}.csv" if of_rates else searches.of_setting(profile, out)) as partial:
+    table = compared(trials, planned, search.seed, _trained(trials, search.seed, jobs, build / SEARCH), held)
+    with files.new_file(of_rates if trials[0].kind else of_setting) as partial:
         table.to_csv(partial, index=False, lineterminator="\n", float_format="%.6g")
     return table
 
 
 def planned_of(params: Params, trials: Sequence[Trial]) -> dict[str, Any]:
-    """Return the plan's documents with every trial in place of the variants; SettingsError with what is wrong."""
-    for trial in trials:
-        params = _with(params, trial)
+    """Return the plan's documents with every trial in place of the variants; SettingsError with what is wrong.
+
+    Refused are a variant of another kind, one with rates of its own, and corpora of which nothing is held out.
+    """
     variants = {}
     for trial in trials:
-        variants[trial.name], faults = resolve.variant(params, trial.name)
+        where = f"{params.file}: search.{f'kinds.{trial.kind}' if trial.kind else 'setting.variant'} is {trial.variant}"
+        if (entry := params.get("catalog", trial.variant)) is None:
+            raise SettingsError(f"{where}, which catalog lacks")
+        section, key = trial.setting
+        values = {**(entry.get(section) or {}), key: trial.value}
+        if trial.setting == rates.RATE:
+            values.pop("learning_rates", None)
+        params = params.put(("catalog", trial.name), {**entry, section: values})
+        document, faults = resolve.variant(params, trial.name)
         if faults:
             raise SettingsError(params.format_faults(faults))
-        _check(trial, variants[trial.name], params)
+        phases = document["phases"]
+        kinds = {rates.of_phase(phase) for phase in phases}
+        if len(kinds) != 1 or trial.kind not in (None, *kinds):
+            raise SettingsError(f"{where}, which is trained as {' and '.join(sorted(kinds)) or 'nothing'}")
+        if trial.kind and any(phase["learning_rate"] != trial.value for phase in phases):
+            raise SettingsError(f"{where}, whose phases state a learning_rate of their own; allowed: one whose do not")
+        if any(set(phase["tasks"]) - set(document["tasks"]) for phase in phases):
+            raise SettingsError(f"{where}, which draws on corpora beside its tasks'; allowed: one that does not")
+        variants[trial.name] = document
     return documents(params.put(("variants",), [*variants]).put(("ensembles",), None), variants)
 
 
-def _with(params: Params, trial: Trial) -> Params:
-    """Return params with the trial as a variant of the catalog."""
-    entry = params.get("catalog", trial.variant)
-    if entry is None:
-        raise SettingsError(f"{_where(trial, params)}, which catalog lacks")
-    section, key = trial.setting
-    values = {**(entry.get(section) or {}), key: trial.value}
-    if trial.setting == rates.RATE:
-        values.pop("learning_rates", None)
-    return params.put(("catalog", trial.name), {**entry, section: values})
-
-
-def _where(trial: Trial, params: Params) -> str:
-    place = f"search.kinds.{trial.kind}" if trial.kind else "search.setting.variant"
-    return f"{params.file}: {place} is {trial.variant}"
-
-
-def _check(trial: Trial, document: Mapping[str, Any], params: Params) -> None:
-    """Refuse a variant of another kind, with rates of its own, or with corpora of which nothing is held out."""
-    where = _where(trial, params)
-    kinds = {rates.of_phase(phase) for phase in document["phases"]}
-    if len(kinds) != 1 or trial.kind not in (None, *kinds):
-        raise SettingsError(f"{where}, which is trained as {' and '.join(sorted(kinds)) or 'nothing'}")
-    if trial.kind and any(phase["learning_rate"] != trial.value for phase in document["phases"]):
-        raise SettingsError(f"{where}, whose phases state a learning_rate of their own; allowed: one whose do not")
-    if any(set(phase["tasks"]) - set(document["tasks"]) for phase in document["phases"]):
-        raise SettingsError(f"{where}, which draws on corpora beside its tasks'; allowed: one that does not")
-
-
-def _check_rates(params: Params, document: Mapping[str, Any], found: pd.DataFrame | None) -> None:
-    """Refuse another rate than the one that was found for the kind, where there was a search for it."""
-    if found is None:
-        return
+def _check_rates(params: Params, document: Mapping[str, Any], file: Path) -> None:
+    """Refuse another rate than the one that was found for the kind."""
+    try:
+        found = pd.read_csv(file, usecols=["kind", "rate", "chosen"])
+    except ValueError as error:
+        raise DataError(f"{file} is no table of a search: {error}; `mtbert search` makes it again") from None
     best = dict(zip(found["kind"][found["chosen"]], found["rate"][found["chosen"]], strict=True))
     for phase in document["phases"]:
         kind, rate = rates.of_phase(phase), phase["learning_rate"]
@@ -198,22 +186,14 @@ def _prepare(search: SearchSettings, planned: dict[str, Any], build: Path) -> di
     return held
 
 
-def _trained(trials: Sequence[Trial], seed: int, jobs: int, build: Path) -> list[dict[str, Any]]:
-    """Train what is not finished; return each trial's metrics.json. TrainingError names the logs of failures."""
-    place = build / SEARCH
+def _trained(trials: Sequence[Trial], seed: int, jobs: int, place: Path) -> list[dict[str, Any]]:
+    """Train what is not finished; return each trial's metrics.json."""
     trainings = [Training(variant=trial.name, seed=seed) for trial in trials]
-    waiting = [training for training in trainings if not is_finished(training, place, place)]
+    waiting = [training for training in trainings if not is_finished(training, place)]
     say(f"{len(waiting)} of {len(trials)} to train; their output is in {place}/output/")
     if waiting:
         shares = runner.shares(min(jobs, len(waiting)), threads(waiting[0], place))
-        with runner.heeded() as stop:
-            here = runner.Here(stop, shares, place / "output", build=place)
-            failed = runner.run(waiting, here, len(shares), stop)
-        if failed:
-            logs = ", ".join(str(place / "output" / f"{training.name}.log") for training in failed)
-            raise TrainingError(f"{len(failed)} of {len(trials)} failed, the others are kept: {logs}")
-        if stop.is_set():
-            raise KeyboardInterrupt
+        runner.run(waiting, partial(runner.here, build=place), shares, place / "output")
     return [files.read_json(place / "runs" / training.place / "metrics.json") for training in trainings]
 
 
@@ -228,8 +208,9 @@ def compared(
     lines = []
     for trial, metrics in zip(trials, found, strict=True):
         scores = {task: metrics["dev"][task] for task in held if task in metrics["dev"]}
-        name = {"setting": ".".join(trial.setting), "value": searches.in_words(trial.value)}
-        tried = {"kind": trial.kind, "variant": trial.variant} if trial.kind else {"variant": trial.variant, **name}
+        tried = {"kind": trial.kind, "variant": trial.variant}
+        if trial.kind is None:
+            tried = {"variant": trial.variant, "setting": ".".join(trial.setting), "value": in_words(trial.value)}
         rate = planned[trial.name]["phases"][0]["learning_rate"]
         end = {"mean": mean_score(scores, scores), "rows": sum(held[task] for task in scores)}
         lines.append({**tried, "rate": rate, "seed": seed, **scores, **end, "steps": metrics["steps"]})
@@ -239,16 +220,22 @@ def compared(
     return table
 
 
+def in_words(value: Any) -> str:
+    """A setting's value, such as `sst 1.5, qqp 0.75`; two are the same where their words are."""
+    return ", ".join(f"{key} {item}" for key, item in value.items()) if isinstance(value, dict) else str(value)
+
+
 def to_state(profile: str, trials: Sequence[Trial], table: pd.DataFrame) -> str:
     """Return the lines for the profile in params.yaml, and what should be looked at before they are taken over."""
     values: dict[str, Any] = {}
+    warned = list[str]()
     for trial in (trial for trial, chosen in zip(trials, table["chosen"], strict=True) if chosen):
         section, key = trial.setting
-        if trial.kind:
-            values.setdefault(section, {}).setdefault("learning_rates", {})[trial.kind] = trial.value
-        else:
+        if trial.kind is None:
             values[section] = {key: trial.value}
-    stated = yaml.safe_dump({"profiles": {profile: values}}, sort_keys=False).rstrip()
-    ends = searches.at_the_end(table) if "kind" in table else []
-    warned = [f"The best rate of {kind} is at the end of the list: one beyond may be better." for kind in ends]
-    return "\n".join([stated, *warned])
+            continue
+        values.setdefault(section, {}).setdefault("learning_rates", {})[trial.kind] = trial.value
+        tried = [one.value for one in trials if one.kind == trial.kind]
+        if trial.value in (min(tried), max(tried)):
+            warned.append(f"The best rate of {trial.kind} is at the end of the list: one beyond may be better.")
+    return "\n".join([yaml.safe_dump({"profiles": {profile: values}}, sort_keys=False).rstrip(), *warned])

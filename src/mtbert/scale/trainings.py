@@ -10,6 +10,7 @@ from mtbert.schemas import RunLog
 from mtbert.settings import Name, Section
 
 BUILD, PACKAGE, SCRIPT = Path("build"), Path("src/mtbert"), Path("stages/train.py")
+OUTPUT = BUILD / "grid"  # a log for each training
 
 
 class Training(Section):
@@ -37,7 +38,7 @@ class Training(Section):
 class Log(RunLog):
     """run.json of a run's log; `identity` is the digest of what the run was made from."""
 
-    identity: str = ""
+    identity: str
 
 
 class Pack(Section):
@@ -54,12 +55,6 @@ class Returned(Section):
     done: list[Training]
     failed: list[Training]
     missing: list[Training]
-
-
-def of_stage(stage: str) -> Training:
-    """Read the name that DVC has for a training."""
-    variant, _, seed = stage.removeprefix("train@").rpartition("-")
-    return Training(variant=variant, seed=int(seed))
 
 
 def threads(training: Training, build: Path = BUILD) -> int:
@@ -82,28 +77,23 @@ def code() -> list[Path]:
 
 
 def log_of(training: Training, root: Path) -> tuple[Path, Log]:
-    """Return the log of a run below `root`, its folder first; DataError where there is none."""
-    remedy, run = f"dvc repro {training.stage}", root / "runs" / training.place
-    if not run.is_dir():
-        raise DataError(f"{run} is missing; `{remedy}` makes it")
-    log = files.log_directory(root, run)
-    return log, files.read_as(Log, log / "run.json", remedy)
+    """Return the log's folder of a run below `root`, and what run.json says; DataError where there is none."""
+    folder = files.log_directory(root, root / "runs" / training.place)
+    return folder, files.read_as(Log, folder / "run.json", f"dvc repro {training.stage}")
 
 
 def check_run(training: Training, root: Path, build: Path = BUILD) -> None:
     """Check that a run below `root` is whole and was made from what lies in `build`; DataError where it is not."""
-    run = root / "runs" / training.place
-    _, log = log_of(training, root)
+    run, (_, log) = root / "runs" / training.place, log_of(training, root)
     files.check_sealed(run, f"dvc repro {training.stage}")
-    torch = log.versions.get("torch", "")
-    if log.identity != inputs.identity(build, training.variant, training.seed, torch):
+    if log.identity != inputs.identity(build, training.variant, training.seed, log.versions.get("torch", "")):
         raise DataError(f"{run} was made from other settings, data, weights or code than lie in {build}")
 
 
-def is_finished(training: Training, root: Path, build: Path) -> bool:
-    """Return whether `check_run` finds nothing wrong."""
+def is_finished(training: Training, build: Path) -> bool:
+    """Return whether a whole run of what lies in `build` is there."""
     try:
-        check_run(training, root, build)
+        check_run(training, build, build)
     except DataError:
         return False
     return True

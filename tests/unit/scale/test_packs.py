@@ -132,7 +132,7 @@ def test_a_run_of_another_machine_says_so(here: Path, there: Path, monkeypatch: 
 
 def test_what_fails_is_told_with_its_output_and_the_others_are_taken(here: Path, there: Path, recorded: list[Training]):
     told(there, "a-1.fail")
-    with pytest.raises(TrainingError, match=r"1 of 2 failed, the others are in .*runs\.tar\n  a-1: .*output/a-1\.log"):
+    with pytest.raises(TrainingError, match=r"1 of 2 failed.*\n  a-1: .*output/a-1\.log"):
         runs(there, jobs=1)
     with pytest.raises(DataError, match=r"the others are recorded\n  a-1: failed; its output is build/grid/a-1.log"):
         packs.unpack(there.parent / "runs.tar")
@@ -231,9 +231,11 @@ def exchange(folder: Path) -> None:
 RUN = "runs/a/1"
 DAMAGES: list[tuple[Callable[[Path], object], Sequence[str], str]] = [
     (rewrite(f"{RUN}/metrics.json", '"steps": 1', '"steps": 2'), [], "is not as it was written"),
-    (lambda folder: shutil.rmtree(folder / "runs/a"), [], "runs/a/1 is missing"),
+    (lambda folder: shutil.rmtree(folder / "runs/a"), [], r"runs/a/1/digests\.json is missing"),
     (lambda folder: (folder / RUN / "metrics.json").unlink(), [], r"missing: metrics\.json"),
     (lambda folder: (folder / RUN / "more").touch(), [], "too many: more"),
+    (lambda folder: (folder / RUN / "more").touch(), ["a/1"], "more is no file of a run"),
+    (lambda folder: (folder / RUN / "history.csv").write_text("step,name,value\n1,loss,low\n"), ["a/1"], "low"),
     (lambda folder: (next((folder / "logs/a/1").iterdir()) / "more").touch(), [], "holds other files"),
     (exchange, [], "runs/a/1 was made from other settings"),
     (rewrite(f"{RUN}/metrics.json", "0.5", "NaN"), ["a/1"], "NaN is not a number in JSON"),
@@ -241,7 +243,7 @@ DAMAGES: list[tuple[Callable[[Path], object], Sequence[str], str]] = [
     (better, ["a/1"], r"says {'qqp': 0.5} of dev, but it is {'qqp': 1.0}"),
     (rewrite(f"{RUN}/metrics.json", '"seed": 1', '"seed": 2'), ["a/1"], r"its metrics\.json is of a, seed 2"),
     (lambda folder: (folder / RUN / "model.safetensors").write_text("weights"), ["a/1"], "it cannot be read: "),
-    (lambda folder: (folder / RUN / "settings.yaml").write_text("a: !!python/none"), ["a/1"], "values without tags"),
+    (lambda folder: (folder / RUN / "settings.yaml").write_text("a: !!python/none"), ["a/1"], "is not plain YAML"),
     (lambda folder: (folder / RUN / "predictions/qqp-dev.parquet").write_text("rows"), ["a/1"], "not a whole Parquet"),
     (other_labels, ["a/1"], "predictions of qqp, dev lack overall, probability_1"),
     (lambda folder: save_file({}, next((folder / "logs/a/1").iterdir()) / "run.json"), [], r"run\.json is not JSON"),

@@ -1,10 +1,13 @@
 """How many train at a time, and what each gets of the machine."""
 
 import os
+import signal
 import threading
+from pathlib import Path
 
 import pytest
 
+from mtbert.errors import TrainingError
 from mtbert.scale import runner
 from mtbert.scale.trainings import Training
 
@@ -37,24 +40,61 @@ def test_without_a_gpu_only_as_many_train_as_the_cores_have_room_for(
     assert (said in capsys.readouterr().out) == (room < jobs)
 
 
-def test_what_fails_is_returned_and_what_is_stopped_is_neither_done_nor_failed():
-    stop, done = threading.Event(), list[str]()
+def test_what_fails_is_named_with_its_log_once_the_others_have_ended(tmp_path: Path):
+    done, statuses = list[str](), {1: 1, 2: 0, 3: None}
+    with pytest.raises(TrainingError, match=rf"^1 of 3 failed.*\n  a-1: {tmp_path}/a-1\.log$"):
+        runner.run(
+            TRAININGS,
+            lambda one, *_: statuses[one.seed],
+            [{}, {}],
+            tmp_path,
+            lambda training: done.append(training.name),
+        )
+    assert done == ["a-2"]
 
-    def train(training: Training) -> int | None:
-        return {1: 0, 2: 1, 3: None}[training.seed]
 
-    failed = runner.run(TRAININGS, train, 2, stop, lambda training: done.append(training.name))
-    assert ([one.name for one in failed], done) == (["a-2"], ["a-1"])
-    stop.set()
-    assert runner.run(TRAININGS, train, 2, stop) == []
+def test_each_at_a_time_has_a_share_of_its_own(tmp_path: Path):
+    at_once, shares = threading.Barrier(2), list[runner.Share]()
+
+    def train(_training: Training, _log: Path, share: runner.Share, _stop: threading.Event) -> int:
+        shares.append(share)
+        at_once.wait(30)
+        return 0
+
+    runner.run(TRAININGS[:2], train, [{"GPU": "1"}, {"GPU": "2"}], tmp_path)
+    assert sorted(share["GPU"] for share in shares) == ["1", "2"]
 
 
-def test_where_a_run_cannot_be_recorded_the_others_stop():
-    stop = threading.Event()
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_stops_what_trains_and_starts_no_more(tmp_path: Path, number: int):
+    begun = list[str]()
+    before = signal.signal(number, signal.default_int_handler)  # a shell may have told the tests to ignore it
+
+    def train(training: Training, _log: Path, _share: runner.Share, stop: threading.Event) -> int | None:
+        begun.append(training.name)
+        os.kill(os.getpid(), number)
+        return None if stop.wait(30) else 1
+
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(TRAININGS, train, [{}], tmp_path)
+    assert begun == ["a-1"]
+    assert signal.signal(number, before) == signal.default_int_handler
+
+
+def test_where_a_run_cannot_be_recorded_the_others_stop(tmp_path: Path):
+    stopped, begun = list[bool](), threading.Event()
+
+    def train(training: Training, _log: Path, _share: runner.Share, stop: threading.Event) -> int | None:
+        if training.seed == 1:
+            begun.wait(30)
+            return 0
+        begun.set()
+        stopped.append(stop.wait(30))
+        return None
 
     def record(_: Training) -> None:
         raise SystemExit(3)
 
     with pytest.raises(SystemExit):
-        runner.run(TRAININGS, lambda one: 0 if one.seed == 1 else stop.wait(30) and None, 2, stop, record)
-    assert stop.is_set()
+        runner.run(TRAININGS[:2], train, [{}, {}], tmp_path, record)
+    assert stopped == [True]

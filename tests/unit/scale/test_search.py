@@ -7,7 +7,6 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mtbert import searches
 from mtbert.config.params import Params
 from mtbert.errors import DataError, SettingsError
 from mtbert.scale import search
@@ -204,22 +203,24 @@ def test_a_setting_has_two_values_or_more_each_once() -> None:
             search.settings(LAPTOP.put(("search", "setting", "values"), values))
 
 
+def chosen(file: Path) -> list[dict[str, Any]]:
+    return pd.read_csv(file).query("chosen").to_dict("records") if file.is_file() else []
+
+
 def not_taken_over(params: Params, directory: Path) -> list[str]:
     """What the result of the profile's searches says otherwise than params.yaml."""
-    profile = params.get("profile")
-    rates, setting = searches.read(profile, directory), searches.read_setting(profile, directory)
-    found = []
-    for line in [] if rates is None else rates.query("chosen").to_dict("records"):
+    profile, found = params.get("profile"), []
+    for line in chosen(directory / f"{profile}.csv"):
         if params.get("profiles", profile, "training", "learning_rates", line["kind"]) != line["rate"]:
             found.append(f"{profile}: training.learning_rates.{line['kind']} is to be {line['rate']}")
-    for line in [] if setting is None else setting.query("chosen").to_dict("records"):
-        if searches.in_words(params.get("profiles", profile, *line["setting"].split("."))) != line["value"]:
+    for line in chosen(directory / f"{profile}-setting.csv"):
+        if search.in_words(params.get("profiles", profile, *line["setting"].split("."))) != line["value"]:
             found.append(f"{profile}: {line['setting']} is to be {line['value']}")
     return found
 
 
 def test_a_profile_states_what_its_searches_have_found() -> None:
-    committed = Path(__file__).parents[3] / searches.SEARCHES
+    committed = Path(__file__).parents[3] / search.SEARCHES
     for profile in PARAMS.get("profiles"):
         assert not_taken_over(PARAMS.put(("profile",), profile), committed) == []
 
