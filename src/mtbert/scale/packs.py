@@ -12,7 +12,6 @@ import safetensors
 
 from mtbert import files, inputs, locking, predictions
 from mtbert.errors import DataError, first_of
-from mtbert.schemas import Elsewhere, Origin, RunMetrics
 from mtbert.scale import archives, pipeline
 from mtbert.scale.packed import PACK, RUNS, WEIGHTS
 from mtbert.scale.trainings import (
