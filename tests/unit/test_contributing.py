@@ -103,4 +103,3 @@ def test_the_paper_is_one_file(tmp_path: Path) -> None:
     every = claims.load(reading.content(tmp_path / "papers"))
     (part,) = every.claims["small-decay"].parts
     assert (part.ours, part.other, part.margin) == (("small-decayed",), ("small-plain",), 0.01)
-    assert every.baselines["small-study-table-1"] == ("small-plain",)

@@ -1,7 +1,8 @@
-"""Whether two rows may be compared: made alike, with equal budgets."""
+"""Whether two rows may be compared: made alike, with equal budgets; and what more training does to a difference."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from enum import StrEnum
 from typing import Any
 
 ALIKE = ("code", "profile", "precision", "threads", "keep", "selection")  # columns of `runs`
@@ -19,9 +20,7 @@ def unlike(lines: Sequence[Line]) -> tuple[str, ...]:
     return (*columns, *(name for name, several in digests.items() if len(several) > 1))
 
 
-def unequal(
-    ours: Sequence[Line], other: Sequence[Line], tasks: Sequence[str], differs: Collection[str]
-) -> Unequal:  # fmt: skip
+def unequal(ours: Sequence[Line], other: Sequence[Line], tasks: Sequence[str], differs: Collection[str]) -> Unequal:
     """Return what two rows trained unequally long, of what they should not.
 
     Args:
@@ -40,3 +39,27 @@ def _a_seed(lines: Sequence[Line], column: str) -> float:
     """Return the mean over seeds of the sum over a row's models; NaN, which is unequal to nothing, if one is untold."""
     values = [float("nan") if line[column] is None else float(line[column]) for line in lines]
     return sum(values) / len({line["seed"] for line in lines})
+
+
+class Stability(StrEnum):
+    """How a difference changes from a third of the budget to all of it."""
+
+    STEADY = "steady"  # by the margin or less
+    SHRINKING = "shrinking"
+    GROWING = "growing"
+    FLIPS = "flips"  # its sign changes, and it moves by more than the margin
+
+
+def stability(third: float, whole: float, margin: float) -> Stability:
+    """Return how a difference changes.
+
+    Args:
+        third: at a third of the budget.
+        whole: at all of it.
+        margin: the smallest difference that matters.
+    """
+    if abs(whole - third) <= margin:
+        return Stability.STEADY
+    if third * whole < 0:
+        return Stability.FLIPS
+    return Stability.GROWING if abs(whole) > abs(third) else Stability.SHRINKING

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from mtbert.tasks import TASKS
 
 SEED = 0  # of the resamples, so that the same runs give the same report
 Run = tuple[str, int]  # variant or ensemble, and seed
-Models = dict[str, str]  # by task, the variant of a row that has it
+Scored = tuple[np.ndarray, np.ndarray]  # a side's scores [seeds], and those on resampled rows [draws, seeds]
 
 
 def tasks_of(metric: str) -> tuple[str, ...]:
@@ -64,14 +65,14 @@ class Evidence:
         models = self._models(row, metric)
         sets = [self._seeds_of(task, name) for task, name in models.items()]
         if metric == OVERFITTING:
-            sets += [{seed for of, seed in self._on_train() if of == name} for name in row]
+            sets += [{seed for of, seed in self._on_train if of == name} for name in row]
         return sorted(set.intersection(*sets)) if len(models) == len(tasks_of(metric)) else []
 
     def lines(self, row: Collection[str], seeds: Collection[int] | None = None) -> list[dict[str, Any]]:
         """Return the lines of `runs` of these models, of all seeds or of some."""
-        lines = self._records()
-        return [line for line in lines if line["variant"] in row and (seeds is None or line["seed"] in seeds)]
+        return [line for line in self._records if line["variant"] in row and (seeds is None or line["seed"] in seeds)]
 
+    @cached_property
     def _records(self) -> list[dict[str, Any]]:
         """Return the lines of `runs`, None for what is missing."""
         lines = self.runs.to_dict("records")
@@ -89,42 +90,43 @@ class Evidence:
             most: the first so many seeds of each; None for all.
             leak_free: whether rows that share a sentence with training are left out.
         """
-        seeds = [self.seeds(row, metric)[:most] for row in (ours, other)]
+        sides, seeds = (ours, other), [self.seeds(row, metric)[:most] for row in (ours, other)]
         if not all(seeds):
             return None
-        each = [self._scored(task, (ours, other), seeds, metric, leak_free) for task in tasks_of(metric)]
-        found = [task for task in each if task is not None]
-        if len(found) < len(each):
+        found = [self._scored(task, sides, seeds, metric, leak_free) for task in tasks_of(metric)]
+        known = [one for one in found if one is not None]
+        if len(known) < len(found):
             return None
-        sides = [_joined(metric, [task.sides[at] for task in found]) for at in (0, 1)]
-        if metric == OVERFITTING:
-            on_train = self._on_train()
-            trained = [
-                np.array([on_train[row[0], seed] for seed in own])
-                for row, own in zip((ours, other), seeds, strict=True)
-            ]
-            sides = [(train - scores, train - draws) for train, (scores, draws) in zip(trained, sides, strict=True)]
-        (our_scores, our_draws), (other_scores, other_draws) = sides
-        rows, clusters = sum(task.rows for task in found), min(task.clusters for task in found)
+        our_scores, our_draws = self._joined(metric, ours, seeds[0], [task[0] for task in known])
+        other_scores, other_draws = self._joined(metric, other, seeds[1], [task[1] for task in known])
+        rows, clusters = sum(rows for *_, rows, _ in known), min(clusters for *_, clusters in known)
         return difference(our_scores, other_scores, our_draws, other_draws, rows, clusters)
+
+    def _joined(self, metric: str, row: Sequence[str], seeds: Sequence[int], parts: Sequence[Scored]) -> Scored:
+        """Return a side's mean over tasks; r counts as (r + 1) / 2 in a normalised overall."""
+        scores, draws = (np.mean([part[at] for part in parts], axis=0) for at in (0, 1))
+        if metric in ("overall_normalised", OVERFITTING):
+            r, drawn_r = parts[MAIN_TASKS.index("sts")]
+            scores, draws = scores + (1 - r) / 2 / len(parts), draws + (1 - drawn_r) / 2 / len(parts)
+        if metric == OVERFITTING:
+            trained = np.array([self._on_train[row[0], seed] for seed in seeds])
+            return trained - scores, trained - draws
+        return scores, draws
 
     def sts(self, row: Sequence[str]) -> float | None:
         """Return a row's mean r on STS over its seeds; None where it has none."""
-        seeds = self.seeds(row, "sts")
-        if not seeds:
-            return None
-        task, name = self.tasks["sts"], self._models(row, "sts")["sts"]
-        runs = (task.predictions[name, seed] for seed in seeds)
-        return float(
-            np.mean([metrics.pearson(task.labels[known], one[known]) for one in runs for known in [~np.isnan(one)]])
-        )
+        runs = [self.tasks["sts"].predictions[name, seed] for seed in self.seeds(row, "sts")
+                for name in self._models(row, "sts").values()]  # fmt: skip
+        labels = self.tasks["sts"].labels if runs else np.zeros(0)
+        each = [metrics.pearson(labels[known], one[known]) for one in runs for known in [~np.isnan(one)]]
+        return float(np.mean(each)) if each else None
 
     def _scored(
-        self, task: str, rows: Sequence[Sequence[str]], seeds: Sequence[Sequence[int]], metric: str, leak_free: bool
-    ) -> "_Scored | None":
-        """Score two rows on the rows of dev that all of their runs have."""
+        self, task: str, sides: Sequence[Sequence[str]], seeds: Sequence[Sequence[int]], metric: str, leak_free: bool
+    ) -> tuple[Scored, Scored, int, int] | None:
+        """Score two rows on the rows of dev that all of their runs have; these rows' number, and their clusters'."""
         of = self.tasks[task]
-        names = [self._models(row, metric)[task] for row in rows]
+        names = [self._models(row, metric)[task] for row in sides]
         columns = [
             np.column_stack([of.predictions[name, seed] for seed in own])
             for name, own in zip(names, seeds, strict=True)
@@ -136,10 +138,9 @@ class Evidence:
             kept &= ~of.leaked
         if not kept.any():
             return None
-        labels, predicted = of.labels[kept], [column[kept] for column in columns]
-        drawn = self._resamples(task, kept)
-        sides = [(_scores(task, labels, p), _draws(task, labels, p, drawn)) for p in predicted]
-        return _Scored(sides, int(kept.sum()), len(np.unique(of.clusters[kept])))
+        labels, drawn = of.labels[kept], self._resamples(task, kept)
+        ours, other = (_scores(task, labels, column[kept], drawn) for column in columns)
+        return ours, other, int(kept.sum()), len(np.unique(of.clusters[kept]))
 
     def _resamples(self, task: str, kept: np.ndarray) -> resampling.Resamples:
         """Return the resamples of these rows, the same for all comparisons."""
@@ -149,7 +150,7 @@ class Evidence:
             self._drawn[key] = resampling.resamples(self.tasks[task].clusters[kept], generator)
         return self._drawn[key]
 
-    def _models(self, row: Sequence[str], metric: str) -> Models:
+    def _models(self, row: Sequence[str], metric: str) -> dict[str, str]:
         """Return the first variant of a row that has each task of the metric."""
         named = {task: [name for name in row if self._seeds_of(task, name)] for task in tasks_of(metric)}
         return {task: names[0] for task, names in named.items() if names}
@@ -158,34 +159,14 @@ class Evidence:
         rows = self.tasks.get(task)
         return set() if rows is None else {seed for name, seed in rows.predictions if name == variant}
 
+    @cached_property
     def _on_train(self) -> dict[Run, float]:
-        scores = {(line["variant"], line["seed"]): line["train_overall_normalised"] for line in self._records()}
+        scores = {(line["variant"], line["seed"]): line["train_overall_normalised"] for line in self._records}
         return {run: float(score) for run, score in scores.items() if score is not None}
 
 
-@dataclass(frozen=True)
-class _Scored:
-    """Two sides on one task: scores [seeds] and draws [draws, seeds] of each, and numbers of rows and clusters."""
-
-    sides: list[tuple[np.ndarray, np.ndarray]]
-    rows: int
-    clusters: int
-
-
-def _scores(task: str, labels: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    return np.array([metrics.SCORES[TASKS[task].metric](labels, column) for column in predicted.T])
-
-
-def _draws(task: str, labels: np.ndarray, predicted: np.ndarray, drawn: resampling.Resamples) -> np.ndarray:
+def _scores(task: str, labels: np.ndarray, predicted: np.ndarray, drawn: resampling.Resamples) -> Scored:
+    scores = np.array([metrics.SCORES[TASKS[task].metric](labels, column) for column in predicted.T])
     if TASKS[task].metric == "accuracy":
-        return resampling.accuracies(predicted == labels[:, None], drawn)
-    return resampling.pearsons(labels, predicted, drawn)
-
-
-def _joined(metric: str, parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean over tasks of scores and draws; r counts as (r + 1) / 2 in a normalised overall."""
-    scores, draws = (np.mean([part[at] for part in parts], axis=0) for at in (0, 1))
-    if metric not in ("overall_normalised", OVERFITTING):
-        return scores, draws
-    r, drawn_r = parts[MAIN_TASKS.index("sts")]
-    return scores + (1 - r) / 2 / len(parts), draws + (1 - drawn_r) / 2 / len(parts)
+        return scores, resampling.accuracies(predicted == labels[:, None], drawn)
+    return scores, resampling.pearsons(labels, predicted, drawn)

@@ -1,17 +1,16 @@
 """Judge claims by the rule of docs/verdicts.md."""
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
 
-from mtbert.claims.comparability import Unequal, unequal, unlike
+from mtbert.claims.comparability import Stability, Unequal, stability, unequal, unlike
 from mtbert.claims.evidence import Evidence, tasks_of
 from mtbert.claims.reading import Claim, Part
-from mtbert.claims.rule import NOTHING, SEEDS, ClaimP, PartP, Verdict, decide, part_p, refuting
-from mtbert.claims.stability import Stability, stability
+from mtbert.claims.rule import NOTHING, SEEDS, Ps, Verdict, decide, part_p
 from mtbert.stats import LEAST_CLUSTERS, Difference
 
 
@@ -52,7 +51,7 @@ class PartResult:
     leak_free: float | None = None
     unlike: tuple[str, ...] = ()
     unequal: Unequal = field(default_factory=dict)
-    p: PartP = NOTHING
+    p: Ps = NOTHING
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,6 @@ class ClaimResult:
         reason: the first of its deciding parts' that applies; None with a verdict.
         p_holds, p_fails, p_small: one-sided, corrected over its paper's claims.
         parts: one for each part of the claim.
-        deciding: the parts that decided, from 0; empty where nothing is proved.
     """
 
     claim: Claim
@@ -75,7 +73,6 @@ class ClaimResult:
     p_fails: float
     p_small: float
     parts: tuple[PartResult, ...]
-    deciding: tuple[int, ...] = ()
 
 
 def judge(claims: Iterable[Claim], evidence: Evidence, third: Evidence | None = None) -> list[ClaimResult]:
@@ -90,40 +87,22 @@ def judge(claims: Iterable[Claim], evidence: Evidence, third: Evidence | None = 
     found: dict[str, ClaimResult] = {}
     for paper in dict.fromkeys(claim.paper for claim in claims):
         family = [claim for claim in claims if claim.paper == paper]
-        found |= {result.claim.name: result for result in _family(family, evidence, third)}
+        seen = [tuple(see(part, evidence, third) for part in claim.parts) for claim in family]
+        found |= {result.claim.name: result for result in _family(family, seen)}
     return [found[claim.name] for claim in claims]
 
 
-def _family(family: Sequence[Claim], evidence: Evidence, third: Evidence | None) -> list[ClaimResult]:
-    seen = {claim.name: tuple(see(part, evidence, third) for part in claim.parts) for claim in family}
-    judged = [claim for claim in family if claim.deciding]
-    parts = [seen[claim.name][at].p for claim in judged for at in claim.deciding]
-    results = [_result(claim, seen[claim.name], None, 0) for claim in family if not claim.deciding]
-    if judged:
-        ends = np.cumsum([0, *(len(claim.deciding) for claim in judged)])
-        p = PartP(*(np.array([getattr(part, of) for part in parts]) for of in ("holds", "fails", "small")))
-        made = decide(p, [range(start, end) for start, end in itertools.pairwise(ends)])
-        results += [_result(claim, seen[claim.name], made, at) for at, claim in enumerate(judged)]
-    return results
-
-
-def _result(claim: Claim, parts: tuple[PartResult, ...], made: ClaimP | None, at: int) -> ClaimResult:
-    reasons = [parts[place].reason for place in (claim.deciding or range(len(parts)))]
-    reason = next((one for one in Reason if one in reasons), None)
-    if made is None:
-        return ClaimResult(claim, None if reason else Verdict.TOO_CLOSE, reason, 1.0, 1.0, 1.0, parts)
-    verdict, holds, fails, small = Verdict(made.verdicts[at]), made.holds[at], made.fails[at], made.small[at]
-    if verdict is Verdict.TOO_CLOSE:
-        return ClaimResult(claim, None if reason else verdict, reason, float(holds), float(fails), float(small), parts)
-    deciding = _deciding(claim, parts, verdict)
-    return ClaimResult(claim, verdict, None, float(holds), float(fails), float(small), parts, deciding)
-
-
-def _deciding(claim: Claim, parts: Sequence[PartResult], verdict: Verdict) -> tuple[int, ...]:
-    """Return all parts of a claim that holds, and of one that does not the part with the smallest p."""
-    if verdict is not Verdict.FAILS:
-        return tuple(claim.deciding)
-    return (min(claim.deciding, key=lambda at: float(refuting(parts[at].p))),)
+def _family(family: Sequence[Claim], seen: Sequence[tuple[PartResult, ...]]) -> Iterator[ClaimResult]:
+    each = [parts[at].p for claim, parts in zip(family, seen, strict=True) for at in claim.deciding]
+    p = Ps(*(np.array([getattr(one, of) for one in each]) for of in ("holds", "fails", "small")))
+    ends = np.cumsum([0, *(len(claim.deciding) for claim in family)])
+    made = decide(p, [range(start, end) for start, end in itertools.pairwise(ends)])
+    verdicts = made.verdicts
+    for at, (claim, parts) in enumerate(zip(family, seen, strict=True)):
+        verdict, found = Verdict(verdicts[at]), {parts[place].reason for place in claim.deciding}
+        reason = next((one for one in Reason if one in found), None) if verdict is Verdict.TOO_CLOSE else None
+        holds, fails, small = (float(values[at]) for values in (made.holds, made.fails, made.small))
+        yield ClaimResult(claim, None if reason else verdict, reason, holds, fails, small, parts)
 
 
 def see(part: Part, evidence: Evidence, third: Evidence | None = None) -> PartResult:
@@ -152,7 +131,7 @@ def see(part: Part, evidence: Evidence, third: Evidence | None = None) -> PartRe
     return PartResult(part, reason, found, before, moved, leak_free, made, budgets, p)
 
 
-def _p(part: Part, found: Difference) -> PartP:
+def _p(part: Part, found: Difference) -> Ps:
     def at_most(bound: float) -> np.ndarray:
         return np.asarray(found.p_at_most(bound))
 

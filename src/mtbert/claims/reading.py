@@ -1,6 +1,6 @@
 """The claims of papers/*.yaml, typed: comparisons of variants."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,7 +12,7 @@ from mtbert.errors import DataError, in_words
 from mtbert.settings import Section
 from mtbert.tasks import TASKS
 
-COMMON = Path(__file__).with_name("common.yaml")  # margins, words and contradictions of all papers
+COMMON = Path(__file__).with_name("common.yaml")  # margins and faulty code, for all papers
 OVERFITTING = "overfitting"  # overall_normalised on training rows less that on dev
 OVERALLS = ("overall_raw", "overall_normalised")
 METRICS = (*TASKS, *OVERALLS, OVERFITTING)
@@ -77,74 +77,30 @@ class Claim(Section):
         """The parts that decide on it, from 0."""
         return [at for at, part in enumerate(self.parts) if not part.confounded]
 
-
-class Side(Section):
-    """One side of a contradiction: what it says, and the claims that say so.
-
-    all_of: whether it stands only if all of its claims do.
-    only: of a claim that compares more than the question asks for, which of its parts answer it, from 1.
-    """
-
-    says: str
-    claims: Names
-    all_of: bool = False
-    only: dict[str, list[int]] = {}
-
-
-class Contradiction(Section):
-    """Where two reports claim opposite things: the question, and its two sides."""
-
-    question: str
-    sides: Annotated[tuple[Side, Side], pydantic.BeforeValidator(_sequence)]
+    @pydantic.model_validator(mode="after")
+    def _has_parts_that_decide(self) -> "Claim":
+        if not self.deciding:
+            raise ValueError("every part is confounded; at least one has to decide")
+        return self
 
 
 class Claims(Section):
     """All claims, and what they have in common.
 
     Attributes:
-        words: what the words of the claims mean, for a newcomer.
         margins: by metric, the smallest difference that matters where a part says nothing else.
-        baselines: by table, the variants of the row that its others are tested against.
+        faulty: what is wrong with code that trained runs, by the digest that these runs have in column `code`.
         claims: by name, in the papers' order.
-        contradictions: by name.
     """
 
-    words: str = ""
     margins: dict[Metric, float]
-    baselines: dict[str, Names]
+    faulty: dict[str, str] = {}
     claims: dict[str, Claim]
-    contradictions: dict[str, Contradiction] = {}
-
-    @pydantic.model_validator(mode="after")
-    def _are_known(self) -> "Claims":
-        for name, one in self.contradictions.items():
-            for side in one.sides:
-                if unknown := [claim for claim in (*side.claims, *side.only) if claim not in self.claims]:
-                    raise ValueError(f"contradictions.{name}: unknown claims {', '.join(unknown)}")
-                for of, asked in side.only.items():
-                    counting = [at + 1 for at in self.claims[of].deciding]
-                    if of not in side.claims or not asked or not set(asked) <= set(counting):
-                        raise ValueError(
-                            f"contradictions.{name}: only.{of} is {asked}; allowed: a claim of this side, with some of "
-                            f"its parts that count, from 1: {counting}"
-                        )
-            if self._papers(one.sides[0]) & self._papers(one.sides[1]):
-                raise ValueError(f"contradictions.{name}: one paper is on both sides; they are of different papers")
-        return self
-
-    def _papers(self, side: Side) -> set[str]:
-        return {self.claims[name].paper for name in side.claims}
-
-    def families(self) -> Iterable[list[Claim]]:
-        """Each paper's claims that have a part which can decide."""
-        claims = [claim for claim in self.claims.values() if claim.deciding]
-        for paper in dict.fromkeys(claim.paper for claim in claims):
-            yield [claim for claim in claims if claim.paper == paper]
 
 
 def content(folder: Path = papers.FOLDER) -> dict[str, Any]:
-    """Return all claims as they are written: the papers' own, the baselines of their tables, and what is common."""
-    return {**files.read_yaml(COMMON), "baselines": papers.baselines(folder), "claims": papers.claims(folder)}
+    """Return all claims as they are written, and what is common to them."""
+    return {**files.read_yaml(COMMON), "claims": papers.claims(folder)}
 
 
 def load(written: Mapping[str, Any] | None = None) -> Claims:

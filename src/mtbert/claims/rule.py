@@ -30,8 +30,8 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class PartP:
-    """One-sided p of parts, of any shape; small where a part is proved to
+class Ps:
+    """One-sided p of parts or of claims, of any shape; small where one is proved to
 
     Attributes:
         holds: hold.
@@ -43,11 +43,18 @@ class PartP:
     fails: np.ndarray
     small: np.ndarray
 
+    @property
+    def verdicts(self) -> np.ndarray:
+        """Return the `Verdict` of each, of p that are corrected."""
+        holds = np.where(self.small <= LEVEL, Verdict.SMALL, Verdict.HOLDS)
+        open_or_not = np.where(self.fails <= LEVEL, Verdict.FAILS, Verdict.TOO_CLOSE)
+        return np.where(self.holds <= LEVEL, holds, open_or_not)
 
-NOTHING = PartP(np.ones(()), np.ones(()), np.ones(()))
+
+NOTHING = Ps(np.ones(()), np.ones(()), np.ones(()))
 
 
-def part_p(expects: Expected, margin: float, published: float | None, at_most: P, at_least: P) -> PartP:
+def part_p(expects: Expected, margin: float, published: float | None, at_most: P, at_least: P) -> Ps:
     """Return the p of a part.
 
     Args:
@@ -62,51 +69,29 @@ def part_p(expects: Expected, margin: float, published: float | None, at_most: P
     match expects:
         case "close":
             holds = np.maximum(at_most(-margin), at_least(margin))
-            return PartP(holds, np.minimum(1, 2 * np.minimum(at_most(margin), at_least(-margin))), one)
+            return Ps(holds, np.minimum(1, 2 * np.minimum(at_most(margin), at_least(-margin))), one)
         case "not higher":
-            return PartP(at_least(margin), at_most(margin), one)
+            return Ps(at_least(margin), at_most(margin), one)
         case "lower":
             mirrored = None if published is None else -published
             return part_p("higher", margin, mirrored, lambda b: at_least(-b), lambda b: at_most(-b))
         case "higher":
             announced = published is not None and published < margin
             fails = at_least(0 if announced else margin)
-            return PartP(at_most(0), fails, one if announced else fails)
+            return Ps(at_most(0), fails, one if announced else fails)
 
 
-@dataclass(frozen=True)
-class ClaimP:
-    """p of claims, corrected over their report, [..., claims]; as of `PartP`."""
-
-    holds: np.ndarray
-    fails: np.ndarray
-    small: np.ndarray
-
-    @property
-    def verdicts(self) -> np.ndarray:
-        """Return the `Verdict` of each, [..., claims]."""
-        holds = np.where(self.small <= LEVEL, Verdict.SMALL, Verdict.HOLDS)
-        open_or_not = np.where(self.fails <= LEVEL, Verdict.FAILS, Verdict.TOO_CLOSE)
-        return np.where(self.holds <= LEVEL, holds, open_or_not)
-
-
-def decide(parts: PartP, of: Sequence[Sequence[int]]) -> ClaimP:
-    """Return the p of a report's claims.
+def decide(parts: Ps, of: Sequence[Sequence[int]]) -> Ps:
+    """Return the p of a report's claims, [..., claims], corrected over the report.
 
     Args:
         parts: [..., parts]; 1 where a part may not be judged.
         of: the parts of each claim.
     """
+    fails = np.where(parts.holds <= LEANS, 1, parts.fails)
     holds = holm(np.stack([parts.holds[..., list(own)].max(axis=-1) for own in of], axis=-1))
-    fails, small = (
-        holm(np.stack([_any(p[..., list(own)]) for own in of], axis=-1)) for p in (refuting(parts), parts.small)
-    )
-    return ClaimP(holds, fails, small)
-
-
-def refuting(parts: PartP) -> np.ndarray:
-    """Return the p by which parts refute their claim: that of failing, and 1 where a part leans towards it."""
-    return np.where(parts.holds <= LEANS, 1, parts.fails)
+    refuted, small = (holm(np.stack([_any(p[..., list(own)]) for own in of], axis=-1)) for p in (fails, parts.small))
+    return Ps(holds, refuted, small)
 
 
 def _any(p: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,15 +42,17 @@ ABOUT = (
 
 def judge(study: Study) -> list[ClaimResult]:
     """Judge every claim whose models are in the results; on data of one's own none."""
-    every = list(claims.load().claims.values()) if study.results.data.whose != "own" else []
-    results = claims.judge(every, evidence(study)) if every else []
+    if study.results.data.whose == "own":
+        return []
+    every = claims.load()
+    results = claims.judge(every.claims.values(), evidence(study, every.faulty))
     return [result for result in results if result.reason is not Reason.NOT_RUN]
 
 
-def evidence(study: Study) -> claims.Evidence:
-    """Return the results in the form that the rule takes."""
+def evidence(study: Study, faulty: Collection[str] = ()) -> claims.Evidence:
+    """Return the results in the form that the rule takes; `faulty` is code in which a fault is known."""
     tasks = {task: rows for task in TASKS if (rows := _rows(study, task)) is not None}
-    return claims.Evidence(pd.DataFrame(_lines(study)), tasks, study.untrained.get("sts"))
+    return claims.Evidence(pd.DataFrame(_lines(study)), tasks, study.untrained.get("sts"), faulty)
 
 
 def _rows(study: Study, task: str) -> claims.TaskRows | None:

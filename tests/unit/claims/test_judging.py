@@ -146,8 +146,18 @@ def test_holm_corrects_over_the_paper_even_for_claims_that_were_not_run() -> Non
 
 
 def test_a_confounded_part_decides_nothing() -> None:
-    (result,) = judge([claim(confounded="sampler")], evidence({"new": HIGH, "old": LOW}))
-    assert (result.verdict, result.p_holds) == (Verdict.TOO_CLOSE, 1.0)
+    decides = claim(expects="lower").parts[0]
+    confounded = decides.model_copy(update={"expects": "higher", "confounded": ("sampler",)})
+    both = claim().model_copy(update={"parts": (decides, confounded)})
+    runs = evidence({"new": HIGH, "old": LOW})
+    alone = judge([claim(expects="lower")], runs)[0]
+    (result,) = judge([both], runs)
+    assert (result.verdict, result.p_fails) == (Verdict.FAILS, alone.p_fails)
+
+
+def test_a_claim_without_a_part_that_decides_is_refused() -> None:
+    with pytest.raises(ValueError, match="confounded"):
+        claim(confounded="sampler")
 
 
 def test_the_untrained_encoder_is_above_both_sides_on_sts() -> None:

@@ -1,6 +1,6 @@
 """How often the rule errs, and how often it finds what is there: reports simulated from the claims file itself.
 
-`python -m mtbert.claims.simulation 400` prints the table of docs/verdicts.md, of 400 simulated reports a line. Every
+`python benchmarks/simulation.py 400` prints the table of docs/verdicts.md, of 400 simulated reports a line. Every
 variant has a noise of its own for each task, of its seeds and of the rows of dev, so that parts which share a variant
 are as dependent as they are in a report. Only true differences are made up.
 """
@@ -15,7 +15,7 @@ import pandas as pd
 
 from mtbert.claims.evidence import tasks_of
 from mtbert.claims.reading import Claim, Claims, Part, load
-from mtbert.claims.rule import SEEDS, PartP, Verdict, decide, part_p
+from mtbert.claims.rule import SEEDS, Ps, Verdict, decide, part_p
 from mtbert.metrics import MAIN_TASKS
 from mtbert.stats.differences import p_below, welch
 
@@ -89,12 +89,12 @@ def judged(claims: Sequence[Claim], found: Noisy) -> np.ndarray:
     """The verdicts of the rule, [reports, claims]; the claims' deciding parts stand one after the other."""
     parts = [claim.parts[at] for claim in claims for at in claim.deciding]
     each = [_p(part, found.mean[:, at], found.error[:, at], found.freedom[:, at]) for at, part in enumerate(parts)]
-    p = PartP(*(np.stack([getattr(one, of) for one in each], axis=1) for of in ("holds", "fails", "small")))
+    p = Ps(*(np.stack([getattr(one, of) for one in each], axis=1) for of in ("holds", "fails", "small")))
     ends = np.cumsum([0, *(len(claim.deciding) for claim in claims)])
     return decide(p, [range(start, end) for start, end in itertools.pairwise(ends)]).verdicts
 
 
-def _p(part: Part, mean: np.ndarray, error: np.ndarray, freedom: np.ndarray) -> PartP:
+def _p(part: Part, mean: np.ndarray, error: np.ndarray, freedom: np.ndarray) -> Ps:
     return part_p(
         part.expects, part.margin, part.published,
         lambda bound: p_below(bound - mean, error, freedom), lambda bound: p_below(mean - bound, error, freedom),
@@ -113,7 +113,8 @@ def rates(every: Claims, times: float, reports: int, scale: float = 1.0, seed: i
     """
     draw = np.random.default_rng(seed)
     by_kind: dict[str, list[np.ndarray]] = {kind: [] for kind in (DIFFER, *WITHIN)}
-    for claims in every.families():
+    for paper in dict.fromkeys(claim.paper for claim in every.claims.values()):
+        claims = [claim for claim in every.claims.values() if claim.paper == paper]
         parts = [claim.parts[at] for claim in claims for at in claim.deciding]
         truths = [times * truth for claim in claims for truth in _margins(claim)]
         verdicts = judged(claims, noisy(parts, truths, reports, scale, draw))
