@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from models import small_bert
 
-from mtbert.data.batches import Examples, Marks
+from mtbert.data.batches import Examples
+from mtbert.data.tokens import SpecialTokens
 from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS
 from mtbert.training import assembly, run
@@ -55,7 +56,7 @@ def examples(task: str, count: int, labelled: bool = True) -> Examples:
     labels = random.integers(0, highest + 1, size=count).astype(float) if labelled else np.full(count, np.nan)
     ids = [f"{task}{n}" for n in range(count)]
     table = pd.DataFrame({"id": ids, "label": labels, "tokens1": tokens, "tokens2": tokens})
-    return Examples(table, TASKS[task], "cross", Marks(1, 2, 0), 20)
+    return Examples(table, TASKS[task], "cross", SpecialTokens(1, 2, 0), 20)
 
 
 def checkpoints(folder: Path, identity: str = "small") -> Checkpoints:

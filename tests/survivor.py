@@ -11,7 +11,8 @@ import torch
 from models import small_bert
 from runs import TASKS_HERE, checkpoints, examples, settings
 
-from mtbert.data.batches import Batch, Marks
+from mtbert.data.batches import Batch
+from mtbert.data.tokens import SpecialTokens
 from mtbert.training import assembly, evaluation, losses, run, updates
 from mtbert.training import checkpoints as saving
 from mtbert.training.loop import OnUpdate, Trainer, mean_of_tasks
@@ -78,7 +79,7 @@ def parts_of(technique: str) -> run.Parts:
     chosen = chosen.model_copy(update={"phases": phases})
     if technique in ADAPTERS:
         chosen = chosen.model_copy(update={"model": chosen.model.model_copy(update={"adapter": ADAPTERS[technique]})})
-    model = assembly.build_model(chosen, small_bert(), 1, ["[MASK]"], Marks(1, 2, 3, mask=0))
+    model = assembly.build_model(chosen, small_bert(), 1, ["[MASK]"], SpecialTokens(1, 2, 3, mask=0))
     found = {split: {t: examples(t, count) for t in TASKS_HERE} for split, count in (("train", 12), ("dev", 7))}
     for dev in found["dev"].values() if "halves" in technique else ():
         dev.choose_on(np.arange(7) % 2 == 0, crossed=True)

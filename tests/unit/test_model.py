@@ -8,7 +8,7 @@ import torch
 from models import small_batch, small_bert, small_model
 from runs import settings
 
-from mtbert.data.tokens import Marks
+from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import SettingsError
 from mtbert.models.adapters import ADAPTERS
 from mtbert.models.adapters.base import Shape
@@ -61,7 +61,7 @@ def test_frozen_pals_change_only_adapters_heads_pooler_and_second_layer_norms():
 def test_the_type_of_the_second_sentence_counts_by_setting_and_tokenizer(chosen: str, has_types: bool, counts: bool):
     given = settings()
     given = given.model_copy(update={"model": given.model.model_copy(update={"token_types": chosen})})
-    model = assembly.build_model(given, small_bert(), 1, marks=Marks(1, 2, 0, typed=has_types)).eval()
+    model = assembly.build_model(given, small_bert(), 1, special=SpecialTokens(1, 2, 0, typed=has_types)).eval()
     batch = small_batch("sts")
     second = replace(batch, token_types=torch.ones_like(batch.mask))
     assert (not torch.equal(model(batch), model(second))) is counts

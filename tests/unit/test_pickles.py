@@ -12,7 +12,7 @@ import torch
 
 from mtbert import errors, files, inputs, predictions, tracking
 from mtbert.data import batches, tokens
-from mtbert.data.batches import Marks
+from mtbert.data.tokens import SpecialTokens
 from mtbert.models.encoder.config import read_config
 from mtbert.pretraining import fetching, loading, mlm, sbert
 from mtbert.pretraining.settings import EncoderSettings, MlmSettings, SbertSettings
@@ -77,7 +77,7 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "plan/pals.yaml": lambda file, _: assembly.read_settings(file),
     "init/pals.json": lambda file, build: inputs.check(file, build),
     "data/report.json": lambda _, build: collect._data(build, {}),
-    "data/sst/train.parquet": lambda file, _: batches.load(file, TASKS["sst"], "cross", Marks(1, 2, 0), 16),
+    "data/sst/train.parquet": lambda file, _: batches.load(file, TASKS["sst"], "cross", SpecialTokens(1, 2, 0), 16),
     "data/sst/dev.parquet": lambda _, build: collect._data(build, {}),
     "data/snli/train.parquet": lambda _, build: sbert.pretrain(SbertSettings(corpora=["snli"], device="cpu"), build),
     "runs/pals/1/predictions/sst-dev.parquet": lambda file, _: predictions.read(file),
@@ -164,7 +164,7 @@ def test_a_pickle_within_a_parquet_file_is_not_loaded(tmp_path: Path, canary: by
     schema = pa.schema([field, label, ids, pa.field("tokens2", pa.list_(pa.int32()))])
     table = pa.table([["a"], [1.0], [[1]], [None]], schema=schema)
     pq.write_table(table, tmp_path / "t.parquet")
-    examples = batches.load(tmp_path / "t.parquet", TASKS["sst"], "cross", Marks(1, 2, 0), 16)
+    examples = batches.load(tmp_path / "t.parquet", TASKS["sst"], "cross", SpecialTokens(1, 2, 0), 16)
     assert examples.ids == ("a",)
     assert not song.exists()
 

@@ -129,7 +129,7 @@ def of_run(folder: Path, device: str = "auto") -> Model:
         metrics=metrics,
         network=_network(settings, encoder, weights).to(target).eval(),
         tokenize=tokens.wordpieces(encoder),
-        marks=tokens.marks(encoder),
+        special_tokens=tokens.special_tokens(encoder),
         device=target,
         run=folder,
         encoder=encoder,
@@ -163,7 +163,7 @@ def _network(settings: VariantSettings, encoder: Path, weights: Path) -> Multita
         with bert.Undrawn(), torch.random.fork_rng():  # all weights are replaced at once
             start = bert.Bert(shape, pooler="pooler.dense.weight" in inside)
             start.load_state_dict(inside, assign=True)
-            model = building.build_model(settings, start, 0, tokens.vocabulary(encoder), tokens.marks(encoder))
+            model = building.build_model(settings, start, 0, tokens.vocabulary(encoder), tokens.special_tokens(encoder))
         model.load_state_dict(state)
     except (RuntimeError, KeyError, SafetensorError) as error:
         reason = " ".join(str(error).split())

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from mtbert import seeding
-from mtbert.data.tokens import Marks
+from mtbert.data.tokens import SpecialTokens
 from mtbert.models.adapters import ADAPTERS
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.encoder.bert import Bert, Encoder
@@ -21,12 +21,16 @@ PARTS: dict[str, Registry[..., Any]] = {"features": FEATURES, "adapter": ADAPTER
 
 
 def build_model(
-    settings: VariantSettings, weights: Bert, seed: int, vocabulary: Sequence[str] = (), marks: Marks | None = None
+    settings: VariantSettings,
+    weights: Bert,
+    seed: int,
+    vocabulary: Sequence[str] = (),
+    special: SpecialTokens | None = None,
 ) -> MultitaskModel:
-    """Build the model with fresh adapters and heads, drawn by the seed; vocabulary and marks are the tokenizer's."""
+    """Build the model with fresh adapters and heads, drawn by the seed; vocabulary and special tokens are the tokenizer's."""
     torch.manual_seed(seeding.derive(seed, "weights"))
     chosen = settings.model
-    mask_token, typed = (marks.mask, marks.typed) if marks else (None, True)
+    mask_token, typed = (special.mask, special.typed) if special else (None, True)
     encoder = Encoder(weights, chosen.dropout, mask_token, typed and chosen.token_types == "by_sentence")
     tasks = [TASKS[name] for name in settings.tasks]
     return assemble(encoder, _Builder(chosen), tasks, chosen.pooling, chosen.pair_encoding, vocabulary)

@@ -40,7 +40,7 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     examples = read_examples(settings, build / "data", encoder)
     loading.check(encoder)
     loading.check_use(encoder, settings.model.pooling, settings.model.max_tokens)
-    model = build_model(settings, bert.read(encoder), seed, tokens.vocabulary(encoder), tokens.marks(encoder))
+    model = build_model(settings, bert.read(encoder), seed, tokens.vocabulary(encoder), tokens.special_tokens(encoder))
     model.train_only([])  # nothing is trained unless a phase says so
     return Parts(
         settings=settings,
@@ -54,14 +54,14 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
 
 def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[Split, dict[str, Examples]]:
     """Read all splits of the variant's tasks (only test may be missing), and the corpora reused for them."""
-    marks = tokens.marks(encoder)
+    special = tokens.special_tokens(encoder)
     examples: dict[Split, dict[str, Examples]] = {split: {} for split in SPLITS}
     for name in settings.tasks:
         for split in SPLITS:
             file = data / name / f"{split}.parquet"
             if file.exists():
                 task, model = TASKS[name], settings.model
-                examples[split][name] = batches.load(file, task, model.pair_encoding, marks, model.max_tokens)
+                examples[split][name] = batches.load(file, task, model.pair_encoding, special, model.max_tokens)
                 if split == "dev":
                     _mark_dev(examples[split][name], settings.run, data / name / "dev-rows.parquet")
             elif split != "test":
@@ -72,7 +72,7 @@ def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[
         if not file.exists():
             raise DataError(f"{file} is missing, which {name} draws on; `dvc repro preprocess` makes it from data_dir")
         task = TASKS[reuse.serves]
-        examples["train"][name] = batches.load(file, task, model.pair_encoding, marks, model.max_tokens, reuse.labels)
+        examples["train"][name] = batches.load(file, task, model.pair_encoding, special, model.max_tokens, reuse.labels)
     return examples
 
 

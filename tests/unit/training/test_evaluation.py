@@ -5,7 +5,8 @@ import pandas as pd
 import torch
 from models import build_adapter, small_bert
 
-from mtbert.data.batches import Examples, Marks
+from mtbert.data.batches import Examples
+from mtbert.data.tokens import SpecialTokens
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.encoder.bert import Encoder
 from mtbert.models.features import FEATURES
@@ -28,7 +29,7 @@ def test_rows_are_in_the_files_order_although_they_were_batched_by_length():
     lengths = [2, 7, 1, 5]
     tokens = [list(range(5, 5 + length)) for length in lengths]
     table = pd.DataFrame({"id": list("abcd"), "label": [0.0] * 4, "tokens1": tokens, "tokens2": tokens[::-1]})
-    examples, model = Examples(table, TASKS["sts"], "bi", Marks(1, 2, 0), 20), pair_model()
+    examples, model = Examples(table, TASKS["sts"], "bi", SpecialTokens(1, 2, 0), 20), pair_model()
     found = evaluation.embed(model, examples, CPU, rows=3)
     assert (found.shape, found.dtype) == ((2, 3, 24), np.float16)
     with torch.no_grad():
