@@ -294,7 +294,7 @@ def load(
     """
     table = files.read_parquet(file, ["id", "label", "tokens1", "tokens2"])
     if relabelled is not None:
-        table["label"] = table["label"].map(relabelled)
+        table["label"] = table["label"].map(lambda label: relabelled.get(label))
         table = table.dropna(subset="label", ignore_index=True)
     if table.empty:
         raise DataError(f"{file} holds no examples")

@@ -1,8 +1,8 @@
 """Find duplicates in a corpus, and what two corpora share.
 
 Sentences are compared in three forms: exactly, with case and spacing folded, and with punctuation dropped as well. A
-pair equals another in either order. For each form only a digest of 8 bytes is kept of a row, so that corpora of any size
-can be compared. Two different rows share a digest with a probability of 2^-64.
+pair equals another in either order. For each form only a digest of 8 bytes is kept of a row, so that corpora of any
+size can be compared. Two different rows share a digest with a probability of 2^-64.
 """
 
 import hashlib
@@ -135,6 +135,6 @@ def conflicts(rows: Index) -> list[dict[str, Any]]:
     """Return lines and labels of rows with the same sentences (case and spacing folded) and different labels."""
     columns = {"key": rows.keys["folded"], "line": rows.lines, "label": rows.labels}
     labelled = pd.DataFrame({name: np.asarray(values) for name, values in columns.items()}).dropna()
-    differ = labelled.groupby("key")["label"].transform("nunique") > 1
-    groups = labelled[differ].groupby("key", sort=False)
+    found = pd.Series(labelled.groupby("key")["label"].nunique())
+    groups = labelled[labelled["key"].isin(found.index[found > 1])].groupby("key", sort=False)
     return [{"lines": group["line"].tolist(), "labels": group["label"].tolist()} for _, group in groups]

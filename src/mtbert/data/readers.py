@@ -4,9 +4,9 @@ A fault of the whole file (missing, not UTF-8, not this format, a missing column
 fault of a single row is a refusal: the row is left out, counted, and listed with its line and the reason. No other row
 is left out, and no text is changed.
 
-The course's files are read row by row with Python's `csv`, not pandas: pandas reads a question such as "NA" as a missing
-value, gives no line numbers, and turns one faulty label into a column of text. Their reviews and questions were quoted
-more than once when the files were made. The surplus quotation marks are part of the data, and are kept.
+The course's files are read row by row with Python's `csv`, not pandas: pandas reads a question such as "NA" as a
+missing value, gives no line numbers, and turns one faulty label into a column of text. Their reviews and questions
+were quoted more than once when the files were made. The surplus quotation marks are data, and are kept.
 """
 
 import csv
@@ -82,14 +82,17 @@ def stream(path: Path, task: Task, split: Split) -> Iterator[Example | Refusal]:
     """
     if not path.is_file():
         raise DataError(f"{path}: no such file")
-    labelled, line_of, first = None, {}, None
+    labelled: bool | None = None
+    line_of: dict[str, int] = {}
+    first: Refusal | None = None
     for line, fields in FORMATS[task.reader](path, task, split):
         if labelled is None and isinstance(fields, dict):
             labelled = split != "test" or fields.get(task.label) not in WITHHELD
             if not labelled and task.label in fields:
                 print(f"{path}: its {task.label} is empty or -1, so it counts as without labels", file=sys.stderr)
         row = _checked(line, fields, task, bool(labelled), line_of)
-        first = first or (row if isinstance(row, Refusal) else None)
+        if isinstance(row, Refusal):
+            first = first or row
         yield row
     if not line_of:
         told = f"; the first refused one, on line {first.line}: {first.reason}" if first else ""
@@ -100,7 +103,8 @@ def _checked(line: int, fields: Fields, task: Task, labelled: bool, line_of: dic
     """Return the row, whose id is then in `line_of`, or why it is refused."""
     if isinstance(fields, str):
         return Refusal(line, "", fields)
-    identifier, label = fields.get(IDS[task.reader]), fields.get(task.label)
+    identifier: Any = fields.get(IDS[task.reader])
+    label: Any = fields.get(task.label)
     faults = [fault_of_text(name, fields.get(name)) for name in task.sentences]
     faults.append(fault_of_text("its id", identifier))
     if labelled:
@@ -114,7 +118,9 @@ def _checked(line: int, fields: Fields, task: Task, labelled: bool, line_of: dic
         shown = identifier.encode(errors="backslashreplace").decode() if isinstance(identifier, str) else ""
         return Refusal(line, _cut(shown), told)
     sentences = [fields[name] for name in task.sentences]
-    number = float(task.labels.get(label, label)) if labelled else None
+    number = None
+    if labelled:
+        number = float(task.labels[fields[task.label]] if task.labels else fields[task.label])
     return Example(identifier, sentences[0], sentences[1] if task.is_pair else None, number, line)
 
 

@@ -1,7 +1,7 @@
 """What Hugging Face's trainer is told in every pretraining."""
 
 import sys
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from transformers import TrainingArguments
 
@@ -14,7 +14,7 @@ LOSSES_SHOWN = 20  # number of losses that a training prints
 
 
 def arguments(
-    kind: type[Arguments], settings: Pretraining, name: str, examples: int, scratch: str, **more: object
+    kind: type[Arguments], settings: Pretraining, name: str, examples: int, scratch: str, **more: Any
 ) -> Arguments:
     """Return the arguments of a training on so many examples; `name` is that of the pretraining, and draws its seed."""
     device = hardware.device(settings.device)

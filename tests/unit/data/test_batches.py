@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 import torch
 
-from mtbert.data.batches import Batch, Examples, Marks, Stream, batches_by_length, halve, load, shuffled
+from mtbert.data.batches import Batch, Examples, Stream, batches_by_length, halve, load, shuffled
+from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError
 from mtbert.tasks import REUSES, TASKS
 
-MARKS = Marks(start=101, end=102, padding=0)
+SPECIAL = SpecialTokens(start=101, end=102, padding=0)
 PAIRS = pd.DataFrame(
     {
         "id": ["a", "b", "c"],
@@ -28,13 +29,13 @@ SINGLES = pd.DataFrame(
 
 
 def pairs(encoding: Literal["cross", "bi"], limit: int = 16) -> Examples:
-    return Examples(PAIRS, TASKS["qqp"], encoding, MARKS, limit)
+    return Examples(PAIRS, TASKS["qqp"], encoding, SPECIAL, limit)
 
 
 def singles(count: int, task: str = "sst") -> Examples:
     """Examples "0", "1", ... with as many tokens as their number."""
     rows = [{"id": str(n), "label": n % 5, "tokens1": [7] * n, "tokens2": None} for n in range(count)]
-    return Examples(pd.DataFrame(rows), TASKS[task], "cross", MARKS, limit=512)
+    return Examples(pd.DataFrame(rows), TASKS[task], "cross", SPECIAL, limit=512)
 
 
 def ids(stream: Stream, batches: int) -> list[tuple[str, ...]]:
@@ -42,7 +43,7 @@ def ids(stream: Stream, batches: int) -> list[tuple[str, ...]]:
 
 
 def test_single_sentences_are_framed_padded_and_masked():
-    batch = Examples(SINGLES, TASKS["sst"], "cross", MARKS, limit=16).batch([1, 0])
+    batch = Examples(SINGLES, TASKS["sst"], "cross", SPECIAL, limit=16).batch([1, 0])
     assert (batch.task, batch.ids, batch.sequences, len(batch)) == ("sst", ("b", "a"), 1, 2)
     assert batch.input_ids.tolist() == [[101, 21, 22, 23, 102], [101, 11, 102, 0, 0]]
     assert batch.mask.tolist() == [[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]
@@ -51,7 +52,7 @@ def test_single_sentences_are_framed_padded_and_masked():
 
 
 def test_a_single_sentence_is_the_same_under_bi_encoding():
-    batch = Examples(SINGLES, TASKS["sst"], "bi", MARKS, limit=16).batch([2])
+    batch = Examples(SINGLES, TASKS["sst"], "bi", SPECIAL, limit=16).batch([2])
     assert (batch.input_ids.tolist(), batch.sequences) == ([[101, 31, 32, 102]], 1)
 
 
@@ -63,8 +64,8 @@ def test_cross_encoding_puts_a_pair_into_one_sequence():
     assert batch.token_types.tolist() == [[0, 0, 0, 0, 1, 1, 0], [0, 0, 0, 1, 1, 1, 1]]
 
 
-def test_a_pair_is_framed_by_the_tokenizers_marks():
-    roberta = Marks(start=0, end=2, padding=1, between=2, typed=False)
+def test_a_pair_is_framed_by_the_tokenizers_special_tokens():
+    roberta = SpecialTokens(start=0, end=2, padding=1, between=2, typed=False)
     batch = Examples(PAIRS, TASKS["qqp"], "cross", roberta, 16).batch([0, 1])
     assert batch.input_ids.tolist() == [[0, 11, 12, 2, 2, 13, 2, 1], [0, 21, 2, 2, 22, 23, 24, 2]]
     assert batch.mask.tolist() == [[1, 1, 1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1, 1, 1]]
@@ -116,7 +117,7 @@ def test_an_example_is_as_long_as_its_longest_sequence():
 
 def test_examples_of_a_file(tmp_path: Path):
     PAIRS.assign(sentence1="", sentence2="", line=1).to_parquet(tmp_path / "train.parquet")
-    examples = load(tmp_path / "train.parquet", TASKS["qqp"], "cross", MARKS, limit=6)
+    examples = load(tmp_path / "train.parquet", TASKS["qqp"], "cross", SPECIAL, limit=6)
     assert examples.ids == ("a", "b", "c")
     assert examples.batch([1]).input_ids.tolist() == [[101, 21, 102, 22, 23, 102]]
     np.testing.assert_array_equal(examples.labels, np.array([1, 0, np.nan], dtype=np.float32))
@@ -124,7 +125,7 @@ def test_examples_of_a_file(tmp_path: Path):
 
 def test_examples_of_a_file_without_any_label(tmp_path: Path):
     SINGLES.assign(label=None).to_parquet(tmp_path / "test.parquet")
-    examples = load(tmp_path / "test.parquet", TASKS["sst"], "cross", MARKS, limit=16)
+    examples = load(tmp_path / "test.parquet", TASKS["sst"], "cross", SPECIAL, limit=16)
     assert np.isnan(examples.labels).tolist() == [True, True, True]
     assert examples.batch([1]).input_ids.tolist() == [[101, 21, 22, 23, 102]]
 
@@ -241,7 +242,7 @@ def test_a_reused_corpus_has_the_labels_of_the_task_it_serves_and_loses_what_has
     table = PAIRS.assign(label=[0.0, 1.0, 2.0])  # contradiction, neutral, entailment
     table.to_parquet(tmp_path / "train.parquet")
     reuse = REUSES["snli_as_qqp"]
-    examples = load(tmp_path / "train.parquet", TASKS[reuse.serves], "cross", MARKS, 16, reuse.labels)
+    examples = load(tmp_path / "train.parquet", TASKS[reuse.serves], "cross", SPECIAL, 16, reuse.labels)
     batch = examples.batch([0, 1])
     assert (batch.task, batch.ids, batch.labels.tolist()) == ("qqp", ("a", "c"), [0.0, 1.0])
 
@@ -249,7 +250,7 @@ def test_a_reused_corpus_has_the_labels_of_the_task_it_serves_and_loses_what_has
 def test_film_reviews_serve_sentiment_with_their_labels_times_four(tmp_path: Path):
     SINGLES.assign(label=[1.0, 0.0, 1.0]).to_parquet(tmp_path / "train.parquet")
     reuse = REUSES["cfimdb_as_sst"]
-    examples = load(tmp_path / "train.parquet", TASKS[reuse.serves], "bi", MARKS, 16, reuse.labels)
+    examples = load(tmp_path / "train.parquet", TASKS[reuse.serves], "bi", SPECIAL, 16, reuse.labels)
     assert examples.batch([0, 1, 2]).labels.tolist() == [4.0, 0.0, 4.0]
 
 
