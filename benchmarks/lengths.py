@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from mtbert.data.tokens import crossed, single
+from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError, shown_plainly
 from mtbert.files import write_text
 
 TASKS = ("sst", "qqp", "sts")
+SPECIAL = SpecialTokens(0, 0, 0)
 LIMIT = 128  # params.yaml's model.max_tokens
 FILE = Path(__file__).with_name("lengths.json")
 
@@ -23,9 +24,9 @@ def counts(table: pd.DataFrame, encoding: str) -> list[int]:
     """How many sequences of each length the rows make; `table` has the columns tokens1 and tokens2."""
     first, second = table["tokens1"].tolist(), table["tokens2"].dropna().tolist()
     if encoding == "cross" and second:
-        lengths = [len(crossed(one, two, 0, 0, LIMIT)[0]) for one, two in zip(first, second, strict=True)]
+        lengths = [len(SPECIAL.crossed(one, two, LIMIT)[0]) for one, two in zip(first, second, strict=True)]
     else:
-        lengths = [len(single(tokens, 0, 0, LIMIT)[0]) for tokens in (*first, *second)]
+        lengths = [len(SPECIAL.single(tokens, LIMIT)[0]) for tokens in (*first, *second)]
     return pd.Series(lengths).value_counts().reindex(range(LIMIT + 1), fill_value=0).tolist()
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from mtbert import command, files
-from mtbert.pretraining import fetching, rounding, untrained
+from mtbert.pretraining import fetching, loading, untrained
 from mtbert.pretraining.settings import EncoderSettings
 from mtbert.settings import checked
 
@@ -13,7 +13,7 @@ def main(plan: Path, data_dir: Path, out: Path) -> None:
     settings = checked(EncoderSettings, files.read_plan(plan), plan)
     fetching.fetch(settings, data_dir, out)
     if settings.weights == "fp16":
-        rounding.to_fp16(out)
+        loading.to_fp16(out)
     found = untrained.write(out, data_dir)
     scores = {"r on STS-B": found.sts, "accuracy on QQP": found.qqp}
     known = [f"{name} {score:.3f}" for name, score in scores.items() if score is not None]

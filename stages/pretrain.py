@@ -23,10 +23,10 @@ def main(kind: str, plan: Path, build: Path) -> None:
     os.environ["HF_HUB_OFFLINE"] = "1"
     with starting.imports():
         pretraining = importlib.import_module(f"mtbert.pretraining.{kind}")
-        from mtbert.pretraining import rounding
+        from mtbert.pretraining import loading
     pretraining.pretrain(settings, build)
     if settings.weights == "fp16":
-        rounding.to_fp16(build / "encoders" / kind)
+        loading.to_fp16(build / "encoders" / kind)
 
 
 if __name__ == "__main__":

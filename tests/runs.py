@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from models import small_bert
 
-from mtbert.data.batches import Examples, SpecialTokens
+from mtbert.data.batches import Examples
+from mtbert.data.tokens import SpecialTokens
 from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS
 from mtbert.training import assembly, run

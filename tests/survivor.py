@@ -11,7 +11,8 @@ import torch
 from models import small_bert
 from runs import TASKS_HERE, checkpoints, examples, settings
 
-from mtbert.data.batches import Batch, SpecialTokens
+from mtbert.data.batches import Batch
+from mtbert.data.tokens import SpecialTokens
 from mtbert.training import assembly, evaluation, losses, run, updates
 from mtbert.training import checkpoints as saving
 from mtbert.training.loop import OnUpdate, Trainer, mean_of_tasks

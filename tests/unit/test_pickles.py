@@ -12,7 +12,7 @@ import torch
 
 from mtbert import errors, files, inputs, predictions, tracking
 from mtbert.data import batches, tokens
-from mtbert.data.batches import SpecialTokens
+from mtbert.data.tokens import SpecialTokens
 from mtbert.models.encoder.config import read_config
 from mtbert.pretraining import fetching, loading, mlm, sbert
 from mtbert.pretraining.settings import EncoderSettings, MlmSettings, SbertSettings

@@ -18,25 +18,25 @@ import torch
 from torch import Tensor
 
 from mtbert import files, seeding
-from mtbert.data import tokens
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError
 from mtbert.settings import Batching
 from mtbert.tasks import Task
 
 POOL = 50  # batches among which examples are sorted by length: enough for little padding, few enough to stay random
+OF_ROWS = ("input_ids", "mask", "token_types")  # the tensors of a batch that hold one line for each sequence
 
 
 @dataclass(frozen=True)
 class Share:
-    """This process's part of every batch: process number `rank` (0, 1, ...) of the `count` that train one model."""
+    """This process's part of every batch: it is process `rank` (0, 1, ...) of the `count` that train one model."""
 
     rank: int = 0
     count: int = 1
 
     @classmethod
     def here(cls) -> "Share":
-        """Read it from the environment that torchrun and accelerate launch set; a process by itself has everything."""
+        """Read it from the environment that torchrun and accelerate launch set; without them it is all."""
         return cls(int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1")))
 
 
@@ -47,8 +47,8 @@ class Batch:
     Shapes: input_ids, mask and token_types [rows, tokens] (int64), labels [batch] (float32; NaN where withheld).
 
     Attributes:
-        token_types: 0 in a sequence's first part, 1 in its second, whether or not the encoder distinguishes them.
-        weight: factor on its mean loss, so that the mean over processes is the mean over all their examples.
+        token_types: 0 in a sequence's first part, 1 in its second, also where the encoder does not distinguish them.
+        weight: factor on its mean loss. With it the mean over processes is the mean over all their examples.
     """
 
     task: str
@@ -62,8 +62,7 @@ class Batch:
 
     def to(self, device: torch.device) -> "Batch":
         """Return the batch on another device."""
-        moved = {name: getattr(self, name).to(device) for name in ("input_ids", "mask", "token_types", "labels")}
-        return replace(self, **moved)
+        return replace(self, **{name: getattr(self, name).to(device) for name in (*OF_ROWS, "labels")})
 
     def parts(self, count: int) -> list["Batch"]:
         """Split the batch into `count` parts of nearly the same size, or into as many as it has examples."""
@@ -71,15 +70,15 @@ class Batch:
         return [self._part(slice(start, end)) for start, end in itertools.pairwise(bounds)]
 
     def _part(self, chosen: slice) -> "Batch":
-        rows = {name: getattr(self, name) for name in ("input_ids", "mask", "token_types")}
-        cut = {name: value.unflatten(0, (self.sequences, -1))[:, chosen].flatten(0, 1) for name, value in rows.items()}
-        return replace(self, ids=self.ids[chosen], labels=self.labels[chosen], **cut)
+        rows = {
+            name: getattr(self, name).unflatten(0, (self.sequences, -1))[:, chosen].flatten(0, 1) for name in OF_ROWS
+        }
+        return replace(self, ids=self.ids[chosen], labels=self.labels[chosen], **rows)
 
     def __len__(self) -> int:
         return len(self.ids)
 
 
-ALONE = Share()
 Row = tuple[tuple[np.ndarray, int], ...]  # an example's sequences: their ids, and where the second part of each starts
 
 
@@ -100,7 +99,7 @@ class Examples:
         self.task = task
         self.ids = tuple(table["id"])
         self.labels = table["label"].to_numpy(dtype=np.float64)
-        self.special = special
+        self.padding = special.padding
         self.rows = _sequences(table, task, encoding, special, limit)
         self.lengths = np.array([max(len(ids) for ids, _ in row) for row in self.rows])
         self.chooses = self.scored = self.overall = self.predicted = np.ones(len(table), dtype=bool)
@@ -109,7 +108,10 @@ class Examples:
     def choose_on(self, chooses: np.ndarray, crossed: bool = False) -> None:
         """Choose epochs on the examples in the mask `chooses` [examples], and score on the others alone.
 
-        With `crossed`, the others choose an epoch, too, and all count in scores. DataError where either half is empty.
+        With `crossed`, the others choose an epoch, too, and all count in scores.
+
+        Raises:
+            DataError: either half is empty.
         """
         if chooses.all() or not chooses.any():
             raise DataError(
@@ -161,7 +163,7 @@ class Examples:
         sequences = len(self.rows[0])
         rows = [self.rows[pick][position] for position in range(sequences) for pick in picks]
         longest = max(len(ids) for ids, _ in rows)
-        input_ids = np.full((len(rows), longest), self.special.padding, dtype=np.int64)
+        input_ids = np.full((len(rows), longest), self.padding, dtype=np.int64)
         mask = np.zeros_like(input_ids)
         token_types = np.zeros_like(input_ids)
         for number, (ids, second) in enumerate(rows):
@@ -191,35 +193,33 @@ class Examples:
 
 
 def _sequences(table: pd.DataFrame, task: Task, encoding: str, special: SpecialTokens, limit: int) -> list[Row]:
-    frame = (special.start, special.end, limit)
-    if not task.is_pair:
-        return [(_compact(tokens.single(first, *frame)),) for first in table["tokens1"]]
-    pairs = zip(table["tokens1"], table["tokens2"], strict=True)
-    if encoding == "cross":
-        return [(_compact(tokens.crossed(first, second, *frame, special.between)),) for first, second in pairs]
-    return [tuple(_compact(tokens.single(sentence, *frame)) for sentence in pair) for pair in pairs]
+    if task.is_pair and encoding == "cross":
+        pairs = zip(table["tokens1"], table["tokens2"], strict=True)
+        return [(_compact(*special.crossed(first, second, limit)),) for first, second in pairs]
+    columns = [table["tokens1"], table["tokens2"]] if task.is_pair else [table["tokens1"]]
+    texts = zip(*columns, strict=True)
+    return [tuple(_compact(*special.single(sentence, limit)) for sentence in row) for row in texts]
 
 
-def _compact(sequence: tuple[list[int], int]) -> tuple[np.ndarray, int]:
-    """A corpus of Python integers would take ten times the memory."""
-    ids, second = sequence
+def _compact(ids: list[int], second: int) -> tuple[np.ndarray, int]:
+    """Return the ids in a tenth of the memory."""
     return np.array(ids, dtype=np.int32), second
 
 
 class Stream:
     """An endless stream of batches of one task: pass after pass over its examples, each in an order of its own.
 
-    Pass k's batches depend on the seed and on k alone, so batch number n is the same whether or not the run was resumed
-    before it. Every example comes once a pass; a pass may end with a smaller batch.
+    The batches of a pass depend on the seed and the pass's number alone, so a resumed run draws the same ones. Every
+    example comes once a pass. A pass may hold one smaller batch.
     """
 
     def __init__(
-        self, examples: Examples, size: int, seed: int, share: Share = ALONE, batching: Batching = "by_length"
+        self, examples: Examples, size: int, seed: int, share: Share | None = None, batching: Batching = "by_length"
     ) -> None:
         self.examples = examples
-        self.share = share
+        self.share = share or Share()
         self.batching = batching
-        self.size = size * share.count
+        self.size = size * self.share.count
         self.seed = seed
         self.drawn = 0
         self._current: tuple[int, list[list[int]]] = (-1, [])
@@ -230,18 +230,19 @@ class Stream:
         return -(-len(self.examples) // self.size)
 
     def next(self) -> Batch:
-        """The next batch."""
+        """Return the next batch."""
         number, position = divmod(self.drawn, self.batches_per_pass)
         if self._current[0] != number:
-            generator = seeding.stream(self.seed, "order", self.examples.task.name, number)
-            self._current = (number, self._pass(generator))
+            self._current = (number, self._batches(number))
         self.drawn += 1
-        picks = self._current[1][position]
-        own = picks[self.share.rank :: self.share.count] if len(picks) >= self.share.count else picks
-        total = len(picks) if own is not picks else len(picks) * self.share.count  # examples over all processes
-        return replace(self.examples.batch(own), weight=len(own) * self.share.count / total)
+        picks, count = self._current[1][position], self.share.count
+        if len(picks) < count:  # every process takes the whole batch
+            return self.examples.batch(picks)
+        own = picks[self.share.rank :: count]
+        return replace(self.examples.batch(own), weight=len(own) * count / len(picks))
 
-    def _pass(self, generator: np.random.Generator) -> list[list[int]]:
+    def _batches(self, number: int) -> list[list[int]]:
+        generator = seeding.stream(self.seed, "order", self.examples.task.name, number)
         if self.batching == "shuffled":
             return shuffled(len(self.examples), self.size, generator)
         return batches_by_length(self.examples.lengths, self.size, generator)
@@ -268,9 +269,10 @@ def batches_by_length(lengths: np.ndarray, size: int, generator: np.random.Gener
 
 
 def halve(examples: Examples, file: Path, crossed: bool = False) -> None:
-    """Choose epochs on the half that a file of `preprocess` names; DataError where it names other rows.
+    """Choose epochs on the half that a file of `preprocess` names; with `crossed`, also on the other half.
 
-    With `crossed`, the other half chooses an epoch, too.
+    Raises:
+        DataError: the file names other rows, or a half is empty.
     """
     table = files.read_parquet(file, ["id", "chooses"])
     if tuple(table["id"]) != examples.ids:
@@ -292,11 +294,8 @@ def load(
     """
     table = files.read_parquet(file, ["id", "label", "tokens1", "tokens2"])
     if relabelled is not None:
-        table = (
-            table.assign(label=table["label"].map(lambda label: relabelled.get(label)))
-            .dropna(subset="label")
-            .reset_index(drop=True)
-        )
+        table["label"] = table["label"].map(lambda label: relabelled.get(label))
+        table = table.dropna(subset="label", ignore_index=True)
     if table.empty:
         raise DataError(f"{file} holds no examples")
     return Examples(table, task, encoding, special, limit)

@@ -1,32 +1,25 @@
-"""Find duplicates in a corpus, and what two corpora share, from digests of the rows of `mtbert.data.readers`.
+"""Find duplicates in a corpus, and what two corpora share.
 
 Sentences are compared in three forms: exactly, with case and spacing folded, and with punctuation dropped as well. A
-pair equals another in either order.
-
-For each form a digest of 8 bytes is kept of a row's sentences, so that corpora of any size can be compared. Two
-different rows share a digest with a probability of 2^-64, about 10^-7 for a corpus of a million rows.
+pair equals another in either order. For each form only a digest of 8 bytes is kept of a row, so that corpora of any
+size can be compared. Two different rows share a digest with a probability of 2^-64.
 """
 
 import hashlib
 import re
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from mtbert.data.readers import Example
 
-Form = Callable[[str], str]
 DIGEST = 8  # bytes, as many as an item of array("Q") has
 NOT_WORDS = re.compile(r"[^\w\s]")
-
-
-def exact(text: str) -> str:
-    """Return the text unchanged."""
-    return text
 
 
 def folded(text: str) -> str:
@@ -39,7 +32,7 @@ def bare(text: str) -> str:
     return folded(NOT_WORDS.sub("", text))
 
 
-FORMS: dict[str, Form] = {"exact": exact, "folded": folded, "bare": bare}
+FORMS = {"exact": str, "folded": folded, "bare": bare}
 
 
 def digest(*texts: str) -> bytes:
@@ -71,11 +64,9 @@ class Index:
         """Add a row; all rows have the same number of sentences."""
         texts = [text for text in (row.sentence1, row.sentence2) if text is not None]
         for name, form in FORMS.items():
-            formed = [form(text) for text in texts]
-            self.keys[name].frombytes(digest(*formed))
-            if form is folded:
-                for text in formed:
-                    self.sentences.frombytes(digest(text))
+            self.keys[name].frombytes(digest(*map(form, texts)))
+        for text in texts:
+            self.sentences.frombytes(digest(folded(text)))
         self.lines.append(row.line)
         self.labels.append(float("nan") if row.label is None else row.label)
 
@@ -90,11 +81,7 @@ def duplicates(rows: Index) -> dict[str, int]:
 
 
 def overlap(rows: Index, others: Index) -> dict[str, int]:
-    """Count how many of `rows` are also in `others`.
-
-    For each form, the rows whose sentences are those of a row there; as `sharing` the rows with at least one sentence
-    that occurs anywhere there, case and spacing folded.
-    """
+    """Count how many of `rows` are also in `others`, for each form, and how many share a sentence with it."""
     counts = {name: int(np.isin(rows.keys[name], others.keys[name]).sum()) for name in FORMS}
     return {"rows": len(rows), **counts, "sharing": int(sharing(rows, others).sum())}
 
@@ -146,13 +133,8 @@ def halves(cluster: np.ndarray) -> np.ndarray:
 
 def conflicts(rows: Index) -> list[dict[str, Any]]:
     """Return lines and labels of rows with the same sentences (case and spacing folded) and different labels."""
-    labelled = np.flatnonzero(~np.isnan(rows.labels))
-    _, key, count = np.unique(np.asarray(rows.keys["folded"])[labelled], return_inverse=True, return_counts=True)
-    groups: dict[int, list[int]] = {}
-    for row in np.flatnonzero(count[key] > 1):
-        groups.setdefault(int(key[row]), []).append(int(labelled[row]))
-    return [
-        {"lines": [rows.lines[row] for row in group], "labels": [rows.labels[row] for row in group]}
-        for group in groups.values()
-        if len({rows.labels[row] for row in group}) > 1
-    ]
+    columns = {"key": rows.keys["folded"], "line": rows.lines, "label": rows.labels}
+    labelled = pd.DataFrame({name: np.asarray(values) for name, values in columns.items()}).dropna()
+    found = pd.Series(labelled.groupby("key")["label"].nunique())
+    groups = labelled[labelled["key"].isin(found.index[found > 1])].groupby("key", sort=False)
+    return [{"lines": group["line"].tolist(), "labels": group["label"].tolist()} for _, group in groups]

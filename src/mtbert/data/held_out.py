@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from mtbert.data import checks, preprocess
 from mtbert.data.readers import Example
 from mtbert.errors import DataError
-from mtbert.files import new_directory, new_file, read_parquet
+from mtbert.files import new_directory, read_parquet
 
 
 def hold_out(data: Path, tasks: Iterable[str], out: Path, rows: int, seed: int) -> dict[str, int]:
@@ -43,9 +43,7 @@ def chosen(cluster: np.ndarray, rows: int, seed: int) -> np.ndarray:
 
 
 def _hold_out(file: Path, task: str, directory: Path, rows: int, seed: int) -> int:
-    if not file.is_file():
-        raise DataError(f"{file} is missing; `dvc repro preprocess` makes it from data_dir (params.yaml)")
-    read_parquet(file, list(Example._fields))  # reports a damaged file
+    read_parquet(file, list(Example._fields))  # reports a missing or damaged file
     table = pq.read_table(file)
     examples = [Example(**row) for row in table.select(Example._fields).to_pylist()]
     if 2 * rows > len(examples):
@@ -54,12 +52,10 @@ def _hold_out(file: Path, task: str, directory: Path, rows: int, seed: int) -> i
         )
     held = chosen(checks.clusters(checks.Index(examples)), rows, seed)
     directory.mkdir()
-    files = {}
+    parts = {}
     for split, mask in (("train", ~held), ("dev", held)):
         pq.write_table(table.filter(mask), directory / f"{split}.parquet")
         kept = (example for example, is_kept in zip(examples, mask, strict=True) if is_kept)
-        files[task, split] = preprocess.FileRows(checks.Index(kept))
-    ids = read_parquet(directory / "dev.parquet", ["id"])
-    with new_file(directory / "dev-rows.parquet") as partial:
-        preprocess.about_rows((task, "dev"), files, ids).to_parquet(partial, index=False)
+        parts[split] = checks.Index(kept)
+    preprocess.write_about(directory, "dev", parts["dev"], parts["train"])
     return int(held.sum())

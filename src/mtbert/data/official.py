@@ -4,13 +4,15 @@ Some 340 MB are downloaded. Files that passed their check are kept beside the ta
 another try after a failure goes on where the last one ended.
 """
 
+import hashlib
 import logging
 import shutil
 import sys
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import pooch
 import requests
@@ -21,7 +23,7 @@ from mtbert.errors import DataError
 
 TIMEOUT = 60  # seconds without a byte
 CHUNK = 1 << 16  # bytes
-
+SAMPLE = "300ba8a4b9ad5ac1d74ba6585b417e5ae4fbbfc2dda313b790f2cae424bf4193"  # of its files, as `whose` lists them
 INSTEAD = (
     "Try again later; or put your own copies into a directory, as cs224n/*.csv and nli/*.jsonl, "
     "and set data_dir to its absolute path"
@@ -52,18 +54,15 @@ class Download:
         return self.url.rsplit("/", 1)[-1]
 
 
-_COURSE = "https://raw.githubusercontent.com/gpoesia/minbert-default-final-project"
-_COMMIT = "7ac8260577fc12a86c7aaf38918056c30054ef39"
-
-
 def _course(name: str, sha256: str = "", blob: str = "") -> Download:
-    return Download(f"{_COURSE}/{_COMMIT}/data/{name}", sha256=sha256, blob=blob, path=f"cs224n/{name}")
+    repository, commit = "gpoesia/minbert-default-final-project", "7ac8260577fc12a86c7aaf38918056c30054ef39"
+    url = f"https://raw.githubusercontent.com/{repository}/{commit}/data/{name}"
+    return Download(url, sha256=sha256, blob=blob, path=f"cs224n/{name}")
 
 
-def _corpus(url: str, sha256: str, splits: Sequence[str]) -> Download:
-    stem = url.rsplit("/", 1)[-1].removesuffix(".zip")
+def _corpus(folder: str, stem: str, sha256: str, splits: Sequence[str]) -> Download:
     names = [f"{stem}_{split}.jsonl" for split in splits]
-    return Download(url, sha256=sha256, members={f"{stem}/{name}": f"nli/{name}" for name in names})
+    return Download(f"{folder}/{stem}.zip", sha256=sha256, members={f"{stem}/{name}": f"nli/{name}" for name in names})
 
 
 DOWNLOADS: tuple[Download, ...] = (
@@ -80,16 +79,32 @@ DOWNLOADS: tuple[Download, ...] = (
     _course("quora-dev.csv", "bfa3cc954a9ba300ae776a980141de65f622a3c1b97e3fd905d63245bc36d5ad"),
     _course("quora-test-student.csv", blob="f257ef00558555afb50819578a58205732b16354"),
     _corpus(
-        "https://nlp.stanford.edu/projects/snli/snli_1.0.zip",
+        "https://nlp.stanford.edu/projects/snli",
+        "snli_1.0",
         "afb3d70a5af5d8de0d9d81e2637e0fb8c22d1235c2749d83125ca43dab0dbd3e",
         ("train", "dev", "test"),
     ),
     _corpus(
-        "https://cims.nyu.edu/~sbowman/multinli/multinli_1.0.zip",
+        "https://cims.nyu.edu/~sbowman/multinli",
+        "multinli_1.0",
         "049f507b9e36b1fcb756cfd5aeb3b7a0cfcb84bf023793652987f7e7e0957822",
         ("train", "dev_matched"),
     ),
 )
+COURSE = {item.path: item.sha256 for item in DOWNLOADS if item.path.endswith("-dev.csv")}
+
+
+def whose(digests: Mapping[str, str]) -> Literal["sample", "course", "own"]:
+    """Determine whose corpora a data directory holds, by the SHA-256 of each file, by its path there.
+
+    The sample is the sample as a whole. The course's corpora are told by their dev sets, on which results are compared
+    with published ones: training sets may be parts, and files of SNLI and MNLI are beside the point.
+    """
+    listed = "".join(f"{digest}  {path}\n" for path, digest in sorted(digests.items()))  # as sha256sum does
+    if hashlib.sha256(listed.encode()).hexdigest() == SAMPLE:
+        return "sample"
+    dev = {path: digest for path, digest in digests.items() if path in COURSE}
+    return "course" if dev and dev.items() <= COURSE.items() else "own"
 
 
 def download(out: Path, downloads: Sequence[Download] = DOWNLOADS) -> None:
@@ -115,27 +130,14 @@ def _fetch(item: Download, kept: Path) -> Path:
     try:
         # pooch's own downloaders do not fit its type of a downloader
         path = pooch.retrieve(item.url, known, item.name, kept, downloader=transfer)  # pyright: ignore[reportArgumentType]
-        return _checked(item, Path(path))
-    except requests.HTTPError as error:
-        if error.response is not None:
+        if item.blob and (came := git_hash(Path(path).read_bytes())) != item.blob:  # pooch knows no such digest
+            Path(path).unlink()
+            raise ValueError(f"its git blob id is {came}, expected {item.blob}")
+    except (requests.RequestException, ValueError) as error:  # pooch raises ValueError for other content
+        if isinstance(error, requests.HTTPError) and error.response is not None:
             error.response.close()
-        raise _failure(item, f"the server answered {error}") from error
-    except requests.RequestException as error:
-        raise _failure(item, f"the connection failed or broke off ({error})") from error
-    except ValueError as error:  # from pooch, and from below, for content that is not the known one
-        raise _failure(item, f"what came is not the known file ({error})") from error
-
-
-def _checked(item: Download, path: Path) -> Path:
-    """Check the git blob id, which pooch cannot; remove a file that fails."""
-    if item.blob and (came := git_hash(path.read_bytes())) != item.blob:
-        path.unlink()
-        raise ValueError(f"its git blob id is {came}, expected {item.blob}")
-    return path
-
-
-def _failure(item: Download, what: str) -> DataError:
-    return DataError(f"{item.name} could not be downloaded from {item.url}: {what}. {INSTEAD}")
+        raise DataError(f"{item.name} could not be downloaded from {item.url}: {error}. {INSTEAD}") from error
+    return Path(path)
 
 
 def _place(item: Download, path: Path, data_dir: Path) -> None:

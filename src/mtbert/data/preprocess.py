@@ -6,12 +6,11 @@ half on which epochs are chosen), `in_train` and `in_pretraining` (the strictest
 there: exact, folded, bare, or empty for none) and `shares` (a sentence with train). `report.json` lists what was read,
 refused and found twice. The same files give the same bytes.
 
-A file is read and written in groups of rows. Only what checks and report need grows with it: some 220 bytes for each
-row (measured on a million), and the refusals. Tokenizing takes some 200 MB for a million characters, the most that a
-row or a group may have.
+A file is read and written in groups of rows. Only what checks and report need grows with it: some 250 bytes for each
+row (measured on a million), and the refusals.
 """
 
-import os
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,16 +21,17 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mtbert.data import checks, corpora, readers
+from mtbert.data import checks, official, readers
+from mtbert.data.checks import Index
 from mtbert.data.readers import Example, Refusal
 from mtbert.errors import DataError
 from mtbert.files import new_directory, new_file, read_parquet, sha256, write_json
-from mtbert.tasks import TASKS, Split
+from mtbert.tasks import SPLITS, TASKS, Split
 
 Tokenize = Callable[[list[str]], list[list[int]]]
 Name = tuple[str, Split]  # task and split
 PRETRAINING = ("snli", "mnli")  # sentence encoders learn from these before they see the tasks
-LAYOUT = "files named as the course and the corpora name them: cs224n/*.csv and nli/*.jsonl"
+FILES: dict[Name, str] = {(task.name, split): name for task in TASKS.values() for split, name in task.files.items()}
 SHOWN = 3  # refused rows of a file on the terminal
 GROUP_ROWS, GROUP_CHARACTERS = 2**14, 2**20  # a group of rows ends with the row that reaches one of them
 SCHEMA = pa.schema(
@@ -47,33 +47,56 @@ SCHEMA = pa.schema(
 )
 
 
+@dataclass
+class FileRows:
+    """The rows of one file for the report: those that were kept, as digests, and those that were refused."""
+
+    kept: Index = field(default_factory=Index)
+    refused: list[Refusal] = field(default_factory=list)
+
+    def record(self, rows: Iterable[Example | Refusal]) -> Iterator[Example]:
+        """Record each row, and yield those that are kept."""
+        for row in rows:
+            if isinstance(row, Refusal):
+                self.refused.append(row)
+            else:
+                self.kept.add(row)
+                yield row
+
+
 def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name]) -> dict[str, Any]:
     """Read every corpus file below `data_dir` into the new directory `out`.
 
     Args:
-        data_dir: the folder of cs224n/ and nli/; absolute, or relative and inside the repository.
+        data_dir: the folder of cs224n/ and nli/.
         out: replaced as a whole, once all is written.
         tokenize: maps texts to the ids of their word pieces, without special tokens.
         required: tasks and splits that the variants need; others may be missing.
 
     Returns:
         The content of report.json: rows read, kept and refused, duplicates, missing files, and whose corpora they are
-        (`whose`, see `mtbert.data.corpora`).
+        (`whose`, see `official.whose`).
 
     Raises:
-        DataError: `data_dir` or a required file is missing, or a file has another format.
+        DataError: a required file is missing, or a file has another format.
     """
-    _check_place(data_dir)
-    present = {name: path for name, path in _paths(data_dir).items() if path.is_file()}
-    _check_required(data_dir, required - present.keys())
+    present = [name for name, file in FILES.items() if (data_dir / file).is_file()]
+    if missing := sorted(required.difference(present)):
+        names = [f"{FILES[task, split]} (for {task}/{split})" for task, split in missing]
+        raise DataError(
+            f"the variants need files that are missing: {', '.join(names)}; looked below {data_dir}, which is data_dir "
+            "in params.yaml; allowed: a directory with files named as the course and the corpora name them: "
+            "cs224n/*.csv and nli/*.jsonl"
+        )
     with new_directory(out) as directory:
         rows = {name: _write(data_dir, name, directory, tokenize) for name in present}
-        for task, split in rows:
+        pretraining = [rows[corpus, "train"].kept for corpus in PRETRAINING if (corpus, "train") in rows]
+        for task, split in present:
             if split != "train" and task not in PRETRAINING:
-                ids = read_parquet(directory / task / f"{split}.parquet", ["id"])
-                with new_file(directory / task / f"{split}-rows.parquet") as partial:
-                    about_rows((task, split), rows, ids).to_parquet(partial, index=False)
-        made = report(rows) | {"whose": corpora.whose({TASKS[t].files[s]: sha256(present[t, s]) for t, s in present})}
+                train = rows[task, "train"].kept if (task, "train") in rows else Index()
+                write_about(directory / task, split, rows[task, split].kept, train, pretraining)
+        digests = {FILES[name]: sha256(data_dir / FILES[name]) for name in present}
+        made = report(rows) | {"whose": official.whose(digests)}
         write_json(directory / "report.json", made)
     return made
 
@@ -90,32 +113,14 @@ def refusals(made: dict[str, Any], out: Path) -> str:
     return "\n".join([*lines, f"Refused rows are left out; all are listed in {out / 'report.json'}."]) if lines else ""
 
 
-@dataclass
-class FileRows:
-    """The rows of one file for the report: those that were kept, as digests, and those that were refused."""
-
-    kept: checks.Index = field(default_factory=checks.Index)
-    refused: list[Refusal] = field(default_factory=list)
-
-    def record(self, rows: Iterable[Example | Refusal]) -> Iterator[Example]:
-        """Record each row, and yield those that are kept."""
-        for row in rows:
-            if isinstance(row, Refusal):
-                self.refused.append(row)
-            else:
-                self.kept.add(row)
-                yield row
-
-
 def _write(data_dir: Path, name: Name, directory: Path, tokenize: Tokenize) -> FileRows:
     """Read one file and write its tokens."""
-    dataset, split = name
-    task, file_rows = TASKS[dataset], FileRows()
+    (dataset, split), rows = name, FileRows()
     (directory / dataset).mkdir(exist_ok=True)
     with pq.ParquetWriter(directory / dataset / f"{split}.parquet", SCHEMA) as writer:
-        for group in _groups(file_rows.record(readers.stream(data_dir / task.files[split], task, split))):
+        for group in _groups(rows.record(readers.stream(data_dir / FILES[name], TASKS[dataset], split))):
             writer.write_table(_table(group, tokenize))
-    return file_rows
+    return rows
 
 
 def _groups(rows: Iterable[Example]) -> Iterator[list[Example]]:
@@ -140,54 +145,49 @@ def _table(rows: list[Example], tokenize: Tokenize) -> pa.Table:
     return pa.table(columns, SCHEMA)
 
 
-def about_rows(name: Name, files: dict[Name, FileRows], ids: pd.DataFrame) -> pd.DataFrame:
-    """Return what scores need of each row of dev or test: see the top of this file."""
-    rows, nothing = files[name].kept, FileRows()
-    train = files.get((name[0], "train"), nothing).kept
-    seen = [files[corpus, "train"].kept for corpus in PRETRAINING if (corpus, "train") in files]
+def write_about(directory: Path, split: Split, rows: Index, train: Index, pretraining: Iterable[Index] = ()) -> None:
+    """Write `<split>-rows.parquet` beside the split: what scores need of each of its rows."""
     cluster = checks.clusters(rows)
-    return ids.assign(
+    about: pd.DataFrame = read_parquet(directory / f"{split}.parquet", ["id"]).assign(
         cluster=cluster,
         chooses=checks.halves(cluster),
         in_train=checks.closest(rows, train),
-        in_pretraining=checks.closest(rows, *seen),
+        in_pretraining=checks.closest(rows, *pretraining),
         shares=checks.sharing(rows, train),
     )
+    with new_file(directory / f"{split}-rows.parquet") as partial:
+        about.to_parquet(partial, index=False)
 
 
 def report(files: dict[Name, FileRows]) -> dict[str, Any]:
-    """Return what the files hold: rows read, kept and refused, duplicates, and which files are missing."""
+    """Return what the files hold: rows read, kept and refused, duplicates, and which files are missing.
+
+    No row of dev should be in train, none of test in either, and none of both in what encoders are pretrained on.
+    """
+    pairs = [
+        ({"of": "/".join(one), "with": "/".join(other)}, one, other)
+        for one, other in itertools.product(files, repeat=2)
+        if SPLITS.index(one[1]) > SPLITS.index(other[1])
+    ]
     return {
-        "files": {_label(name): _file(name, rows) for name, rows in files.items()},
-        "missing": [str(path) for name, path in _paths(Path()).items() if name not in files],
-        "overlaps": _overlaps(files, _is_leak),
-        "overlaps with pretraining": _overlaps(files, _is_pretraining_leak),
+        "files": {"/".join(name): _file(name, rows) for name, rows in files.items()},
+        "missing": [file for name, file in FILES.items() if name not in files],
+        "overlaps": [
+            told | checks.overlap(files[one].kept, files[other].kept)
+            for told, one, other in pairs
+            if one[0] == other[0]
+        ],
+        "overlaps with pretraining": [
+            told | checks.overlap(files[one].kept, files[other].kept)
+            for told, one, other in pairs
+            if one[0] not in PRETRAINING and other[0] in PRETRAINING and other[1] == "train"
+        ],
     }
 
 
-def _is_leak(name: Name, other: Name) -> bool:
-    """Return whether rows of `name` should not be in `other`: dev against train, test against train and dev."""
-    order: list[Split] = ["train", "dev", "test"]
-    return name[0] == other[0] and order.index(name[1]) > order.index(other[1])
-
-
-def _is_pretraining_leak(name: Name, other: Name) -> bool:
-    return name[0] not in PRETRAINING and name[1] != "train" and other[0] in PRETRAINING and other[1] == "train"
-
-
-def _overlaps(files: dict[Name, FileRows], is_leak: Callable[[Name, Name], bool]) -> list[dict[str, Any]]:
-    return [
-        {"of": _label(name), "with": _label(other), **checks.overlap(files[name].kept, files[other].kept)}
-        for name in files
-        for other in files
-        if is_leak(name, other)
-    ]
-
-
 def _file(name: Name, rows: FileRows) -> dict[str, Any]:
-    task, split = name
     return {
-        "file": TASKS[task].files[split],
+        "file": FILES[name],
         "labelled": not np.isnan(rows.kept.labels).any(),
         "read": len(rows.kept) + len(rows.refused),
         "kept": len(rows.kept),
@@ -195,31 +195,3 @@ def _file(name: Name, rows: FileRows) -> dict[str, Any]:
         "duplicates": checks.duplicates(rows.kept),
         "conflicts": checks.conflicts(rows.kept),
     }
-
-
-def _check_place(data_dir: Path) -> None:
-    """Refuse a directory that is missing, or a relative one outside: `dvc exp run --temp` works in another place."""
-    if not data_dir.is_absolute() and Path(os.path.normpath(data_dir)).parts[:1] == ("..",):
-        raise DataError(
-            f"data_dir in params.yaml is {data_dir}, which leaves the repository; allowed: a path inside it, or an "
-            "absolute path (a relative one outside is another place under `dvc exp run --temp` and `--queue`)"
-        )
-    if not data_dir.is_dir():
-        raise DataError(f"data_dir in params.yaml is {data_dir}, which is not a directory; allowed: one with {LAYOUT}")
-
-
-def _check_required(data_dir: Path, missing: set[Name]) -> None:
-    if missing:
-        names = [f"{TASKS[task].files[split]} (for {task}/{split})" for task, split in sorted(missing)]
-        raise DataError(
-            f"the variants need files that are missing: {', '.join(names)}; looked below {data_dir}, which is "
-            f"data_dir in params.yaml; allowed: a directory with {LAYOUT}"
-        )
-
-
-def _paths(data_dir: Path) -> dict[Name, Path]:
-    return {(task.name, split): data_dir / name for task in TASKS.values() for split, name in task.files.items()}
-
-
-def _label(name: Name) -> str:
-    return "/".join(name)

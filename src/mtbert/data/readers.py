@@ -1,22 +1,20 @@
 """Readers for the corpora in their own formats: the course's CSV files, and the JSON lines of SNLI and MNLI.
 
-A fault of the whole file (missing, empty, not UTF-8, not this format, a missing column) is a DataError with file and
-line. A fault of a single row is a refusal: the row is left out, counted, and listed with its line and the reason.
-No other row is left out, and no text is changed.
+A fault of the whole file (missing, not UTF-8, not this format, a missing column) is a DataError with file and line. A
+fault of a single row is a refusal: the row is left out, counted, and listed with its line and the reason. No other row
+is left out, and no text is changed.
 
-Files are read row by row; only a digest of each id is kept in memory. The course's files are read with
-Python's `csv`, not pandas: pandas reads a question such as "NA" or "null" as a missing value, gives no line numbers,
-and turns one faulty label into a column of text. On the course's files both read the same rows. Their reviews and
-questions were quoted more than once when the files were made, so the text has surplus quotation marks. They are part
-of the data, and are kept.
+The course's files are read row by row with Python's `csv`, not pandas: pandas reads a question such as "NA" as a
+missing value, gives no line numbers, and turns one faulty label into a column of text. Their reviews and questions
+were quoted more than once when the files were made. The surplus quotation marks are data, and are kept.
 """
 
 import csv
-import hashlib
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,6 +31,15 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)  # float
 LONGEST_LINE = 2**24  # bytes: room for two longest fields, in any alphabet
 LONGEST_SHOWN = 60  # characters of a faulty value in a message
 NO_CONSENSUS = "-"  # gold_label of SNLI and MNLI where the annotators did not agree
+WITHHELD = (None, "", "-1", -1)  # what stands in place of a test file's labels
+IDS = {"course": "id", "nli": "pairID"}
+DOUBLED = "double the quotation marks inside quoted fields"
+CONVERT = (
+    "Tabs, and these columns' names in place of Kaggle's, come by: python -c 'import pandas as pd; "
+    'pd.read_csv("{path}", sep="{separator}", dtype=str, keep_default_na=False).rename(columns='
+    '{{"question1": "sentence1", "question2": "sentence2"}}).to_csv("{path}", sep="\\t", index=False)\''
+)
+Fields = dict[str, Any] | str  # a row by column, or why it cannot be read
 
 
 class Refusal(NamedTuple):
@@ -53,21 +60,6 @@ class Example(NamedTuple):
     line: int
 
 
-class Record(NamedTuple):
-    """A row of the file before any check: the line it starts on, its id, and its fields by column."""
-
-    line: int
-    id: Any
-    fields: dict[str, Any]
-
-
-class Table(NamedTuple):
-    """A file whose format and columns are right: whether it has labels, and its rows."""
-
-    labelled: bool
-    rows: Iterator[Record | Refusal]
-
-
 def read(data_dir: Path, task: Task, split: Split) -> pd.DataFrame:
     """Read the usable rows of one split of a task from its file below `data_dir`.
 
@@ -84,71 +76,52 @@ def read(data_dir: Path, task: Task, split: Split) -> pd.DataFrame:
 
 
 def stream(path: Path, task: Task, split: Split) -> Iterator[Example | Refusal]:
-    """Yield the rows of a file one by one, as examples or refusals; DataError where `read` raises it."""
+    """Yield the rows of a file one by one, as examples or refusals; DataError where `read` raises it.
+
+    A test file whose first row has no label, an empty one or -1 is a file without labels.
+    """
     if not path.is_file():
         raise DataError(f"{path}: no such file")
-    if not path.stat().st_size:
-        raise DataError(f"{path}: it is empty")
-    kept, refused, first = 0, 0, None
-    for row in _checked(FORMATS[task.reader](path, task, split), task):
+    labelled: bool | None = None
+    line_of: dict[str, int] = {}
+    first: Refusal | None = None
+    for line, fields in FORMATS[task.reader](path, task, split):
+        if labelled is None and isinstance(fields, dict):
+            labelled = split != "test" or fields.get(task.label) not in WITHHELD
+            if not labelled and task.label in fields:
+                print(f"{path}: its {task.label} is empty or -1, so it counts as without labels", file=sys.stderr)
+        row = _checked(line, fields, task, bool(labelled), line_of)
         if isinstance(row, Refusal):
-            refused, first = refused + 1, first or row
-        else:
-            kept += 1
+            first = first or row
         yield row
-    if first and not kept:
-        raise DataError(
-            f"{path}: none of its {refused} rows can be used; the first, on line {first.line}: {first.reason}"
-        )
-    if not kept:
-        raise DataError(f"{path}: it holds no rows")
+    if not line_of:
+        told = f"; the first refused one, on line {first.line}: {first.reason}" if first else ""
+        raise DataError(f"{path}: it holds no row that can be used{told}")
 
 
-def _checked(table: Table, task: Task) -> Iterator[Example | Refusal]:
-    line_of: dict[bytes, int] = {}
-    for row in table.rows:
-        if isinstance(row, Refusal):
-            yield row
-            continue
-        faults = _faults(row, task, table.labelled)
-        if not faults and (line := line_of.setdefault(_digest(row.id), row.line)) != row.line:
-            faults = [f"its id is that of line {line}"]
-        if faults:
-            yield Refusal(row.line, _printable(row.id), "; ".join(faults))
-        else:
-            yield _example(row, task, table.labelled)
-
-
-def _digest(identifier: str) -> bytes:
-    """Return a digest of 16 bytes, so that two ids of a corpus never share one."""
-    return hashlib.blake2b(identifier.encode(), digest_size=16).digest()
-
-
-def _printable(identifier: object) -> str:
-    """Return the start of an id; half a surrogate pair, which no file can hold, becomes its number."""
-    text = identifier if isinstance(identifier, str) else ""
-    return _cut(text.encode(errors="backslashreplace").decode())
-
-
-def _example(record: Record, task: Task, labelled: bool) -> Example:
-    sentences = [record.fields[name] for name in task.sentences]
-    label = None
-    if labelled:
-        word = record.fields[task.label]
-        label = float(task.labels[word] if task.labels else word)
-    return Example(record.id, sentences[0], sentences[1] if task.is_pair else None, label, record.line)
-
-
-def _faults(record: Record, task: Task, labelled: bool) -> list[str]:
-    """Return all that is wrong with a row."""
-    label = record.fields.get(task.label)
-    faults = [fault_of_text(name, record.fields.get(name)) for name in task.sentences]
-    faults.append(fault_of_text("its id", record.id))
+def _checked(line: int, fields: Fields, task: Task, labelled: bool, line_of: dict[str, int]) -> Example | Refusal:
+    """Return the row, whose id is then in `line_of`, or why it is refused."""
+    if isinstance(fields, str):
+        return Refusal(line, "", fields)
+    identifier: Any = fields.get(IDS[task.reader])
+    label: Any = fields.get(task.label)
+    faults = [fault_of_text(name, fields.get(name)) for name in task.sentences]
+    faults.append(fault_of_text("its id", identifier))
     if labelled:
         faults.append(_fault_of_label(task, label))
-    elif label is not None:
+    elif label not in WITHHELD:
         faults.append(f"it has a {task.label}, and the first row has none")
-    return [fault for fault in faults if fault]
+    told = "; ".join(filter(None, faults))
+    if not told and (earlier := line_of.setdefault(identifier, line)) != line:
+        told = f"its id is that of line {earlier}"
+    if told:  # JSON can spell half of a surrogate pair, which no file can hold
+        shown = identifier.encode(errors="backslashreplace").decode() if isinstance(identifier, str) else ""
+        return Refusal(line, _cut(shown), told)
+    sentences = [fields[name] for name in task.sentences]
+    number = None
+    if labelled:
+        number = float(task.labels[fields[task.label]] if task.labels else fields[task.label])
+    return Example(identifier, sentences[0], sentences[1] if task.is_pair else None, number, line)
 
 
 def fault_of_text(name: str, text: object) -> str | None:
@@ -161,7 +134,7 @@ def fault_of_text(name: str, text: object) -> str | None:
         return f"{name} is empty"
     try:
         text.encode()
-    except UnicodeEncodeError as error:  # JSON can spell half of a surrogate pair, which no file can hold
+    except UnicodeEncodeError as error:
         return f"{name} holds {text[error.start]!r}, which is no character"
     return None
 
@@ -171,7 +144,10 @@ def _fault_of_label(task: Task, label: object) -> str | None:
         return f"{task.label} is '{NO_CONSENSUS}': the annotators did not agree"
     if isinstance(label, str) and (label in task.labels if task.labels else _is_label(task, label.strip())):
         return None
-    return f"{task.label} is {_shown(label)}; allowed: {_allowed(task)}"
+    allowed = ", ".join(task.labels) or ", ".join(map(str, range(task.classes)))
+    if task.kind == "score":
+        allowed = f"a number from {task.lowest:g} to {task.highest:g}"
+    return f"{task.label} is {_shown(label)}; allowed: {allowed}"
 
 
 def _is_label(task: Task, text: str) -> bool:
@@ -179,12 +155,6 @@ def _is_label(task: Task, text: str) -> bool:
         return False
     number = float(text)
     return task.lowest <= number <= task.highest if task.kind == "score" else number in range(task.classes)
-
-
-def _allowed(task: Task) -> str:
-    if task.kind == "score":
-        return f"a number from {task.lowest:g} to {task.highest:g}"
-    return ", ".join(task.labels) or ", ".join(str(index) for index in range(task.classes))
 
 
 def _shown(value: object) -> str:
@@ -195,21 +165,27 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
 
 
-def _course(path: Path, task: Task, split: Split) -> Table:
+def _course(path: Path, task: Task, split: Split) -> Iterator[tuple[int, Fields]]:
     """Read the course's format: tab separated with a header, quoted fields, doubled quotes, line breaks inside quotes.
 
     The test files of SST and CFIMDB have one more index column, titled "0": columns are found by name.
     """
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
-    reader = csv.reader(_lines(path), delimiter="\t", strict=True)
+    lines = _lines(path)
+    first = next(lines, "")
+    if "," in first and "\t" not in first:
+        convert = CONVERT.format(path=path, separator=",")
+        raise DataError(f"{path}:1: its columns are separated by commas; allowed: tabs. {convert}")
+    reader = csv.reader(itertools.chain([first], lines), delimiter="\t", strict=True)
     try:
         header = next(reader, [])
     except csv.Error as error:
         raise DataError(f"{path}:1: not a header of tab-separated columns: {error}") from error
-    return Table(_has_labels(path, header, "id", task, split), _course_rows(path, reader, header))
+    _check_columns(path, header, task, split)
+    yield from _course_rows(path, reader, header)
 
 
-def _course_rows(path: Path, reader: "Reader", header: list[str]) -> Iterator[Record | Refusal]:
+def _course_rows(path: Path, reader: "Reader", header: list[str]) -> Iterator[tuple[int, Fields]]:
     while True:
         line = reader.line_num + 1
         try:
@@ -220,52 +196,47 @@ def _course_rows(path: Path, reader: "Reader", header: list[str]) -> Iterator[Re
             if reader.line_num > line:  # the number of rows inside the open quote is unknown
                 raise DataError(
                     f"{path}:{line}: a quoted field starts in this row and does not end properly "
-                    f"(read up to line {reader.line_num}: {error}); double the quotation marks inside quoted fields"
+                    f"(read up to line {reader.line_num}: {error}); {DOUBLED}"
                 ) from error
-            yield Refusal(line, "", f"not a row of tab-separated fields: {error}")
+            yield line, f"not a row of tab-separated fields: {error}"
             continue
-        if len(fields) == len(header):
-            record = dict(zip(header, fields, strict=True))
-            yield Record(line, record["id"], record)
+        lines = f" (lines {line} to {reader.line_num})" if reader.line_num > line else ""
+        if any("\n" in field and field.count("\t") >= len(header) - 1 for field in fields):
+            yield line, f"a quoted field holds what looks like a further row{lines}; {DOUBLED}"
+        elif len(fields) == len(header):
+            yield line, dict(zip(header, fields, strict=True))
         elif fields:  # an empty line is not a row
-            lines = f" (lines {line} to {reader.line_num})" if reader.line_num > line else ""
-            yield Refusal(line, "", f"it has {len(fields)} fields{lines}; the header has {len(header)}")
+            yield line, f"it has {len(fields)} fields{lines}; the header has {len(header)}"
 
 
-def _nli(path: Path, task: Task, split: Split) -> Table:
+def _nli(path: Path, task: Task, split: Split) -> Iterator[tuple[int, Fields]]:
     """Read the format of SNLI and MNLI: a JSON object on each line, with an id under `pairID`."""
-    rows = _nli_rows(path)
-    first = next(rows, None)
-    if not isinstance(first, Record):
-        raise DataError(f"{path}:{first.line if first else 1}: not a file of JSON lines; each line is one JSON object")
-    return Table(_has_labels(path, list(first.fields), "pairID", task, split), itertools.chain([first], rows))
-
-
-def _nli_rows(path: Path) -> Iterator[Record | Refusal]:
+    checked = False
     for line, text in enumerate(_lines(path), 1):
         if not text.strip():
             continue
         try:
             record = json.loads(text)
+            fault = f"it is {_shown(record)}; allowed: a JSON object"
         except (ValueError, RecursionError) as error:
-            yield Refusal(line, "", f"not JSON: {error}")
-            continue
-        if isinstance(record, dict):
-            yield Record(line, record.get("pairID"), record)
-        else:
-            yield Refusal(line, "", f"it is {_shown(record)}; allowed: a JSON object")
+            record, fault = None, f"not JSON: {error}"
+        if not checked:
+            if not isinstance(record, dict):
+                raise DataError(f"{path}:{line}: not a file of JSON lines; each line is one JSON object")
+            _check_columns(path, list(record), task, split)
+            checked = True
+        yield line, record if isinstance(record, dict) else fault
 
 
-def _has_labels(path: Path, columns: list[str], identifier: str, task: Task, split: Split) -> bool:
-    """Return whether the file has labels; only test files may lack them. DataError for a missing or doubled column."""
-    needed = [identifier, *task.sentences, *([] if split == "test" else [task.label])]
-    faulty = [name for name in needed if columns.count(name) != 1]
-    if faulty:
+def _check_columns(path: Path, columns: list[str], task: Task, split: Split) -> None:
+    """Raise DataError for a missing or doubled column; only test files may lack labels."""
+    needed = [IDS[task.reader], *task.sentences, *([] if split == "test" else [task.label])]
+    if faulty := [name for name in needed if columns.count(name) != 1]:
+        convert = CONVERT.format(path=path, separator=r"\t") if "question1" in columns else ""
         raise DataError(
             f"{path}:1: needs one column each of {', '.join(needed)}; "
-            f"missing or doubled: {', '.join(faulty)}; it has {_shown(columns)}"
+            f"missing or doubled: {', '.join(faulty)}; it has {_shown(columns)}. {convert}".rstrip(". ")
         )
-    return task.label in columns
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -285,4 +256,4 @@ def _lines(path: Path) -> Iterator[str]:
                 ) from error
 
 
-FORMATS: dict[str, Callable[[Path, Task, Split], Table]] = {"course": _course, "nli": _nli}
+FORMATS = {"course": _course, "nli": _nli}

@@ -6,14 +6,13 @@ A sentence's word pieces do not depend on what stands beside it, so cross and bi
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mtbert import files
 from mtbert.errors import EncoderError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
 
 TOKENIZER, NAMES = "tokenizer.json", "tokenizer_config.json"
 
@@ -35,6 +34,19 @@ class SpecialTokens:
     typed: bool = True
     mask: int | None = None
 
+    def single(self, tokens: Sequence[int], limit: int) -> tuple[list[int], int]:
+        """Return start, tokens, end, at most `limit` long, and its length, since it has no second part."""
+        ids = [self.start, *tokens[: limit - 2], self.end]
+        return ids, len(ids)
+
+    def crossed(self, first: Sequence[int], second: Sequence[int], limit: int) -> tuple[list[int], int]:
+        """Return both sentences in one sequence, at most `limit` long, and where its second part starts.
+
+        The first of the end tokens between the sentences ends the first part.
+        """
+        one, two = truncated(len(first), len(second), limit - 2 - self.between)
+        return [self.start, *first[:one], *[self.end] * self.between, *second[:two], self.end], one + 2
+
 
 def wordpieces(encoder: Path) -> Callable[[list[str]], list[list[int]]]:
     """Return a function from sentences to word-piece ids, without special tokens, by an encoder's tokenizer."""
@@ -51,25 +63,23 @@ def read(encoder: Path) -> "Tokenizer":
     from tokenizers import Tokenizer
 
     file = encoder / TOKENIZER
-    if not file.exists():
-        raise EncoderError(f"{encoder} holds no tokenizer.json; `dvc repro encoder` makes it")
     try:
         tokenizer = Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises nothing more special
-        raise EncoderError(f"{file} is not a tokenizer: {error}; `dvc repro encoder` makes it again") from None
+        raise EncoderError(f"{file} is not a tokenizer: {error}; `dvc repro encoder` makes it") from None
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer
 
 
 def vocabulary(encoder: Path) -> list[str]:
-    """The pieces of an encoder's tokenizer, by id."""
+    """Return the pieces of an encoder's tokenizer, by id."""
     ids = read(encoder).get_vocab()
     return sorted(ids, key=ids.__getitem__)
 
 
 def special_tokens(encoder: Path) -> SpecialTokens:
-    """Return the special tokens of an encoder's tokenizer; EncoderError where it frames sentences in another way."""
+    """Return what an encoder's tokenizer puts around sentences; EncoderError where it does so in another way."""
     tokenizer = read(encoder)
     inner = tokenizer.encode("a", add_special_tokens=False).ids
     alone, pair = tokenizer.encode("a").ids, tokenizer.encode("a", "a")
@@ -82,18 +92,13 @@ def special_tokens(encoder: Path) -> SpecialTokens:
             f"the encoder's tokenizer makes {pair.tokens} of a pair, with types {pair.type_ids}; allowed: as BERT, "
             "[CLS] a [SEP] b [SEP], or as RoBERTa, <s> a </s> </s> b </s>"
         )
-    padding, mask = (_named(encoder, name) for name in ("pad_token", "mask_token"))
+    names = files.read_as(dict[str, Any], encoder / NAMES, "dvc repro encoder")
+    named = [names.get("pad_token"), names.get("mask_token")]
+    texts = [name.get("content") if isinstance(name, dict) else name for name in named]
+    padding, mask = (tokenizer.token_to_id(text) if isinstance(text, str) else None for text in texts)
     if padding is None:
         raise EncoderError(f"the encoder's {NAMES} names no pad_token that {TOKENIZER} knows, which batches need")
     return SpecialTokens(start, end, padding, between, pair.type_ids == types[True], mask)
-
-
-def _named(encoder: Path, name: str) -> int | None:
-    """The id of a token that tokenizer_config.json names, such as its mask."""
-    settings = files.read_json(encoder / NAMES)
-    token = settings.get(name) if isinstance(settings, dict) else None
-    content = token.get("content") if isinstance(token, dict) else token
-    return read(encoder).token_to_id(content) if isinstance(content, str) else None
 
 
 def truncated(first: int, second: int, room: int) -> tuple[int, int]:
@@ -108,20 +113,3 @@ def truncated(first: int, second: int, room: int) -> tuple[int, int]:
     if shorter + longer > room:
         shorter, longer = room // 2, room - room // 2
     return (longer, shorter) if first > second else (shorter, longer)
-
-
-def single(tokens: Sequence[int], start: int, end: int, limit: int) -> tuple[list[int], int]:
-    """Return start, tokens, end, at most `limit` long, and its length, since it has no second part."""
-    ids = [start, *tokens[: limit - 2], end]
-    return ids, len(ids)
-
-
-def crossed(
-    first: Sequence[int], second: Sequence[int], start: int, end: int, limit: int, between: int = 1
-) -> tuple[list[int], int]:
-    """Return start, first, end, ..., end, second, end, at most `limit` long, and where its second part starts.
-
-    `between` end tokens stand between the sentences; the first of them ends the first part.
-    """
-    one, two = truncated(len(first), len(second), limit - 2 - between)
-    return [start, *first[:one], *[end] * between, *second[:two], end], one + 2

@@ -12,7 +12,8 @@ import pandas as pd
 import torch
 
 from mtbert.data import readers
-from mtbert.data.batches import Batch, Examples, SpecialTokens
+from mtbert.data.batches import Batch, Examples
+from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError, MtbertError, UnknownNameError
 from mtbert.models.multitask import MultitaskModel
 from mtbert.results import vote
@@ -93,7 +94,7 @@ class Model(Predictor):
         metrics: the scores of its training.
         network: the network with its trained weights, in evaluation mode.
         tokenize: maps sentences to the ids of their word pieces.
-        special: the ids that frame a sequence.
+        special_tokens: the ids that frame a sequence.
         device: the device that it computes on.
         run: the folder of its run.
         encoder: the folder that holds its tokenizer and the encoder's config.json.
@@ -103,7 +104,7 @@ class Model(Predictor):
     metrics: RunMetrics
     network: MultitaskModel
     tokenize: Callable[[list[str]], list[list[int]]]
-    special: SpecialTokens
+    special_tokens: SpecialTokens
     device: torch.device
     run: Path
     encoder: Path
@@ -165,8 +166,8 @@ class Model(Predictor):
         encoding = self.settings.model.pair_encoding
         lengths = np.array([[len(pieces) for pieces in texts] for texts in columns])  # [texts, rows]
         crossed = task.is_pair and encoding == "cross"
-        marked = lengths.sum(axis=0) + 2 + self.special.between if crossed else lengths.max(axis=0) + 2
-        made = (_Watched if watch else Examples)(table, task, encoding, self.special, self.longest)
+        marked = lengths.sum(axis=0) + 2 + self.special_tokens.between if crossed else lengths.max(axis=0) + 2
+        made = (_Watched if watch else Examples)(table, task, encoding, self.special_tokens, self.longest)
         return made, np.asarray(marked > self.longest)
 
     @contextlib.contextmanager

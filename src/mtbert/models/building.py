@@ -27,7 +27,7 @@ def build_model(
     vocabulary: Sequence[str] = (),
     special: SpecialTokens | None = None,
 ) -> MultitaskModel:
-    """Build the model with fresh adapters and heads, drawn by the seed; the last two are the tokenizer's."""
+    """Build the model with fresh adapters and heads, drawn by the seed; the tokenizer brings the last two arguments."""
     torch.manual_seed(seeding.derive(seed, "weights"))
     chosen = settings.model
     mask_token, typed = (special.mask, special.typed) if special else (None, True)

@@ -51,11 +51,9 @@ def bert(directory: Path) -> "BertModel":
     from transformers import AutoModel
 
     read_config(directory)
-    for file in directory.glob("*.safetensors"):
-        _check_form(file, str(directory))
     try:
         loaded: Any = AutoModel.from_pretrained(directory, dtype=torch.float32, **SAFELY)
-    except (RuntimeError, OSError) as error:  # other shapes than config.json states, or a missing shard
+    except (RuntimeError, OSError, SafetensorError) as error:  # other shapes, a missing shard, or another format
         raise EncoderError(f"{directory} holds weights that do not fit {CONFIG}: {error}") from error
     model, report = loaded
     missing = set(report["missing_keys"])
@@ -81,15 +79,11 @@ def check_weights(directory: Path, sha256: str, what: str) -> None:
             f"{what}: {WEIGHTS} is not the expected file. Its SHA-256 is {came}, expected {sha256}. "
             "It was altered or cut off: delete it and fetch it again"
         )
-    _check_form(path, what)
-
-
-def _check_form(path: Path, what: str) -> None:
     try:
         with safe_open(path, "pt"):
             pass  # opening checks the header
     except SafetensorError as error:
-        raise EncoderError(f"{what}: {path.name} is not a safetensors file: {error}") from None
+        raise EncoderError(f"{what}: {WEIGHTS} is not a safetensors file: {error}") from None
 
 
 def check_use(directory: Path, pooling: Mapping[str, str], max_tokens: int) -> None:
@@ -110,11 +104,11 @@ def check_use(directory: Path, pooling: Mapping[str, str], max_tokens: int) -> N
 def card(directory: Path) -> dict[str, Any]:
     """Read the card of an encoder's directory; EncoderError where it holds no encoder."""
     path = directory / CARD
-    if not path.is_file():
-        raise EncoderError(f"{path} is missing: no encoder was written there; run the stage that makes it")
-    if files.read_json(path) == {"needed": False}:
-        raise EncoderError(f"{directory} holds no encoder: when it was made, no selected variant needed one")
     stage = "encoder" if directory.name == "base" else f"pretrain@{directory.name}"
+    if not path.is_file() or files.read_json(path) == {"needed": False}:
+        raise EncoderError(
+            f"{directory} holds no encoder; `dvc repro {stage}` makes it where a selected variant needs it"
+        )
     return files.read_as(EncoderCard, path, f"dvc repro {stage}").model_dump()
 
 
@@ -135,6 +129,30 @@ def write_card(directory: Path, name: str, origin: str, note: str, digests: Mapp
         "fetched": dict(digests),
     }
     files.write_json(directory / CARD, content)
+
+
+def to_fp16(directory: Path) -> None:
+    """Round the weights of an encoder's directory to fp16, and note it in its card; trainings go on from them in fp32.
+
+    fp16 has 11 significant bits, so a weight changes by at most 1/2,048 of itself, and by 3e-8 where it is below 6e-5.
+
+    Raises:
+        EncoderError: a weight is too large for fp16.
+    """
+    from safetensors.torch import load_file, save_file
+
+    path, about = directory / WEIGHTS, files.read_json(directory / CARD)
+    whole = load_file(path)
+    weights = {name: value.half() if value.is_floating_point() else value for name, value in whole.items()}
+    if large := [name for name, value in weights.items() if not value.isfinite().all()]:
+        raise EncoderError(
+            f"encoder.weights is fp16, which holds numbers up to 65,504, but some are larger: {', '.join(large)}; "
+            "allowed here: fp32"
+        )
+    with files.new_file(path) as partial:
+        save_file(weights, partial, {"format": "pt"})
+    note = f"{about['note']} Its weights are rounded to fp16.".lstrip()
+    files.write_json(directory / CARD, about | {"note": note, "sha256": files.sha256(path)})
 
 
 def save_tokenizer(pieces: list[str], positions: int, directory: Path) -> None:

@@ -30,10 +30,10 @@ from transformers import (
 
 from mtbert import files, seeding
 from mtbert.data import tokens
-from mtbert.errors import DataError, EncoderError
+from mtbert.errors import EncoderError
 from mtbert.pretraining import loading, mlm_head
 from mtbert.pretraining.settings import MlmSettings
-from mtbert.pretraining.trainer import arguments, one_gpu
+from mtbert.pretraining.trainer import arguments
 
 
 def pretrain(settings: MlmSettings, build: Path) -> None:
@@ -53,14 +53,14 @@ def pretrain(settings: MlmSettings, build: Path) -> None:
     torch.manual_seed(seeding.derive(settings.seed, "mlm", "head"))  # drawn at random where the encoder has none
     model = masked(encoder.config)
     model.base_model.embeddings, model.base_model.encoder = encoder.embeddings, encoder.encoder
-    mlm_head.put(mlm_head.read(base), model)
+    mlm_head.put(base, model)
     model.tie_weights()
     limit = min(settings.max_tokens, card["positions"])
     sets = {split: sentences(build / "data", split, base, settings, limit) for split in ("train", "dev")}
     with tempfile.TemporaryDirectory() as scratch:
         trainer = Trainer(
             model=model,
-            args=one_gpu(TrainingArguments(**arguments(settings, "mlm", len(sets["train"]), scratch))),
+            args=arguments(TrainingArguments, settings, "mlm", len(sets["train"]), scratch),
             train_dataset=sets["train"],
             eval_dataset=sets["dev"],
             data_collator=_collator(tokenizer, settings),
@@ -88,23 +88,20 @@ def sentences(data: Path, split: str, base: Path, settings: MlmSettings, limit: 
     Each is at most `limit` long with the special tokens of the tokenizer in `base`.
     """
     paths = [data / corpus / f"{split}.parquet" for corpus in settings.corpora]
-    for path in paths:
-        if not path.is_file():
-            raise DataError(f"{path} is missing: the corpus is not in data_dir, or was not preprocessed")
     pieces = pd.concat([files.read_parquet(path, ["tokens1"])["tokens1"] for path in paths], ignore_index=True)
     order = seeding.stream(settings.seed, "mlm", split).permutation(len(pieces))[: settings.max_sentences]
     special, rows = tokens.special_tokens(base), pieces.iloc[order].tolist()
-    return Dataset.from_dict({"input_ids": [tokens.single(row, special.start, special.end, limit)[0] for row in rows]})
+    return Dataset.from_dict({"input_ids": [special.single(row, limit)[0] for row in rows]})
 
 
 def loss_of_frequencies(train: Iterable[Sequence[int]], dev: Iterable[Sequence[int]], vocabulary: int) -> float:
     """Return the mean of -log p over the tokens of dev, where p is a token's share of train's, whatever the sentence.
 
-    A model that is no better has learnt nothing of sentences. Each sentence is between its two special tokens, which
-    are never hidden. Each token of the vocabulary counts once more than it comes, so that none has a p of 0.
+    A model that is no better has learnt nothing of sentences. Each sentence is between two special tokens, which are
+    never hidden. Each token of the vocabulary counts once more than it comes, so that none has a p of 0.
     """
-    seen, asked = (np.bincount([token for row in rows for token in row[1:-1]], minlength=vocabulary)
-                   for rows in (train, dev))  # fmt: skip
+    of_sets = ([token for row in rows for token in row[1:-1]] for rows in (train, dev))
+    seen, asked = (np.bincount(ids, minlength=vocabulary) for ids in of_sets)
     return float(-np.average(np.log((seen + 1) / (seen + 1).sum()), weights=asked))
 
 

@@ -34,7 +34,7 @@ from mtbert.errors import DataError
 from mtbert.models.encoder import hardware
 from mtbert.pretraining import loading
 from mtbert.pretraining.settings import SbertSettings
-from mtbert.pretraining.trainer import arguments, one_gpu
+from mtbert.pretraining.trainer import arguments
 from mtbert.tasks import ENTAILMENT
 
 COLUMNS = {"sentence1": "anchor", "sentence2": "positive"}
@@ -65,23 +65,16 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
 
 def pairs(data: Path, settings: SbertSettings) -> pd.DataFrame:
     """Return the corpora's entailment pairs, each once, in random order, at most `max_pairs`: anchor, positive."""
-    table = pd.concat([_entailed(data / corpus / "train.parquet") for corpus in settings.corpora])
-    table = table.drop_duplicates(ignore_index=True)
+    table = pd.concat([_rows(data / corpus / "train.parquet") for corpus in settings.corpora])
+    entailed = table.loc[table["label"] == ENTAILMENT["entailment"], [*COLUMNS]].rename(columns=COLUMNS)
+    table = entailed.drop_duplicates(ignore_index=True)
     order = seeding.stream(settings.seed, "sbert", "pairs").permutation(len(table))[: settings.max_pairs]
     if len(order) < 2:
         raise DataError(f"{data}: {len(order)} entailment pairs in {', '.join(settings.corpora)}, but 2 are needed")
     return table.iloc[order].reset_index(drop=True)
 
 
-def _entailed(path: Path) -> pd.DataFrame:
-    rows = _rows(path).dropna()
-    wanted = (rows["label"] == ENTAILMENT["entailment"]) & (rows["sentence1"] != "") & (rows["sentence2"] != "")
-    return rows.loc[wanted, ["sentence1", "sentence2"]].rename(columns=COLUMNS)
-
-
 def _rows(path: Path) -> pd.DataFrame:
-    if not path.is_file():
-        raise DataError(f"{path} is missing: the corpus is not in data_dir, or was not preprocessed")
     return files.read_parquet(path, ["sentence1", "sentence2", "label"])
 
 
@@ -101,7 +94,7 @@ def sentence_model(directory: Path, settings: SbertSettings) -> SentenceTransfor
 
 def sts_pearson(model: SentenceTransformer, data: Path) -> float:
     """Return Pearson's r of cosine and label over the sts dev set."""
-    rows = _rows(data / "sts" / "dev.parquet").dropna()
+    rows = _rows(data / "sts" / "dev.parquet")
     first, second = (
         model.encode(rows[column].tolist(), normalize_embeddings=True, show_progress_bar=False)
         for column in ("sentence1", "sentence2")
@@ -122,11 +115,13 @@ def _train(model: SentenceTransformer, chosen: pd.DataFrame, settings: SbertSett
     with tempfile.TemporaryDirectory() as scratch:
         trainer = _Trainer(
             model=model,
-            args=one_gpu(
-                SentenceTransformerTrainingArguments(
-                    **arguments(settings, "sbert", len(chosen), scratch),
-                    batch_sampler=BatchSamplers.NO_DUPLICATES,  # the same sentence twice would be its own negative
-                )
+            args=arguments(
+                SentenceTransformerTrainingArguments,
+                settings,
+                "sbert",
+                len(chosen),
+                scratch,
+                batch_sampler=BatchSamplers.NO_DUPLICATES,  # the same sentence twice would be its own negative
             ),
             train_dataset=Dataset.from_pandas(chosen),
             loss=MultipleNegativesRankingLoss(model, scale=settings.scale),

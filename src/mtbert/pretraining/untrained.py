@@ -96,7 +96,7 @@ def embeddings(encoder: Path) -> Callable[[Sequence[str]], np.ndarray]:
     limit = min(MOST_TOKENS, model.bert.config.longest)
 
     def embed(sentences: Sequence[str]) -> np.ndarray:
-        ids = [tokens.single(own, special.start, special.end, limit)[0] for own in pieces([*sentences])]
+        ids = [special.single(own, limit)[0] for own in pieces([*sentences])]
         embedded = np.zeros((len(ids), model.width), dtype=np.float32)
         for at, batch, mask in _batches(ids, special.padding):
             embedded[at] = _embedded(model, batch.to(device), mask.to(device)).cpu().numpy()

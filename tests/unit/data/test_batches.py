@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 import torch
 
-from mtbert.data.batches import Batch, Examples, SpecialTokens, Stream, batches_by_length, halve, load, shuffled
+from mtbert.data.batches import Batch, Examples, Stream, batches_by_length, halve, load, shuffled
+from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError
 from mtbert.tasks import REUSES, TASKS
 
@@ -63,7 +64,7 @@ def test_cross_encoding_puts_a_pair_into_one_sequence():
     assert batch.token_types.tolist() == [[0, 0, 0, 0, 1, 1, 0], [0, 0, 0, 1, 1, 1, 1]]
 
 
-def test_a_pair_is_framed_by_the_tokenizers_marks():
+def test_a_pair_is_framed_by_the_tokenizers_special_tokens():
     roberta = SpecialTokens(start=0, end=2, padding=1, between=2, typed=False)
     batch = Examples(PAIRS, TASKS["qqp"], "cross", roberta, 16).batch([0, 1])
     assert batch.input_ids.tolist() == [[0, 11, 12, 2, 2, 13, 2, 1], [0, 21, 2, 2, 22, 23, 24, 2]]

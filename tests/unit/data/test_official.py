@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mtbert import files
 from mtbert.data import official
 from mtbert.data.official import Download
 from mtbert.errors import DataError
@@ -103,7 +104,6 @@ def test_good_files_are_laid_out_and_nothing_else_is_left(host: str, tmp_path: P
 
 def test_wrong_sha256(host: str, tmp_path: Path) -> None:
     message = refused(host, tmp_path, Download(f"{host}/hello.csv", sha256="0" * 64, path="a.csv"))
-    assert "what came is not the known file" in message
     assert "0" * 64 in message
     assert HELLO_SHA256 in message
     assert below(tmp_path) == []
@@ -118,14 +118,13 @@ def test_wrong_git_blob(host: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("check", [{"sha256": HELLO_SHA256}, {"blob": HELLO_BLOB}])
 def test_cut_connection(host: str, tmp_path: Path, check: dict[str, str]) -> None:
     message = refused(host, tmp_path, Download(f"{host}/cut.csv", path="a.csv", **check))
-    assert "the connection failed or broke off" in message
     assert "6 bytes read, 94 more expected" in message
     assert below(tmp_path) == []
 
 
 def test_missing_file(host: str, tmp_path: Path) -> None:
     message = refused(host, tmp_path, Download(f"{host}/nowhere.csv", sha256=HELLO_SHA256, path="a.csv"))
-    assert "the server answered 404 Client Error" in message
+    assert "404 Client Error" in message
     assert below(tmp_path) == []
 
 
@@ -133,7 +132,7 @@ def test_no_server(tmp_path: Path) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Host) as server:
         closed = f"http://127.0.0.1:{server.server_port}"
     message = refused(closed, tmp_path, Download(f"{closed}/hello.csv", sha256=HELLO_SHA256, path="a.csv"))
-    assert "the connection failed or broke off" in message
+    assert "refused" in message
 
 
 def test_another_try_asks_only_for_what_is_missing(host: str, tmp_path: Path) -> None:
@@ -156,3 +155,24 @@ def test_downloads_are_the_files_that_the_sample_has_and_each_is_pinned() -> Non
     targets = {target for item in official.DOWNLOADS for target in (item.path, *item.members.values()) if target}
     assert targets == {file.relative_to(SAMPLE).as_posix() for file in SAMPLE.rglob("*.*")}
     assert [item.name for item in official.DOWNLOADS if bool(item.sha256) == bool(item.blob)] == []
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {file.relative_to(folder).as_posix(): files.sha256(file) for file in folder.rglob("*") if file.is_file()}
+
+
+def test_the_sample_is_the_sample_as_a_whole():
+    found = digests(SAMPLE)
+    assert len(found) == 17
+    assert official.whose(found) == "sample"
+    assert official.whose(found | {"nli/snli_1.0_dev.jsonl": "0"}) == "own"
+    assert official.whose({name: found[name] for name in list(found)[1:]}) == "own"
+
+
+def test_the_courses_corpora_are_told_by_their_dev_sets():
+    sst, sts = "cs224n/ids-sst-dev.csv", "cs224n/sts-dev.csv"
+    assert sorted(official.COURSE) == [f"cs224n/{name}-dev.csv" for name in ("ids-cfimdb", "ids-sst", "quora", "sts")]
+    course = {sst: official.COURSE[sst], "cs224n/ids-sst-train.csv": "a part"}
+    assert official.whose(course) == "course"
+    assert official.whose(course | {sts: "another"}) == "own"
+    assert official.whose({"cs224n/ids-sst-train.csv": "no dev set"}) == "own"

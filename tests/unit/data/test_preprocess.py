@@ -148,7 +148,7 @@ def test_a_faulty_file_leaves_the_earlier_output_in_place(data_dir: Path, tmp_pa
     preprocess(data_dir, tmp_path / "out", tokenize, set())
     before = sorted((tmp_path / "out").rglob("*"))
     (data_dir / "cs224n/sts-dev.csv").write_text("")
-    with pytest.raises(DataError, match=r"sts-dev\.csv: it is empty"):
+    with pytest.raises(DataError, match=r"sts-dev\.csv:1: needs one column each of"):
         preprocess(data_dir, tmp_path / "out", tokenize, set())
     assert sorted((tmp_path / "out").rglob("*")) == before
 
@@ -170,17 +170,6 @@ def test_a_relative_place_inside_the_repository_is_allowed(
     monkeypatch.chdir(data_dir.parent)
     preprocess(Path("corpora"), Path("out"), tokenize, set())
     assert (tmp_path / "out/sst/dev.parquet").is_file()
-
-
-@pytest.mark.parametrize("outside", ["..", "../corpora", "corpora/../../corpora"])
-def test_a_relative_place_outside_the_repository_is_refused(outside: str) -> None:
-    with pytest.raises(DataError, match=r"which leaves the repository.*dvc exp run --temp"):
-        preprocess(Path(outside), Path("out"), tokenize, set())
-
-
-def test_a_place_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"data_dir in params.yaml is .*nowhere, which is not a directory"):
-        preprocess(tmp_path / "nowhere", tmp_path / "out", tokenize, set())
 
 
 def test_refused_rows_are_counted_with_the_first_reasons_and_the_file_that_lists_them(data_dir: Path, tmp_path: Path):

@@ -4,6 +4,9 @@ import contextlib
 import csv
 import io
 import json
+import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -100,6 +103,38 @@ def test_keeps_the_labels_of_a_test_file_that_has_some(tmp_path: Path) -> None:
     assert rows(corpus(tmp_path, "sst", "0\ta\tFine .\t4\n", "test")) == [("a", "Fine .", None, 4.0, 2)]
 
 
+@pytest.mark.parametrize("withheld", ["", "-1"])
+def test_a_test_file_whose_labels_are_withheld_has_none(
+    tmp_path: Path, withheld: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = corpus(tmp_path, "sst", f"0\ta\tFine .\t{withheld}\n1\tb\tDull .\t3\n", "test")
+    assert rows(found) == [("a", "Fine .", None, None, 2)]
+    assert found.refused == [Refusal(3, "b", "it has a sentiment, and the first row has none")]
+    assert "ids-sst-test-student.csv" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("inside", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c"])
+def test_a_line_ends_at_a_line_end_alone(tmp_path: Path, inside: str) -> None:
+    assert rows(corpus(tmp_path, "sst", f"0\ta\tone{inside}two\t3\n")) == [("a", f"one{inside}two", None, 3.0, 2)]
+    row = {"gold_label": "neutral", "sentence1": f"A{inside}B", "sentence2": "C", "pairID": "p"}
+    text = json.dumps(row, ensure_ascii=False) + "\n"
+    assert rows(corpus(tmp_path, "snli", text)) == [("p", f"A{inside}B", "C", 1.0, 1)]
+
+
+@pytest.mark.parametrize("separator", [",", "\t"])
+def test_the_command_of_the_message_mends_kaggles_file(tmp_path: Path, separator: str) -> None:
+    path = tmp_path / TASKS["qqp"].files["train"]
+    path.parent.mkdir()
+    lines = [["id", "qid1", "qid2", "question1", "question2", "is_duplicate"], ["0", "1", "2", "NA", 'Why "x"?', "0"]]
+    with path.open("w", newline="") as file:
+        csv.writer(file, delimiter=separator).writerows(lines)
+    with pytest.raises(DataError) as error:
+        read(tmp_path, TASKS["qqp"], "train")
+    _, code = re.findall(r"(python -c) '([^']+)'", str(error.value))[0]
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert rows(both(tmp_path, "qqp", "train")) == [("0", "NA", 'Why "x"?', 0.0, 2)]
+
+
 def test_reads_json_lines(tmp_path: Path) -> None:
     text = '{"gold_label": "entailment", "sentence1": "A dog .", "sentence2": "An animal .", "pairID": "p", "x": [1]}\n'
     assert rows(corpus(tmp_path, "snli", text)) == [("p", "A dog .", "An animal .", 2.0, 1)]
@@ -166,6 +201,12 @@ def test_reads_back_whatever_text_is_written_in_the_courses_format(
         ("sst", "1\ta\tFine .\t3\n", "its id is that of line 2"),
         ("sst", "1\tb\tFine .\n", "it has 3 fields; the header has 4"),
         ("sst", "1\tb\tFine\t.\t3\n", "it has 5 fields; the header has 4"),
+        (
+            "sst",
+            '1\tb\t"Fine .\t3\n2\tc\tFine"\t3\n',
+            "a quoted field holds what looks like a further row (lines 3 to 4); "
+            "double the quotation marks inside quoted fields",
+        ),
         ("sst", '1\tb\t"a\nb"\n', "it has 3 fields (lines 3 to 4); the header has 4"),
         ("sst", '1\tb\t"Fine" .\t3\n', "not a row of tab-separated fields: '\t' expected after '\"'"),
         ("qqp", "1\tb\tWho ?\t\t\n", "sentence2 is empty; is_duplicate is ''; allowed: 0, 1"),
@@ -206,12 +247,17 @@ def test_refuses_labels_of_an_unlabelled_json_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("task", "content", "expected"),
     [
-        ("sst", b"", "ids-sst-train.csv: it is empty"),
+        ("sst", b"", "ids-sst-train.csv:1: needs one column each of"),
         ("sst", b"\tid\tsentence\n", "ids-sst-train.csv:1: needs one column each of id, sentence, sentiment; missing"),
-        ("sst", b"id,sentence,sentiment\n", "missing or doubled: id, sentence, sentiment; it has ['id,sentence"),
+        ("sst", b"id,sentence,sentiment\n", "csv:1: its columns are separated by commas"),
+        ("qqp", b"id\tquestion1\tquestion2\tis_duplicate\n", "missing or doubled: sentence1, sentence2; it has"),
         ("sst", b"id\tsentence\tsentence\tsentiment\n", "missing or doubled: sentence; it has"),
-        ("sst", b"\tid\tsentence\tsentiment\n", "ids-sst-train.csv: it holds no rows"),
-        ("sst", b"\tid\tsentence\tsentiment\n0\ta\t\t3\n", "none of its 1 rows can be used; the first, on line 2: "),
+        ("sst", b"\tid\tsentence\tsentiment\n", "ids-sst-train.csv: it holds no row"),
+        (
+            "sst",
+            b"\tid\tsentence\tsentiment\n0\ta\t\t3\n",
+            "it holds no row that can be used; the first refused one, on line 2: ",
+        ),
         (
             "sst",
             b"\tid\tsentence\tsentiment\n0\ta\tcaf\xe9\t3\n",
@@ -223,7 +269,7 @@ def test_refuses_labels_of_an_unlabelled_json_file(tmp_path: Path) -> None:
             "csv:2: a quoted field starts in this row",
         ),
         ("sst", b'"id\n', "ids-sst-train.csv:1: not a header of tab-separated columns: unexpected end of data"),
-        ("snli", b"", "snli_1.0_train.jsonl: it is empty"),
+        ("snli", b"", "snli_1.0_train.jsonl: it holds no row"),
         ("snli", b"\tid\tsentence1\n", "jsonl:1: not a file of JSON lines; each line is one JSON object"),
         ("snli", b'{"gold_label": "neutral"}\n', "missing or doubled: pairID, sentence1, sentence2; it has ['gold_l"),
     ],
@@ -274,6 +320,8 @@ def test_any_text_in_any_field_is_read_back_or_refused_for_being_empty(
     path = place(tmp_path_factory.getbasetemp(), kind, buffer.getvalue().encode())
     faults = [f"{name} is empty" for name, text in (("sentence1", first), ("sentence2", second)) if not visible(text)]
     faults += [] if visible(identifier) else ["its id is empty"]
+    if kind == "course" and any("\n" in text and text.count("\t") >= 3 for text in (identifier, first, second)):
+        faults = ["double the quotation marks inside quoted fields"]
     if faults:
         with pytest.raises(DataError) as error:
             list(stream(path, task, "train"))

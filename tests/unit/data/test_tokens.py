@@ -14,6 +14,7 @@ from mtbert.errors import EncoderError
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing", "##ed", "cat", "dog", "sat", "ran", "."]
 PADDING, UNKNOWN, START, END, MASK, PLAY, ING, ED, CAT, DOG, SAT, RAN, STOP = range(13)
+BERT = SpecialTokens(START, END, PADDING, mask=MASK)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def test_wordpieces_without_special_tokens_padding_or_truncation(encoder: Path):
 
 
 def test_a_directory_without_tokenizer_is_refused(tmp_path: Path):
-    with pytest.raises(EncoderError, match=r"holds no tokenizer\.json; `dvc repro encoder` makes it"):
+    with pytest.raises(EncoderError, match=r"tokenizer\.json is not a tokenizer"):
         tokens.wordpieces(tmp_path)
 
 
@@ -77,19 +78,19 @@ def test_the_longer_sentence_loses_first(first: int, second: int, room: int, exp
 
 
 def test_a_single_sequence():
-    assert tokens.single([CAT, SAT], START, END, limit=8) == ([START, CAT, SAT, END], 4)
+    assert BERT.single([CAT, SAT], limit=8) == ([START, CAT, SAT, END], 4)
 
 
 def test_a_single_sequence_loses_its_end():
-    assert tokens.single([CAT, SAT, DOG, RAN], START, END, limit=5) == ([START, CAT, SAT, DOG, END], 5)
+    assert BERT.single([CAT, SAT, DOG, RAN], limit=5) == ([START, CAT, SAT, DOG, END], 5)
 
 
 def test_a_crossed_sequence_and_where_its_second_part_starts():
-    assert tokens.crossed([CAT, SAT], [DOG], START, END, limit=8) == ([START, CAT, SAT, END, DOG, END], 4)
+    assert BERT.crossed([CAT, SAT], [DOG], limit=8) == ([START, CAT, SAT, END, DOG, END], 4)
 
 
 def test_a_crossed_sequence_loses_of_the_longer_sentence():
-    ids, second = tokens.crossed([CAT, SAT, DOG, RAN], [DOG], START, END, limit=6)
+    ids, second = BERT.crossed([CAT, SAT, DOG, RAN], [DOG], limit=6)
     assert (ids, second) == ([START, CAT, SAT, END, DOG, END], 4)
 
 
@@ -98,7 +99,7 @@ def test_single_sequences_are_hugging_faces(reference: BertTokenizer, limit: int
     for length in (*range(12), 126, 127, 200):
         words = sentence(length, seed=length)
         expected = reference(text(words), truncation="longest_first", max_length=limit)
-        ids, second = tokens.single(words, START, END, limit)
+        ids, second = BERT.single(words, limit)
         assert ids == expected["input_ids"]
         assert types(ids, second) == expected["token_type_ids"]
 
@@ -132,7 +133,7 @@ def texts(seed: int, count: int) -> list[str]:
     return [" ".join(draw.choices(words, k=draw.randrange(1, 14))) for _ in range(count)]
 
 
-def test_the_marks_are_those_of_the_tokenizers_files(encoder: Path, roberta: Path):
+def test_the_special_tokens_are_those_of_the_tokenizers_files(encoder: Path, roberta: Path):
     assert tokens.special_tokens(encoder) == SpecialTokens(START, END, PADDING, between=1, typed=True, mask=MASK)
     assert tokens.special_tokens(roberta) == SpecialTokens(0, 2, 1, between=2, typed=False, mask=4)
 
@@ -151,20 +152,20 @@ def test_a_tokenizer_may_lack_a_mask_but_no_padding(roberta: Path, tmp_path: Pat
 @pytest.mark.parametrize("limit", [6, 7, 8, 16, 128])
 def test_roberta_sentences_and_pairs_are_hugging_faces(roberta: Path, limit: int):
     theirs, special, encode = encoders.byte_level(), tokens.special_tokens(roberta), tokens.wordpieces(roberta)
-    frame = (special.start, special.end, limit)
     firsts, seconds = (texts(limit + part, 60) for part in (0, 1000))
     one, two = encode(firsts), encode(seconds)
     alone = theirs(firsts, truncation=True, max_length=limit)["input_ids"]
-    assert [tokens.single(ids, *frame)[0] for ids in one] == alone
+    assert [special.single(ids, limit)[0] for ids in one] == alone
     pairs = theirs(firsts, seconds, truncation="longest_first", max_length=limit)["input_ids"]
-    found = [tokens.crossed(first, second, *frame, special.between) for first, second in zip(one, two, strict=True)]
+    found = [special.crossed(first, second, limit) for first, second in zip(one, two, strict=True)]
     assert [ids for ids, _ in found] == pairs
 
 
 def test_the_first_part_of_a_roberta_pair_is_what_the_sentence_alone_would_be():
-    ids, second = tokens.crossed([5, 6], [7], 0, 2, 128, between=2)
+    special = SpecialTokens(0, 2, 1, between=2)
+    ids, second = special.crossed([5, 6], [7], 128)
     assert (ids, second) == ([0, 5, 6, 2, 2, 7, 2], 4)
-    assert ids[:second] == tokens.single([5, 6], 0, 2, 128)[0]
+    assert ids[:second] == special.single([5, 6], 128)[0]
 
 
 def assert_equal_pairs(
@@ -173,6 +174,6 @@ def assert_equal_pairs(
     """Pairs go in as lists: alone, Hugging Face takes a pair with an empty second sentence for a single one."""
     firsts, seconds = ([text(pair[part]) for pair in pairs] for part in (0, 1))
     expected = reference(firsts, seconds, truncation="longest_first", max_length=limit)
-    found = [tokens.crossed(first, second, START, END, limit) for first, second in pairs]
+    found = [BERT.crossed(first, second, limit) for first, second in pairs]
     assert [ids for ids, _ in found] == expected["input_ids"]
     assert [types(ids, second) for ids, second in found] == expected["token_type_ids"]

@@ -8,7 +8,7 @@ from safetensors.torch import load_file, save_file
 
 from mtbert import files
 from mtbert.errors import EncoderError
-from mtbert.pretraining import rounding
+from mtbert.pretraining import loading
 
 
 def encoder(folder: Path, *weights: float) -> Path:
@@ -18,7 +18,7 @@ def encoder(folder: Path, *weights: float) -> Path:
 
 
 def test_weights_take_the_nearest_number_of_fp16_and_the_card_says_so(tmp_path: Path):
-    rounding.to_fp16(encoder(tmp_path, 1.0, 1.0004, 2049.0, 1e-8))
+    loading.to_fp16(encoder(tmp_path, 1.0, 1.0004, 2049.0, 1e-8))
     found = load_file(tmp_path / "model.safetensors")
     assert found["weight"].dtype == torch.float16
     assert found["weight"].tolist() == [1.0, 1.0, 2048.0, 0.0]
@@ -35,5 +35,5 @@ def test_a_weight_that_is_too_large_is_refused_and_nothing_changed(tmp_path: Pat
     with pytest.raises(
         EncoderError, match=r"encoder\.weights is fp16, which holds numbers up to 65,504, but .*: weight;"
     ):
-        rounding.to_fp16(tmp_path)
+        loading.to_fp16(tmp_path)
     assert (tmp_path / "model.safetensors").read_bytes() == before

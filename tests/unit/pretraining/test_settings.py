@@ -95,10 +95,10 @@ def test_a_cut_encoder_is_checked_as_the_whole_one_and_says_where_it_is_cut() ->
         ({"name": "minilm", "revision": "a" * 40}, "minilm has its revision in the project: set revision to null"),
         (
             {"name": "some/bert", "revision": "a" * 40, "directory": "b"},
-            "directory is for an encoder known by name",
+            "directory is for an encoder that is known by name",
         ),
         ({"width": 10, "heads": 3}, "width is 10 and heads 3, which does not divide it"),
-        ({"name": "tiny", "directory": "weights"}, "tiny is made, not read: set directory to null"),
+        ({"name": "tiny", "directory": "weights"}, "known by name and not made here: set it to null"),
         ({"wdith": 384}, "unknown key"),
         ({"layers": 0}, "greater than 0"),
     ],

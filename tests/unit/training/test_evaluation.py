@@ -5,7 +5,8 @@ import pandas as pd
 import torch
 from models import build_adapter, small_bert
 
-from mtbert.data.batches import Examples, SpecialTokens
+from mtbert.data.batches import Examples
+from mtbert.data.tokens import SpecialTokens
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.encoder.bert import Encoder
 from mtbert.models.features import FEATURES
