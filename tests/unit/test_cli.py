@@ -65,7 +65,7 @@ def test_the_help_imports_nothing_large():
         (
             ["predict", "nobody", "--task", "sst", "a film"],
             1,
-            "error: there is no folder nobody, and nothing is trained",
+            "error: nobody is no folder of a finished run",
         ),
         (
             ["tables", "nowhere"],

@@ -1,14 +1,14 @@
-"""Copy the code of this package that some classes need into files without other code of mtbert.
+"""Copy the code of this package that some definitions need into files without other code of mtbert.
 
-Starting from these classes, all names that a definition uses at run time are followed through the package. Annotations
+Starting from these, all names that a definition uses at run time are followed through the package. Annotations
 are not, so that the types of settings, and pydantic, stay behind. The needed definitions of a module go into a file of
-their own, such as `mtbert_encoder_bert.py` for mtbert/encoder/bert.py, with relative imports, as transformers copies
-code that comes with a model. Comments stay behind.
+their own, such as `mtbert_models_encoder_bert.py` for mtbert/models/encoder/bert.py, with relative imports, as
+transformers copies code that comes with a model. Comments stay behind.
 """
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import mtbert
@@ -16,11 +16,10 @@ from mtbert.errors import MtbertError
 
 PACKAGE = Path(mtbert.__file__).parent
 ALLOWED = frozenset({"torch", "transformers", "sentence_transformers", "mtbert"}) | sys.stdlib_module_names
-Names = tuple[str, str]  # a module, and a name that it defines
 
 
 class Module:
-    """A module's statements, by the names that they define or import."""
+    """A module's statements by the names that they define or import, and which of these are needed."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -35,12 +34,8 @@ class Module:
         self.needed: set[str] = set()
 
 
-def bundle(starts: Iterable[Names], renamed: Mapping[str, str]) -> dict[str, str]:
-    """Return the files, by name, that hold these definitions and all that they need.
-
-    Args:
-        starts: module and name of each definition.
-        renamed: file names, without `.py`, of modules that do not get the default name.
+def bundle(starts: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the files, by name, that hold these definitions, each a module and a name, and all that they need.
 
     Raises:
         MtbertError: a needed definition imports another package than torch and transformers.
@@ -53,12 +48,12 @@ def bundle(starts: Iterable[Names], renamed: Mapping[str, str]) -> dict[str, str
         if wanted not in module.needed:
             module.needed.add(wanted)
             waiting += _followed(module, wanted)
-    return {f"{file_name(name, renamed)}.py": _written(module, renamed) for name, module in sorted(modules.items())}
+    return {f"{file_name(name)}.py": _written(module) for name, module in sorted(modules.items())}
 
 
-def file_name(module: str, renamed: Mapping[str, str]) -> str:
+def file_name(module: str) -> str:
     """Return the name of a module's file, without `.py`."""
-    return renamed.get(module, module.replace(".", "_"))
+    return module.replace(".", "_")
 
 
 def _path(module: str) -> Path:
@@ -77,8 +72,8 @@ def _single(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> ast.Import |
     return ast.Import([alias]) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, [alias], node.level)
 
 
-def _followed(module: Module, wanted: str) -> Iterator[Names]:
-    """Yield the definitions that a definition needs, in its own module and in others."""
+def _followed(module: Module, wanted: str) -> Iterator[tuple[str, str]]:
+    """Yield module and name of each definition that a definition needs."""
     definition = module.definitions.get(wanted) or module.imports[wanted]  # imported as in a package's __init__
     for node in _at_run_time(definition):
         if isinstance(node, ast.ImportFrom | ast.Import):  # within a function, or the definition itself
@@ -89,7 +84,7 @@ def _followed(module: Module, wanted: str) -> Iterator[Names]:
             yield from _imported(module, module.imports[node.id])
 
 
-def _imported(module: Module, node: ast.Import | ast.ImportFrom) -> Iterator[Names]:
+def _imported(module: Module, node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
     source = str(node.module) if isinstance(node, ast.ImportFrom) else ""
     for alias in node.names:
         package = (source or alias.name).partition(".")[0]
@@ -106,23 +101,20 @@ def _imported(module: Module, node: ast.Import | ast.ImportFrom) -> Iterator[Nam
 def _at_run_time(node: ast.AST) -> Iterator[ast.AST]:
     """Yield a node and all nodes below it but annotations."""
     yield node
-    for name, value in ast.iter_fields(node):
-        if name not in ("annotation", "returns"):
-            for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, ast.AST):
-                    yield from _at_run_time(child)
+    for child in ast.iter_child_nodes(node):
+        if child not in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+            yield from _at_run_time(child)
 
 
-def _written(module: Module, renamed: Mapping[str, str]) -> str:
+def _written(module: Module) -> str:
     """Return the text of a module's file: the needed definitions, with their imports."""
-    needed = {id(module.definitions[name]) for name in module.needed if name in module.definitions}
-    nodes = [node for node in module.tree.body if id(node) in needed]
+    nodes = [node for node in module.tree.body if module.needed.intersection(_defined(node))]
     used = {part.id for node in nodes for part in _at_run_time(node) if isinstance(part, ast.Name)} | module.needed
     imports = [node for name, node in module.imports.items() if name in used]
     future = ast.ImportFrom("__future__", [ast.alias("annotations")], 0)
     for node in ast.walk(ast.Module([*imports, *nodes], [])):
         if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == PACKAGE.name:
-            node.module, node.level = file_name(str(node.module), renamed), 1
+            node.module, node.level = file_name(str(node.module)), 1
     first = (ast.get_docstring(module.tree) or "").partition("\n")[0]
     docstring = ast.Expr(ast.Constant(f"{first}\n\nFrom {module.name} of mtbert, whose licence is Apache-2.0.\n"))
     return ast.unparse(ast.Module([docstring, future, *imports, *nodes], [])) + "\n"

@@ -25,7 +25,6 @@ from mtbert.pretraining import loading
 from mtbert.tasks import TASKS
 
 MODELING, SENTENCES = "mtbert.inference.modeling", "mtbert.inference.sentences"
-RENAMED = {MODELING: "modeling_mtbert", SENTENCES: "sentences_mtbert"}
 WEIGHTS = "model.safetensors"
 PROBE = (4, 12)  # rows and tokens of the batch that checks an export
 OPSET = 20
@@ -85,31 +84,36 @@ def _sentence_transformers(model: Model, out: Path, task: str | None) -> None:
             "a variant with pair_encoding: bi, or format hf or onnx"
         )
     _with_code(model, out, [(MODELING, "MtbertModel"), (MODELING, "MtbertConfig"), (SENTENCES, "MtbertSentences")])
-    kind = {"idx": 0, "name": "0", "path": "", "type": "sentences_mtbert.MtbertSentences", "kwargs": ["task"]}
+    kind = {
+        "idx": 0,
+        "name": "0",
+        "path": "",
+        "type": f"{bundling.file_name(SENTENCES)}.MtbertSentences",
+        "kwargs": ["task"],
+    }
     files.write_json(out / "modules.json", [kind])
     files.write_json(out / "config_sentence_transformers.json", {"model_type": "SentenceTransformer"})
 
 
-def _with_code(model: Model, out: Path, starts: list[bundling.Names]) -> None:
+def _with_code(model: Model, out: Path, starts: list[tuple[str, str]]) -> None:
     """Write config.json, weights, and the code that the model uses."""
     exported, classes = rebuilt(model), _classes(model)
-    exported.config.auto_map = {
-        "AutoConfig": "modeling_mtbert.MtbertConfig", "AutoModel": "modeling_mtbert.MtbertModel"
-    }  # fmt: skip
+    code = bundling.file_name(MODELING)
+    exported.config.auto_map = {"AutoConfig": f"{code}.MtbertConfig", "AutoModel": f"{code}.MtbertModel"}
     exported.config.architectures = ["MtbertModel"]
     exported.config.save_pretrained(out)
     weights = {name: value.detach().contiguous().clone() for name, value in exported.state_dict().items()}
     save_file(weights, out / WEIGHTS, metadata={"format": "pt"})
     (out / WEIGHTS).chmod((out / "config.json").stat().st_mode)  # the library lets only its owner read it
     needed = [(used.__module__, used.__qualname__) for used in classes.values()]
-    for name, text in bundling.bundle([*starts, *needed], RENAMED).items():
-        files.write_text(out / name, text + (_filled(classes) if name == "modeling_mtbert.py" else ""))
+    for name, text in bundling.bundle([*starts, *needed]).items():
+        files.write_text(out / name, text + (_filled(classes) if name == f"{code}.py" else ""))
 
 
 def _filled(classes: dict[str, Any]) -> str:
     """Return the end of the modelling file: the classes of this model's parts."""
     lines = [
-        f"from .{bundling.file_name(used.__module__, RENAMED)} import {used.__qualname__} as _{kind}\n"
+        f"from .{bundling.file_name(used.__module__)} import {used.__qualname__} as _{kind}\n"
         f"MtbertModel.classes[{kind!r}] = _{kind}\n"
         for kind, used in classes.items()
     ]
@@ -128,7 +132,7 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
     chosen = model.settings.model
     parts = {kind: registry.settings(getattr(chosen, kind)).model_dump() for kind, registry in PARTS.items()}
     heads = {f"head_{task}": HEADS.settings(chosen.heads[task]).model_dump() for task in model.tasks}
-    config = modeling.MtbertConfig(
+    about: dict[str, Any] = dict(
         bert=asdict(model.network.encoder.bert.config),
         typed=model.network.encoder.typed,
         tasks={task: asdict(TASKS[task]) for task in model.tasks},
@@ -138,7 +142,7 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
         max_tokens=chosen.max_tokens,
         vocabulary=tokens.vocabulary(model.encoder) if [*model.network.features.parameters()] else [],
     )
-    exported = type("Exported", (modeling.MtbertModel,), {"classes": _classes(model)})(config)
+    exported = type("Exported", (modeling.MtbertModel,), {"classes": _classes(model)})(modeling.MtbertConfig(**about))
     exported.model.load_state_dict(model.network.state_dict())
     exported.eval()
     for task in model.tasks:

@@ -8,9 +8,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 import mtbert
-from mtbert import files
+from mtbert import files, inputs
 from mtbert.data import tokens
-from mtbert.errors import UnknownNameError
+from mtbert.errors import DataError, UnknownNameError
 from mtbert.inference.predicting import Ensemble, Model, ModelError
 from mtbert.models import building
 from mtbert.models.encoder import bert, hardware
@@ -20,12 +20,11 @@ from mtbert.schemas import RunMetrics
 from mtbert.settings import VariantSettings, checked
 
 PACKAGE = Path(mtbert.__file__).parent
-WEIGHTS, METRICS = "model.safetensors", "metrics.json"
-ENCODER = "encoder"  # folder of a run that was moved elsewhere: holds tokenizer.json and config.json
+WEIGHTS, METRICS, SETTINGS = "model.safetensors", "metrics.json", "settings.yaml"
+OF_ENCODER = (tokens.TOKENIZER, tokens.NAMES, CONFIG)
 ADDRESSES = ("models:/", "runs:/", "mlflow-artifacts:/")
 LONGEST_SHOWN = 300  # characters of torch's message
 WITHIN = "encoder.bert."  # prefix of the encoder's weights in those of a run
-IN_PREDICTIONS = "models/"  # code that a trained model uses to predict
 
 
 def load(
@@ -41,37 +40,26 @@ def load(
         device: auto (CUDA, else Apple's, else the CPU), cpu, cuda or mps.
 
     Raises:
-        ModelError: there is no such model, or it lacks its weights or its encoder's folder.
+        ModelError: there is no such model, or it lacks its encoder's folder.
         DataError, SettingsError: one of its files is missing, altered, or of another version of mtbert.
     """
-    build = Path(build)
-    members = _ensembles(build).get(str(place))
-    if members is None:
-        return of_run(find(place, seed, build), device)
-    trained = _trained(build)
-    seed = min(set.intersection(*(set(trained.get(name, {})) for name in members)), default=0) if seed is None else seed
-    return Ensemble(str(place), {name: of_run(_of_seed(name, seed, trained), device) for name in members})
+    name, build = str(place), Path(build)
+    if name.startswith(ADDRESSES):
+        from mtbert.tracking import models  # MLflow, where it is needed
 
-
-def find(place: str | Path, seed: int | None = None, build: Path = Path("build")) -> Path:
-    """Return the folder of a run; ModelError where there is none. Arguments as for `load`."""
-    if str(place).startswith(ADDRESSES):
-        from mtbert.tracking import models
-
-        return models.folder(str(place))
-    trained = _trained(build)
-    if str(place) in trained:
-        return _of_seed(str(place), seed, trained)
+        return of_run(models.folder(name), device)
+    trained, ensembles = _trained(build), _ensembles(build)
+    if name in ensembles:
+        shared = set.intersection(*(set(trained.get(member, {})) for member in ensembles[name]))
+        seed = min(shared, default=0) if seed is None else seed
+        return Ensemble(name, {member: of_run(_of_seed(member, seed, trained), device) for member in ensembles[name]})
+    if name in trained:
+        return of_run(_of_seed(name, seed, trained), device)
     if (Path(place) / METRICS).is_file():
-        return Path(place).resolve()
-    if Path(place).is_dir():
-        raise ModelError(
-            f"{place} holds no {METRICS}, so it is not the folder of a finished run; an example: build/runs/pals/1"
-        )
-    if not trained:
-        raise ModelError(f"there is no folder {place}, and nothing is trained in {build}; `make reproduce` trains")
-    unknown = UnknownNameError("model", str(place), sorted({*trained, *_ensembles(build)}))
-    raise ModelError(f"{unknown}; these are in {build}, and there is no folder {place}")
+        return of_run(Path(place).resolve(), device)
+    known = sorted({*trained, *ensembles})
+    unknown = str(UnknownNameError("model", name, known)) if known else "nothing is trained there"
+    raise ModelError(f"{name} is no folder of a finished run, such as build/runs/pals/1, and in {build}: {unknown}")
 
 
 def _trained(build: Path) -> dict[str, dict[int, Path]]:
@@ -92,41 +80,25 @@ def _ensembles(build: Path) -> dict[str, list[str]]:
 
 def _of_seed(name: str, seed: int | None, trained: dict[str, dict[int, Path]]) -> Path:
     seeds = trained.get(name, {})
-    if not seeds:
-        raise ModelError(f"{name} is not trained; `dvc repro train@{name}-{1 if seed is None else seed}` trains it")
-    if seed is not None and seed not in seeds:
-        there = ", ".join(map(str, sorted(seeds)))
-        raise ModelError(f"{name} was not trained with seed {seed}; trained here: seed {there}")
-    return seeds[min(seeds) if seed is None else seed]
-
-
-def remedy(folder: Path) -> str:
-    """Return the command that makes a run again."""
-    return f"dvc repro train@{folder.parent.name}-{folder.name}"
+    seed = min(seeds, default=1) if seed is None else seed
+    if seed not in seeds:
+        there = ", ".join(map(str, sorted(seeds))) or "none"
+        again = f"`dvc repro train@{name}-{seed}` trains it"
+        raise ModelError(f"{name} is not trained with seed {seed} (seeds that are: {there}); {again}")
+    return seeds[seed]
 
 
 def of_run(folder: Path, device: str = "auto") -> Model:
     """Load the model of a finished run's folder; errors as for `load`."""
-    if not (folder / METRICS).is_file():
-        raise ModelError(f"{folder} holds no finished run; `{remedy(folder)}` makes it")
-    if not (folder / WEIGHTS).is_file():
-        raise ModelError(
-            f"{folder} holds no {WEIGHTS}: it was brought here without its weights, and cannot predict; run.py "
-            f"with --weights there and `mtbert unpack` bring them, or `{remedy(folder)} --force --single-item` trains "
-            "it here"
-        )
-    again = remedy(folder)
-    weights = files.sealed(folder, WEIGHTS, again)
-    metrics = files.read_as(RunMetrics, files.sealed(folder, METRICS, again), again)
-    settings = read_settings(files.sealed(folder, "settings.yaml", again))
-    if others := changed(settings):
-        message = f"the code of {', '.join(others)} has changed since {folder} was trained; predictions may differ"
-        warnings.warn(message, stacklevel=2)
-    encoder = _encoder(folder, settings)
-    target = hardware.device(device)
+    again = f"dvc repro train@{folder.parent.name}-{folder.name}"
+    weights, metrics, plan = (files.sealed(folder, name, again) for name in (WEIGHTS, METRICS, SETTINGS))
+    content = files.read_plan(plan, "variant", "model")
+    settings = checked(VariantSettings, {key: content[key] for key in content if key not in ("seed", "code")}, plan)
+    _warn_of_changed_code(settings, folder)
+    encoder, target = _encoder(folder, settings), hardware.device(device)
     return Model(
         settings=settings,
-        metrics=metrics,
+        metrics=files.read_as(RunMetrics, metrics, again),
         network=_network(settings, encoder, weights).to(target).eval(),
         tokenize=tokens.wordpieces(encoder),
         special_tokens=tokens.special_tokens(encoder),
@@ -136,22 +108,36 @@ def of_run(folder: Path, device: str = "auto") -> Model:
     )
 
 
-def read_settings(file: Path) -> VariantSettings:
-    """Read the settings that a run was trained with; SettingsError where this version of mtbert does not know them."""
-    content = files.read_plan(file, "variant", "model")
-    return checked(VariantSettings, {key: content[key] for key in content if key not in ("seed", "code")}, file)
+def _warn_of_changed_code(settings: VariantSettings, folder: Path) -> None:
+    """Warn of files of the model's techniques that have changed since it was trained."""
+    used = {PACKAGE / name: digest for name, digest in settings.sources.items() if name.startswith("models/")}
+    changed = [file for file, digest in used.items() if not file.is_file() or files.code_digest(file) != digest]
+    if changed:
+        names = ", ".join(file.relative_to(PACKAGE).as_posix() for file in changed)
+        warnings.warn(
+            f"the code of {names} has changed since {folder} was trained; predictions may differ", stacklevel=3
+        )
 
 
 def _encoder(folder: Path, settings: VariantSettings) -> Path:
-    """Return the folder of tokenizer and encoder's shape: in the run, or in its build directory."""
-    above = [parent / "encoders" / settings.model.encoder for parent in folder.parents[2:3]]
-    places = [folder / ENCODER, *above]
-    for place in places:
-        if (place / "tokenizer.json").is_file() and (place / CONFIG).is_file():
-            return place
-    raise ModelError(
-        f"{folder} needs the tokenizer.json and {CONFIG} of its encoder; looked in {' and '.join(map(str, places))}"
-    )
+    """Return the folder of the tokenizer and the encoder's shape, in the run or its build directory.
+
+    DataError where the build's manifest has other digests of these files.
+    """
+    build = folder.parents[min(2, len(folder.parents) - 1)]
+    along, above = folder / "encoder", build / "encoders" / settings.model.encoder  # a run that was moved has the first
+    for place in (along, above):
+        if all((place / name).is_file() for name in OF_ENCODER):
+            break
+    else:
+        raise ModelError(f"{folder} needs {', '.join(OF_ENCODER)} of its encoder; looked in {along} and {above}")
+    manifest = build / "init" / f"{folder.parent.name}.json"
+    expected = inputs.named(manifest) if place == above and manifest.is_file() else {}
+    for name in OF_ENCODER:
+        known = expected.get(f"encoders/{settings.model.encoder}/{name}")
+        if known is not None and files.sha256(place / name) != known:
+            raise DataError(f"{place / name} is not the file of {manifest}; `dvc repro init` makes both again")
+    return place
 
 
 def _network(settings: VariantSettings, encoder: Path, weights: Path) -> MultitaskModel:
@@ -168,14 +154,7 @@ def _network(settings: VariantSettings, encoder: Path, weights: Path) -> Multita
     except (RuntimeError, KeyError, SafetensorError) as error:
         reason = " ".join(str(error).split())
         raise ModelError(
-            f"{weights} does not fit {weights.with_name('settings.yaml')} and the encoder in {encoder}: it is not "
+            f"{weights} does not fit {weights.with_name(SETTINGS)} and the encoder in {encoder}: it is not "
             f"the run's, or another version of mtbert trained the run ({reason[:LONGEST_SHOWN]})"
         ) from None
     return model
-
-
-def changed(settings: VariantSettings) -> list[str]:
-    """Return files of the model's techniques whose code has changed since it was trained."""
-    used = {name: digest for name, digest in settings.sources.items() if name.startswith(IN_PREDICTIONS)}
-    files_now = {name: PACKAGE / name for name in used}
-    return [name for name, file in files_now.items() if not file.is_file() or files.code_digest(file) != used[name]]

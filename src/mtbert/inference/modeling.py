@@ -25,7 +25,7 @@ from mtbert.tasks import Task
 class MtbertConfig(PretrainedConfig):
     """The configuration of the model.
 
-    Args:
+    Attributes:
         bert: the encoder's sizes.
         typed: whether the encoder distinguishes the sentences of a pair by token types.
         tasks: each task's row of mtbert's table, by name.
@@ -38,23 +38,6 @@ class MtbertConfig(PretrainedConfig):
 
     model_type = "mtbert"
 
-    def __init__(
-        self,
-        bert: dict[str, Any] | None = None,
-        typed: bool = True,
-        tasks: dict[str, Any] | None = None,
-        parts: dict[str, Any] | None = None,
-        pooling: dict[str, str] | None = None,
-        pair_encoding: str = "cross",
-        max_tokens: int = 128,
-        vocabulary: list[str] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        self.bert, self.typed = bert or {}, typed
-        self.tasks, self.parts, self.pooling = tasks or {}, parts or {}, pooling or {}
-        self.pair_encoding, self.max_tokens, self.vocabulary = pair_encoding, max_tokens, vocabulary or []
-        super().__init__(**kwargs)
-
 
 class MtbertModel(PreTrainedModel):
     """Encoder, features, adapter, connector, and a head for each task.
@@ -66,12 +49,11 @@ class MtbertModel(PreTrainedModel):
     config_class = MtbertConfig
     classes = {}  # not typed: transformers resolves a class's types in a module that lacks them
 
-    def __init__(self, config: MtbertConfig) -> None:
+    def __init__(self, config: Any) -> None:
         super().__init__(config)
         tasks = [Task(**row | {"sentences": tuple(row["sentences"])}) for row in config.tasks.values()]
-        pooling: Any = config.pooling
         encoder = Encoder(Bert(Config(**config.bert)), typed=config.typed)
-        self.model = assemble(encoder, self, tasks, pooling, config.pair_encoding, config.vocabulary)
+        self.model = assemble(encoder, self, tasks, config.pooling, config.pair_encoding, config.vocabulary)
         self.post_init()
 
     def part(self, kind: str, *surroundings: Any) -> Any:
@@ -101,10 +83,9 @@ class MtbertModel(PreTrainedModel):
         given = batch(input_ids, attention_mask, token_type_ids, self.task(task), sequences)
         return SequenceClassifierOutput(logits=self.model(given))
 
-    def embeddings(self, **inputs: Any) -> tuple[Tensor, ...]:
+    def embeddings(self, task: str | None = None, **inputs: Any) -> tuple[Tensor, ...]:
         """Return the embeddings [batch, width] that the task's head reads, one for each sequence; inputs as above."""
-        named: Any = inputs | {"task": self.task(inputs.get("task"))}
-        return self.model.embeddings(batch(**named))
+        return self.model.embeddings(batch(**inputs, task=self.task(task)))
 
     def task(self, name: str | None) -> str:
         """Return the task; ValueError where the model lacks it, or none is named and there are several."""

@@ -80,7 +80,7 @@ def _predicted(predictor: Predictor, name: str, given: list[str] | TextFile) -> 
         rows = given.texts(task)
     else:
         rows = [tuple(given)] if task.is_pair else [(sentence,) for sentence in given]
-    table = predictor.predict(name, rows, watch=True)
+    table = predictor.predict(name, rows)
     before = given.table() if isinstance(given, TextFile) else texts.plain(rows)
     if cut := (table["cut"].to_numpy().nonzero()[0] + 1).tolist():
         _say(

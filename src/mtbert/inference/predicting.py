@@ -1,7 +1,6 @@
 """Trained models that predict: a single one, or an ensemble."""
 
 import contextlib
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,11 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from tqdm import tqdm
 
 from mtbert.data import readers
 from mtbert.data.batches import Batch, Examples
 from mtbert.data.tokens import SpecialTokens
-from mtbert.errors import DataError, MtbertError, UnknownNameError
+from mtbert.errors import DataError, MtbertError, UnknownNameError, first_of
 from mtbert.models.multitask import MultitaskModel
 from mtbert.results import vote
 from mtbert.schemas import RunMetrics
@@ -35,8 +35,8 @@ class ModelError(MtbertError):
     """A trained model is missing, or cannot do what was asked."""
 
 
-class Predictor(ABC):
-    """The interface of models and ensembles.
+class Predictor:
+    """What models and ensembles share.
 
     Attributes:
         name, seed: those of the variant or ensemble.
@@ -49,13 +49,12 @@ class Predictor(ABC):
     tasks: tuple[str, ...]
     longest: int
 
-    def predict(self, task: str, rows: Sequence[Row], watch: bool = False) -> pd.DataFrame:
-        """Predict each row, in order.
+    def predict(self, task: str, rows: Sequence[Row]) -> pd.DataFrame:
+        """Predict each row, in order; at a terminal, show progress on standard error for more than a batch.
 
         Args:
             task: one of `tasks`.
             rows: a text for each, or two where the task's examples are pairs.
-            watch: show progress on standard error if the rows are more than a batch.
 
         Returns:
             A table with `prediction`, a class's number or a score (float); for classes `class`, its name, and
@@ -65,8 +64,8 @@ class Predictor(ABC):
         Raises:
             ModelError: it does not predict the task. DataError: a row is empty or has another number of texts.
         """
-        about, row_texts = self.task(task), checked_rows(self.task(task), rows)
-        raw, cut = self.raw(about, row_texts, watch and len(row_texts) > evaluation.BATCH)
+        about = self.task(task)
+        raw, cut = self.raw(about, checked_rows(about, rows))
         table = raw.drop(columns=["id", "label", "scored", "overall"])
         if about.kind == "score":
             return table.assign(lowest=about.lowest, highest=about.highest, cut=cut)
@@ -80,9 +79,9 @@ class Predictor(ABC):
             raise ModelError(f"{self.name}, seed {self.seed}: {UnknownNameError('task', name, self.tasks)}")
         return TASKS[name]
 
-    @abstractmethod
-    def raw(self, task: Task, rows: Sequence[tuple[str, ...]], watch: bool) -> tuple[pd.DataFrame, np.ndarray]:
+    def raw(self, task: Task, rows: Sequence[tuple[str, ...]]) -> tuple[pd.DataFrame, np.ndarray]:
         """Return a prediction table with the columns of `mtbert.predictions`, and a mask [rows] of the rows cut."""
+        raise NotImplementedError
 
 
 @dataclass
@@ -113,9 +112,9 @@ class Model(Predictor):
         self.name, self.seed, self.tasks = self.settings.variant, self.metrics.seed, tuple(self.settings.tasks)
         self.longest = self.settings.model.max_tokens
 
-    def raw(self, task: Task, rows: Sequence[tuple[str, ...]], watch: bool) -> tuple[pd.DataFrame, np.ndarray]:
+    def raw(self, task: Task, rows: Sequence[tuple[str, ...]]) -> tuple[pd.DataFrame, np.ndarray]:
         """As `Predictor.raw`, by the function that trainings predict with: the same rows give the same digits."""
-        examples, cut = self.examples(task, rows, watch)
+        examples, cut = self.examples(task, rows)
         with self._as_in_training():
             return evaluation.predict(self.network, examples, self.device), cut
 
@@ -157,18 +156,16 @@ class Model(Predictor):
             )
         return replace(task, sentences=task.sentences[:1])
 
-    def examples(self, task: Task, rows: Sequence[tuple[str, ...]], watch: bool = False) -> tuple[Examples, np.ndarray]:
+    def examples(self, task: Task, rows: Sequence[tuple[str, ...]]) -> tuple[Examples, np.ndarray]:
         """Make examples without labels, and a mask [rows] of those that are cut to the longest sequence."""
-        columns = [self.tokenize(list(texts)) for texts in zip(*rows, strict=True)]
         table = pd.DataFrame({"id": [str(number) for number in range(len(rows))], "label": np.nan})
-        for number, pieces in enumerate(columns, 1):
-            table[f"tokens{number}"] = pieces
+        for number, texts in enumerate(zip(*rows, strict=True), 1):
+            table[f"tokens{number}"] = self.tokenize(list(texts))
         encoding = self.settings.model.pair_encoding
-        lengths = np.array([[len(pieces) for pieces in texts] for texts in columns])  # [texts, rows]
+        lengths = table.filter(like="tokens").map(len).to_numpy()  # [rows, texts]
         crossed = task.is_pair and encoding == "cross"
-        marked = lengths.sum(axis=0) + 2 + self.special_tokens.between if crossed else lengths.max(axis=0) + 2
-        made = (_Watched if watch else Examples)(table, task, encoding, self.special_tokens, self.longest)
-        return made, np.asarray(marked > self.longest)
+        marked = lengths.sum(axis=1) + 2 + self.special_tokens.between if crossed else lengths.max(axis=1) + 2
+        return _Watched(table, task, encoding, self.special_tokens, self.longest), marked > self.longest
 
     @contextlib.contextmanager
     def _as_in_training(self) -> Iterator[None]:
@@ -192,9 +189,9 @@ class Ensemble(Predictor):
         self.tasks = tuple(task for task in first.tasks if all(task in other.tasks for other in others))
         self.longest = min(member.longest for member in members.values())
 
-    def raw(self, task: Task, rows: Sequence[tuple[str, ...]], watch: bool) -> tuple[pd.DataFrame, np.ndarray]:
+    def raw(self, task: Task, rows: Sequence[tuple[str, ...]]) -> tuple[pd.DataFrame, np.ndarray]:
         """As `Predictor.raw`; a row counts as cut if it was cut for any member."""
-        by_member = {name: member.raw(task, rows, watch) for name, member in self.members.items()}
+        by_member = {name: member.raw(task, rows) for name, member in self.members.items()}
         voted = vote.vote({name: table for name, (table, _) in by_member.items()}, task)
         return voted, np.any([cut for _, cut in by_member.values()], axis=0)
 
@@ -204,12 +201,11 @@ class Ensemble(Predictor):
 
 
 class _Watched(Examples):
-    """Examples that show progress on standard error."""
+    """Examples that show progress at a terminal."""
 
     def in_order(self, size: int, numbers: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, Batch]]:
-        from tqdm import tqdm
-
-        with tqdm(total=len(self), unit=" rows", desc=self.task.name) as bar:
+        few = len(self) <= size
+        with tqdm(total=len(self), unit=" rows", desc=self.task.name, disable=few or None) as bar:
             for picks, batch in super().in_order(size, numbers):
                 yield picks, batch
                 bar.update(len(picks))
@@ -233,19 +229,21 @@ def checked_rows(task: Task, rows: Sequence[Row]) -> list[tuple[str, ...]]:
         DataError: no rows, a row with another number of texts, or a text that preprocessing refuses: empty, too long,
             or not text.
     """
-    form = "two texts" if task.is_pair else "one text"
+    form = _form(task)
     if isinstance(rows, str) or not len(rows):
         raise DataError(f"{task.name} needs a list of rows, each {form}; came {'a text' if rows else 'no row'}")
     row_texts: list[tuple[Any, ...]] = [tuple(row) if isinstance(row, (list, tuple)) else (row,) for row in rows]
-    faults: list[str] = []
-    for number, row in enumerate(row_texts, 1):
-        if len(row) != len(task.sentences):
-            faults.append(f"row {number}: needs {form}, came {len(row)}")
-            continue
-        found = [readers.fault_of_text(name, text) for name, text in zip(task.sentences, row, strict=True)]
-        if any(found):
-            faults.append(f"row {number}: {', '.join(filter(None, found))}")
-    if faults:
-        more = f"; and {len(faults) - MOST_FAULTS} more rows" if len(faults) > MOST_FAULTS else ""
-        raise DataError(f"{task.name}: {'; '.join(faults[:MOST_FAULTS])}{more}")
+    found = [f"row {number}: {fault}" for number, row in enumerate(row_texts, 1) for fault in _faults(task, row)]
+    if found:
+        raise DataError(f"{task.name}: {first_of(found, MOST_FAULTS)}")
     return row_texts
+
+
+def _faults(task: Task, row: tuple[Any, ...]) -> list[str]:
+    if len(row) != len(task.sentences):
+        return [f"needs {_form(task)}, came {len(row)}"]
+    return [*filter(None, map(readers.fault_of_text, task.sentences, row))]
+
+
+def _form(task: Task) -> str:
+    return "two texts" if len(task.sentences) == 2 else "one text"

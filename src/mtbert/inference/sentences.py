@@ -13,7 +13,6 @@ from transformers import PreTrainedTokenizerFast
 from mtbert.inference.modeling import MtbertModel
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-WHERE = ("token", "revision", "local_files_only")
 
 
 class MtbertSentences(InputModule):
@@ -39,7 +38,7 @@ class MtbertSentences(InputModule):
             apart = ", ".join(name for name in self.model.config.tasks if name not in mixed)
             raise ValueError(f"{task} shows both sentences of a pair to each other; allowed: {apart}")
         inputs = {name: features[name] for name in INPUTS if name in features}
-        return features | {"sentence_embedding": self.model.embeddings(**inputs, task=task)[0]}
+        return features | {"sentence_embedding": self.model.embeddings(task, **inputs)[0]}
 
     def get_embedding_dimension(self) -> int:
         """The encoder's width."""
@@ -51,9 +50,9 @@ class MtbertSentences(InputModule):
         self.pieces.save_pretrained(output_path)
 
     @classmethod
-    def load(cls, model_name_or_path: str, **kwargs: Any) -> "MtbertSentences":  # type: ignore[override]
+    def load(cls, model_name_or_path: str, cache_folder: str | None = None, **kwargs: Any) -> "MtbertSentences":  # type: ignore[override]
         """Read model and tokenizer."""
-        where: dict[str, Any] = {name: kwargs[name] for name in WHERE if name in kwargs}
-        where |= {"cache_dir": kwargs.get("cache_folder")}
-        model = MtbertModel.from_pretrained(model_name_or_path, **where)
-        return cls(model, PreTrainedTokenizerFast.from_pretrained(model_name_or_path, **where))
+        where = {name: kwargs[name] for name in ("token", "revision", "local_files_only") if name in kwargs}
+        model = MtbertModel.from_pretrained(model_name_or_path, cache_dir=cache_folder, **where)
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(model_name_or_path, cache_dir=cache_folder, **where)
+        return cls(model, tokenizer)

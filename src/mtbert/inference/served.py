@@ -20,26 +20,22 @@ class Served(PythonModel):
 
     def load_context(self, context: Any) -> None:
         """Load the weights."""
-        from mtbert.inference import loading
+        from mtbert.inference import loading  # `mtbert track` runs this file, too, and does without torch
 
         self.model = loading.of_run(Path(context.artifacts["run"]))
 
     def predict(self, context: Any, model_input: pd.DataFrame, params: Any = None) -> Any:
         """Predict each row; for a faulty row MLflow answers with status 400 and our message."""
         try:
-            task = self.model.task((params or {}).get("task") or self.model.tasks[0])
-            return self.model.predict(task.name, rows(model_input))
+            return self.model.predict((params or {}).get("task") or self.model.tasks[0], rows(model_input))
         except MtbertError as error:
             raise MlflowException(str(error), INVALID_PARAMETER_VALUE) from None
 
 
 def rows(table: pd.DataFrame) -> list[tuple[Any, ...]]:
-    """Return the texts of each row: its text, whatever that is, and its second text where there is one."""
-    firsts = list(table["text"].astype(object).where(table["text"].notna(), None))
-    seconds = list(table["text_pair"]) if "text_pair" in table else [None] * len(firsts)
-    return [
-        (first, second) if isinstance(second, str) else (first,) for first, second in zip(firsts, seconds, strict=True)
-    ]
+    """Return the texts of each row: its text, also where that is null, and its second text where there is one."""
+    records = table.astype(object).where(table.notna(), None).to_dict("records")
+    return [(row["text"],) if row.get("text_pair") is None else (row["text"], row["text_pair"]) for row in records]
 
 
 set_model(Served())

@@ -64,10 +64,10 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_is_needed_is_followed_and_annotations_are_not(package: Path) -> None:
-    found = bundling.bundle([("mtbert.a", "Thing")], {"mtbert.a": "modeling"})
-    assert found.keys() == {"modeling.py", "mtbert_b.py"}
+    found = bundling.bundle([("mtbert.a", "Thing")])
+    assert found.keys() == {"mtbert_a.py", "mtbert_b.py"}
     assert (
-        found["modeling.py"]
+        found["mtbert_a.py"]
         == '''"""About a.
 
 From mtbert.a of mtbert, whose licence is Apache-2.0.
@@ -98,13 +98,13 @@ class Thing(Base):
 def test_other_packages_are_refused(package: Path) -> None:
     (package / "d.py").write_text("def f():\n    import nltk\n    return nltk\n")
     with pytest.raises(MtbertError, match=r"mtbert.d needs the package nltk, which an export cannot bring"):
-        bundling.bundle([("mtbert.d", "f")], {})
+        bundling.bundle([("mtbert.d", "f")])
     (package / "e.py").write_text("from pydantic import BaseModel\n\n\nclass A(BaseModel):\n    pass\n")
     with pytest.raises(MtbertError, match="needs the package pydantic"):
-        bundling.bundle([("mtbert.e", "A")], {})
+        bundling.bundle([("mtbert.e", "A")])
     (package / "f.py").write_text("from mtbert import b\n\n\ndef f():\n    return b.helper\n")
     with pytest.raises(MtbertError, match=r"mtbert.f imports the module b as a whole"):
-        bundling.bundle([("mtbert.f", "f")], {})
+        bundling.bundle([("mtbert.f", "f")])
 
 
 NEEDS_MORE = {"pos": "nltk"}  # features that are tagged by another library
@@ -120,9 +120,9 @@ def test_every_technique_of_a_model_can_be_brought(registry, name: str) -> None:
     starts = [(build.__module__, build.__qualname__)]
     if name in NEEDS_MORE:
         with pytest.raises(MtbertError, match=f"needs the package {NEEDS_MORE[name]}"):
-            bundling.bundle(starts, {})
+            bundling.bundle(starts)
         return
-    for text in bundling.bundle(starts, {}).values():
+    for text in bundling.bundle(starts).values():
         compile(text, name, "exec")
         assert "import pydantic" not in text
         assert "mtbert." not in "".join(line for line in text.splitlines() if line.startswith(("from ", "import ")))
@@ -132,7 +132,7 @@ def test_the_files_import_each_other(tmp_path: Path) -> None:
     folder = tmp_path / "exported"
     folder.mkdir()
     (folder / "__init__.py").touch()
-    for name, text in bundling.bundle([("mtbert.models.multitask", "MultitaskModel")], {}).items():
+    for name, text in bundling.bundle([("mtbert.models.multitask", "MultitaskModel")]).items():
         (folder / name).write_text(text)
     code = (
         "import sys; sys.modules['mtbert'] = None; import exported.mtbert_models_multitask as m; "

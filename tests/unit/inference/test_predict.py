@@ -102,5 +102,9 @@ def test_one_sentence_needs_no_compiler_no_scipy_and_no_accelerate(build: Path):
     assert found.isdisjoint({"torch._dynamo", "scipy", "accelerate", "transformers", "sklearn", "mlflow"})
 
 
-def test_many_rows_have_a_progress_bar(build: Path, capsys: pytest.CaptureFixture[str]):
+def test_many_rows_have_a_progress_bar_at_a_terminal_alone(
+    build: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    assert "%" not in predict(build, capsys, "crossed", "--task", "sts", "--file", TEST)[1]
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert "sts: 100%" in predict(build, capsys, "crossed", "--task", "sts", "--file", TEST)[1]
