@@ -59,7 +59,8 @@ ONCE = AfterValidator(_each_once)
 TaskName = Annotated[str, AfterValidator(_known_task)]
 PhaseTask = Annotated[str, AfterValidator(_known_entry)]  # a task, or a corpus reused for one: see `tasks.REUSES`
 # Names become folders and stage names, so they may hold nothing that leads elsewhere.
-Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
+NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+Name = Annotated[str, Field(pattern=NAME, max_length=60)]
 PARTS = (
     "encoder", "embeddings", "layers", "attention", "feed_forward", "output_norms", "pooler", "biases",
     "features", "adapters", "connector", "heads",

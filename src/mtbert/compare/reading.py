@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 from mtbert import files, records, tracking
 from mtbert.errors import DataError, first_of
 from mtbert.records import Record
+from mtbert.settings import NAME
 
 NEEDED = ("id", "label", "prediction")
 TEXTS = ("sentence", "sentence1", "sentence2", "text", "text_pair")
 KNOWN = (*NEEDED, "seed", "cluster", "scored", *TEXTS)
-NOT_READ = re.compile(r"probability_\d+|overall")  # columns of this project's own files
+NOT_READ = re.compile(r"probability_\d+|overall|__index_level_\d+__")  # of this project's files, and of pandas
 SCORED = {"": True, "1": True, "true": True, "0": False, "false": False}
 KINDS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -151,7 +152,10 @@ def _records(path: Path) -> Iterable[Record]:
 
 
 def _of_parquet(path: Path) -> list[Record]:
-    rows: list[dict[str, Any]] = files.read_parquet(path).to_dict("records")
+    table = files.read_parquet(path)
+    if doubled := sorted(set(table.columns[table.columns.duplicated()])):
+        raise DataError(f"{path}: columns come twice: {', '.join(doubled)}")
+    rows: list[dict[str, Any]] = table.to_dict("records")
     return [(f"row {number}", row) for number, row in enumerate(rows, 1)]
 
 
@@ -266,9 +270,10 @@ def _prediction_files(client: Any, run_id: str, task: str | None, folder: str | 
 
 def _of_this_project(run_id: str, tags: Mapping[str, str], asked: Asked) -> Path:
     """Return the file of a run of this project, which logs no predictions, in the build folder with that run."""
-    variant, seed = tags.get("variant"), tags.get("seed")
-    directory = asked.build / "runs" / str(variant) / str(seed)
-    if asked.task is None or variant is None or not directory.is_dir():
+    variant, seed = tags.get("variant", ""), tags.get("seed", "")
+    directory = asked.build / "runs" / variant / seed
+    named = re.fullmatch(NAME, variant) and re.fullmatch(r"[0-9]+", seed)  # tags may be a stranger's
+    if asked.task is None or not named or not directory.is_dir():
         raise DataError(
             f"run {run_id}: its artifacts hold no file of predictions ({', '.join(KINDS)}), and {asked.build} does not "
             "hold the run; a run of mtbert needs --task, and --build where its folder is not `build`"

@@ -5,6 +5,7 @@ value that a training logged. A folder of them is a build's results (build/resul
 """
 
 import itertools
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import BaseModel, Field, Json, ValidationError, model_validator
 
@@ -37,29 +39,42 @@ SAME = "train both on the same data (`dvc repro`)"
 
 Frame = Any  # a pandas.DataFrame: the types of its selections name four kinds at once, which no checker tells apart
 _WORD = pa.dictionary(pa.int32(), pa.string())
+
+
+def _columns(names: Iterable[str], kind: pa.DataType, optional: bool = False) -> list[pa.Field]:
+    return [pa.field(name, kind, nullable=optional) for name in names]
+
+
 SCHEMAS = {
     "runs": pa.schema(
-        {"kind": pa.string(), "variant": pa.string(), "seed": pa.int64()}
-        | dict.fromkeys(("steps", "epoch", "threads", *WEIGHTS, *EXAMPLES), pa.int64())
-        | dict.fromkeys(
-            ("epochs", "device", "precision", "machine", "code", "data_digest", "start_digest"), pa.string()
-        )
-        | dict.fromkeys(("overrides", "settings", "data", "start"), pa.string())
-        | dict.fromkeys(SCORES, pa.float64())
+        _columns(("kind", "variant"), pa.string())
+        + _columns(("seed",), pa.int64())
+        + _columns(("steps", "epoch", "threads", *WEIGHTS, *EXAMPLES), pa.int64(), optional=True)
+        + _columns(("epochs", "device", "precision", "machine", "code"), pa.string(), optional=True)
+        + _columns(("data_digest", "start_digest", "overrides"), pa.string(), optional=True)
+        + _columns(("settings", "data", "start"), pa.string())
+        + _columns(SCORES, pa.float64(), optional=True)
     ),
     "predictions": pa.schema(
-        {"task": _WORD, "split": _WORD, "row": pa.int32(), "variant": _WORD, "seed": pa.int64(), "id": _WORD}
-        | dict.fromkeys(("label", "prediction"), pa.float64())
-        | dict.fromkeys(PROBABILITIES, pa.float32())
-        | dict.fromkeys(("scored", "overall"), pa.bool_())
-        | {"cluster": pa.int32()}
-        | dict.fromkeys(("in_train", "shares", "in_pretraining"), pa.bool_())
-        | dict.fromkeys(("x", "y", "x2", "y2"), pa.float32())
-        | {"text": _WORD}
+        _columns(("task", "split"), _WORD)
+        + _columns(("row",), pa.int32())
+        + _columns(("variant",), _WORD)
+        + _columns(("seed",), pa.int64())
+        + _columns(("id",), _WORD)
+        + _columns(("label", "prediction"), pa.float64(), optional=True)
+        + _columns(PROBABILITIES, pa.float32(), optional=True)
+        + _columns(("scored", "overall"), pa.bool_())
+        + _columns(("cluster",), pa.int32())
+        + _columns(("in_train", "shares", "in_pretraining"), pa.bool_())
+        + _columns(("x", "y", "x2", "y2"), pa.float32(), optional=True)
+        + _columns(("text",), _WORD, optional=True)
     ),
     "history": pa.schema(
-        {"variant": _WORD, "seed": pa.int64(), "phase": pa.int32(), "step": pa.int32(), "name": _WORD}
-        | {"value": pa.float64()}
+        _columns(("variant",), _WORD)
+        + _columns(("seed",), pa.int64())
+        + _columns(("phase", "step"), pa.int32())
+        + _columns(("name",), _WORD)
+        + _columns(("value",), pa.float64())
     ),
 }
 
@@ -187,11 +202,21 @@ def _read(file: Path, schema: pa.Schema) -> Frame:
         for field in schema:  # of a task that was added since
             if field.name not in table.column_names and field.name in (*SCORES, *EXAMPLES, *PROBABILITIES):
                 table = table.append_column(field.name, pa.nulls(len(table), field.type))
-        table = table.select(schema.names).cast(schema)
-    except (pa.ArrowException, OSError, KeyError) as error:
+        table = table.replace_schema_metadata().select(schema.names).cast(schema)
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:  # ValueError: an empty value where none may be
         said = " ".join(str(error).split())
         raise DataError(f"{file} is not a table of results: {said[:200]}") from None
-    return table.to_pandas(integer_object_nulls=False).astype(_nullable(schema))
+    for field in schema:
+        if pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
+            _check_numbers(table[field.name].drop_null(), field, file)
+    return table.to_pandas().astype(_nullable(schema))
+
+
+def _check_numbers(column: pa.ChunkedArray, field: pa.Field, file: Path) -> None:
+    lowest = -1 if field.name == "cluster" else 0 if pa.types.is_integer(field.type) else -sys.float_info.max
+    low, high = pc.call_function("min_max", [column]).as_py().values()  # both None of an empty column
+    if low is not None and not lowest <= low <= high <= sys.float_info.max:
+        raise DataError(f"{file}: {field.name} holds {low} to {high}; allowed: finite numbers, and no counts below 0")
 
 
 def _nullable(schema: pa.Schema) -> dict[str, str]:
@@ -203,9 +228,11 @@ def check(results: Results, where: str) -> None:
     runs, predicted, history = results.runs, results.predictions, results.history
     for row in runs.to_dict("records"):
         _check_run(row, where)
-    counts = runs[["steps", "epoch", "threads", *WEIGHTS, *EXAMPLES]]
-    if (runs[[*SCORES]].abs() > 1).any(axis=None) or (counts < 0).any(axis=None):
-        raise DataError(f"{where}: runs hold scores beyond 1 or counts below 0")
+    if (runs[[*SCORES]].abs() > 1).any(axis=None):
+        raise DataError(f"{where}: runs hold scores beyond 1")
+    weights = runs.loc[runs["kind"] != "encoder", [*WEIGHTS]]
+    if weights.isna().any(axis=None) or (weights["encoder"] == 0).any():
+        raise DataError(f"{where}: runs lack numbers of weights ({', '.join(WEIGHTS)}), or hold an encoder without any")
     if doubled := _named(runs[runs.duplicated(KEY)]):
         raise DataError(f"{where}: runs twice: {first_of(doubled, 3)}")
     for name, table in (("predictions", predicted), ("history", history)):
@@ -231,10 +258,13 @@ class _Run(_Lenient):
 
 def _check_run(row: dict[str, Any], where: str) -> None:
     try:
-        _Run.model_validate(row)
+        run = _Run.model_validate(row)
     except ValidationError as error:
         told = f"run {str(row['variant'])[:80]!r}, seed {row['seed']}"
         raise DataError(f"{where}, {told}: {in_words(error)[:300]}") from None
+    kind = "encoder" if run.variant == UNTRAINED else "ensemble" if run.settings.members else "variant"
+    if run.kind != kind:
+        raise DataError(f"{where}, run {run.variant!r}, seed {run.seed}: kind is {run.kind}; by its settings: {kind}")
 
 
 def _named(table: Frame) -> list[str]:

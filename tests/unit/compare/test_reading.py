@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from mtbert.compare import reading
@@ -43,6 +45,22 @@ def test_csv_tsv_json_lines_and_parquet_give_the_same_text(tmp_path: Path) -> No
     for path, places in paths.items():
         rows = read(path)
         assert (values(rows), [row.place for row in rows]) == (HERE, places)
+
+
+@pytest.mark.parametrize(
+    "metadata", [None, b"{", b"[]", b"\xff", b'{"index_columns": ["none"], "columns": [], "column_indexes": []}']
+)
+def test_parquet_needs_no_metadata_of_pandas_and_odd_ones_are_not_read(tmp_path: Path, metadata: bytes | None) -> None:
+    table = pa.table({"id": ["7", "8"], "label": [1, 0], "prediction": [0.5, 2.0]})
+    pq.write_table(table.replace_schema_metadata(metadata and {b"pandas": metadata}), tmp_path / "a.parquet")
+    assert values(read(tmp_path / "a.parquet")) == HERE
+
+
+def test_a_column_that_comes_twice_in_parquet_is_refused(tmp_path: Path) -> None:
+    table = pa.table([["7"], [1], [1], [0]], names=["id", "label", "prediction", "prediction"])
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(DataError, match="columns come twice: prediction"):
+        read(tmp_path / "a.parquet")
 
 
 def test_all_columns(tmp_path: Path) -> None:
@@ -196,6 +214,16 @@ def test_runs_of_mlflow(client: Any, tmp_path: Path) -> None:
     }.items():
         with pytest.raises(DataError, match=message):
             read(source)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of MLflow's own use of SQLAlchemy
+@pytest.mark.parametrize("tags", [{"variant": "../../up", "seed": "1"}, {"variant": "pals", "seed": "../../up/1"}])
+def test_tags_of_a_strangers_run_lead_nowhere_else(client: Any, tmp_path: Path, tags: dict[str, str]) -> None:
+    (tmp_path / "build/runs/pals").mkdir(parents=True)
+    (tmp_path / "up/1").mkdir(parents=True)
+    made = client.create_run(client.get_experiment_by_name("e").experiment_id, tags=tags).info.run_id
+    with pytest.raises(DataError, match="does not hold the run"):
+        read(made, task="sst", build=tmp_path / "build")
 
 
 def test_without_mlflow_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,12 +62,14 @@ def change(table: pd.DataFrame, column: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("name", "column", "value", "said"),
     [
-        ("runs", "seed", -1, "greater than or equal to 0"),
+        ("runs", "seed", -1, "seed holds -1 to 2"),
         ("runs", "kind", "model", "'variant', 'ensemble' or 'encoder'"),
         ("runs", "dev_sst", 7.0, "scores beyond 1"),
-        ("runs", "dev_sst", float("inf"), "scores beyond 1"),
+        ("runs", "dev_sst", float("inf"), "dev_sst holds 1.0 to inf"),
         ("runs", "dev_sst", 0.5, "dev_sst of pals, seed 1, is 0.500000, of its predictions 0.750000"),
-        ("runs", "steps", -3, "counts below 0"),
+        ("runs", "steps", -3, "steps holds -3 to 20"),
+        ("runs", "kind", "ensemble", "kind is ensemble; by its settings: variant"),
+        ("runs", "encoder", pd.NA, "runs lack numbers of weights"),
         ("runs", "settings", "[" * 100_000, "settings"),
         ("runs", "settings", "{", "Invalid JSON"),
         ("runs", "settings", '{"tasks": ["../x"]}', "unknown task"),
@@ -75,11 +77,12 @@ def change(table: pd.DataFrame, column: str, value: object) -> None:
         ("predictions", "task", "../../sst", "unknown task ../../sst"),
         ("predictions", "split", "validation", "unknown split validation"),
         ("predictions", "prediction", 9.0, "labels or predictions that the task has not: pals, seed 1"),
-        ("predictions", "prediction", float("inf"), "that the task has not"),
+        ("predictions", "prediction", float("inf"), "prediction holds 0.0 to inf"),
+        ("predictions", "cluster", -2, "cluster holds -2 to 3"),
         ("predictions", "variant", "other", "runs.parquet does not list: other, seed 1"),
         ("predictions", "id", "another", "two runs hold other rows or labels of sst dev"),
         ("predictions", "row", 1, "predictions twice: pals, seed 1"),
-        ("history", "value", float("nan"), "no numbers"),
+        ("history", "value", float("-inf"), "value holds -inf to 1.0"),
     ],
 )
 def test_a_value_that_collect_would_not_write_is_refused(
@@ -90,6 +93,26 @@ def test_a_value_that_collect_would_not_write_is_refused(
     with pytest.raises(DataError) as refused:
         tables.read(tmp_path)
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("runs", "seed"),
+        ("predictions", "scored"),
+        ("predictions", "cluster"),
+        ("predictions", "id"),
+        ("history", "step"),
+    ],
+)
+def test_an_empty_value_is_refused_where_a_run_has_one(results: Results, name: str, column: str, tmp_path: Path):
+    tables.write(results, tmp_path)
+    file = tmp_path / f"{name}.parquet"
+    rewritten = pq.read_table(file).to_pandas().astype({column: object})
+    rewritten.loc[0, column] = None
+    rewritten.to_parquet(file)
+    with pytest.raises(DataError, match=rf"{name}\.parquet is not a table of results: .*'{column}' with null"):
+        tables.read(tmp_path)
 
 
 def test_a_column_of_another_type_a_missing_file_and_no_parquet_are_refused(results: Results, tmp_path: Path):
