@@ -105,7 +105,7 @@ def write_down(folder: Path) -> OnUpdate:
 
     def written(trainer: Trainer, batches: Mapping[str, Batch]) -> None:
         with open(folder / "trained.txt", "a", encoding="utf-8") as file:
-            mean = mean_of_tasks(trainer.place.losses)
+            mean = mean_of_tasks(trainer.position.losses)
             file.write(f"{trainer.outcome.steps} {mean} {' '.join(i for b in batches.values() for i in b.ids)}\n")
 
     return written

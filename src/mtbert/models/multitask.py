@@ -164,7 +164,7 @@ def assemble(
     features = builder.part("features", encoder.width, vocabulary)
     shape = Shape(encoder.width, encoder.layers, config.intermediate_size, config.initializer_range)
     adapter = builder.part("adapter", shape, names)
-    adapter.meet([layer.linears() for layer in encoder.layer_modules()])
+    adapter.init_from_encoder([layer.linears() for layer in encoder.layer_modules()])
     connector = builder.part("connector", encoder.width, names)
     apart = pair_encoding == "bi"
     heads = {

@@ -24,7 +24,7 @@ class Phase:
         number: counts from 1.
         parameters: all that it trains, beside the model those of objectives and weighting.
         optimiser: over the parameters.
-        rates: the schedule of the optimiser's learning rates.
+        lr_scheduler: the schedule of the optimiser's learning rates.
     """
 
     number: int
@@ -40,7 +40,9 @@ class Phase:
 
     def __post_init__(self) -> None:
         """Attach the schedule to the optimiser."""
-        self.rates = torch.optim.lr_scheduler.LambdaLR(self.optimiser, lambda n: self.schedule.factor(n, self.steps))
+        self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
+            self.optimiser, lambda n: self.schedule.factor(n, self.steps)
+        )
 
     @property
     def steps(self) -> int:
@@ -55,7 +57,7 @@ class Phase:
             again: computes them again, with the updated weights.
         """
         for objective in self.objectives.values():
-            objective.after_step((self.rates.last_epoch + 1) / self.steps)
+            objective.after_step((self.lr_scheduler.last_epoch + 1) / self.steps)
         self.weighting.after_update(losses, again)
         self.rule.after_update(losses)
 
@@ -77,5 +79,5 @@ class Phase:
             part.load_state_dict(state[name])
 
     def _parts(self) -> dict[str, Any]:
-        names = ("optimiser", "rates", "schedule", "weighting", "rule")
+        names = ("optimiser", "lr_scheduler", "schedule", "weighting", "rule")
         return {name: getattr(self, name) for name in names}

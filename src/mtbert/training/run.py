@@ -213,7 +213,7 @@ def _log(outcome: Outcome, started: str, seconds: float, device: str, precision:
         "training_seconds": round(outcome.seconds, 1),
         "resumed": outcome.resumed,
         "examples": sum(outcome.examples.values()),
-        "parts": outcome.parts,
+        "parts": outcome.micro_batches,
         "examples_per_second": round(sum(outcome.examples.values()) / max(outcome.seconds, 1e-9), 1),
         "peak_memory_mb": logs.peak_memory_mb(),
         "device": device,

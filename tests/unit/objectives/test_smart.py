@@ -176,7 +176,7 @@ def test_a_normalised_noise_does_not_depend_on_the_size_of_the_batch():
     objective = smart(model, noise=1e-2)
     whole = objective.worst_noise(batch, model(batch))
     objective.generator.manual_seed(0)
-    half = next(iter(batch.parts(2)))  # its noise is the first that the generator gives
+    half = next(iter(batch.micro_batches(2)))  # its noise is the first that the generator gives
     torch.testing.assert_close(objective.worst_noise(half, model(half)), whole[:2], rtol=1e-4, atol=1e-5)
 
 

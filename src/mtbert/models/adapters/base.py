@@ -44,7 +44,7 @@ class Adapter(nn.Module):
         """Return what the adapter does in layer `layer` (0, 1, ...) for `task`; `PLAIN` for nothing."""
         raise NotImplementedError
 
-    def meet(self, layers: Sequence[Mapping[Linear, nn.Linear]]) -> None:
+    def init_from_encoder(self, layers: Sequence[Mapping[Linear, nn.Linear]]) -> None:
         """Read the linear maps of every layer once before training, for weights that start from theirs."""
 
 
@@ -59,7 +59,7 @@ class Mergeable(Slot):
 class InLayer(nn.Module, Slot):
     """A module that does an adapter's work in one layer."""
 
-    def meet(self, linears: Mapping[Linear, nn.Linear]) -> None:
+    def init_from_encoder(self, linears: Mapping[Linear, nn.Linear]) -> None:
         """Read the layer's linear maps once before training."""
 
 
@@ -77,11 +77,11 @@ class InEveryLayer(Adapter):
         names = dict.fromkeys(self.set_of.values())
         self.sets = nn.ModuleDict({name: nn.ModuleList(map(build, range(shape.layers))) for name in names})
 
-    def meet(self, layers: Sequence[Mapping[Linear, nn.Linear]]) -> None:
+    def init_from_encoder(self, layers: Sequence[Mapping[Linear, nn.Linear]]) -> None:
         """Hand each layer's linear maps to its module in every set."""
         for modules in self.sets.values():
             for module, linears in zip(modules, layers, strict=True):  # type: ignore[call-overload]
-                module.meet(linears)
+                module.init_from_encoder(linears)
 
     def slot(self, task: str, layer: int) -> InLayer:
         """Return the layer's module in the task's set."""

@@ -47,7 +47,7 @@ class DecomposedLayer(Factored):
         outputs = {name: shape.linear(name)[1] for name in settings.targets}
         self.magnitude = nn.ParameterDict({name: torch.ones(count) for name, count in outputs.items()})
 
-    def meet(self, linears: Mapping[Linear, nn.Linear]) -> None:
+    def init_from_encoder(self, linears: Mapping[Linear, nn.Linear]) -> None:
         """Set each magnitude to the length of the encoder's own row."""
         for name, magnitude in self.magnitude.items():
             magnitude.data.copy_(linears[name].weight.norm(dim=1))  # type: ignore[index]

@@ -71,9 +71,9 @@ class AfterBoth(InLayer):
         self.attention = Bottleneck(settings, width)
         self.feed_forward = Bottleneck(settings, width)
 
-    def sublayer(self, name: Sublayer, output: Tensor, around: Tensor, norm: nn.LayerNorm) -> Tensor:
+    def sublayer(self, name: Sublayer, output: Tensor, residual: Tensor, norm: nn.LayerNorm) -> Tensor:
         """Return A(output) plus the residual."""
-        return getattr(self, name)(output) + around
+        return getattr(self, name)(output) + residual
 
 
 class HoulsbyAdapters(InEveryLayer):

@@ -54,7 +54,7 @@ class LowRank(InLayer):
             nn.init.normal_(linear.weight, std=shape.initializer_range)
             nn.init.zeros_(linear.bias)
 
-    def beside(self, hidden: Tensor, mask: Tensor) -> Tensor:
+    def parallel(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """TS(h); `mask` is not needed, since no token sees another."""
         return self.up(self.activation(self.down(hidden)))
 

@@ -96,16 +96,16 @@ class ProjectedAttentionLayers(Adapter):
 
     def slot(self, task: str, layer: int) -> Slot:
         """PA(h) beside the layer, where it has a PAL."""
-        return Beside(self.paths[task], layer) if layer in self.layers else PLAIN  # type: ignore[arg-type]
+        return AtLayer(self.paths[task], layer) if layer in self.layers else PLAIN  # type: ignore[arg-type]
 
 
-class Beside(Slot):
+class AtLayer(Slot):
     """A task's path at one layer."""
 
     def __init__(self, path: TaskPath, layer: int) -> None:
         self.path, self.layer = path, layer
 
-    def beside(self, hidden: Tensor, mask: Tensor) -> Tensor:
+    def parallel(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """PA(h)."""
         return self.path(self.layer, hidden, mask)
 

@@ -56,9 +56,9 @@ class AfterFeedForward(InLayer):
             nn.init.normal_(linear.weight, std=shape.initializer_range)
             nn.init.zeros_(linear.bias)
 
-    def sublayer(self, name: Sublayer, output: Tensor, around: Tensor, norm: nn.LayerNorm) -> Tensor:
+    def sublayer(self, name: Sublayer, output: Tensor, residual: Tensor, norm: nn.LayerNorm) -> Tensor:
         """Return what BERT would normalise; after the feed-forward, with the bottleneck's output added."""
-        summed = output + around
+        summed = output + residual
         return summed + self.up(self.activation(self.down(norm(summed)))) if name == "feed_forward" else summed
 
 
