@@ -139,7 +139,7 @@ def have_little_memory(trainers: list[Trainer], from_step: int) -> None:
 def arm(trainers: list[Trainer], step: int, where: str, number: int = signal.SIGKILL) -> None:
     """Have that signal sent to this process there."""
     holder, name = {
-        "results": (run, "_results"),
+        "results": (run, "_predictions"),
         "forward": (losses, "of_batch"),
         "before the update": (updates, "check_finite"),
         "after the update": (Trainer, "_keep"),

@@ -161,14 +161,6 @@ def test_outputs_are_fp32_numbers_where_the_encoder_computes_in_bf16(task):
     assert not torch.equal(outputs, outputs.bfloat16().float())
 
 
-def test_noise_is_added_to_the_words():
-    model, batch = small_model().eval(), small_batch("sst")
-    words = model.encoder.words(batch.input_ids)
-    assert torch.equal(model(batch, noise=torch.zeros_like(words)), model(batch))
-    noise = torch.randn(words.shape, generator=torch.Generator().manual_seed(0))
-    assert not torch.allclose(model(batch, noise=noise), model(batch))
-
-
 def test_embeddings_go_through_the_connector():
     model, batch = small_model(connector={"name": "relational"}).eval(), small_batch("sts")
     shared = model.connector.layer

@@ -32,7 +32,6 @@ from mtbert.training.history import History
 from mtbert.training.losses import Loss
 from mtbert.training.phases import Phase
 from mtbert.training.stopping import Stop, Stopped
-from mtbert.training.updates import Update
 
 
 @dataclass
@@ -120,7 +119,8 @@ class Trainer:
     def _phase(self, phase: Phase, state: dict[str, Any] | None, bar: tqdm) -> None:
         """Run a phase, from its start or from a checkpoint's state."""
         if state is None:  # an epoch of an earlier phase is not a result of this variant
-            self._forget()
+            count = len(self.dev)
+            self.outcome.epochs, self.outcome.scores, self.outcome.states = [0] * count, [-math.inf] * count, {}
         else:
             phase.load_state_dict(state["phase"])
             set_random_state(state["random"], self.accelerator.device)
@@ -153,7 +153,7 @@ class Trainer:
             bar.set_postfix_str(", ".join(f"{k[5:]} {v:.3f}" for k, v in values.items() if "loss/" in k), refresh=False)
 
     def _update(self, phase: Phase, batches: Mapping[str, Batch]) -> None:
-        """Update the weights; nothing moves where a number is not finite."""
+        """Update the weights, and record the losses; nothing moves where a number is not finite."""
         of_batches = self._gradients(phase, batches)
         update = updates.measure(self.accelerator, phase, batches, of_batches)
         updates.check_finite(update, self.outcome.steps, batches)
@@ -161,17 +161,13 @@ class Trainer:
         phase.optimiser.step()
         phase.optimiser.zero_grad()
         phase.after_step(update.losses, lambda: self._losses(phase, batches))
-        self._note(update)
-        self.on_update(self, batches)
-
-    def _note(self, update: Update) -> None:
-        """Record an update in the history, and collect its losses for the schedule."""
         for name, loss in update.losses.items():
             self.position.losses.setdefault(name, []).append(loss)
         for name, term in update.terms.items():
             self.history.loss(name, term, update.examples.get(name, 0))
         for name, count in update.examples.items():
             self.outcome.examples[name] = self.outcome.examples.get(name, 0) + count
+        self.on_update(self, batches)
 
     def _gradients(self, phase: Phase, batches: Mapping[str, Batch]) -> dict[str, Loss]:
         """Compute the losses, and their gradient in the parameters; in parts where memory is short."""
@@ -264,11 +260,6 @@ class Trainer:
         if settings.keep == "best":
             self._remember([self._mean(phase, of_part) for of_part in scores])
         return scores[0]
-
-    def _forget(self) -> None:
-        """Choose no epoch yet."""
-        count = len(self.dev)
-        self.outcome.epochs, self.outcome.scores, self.outcome.states = [0] * count, [-math.inf] * count, {}
 
     def _remember(self, scores: Sequence[float]) -> None:
         """Keep this epoch's weights for each choosing part of dev on which it is the best so far."""

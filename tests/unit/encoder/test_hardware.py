@@ -34,11 +34,9 @@ def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         hardware.device("cuda")
 
 
-def test_unknown_names() -> None:
+def test_an_unknown_device() -> None:
     with pytest.raises(SettingsError, match="device is 'gpu'; allowed: auto, cpu, cuda, mps"):
         hardware.device("gpu")
-    with pytest.raises(SettingsError, match="precision is 'fp16'; allowed: auto, bf16, fp32"):
-        hardware.precision("fp16", torch.device("cpu"))
 
 
 @pytest.mark.parametrize(

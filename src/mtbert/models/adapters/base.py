@@ -1,7 +1,8 @@
 """What an adapter is."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -57,25 +58,27 @@ class Mergeable(Slot):
 
 
 class InLayer(nn.Module, Slot):
-    """A module that does an adapter's work in one layer."""
+    """A module that does an adapter's work in one layer. Subclasses take (settings, shape)."""
 
     def init_from_encoder(self, linears: Mapping[Linear, nn.Linear]) -> None:
         """Read the layer's linear maps once before training."""
 
 
 class InEveryLayer(Adapter):
-    """An adapter with one module in each layer: one set of modules for all tasks, or one set for each task.
+    """An adapter with one module in each layer: one set of modules for all tasks, or with `per_task` one for each.
 
-    Args:
-        per_task: whether each task has a set of its own.
-        build: makes the module of a layer, given its number.
+    Attributes:
+        in_layer: the class of the modules, which subclasses name.
     """
 
-    def __init__(self, shape: Shape, tasks: Sequence[str], per_task: bool, build: Callable[[int], InLayer]) -> None:
+    in_layer: type[InLayer]
+
+    def __init__(self, settings: Any, shape: Shape, tasks: Sequence[str]) -> None:
         super().__init__(shape, tasks)
-        self.set_of = {task: task if per_task else "shared" for task in tasks}
-        names = dict.fromkeys(self.set_of.values())
-        self.sets = nn.ModuleDict({name: nn.ModuleList(map(build, range(shape.layers))) for name in names})
+        self.set_of = {task: task if settings.per_task else "shared" for task in tasks}
+        self.sets = nn.ModuleDict()
+        for name in dict.fromkeys(self.set_of.values()):
+            self.sets[name] = nn.ModuleList(self.in_layer(settings, shape) for _ in range(shape.layers))
 
     def init_from_encoder(self, layers: Sequence[Mapping[Linear, nn.Linear]]) -> None:
         """Hand each layer's linear maps to its module in every set."""

@@ -13,12 +13,10 @@ Symbols: x the map's input; W, b its own weights; A `down` (r x in), B `up` (out
 
 Shapes: factors and a magnitude for each target and layer, for all tasks or for each (`per_task`).
 
-Raises: SettingsError where a target is not a linear map of a layer, or is listed twice.
-
 Prefer `lora` where a step's time counts: here the product B A is computed in every step.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import torch
 import torch.nn.functional as F
@@ -75,5 +73,4 @@ class DecomposedLayer(Factored):
 class WeightDecomposedAdaptation(InEveryLayer):
     """One `DecomposedLayer` for each layer and set."""
 
-    def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
-        super().__init__(shape, tasks, settings.per_task, lambda _: DecomposedLayer(settings, shape))
+    in_layer = DecomposedLayer

@@ -19,7 +19,6 @@ for all tasks, or one for each task (`per_task`).
 Prefer `houlsby` where attention's output should be adapted, too.
 """
 
-from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -65,5 +64,4 @@ class AfterFeedForward(InLayer):
 class PfeifferAdapters(InEveryLayer):
     """One `AfterFeedForward` for each layer."""
 
-    def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
-        super().__init__(shape, tasks, settings.per_task, lambda _: AfterFeedForward(settings, shape))
+    in_layer = AfterFeedForward
