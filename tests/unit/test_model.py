@@ -67,11 +67,6 @@ def test_the_type_of_the_second_sentence_counts_by_setting_and_tokenizer(chosen:
     assert (not torch.equal(model(batch), model(second))) is counts
 
 
-def test_heads_alone():
-    changed = changed_by_a_step(small_model(), ["heads"])
-    assert changed == {f"heads.{t}.linear.{kind}" for t in ("sst", "qqp", "sts") for kind in ("weight", "bias")}
-
-
 def test_the_first_layer_frozen_within_the_encoder():
     model = small_model()
     trained = model.train_only(["encoder", "heads"], frozen=["layer_1"])

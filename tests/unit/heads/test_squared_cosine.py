@@ -58,10 +58,6 @@ def test_gradients_reach_both_embeddings():
     torch.testing.assert_close(second.grad.norm(), torch.tensor(2 / 18**0.5))
 
 
-def test_it_has_no_weights():
-    assert list(YES_OR_NO.parameters()) == []
-
-
 @pytest.mark.parametrize(("task", "embeddings"), [("snli", 2), ("sst", 1), ("qqp", 1), ("sts", 1)])
 def test_classes_and_pairs_encoded_together_are_refused(task: str, embeddings: int):
     with pytest.raises(SettingsError, match=rf"model\.heads\.{task} is squared_cosine.*model\.pair_encoding: bi"):

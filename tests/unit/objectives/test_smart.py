@@ -200,11 +200,6 @@ def test_the_average_moves_by_the_momentum():
     torch.testing.assert_close(objective.average["heads.sts.linear.weight"], before + 0.625)
 
 
-def test_jiang_et_al_remember_longer_after_a_tenth_of_the_updates():
-    settings = smart(small_model()).settings
-    assert (settings.momentum, settings.momentum_later, settings.early) == (0.99, 0.999, 0.1)
-
-
 def test_the_bregman_term_is_the_distance_to_the_average_model():
     model, batch = small_model().eval(), small_batch("sts")
     objective = smart(model, weight=0.0, bregman=2.0)

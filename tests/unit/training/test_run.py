@@ -114,17 +114,11 @@ def test_saved_weights_give_the_saved_predictions(tmp_path):
     np.testing.assert_allclose(again["prediction"], before["prediction"], atol=1e-5)
 
 
-def test_the_best_epoch_is_kept_where_asked(tmp_path, monkeypatch):
-    means = iter([0.9, 0.2])
-    monkeypatch.setattr(run.evaluation, "mean_score", lambda *_: next(means))
-    assert train(tmp_path, run={"keep": "best"})["epoch"] == 1
-
-
 def test_the_best_epochs_weights_are_those_of_that_epoch(tmp_path, monkeypatch):
     train(tmp_path / "short", phase={"epochs": 1})
     means = iter([0.9, 0.2])
     monkeypatch.setattr(run.evaluation, "mean_score", lambda *_: next(means))
-    train(tmp_path / "best", run={"keep": "best"})
+    assert train(tmp_path / "best", run={"keep": "best"})["epoch"] == 1
     short, best = (load_file(tmp_path / f / "run/model.safetensors") for f in ("short", "best"))
     assert all(torch.equal(short[name], best[name]) for name in short)
 
@@ -348,12 +342,6 @@ def test_a_schedule_is_told_of_each_epoch(tmp_path, monkeypatch):
     ]
     assert told == pytest.approx(expected)
     assert scores == [None, None]  # it does not go by dev
-
-
-def test_smart_leaves_its_mark_in_the_history(tmp_path):
-    train(tmp_path, phase={"objectives": [{"name": "smart"}]})
-    names = set(pd.read_csv(tmp_path / "run/history.csv")["name"])
-    assert names & {"loss/smart/sst", "loss/smart/sts"}
 
 
 def test_training_needs_no_mlflow():
