@@ -71,7 +71,7 @@ class MtbertModel(PreTrainedModel):
         tasks = [Task(**row | {"sentences": tuple(row["sentences"])}) for row in config.tasks.values()]
         pooling: Any = config.pooling
         encoder = Encoder(Bert(Config(**config.bert)), typed=config.typed)
-        self.model = assemble(encoder, self, tasks, pooling, config.pair_encoding, config.vocabulary)
+        self.model = assemble(encoder, self.part, self.head, tasks, pooling, config.pair_encoding, config.vocabulary)
         self.post_init()
 
     def part(self, kind: str, *surroundings: Any) -> Any:

@@ -1,8 +1,8 @@
 """The multi-task model: an encoder, features, an adapter, a connector and one head a task, all handed in."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -135,33 +135,27 @@ class MultitaskModel(nn.Module):
         }
 
 
-class Builder(Protocol):
-    """Builds the parts of a model."""
-
-    def part(self, kind: str, *surroundings: Any) -> Any:
-        """Build `features` (from width, vocabulary), `adapter` (shape, tasks) or `connector` (width, tasks)."""
-
-    def head(self, task: str, *surroundings: Any) -> Any:
-        """Build the head of a task from the task, the width, and the number of embeddings of an example."""
-
-
 def assemble(
     encoder: Encoder,
-    builder: Builder,
+    part: Callable[..., Any],
+    head: Callable[..., Head],
     tasks: Sequence[Task],
     pooling: Mapping[str, Pooling],
     pair_encoding: str,
     vocabulary: Sequence[str],
 ) -> MultitaskModel:
-    """Build the parts around an encoder, always in the same order, in which a seed draws their weights."""
+    """Build the parts around an encoder, always in the same order, in which a seed draws their weights.
+
+    Args:
+        part: builds `features` (from width, vocabulary), `adapter` (shape, tasks) or `connector` (width, tasks).
+        head: builds the head of a task by name, from the task, the width, and the number of embeddings of an example.
+    """
     config, names = encoder.bert.config, [task.name for task in tasks]
-    features = builder.part("features", encoder.width, vocabulary)
+    features = part("features", encoder.width, vocabulary)
     shape = Shape(encoder.width, encoder.layers, config.intermediate_size, config.initializer_range)
-    adapter = builder.part("adapter", shape, names)
+    adapter = part("adapter", shape, names)
     adapter.init_from_encoder([layer.linears() for layer in encoder.layer_modules()])
-    connector = builder.part("connector", encoder.width, names)
+    connector = part("connector", encoder.width, names)
     apart = pair_encoding == "bi"
-    heads = {
-        task.name: builder.head(task.name, task, encoder.width, 2 if task.is_pair and apart else 1) for task in tasks
-    }
+    heads = {task.name: head(task.name, task, encoder.width, 2 if task.is_pair and apart else 1) for task in tasks}
     return MultitaskModel(encoder, features, adapter, connector, heads, pooling)

@@ -66,36 +66,28 @@ class Position:
     losses: dict[str, list[float]] = field(default_factory=dict)
 
 
+@dataclass
 class Trainer:
     """Runs the phases of one training, one after the other.
 
-    `on_update` is called after every update with the trainer and the batches of the update.
+    Attributes:
+        dev: the parts of dev on which epochs are chosen.
+        on_update: called after every update with the trainer and the batches of the update.
+        epochs: of all phases so far.
     """
 
-    def __init__(
-        self,
-        model: MultitaskModel,
-        settings: RunSettings,
-        accelerator: Accelerator,
-        history: History,
-        dev: Sequence[Mapping[str, Examples]],
-        seed: int,
-        checkpoints: Checkpoints,
-        stop: Stop,
-        on_update: "OnUpdate | None" = None,
-    ) -> None:
-        self.model = model
-        self.settings = settings
-        self.accelerator = accelerator
-        self.history = history
-        self.dev = dev
-        self.seed = seed
-        self.checkpoints = checkpoints
-        self.stop = stop
-        self.on_update = on_update or (lambda *_: None)
-        self.outcome = Outcome()
-        self.position = Position()
-        self.epochs = 0  # of all phases so far
+    model: MultitaskModel
+    settings: RunSettings
+    accelerator: Accelerator
+    history: History
+    dev: Sequence[Mapping[str, Examples]]
+    seed: int
+    checkpoints: Checkpoints
+    stop: Stop
+    on_update: "OnUpdate | None" = None
+    outcome: Outcome = field(default_factory=Outcome, init=False)
+    position: Position = field(default_factory=Position, init=False)
+    epochs: int = field(default=0, init=False)
 
     def run(self, phases: Iterable[Phase], steps: int) -> Outcome:
         """Run the phases (`steps` steps in all), and leave the model with the weights of the kept epoch."""
@@ -167,7 +159,8 @@ class Trainer:
             self.history.loss(name, term, update.examples.get(name, 0))
         for name, count in update.examples.items():
             self.outcome.examples[name] = self.outcome.examples.get(name, 0) + count
-        self.on_update(self, batches)
+        if self.on_update:
+            self.on_update(self, batches)
 
     def _gradients(self, phase: Phase, batches: Mapping[str, Batch]) -> dict[str, Loss]:
         """Compute the losses, and their gradient in the parameters; in parts where memory is short."""

@@ -15,6 +15,8 @@ from mtbert.training.samplers.base import Sampler
 from mtbert.training.schedules.base import Schedule
 from mtbert.training.weightings.base import Again, Weighting
 
+STATEFUL = ("optimiser", "lr_scheduler", "schedule", "weighting", "rule")  # parts that change in training
+
 
 @dataclass
 class Phase:
@@ -66,7 +68,7 @@ class Phase:
         return {
             "streams": {task: stream.drawn for task, stream in self.streams.items()},
             "objectives": {name: objective.state_dict() for name, objective in self.objectives.items()},
-            **{name: part.state_dict() for name, part in self._parts().items()},
+            **{name: getattr(self, name).state_dict() for name in STATEFUL},
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -75,9 +77,5 @@ class Phase:
             self.streams[task].drawn = drawn
         for name, objective in self.objectives.items():
             objective.load_state_dict(state["objectives"][name])
-        for name, part in self._parts().items():
-            part.load_state_dict(state[name])
-
-    def _parts(self) -> dict[str, Any]:
-        names = ("optimiser", "lr_scheduler", "schedule", "weighting", "rule")
-        return {name: getattr(self, name) for name in names}
+        for name in STATEFUL:
+            getattr(self, name).load_state_dict(state[name])

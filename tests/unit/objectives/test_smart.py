@@ -71,20 +71,17 @@ def test_norms(norm, length):
 
 
 @pytest.mark.parametrize(
-    ("norm", "projected"),
-    [("infinity", [1.0, -1.0]), ("l2", [0.6, -0.8]), ("l1", [0.0, -1.0])],
+    ("norm", "radius", "noise", "projected"),
+    [
+        ("infinity", 1.0, [3.0, -4.0], [1.0, -1.0]),
+        ("l2", 1.0, [3.0, -4.0], [0.6, -0.8]),
+        ("l1", 1.0, [3.0, -4.0], [0.0, -1.0]),
+        ("l1", 3.0, [3.0, -2.0, 0.5], [2.0, -1.0, 0.0]),  # all coordinates shrink by one amount
+        *((norm, 1.0, [0.25, -0.5], [0.25, -0.5]) for norm in ("infinity", "l2", "l1")),  # inside already
+    ],
 )
-def test_projection_to_the_unit_ball(norm, projected):
-    assert project(torch.tensor([[3.0, -4.0]]), 1.0, norm).tolist()[0] == pytest.approx(projected)
-
-
-def test_projection_to_the_l1_ball_shrinks_by_one_amount():
-    assert project(torch.tensor([[3.0, -2.0, 0.5]]), 3.0, "l1").tolist()[0] == pytest.approx([2.0, -1.0, 0.0])
-
-
-@pytest.mark.parametrize("norm", ["infinity", "l2", "l1"])
-def test_what_lies_inside_stays(norm):
-    assert project(torch.tensor([[0.25, -0.5]]), 1.0, norm).tolist() == [[0.25, -0.5]]
+def test_projection_to_the_ball(norm, radius, noise, projected):
+    assert project(torch.tensor([noise]), radius, norm).tolist()[0] == pytest.approx(projected)
 
 
 @pytest.mark.parametrize("norm", ["infinity", "l2", "l1"])

@@ -60,9 +60,6 @@ class Mergeable(Slot):
 class InLayer(nn.Module, Slot):
     """A module that does an adapter's work in one layer. Subclasses take (settings, shape)."""
 
-    def init_from_encoder(self, linears: Mapping[Linear, nn.Linear]) -> None:
-        """Read the layer's linear maps once before training."""
-
 
 class InEveryLayer(Adapter):
     """An adapter with one module in each layer: one set of modules for all tasks, or with `per_task` one for each.
@@ -79,12 +76,6 @@ class InEveryLayer(Adapter):
         self.sets = nn.ModuleDict()
         for name in dict.fromkeys(self.set_of.values()):
             self.sets[name] = nn.ModuleList(self.in_layer(settings, shape) for _ in range(shape.layers))
-
-    def init_from_encoder(self, layers: Sequence[Mapping[Linear, nn.Linear]]) -> None:
-        """Hand each layer's linear maps to its module in every set."""
-        for modules in self.sets.values():
-            for module, linears in zip(modules, layers, strict=True):  # type: ignore[call-overload]
-                module.init_from_encoder(linears)
 
     def slot(self, task: str, layer: int) -> InLayer:
         """Return the layer's module in the task's set."""

@@ -16,7 +16,7 @@ Shapes: factors and a magnitude for each target and layer, for all tasks or for 
 Prefer `lora` where a step's time counts: here the product B A is computed in every step.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -45,11 +45,6 @@ class DecomposedLayer(Factored):
         outputs = {name: shape.linear(name)[1] for name in settings.targets}
         self.magnitude = nn.ParameterDict({name: torch.ones(count) for name, count in outputs.items()})
 
-    def init_from_encoder(self, linears: Mapping[Linear, nn.Linear]) -> None:
-        """Set each magnitude to the length of the encoder's own row."""
-        for name, magnitude in self.magnitude.items():
-            magnitude.data.copy_(linears[name].weight.norm(dim=1))  # type: ignore[index]
-
     def linear(self, name: Linear, dense: nn.Linear, inputs: Tensor) -> Tensor:
         """m / |V| * (V x) + b for a target."""
         if name not in self.factors:
@@ -74,3 +69,10 @@ class WeightDecomposedAdaptation(InEveryLayer):
     """One `DecomposedLayer` for each layer and set."""
 
     in_layer = DecomposedLayer
+
+    def init_from_encoder(self, layers: Sequence[Mapping[Linear, nn.Linear]]) -> None:
+        """Set each magnitude to the length of the encoder's own row."""
+        for modules in self.sets.values():
+            for module, linears in zip(modules, layers, strict=True):  # type: ignore[call-overload]
+                for name, magnitude in module.magnitude.items():
+                    magnitude.data.copy_(linears[name].weight.norm(dim=1))
