@@ -227,10 +227,7 @@ class Trainer:
         return evaluation.mean_score(scores, {served(name): None for name in phase.settings.tasks})
 
     def _evaluate(self, phase: Phase) -> dict[str, float]:
-        """Score dev after every `evaluations` epochs, and remember the weights that are the phase's best so far.
-
-        Returns: the scores on the first choosing part, which a schedule may watch; nothing where none is due.
-        """
+        """Score dev where it is due, and remember the best weights; return the scores on the first choosing part."""
         settings = self.settings
         if not settings.evaluations or self.epochs % settings.evaluations:
             return {}

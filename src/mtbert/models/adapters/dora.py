@@ -28,11 +28,7 @@ from mtbert.models.encoder.slot import Linear
 
 
 class Settings(FactorSettings):
-    """Section `dora`.
-
-    Attributes:
-        per_task: a set of factors and magnitudes for each task, or one for all.
-    """
+    """Section `dora`: a set of factors and magnitudes for each task, or one for all."""
 
     per_task: bool = False
 

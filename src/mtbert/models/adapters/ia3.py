@@ -26,11 +26,7 @@ from mtbert.settings import Section
 
 
 class Settings(Section):
-    """Section `ia3`.
-
-    Attributes:
-        per_task: a set of scales for each task, or one for all.
-    """
+    """Section `ia3`: a set of scales for each task, or one for all."""
 
     per_task: bool = False
 

@@ -25,11 +25,7 @@ from mtbert.models.encoder.slot import Linear
 
 
 class Settings(FactorSettings):
-    """Section `lora`.
-
-    Attributes:
-        per_task: a set of factors for each task, or one for all.
-    """
+    """Section `lora`: a set of factors for each task, or one for all."""
 
     per_task: bool = False
 

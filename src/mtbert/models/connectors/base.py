@@ -14,8 +14,6 @@ class Connector(nn.Module):
     Subclasses take (settings, width, tasks). They define `serves` and, if it names any task, `joined`.
 
     Args:
-        settings: of the technique's own section.
-        width: width of an embedding.
         tasks: all tasks of the variant; SettingsError where it cannot serve them.
 
     Attributes:
