@@ -36,9 +36,8 @@ class Adapter(nn.Module):
     Subclasses take (settings, shape, tasks).
     """
 
-    def __init__(self, shape: Shape, tasks: Sequence[str]) -> None:
+    def __init__(self, tasks: Sequence[str]) -> None:
         super().__init__()
-        self.shape = shape
         self.tasks = tuple(tasks)
 
     def slot(self, task: str, layer: int) -> Slot:
@@ -71,7 +70,7 @@ class InEveryLayer(Adapter):
     in_layer: type[InLayer]
 
     def __init__(self, settings: Any, shape: Shape, tasks: Sequence[str]) -> None:
-        super().__init__(shape, tasks)
+        super().__init__(tasks)
         self.set_of = {task: task if settings.per_task else "shared" for task in tasks}
         self.sets = nn.ModuleDict()
         for name in dict.fromkeys(self.set_of.values()):

@@ -25,7 +25,6 @@ class Connector(nn.Module):
         super().__init__()
         self.check(settings, tasks, width)
         self.settings = settings
-        self.width = width
         self.served = frozenset(self.serves(settings, tasks)) & frozenset(tasks)
         self.mixed = frozenset(self.mixes(settings, tasks))
 
