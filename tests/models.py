@@ -84,5 +84,5 @@ def build_adapter(choice: dict, encoder: Encoder, tasks: Sequence[str]) -> Adapt
     adapter = ADAPTERS.build(
         choice, Shape(encoder.width, encoder.layers, encoder.bert.config.intermediate_size, 0.2), list(tasks)
     ).eval()
-    adapter.meet([layer.linears() for layer in encoder.layer_modules()])
+    adapter.init_from_encoder([layer.linears() for layer in encoder.layer_modules()])
     return adapter

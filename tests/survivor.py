@@ -106,7 +106,7 @@ def write_down(folder: Path) -> OnUpdate:
 
     def written(trainer: Trainer, batches: Mapping[str, Batch]) -> None:
         with open(folder / "trained.txt", "a", encoding="utf-8") as file:
-            mean = mean_of_tasks(trainer.place.losses)
+            mean = mean_of_tasks(trainer.position.losses)
             file.write(f"{trainer.outcome.steps} {mean} {' '.join(i for b in batches.values() for i in b.ids)}\n")
 
     return written
@@ -140,7 +140,7 @@ def have_little_memory(trainers: list[Trainer], from_step: int) -> None:
 def arm(trainers: list[Trainer], step: int, where: str, number: int = signal.SIGKILL) -> None:
     """Have that signal sent to this process there."""
     holder, name = {
-        "results": (run, "_results"),
+        "results": (run, "_predictions"),
         "forward": (losses, "of_batch"),
         "before the update": (updates, "check_finite"),
         "after the update": (Trainer, "_keep"),

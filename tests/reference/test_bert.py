@@ -93,16 +93,6 @@ def test_a_pal_whose_up_projection_is_zero_equals_hugging_face():
     torch.testing.assert_close(same, expected, atol=1e-6, rtol=0)
 
 
-def test_padding_changes_nothing():
-    bert, batch = small_bert(), small_batch("sst")
-    encoder = Encoder(bert)
-    pals = build_adapter({"name": "pals", "dim": 8, "heads": 2}, encoder, ["sst"])
-    before = outputs(encoder, pals, batch)
-    batch.input_ids[1, -2:] = 49  # the padded places
-    after = outputs(encoder, pals, batch)
-    torch.testing.assert_close(before[1, :-2], after[1, :-2], atol=1e-6, rtol=0)
-
-
 def test_pooling_by_hand():
     hidden = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [100.0, 100.0]]])
     mask = torch.tensor([[1, 1, 0]])

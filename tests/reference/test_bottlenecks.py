@@ -68,25 +68,27 @@ def states():
 @pytest.mark.parametrize("sublayer", ["attention", "feed_forward"])
 def test_houlsby_equals_numpy(sublayer, activation, expected):
     slot = redrawn("houlsby", size=4, activation=activation).slot("sst", 1)
-    output, around, norm = states()
+    output, residual, norm = states()
     x = output.double().numpy()
-    theirs = x + narrow(arrays(slot), f"{sublayer}.", x, expected) + around.double().numpy()
-    np.testing.assert_allclose(slot.sublayer(sublayer, output, around, norm).detach().numpy(), theirs, atol=1e-5)
+    theirs = x + narrow(arrays(slot), f"{sublayer}.", x, expected) + residual.double().numpy()
+    np.testing.assert_allclose(slot.sublayer(sublayer, output, residual, norm).detach().numpy(), theirs, atol=1e-5)
 
 
 @pytest.mark.parametrize(("activation", "expected"), [("gelu", gelu), ("relu", relu)])
 def test_pfeiffer_equals_numpy(activation, expected):
     slot = redrawn("pfeiffer", size=4, activation=activation).slot("sst", 1)
-    output, around, norm = states()
-    z = (output + around).double().numpy()
+    output, residual, norm = states()
+    z = (output + residual).double().numpy()
     theirs = z + narrow(arrays(slot), "", normalised(z, norm), expected)
-    np.testing.assert_allclose(slot.sublayer("feed_forward", output, around, norm).detach().numpy(), theirs, atol=1e-5)
+    np.testing.assert_allclose(
+        slot.sublayer("feed_forward", output, residual, norm).detach().numpy(), theirs, atol=1e-5
+    )
 
 
 def test_pfeiffer_leaves_attention_alone():
-    output, around, norm = states()
+    output, residual, norm = states()
     slot = redrawn("pfeiffer", size=4).slot("sst", 1)
-    assert torch.equal(slot.sublayer("attention", output, around, norm), output + around)
+    assert torch.equal(slot.sublayer("attention", output, residual, norm), output + residual)
 
 
 @pytest.mark.parametrize(("activation", "expected"), [("none", lambda x: x), ("gelu", gelu)])
@@ -94,7 +96,7 @@ def test_low_rank_equals_numpy(activation, expected):
     slot = redrawn("low_rank", dim=4, activation=activation).slot("sst", 1)
     hidden, _, _ = states()
     theirs = narrow(arrays(slot), "", hidden.double().numpy(), expected)
-    ours = slot.beside(hidden, torch.ones(2, 1, 1, 5, dtype=torch.bool))
+    ours = slot.parallel(hidden, torch.ones(2, 1, 1, 5, dtype=torch.bool))
     np.testing.assert_allclose(ours.detach().numpy(), theirs, atol=1e-5)
 
 

@@ -14,16 +14,13 @@ from numpy.typing import NDArray
 from torchjd.aggregation import CAGradWeighting, IMTLGWeighting, MGDAWeighting, NashMTL, UPGradWeighting
 from torchjd.linalg import QuadprogProjector
 
-from mtbert.training.gradients import cagrad, imtl_g, mgda, nash_mtl, upgrad
+from mtbert.training.gradients import GRADIENTS
 
 Array = NDArray[np.float64]  # a row a task
 C = 0.4
 RULES = {
-    "mgda": mgda.coefficients,
-    "cagrad": lambda gramian: cagrad.coefficients(gramian, C),
-    "imtl_g": imtl_g.coefficients,
-    "upgrad": upgrad.coefficients,
-    "nash_mtl": nash_mtl.coefficients,
+    name: GRADIENTS.build({"name": name, **options}, torch.Generator())
+    for name, options in {"mgda": {}, "cagrad": {"c": C}, "imtl_g": {}, "upgrad": {}, "nash_mtl": {}}.items()
 }
 random = np.random.default_rng(16)
 
@@ -70,7 +67,7 @@ def unit(rows: Array) -> Array:
 
 
 def counts(name: str, rows: Array) -> Array:
-    return RULES[name](rows @ rows.T)
+    return RULES[name].counts(rows @ rows.T)
 
 
 def made(name: str, rows: Array) -> Array:
@@ -94,7 +91,7 @@ def test_every_gramian_gives_finite_counts(name: str):
 def test_a_gramian_that_rounding_spoilt_gives_finite_counts(name: str):
     for rows in ALL:
         spoilt = (rows @ rows.T).astype(np.float32) * (1 + 1e-6 * random.normal(size=(len(rows), len(rows))))
-        assert np.isfinite(RULES[name]((spoilt + spoilt.T) / 2)).all()
+        assert np.isfinite(RULES[name].counts((spoilt + spoilt.T) / 2)).all()
 
 
 @pytest.mark.parametrize("name", RULES)

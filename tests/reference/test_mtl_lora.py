@@ -35,7 +35,7 @@ def test_output_equals_numpy(task, layer, name):
     adapter = mtl_lora(rank=3, alpha=5.0, ways=4, temperature=0.5, targets=["query", "output"])
     for weight in adapter.parameters():
         nn.init.normal_(weight)
-    dense = nn.Linear(*adapter.shape.linear(name))
+    dense = nn.Linear(*Shape(8, 2, 32).linear(name))
     inputs = torch.randn(2, 3, dense.in_features)
     found = adapter.slot(task, layer).linear(name, dense, inputs)
     expected = numpy_output(adapter, task, layer, name, dense, inputs.double().numpy(), 5.0, 0.5)

@@ -49,7 +49,7 @@ def test_output_equals_numpy():
             torch.nn.init.normal_(parameter)
     hidden = torch.randn(2, 5, 10)
     mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
-    ours = adapter.slot("sst", 1).beside(hidden, mask.bool()[:, None, None, :])
+    ours = adapter.slot("sst", 1).parallel(hidden, mask.bool()[:, None, None, :])
     theirs = numpy_pal(adapter.paths["sst"], 1, hidden.double().numpy(), mask.numpy(), heads=3)
     np.testing.assert_allclose(ours.detach().numpy(), theirs, atol=1e-6)
 
@@ -65,8 +65,8 @@ def test_half_pals_stand_in_the_top_six_layers_only():
     assert adapter.layers == (6, 7, 8, 9, 10, 11)
     assert weights(adapter) == 2 * 768 * 276 + 6 * 3 * 276**2
     hidden, mask = torch.zeros(1, 2, 768), torch.ones(1, 1, 1, 2, dtype=torch.bool)
-    assert adapter.slot("sst", 5).beside(hidden, mask) is None
-    assert adapter.slot("sst", 6).beside(hidden, mask).shape == (1, 2, 768)
+    assert adapter.slot("sst", 5).parallel(hidden, mask) is None
+    assert adapter.slot("sst", 6).parallel(hidden, mask).shape == (1, 2, 768)
 
 
 def test_projections_belong_to_a_task_and_attention_to_a_task_and_layer():

@@ -67,11 +67,6 @@ def test_the_type_of_the_second_sentence_counts_by_setting_and_tokenizer(chosen:
     assert (not torch.equal(model(batch), model(second))) is counts
 
 
-def test_heads_alone():
-    changed = changed_by_a_step(small_model(), ["heads"])
-    assert changed == {f"heads.{t}.linear.{kind}" for t in ("sst", "qqp", "sts") for kind in ("weight", "bias")}
-
-
 def test_the_first_layer_frozen_within_the_encoder():
     model = small_model()
     trained = model.train_only(["encoder", "heads"], frozen=["layer_1"])
@@ -159,14 +154,6 @@ def test_outputs_are_fp32_numbers_where_the_encoder_computes_in_bf16(task):
         outputs = model(batch)
     assert outputs.dtype == torch.float32
     assert not torch.equal(outputs, outputs.bfloat16().float())
-
-
-def test_noise_is_added_to_the_words():
-    model, batch = small_model().eval(), small_batch("sst")
-    words = model.encoder.words(batch.input_ids)
-    assert torch.equal(model(batch, noise=torch.zeros_like(words)), model(batch))
-    noise = torch.randn(words.shape, generator=torch.Generator().manual_seed(0))
-    assert not torch.allclose(model(batch, noise=noise), model(batch))
 
 
 def test_embeddings_go_through_the_connector():

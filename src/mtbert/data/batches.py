@@ -64,7 +64,7 @@ class Batch:
         """Return the batch on another device."""
         return replace(self, **{name: getattr(self, name).to(device) for name in (*OF_ROWS, "labels")})
 
-    def parts(self, count: int) -> list["Batch"]:
+    def micro_batches(self, count: int) -> list["Batch"]:
         """Split the batch into `count` parts of nearly the same size, or into as many as it has examples."""
         bounds = np.linspace(0, len(self), min(count, len(self)) + 1).astype(int)
         return [self._part(slice(start, end)) for start, end in itertools.pairwise(bounds)]

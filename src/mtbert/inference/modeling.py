@@ -53,7 +53,9 @@ class MtbertModel(PreTrainedModel):
         super().__init__(config)
         tasks = [Task(**row | {"sentences": tuple(row["sentences"])}) for row in config.tasks.values()]
         encoder = Encoder(Bert(Config(**config.bert)), typed=config.typed)
-        self.model = assemble(encoder, self, tasks, config.pooling, config.pair_encoding, config.vocabulary)
+        self.model = assemble(
+            encoder, self.part, self.head, tasks, config.pooling, config.pair_encoding, config.vocabulary
+        )
         self.post_init()
 
     def part(self, kind: str, *surroundings: Any) -> Any:

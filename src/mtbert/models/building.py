@@ -12,9 +12,10 @@ from mtbert.models.connectors import CONNECTORS
 from mtbert.models.encoder.bert import Bert, Encoder
 from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
+from mtbert.models.heads.base import Head
 from mtbert.models.multitask import MultitaskModel, assemble
 from mtbert.registry import Registry
-from mtbert.settings import ModelSettings, VariantSettings
+from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS
 
 PARTS: dict[str, Registry[..., Any]] = {"features": FEATURES, "adapter": ADAPTERS, "connector": CONNECTORS}
@@ -33,19 +34,11 @@ def build_model(
     mask_token, typed = (special.mask, special.typed) if special else (None, True)
     encoder = Encoder(weights, chosen.dropout, mask_token, typed and chosen.token_types == "by_sentence")
     tasks = [TASKS[name] for name in settings.tasks]
-    return assemble(encoder, _Builder(chosen), tasks, chosen.pooling, chosen.pair_encoding, vocabulary)
 
+    def part(kind: str, *surroundings: Any) -> Any:
+        return PARTS[kind].build(getattr(chosen, kind), *surroundings)
 
-class _Builder:
-    """Builds each technique that the settings name, by the registries."""
+    def head(task: str, *surroundings: Any) -> Head:
+        return HEADS.build(chosen.heads[task], *surroundings)
 
-    def __init__(self, chosen: ModelSettings) -> None:
-        self.chosen = chosen
-
-    def part(self, kind: str, *surroundings: Any) -> Any:
-        """Build features, adapter or connector."""
-        return PARTS[kind].build(getattr(self.chosen, kind), *surroundings)
-
-    def head(self, task: str, *surroundings: Any) -> Any:
-        """Build the head of a task."""
-        return HEADS.build(self.chosen.heads[task], *surroundings)
+    return assemble(encoder, part, head, tasks, chosen.pooling, chosen.pair_encoding, vocabulary)

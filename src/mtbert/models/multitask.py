@@ -1,8 +1,8 @@
 """The multi-task model: an encoder, features, an adapter, a connector and one head a task, all handed in."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -57,21 +57,18 @@ class MultitaskModel(nn.Module):
         """Return the head of a task."""
         return self.heads[task]  # type: ignore[return-value]
 
-    def embeddings(self, batch: Batch, noise: Tensor | None = None) -> tuple[Tensor, ...]:
-        """Return an embedding [batch, width] for each sequence of an example: two for a bi-encoded pair, else one.
-
-        `noise` [rows, tokens, width] is added to the word embeddings.
-        """
+    def embeddings(self, batch: Batch) -> tuple[Tensor, ...]:
+        """Return an embedding [batch, width] for each sequence of an example: two for a bi-encoded pair, else one."""
         words = self.features(self.encoder.words(batch.input_ids), batch.input_ids)
         slots = partial(self.adapter.slot, batch.task)
-        hidden = self.encoder(words if noise is None else words + noise, batch.token_types, batch.mask, slots)
+        hidden = self.encoder(words, batch.token_types, batch.mask, slots)
         pooled = pool(self.pooling[batch.task], self.encoder, hidden, batch.mask)  # [rows, width]
         # not chunk, which torch.export supports for a fixed batch size only
         return self.connector(batch.task, pooled.unflatten(0, (batch.sequences, -1)).unbind())
 
-    def forward(self, batch: Batch, noise: Tensor | None = None) -> Tensor:
+    def forward(self, batch: Batch) -> Tensor:
         """Return the head's outputs [batch, size]."""
-        return self.outputs(batch.task, self.embeddings(batch, noise))
+        return self.outputs(batch.task, self.embeddings(batch))
 
     def outputs(self, task: str, embeddings: Sequence[Tensor]) -> Tensor:
         """Return the head's outputs [batch, size] of embeddings [batch, width].
@@ -110,17 +107,14 @@ class MultitaskModel(nn.Module):
         return [parameter for parameter in self.parameters() if parameter.requires_grad]
 
     def _chosen(self, names: Sequence[str], frozen: Sequence[str]) -> set[int]:
-        kept = {id(parameter) for name in frozen for parameter in self._part(name)}
-        return {id(parameter) for name in names for parameter in self._part(name)} - kept
-
-    def _part(self, name: str) -> list[nn.Parameter]:
         parts = self.parts()
-        if name not in parts:
+        if unknown := [name for name in (*names, *frozen) if name not in parts]:
             raise SettingsError(
-                f"training.trainable or training.frozen names {name}, which the model lacks; "
+                f"training.trainable or training.frozen names {unknown[0]}, which the model lacks; "
                 f"allowed: {', '.join(parts)}"
             )
-        return parts[name]
+        kept = {id(parameter) for name in frozen for parameter in parts[name]}
+        return {id(parameter) for name in names for parameter in parts[name]} - kept
 
     def sizes(self, phases: Sequence[PhaseSettings]) -> dict[str, int]:
         """Count the weights after training in these phases, from the first to the last.
@@ -141,33 +135,27 @@ class MultitaskModel(nn.Module):
         }
 
 
-class Builder(Protocol):
-    """Builds the parts of a model."""
-
-    def part(self, kind: str, *surroundings: Any) -> Any:
-        """Build `features` (from width, vocabulary), `adapter` (shape, tasks) or `connector` (width, tasks)."""
-
-    def head(self, task: str, *surroundings: Any) -> Any:
-        """Build the head of a task from the task, the width, and the number of embeddings of an example."""
-
-
 def assemble(
     encoder: Encoder,
-    builder: Builder,
+    part: Callable[..., Any],
+    head: Callable[..., Head],
     tasks: Sequence[Task],
     pooling: Mapping[str, Pooling],
     pair_encoding: str,
     vocabulary: Sequence[str],
 ) -> MultitaskModel:
-    """Build the parts around an encoder, always in the same order, in which a seed draws their weights."""
+    """Build the parts around an encoder, always in the same order, in which a seed draws their weights.
+
+    Args:
+        part: builds `features` (from width, vocabulary), `adapter` (shape, tasks) or `connector` (width, tasks).
+        head: builds the head of a task by name, from the task, the width, and the number of embeddings of an example.
+    """
     config, names = encoder.bert.config, [task.name for task in tasks]
-    features = builder.part("features", encoder.width, vocabulary)
+    features = part("features", encoder.width, vocabulary)
     shape = Shape(encoder.width, encoder.layers, config.intermediate_size, config.initializer_range)
-    adapter = builder.part("adapter", shape, names)
-    adapter.meet([layer.linears() for layer in encoder.layer_modules()])
-    connector = builder.part("connector", encoder.width, names)
+    adapter = part("adapter", shape, names)
+    adapter.init_from_encoder([layer.linears() for layer in encoder.layer_modules()])
+    connector = part("connector", encoder.width, names)
     apart = pair_encoding == "bi"
-    heads = {
-        task.name: builder.head(task.name, task, encoder.width, 2 if task.is_pair and apart else 1) for task in tasks
-    }
+    heads = {task.name: head(task.name, task, encoder.width, 2 if task.is_pair and apart else 1) for task in tasks}
     return MultitaskModel(encoder, features, adapter, connector, heads, pooling)

@@ -20,7 +20,6 @@ from mtbert.tasks import REUSES, SPLITS, TASKS, Split
 from mtbert.training import optimisers, processes
 from mtbert.training.gradients import GRADIENTS
 from mtbert.training.objectives import OBJECTIVES
-from mtbert.training.objectives.base import generator_like
 from mtbert.training.phases import Phase
 from mtbert.training.run import Parts, device_and_precision
 from mtbert.training.samplers import SAMPLERS
@@ -93,46 +92,35 @@ def phases(
     settings: VariantSettings, seed: int, model: MultitaskModel, train: Mapping[str, Examples]
 ) -> Iterator[Phase]:
     """Build each phase when its turn comes, so that an objective copies the model as the phase finds it."""
-    for number, phase in enumerate(settings.phases, start=1):
-        yield _phase(number, phase, settings, seed, model, train)
-
-
-def _phase(
-    number: int,
-    phase: PhaseSettings,
-    settings: VariantSettings,
-    seed: int,
-    model: MultitaskModel,
-    train: Mapping[str, Examples],
-) -> Phase:
     device, _ = device_and_precision(settings)
-    streams = {
-        task: Stream(
-            train[task].drawn(phase.rows),
-            _batch_size(phase, task),
-            seeding.derive(seed, number),
-            Share.here(),
-            phase.batching,
+    for number, phase in enumerate(settings.phases, start=1):
+        streams = {
+            task: Stream(
+                train[task].drawn(phase.rows),
+                _batch_size(phase, task),
+                seeding.derive(seed, number),
+                Share.here(),
+                phase.batching,
+            )
+            for task in phase.tasks
+        }
+        trained = model.train_only(phase.trainable, phase.frozen)
+        objectives = {choice["name"]: _objective(choice, model, number, seed, device) for choice in phase.objectives}
+        weighting = WEIGHTINGS.build(phase.weighting, phase.tasks, _generator(seed, "weighting", number)).to(device)
+        own = [parameter for objective in objectives.values() for parameter in objective.parameters()]
+        parameters = [*trained, *own, *weighting.parameters()]
+        yield Phase(
+            number=number,
+            settings=phase,
+            parameters=parameters,
+            streams=streams,
+            sampler=_sampler(phase, train),
+            objectives=objectives,
+            weighting=weighting,
+            rule=GRADIENTS.build(phase.gradients, _generator(seed, "gradients", number)),
+            schedule=SCHEDULES.build(phase.schedule),
+            optimiser=optimisers.adamw(phase, parameters, weighting),
         )
-        for task in phase.tasks
-    }
-    trained = model.train_only(phase.trainable, phase.frozen)
-    objectives = {choice["name"]: _objective(choice, model, number, seed, device) for choice in phase.objectives}
-    weighting = WEIGHTINGS.build(phase.weighting, phase.tasks, _generator(seed, "weighting", number)).to(device)
-    own = [parameter for objective in objectives.values() for parameter in objective.parameters()]
-    parameters = [*trained, *own, *weighting.parameters()]
-    return Phase(
-        number=number,
-        settings=phase,
-        parameters=parameters,
-        streams=streams,
-        sampler=_sampler(phase, train),
-        objectives=objectives,
-        weighting=weighting,
-        rule=GRADIENTS.build(phase.gradients, _generator(seed, "gradients", number)),
-        schedule=SCHEDULES.build(phase.schedule),
-        optimiser=optimisers.adamw(phase, parameters, weighting),
-    )
 
 
 def _generator(seed: int, *purpose: str | int) -> torch.Generator:
@@ -141,7 +129,7 @@ def _generator(seed: int, *purpose: str | int) -> torch.Generator:
 
 
 def _objective(choice: dict[str, Any], model: MultitaskModel, number: int, seed: int, device: torch.device) -> Any:
-    generator = generator_like(seeding.derive(seed, "noise", number), device)
+    generator = torch.Generator(device).manual_seed(seeding.derive(seed, "noise", number))
     objective = OBJECTIVES.build(choice, model, generator)  # its own weights start alike on every process
     if processes.purpose():
         generator.manual_seed(seeding.derive(seed, "noise", number, *processes.purpose()))

@@ -9,6 +9,7 @@ import json
 import shutil
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +25,17 @@ KEPT = 2
 State = dict[str, Any]  # nested dicts and lists of tensors and plain values
 
 
+@dataclass
 class Checkpoints:
     """The checkpoints of one run in one directory.
 
-    Args:
+    Attributes:
         directory: holds nothing else.
         identity: digest of what the run depends on; checkpoints of another identity are not used.
     """
 
-    def __init__(self, directory: Path, identity: str) -> None:
-        self.directory = directory
-        self.identity = identity
+    directory: Path
+    identity: str
 
     def save(self, step: int, state: State) -> None:
         """Write the checkpoint of a step; TrainingError where it cannot be written; those before stay intact."""

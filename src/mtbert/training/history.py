@@ -41,7 +41,11 @@ class History:
         values = {f"loss/{name}": sum(losses) / len(losses) for name, losses in sorted(self._losses.items())}
         values |= {"learning_rate": learning_rate, **(more or {})}
         self.add(phase, step, values)
-        self._tick(step)
+        if self._examples:
+            rate = self._examples / (time.perf_counter() - self._since)
+            self.speed.append((step, "examples_per_second", rate))
+            self.listener(step, {"examples_per_second": rate})
+            self.pause()
         self._losses.clear()
         return values
 
@@ -53,14 +57,6 @@ class History:
     def pause(self) -> None:
         """Ignore the time since the last entry, as after an evaluation."""
         self._since, self._examples = time.perf_counter(), 0
-
-    def _tick(self, step: int) -> None:
-        if not self._examples:
-            return
-        rate = self._examples / (time.perf_counter() - self._since)
-        self.speed.append((step, "examples_per_second", rate))
-        self.listener(step, {"examples_per_second": rate})
-        self.pause()
 
     def state_dict(self) -> dict[str, Any]:
         """Return all entries, and the losses for the next one, for a checkpoint."""

@@ -32,7 +32,6 @@ from mtbert.training.history import History
 from mtbert.training.losses import Loss
 from mtbert.training.phases import Phase
 from mtbert.training.stopping import Stop, Stopped
-from mtbert.training.updates import Update
 
 
 @dataclass
@@ -43,7 +42,7 @@ class Outcome:
         examples: number of examples, by what the sampler drew.
         epochs, scores: for each choosing part of dev, the epoch that it chose, and its score.
         states: the weights of these epochs; none where none was chosen.
-        parts: number of parts into which batches had to be split to fit into memory.
+        micro_batches: number of parts into which batches had to be split to fit into memory.
         resumed: how often it went on from a checkpoint.
     """
 
@@ -53,12 +52,12 @@ class Outcome:
     epochs: list[int] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
     states: dict[int, dict[str, Tensor]] = field(default_factory=dict)
-    parts: int = 1
+    micro_batches: int = 1
     resumed: int = 0
 
 
 @dataclass
-class Place:
+class Position:
     """Where a training is: phase and epoch (both from 1), steps of the epoch so far, and their losses."""
 
     phase: int = 1
@@ -67,36 +66,28 @@ class Place:
     losses: dict[str, list[float]] = field(default_factory=dict)
 
 
+@dataclass
 class Trainer:
     """Runs the phases of one training, one after the other.
 
-    `on_update` is called after every update with the trainer and the batches of the update.
+    Attributes:
+        dev: the parts of dev on which epochs are chosen.
+        on_update: called after every update with the trainer and the batches of the update.
+        epochs: of all phases so far.
     """
 
-    def __init__(
-        self,
-        model: MultitaskModel,
-        settings: RunSettings,
-        accelerator: Accelerator,
-        history: History,
-        dev: Sequence[Mapping[str, Examples]],
-        seed: int,
-        checkpoints: Checkpoints,
-        stop: Stop,
-        on_update: "OnUpdate | None" = None,
-    ) -> None:
-        self.model = model
-        self.settings = settings
-        self.accelerator = accelerator
-        self.history = history
-        self.dev = dev
-        self.seed = seed
-        self.checkpoints = checkpoints
-        self.stop = stop
-        self.on_update = on_update or (lambda *_: None)
-        self.outcome = Outcome()
-        self.place = Place()
-        self.epochs = 0  # of all phases so far
+    model: MultitaskModel
+    settings: RunSettings
+    accelerator: Accelerator
+    history: History
+    dev: Sequence[Mapping[str, Examples]]
+    seed: int
+    checkpoints: Checkpoints
+    stop: Stop
+    on_update: "OnUpdate | None" = None
+    outcome: Outcome = field(default_factory=Outcome, init=False)
+    position: Position = field(default_factory=Position, init=False)
+    epochs: int = field(default=0, init=False)
 
     def run(self, phases: Iterable[Phase], steps: int) -> Outcome:
         """Run the phases (`steps` steps in all), and leave the model with the weights of the kept epoch."""
@@ -106,7 +97,7 @@ class Trainer:
         initial = self.outcome.steps
         with progress.bar(steps, initial, quiet) as bar:
             for phase in phases:
-                if phase.number >= self.place.phase:
+                if phase.number >= self.position.phase:
                     self._phase(phase, state, bar)
                     state = None
         if self.outcome.steps > initial:
@@ -120,32 +111,33 @@ class Trainer:
     def _phase(self, phase: Phase, state: dict[str, Any] | None, bar: tqdm) -> None:
         """Run a phase, from its start or from a checkpoint's state."""
         if state is None:  # an epoch of an earlier phase is not a result of this variant
-            self._forget()
+            count = len(self.dev)
+            self.outcome.epochs, self.outcome.scores, self.outcome.states = [0] * count, [-math.inf] * count, {}
         else:
             phase.load_state_dict(state["phase"])
             set_random_state(state["random"], self.accelerator.device)
         self.model.train()
-        while self.place.epoch <= phase.settings.epochs:
-            generator = seeding.stream(self.seed, "sampler", phase.number, self.place.epoch)
-            groups = phase.sampler.groups(self.place.epoch, generator)
-            for group in groups[self.place.step :]:
+        while self.position.epoch <= phase.settings.epochs:
+            generator = seeding.stream(self.seed, "sampler", phase.number, self.position.epoch)
+            groups = phase.sampler.groups(self.position.epoch, generator)
+            for group in groups[self.position.step :]:
                 self._step(phase, group, bar)
-                if self.place.step < len(groups):  # the last step's rate is set after the epoch's evaluation
-                    phase.rates.step()
+                if self.position.step < len(groups):  # the last step's rate is set after the epoch's evaluation
+                    phase.lr_scheduler.step()
                 self._keep(phase)
             self.epochs += 1
             self._end_epoch(phase)
-            self.place = Place(phase.number, self.place.epoch + 1)
-        self.place = Place(phase.number + 1)
+            self.position = Position(phase.number, self.position.epoch + 1)
+        self.position = Position(phase.number + 1)
 
     def _step(self, phase: Phase, group: Sequence[str], bar: tqdm) -> None:
         """Run one step: an update, and its record."""
         started = time.perf_counter()
         self.outcome.steps += 1
-        self.place.step += 1
+        self.position.step += 1
         self._update(phase, {name: phase.streams[name].next().to(self.accelerator.device) for name in group})
-        last = phase.rates.last_epoch + 1 == phase.steps
-        rate, more = float(phase.rates.get_last_lr()[0]), phase.weighting.values()
+        last = phase.lr_scheduler.last_epoch + 1 == phase.steps
+        rate, more = float(phase.lr_scheduler.get_last_lr()[0]), phase.weighting.values()
         values = self.history.step(phase.number, self.outcome.steps, rate, last, more)
         self.outcome.seconds += time.perf_counter() - started
         bar.update()
@@ -153,7 +145,7 @@ class Trainer:
             bar.set_postfix_str(", ".join(f"{k[5:]} {v:.3f}" for k, v in values.items() if "loss/" in k), refresh=False)
 
     def _update(self, phase: Phase, batches: Mapping[str, Batch]) -> None:
-        """Update the weights; nothing moves where a number is not finite."""
+        """Update the weights, and record the losses; nothing moves where a number is not finite."""
         of_batches = self._gradients(phase, batches)
         update = updates.measure(self.accelerator, phase, batches, of_batches)
         updates.check_finite(update, self.outcome.steps, batches)
@@ -161,17 +153,14 @@ class Trainer:
         phase.optimiser.step()
         phase.optimiser.zero_grad()
         phase.after_step(update.losses, lambda: self._losses(phase, batches))
-        self._note(update)
-        self.on_update(self, batches)
-
-    def _note(self, update: Update) -> None:
-        """Record an update in the history, and collect its losses for the schedule."""
         for name, loss in update.losses.items():
-            self.place.losses.setdefault(name, []).append(loss)
+            self.position.losses.setdefault(name, []).append(loss)
         for name, term in update.terms.items():
             self.history.loss(name, term, update.examples.get(name, 0))
         for name, count in update.examples.items():
             self.outcome.examples[name] = self.outcome.examples.get(name, 0) + count
+        if self.on_update:
+            self.on_update(self, batches)
 
     def _gradients(self, phase: Phase, batches: Mapping[str, Batch]) -> dict[str, Loss]:
         """Compute the losses, and their gradient in the parameters; in parts where memory is short."""
@@ -197,13 +186,13 @@ class Trainer:
         return processes.means(self.accelerator, totals)
 
     def _loss(self, phase: Phase, name: str, batch: Batch) -> Loss:
-        if self.outcome.parts == 1:
+        if self.outcome.micro_batches == 1:
             return losses.of_batch(self.model, phase, name, batch)
-        return losses.of_parts(self.model, phase, name, batch, self.outcome.parts)
+        return losses.of_micro_batches(self.model, phase, name, batch, self.outcome.micro_batches)
 
     def _split(self, phase: Phase, batches: Mapping[str, Batch]) -> None:
         """Compute batches in twice as many parts from now on; TrainingError where that cannot help."""
-        whole = [name for name, batch in batches.items() if not losses.can_be_parted(self.model, phase, batch)]
+        whole = [name for name, batch in batches.items() if not losses.can_be_split(self.model, phase, batch)]
         largest = max(len(batch) for batch in batches.values())
         shapes = ", ".join(f"{name}: {list(batch.input_ids.shape)} tokens" for name, batch in batches.items())
         problem = f"step {self.outcome.steps} does not fit into the memory ({shapes})"
@@ -213,11 +202,11 @@ class Trainer:
                                 f"are compared with each other; {remedy}")  # fmt: skip
         if self.accelerator.num_processes > 1:
             raise TrainingError(f"{problem} of one of the processes; {remedy}")
-        if self.outcome.parts >= largest:
+        if self.outcome.micro_batches >= largest:
             raise TrainingError(f"{problem}, not even one example at a time; {remedy}")
-        self.outcome.parts *= 2
+        self.outcome.micro_batches *= 2
         print(
-            f"warning: {problem}; from here on batches are computed in {self.outcome.parts} "
+            f"warning: {problem}; from here on batches are computed in {self.outcome.micro_batches} "
             "parts, which are one update",
             file=sys.stderr,
         )
@@ -229,19 +218,16 @@ class Trainer:
         """
         scores = self._evaluate(phase)
         dev = self._mean(phase, scores) if scores and phase.schedule.needs_dev else None
-        phase.schedule.observe(mean_of_tasks(self.place.losses), dev)
-        phase.weighting.after_epoch({name: float(np.mean(of_task)) for name, of_task in self.place.losses.items()})
-        phase.rates.step()
+        phase.schedule.observe(mean_of_tasks(self.position.losses), dev)
+        phase.weighting.after_epoch({name: float(np.mean(of_task)) for name, of_task in self.position.losses.items()})
+        phase.lr_scheduler.step()
 
     def _mean(self, phase: Phase, scores: Mapping[str, float]) -> float:
         """Return the mean score of the tasks that the phase trains, by which its epochs are compared."""
         return evaluation.mean_score(scores, {served(name): None for name in phase.settings.tasks})
 
     def _evaluate(self, phase: Phase) -> dict[str, float]:
-        """Score dev after every `evaluations` epochs, and remember the weights that are the phase's best so far.
-
-        Returns: the scores on the first choosing part, which a schedule may watch; nothing where none is due.
-        """
+        """Score dev where it is due, and remember the best weights; return the scores on the first choosing part."""
         settings = self.settings
         if not settings.evaluations or self.epochs % settings.evaluations:
             return {}
@@ -264,11 +250,6 @@ class Trainer:
         if settings.keep == "best":
             self._remember([self._mean(phase, of_part) for of_part in scores])
         return scores[0]
-
-    def _forget(self) -> None:
-        """Choose no epoch yet."""
-        count = len(self.dev)
-        self.outcome.epochs, self.outcome.scores, self.outcome.states = [0] * count, [-math.inf] * count, {}
 
     def _remember(self, scores: Sequence[float]) -> None:
         """Keep this epoch's weights for each choosing part of dev on which it is the best so far."""
@@ -293,7 +274,7 @@ class Trainer:
     def _save(self, phase: Phase | None) -> None:
         """Write all that resuming from here needs; without a phase where all have ended."""
         state = {
-            "place": asdict(self.place),
+            "position": asdict(self.position),
             "epochs": self.epochs,
             "outcome": vars(self.outcome),
             "history": self.history.state_dict(),
@@ -310,7 +291,8 @@ class Trainer:
         if not steps:
             return None
         state = self.checkpoints.load(steps[-1])
-        self.place, self.epochs, self.outcome = Place(**state["place"]), state["epochs"], Outcome(**state["outcome"])
+        self.position, self.epochs = Position(**state["position"]), state["epochs"]
+        self.outcome = Outcome(**state["outcome"])
         self.outcome.resumed += 1
         self.history.load_state_dict(state["history"])
         self.model.load_state_dict(state["model"])

@@ -40,11 +40,11 @@ def of_batch(model: MultitaskModel, phase: Phase, name: str, batch: Batch) -> Lo
     return Loss(total, {term_name: term.detach() for term_name, term in {name: own, **terms}.items()})
 
 
-def of_parts(model: MultitaskModel, phase: Phase, name: str, batch: Batch, count: int) -> Loss:
+def of_micro_batches(model: MultitaskModel, phase: Phase, name: str, batch: Batch, count: int) -> Loss:
     """Compute the same loss in `count` parts of the batch, only one of which is in memory at a time."""
     total, terms = torch.zeros(()), {}
     gradients: list[Tensor | None] = [None] * len(phase.parameters)
-    for part in batch.parts(count):
+    for part in batch.micro_batches(count):
         share = len(part) / len(batch)
         loss = of_batch(model, phase, name, part)
         of_part = torch.autograd.grad(loss.total * share, phase.parameters, allow_unused=True)
@@ -61,7 +61,7 @@ def _sum(first: Tensor | None, second: Tensor | None) -> Tensor | None:
     return first + second
 
 
-def can_be_parted(model: MultitaskModel, phase: Phase, batch: Batch) -> bool:
+def can_be_split(model: MultitaskModel, phase: Phase, batch: Batch) -> bool:
     """Return whether the loss is a mean over examples, so that parts give the same as the whole."""
     parts: Sequence[Any] = [model.head(batch.task), *phase.objectives.values()]
     return all(part.by_example for part in parts)

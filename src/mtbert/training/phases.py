@@ -15,6 +15,8 @@ from mtbert.training.samplers.base import Sampler
 from mtbert.training.schedules.base import Schedule
 from mtbert.training.weightings.base import Again, Weighting
 
+STATEFUL = ("optimiser", "lr_scheduler", "schedule", "weighting", "rule")  # parts that change in training
+
 
 @dataclass
 class Phase:
@@ -24,7 +26,7 @@ class Phase:
         number: counts from 1.
         parameters: all that it trains, beside the model those of objectives and weighting.
         optimiser: over the parameters.
-        rates: the schedule of the optimiser's learning rates.
+        lr_scheduler: the schedule of the optimiser's learning rates.
     """
 
     number: int
@@ -40,7 +42,9 @@ class Phase:
 
     def __post_init__(self) -> None:
         """Attach the schedule to the optimiser."""
-        self.rates = torch.optim.lr_scheduler.LambdaLR(self.optimiser, lambda n: self.schedule.factor(n, self.steps))
+        self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
+            self.optimiser, lambda n: self.schedule.factor(n, self.steps)
+        )
 
     @property
     def steps(self) -> int:
@@ -55,7 +59,7 @@ class Phase:
             again: computes them again, with the updated weights.
         """
         for objective in self.objectives.values():
-            objective.after_step((self.rates.last_epoch + 1) / self.steps)
+            objective.after_step((self.lr_scheduler.last_epoch + 1) / self.steps)
         self.weighting.after_update(losses, again)
         self.rule.after_update(losses)
 
@@ -64,7 +68,7 @@ class Phase:
         return {
             "streams": {task: stream.drawn for task, stream in self.streams.items()},
             "objectives": {name: objective.state_dict() for name, objective in self.objectives.items()},
-            **{name: part.state_dict() for name, part in self._parts().items()},
+            **{name: getattr(self, name).state_dict() for name in STATEFUL},
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -73,9 +77,5 @@ class Phase:
             self.streams[task].drawn = drawn
         for name, objective in self.objectives.items():
             objective.load_state_dict(state["objectives"][name])
-        for name, part in self._parts().items():
-            part.load_state_dict(state[name])
-
-    def _parts(self) -> dict[str, Any]:
-        names = ("optimiser", "rates", "schedule", "weighting", "rule")
-        return {name: getattr(self, name) for name in names}
+        for name in STATEFUL:
+            getattr(self, name).load_state_dict(state[name])

@@ -98,10 +98,24 @@ def train(
         )
         outcome = trainer.run(parts.phases, parts.steps)
         with stop.at_once():
-            results = _results(parts, outcome, accelerator)
+            predicted = _predictions(parts, outcome, accelerator)
+        metrics = {
+            "variant": parts.settings.variant,
+            "seed": parts.seed,
+            "steps": outcome.steps,
+            "epoch": outcome.epochs[0],
+            "epochs": outcome.epochs,
+            "examples": outcome.examples,
+            "device": device.type,
+            "precision": precision,
+            "parameters": parts.model.sizes(parts.settings.phases),
+            **{split: predictions.scores(tables) for split, tables in predicted.items()},
+        }
         if main:
             with files.new_directory(run_directory) as directory:
-                _write(directory, parts, results, history, accelerator)
+                _write(directory, parts, metrics, predicted, accelerator)
+                history.write(directory / "history.csv")
+                files.seal(directory)
             logs_directory /= files.log_key(run_directory)
             with files.new_directory(logs_directory) as directory:
                 history.write_speed(directory / "speed.csv")
@@ -113,7 +127,7 @@ def train(
         accelerator.end_training()
         if live:
             live.finish(run_directory, logs_directory)
-    return results.metrics
+    return metrics
 
 
 def finished(build: Path, run_directory: Path, identity: str) -> dict[str, Any] | None:
@@ -126,63 +140,38 @@ def finished(build: Path, run_directory: Path, identity: str) -> dict[str, Any] 
         return None
 
 
-@dataclass
-class Results:
-    """metrics.json's content, and the predictions of each split by task."""
+def _predictions(parts: Parts, outcome: Outcome, accelerator: Accelerator) -> dict[str, dict[str, pd.DataFrame]]:
+    """Predict each split with the trained model, by task; all processes of a run take part."""
 
-    metrics: dict[str, Any]
-    predictions: dict[str, dict[str, pd.DataFrame]]
+    def predicted(examples: Mapping[str, Examples]) -> dict[str, pd.DataFrame]:
+        with accelerator.autocast():
+            return {task: evaluation.predict(parts.model, e, accelerator.device) for task, e in examples.items()}
 
-
-def _results(parts: Parts, outcome: Outcome, accelerator: Accelerator) -> Results:
-    """Describe the trained model, and predict with it; all processes of a run take part."""
-    metrics: dict[str, Any] = {
-        "variant": parts.settings.variant,
-        "seed": parts.seed,
-        "steps": outcome.steps,
-        "epoch": outcome.epochs[0],
-        "epochs": outcome.epochs,
-        "examples": outcome.examples,
-        "device": accelerator.device.type,
-        "precision": "bf16" if accelerator.mixed_precision == "bf16" else "fp32",
-        "parameters": parts.model.sizes(parts.settings.phases),
-    }
-    predicted: dict[str, dict[str, pd.DataFrame]] = {}
-    for split in ("dev", "test"):
-        examples = parts.examples.get(split, {})
-        crossed = split == "dev" and len(set(outcome.epochs)) > 1  # else both halves chose the same weights
-        predicted[split] = (_crossed if crossed else _predicted)(parts, examples, outcome, accelerator)
-        metrics[split] = predictions.scores(predicted[split])
-    if parts.settings.run.train_rows:
-        examples = {task: parts.examples["train"][task] for task in parts.settings.tasks}
-        predicted["train"] = _on_train(parts, examples, accelerator)
-        metrics["train"] = predictions.scores(predicted["train"])
-    return Results(metrics, predicted)
+    dev, settings = parts.examples.get("dev", {}), parts.settings
+    if len(set(outcome.epochs)) > 1:  # predict each half with the weights that the other half chose
+        first, second = evaluation.choosing(dev)
+        of_second = predicted(second)
+        parts.model.load_state_dict(outcome.states[outcome.epochs[1]])
+        of_first = predicted(first)
+        parts.model.load_state_dict(outcome.states[outcome.epochs[0]])
+        tables = {"dev": {task: evaluation.joined(of_first[task], of_second[task], e) for task, e in dev.items()}}
+    else:
+        tables = {"dev": predicted(dev)}
+    tables["test"] = predicted(parts.examples.get("test", {}))
+    if rows := settings.run.train_rows:
+        tables["train"] = predicted({task: parts.examples["train"][task].drawn(rows) for task in settings.tasks})
+    return tables
 
 
-def _predicted(
-    parts: Parts, examples: Mapping[str, Examples], outcome: Outcome, accelerator: Accelerator
-) -> dict[str, pd.DataFrame]:
-    """Predict every row with the weights that the model has."""
-    with accelerator.autocast():
-        return {task: evaluation.predict(parts.model, e, accelerator.device) for task, e in examples.items()}
-
-
-def _crossed(
-    parts: Parts, examples: Mapping[str, Examples], outcome: Outcome, accelerator: Accelerator
-) -> dict[str, pd.DataFrame]:
-    """Predict each half of dev with the weights that the other half chose; leave the model as it was."""
-    first, second = evaluation.choosing(examples)
-    of_second = _predicted(parts, second, outcome, accelerator)
-    parts.model.load_state_dict(outcome.states[outcome.epochs[1]])
-    of_first = _predicted(parts, first, outcome, accelerator)
-    parts.model.load_state_dict(outcome.states[outcome.epochs[0]])
-    return {task: evaluation.joined(of_first[task], of_second[task], e) for task, e in examples.items()}
-
-
-def _write(directory: Path, parts: Parts, results: Results, history: History, accelerator: Accelerator) -> None:
-    """Write a run's directory; nothing in it depends on the clock or the host's name."""
-    for split, tables in results.predictions.items():
+def _write(
+    directory: Path,
+    parts: Parts,
+    metrics: dict[str, Any],
+    predicted: Mapping[str, Mapping[str, pd.DataFrame]],
+    accelerator: Accelerator,
+) -> None:
+    """Write a run's results and its model; nothing in them depends on the clock or the host's name."""
+    for split, tables in predicted.items():
         for task, table in tables.items():
             predictions.write(predictions.path(directory, task, split), table, TASKS[task])  # type: ignore[arg-type]
     with accelerator.autocast():
@@ -194,16 +183,7 @@ def _write(directory: Path, parts: Parts, results: Results, history: History, ac
     files.write_yaml(
         directory / "settings.yaml", {**parts.settings.model_dump(), "seed": parts.seed, "code": parts.code}
     )
-    files.write_json(directory / "metrics.json", results.metrics)
-    history.write(directory / "history.csv")
-    files.seal(directory)
-
-
-def _on_train(parts: Parts, examples: Mapping[str, Examples], accelerator: Accelerator) -> dict[str, pd.DataFrame]:
-    """Predict some training rows of the variant's own tasks."""
-    device, rows = accelerator.device, parts.settings.run.train_rows
-    with accelerator.autocast():
-        return {task: evaluation.predict(parts.model, e.drawn(rows), device) for task, e in examples.items()}
+    files.write_json(directory / "metrics.json", metrics)
 
 
 def _log(outcome: Outcome, started: str, seconds: float, device: str, precision: str) -> dict[str, Any]:
@@ -213,7 +193,7 @@ def _log(outcome: Outcome, started: str, seconds: float, device: str, precision:
         "training_seconds": round(outcome.seconds, 1),
         "resumed": outcome.resumed,
         "examples": sum(outcome.examples.values()),
-        "parts": outcome.parts,
+        "parts": outcome.micro_batches,
         "examples_per_second": round(sum(outcome.examples.values()) / max(outcome.seconds, 1e-9), 1),
         "peak_memory_mb": logs.peak_memory_mb(),
         "device": device,

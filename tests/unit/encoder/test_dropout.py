@@ -6,10 +6,10 @@ import torch
 from mtbert.models.encoder.dropout import Dropout, dropout
 
 
-@pytest.mark.parametrize(("chance", "dropped"), [(0.1, 26 / 256), (0.3, 77 / 256), (0.5, 0.5), (0.001, 0.001)])
-def test_share_and_scale(chance, dropped):
+@pytest.mark.parametrize(("dropout_p", "dropped"), [(0.1, 26 / 256), (0.3, 77 / 256), (0.5, 0.5), (0.001, 0.001)])
+def test_share_and_scale(dropout_p, dropped):
     torch.manual_seed(0)
-    result = dropout(torch.ones(1_000_003), chance)
+    result = dropout(torch.ones(1_000_003), dropout_p)
     assert abs((result == 0).float().mean().item() - dropped) < 0.002
     assert torch.unique(result[result > 0]).tolist() == pytest.approx([1 / (1 - dropped)])
     assert abs(result.mean().item() - 1) < 0.003

@@ -15,17 +15,18 @@ def machine(monkeypatch: pytest.MonkeyPatch, cuda: bool, mps: bool, cpu: dict[st
 
 
 @pytest.mark.parametrize(
-    ("cuda", "mps", "expected"),
-    [(True, True, "cuda"), (True, False, "cuda"), (False, True, "mps"), (False, False, "cpu")],
+    ("setting", "cuda", "mps", "expected"),
+    [
+        ("auto", True, True, "cuda"),
+        ("auto", True, False, "cuda"),
+        ("auto", False, True, "mps"),
+        ("auto", False, False, "cpu"),
+        ("cpu", True, False, "cpu"),
+    ],
 )
-def test_auto_device(monkeypatch: pytest.MonkeyPatch, cuda: bool, mps: bool, expected: str) -> None:
+def test_device(monkeypatch: pytest.MonkeyPatch, setting: str, cuda: bool, mps: bool, expected: str) -> None:
     machine(monkeypatch, cuda, mps)
-    assert hardware.device("auto") == torch.device(expected)
-
-
-def test_cpu_by_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine(monkeypatch, cuda=True, mps=False)
-    assert hardware.device("cpu") == torch.device("cpu")
+    assert hardware.device(setting) == torch.device(expected)
 
 
 def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,33 +35,24 @@ def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         hardware.device("cuda")
 
 
-def test_unknown_names() -> None:
+def test_an_unknown_device() -> None:
     with pytest.raises(SettingsError, match="device is 'gpu'; allowed: auto, cpu, cuda, mps"):
         hardware.device("gpu")
-    with pytest.raises(SettingsError, match="precision is 'fp16'; allowed: auto, bf16, fp32"):
-        hardware.precision("fp16", torch.device("cpu"))
 
 
 @pytest.mark.parametrize(
-    ("device", "capabilities", "expected"),
+    ("setting", "device", "capabilities", "expected"),
     [
-        ("cpu", {}, "fp32"),
-        ("cpu", {"avx512_bf16": False, "amx_bf16": False}, "fp32"),
-        ("cpu", {"avx512_bf16": True}, "bf16"),
-        ("cpu", {"amx_bf16": True}, "bf16"),
-        ("cuda", {}, "bf16"),
-        ("mps", {"avx512_bf16": True}, "fp32"),
+        ("auto", "cpu", {}, "fp32"),
+        ("auto", "cpu", {"avx512_bf16": False, "amx_bf16": False}, "fp32"),
+        ("auto", "cpu", {"avx512_bf16": True}, "bf16"),
+        ("auto", "cpu", {"amx_bf16": True}, "bf16"),
+        ("auto", "cuda", {}, "bf16"),
+        ("auto", "mps", {"avx512_bf16": True}, "fp32"),
+        ("fp32", "cpu", {"avx512_bf16": True}, "fp32"),
+        ("bf16", "cpu", {}, "bf16"),
     ],
 )
-def test_auto_precision(
-    monkeypatch: pytest.MonkeyPatch, device: str, capabilities: dict[str, bool], expected: str
-) -> None:
+def test_precision(monkeypatch: pytest.MonkeyPatch, setting, device: str, capabilities: dict[str, bool], expected: str):
     machine(monkeypatch, cuda=True, mps=True, cpu=capabilities)
-    assert hardware.precision("auto", torch.device(device)) == expected
-
-
-def test_precision_by_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine(monkeypatch, cuda=False, mps=False, cpu={"avx512_bf16": True})
-    assert hardware.precision("fp32", torch.device("cpu")) == "fp32"
-    machine(monkeypatch, cuda=False, mps=False)
-    assert hardware.precision("bf16", torch.device("cpu")) == "bf16"
+    assert hardware.precision(setting, torch.device(device)) == expected

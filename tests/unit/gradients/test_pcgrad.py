@@ -26,10 +26,6 @@ def test_two_tasks_in_conflict():
     assert project(vectors([1.0, 0.0], [-1.0, 1.0]), generator()).tolist() == [[0.5, 0.5], [0.0, 1.0]]
 
 
-def test_two_tasks_that_agree_stay_as_they_are():
-    assert project(vectors([1.0, 0.0], [1.0, 1.0]), generator()).tolist() == [[1.0, 0.0], [1.0, 1.0]]
-
-
 def by_the_book(gradients: np.ndarray, orders: list[list[int]]) -> np.ndarray:
     """Algorithm 1 of Yu et al. (2020), in NumPy, with the order of each task's others given."""
     found = gradients.copy()

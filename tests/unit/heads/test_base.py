@@ -17,10 +17,6 @@ def test_sizes_of_an_output():
     assert (CLASSES.outputs, BINARY.outputs, SCORE.outputs) == (5, 1, 1)
 
 
-def test_two_embeddings_are_twice_as_wide():
-    assert Head(NoOptions(), TASKS["qqp"], width=4, embeddings=2).inputs == 8
-
-
 def test_cross_entropy():
     # probabilities 1/3, 1/6, 1/6, 1/6, 1/6: (ln 3 + ln 6) / 2
     outputs = torch.tensor([[LN2, 0, 0, 0, 0], [LN2, 0, 0, 0, 0]])
@@ -34,11 +30,6 @@ def test_binary_cross_entropy():
 
 def test_squared_error():
     assert SCORE.loss(torch.tensor([[1.0], [4.0]]), torch.tensor([2.0, 2.0])).item() == pytest.approx(2.5)
-
-
-@pytest.mark.parametrize("head", [CLASSES, BINARY, SCORE])
-def test_a_batch_of_one_has_a_scalar_loss(head: Head):
-    assert head.loss(torch.zeros(1, head.outputs), torch.ones(1)).shape == ()
 
 
 def test_probabilities_of_classes():

@@ -34,12 +34,6 @@ def test_dropout_doubles_or_drops_a_half_in_training_alone():
     assert set(made.eval()(ones).flatten().tolist()) == {1.0}
 
 
-def test_one_output_a_class():
-    made = LinearHead(Settings(dropout=0.3), TASKS["sst"], width=2, embeddings=1)
-    assert made(torch.zeros(3, 2)).shape == (3, 5)
-    assert sum(p.numel() for p in made.parameters()) == 2 * 5 + 5
-
-
 def test_a_score_starts_plain_or_in_the_middle_of_its_range():
     plain, middle = (LinearHead(Settings(output_bias=bias), TASKS["sts"], 2, 1) for bias in ("plain", "middle"))
     assert abs(plain.linear.bias.item()) <= 0.5**0.5  # as PyTorch draws it for two inputs

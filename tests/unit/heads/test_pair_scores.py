@@ -26,15 +26,10 @@ def scores(name: str) -> list[float]:
 
 
 @pytest.mark.parametrize("name", ["sigmoid_cosine", "cosine", "mnr"])
-def test_a_task_without_a_score_is_refused(name: str):
-    with pytest.raises(SettingsError, match=rf"model\.heads\.qqp is {name}, which scores two embeddings"):
-        HEADS.build({"name": name}, TASKS["qqp"], 2, 2)
-
-
-@pytest.mark.parametrize("name", ["sigmoid_cosine", "cosine", "mnr"])
-def test_a_pair_in_one_sequence_is_refused(name: str):
-    with pytest.raises(SettingsError, match=r"and model\.pair_encoding: bi"):
-        HEADS.build({"name": name}, TASKS["sts"], 2, 1)
+@pytest.mark.parametrize(("task", "embeddings"), [("qqp", 2), ("sts", 1)])
+def test_a_task_without_a_score_and_a_pair_in_one_sequence_are_refused(name: str, task: str, embeddings: int):
+    with pytest.raises(SettingsError, match=rf"model\.heads\.{task} is {name}.* model\.pair_encoding: bi"):
+        HEADS.build({"name": name}, TASKS[task], 2, embeddings)
 
 
 def test_five_times_the_sigmoid_of_the_cosine():

@@ -37,29 +37,10 @@ def test_a_certain_mistake_costs_13_8(second: torch.Tensor, wrong: float):
     assert loss.item() == pytest.approx(13.8, abs=0.05)
 
 
-def test_it_is_squared_error_for_scores():
-    both = SCORE(FIRST.expand(2, 2), torch.cat([AT_45, ACROSS]))  # 2.5 and 0
-    assert SCORE.loss(both, torch.tensor([4.5, 3.0])).item() == pytest.approx((4 + 9) / 2)
-
-
 def test_half_precision_embeddings_are_compared_in_full_precision():
     outputs = SCORE(FIRST.bfloat16(), AT_45.bfloat16())
     assert outputs.dtype == torch.float32
     assert outputs.item() == pytest.approx(2.5, abs=1e-6)
-
-
-def test_gradients_reach_both_embeddings():
-    first, second = (vector.clone().requires_grad_() for vector in (FIRST, AT_45))
-    YES_OR_NO.loss(YES_OR_NO(first, second), torch.tensor([1.0])).backward()
-    assert first.grad is not None
-    assert second.grad is not None
-    # -ln cos^2(x) changes by 2 tan(x) = 2 with the angle x; across a vector of length r by 2 / r
-    torch.testing.assert_close(first.grad, torch.tensor([[0.0, -1.0]]))
-    torch.testing.assert_close(second.grad.norm(), torch.tensor(2 / 18**0.5))
-
-
-def test_it_has_no_weights():
-    assert list(YES_OR_NO.parameters()) == []
 
 
 @pytest.mark.parametrize(("task", "embeddings"), [("snli", 2), ("sst", 1), ("qqp", 1), ("sts", 1)])

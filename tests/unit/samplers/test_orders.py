@@ -1,14 +1,11 @@
 """The samplers that draw nothing, on literal sequences; and what all do with a length that is not set."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
 from mtbert.errors import SettingsError
 from mtbert.training.samplers import SAMPLERS
-from mtbert.training.samplers.annealed import Annealed, Settings
-from mtbert.training.samplers.base import Plan, Sampler, task_probabilities
+from mtbert.training.samplers.base import Plan, Sampler
 
 SIZES = {"sst": 8, "qqp": 12, "sts": 4}
 BATCHES = {"sst": 2, "qqp": 3, "sts": 1}
@@ -36,6 +33,14 @@ def test_sequential_leaves_no_task_without_a_step():
     plan = Plan({"sst": 8, "qqp": 1200, "sts": 4}, 1, 10, {"sst": 2, "qqp": 300, "sts": 1})
     groups = SAMPLERS.build({"name": "sequential"}, plan).groups(1, np.random.default_rng(0))
     assert [task for (task,) in groups] == ["sst", *["qqp"] * 8, "sts"]
+
+
+def test_the_turn_of_round_robin_carries_on_from_epoch_to_epoch():
+    assert [order("round_robin", 4, epoch) for epoch in (1, 2, 3)] == [
+        ["sst", "qqp", "sts", "sst"],
+        ["qqp", "sts", "sst", "qqp"],
+        ["sts", "sst", "qqp", "sts"],
+    ]
 
 
 @pytest.mark.parametrize("epoch", [1, 2])
@@ -86,36 +91,3 @@ def test_interleaved_steps_hold_every_task():
 def test_steps_of_an_epoch_whose_length_is_not_set(name: str, steps: int):
     assert sampler(name, None).steps == steps
     assert len(order(name, None)) == steps
-
-
-@pytest.mark.parametrize("name", list(SAMPLERS))
-def test_a_resumed_run_draws_the_same_second_epoch(name: str):
-    straight = sampler(name, 7)
-    straight.groups(1, np.random.default_rng(1))
-    assert straight.groups(2, np.random.default_rng(2)) == sampler(name, 7).groups(2, np.random.default_rng(2))
-
-
-def test_a_weight_divided_by_ten():
-    assert task_probabilities({"qqp": 90, "snli_as_qqp": 100}, 1.0, {"snli_as_qqp": 10.0}) == {
-        "qqp": pytest.approx(0.9), "snli_as_qqp": pytest.approx(0.1),
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ["proportional", "square_root", "annealed"])
-def test_dividing_by_a_name_that_is_no_task_is_refused(name: str):
-    with pytest.raises(SettingsError, match="unknown task 'snlli'"):
-        SAMPLERS.build({"name": name, "divide": {"snlli": 10.0}}, Plan(SIZES, 2, 5, BATCHES))
-
-
-@pytest.mark.parametrize(("name", "expected"), [("proportional", 0.2), ("square_root", 1.5 / (90**0.5 + 1.5))])
-def test_the_others_divide_too(name: str, expected: float, shares: Callable):
-    plan = Plan({"qqp": 90, "snli_as_qqp": 225}, 1, 20_000)  # 22.5 of 112.5, and a tenth of the root of 225
-    drawn = SAMPLERS.build({"name": name, "divide": {"snli_as_qqp": 10.0}}, plan)
-    found = shares(drawn.groups(1, np.random.default_rng(0)))
-    assert found["snli_as_qqp"] == pytest.approx(expected, abs=0.012)  # four standard deviations
-
-
-def test_annealed_sampling_draws_a_divided_task_a_tenth_as_often(shares: Callable):
-    plan = Plan({"qqp": 90, "snli_as_qqp": 100}, 1, 20_000)
-    drawn = Annealed(Settings(divide={"snli_as_qqp": 10.0}), plan).groups(1, np.random.default_rng(0))
-    assert shares(drawn) == pytest.approx({"qqp": 0.9, "snli_as_qqp": 0.1}, abs=0.009)  # four standard deviations

@@ -9,25 +9,21 @@ from mtbert.training.schedules.constant import Constant
 from mtbert.training.schedules.slanted_triangular import Settings, SlantedTriangular
 
 
-def slanted(warmup: float, steps: int) -> list[float]:
-    schedule = SlantedTriangular(Settings(warmup=warmup))
-    return [schedule.factor(step, steps) for step in range(steps + 1)]
-
-
 def test_constant():
     assert [Constant(NoOptions()).factor(step, 3) for step in range(4)] == [1.0, 1.0, 1.0, 1.0]
 
 
-def test_it_rises_then_falls_to_nothing_after_the_last_step():
-    assert slanted(0.2, 10) == pytest.approx([0, 0.5, 1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8, 0])
-
-
-def test_a_warm_up_that_ends_between_two_steps():
-    assert slanted(0.5, 5) == pytest.approx([0, 1 / 2.5, 2 / 2.5, 2 / 2.5, 1 / 2.5, 0])
-
-
-def test_without_warm_up_it_starts_at_the_peak():
-    assert slanted(0.0, 4) == [1.0, 0.75, 0.5, 0.25, 0.0]
+@pytest.mark.parametrize(
+    ("warmup", "factors"),
+    [
+        (0.2, [0, 0.5, 1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8, 0]),
+        (0.5, [0, 1 / 2.5, 2 / 2.5, 2 / 2.5, 1 / 2.5, 0]),  # the peak lies between two steps
+        (0.0, [1.0, 0.75, 0.5, 0.25, 0.0]),
+    ],
+)
+def test_it_rises_then_falls_to_nothing_after_the_last_step(warmup: float, factors: list[float]):
+    schedule, steps = SlantedTriangular(Settings(warmup=warmup)), len(factors) - 1
+    assert [schedule.factor(step, steps) for step in range(steps + 1)] == pytest.approx(factors)
 
 
 def test_the_papers_warm_up_is_a_tenth():

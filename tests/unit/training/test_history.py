@@ -37,23 +37,6 @@ def test_losses_are_averaged_between_entries_task_by_task():
     assert record.rows == [(1, 2, "loss/qqp", 0.5), (1, 2, "loss/sst", 3.0), (1, 2, "learning_rate", 0.2)]
 
 
-def test_an_entry_holds_nothing_of_the_one_before():
-    record, heard = recorded(every=1)
-    record.loss("sst", 8.0)
-    record.step(1, 1, 0.1)
-    record.loss("qqp", 1.0)
-    record.step(2, 2, 0.1)
-    assert heard[1] == (2, {"loss/qqp": 1.0, "learning_rate": 0.1})
-    assert record.rows[2:] == [(2, 2, "loss/qqp", 1.0), (2, 2, "learning_rate", 0.1)]
-
-
-def test_dev_scores_are_entries_of_their_own():
-    record, heard = recorded(every=10)
-    record.add(1, 7, {"dev/sst": 0.5})
-    assert record.rows == [(1, 7, "dev/sst", 0.5)]
-    assert heard == [(7, {"dev/sst": 0.5})]
-
-
 def test_throughput_counts_the_examples_since_the_last_entry(clock: SimpleNamespace):
     record, heard = recorded(every=2)
     record.loss("sst", 1.0, examples=16)

@@ -26,7 +26,7 @@ def gradients(loss, phase):
 def test_parts_make_the_same_loss_and_gradient(task: str, count: int):
     model, phase = phase_of()
     batch = small_batch(task, rows=5)
-    whole, split = losses.of_batch(model, phase, task, batch), losses.of_parts(model, phase, task, batch, count)
+    whole, split = losses.of_batch(model, phase, task, batch), losses.of_micro_batches(model, phase, task, batch, count)
     torch.testing.assert_close(split.total, whole.total.detach(), atol=1e-6, rtol=0, check_stride=False)
     assert split.terms.keys() == whole.terms.keys() == {task}
     for ours, theirs in zip(gradients(split, phase), gradients(whole, phase), strict=True):
@@ -37,25 +37,25 @@ def test_parts_make_the_same_loss_and_gradient(task: str, count: int):
 
 def test_parts_of_a_pair_that_is_encoded_apart_keep_both_sentences():
     batch = small_batch("sts", rows=3, sequences=2)
-    first, second = batch.parts(2)
+    first, second = batch.micro_batches(2)
     assert (first.ids, second.ids) == (("sts-0",), ("sts-1", "sts-2"))
     assert torch.equal(second.input_ids, batch.input_ids[[1, 2, 4, 5]])
     assert torch.equal(second.labels, batch.labels[1:])
 
 
 def test_as_many_parts_as_examples_at_most():
-    assert [part.ids for part in small_batch("sst", rows=2).parts(8)] == [("sst-0",), ("sst-1",)]
+    assert [part.ids for part in small_batch("sst", rows=2).micro_batches(8)] == [("sst-0",), ("sst-1",)]
 
 
 def test_terms_are_told_by_kind():
     model, phase = phase_of(objectives=[SMART])
-    loss = losses.of_parts(model, phase, "sst", small_batch("sst"), 2)
+    loss = losses.of_micro_batches(model, phase, "sst", small_batch("sst"), 2)
     assert loss.terms.keys() == {"sst", "smart/sst"}
     torch.testing.assert_close(loss.total, loss.terms["sst"] + loss.terms["smart/sst"])
 
 
 def test_examples_that_are_compared_with_one_another_cannot_be_parted():
     model, phase = phase_of()
-    assert losses.can_be_parted(model, phase, small_batch("sst"))
+    assert losses.can_be_split(model, phase, small_batch("sst"))
     phase.objectives["simcse"] = OBJECTIVES.build({"name": "simcse"}, model, torch.Generator())
-    assert not losses.can_be_parted(model, phase, small_batch("sst"))
+    assert not losses.can_be_split(model, phase, small_batch("sst"))

@@ -18,7 +18,9 @@ from mtbert import files
 from mtbert.errors import DataError, TrainingError
 from mtbert.schemas import RunMetrics
 from mtbert.training import assembly, losses, run
-from mtbert.training.loop import mean_of_tasks
+from mtbert.training.loop import OnUpdate, mean_of_tasks
+
+HALF = np.array([True, False, True, False, True, False, True])
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +32,30 @@ def fresh_accelerator():
 
 
 def train(folder: Path, seed: int = 1, **changes) -> dict:
-    return run.train(parts(settings(**changes), seed), folder / "run", folder / "logs", checkpoints(folder))
+    return train_made(parts(settings(**changes), seed), folder)
+
+
+def train_made(made: run.Parts, folder: Path, on_update: OnUpdate | None = None) -> dict:
+    return run.train(made, folder / "run", folder / "logs", checkpoints(folder), on_update)
+
+
+def with_halves(crossed: bool, **phase) -> run.Parts:
+    """Parts whose dev chooses an epoch on rows 0, 2, 4 and 6, or with `crossed` on each half for the other."""
+    made = parts(settings(phase=phase), 1)
+    for examples in made.examples["dev"].values():
+        examples.choose_on(HALF, crossed)
+    return made
+
+
+def choose_by(monkeypatch: pytest.MonkeyPatch, *means: float) -> None:
+    """Let the mean dev scores by which epochs are chosen be these."""
+    told = iter(means)
+    monkeypatch.setattr(run.evaluation, "mean_score", lambda *_: next(told))
+
+
+def history_of(folder: Path, name: str) -> pd.DataFrame:
+    history = pd.read_csv(folder / "run/history.csv")
+    return history[history["name"] == name]
 
 
 def test_what_a_run_leaves_behind(tmp_path):
@@ -91,8 +116,8 @@ def test_history_tells_losses_learning_rate_and_dev_scores(tmp_path):
     train(tmp_path)
     history = pd.read_csv(tmp_path / "run/history.csv")
     assert list(history.columns) == ["phase", "step", "name", "value"]
-    assert sorted(history.loc[history["name"] == "learning_rate", "step"]) == [2, 4, 6]
-    assert sorted(history.loc[history["name"] == "dev/sst", "step"]) == [3, 6]
+    assert history_of(tmp_path, "learning_rate")["step"].tolist() == [2, 4, 6]
+    assert history_of(tmp_path, "dev/sst")["step"].tolist() == [3, 6]
     assert history["name"].str.startswith("loss/").any()
 
 
@@ -114,17 +139,10 @@ def test_saved_weights_give_the_saved_predictions(tmp_path):
     np.testing.assert_allclose(again["prediction"], before["prediction"], atol=1e-5)
 
 
-def test_the_best_epoch_is_kept_where_asked(tmp_path, monkeypatch):
-    means = iter([0.9, 0.2])
-    monkeypatch.setattr(run.evaluation, "mean_score", lambda *_: next(means))
-    assert train(tmp_path, run={"keep": "best"})["epoch"] == 1
-
-
 def test_the_best_epochs_weights_are_those_of_that_epoch(tmp_path, monkeypatch):
     train(tmp_path / "short", phase={"epochs": 1})
-    means = iter([0.9, 0.2])
-    monkeypatch.setattr(run.evaluation, "mean_score", lambda *_: next(means))
-    train(tmp_path / "best", run={"keep": "best"})
+    choose_by(monkeypatch, 0.9, 0.2)
+    assert train(tmp_path / "best", run={"keep": "best"})["epoch"] == 1
     short, best = (load_file(tmp_path / f / "run/model.safetensors") for f in ("short", "best"))
     assert all(torch.equal(short[name], best[name]) for name in short)
 
@@ -133,33 +151,27 @@ def test_the_best_epoch_is_one_of_the_last_phase(tmp_path, monkeypatch):
     made = parts(settings(), 1)
     two = made.settings.model_copy(update={"phases": made.settings.phases * 2})
     phases = assembly.phases(two, 1, made.model, made.examples["train"])
-    means = iter([0.9, 0.8, 0.2, 0.3])
-    monkeypatch.setattr(run.evaluation, "mean_score", lambda *_: next(means))
+    choose_by(monkeypatch, 0.9, 0.8, 0.2, 0.3)
     made = dataclasses.replace(made, settings=two, phases=phases, steps=12)
-    assert run.train(made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path))["epoch"] == 4
+    assert train_made(made, tmp_path)["epoch"] == 4
 
 
 def test_an_epoch_is_chosen_by_the_half_that_is_not_scored(tmp_path):
-    made = parts(settings(phase={"epochs": 1}), 1)
-    half = np.array([True, False, True, False, True, False, True])
-    for examples in made.examples["dev"].values():
-        examples.choose_on(half)
-    metrics = run.train(made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path))
+    made = with_halves(crossed=False, epochs=1)
+    metrics = train_made(made, tmp_path)
     table = pd.read_parquet(tmp_path / "run/predictions/sst-dev.parquet")
-    assert table["scored"].tolist() == (~half).tolist()
+    assert table["scored"].tolist() == (~HALF).tolist()
     right = table["label"] == table["prediction"]
     history = pd.read_csv(tmp_path / "run/history.csv").set_index("name")["value"]
-    assert metrics["dev"]["sst"] == right[~half].mean()
-    assert history["dev/sst"] == right[half].mean()
+    assert metrics["dev"]["sst"] == right[~HALF].mean()
+    assert history["dev/sst"] == right[HALF].mean()
 
 
 def test_rows_of_overall_scores_alone_are_predicted_and_scored(tmp_path):
-    made = parts(settings(phase={"epochs": 1}), 1)
-    half = np.array([True, False, True, False, True, False, True])
+    made = with_halves(crossed=True, epochs=1)
     for examples in made.examples["dev"].values():
-        examples.choose_on(half, crossed=True)
         examples.limit_overall(4, alone=True)
-    metrics = run.train(made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path))
+    metrics = train_made(made, tmp_path)
     table = pd.read_parquet(tmp_path / "run/predictions/sst-dev.parquet")
     rows = made.examples["dev"]["sst"].overall
     assert rows.sum() == 4
@@ -170,12 +182,8 @@ def test_rows_of_overall_scores_alone_are_predicted_and_scored(tmp_path):
 
 
 def test_each_half_is_scored_by_the_epoch_that_the_other_chose(tmp_path, monkeypatch):
-    made = parts(settings(phase={"epochs": 2}), 1)
-    half = np.array([True, False, True, False, True, False, True])
-    for examples in made.examples["dev"].values():
-        examples.choose_on(half, crossed=True)
-    means = iter([0.1, 0.9, 0.2, 0.8])  # each epoch's on the first half, and on the other
-    monkeypatch.setattr(run.evaluation, "mean_score", lambda *_: next(means))
+    made = with_halves(crossed=True, epochs=2)
+    choose_by(monkeypatch, 0.1, 0.9, 0.2, 0.8)  # each epoch's on the first half, and on the other
     seen = []
     predict = run.evaluation.predict
 
@@ -186,13 +194,13 @@ def test_each_half_is_scored_by_the_epoch_that_the_other_chose(tmp_path, monkeyp
         return table
 
     monkeypatch.setattr(run.evaluation, "predict", noted)
-    metrics = run.train(made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path))
+    metrics = train_made(made, tmp_path)
     assert (metrics["epoch"], metrics["epochs"]) == (2, [2, 1])
     table = pd.read_parquet(tmp_path / "run/predictions/sts-dev.parquet")
     first_by_1, _, first_by_2, second_by_2 = seen[:4]  # after each epoch, both halves
     assert first_by_1 != first_by_2
-    assert table.loc[half, "prediction"].tolist() == first_by_1
-    assert table.loc[~half, "prediction"].tolist() == second_by_2
+    assert table.loc[HALF, "prediction"].tolist() == first_by_1
+    assert table.loc[~HALF, "prediction"].tolist() == second_by_2
     assert [len(rows) for rows in seen[4:]] == [3, 4, 5]  # after the training: each half of dev once, then test
     assert table["scored"].all()
     assert table["id"].tolist() == [f"sts{number}" for number in range(7)]
@@ -223,16 +231,13 @@ def test_rows_that_choose_an_epoch_and_training_rows_that_are_scored_are_drawn_f
 def test_a_phase_trains_on_as_many_rows_as_it_may_drawn_from_the_whole_file(tmp_path):
     seen = set()
     made = parts(settings(phase={"rows": 2}), 1)
-    run.train(
-        made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path),
-        lambda _, batches: seen.update(name for batch in batches.values() for name in batch.ids),
-    )  # fmt: skip
+    train_made(made, tmp_path, lambda _, batches: seen.update(i for batch in batches.values() for i in batch.ids))
     assert {name for name in seen if name.startswith("sst")} == {"sst2", "sst9"}
 
 
 def test_a_run_tells_what_it_saw_and_ran(tmp_path):
     made = dataclasses.replace(parts(settings(phase={"epochs": 1}), 1), code="1f")
-    metrics = run.train(made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path))
+    metrics = train_made(made, tmp_path)
     log = files.read_json(next((tmp_path / "logs").rglob("run.json")))
     assert RunMetrics(**metrics).examples == metrics["examples"]  # as the report reads it
     assert set(metrics["examples"]) <= {"sst", "sts"}
@@ -252,7 +257,7 @@ def test_a_loss_that_is_not_finite_stops_before_anything_is_written(tmp_path):
     with torch.no_grad():
         made.model.heads["sst"].linear.bias.fill_(float("nan"))
     with pytest.raises(TrainingError, match=r"the loss sst of step \d is not finite.*sst: sst\d+"):
-        run.train(made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path))
+        train_made(made, tmp_path)
     assert not (tmp_path / "run").exists()
 
 
@@ -284,7 +289,7 @@ def test_a_loss_that_is_not_finite_leaves_the_last_good_checkpoint(tmp_path, mon
 
     monkeypatch.setattr(losses, "of_batch", third_is_broken)
     with pytest.raises(TrainingError, match="the gradient of step 3 is not finite, so the weights were left"):
-        run.train(made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path))
+        train_made(made, tmp_path)
     assert checkpoints(tmp_path).steps() == [1, 2]
     saved = checkpoints(tmp_path).load(2)["model"]
     assert all(torch.equal(saved[name], value) for name, value in made.model.state_dict().items())
@@ -303,9 +308,7 @@ def test_ctrl_c_leaves_nothing_half_written(tmp_path, monkeypatch):
 def test_a_rate_that_is_cut_after_an_epoch_holds_from_the_first_step_of_the_next(tmp_path):
     never_better = {"name": "reduce_on_plateau", "watch": "train", "factor": 0.1, "patience": 0, "threshold": 1.0}
     train(tmp_path, phase={"schedule": never_better, "epochs": 3}, run={"log_every": 1})
-    history = pd.read_csv(tmp_path / "run/history.csv")
-    rates = history.loc[history["name"] == "learning_rate", "value"].tolist()
-    assert rates == pytest.approx([1e-3] * 6 + [1e-4] * 3)
+    assert history_of(tmp_path, "learning_rate")["value"].tolist() == pytest.approx([1e-3] * 6 + [1e-4] * 3)
 
 
 def test_the_loss_of_an_epoch_is_the_mean_over_tasks_however_often_each_was_drawn():
@@ -313,13 +316,10 @@ def test_the_loss_of_an_epoch_is_the_mean_over_tasks_however_often_each_was_draw
 
 
 def test_a_rate_that_follows_dev_falls_where_dev_does_not_rise(tmp_path, monkeypatch):
-    means = iter([0.5, 0.4, 0.6])
-    monkeypatch.setattr(run.evaluation, "mean_score", lambda *_: next(means))
+    choose_by(monkeypatch, 0.5, 0.4, 0.6)
     schedule = {"name": "reduce_on_plateau", "watch": "dev", "factor": 0.1, "patience": 0}
     train(tmp_path, phase={"schedule": schedule, "epochs": 3}, run={"log_every": 1, "keep": "last"})
-    history = pd.read_csv(tmp_path / "run/history.csv")
-    rates = history.loc[history["name"] == "learning_rate", "value"].tolist()
-    assert rates == pytest.approx([1e-3] * 6 + [1e-4] * 3)
+    assert history_of(tmp_path, "learning_rate")["value"].tolist() == pytest.approx([1e-3] * 6 + [1e-4] * 3)
 
 
 def test_an_epoch_is_chosen_by_the_phases_own_tasks(tmp_path, monkeypatch):
@@ -327,7 +327,7 @@ def test_an_epoch_is_chosen_by_the_phases_own_tasks(tmp_path, monkeypatch):
     asked = []
     mean = run.evaluation.mean_score
     monkeypatch.setattr(run.evaluation, "mean_score", lambda values, of: asked.append(list(of)) or mean(values, of))
-    run.train(made, tmp_path / "run", tmp_path / "logs", checkpoints(tmp_path))
+    train_made(made, tmp_path)
     assert asked == [["sts"], ["sts"]]
 
 
@@ -348,12 +348,6 @@ def test_a_schedule_is_told_of_each_epoch(tmp_path, monkeypatch):
     ]
     assert told == pytest.approx(expected)
     assert scores == [None, None]  # it does not go by dev
-
-
-def test_smart_leaves_its_mark_in_the_history(tmp_path):
-    train(tmp_path, phase={"objectives": [{"name": "smart"}]})
-    names = set(pd.read_csv(tmp_path / "run/history.csv")["name"])
-    assert names & {"loss/smart/sst", "loss/smart/sts"}
 
 
 def test_training_needs_no_mlflow():

@@ -1,7 +1,8 @@
 """What an adapter is."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -35,16 +36,15 @@ class Adapter(nn.Module):
     Subclasses take (settings, shape, tasks).
     """
 
-    def __init__(self, shape: Shape, tasks: Sequence[str]) -> None:
+    def __init__(self, tasks: Sequence[str]) -> None:
         super().__init__()
-        self.shape = shape
         self.tasks = tuple(tasks)
 
     def slot(self, task: str, layer: int) -> Slot:
         """Return what the adapter does in layer `layer` (0, 1, ...) for `task`; `PLAIN` for nothing."""
         raise NotImplementedError
 
-    def meet(self, layers: Sequence[Mapping[Linear, nn.Linear]]) -> None:
+    def init_from_encoder(self, layers: Sequence[Mapping[Linear, nn.Linear]]) -> None:
         """Read the linear maps of every layer once before training, for weights that start from theirs."""
 
 
@@ -57,31 +57,24 @@ class Mergeable(Slot):
 
 
 class InLayer(nn.Module, Slot):
-    """A module that does an adapter's work in one layer."""
-
-    def meet(self, linears: Mapping[Linear, nn.Linear]) -> None:
-        """Read the layer's linear maps once before training."""
+    """A module that does an adapter's work in one layer. Subclasses take (settings, shape)."""
 
 
 class InEveryLayer(Adapter):
-    """An adapter with one module in each layer: one set of modules for all tasks, or one set for each task.
+    """An adapter with one module in each layer: one set of modules for all tasks, or with `per_task` one for each.
 
-    Args:
-        per_task: whether each task has a set of its own.
-        build: makes the module of a layer, given its number.
+    Attributes:
+        in_layer: the class of the modules, which subclasses name.
     """
 
-    def __init__(self, shape: Shape, tasks: Sequence[str], per_task: bool, build: Callable[[int], InLayer]) -> None:
-        super().__init__(shape, tasks)
-        self.set_of = {task: task if per_task else "shared" for task in tasks}
-        names = dict.fromkeys(self.set_of.values())
-        self.sets = nn.ModuleDict({name: nn.ModuleList(map(build, range(shape.layers))) for name in names})
+    in_layer: type[InLayer]
 
-    def meet(self, layers: Sequence[Mapping[Linear, nn.Linear]]) -> None:
-        """Hand each layer's linear maps to its module in every set."""
-        for modules in self.sets.values():
-            for module, linears in zip(modules, layers, strict=True):  # type: ignore[call-overload]
-                module.meet(linears)
+    def __init__(self, settings: Any, shape: Shape, tasks: Sequence[str]) -> None:
+        super().__init__(tasks)
+        self.set_of = {task: task if settings.per_task else "shared" for task in tasks}
+        self.sets = nn.ModuleDict()
+        for name in dict.fromkeys(self.set_of.values()):
+            self.sets[name] = nn.ModuleList(self.in_layer(settings, shape) for _ in range(shape.layers))
 
     def slot(self, task: str, layer: int) -> InLayer:
         """Return the layer's module in the task's set."""

@@ -13,8 +13,6 @@ Symbols: x the map's input; W, b its own weights; A `down` (r x in), B `up` (out
 
 Shapes: factors and a magnitude for each target and layer, for all tasks or for each (`per_task`).
 
-Raises: SettingsError where a target is not a linear map of a layer, or is listed twice.
-
 Prefer `lora` where a step's time counts: here the product B A is computed in every step.
 """
 
@@ -30,11 +28,7 @@ from mtbert.models.encoder.slot import Linear
 
 
 class Settings(FactorSettings):
-    """Section `dora`.
-
-    Attributes:
-        per_task: a set of factors and magnitudes for each task, or one for all.
-    """
+    """Section `dora`: a set of factors and magnitudes for each task, or one for all."""
 
     per_task: bool = False
 
@@ -46,11 +40,6 @@ class DecomposedLayer(Factored):
         super().__init__(settings, shape)
         outputs = {name: shape.linear(name)[1] for name in settings.targets}
         self.magnitude = nn.ParameterDict({name: torch.ones(count) for name, count in outputs.items()})
-
-    def meet(self, linears: Mapping[Linear, nn.Linear]) -> None:
-        """Set each magnitude to the length of the encoder's own row."""
-        for name, magnitude in self.magnitude.items():
-            magnitude.data.copy_(linears[name].weight.norm(dim=1))  # type: ignore[index]
 
     def linear(self, name: Linear, dense: nn.Linear, inputs: Tensor) -> Tensor:
         """m / |V| * (V x) + b for a target."""
@@ -75,5 +64,11 @@ class DecomposedLayer(Factored):
 class WeightDecomposedAdaptation(InEveryLayer):
     """One `DecomposedLayer` for each layer and set."""
 
-    def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
-        super().__init__(shape, tasks, settings.per_task, lambda _: DecomposedLayer(settings, shape))
+    in_layer = DecomposedLayer
+
+    def init_from_encoder(self, layers: Sequence[Mapping[Linear, nn.Linear]]) -> None:
+        """Set each magnitude to the length of the encoder's own row."""
+        for modules in self.sets.values():
+            for module, linears in zip(modules, layers, strict=True):  # type: ignore[call-overload]
+                for name, magnitude in module.magnitude.items():
+                    magnitude.data.copy_(linears[name].weight.norm(dim=1))

@@ -19,7 +19,6 @@ set for all tasks, or one for each task (`per_task`).
 Prefer `pfeiffer` for half as many bottlenecks, `low_rank` or `pals` for paths beside the layer.
 """
 
-from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -66,18 +65,17 @@ class Bottleneck(nn.Module):
 class AfterBoth(InLayer):
     """The two bottlenecks of a layer."""
 
-    def __init__(self, settings: Settings, width: int) -> None:
+    def __init__(self, settings: Settings, shape: Shape) -> None:
         super().__init__()
-        self.attention = Bottleneck(settings, width)
-        self.feed_forward = Bottleneck(settings, width)
+        self.attention = Bottleneck(settings, shape.width)
+        self.feed_forward = Bottleneck(settings, shape.width)
 
-    def sublayer(self, name: Sublayer, output: Tensor, around: Tensor, norm: nn.LayerNorm) -> Tensor:
+    def sublayer(self, name: Sublayer, output: Tensor, residual: Tensor, norm: nn.LayerNorm) -> Tensor:
         """Return A(output) plus the residual."""
-        return getattr(self, name)(output) + around
+        return getattr(self, name)(output) + residual
 
 
 class HoulsbyAdapters(InEveryLayer):
     """One `AfterBoth` for each layer."""
 
-    def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
-        super().__init__(shape, tasks, settings.per_task, lambda _: AfterBoth(settings, shape.width))
+    in_layer = AfterBoth

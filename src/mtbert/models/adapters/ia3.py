@@ -14,12 +14,8 @@ Symbols: h the layer's input, h_att its feed-forward's input; l_k, l_v (d each) 
 Shapes: three vectors for each layer, for all tasks or for each (`per_task`). Weights of a set: L (2 d + inner) = 55,296
 for L 12, d 768, inner 3072.
 
-Raises: nothing.
-
 Prefer `lora` where examples are many: this one is made for few.
 """
-
-from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -30,11 +26,7 @@ from mtbert.settings import Section
 
 
 class Settings(Section):
-    """Section `ia3`.
-
-    Attributes:
-        per_task: a set of scales for each task, or one for all.
-    """
+    """Section `ia3`: a set of scales for each task, or one for all."""
 
     per_task: bool = False
 
@@ -42,7 +34,7 @@ class Settings(Section):
 class ScaledLayer(InLayer, Mergeable):
     """The scales of one layer, by linear map: they scale the outputs of key and value and the inputs of output."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, settings: Settings, shape: Shape) -> None:
         super().__init__()
         sizes = {"key": shape.width, "value": shape.width, "output": shape.inner}
         self.scales = nn.ParameterDict({name: torch.ones(size) for name, size in sizes.items()})
@@ -72,5 +64,4 @@ def _scaled(values: Tensor, scale: Tensor) -> Tensor:
 class ScaledActivations(InEveryLayer):
     """One `ScaledLayer` for each layer and set."""
 
-    def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
-        super().__init__(shape, tasks, settings.per_task, lambda _: ScaledLayer(shape))
+    in_layer = ScaledLayer

@@ -14,26 +14,18 @@ Symbols: x the map's input; W, b its own weights; A `down` (r x in), B `up` (out
 Shapes: one pair of factors for each target and layer, for all tasks or for each (`per_task`). Weights of a set: L r
 times inputs and outputs of every target = 294,912 for L 12, r 8, query and value of width 768.
 
-Raises: SettingsError where a target is not a linear map of a layer, or is listed twice.
-
 Prefer `dora` where a small rank falls behind; `mtl_lora` where tasks should share factors and have some of their own.
 """
 
-from collections.abc import Sequence
-
 from torch import Tensor, nn
 
-from mtbert.models.adapters.base import InEveryLayer, Shape
+from mtbert.models.adapters.base import InEveryLayer
 from mtbert.models.adapters.factors import Factored, FactorSettings
 from mtbert.models.encoder.slot import Linear
 
 
 class Settings(FactorSettings):
-    """Section `lora`.
-
-    Attributes:
-        per_task: a set of factors for each task, or one for all.
-    """
+    """Section `lora`: a set of factors for each task, or one for all."""
 
     per_task: bool = False
 
@@ -53,5 +45,4 @@ class LowRankLayer(Factored):
 class LowRankAdaptation(InEveryLayer):
     """One `LowRankLayer` for each layer and set."""
 
-    def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
-        super().__init__(shape, tasks, settings.per_task, lambda _: LowRankLayer(settings, shape))
+    in_layer = LowRankLayer

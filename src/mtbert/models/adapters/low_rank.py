@@ -18,7 +18,6 @@ is false.
 Prefer `pals` where tokens should attend to each other in the narrow space.
 """
 
-from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -54,7 +53,7 @@ class LowRank(InLayer):
             nn.init.normal_(linear.weight, std=shape.initializer_range)
             nn.init.zeros_(linear.bias)
 
-    def beside(self, hidden: Tensor, mask: Tensor) -> Tensor:
+    def parallel(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """TS(h); `mask` is not needed, since no token sees another."""
         return self.up(self.activation(self.down(hidden)))
 
@@ -62,5 +61,4 @@ class LowRank(InLayer):
 class LowRankLayers(InEveryLayer):
     """One `LowRank` for each layer."""
 
-    def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
-        super().__init__(shape, tasks, settings.per_task, lambda _: LowRank(settings, shape))
+    in_layer = LowRank

@@ -16,8 +16,6 @@ paper; B_i `ups` (out x r each), i = 1 ... `ways`; w_t `choices`; r `rank`.
 Shapes: one of all these for each target and layer; `inner` and `choices` also for each task. Weights of a target and
 layer: r (in + ways out) + tasks (r^2 + ways).
 
-Raises: SettingsError where a target is not a linear map of a layer, or is listed twice.
-
 Prefer `lora` with `per_task` where tasks should share nothing but the encoder.
 """
 
@@ -96,7 +94,7 @@ class MixedAdaptation(Adapter):
     """A `Mixture` for each target of each layer."""
 
     def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
-        super().__init__(shape, tasks)
+        super().__init__(tasks)
         self.layers = nn.ModuleList(
             nn.ModuleDict({name: Mixture(*shape.linear(name), settings, tasks) for name in settings.targets})
             for _ in range(shape.layers)

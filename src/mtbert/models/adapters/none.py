@@ -16,7 +16,7 @@ class NoAdapter(Adapter):
     """Changes nothing and has no parameters."""
 
     def __init__(self, settings: NoOptions, shape: Shape, tasks: Sequence[str]) -> None:
-        super().__init__(shape, tasks)
+        super().__init__(tasks)
 
     def slot(self, task: str, layer: int) -> Slot:
         """The layer as it is."""

@@ -13,8 +13,6 @@ Symbols: h `hidden`, the layer's input; d_s `dim`; V_E `down` (d_s x d), V_D `up
 Shapes: down and up for each task; query, key and value (d_s x d_s each, kept side by side as d_s x 3 d_s) for each
 task and layer. Weights of a task, biases apart: 2 d d_s + L 3 d_s^2 = 1,811,520 for d 768, d_s 204, L 12.
 
-Raises: SettingsError where the encoder lacks a layer that is named; the settings refuse heads that do not divide dim.
-
 Prefer fewer `layers` with a larger `dim` ("half": dim 276 in the top half) where the lower layers should stay shared.
 """
 
@@ -90,22 +88,22 @@ class ProjectedAttentionLayers(Adapter):
     """One `TaskPath` for each task."""
 
     def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
-        super().__init__(shape, tasks)
+        super().__init__(tasks)
         self.layers = _layers(settings.layers, shape.layers)
         self.paths = nn.ModuleDict({task: TaskPath(settings, shape, self.layers) for task in tasks})
 
     def slot(self, task: str, layer: int) -> Slot:
         """PA(h) beside the layer, where it has a PAL."""
-        return Beside(self.paths[task], layer) if layer in self.layers else PLAIN  # type: ignore[arg-type]
+        return AtLayer(self.paths[task], layer) if layer in self.layers else PLAIN  # type: ignore[arg-type]
 
 
-class Beside(Slot):
+class AtLayer(Slot):
     """A task's path at one layer."""
 
     def __init__(self, path: TaskPath, layer: int) -> None:
         self.path, self.layer = path, layer
 
-    def beside(self, hidden: Tensor, mask: Tensor) -> Tensor:
+    def parallel(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """PA(h)."""
         return self.path(self.layer, hidden, mask)
 

@@ -19,7 +19,6 @@ for all tasks, or one for each task (`per_task`).
 Prefer `houlsby` where attention's output should be adapted, too.
 """
 
-from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -56,14 +55,13 @@ class AfterFeedForward(InLayer):
             nn.init.normal_(linear.weight, std=shape.initializer_range)
             nn.init.zeros_(linear.bias)
 
-    def sublayer(self, name: Sublayer, output: Tensor, around: Tensor, norm: nn.LayerNorm) -> Tensor:
+    def sublayer(self, name: Sublayer, output: Tensor, residual: Tensor, norm: nn.LayerNorm) -> Tensor:
         """Return what BERT would normalise; after the feed-forward, with the bottleneck's output added."""
-        summed = output + around
+        summed = output + residual
         return summed + self.up(self.activation(self.down(norm(summed)))) if name == "feed_forward" else summed
 
 
 class PfeifferAdapters(InEveryLayer):
     """One `AfterFeedForward` for each layer."""
 
-    def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
-        super().__init__(shape, tasks, settings.per_task, lambda _: AfterFeedForward(settings, shape))
+    in_layer = AfterFeedForward

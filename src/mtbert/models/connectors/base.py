@@ -14,8 +14,6 @@ class Connector(nn.Module):
     Subclasses take (settings, width, tasks). They define `serves` and, if it names any task, `joined`.
 
     Args:
-        settings: of the technique's own section.
-        width: width of an embedding.
         tasks: all tasks of the variant; SettingsError where it cannot serve them.
 
     Attributes:
@@ -27,7 +25,6 @@ class Connector(nn.Module):
         super().__init__()
         self.check(settings, tasks, width)
         self.settings = settings
-        self.width = width
         self.served = frozenset(self.serves(settings, tasks)) & frozenset(tasks)
         self.mixed = frozenset(self.mixes(settings, tasks))
 

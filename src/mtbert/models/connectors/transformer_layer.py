@@ -7,8 +7,6 @@ Formula: (h1', h2') = Layer((h1, h2)), one BERT layer: attention and feed-forwar
 `apart`, h1' = Layer((h1)) and h2' = Layer((h2)): each sentence goes through the layer alone, as a single one does.
 
 Source: SlapBERT, sections 4.3 (sts alone) and 4.4 (all tasks); the layer is torch's, with BERT's proportions.
-
-Raises: SettingsError where `heads` does not divide the width, or the variant trains none of `tasks`.
 """
 
 from collections.abc import Collection, Sequence

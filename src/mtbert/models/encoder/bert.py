@@ -33,7 +33,7 @@ class Embeddings(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
         width = config.hidden_size
-        self.first = config.first_place
+        self.position_offset = config.position_offset
         self.word_embeddings = nn.Embedding(config.vocab_size, width)
         self.position_embeddings = nn.Embedding(config.max_position_embeddings, width)
         self.token_type_embeddings = nn.Embedding(config.type_vocab_size, width)
@@ -42,7 +42,7 @@ class Embeddings(nn.Module):
 
     def forward(self, words: Tensor, token_types: Tensor) -> Tensor:
         """Map word embeddings [rows, tokens, width] to the first layer's input of the same shape."""
-        places = self.position_embeddings.weight[self.first : self.first + words.shape[1]]
+        places = self.position_embeddings.weight[self.position_offset : self.position_offset + words.shape[1]]
         return self.dropout(self.LayerNorm(words + self.token_type_embeddings(token_types) + places))
 
 
@@ -78,12 +78,12 @@ class Output(nn.Module):
         self.LayerNorm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
         self.dropout = Dropout(config.hidden_dropout_prob)
 
-    def forward(self, inner: Tensor, around: Tensor, slot: Slot, beside: Tensor | None = None) -> Tensor:
+    def forward(self, inner: Tensor, residual: Tensor, slot: Slot, parallel: Tensor | None = None) -> Tensor:
         """Inner [rows, tokens, inputs]; the others and the result [rows, tokens, width]."""
         dense, sublayer = self.names
         output = self.dropout(slot.linear(dense, self.dense, inner))
-        summed = slot.sublayer(sublayer, output, around, self.LayerNorm)
-        return self.LayerNorm(summed if beside is None else summed + beside)
+        summed = slot.sublayer(sublayer, output, residual, self.LayerNorm)
+        return self.LayerNorm(summed if parallel is None else summed + parallel)
 
 
 class Layer(nn.Module):
@@ -100,10 +100,10 @@ class Layer(nn.Module):
 
     def forward(self, hidden: Tensor, mask: Tensor, slot: Slot = PLAIN) -> Tensor:
         """One layer; hidden and result [rows, tokens, width], mask [rows, 1, 1, tokens]."""
-        beside = slot.beside(hidden, mask)
+        parallel = slot.parallel(hidden, mask)
         attended = self.attention.output(self.attention.self(hidden, mask, slot), hidden, slot)  # type: ignore[operator]
         inner = F.gelu(slot.linear("intermediate", self.intermediate.dense, attended))  # type: ignore[arg-type]
-        return self.output(inner, attended, slot, beside)
+        return self.output(inner, attended, slot, parallel)
 
     def linears(self) -> dict[Linear, nn.Linear]:
         """Return the linear maps by the names that a slot uses."""

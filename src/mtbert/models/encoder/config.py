@@ -40,14 +40,14 @@ class Config:
     pad_token_id: Annotated[int, Field(ge=0)] = 0
 
     @property
-    def first_place(self) -> int:
+    def position_offset(self) -> int:
         """Row of the position embeddings that the first token gets."""
         return 0 if self.model_type == BERT else self.pad_token_id + 1
 
     @property
     def longest(self) -> int:
         """Largest number of tokens that a sequence may have."""
-        return self.max_position_embeddings - self.first_place
+        return self.max_position_embeddings - self.position_offset
 
 
 def read_config(directory: Path) -> Config:

@@ -14,11 +14,11 @@ BYTE = 256
 LEAST = 4 / BYTE
 
 
-def dropout(values: Tensor, chance: float) -> Tensor:
-    """Set each value to 0 with probability `chance`, and scale the others so that the mean stays."""
-    dropped = round(chance * BYTE)
-    if values.device.type != "cpu" or chance < LEAST or dropped == BYTE:
-        return F.dropout(values, chance)
+def dropout(values: Tensor, dropout_p: float) -> Tensor:
+    """Set each value to 0 with probability `dropout_p`, and scale the others so that the mean stays."""
+    dropped = round(dropout_p * BYTE)
+    if values.device.type != "cpu" or dropout_p < LEAST or dropped == BYTE:
+        return F.dropout(values, dropout_p)
     draws = torch.randint(-(2**63), 2**63 - 1, (-(-values.numel() // 8),))
     kept = draws.view(torch.uint8)[: values.numel()].view(values.shape) >= dropped
     return values * kept.to(values.dtype).mul_(BYTE / (BYTE - dropped))

@@ -10,7 +10,6 @@ import torch
 from mtbert.errors import SettingsError
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
-PRECISIONS = ("auto", "bf16", "fp32")
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
@@ -51,13 +50,11 @@ def keep_memory() -> None:
                 libc.mallopt(option, 2**31 - 1)
 
 
-def precision(setting: str, device: torch.device) -> Literal["bf16", "fp32"]:
+def precision(setting: Literal["auto", "bf16", "fp32"], device: torch.device) -> Literal["bf16", "fp32"]:
     """Return the precision of a setting on a device; auto: bf16 where the hardware has it, else fp32."""
-    if setting not in PRECISIONS:
-        raise SettingsError(f"precision is {setting!r}; allowed: {', '.join(PRECISIONS)}")
     if setting == "auto":
         return "bf16" if _has_bf16(device) else "fp32"
-    return "bf16" if setting == "bf16" else "fp32"
+    return setting
 
 
 def _has_bf16(device: torch.device) -> bool:

@@ -16,21 +16,21 @@ class Slot:
 
     A layer computes q, k, v = linear(query | key | value, h), a = linear(attention_output, attention(q, k, v)),
     h_att = LN(sublayer(attention, a, h)), f = linear(output, GELU(linear(intermediate, h_att))) and
-    LN(sublayer(feed_forward, f, h_att) + beside(h)). Dropout follows the linear maps attention_output and output.
+    LN(sublayer(feed_forward, f, h_att) + parallel(h)). Dropout follows the linear maps attention_output and output.
     """
 
     def linear(self, name: Linear, dense: nn.Linear, inputs: Tensor) -> Tensor:
         """Return the output of one of the layer's linear maps: [rows, tokens, in] -> [rows, tokens, out] of `dense`."""
         return dense(inputs)
 
-    def sublayer(self, name: Sublayer, output: Tensor, around: Tensor, norm: nn.LayerNorm) -> Tensor:
-        """Return what `norm` normalises at the end of a sub-layer: its output plus `around`, its residual.
+    def sublayer(self, name: Sublayer, output: Tensor, residual: Tensor, norm: nn.LayerNorm) -> Tensor:
+        """Return what `norm` normalises at the end of a sub-layer: its output plus its residual.
 
-        Shapes: output, around and result [rows, tokens, width].
+        Shapes: output, residual and result [rows, tokens, width].
         """
-        return output + around
+        return output + residual
 
-    def beside(self, hidden: Tensor, mask: Tensor) -> Tensor | None:
+    def parallel(self, hidden: Tensor, mask: Tensor) -> Tensor | None:
         """Return what to add before the layer's second LayerNorm, given the layer's input; None for nothing.
 
         Shapes: hidden [rows, tokens, width], mask [rows, 1, 1, tokens] (true where a token is), result like hidden.

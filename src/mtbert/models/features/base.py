@@ -15,7 +15,6 @@ class Features(nn.Module):
 
     def __init__(self, settings: Section, width: int, vocabulary: Sequence[str]) -> None:
         super().__init__()
-        self.width = width
 
     def forward(self, words: Tensor, input_ids: Tensor) -> Tensor:
         """Return the word embeddings [rows, tokens, width] of ids [rows, tokens] with the features added."""

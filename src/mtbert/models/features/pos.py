@@ -12,9 +12,6 @@ Symbols: E_tag [tags + 1, width], learnt; row 0, which stays 0, is for [CLS], [S
 Settings: `tagger: shipped` is trained, when the model is made, on about sixty sentences in tagged.txt beside this file,
 with universal tags. It needs no download, and is right on common words alone. `tagger: nltk` is NLTK's own English
 tagger, with Penn's tags, from nltk_data.
-
-Raises: SettingsError where NLTK's own tagger is chosen and not installed, or where the encoder's pieces are not BERT's:
-RoBERTa's mark the space before a word, and do not separate a word from the full stop after it.
 """
 
 import functools

@@ -21,9 +21,7 @@ class Head(nn.Module):
     """From embeddings to outputs. Subclasses take (settings, task, width, embeddings) and define `forward`.
 
     Args:
-        settings: of the technique's own section.
         task: the task that it serves; SettingsError where it cannot serve it.
-        width: width of an embedding.
         embeddings: number of embeddings of an example, 1 or 2.
 
     Attributes:

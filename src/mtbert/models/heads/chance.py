@@ -10,8 +10,6 @@ right half of the time), and a score without any relation to the label (r of -0.
 Symbols: u, o drawn by PyTorch's generator for each example and prediction anew, so that the run's seed decides them.
 
 Prefer `linear` with `training.trainable: [heads]` to measure what untrained features hold.
-
-Raises: SettingsError where a phase trains it.
 """
 
 import torch

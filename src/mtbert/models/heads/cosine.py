@@ -5,8 +5,6 @@ whose y is the cosine.
 
 Source: SlapBERT, section 4.11; the report gives no formula. This is the objective of Reimers and Gurevych (2019),
 section 3, "regression objective function".
-
-Raises: SettingsError for a task without a score, or where the sentences of a pair are not encoded apart.
 """
 
 import torch.nn.functional as F

@@ -16,8 +16,6 @@ Shapes: outputs [batch, 1 + 2 width]: the score, then both embeddings at length 
 
 Mind that all pairs as positives are pulled together whatever their label; the report's r of 0.029 agrees with that.
 Nothing is learnt from labels below `positive`, so that a batch without a positive pair teaches nothing.
-
-Raises: SettingsError for a task without a score, or where the sentences of a pair are not encoded apart.
 """
 
 import torch

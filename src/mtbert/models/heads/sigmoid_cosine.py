@@ -7,8 +7,6 @@ score losses do.
 
 Mind that the sigmoid of a cosine lies between 0.27 and 0.73: for labels from 0 to 5 scores stay within 1.3 to 3.7,
 which does not matter to Pearson's correlation, but to the squared error.
-
-Raises: SettingsError for a task without a score, or where the sentences of a pair are not encoded apart.
 """
 
 from torch import Tensor

@@ -5,16 +5,13 @@ lowest + c (highest - lowest) for a score (trained with squared error).
 
 Source: "Pals for PALs", section 4.3 (SBERT PALs). The paper names neither the losses nor the scale of the score: these
 are the ones its other models use, and the label's own range, 0 to 5.
-
-Raises: SettingsError for a task of several classes, or where the sentences of a pair are not encoded apart.
 """
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from mtbert.errors import SettingsError
-from mtbert.models.heads.base import Head
+from mtbert.models.heads.base import Head, cosine
 from mtbert.settings import NoOptions
 from mtbert.tasks import Task
 
@@ -36,8 +33,7 @@ class SquaredCosineHead(Head):
 
     def forward(self, *embeddings: Tensor) -> Tensor:
         """Return the logit of c, or the score: [batch, 1]."""
-        first, second = embeddings
-        squared = F.cosine_similarity(first.float(), second.float(), dim=-1).square().unsqueeze(-1)  # [batch, 1]
+        squared = cosine(*embeddings).square().unsqueeze(-1)  # [batch, 1]
         if self.task.kind == "binary":
             return torch.logit(squared, eps=EDGE)
         return self.task.lowest + squared * (self.task.highest - self.task.lowest)

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 from scipy.optimize import brentq
-from torch import Tensor
 
 from mtbert.settings import Section
 from mtbert.training.gradients.gramian import Array, GramianRule, in_few_dimensions, nearest_to_origin
@@ -41,34 +40,29 @@ class Settings(Section):
 class CaGrad(GramianRule):
     """Finds the best gradient in a ball around the mean."""
 
-    def counts(self, gramian: Tensor) -> list[float]:
-        """See `coefficients`."""
-        return coefficients(gramian.numpy(), self.settings.c).tolist()
+    def counts(self, gramian: Array) -> Array:
+        """Return 1/T + w_i c |g_0| / |g_w|, [tasks], from a Gramian [tasks, tasks].
 
+        With the length l of g_w given, |g_w|^2 / (2 l) + l / 2 takes the place of |g_w|, and what is to be least
+        becomes |g_w + l / (c |g_0|) g_0|^2. The wanted l is the length of the g_w that this gives: g_w is longer than
+        any smaller l, and shorter than any larger one.
+        """
+        columns = in_few_dimensions(gramian)
+        mean = columns.mean(axis=1)
+        even = np.full(len(columns), 1 / len(columns))
+        radius = self.settings.c * np.linalg.norm(mean)
+        longest = np.linalg.norm(columns, axis=0).max()
+        if radius < NO_SIZE:
+            return even
 
-def coefficients(gramian: Array, c: float) -> Array:
-    """Return 1/T + w_i c |g_0| / |g_w|, [tasks], from a Gramian [tasks, tasks].
+        def weights(length: float) -> Array:
+            return nearest_to_origin(columns + (length / radius * mean)[:, None])
 
-    With the length l of g_w given, |g_w|^2 / (2 l) + l / 2 takes the place of |g_w|, and what is to be least becomes
-    |g_w + l / (c |g_0|) g_0|^2. The wanted l is the length of the g_w that this gives: g_w is longer than any smaller
-    l, and shorter than any larger one.
-    """
-    columns = in_few_dimensions(gramian)
-    mean = columns.mean(axis=1)
-    even = np.full(len(columns), 1 / len(columns))
-    radius = c * np.linalg.norm(mean)
-    longest = np.linalg.norm(columns, axis=0).max()
-    if radius < NO_SIZE:
-        return even
+        def too_long(length: float) -> float:
+            return float(np.linalg.norm(columns @ weights(length)) - length)
 
-    def weights(length: float) -> Array:
-        return nearest_to_origin(columns + (length / radius * mean)[:, None])
-
-    def too_long(length: float) -> float:
-        return float(np.linalg.norm(columns @ weights(length)) - length)
-
-    if too_long(SHORTEST) <= 0:
-        return even
-    length: Any = brentq(too_long, SHORTEST, 1.001 * longest, xtol=DIGITS, rtol=DIGITS)
-    best = weights(length)
-    return even + radius / np.linalg.norm(columns @ best) * best
+        if too_long(SHORTEST) <= 0:
+            return even
+        length: Any = brentq(too_long, SHORTEST, 1.001 * longest, xtol=DIGITS, rtol=DIGITS)
+        best = weights(length)
+        return even + radius / np.linalg.norm(columns @ best) * best

@@ -26,7 +26,7 @@ from pydantic import Field
 from torch import Tensor
 
 from mtbert.settings import Section
-from mtbert.training.gradients.gramian import GramianRule
+from mtbert.training.gradients.gramian import Array, GramianRule
 
 
 class Settings(Section):
@@ -49,12 +49,12 @@ class GradNorm(GramianRule):
         self.first = torch.zeros(tasks, dtype=torch.float64)  # losses; 0 before the first update
         self.optimiser = torch.optim.Adam([self.logits], lr=self.settings.learning_rate, foreach=False)
 
-    def counts(self, gramian: Tensor) -> list[float]:
+    def counts(self, gramian: Array) -> Array:
         """Return w of each task; keep the gradients' lengths for the update."""
         if not len(self.logits):
             self._start(len(gramian))
-        self.lengths = gramian.diagonal().sqrt()
-        return self._weights().tolist()
+        self.lengths = torch.from_numpy(gramian).diagonal().sqrt()
+        return self._weights().numpy()
 
     def within(self, counts: list[float], reached: int) -> list[float]:
         """Weight a task's own parameters, too."""

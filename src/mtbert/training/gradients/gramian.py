@@ -28,8 +28,8 @@ class GramianRule(GradientRule):
 
     several_tasks = True
 
-    def counts(self, gramian: Tensor) -> list[float]:
-        """Return how much each task's gradient counts; `gramian` is [tasks, tasks], fp64, finite, on the CPU."""
+    def counts(self, gramian: Array) -> Array:
+        """Return how much each task's gradient counts, [tasks]; `gramian` is [tasks, tasks] and finite."""
         raise NotImplementedError
 
     def within(self, counts: list[float], reached: int) -> list[float]:
@@ -44,7 +44,7 @@ class GramianRule(GradientRule):
         reached = [sum(g is not None for g in column) for column in zip(*of_tasks, strict=True)]
         gramian = products(of_tasks, [number for number, count in enumerate(reached) if count > 1])
         finite = bool(torch.isfinite(gramian).all())  # else the sum is not finite either, which the loop reports
-        counts = self.counts(gramian) if finite else [1.0] * len(of_tasks)
+        counts = self.counts(gramian.numpy()).tolist() if finite else [1.0] * len(of_tasks)
         for number, parameter in enumerate(parameters):
             weights = self.within(counts, reached[number])
             parameter.grad = weighted([gradient[number] for gradient in of_tasks], weights)

@@ -16,7 +16,6 @@ differ much in length and conflict, the formula can turn against all tasks. Pref
 """
 
 import numpy as np
-from torch import Tensor
 
 from mtbert.training.gradients.gramian import Array, GramianRule
 
@@ -27,19 +26,14 @@ EQUAL = 1e-6  # how far projections may be apart, as a share of the longest grad
 class ImtlG(GramianRule):
     """Makes the projections equal."""
 
-    def counts(self, gramian: Tensor) -> list[float]:
-        """See `coefficients`."""
-        return coefficients(gramian.numpy()).tolist()
-
-
-def coefficients(gramian: Array) -> Array:
-    """Return a, [tasks], from a Gramian [tasks, tasks]; its sum is 1."""
-    lengths = np.sqrt(np.maximum(np.diag(gramian), 0.0))
-    values, vectors = np.linalg.eigh(gramian)
-    sound = values > ZERO * values[-1]
-    weights = vectors[:, sound] @ (vectors[:, sound].T @ lengths / values[sound])
-    if np.abs(gramian @ weights - lengths).max() > EQUAL * lengths.max():
-        weights = vectors[:, ~sound] @ vectors[:, ~sound].sum(axis=0)  # the shortest combination that is 0
-    total = weights.sum()
-    usable = abs(total) > ZERO * np.abs(weights).sum()
-    return weights / total if usable else np.full(len(lengths), 1 / len(lengths))
+    def counts(self, gramian: Array) -> Array:
+        """Return a, [tasks], from a Gramian [tasks, tasks]; its sum is 1."""
+        lengths = np.sqrt(np.maximum(np.diag(gramian), 0.0))
+        values, vectors = np.linalg.eigh(gramian)
+        sound = values > ZERO * values[-1]
+        weights = vectors[:, sound] @ (vectors[:, sound].T @ lengths / values[sound])
+        if np.abs(gramian @ weights - lengths).max() > EQUAL * lengths.max():
+            weights = vectors[:, ~sound] @ vectors[:, ~sound].sum(axis=0)  # the shortest combination that is 0
+        total = weights.sum()
+        usable = abs(total) > ZERO * np.abs(weights).sum()
+        return weights / total if usable else np.full(len(lengths), 1 / len(lengths))

@@ -13,19 +13,12 @@ Mind that the shortest gradient counts most: tasks that are almost learnt hold t
 where gradients differ in length.
 """
 
-from torch import Tensor
-
 from mtbert.training.gradients.gramian import Array, GramianRule, in_few_dimensions, nearest_to_origin
 
 
 class Mgda(GramianRule):
     """Takes the point of the gradients' convex hull that is nearest to the origin."""
 
-    def counts(self, gramian: Tensor) -> list[float]:
-        """See `coefficients`."""
-        return coefficients(gramian.numpy()).tolist()
-
-
-def coefficients(gramian: Array) -> Array:
-    """Return a, [tasks], from a Gramian [tasks, tasks]: 0 or more, with sum 1."""
-    return nearest_to_origin(in_few_dimensions(gramian))
+    def counts(self, gramian: Array) -> Array:
+        """Return a, [tasks], from a Gramian [tasks, tasks]: 0 or more, with sum 1."""
+        return nearest_to_origin(in_few_dimensions(gramian))

@@ -17,7 +17,6 @@ Prefer `mgda` where the length of the gradient is to fall as training ends.
 """
 
 import numpy as np
-from torch import Tensor
 
 from mtbert.training.gradients.gramian import Array, GramianRule, in_few_dimensions
 
@@ -28,23 +27,18 @@ ROUNDS = 500  # at most; gradients that cancel take about 60, others about 10
 class NashMtl(GramianRule):
     """Solves the bargaining problem."""
 
-    def counts(self, gramian: Tensor) -> list[float]:
-        """See `coefficients`."""
-        return coefficients(gramian.numpy()).tolist()
-
-
-def coefficients(gramian: Array) -> Array:
-    """Return a, [tasks], from a Gramian [tasks, tasks]; 1 for every task where all gradients are 0."""
-    if not (size := np.trace(gramian)):
-        return np.ones(len(gramian))
-    columns = in_few_dimensions(gramian)
-    products = columns.T @ columns + ADDED * np.eye(len(columns))
-    weights = 1 / np.sqrt(np.diag(products))
-    for _ in range(ROUNDS):
-        slope = products @ weights - 1 / weights
-        step = np.linalg.solve(products + np.diag(weights**-2), slope)
-        left = np.sqrt(max(slope @ step, 0.0))
-        weights = weights - step / (1 + left)  # short enough to keep every a_i above 0 and to lower the function
-        if left < 1e-9:
-            break
-    return weights / np.sqrt(size)
+    def counts(self, gramian: Array) -> Array:
+        """Return a, [tasks], from a Gramian [tasks, tasks]; 1 for every task where all gradients are 0."""
+        if not (size := np.trace(gramian)):
+            return np.ones(len(gramian))
+        columns = in_few_dimensions(gramian)
+        products = columns.T @ columns + ADDED * np.eye(len(columns))
+        weights = 1 / np.sqrt(np.diag(products))
+        for _ in range(ROUNDS):
+            slope = products @ weights - 1 / weights
+            step = np.linalg.solve(products + np.diag(weights**-2), slope)
+            left = np.sqrt(max(slope @ step, 0.0))
+            weights = weights - step / (1 + left)  # short enough to keep every a_i above 0 and to lower the function
+            if left < 1e-9:
+                break
+        return weights / np.sqrt(size)

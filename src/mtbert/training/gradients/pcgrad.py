@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from mtbert.settings import Section
-from mtbert.training.gradients.gramian import GramianRule
+from mtbert.training.gradients.gramian import Array, GramianRule
 
 
 class Settings(Section):
@@ -34,9 +34,9 @@ class Settings(Section):
 class PcGrad(GramianRule):
     """Projects conflicting gradients."""
 
-    def counts(self, gramian: Tensor) -> list[float]:
+    def counts(self, gramian: Array) -> Array:
         """Return how much of each task's gradient is left in the sum of the projected ones."""
-        return coefficients(gramian, self.generator).sum(dim=0).tolist()
+        return coefficients(torch.from_numpy(gramian), self.generator).sum(dim=0).numpy()
 
     def within(self, counts: list[float], reached: int) -> list[float]:
         """Return the same, or with `mean` that over the number of tasks that reach the parameter."""

@@ -14,7 +14,6 @@ Prefer `pcgrad` to compare with gradient surgery, which removes conflicts pair b
 
 import numpy as np
 from scipy.optimize import nnls
-from torch import Tensor
 
 from mtbert.training.gradients.gramian import Array, GramianRule, in_few_dimensions
 
@@ -22,16 +21,11 @@ from mtbert.training.gradients.gramian import Array, GramianRule, in_few_dimensi
 class UpGrad(GramianRule):
     """Projects each gradient onto the directions that harm no task."""
 
-    def counts(self, gramian: Tensor) -> list[float]:
-        """See `coefficients`."""
-        return coefficients(gramian.numpy()).tolist()
+    def counts(self, gramian: Array) -> Array:
+        """Return the mean of all v, [tasks], from a Gramian [tasks, tasks].
 
-
-def coefficients(gramian: Array) -> Array:
-    """Return the mean of all v, [tasks], from a Gramian [tasks, tasks].
-
-    The v of task i is e_i + x, where x makes |J (e_i + x)| least with all x_j >= 0.
-    """
-    columns = in_few_dimensions(gramian)
-    added = [nnls(columns, -column)[0] for column in columns.T]
-    return (np.eye(len(columns)) + added).mean(axis=0)
+        The v of task i is e_i + x, where x makes |J (e_i + x)| least with all x_j >= 0.
+        """
+        columns = in_few_dimensions(gramian)
+        added = [nnls(columns, -column)[0] for column in columns.T]
+        return (np.eye(len(columns)) + added).mean(axis=0)

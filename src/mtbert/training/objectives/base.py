@@ -45,11 +45,3 @@ class Objective:
         self.generator.set_state(state["generator"])
         for parameter, value in zip(self.parameters(), state["parameters"], strict=True):
             parameter.copy_(value)
-
-
-def generator_like(seed: int, device: torch.device) -> torch.Generator:
-    """Return a generator for noise on a device."""
-    return torch.Generator(device=device).manual_seed(seed)
-
-
-__all__ = ["Batch", "MultitaskModel", "Objective", "generator_like"]

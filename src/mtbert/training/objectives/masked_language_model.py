@@ -21,9 +21,11 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
+from mtbert.data.batches import Batch
 from mtbert.errors import SettingsError
+from mtbert.models.multitask import MultitaskModel
 from mtbert.settings import Section
-from mtbert.training.objectives.base import Batch, MultitaskModel, Objective
+from mtbert.training.objectives.base import Objective
 
 MASKED, RANDOM = 0.8, 0.1  # shares of the chosen tokens; the rest stays as it is
 

@@ -23,8 +23,9 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor
 
+from mtbert.data.batches import Batch
 from mtbert.settings import BATCH, Section, TaskName
-from mtbert.training.objectives.base import Batch, Objective
+from mtbert.training.objectives.base import Objective
 
 Negatives = Annotated[int | None, BATCH]
 

@@ -14,8 +14,8 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from mtbert.models.multitask import MultitaskModel
 from mtbert.settings import Section, TaskName
-from mtbert.training.objectives.base import MultitaskModel
 from mtbert.training.objectives.simcse import Negatives, SimCse
 
 

@@ -36,8 +36,6 @@ trains with KL(q | p) alone, p the model's, since q is theta~'s. With several pr
 examples. Both codes hand x~ to a library that takes it for word embeddings, and adds positions, types and LayerNorm a
 second time (MT-DNN's not before 2021); here x~ goes to the first layer. That reads it rounded in bf16, where 98 % of a
 start of 1e-5 are lost (measured with MiniLM).
-
-Raises: SettingsError for a radius or a length that is not positive, by its type.
 """
 
 from collections.abc import Mapping
@@ -48,9 +46,11 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
+from mtbert.data.batches import Batch
+from mtbert.models.multitask import MultitaskModel
 from mtbert.settings import Section
 from mtbert.tasks import TASKS
-from mtbert.training.objectives.base import Batch, MultitaskModel, Objective
+from mtbert.training.objectives.base import Objective
 
 Norm = Literal["infinity", "l2", "l1"]
 TINY = 1e-12  # keeps a gradient of zero from being divided by zero

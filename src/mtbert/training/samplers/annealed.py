@@ -11,10 +11,9 @@ Symbols: e epoch, counted from 1; E number of epochs; 0.8 `decrease`. With a sin
 Prefer `square_root` for a single epoch, where nothing can be annealed.
 """
 
-import numpy as np
 from pydantic import Field
 
-from mtbert.training.samplers.base import Group, RandomSettings, Sampler, draw, task_probabilities
+from mtbert.training.samplers.base import RandomSampler, RandomSettings
 
 
 class Settings(RandomSettings):
@@ -23,17 +22,9 @@ class Settings(RandomSettings):
     decrease: float = Field(default=0.8, ge=0, le=1)
 
 
-def exponent(epoch: int, epochs: int, decrease: float = 0.8) -> float:
-    """Return a of epoch `epoch` (1, 2, ...) of `epochs`; 1 where there is only one."""
-    if epochs == 1:
-        return 1.0
-    return 1.0 - decrease * (epoch - 1) / (epochs - 1)
-
-
-class Annealed(Sampler):
+class Annealed(RandomSampler):
     """Each step draws one task with p_i proportional to N_i^a, a falling from epoch to epoch."""
 
-    def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
-        """Draw one task for each step."""
-        power = exponent(epoch, self.plan.epochs, self.settings.decrease)
-        return draw(task_probabilities(self.plan.sizes, power, self.settings.divide), self.steps, generator)
+    def exponent(self, epoch: int) -> float:
+        """Return a; 1 where there is only one epoch."""
+        return 1.0 - self.settings.decrease * (epoch - 1) / max(1, self.plan.epochs - 1)

@@ -69,6 +69,19 @@ class RandomSettings(Section):
     divide: dict[PhaseTask, Annotated[float, Field(gt=0)]] = {}
 
 
+class RandomSampler(Sampler):
+    """Draws one task for each step, with p_i proportional to N_i^a / d_i. Subclasses define `exponent`."""
+
+    def exponent(self, epoch: int) -> float:
+        """Return a."""
+        raise NotImplementedError
+
+    def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
+        """Draw one task for each step."""
+        probabilities = task_probabilities(self.plan.sizes, self.exponent(epoch), self.settings.divide)
+        return draw(probabilities, self.steps, generator)
+
+
 def task_probabilities(
     sizes: Mapping[str, int], exponent: float, divide: Mapping[str, float] | None = None
 ) -> dict[str, float]:

@@ -12,8 +12,6 @@ Symbols: T tasks; B_i batches of task i.
 Where the length of an epoch is set, it has no more steps than that.
 
 Prefer `round_robin` where an epoch should not depend on one set.
-
-Raises: SettingsError where `until` names a task that the phase does not train.
 """
 
 from typing import Literal

@@ -8,18 +8,16 @@ Prefer it over `proportional` where sizes differ by a factor of ten or more; `an
 beyond the latter.
 """
 
-import numpy as np
-
-from mtbert.training.samplers.base import Group, RandomSettings, Sampler, draw, task_probabilities
+from mtbert.training.samplers.base import RandomSampler, RandomSettings
 
 
 class Settings(RandomSettings):
     """Section `square_root`."""
 
 
-class SquareRoot(Sampler):
+class SquareRoot(RandomSampler):
     """Each step draws one task with p_i proportional to the root of N_i."""
 
-    def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
-        """Draw one task for each step."""
-        return draw(task_probabilities(self.plan.sizes, 0.5, self.settings.divide), self.steps, generator)
+    def exponent(self, epoch: int) -> float:
+        """Return 1/2."""
+        return 0.5

@@ -11,8 +11,6 @@ them. The lowest possible loss is taken to be 0, and 1e-8 is added to each loss.
 
 Symbols: l_t the loss of task t, with the terms of its objectives, a mean over all processes; T tasks of the phase.
 
-Errors: a loss below 0, which has no logarithm.
-
 It needs all tasks in every step. Prefer `dynamic_average` where another forward pass is too expensive.
 """
 

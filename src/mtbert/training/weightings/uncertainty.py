@@ -14,41 +14,26 @@ count 1 / (2 l_t), so that the two weightings then differ by a factor alone.
 Prefer `equal` where the losses of the tasks are on one scale.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import torch
-from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
-from mtbert.settings import Section
 from mtbert.tasks import TASKS, served
-from mtbert.training.weightings.base import Mean, Weighting
+from mtbert.training.weightings import dynamic
+from mtbert.training.weightings.base import Mean
 
 
-class Settings(Section):
+class Settings(dynamic.Settings):
     """Section `uncertainty`: the learning rate of the weights, at the schedule's peak."""
 
-    learning_rate: float = Field(default=0.01, gt=0)
 
-
-class Uncertainty(Weighting):
-    """Learns one number for each task."""
-
-    def __init__(self, settings: Settings, tasks: Sequence[str], generator: torch.Generator) -> None:
-        super().__init__(settings, tasks, generator)
-        self.s = nn.ParameterDict({task: nn.Parameter(torch.zeros(())) for task in tasks})
+class Uncertainty(dynamic.Dynamic):
+    """Learns one number for each task, as `dynamic` does, with another formula."""
 
     def forward(self, losses: Mapping[str, Tensor], mean: Mean) -> dict[str, Tensor]:
         """Weight the losses by the formula above."""
         return {t: factor(t) * torch.exp(-self.s[t]) * loss + self.s[t] / 2 for t, loss in losses.items()}
-
-    def learning_rate(self, of_model: float) -> float:
-        """Return its own."""
-        return self.settings.learning_rate
-
-    def values(self) -> dict[str, float]:
-        """Return s of each task."""
-        return {f"s/{task}": parameter.item() for task, parameter in self.s.items()}
 
 
 def factor(task: str) -> float:
