@@ -226,6 +226,9 @@ def report(
         Path | None, Option(help="Make the report from this folder alone, such as reports/laptop/evidence.")
     ] = None,
     out: Annotated[Path | None, Option(help="With --evidence: the report's folder; else that around it.")] = None,
+    third: Annotated[
+        Path | None, Option(help="An evidence of the same variants at a third of the budget: are differences steady?")
+    ] = None,
 ) -> None:
     """Write the report from the finished runs; train nothing."""
     with starting.imports():
@@ -235,14 +238,14 @@ def report(
     if evidence is not None:
         if out is None and evidence.resolve().name != write.EVIDENCE:
             raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
-        print(write.write(tables.read(evidence), out or evidence.resolve().parent))
+        print(write.write(tables.read(evidence), out or evidence.resolve().parent, third and tables.read(third)))
         return
     if out is not None:
         raise BadParameter("needs --evidence; the report of a build is written below REPORTS", param_hint="--out")
     folder = files.report_directory(build, reports)
     collect.write(build, build / "results", build / "ensembles")
     results = tables.read(build / "results")
-    shown = write.write(results, folder)
+    shown = write.write(results, folder, third and tables.read(third))
     submissions.write(results, build / "submissions")
     write.for_dvc(folder, reports)
     print(shown)

@@ -19,12 +19,12 @@ for each variant (or ensemble) and seed, with the columns
 """
 
 from mtbert.claims.comparability import Stability
-from mtbert.claims.evidence import Evidence, TaskRows
+from mtbert.claims.evidence import Evidence, TaskRows, at_a_third
 from mtbert.claims.judging import ClaimResult, PartResult, Reason, judge
 from mtbert.claims.reading import Claim, Claims, Part, load
 from mtbert.claims.rule import SEEDS, Verdict
 
 __all__ = [
     "SEEDS", "Claim", "ClaimResult", "Claims", "Evidence", "Part", "PartResult", "Reason", "Stability", "TaskRows",
-    "Verdict", "judge", "load",
+    "Verdict", "at_a_third", "judge", "load",
 ]  # fmt: skip

@@ -31,11 +31,11 @@ def unequal(ours: Sequence[Line], other: Sequence[Line], tasks: Sequence[str], d
     """
     columns = [] if "updates" in differs else ["updates"]
     columns += [] if "examples" in differs else [f"examples_{task}" for task in tasks]
-    totals = {name: (_a_seed(ours, name), _a_seed(other, name)) for name in columns}
+    totals = {name: (a_seed(ours, name), a_seed(other, name)) for name in columns}
     return {name: (a, b) for name, (a, b) in totals.items() if abs(a - b) > UNEQUAL * max(a, b)}
 
 
-def _a_seed(lines: Sequence[Line], column: str) -> float:
+def a_seed(lines: Sequence[Line], column: str) -> float:
     """Return the mean over seeds of the sum over a row's models; NaN, which is unequal to nothing, if one is untold."""
     values = [float("nan") if line[column] is None else float(line[column]) for line in lines]
     return sum(values) / len({line["seed"] for line in lines})

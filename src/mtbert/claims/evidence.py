@@ -1,7 +1,7 @@
 """The scores of runs on dev, and on resampled rows of dev, so that any two rows of a table can be compared."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 
 from mtbert import metrics, seeding
+from mtbert.claims.comparability import UNEQUAL, a_seed, unlike
 from mtbert.claims.reading import OVERALLS, OVERFITTING
+from mtbert.errors import DataError
 from mtbert.metrics import MAIN_TASKS
 from mtbert.stats import Difference, difference, resampling
 from mtbert.tasks import TASKS
@@ -163,6 +165,32 @@ class Evidence:
     def _on_train(self) -> dict[Run, float]:
         scores = {(line["variant"], line["seed"]): line["train_overall_normalised"] for line in self._records}
         return {run: float(score) for run, score in scores.items() if score is not None}
+
+
+def at_a_third(whole: Evidence, third: Evidence) -> Evidence:
+    """Return the runs of `third` that had a third of the updates which their variant has in `whole`, and its code.
+
+    Raises:
+        DataError: there is no such run.
+    """
+    kept = {name for name in third.runs["variant"].unique() if _is_a_third(whole.lines([name]), third.lines([name]))}
+    if not kept:
+        raise DataError(
+            "no run of --third had a third of the updates that its variant has in the report, and the same code and "
+            "settings; allowed: evidence of the same variants at a third of their budget"
+        )
+    tasks = {
+        name: replace(rows, predictions={run: said for run, said in rows.predictions.items() if run[0] in kept})
+        for name, rows in third.tasks.items()
+    }
+    return replace(third, runs=third.runs[third.runs["variant"].isin(kept)], tasks=tasks)
+
+
+def _is_a_third(whole: list[dict[str, Any]], third: list[dict[str, Any]]) -> bool:
+    if not whole or unlike([*whole, *third]):
+        return False
+    updates = a_seed(whole, "updates")
+    return abs(3 * a_seed(third, "updates") - updates) <= UNEQUAL * updates
 
 
 def _scores(task: str, labels: np.ndarray, predicted: np.ndarray, drawn: resampling.Resamples) -> Scored:

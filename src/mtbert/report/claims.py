@@ -40,12 +40,22 @@ ABOUT = (
 )
 
 
-def judge(study: Study) -> list[ClaimResult]:
-    """Judge every claim whose models are in the results; on data of one's own none."""
+def judge(study: Study, third: Study | None = None) -> list[ClaimResult]:
+    """Judge every claim whose models are in the results; on data of one's own none.
+
+    Args:
+        study: the results of the whole budget.
+        third: those of a third of it, which tell whether a difference is steady.
+
+    Raises:
+        DataError: `third` has no run of a third of the budget.
+    """
     if study.results.data.whose == "own":
         return []
     every = claims.load()
-    results = claims.judge(every.claims.values(), evidence(study, every.faulty))
+    whole = evidence(study, every.faulty)
+    before = None if third is None else claims.at_a_third(whole, evidence(third))
+    results = claims.judge(every.claims.values(), whole, before)
     return [result for result in results if result.reason is not Reason.NOT_RUN]
 
 
@@ -134,7 +144,9 @@ def _line(part: PartResult) -> dict[str, str]:
     return {
         "says": part.part.expects, "published": markdown.number(part.part.published, "+"),
         "ours": said, "leak-free": markdown.number(part.leak_free, "+"), "margin": f"{part.part.margin:g}",
-        "seeds": " / ".join(map(str, found.seeds)), "budget": STABILITY[part.stability] if part.stability else "",
+        "seeds": " / ".join(map(str, found.seeds)),
+        "at a third of the budget": markdown.number(part.third and part.third.mean, "+"),
+        "steadiness": STABILITY[part.stability] if part.stability else "",
         "reason": REASONS[part.reason] if part.reason else "",
     }  # fmt: skip
 
@@ -154,6 +166,7 @@ def _values(result: ClaimResult, part: PartResult) -> dict[str, object]:
         "expects": of.expects, "published": of.published, "margin": of.margin, "confounded": ", ".join(of.confounded),
         "difference": found and found.mean, "low": low, "high": high, "p": found and found.p,
         "leak_free": part.leak_free, "seeds": found and " / ".join(map(str, found.seeds)),
-        "rows": found and found.rows, "reason": REASONS[part.reason] if part.reason else "",
+        "rows": found and found.rows, "third": part.third and part.third.mean,
+        "reason": REASONS[part.reason] if part.reason else "",
         "stability": STABILITY[part.stability] if part.stability else "", "unlike": ", ".join(part.unlike),
     }  # fmt: skip

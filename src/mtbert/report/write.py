@@ -54,18 +54,24 @@ SECTIONS: dict[str, Callable[[Report], str]] = {
 }
 
 
-def write(results: Results, directory: Path) -> str:
+def write(results: Results, directory: Path, third: Results | None = None) -> str:
     """Write the report of results anew; evidence that lies in its folder stays.
+
+    Args:
+        results: of all of the budget.
+        directory: the report's folder.
+        third: of the same variants at a third of the budget, for the steadiness of claims.
 
     Returns:
         The tables that have results and what to do next, for the terminal.
 
     Raises:
-        DataError: the directory holds something else than a report.
+        DataError: the directory holds something else than a report, or `third` has no run of a third of the budget.
     """
     _refuse_others(directory)
     study = Study(results)
-    report = Report(study, beside.tables(study, published.load()), claims.judge(study), data.leakage(study))
+    judged = claims.judge(study, None if third is None else Study(third))
+    report = Report(study, beside.tables(study, published.load()), judged, data.leakage(study))
     report.pictures = list(pictures.all_of(study, report.claims))
     with files.new_directory(directory) as partial:
         for picture in report.pictures:

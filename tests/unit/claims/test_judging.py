@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mtbert.claims import Claim, Evidence, Part, Reason, Stability, TaskRows, Verdict, judge
+from mtbert.claims import Claim, Evidence, Part, Reason, Stability, TaskRows, Verdict, at_a_third, judge
+from mtbert.errors import DataError
 
 ROWS = 100
 SEEDS = (1, 2, 3, 4, 5, 6)
@@ -164,3 +165,13 @@ def test_the_untrained_encoder_is_above_both_sides_on_sts() -> None:
     runs = evidence({"new": HIGH, "old": LOW}, task="sts", untrained_sts=0.9)
     (result,) = judge([claim(metric="sts")], runs)
     assert (result.verdict, result.reason) == (None, Reason.ENCODER)
+
+
+def test_only_runs_of_a_third_of_the_updates_are_compared_with_the_whole():
+    whole, third = evidence({"new": HIGH, "old": LOW}), evidence({"new": HIGH, "old": LOW}, updates=100 / 3)
+    assert {run for run, _ in at_a_third(whole, third).tasks["sst"].predictions} == {"new"}
+
+
+def test_an_evidence_without_a_third_of_the_budget_is_refused():
+    with pytest.raises(DataError, match="--third"):
+        at_a_third(evidence({"new": HIGH}), evidence({"new": HIGH}))
