@@ -36,7 +36,7 @@ def called(*arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
 
 
 COMMANDS = (
-    "predict", "export", "compare", "grid", "pack", "unpack", "search", "tables", "report", "evidence",
+    "predict", "export", "compare", "grid", "pack", "unpack", "search", "variants", "tables", "report", "evidence",
     "track", "ui",
 )  # fmt: skip
 
@@ -146,3 +146,11 @@ def test_an_ensemble_is_not_exported(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(loading, "load", lambda *_: both)
     done = CliRunner().invoke(app, ["export", "both", "out"])
     assert str(done.exception) == "both is an ensemble: export its members, pals, frozen-pals"
+
+
+def test_variants_are_listed_with_paper_and_row_and_a_star_where_they_are_trained():
+    lines = [line.split() for line in called("variants").stdout.splitlines()]
+    assert [line for line in lines if line[1:2] == ["pals"] or line[0] == "mypal-pals"] == [
+        ["mypal-pals", "My", "PAL", "BERT", "1", "BERT", "+", "PALs"],
+        ["*", "pals", "Pals", "for", "PALs", "Original", "PALs"],
+    ]
