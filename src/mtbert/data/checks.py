@@ -139,5 +139,5 @@ def conflicts(rows: Index) -> list[dict[str, Any]]:
     return [
         {"lines": group["line"].tolist(), "labels": group["label"].tolist()}
         for _, group in again.groupby("key", sort=False)
-        if group["label"].nunique() > 1
+        if len(set(group["label"])) > 1
     ]
