@@ -135,5 +135,9 @@ def conflicts(rows: Index) -> list[dict[str, Any]]:
     """Return lines and labels of rows with the same sentences (case and spacing folded) and different labels."""
     columns = {"key": rows.keys["folded"], "line": rows.lines, "label": rows.labels}
     labelled = pd.DataFrame({name: np.asarray(values) for name, values in columns.items()}).dropna()
-    groups = [group for _, group in labelled.groupby("key", sort=False) if len(set(group["label"])) > 1]
-    return [{"lines": group["line"].tolist(), "labels": group["label"].tolist()} for group in groups]
+    again = labelled[labelled.duplicated("key", keep=False)]
+    return [
+        {"lines": group["line"].tolist(), "labels": group["label"].tolist()}
+        for _, group in again.groupby("key", sort=False)
+        if len(set(group["label"])) > 1
+    ]
