@@ -22,11 +22,9 @@ class Table(Section):
     """A paper's table.
 
     Attributes:
-        baseline: the variants of the row that every other row is tested against, with Holm's correction over the table.
         rows: by label, the scores of each split by metric, and a note. An overall is in the scale that is printed.
     """
 
-    baseline: list[Name] = []
     rows: dict[str, dict[str, dict[str, float] | str]] = {}
 
 
@@ -99,16 +97,6 @@ def published(folder: Path = FOLDER) -> list[dict[str, str]]:
 def _first(row: dict[str, Any]) -> tuple[str, str]:
     split = next(key for key in row if key != "note")
     return split, next(iter(row[split]))
-
-
-def baselines(folder: Path = FOLDER) -> dict[str, list[str]]:
-    """Return the variants of each table's baseline by the table's name, such as `slapbert-table-1`."""
-    return {
-        f"{paper}-{f'table-{number}' if number.isdigit() else number}": table.baseline
-        for paper, its in load(folder).items()
-        for number, table in its.tables.items()
-        if table.baseline
-    }
 
 
 def claims(folder: Path = FOLDER) -> dict[str, Any]:
