@@ -220,6 +220,8 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> "pd.DataFrame"
     try:
         with pq.ParquetFile(path) as file:  # pandas' own reader takes 2.5 times as long for a small file
             table = file.read(columns).replace_schema_metadata().to_pandas()  # a stranger may have written the metadata
+    except FileNotFoundError:
+        raise DataError(f"{path} is missing; run the stage that makes it") from None
     except (pa.ArrowException, OSError) as error:
         raise DataError(
             f"{path} is not a whole Parquet file: {' '.join(str(error).split())}; run the stage that makes it"

@@ -81,7 +81,7 @@ def test_a_search_trains_each_rate_once_and_leaves_a_table(
     files.write_text(tmp_path / "train.py", "raise SystemExit('out of memory')")
     monkeypatch.setattr(runner, "SCRIPT", tmp_path / "train.py")
     params = params.put(("search", "rates"), [1e-4, 1e-3])
-    with pytest.raises(TrainingError, match=r"1 of 2 failed.*\n.*encoder-2-1\.log"):
+    with pytest.raises(TrainingError, match=r"1 of 1 failed.*\n.*encoder-2-1\.log"):
         search.run(params, search.trials_of_rates(params), 1, build, tmp_path / "out")
     assert (build / "search/output/encoder-2-1.log").read_text() == "out of memory\n"
     assert file.read_bytes() == first

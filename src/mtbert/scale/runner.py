@@ -105,8 +105,9 @@ def here(
 ) -> int | None:
     """Train one on this machine, in a process that ends with this one; a stopped training resumes from its checkpoint.
 
+    The first four are those of `Train`.
+
     Args:
-        training, log, share, stop: see `Train`.
         folder: where stages/train.py lies and runs.
         build: the build folder, relative to that.
         environment: what each training's environment adds.
