@@ -98,5 +98,5 @@ def test_sentences_are_drawn_and_framed(build: Path):
 
 
 def test_a_corpus_that_is_not_there_is_named(build: Path):
-    with pytest.raises(DataError, match=r"qqp/train\.parquet is not a whole"):
+    with pytest.raises(DataError, match=r"qqp/train\.parquet is missing"):
         mlm.pretrain(SETTINGS.model_copy(update={"corpora": ["qqp"]}), build)

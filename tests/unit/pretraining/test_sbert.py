@@ -153,7 +153,7 @@ def test_too_few_pairs_and_missing_corpora(tmp_path: Path) -> None:
     write(tmp_path, "snli", "train", [("a", "b", 2.0)])
     with pytest.raises(DataError, match="1 entailment pairs in snli, but 2 are needed"):
         sbert.pairs(tmp_path / "data", SbertSettings(corpora=["snli"]))
-    with pytest.raises(DataError, match=r"mnli/train\.parquet is not a whole"):
+    with pytest.raises(DataError, match=r"mnli/train\.parquet is missing"):
         sbert.pairs(tmp_path / "data", SbertSettings())
 
 
