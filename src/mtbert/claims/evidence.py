@@ -183,7 +183,7 @@ def at_a_third(whole: Evidence, third: Evidence) -> Evidence:
         name: replace(rows, predictions={run: said for run, said in rows.predictions.items() if run[0] in kept})
         for name, rows in third.tasks.items()
     }
-    return replace(third, runs=third.runs[third.runs["variant"].isin(kept)], tasks=tasks)
+    return replace(third, runs=third.runs[third.runs["variant"].isin(sorted(kept))], tasks=tasks)
 
 
 def _is_a_third(whole: list[dict[str, Any]], third: list[dict[str, Any]]) -> bool:
