@@ -41,15 +41,7 @@ ABOUT = (
 
 
 def judge(study: Study, third: Study | None = None) -> list[ClaimResult]:
-    """Judge every claim whose models are in the results; on data of one's own none.
-
-    Args:
-        study: the results of the whole budget.
-        third: those of a third of it, which tell whether a difference is steady.
-
-    Raises:
-        DataError: `third` has no run of a third of the budget.
-    """
+    """Judge every claim whose models are in the results; on data of one's own none. Errors as for `at_a_third`."""
     if study.results.data.whose == "own":
         return []
     every = claims.load()

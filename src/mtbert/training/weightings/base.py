@@ -4,7 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
+
+from mtbert.settings import Section
 
 Mean = Callable[[Mapping[str, Tensor]], Mapping[str, float]]  # each scalar's mean over all processes
 Again = Callable[[], Mapping[str, float]]
@@ -59,3 +62,25 @@ class Weighting(nn.Module):
     def values(self) -> dict[str, float]:
         """Return values for the history, such as a learnt weight of each task."""
         return {}
+
+
+class LearntSettings(Section):
+    """Section of a weighting that learns its numbers: their learning rate, at the schedule's peak."""
+
+    learning_rate: float = Field(default=0.01, gt=0)
+
+
+class Learnt(Weighting):
+    """Learns one number `s` for each task, 0 at first, at a learning rate of its own."""
+
+    def __init__(self, settings: LearntSettings, tasks: Sequence[str], generator: torch.Generator) -> None:
+        super().__init__(settings, tasks, generator)
+        self.s = nn.ParameterDict({task: nn.Parameter(torch.zeros(())) for task in tasks})
+
+    def learning_rate(self, of_model: float) -> float:
+        """Return its own."""
+        return self.settings.learning_rate
+
+    def values(self) -> dict[str, float]:
+        """Return s of each task."""
+        return {f"s/{task}": parameter.item() for task, parameter in self.s.items()}

@@ -3,13 +3,10 @@
 Formula: l_t' = l_t / (2 sigma_t^2) + log sigma_t for tasks of scores, l_t / sigma_t^2 + log sigma_t for tasks of
 classes.
 
-Source: Kendall et al. (2018), section 3.2. The paper names no learning rate for it; 0.01 is that of
-`dynamic`. Symbols: l_t the loss of task t, with the terms of its objectives; sigma_t its noise, learnt as
-s_t = log sigma_t^2, 0 at first, without weight decay. The task's kind decides, whatever its head's loss is.
+Source: Kendall et al. (2018), section 3.2. The paper names no learning rate for it; 0.01 is ours.
 
-How it differs from SlapBERT's loss, `dynamic`: that is exp(-s_t) l_t + s_t for every task, which is twice the form
-for scores. Here tasks of scores therefore start at half the weight of tasks of classes. At its best s_t both kinds
-count 1 / (2 l_t), so that the two weightings then differ by a factor alone.
+Symbols: l_t the loss of task t, with the terms of its objectives; sigma_t its noise, learnt as s_t = log sigma_t^2, 0
+at first, without weight decay. The task's kind decides, whatever its head's loss is.
 
 Prefer `equal` where the losses of the tasks are on one scale.
 """
@@ -20,16 +17,15 @@ import torch
 from torch import Tensor
 
 from mtbert.tasks import TASKS, served
-from mtbert.training.weightings import dynamic
-from mtbert.training.weightings.base import Mean
+from mtbert.training.weightings.base import Learnt, LearntSettings, Mean
 
 
-class Settings(dynamic.Settings):
+class Settings(LearntSettings):
     """Section `uncertainty`: the learning rate of the weights, at the schedule's peak."""
 
 
-class Uncertainty(dynamic.Dynamic):
-    """Learns one number for each task, as `dynamic` does, with another formula."""
+class Uncertainty(Learnt):
+    """Learns one number for each task."""
 
     def forward(self, losses: Mapping[str, Tensor], mean: Mean) -> dict[str, Tensor]:
         """Weight the losses by the formula above."""
