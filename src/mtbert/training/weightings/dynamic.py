@@ -1,6 +1,6 @@
 """Dynamically adjusted loss: learn how much each task counts.
 
-What it does: scales each task's loss by a learnt number, which has a cost of its own.
+What it does: scales each task's loss by a learnt number, down as the loss grows: at its best s_t is log l_t.
 
 Formula: l_t' = exp(-s_t) l_t + s_t.
 
@@ -10,10 +10,7 @@ rate, 100 updates of a task can move s_t by 1.
 
 Symbols: l_t the loss of task t, with the terms of its objectives; s_t learnt, 0 at first, without weight decay.
 
-Mind that a task's weight falls as its loss grows: at its best s_t is log l_t.
-
-Prefer `uncertainty` for the paper's own form, which treats classes and scores differently; `equal` where the losses of
-the tasks are on one scale, or where a training is compared with one without it.
+Prefer `uncertainty` for the paper's own form; `equal` where the losses of the tasks are on one scale.
 """
 
 from collections.abc import Mapping
