@@ -33,7 +33,7 @@ search: setup  ## look for the learning rate of each kind of training, JOBS trai
 	$(BIN)/mtbert search --jobs $(JOBS)
 
 experiments: setup  ## what was changed in each experiment of `dvc exp run`, and what came of it
-	$(BIN)/dvc exp show --only-changed --drop '^(build|data|src|stages|reports)/|^params.yaml$$|^(Created|State|Executor)$$'
+	$(BIN)/dvc exp show --only-changed --drop '^(build|data|src|stages)/|^params.yaml$$|^(Created|State|Executor)$$'
 
 official: setup  ## download the corpora into data/official, for dvc exp run -S data_dir=data/official
 	$(BIN)/python stages/download.py data/official

@@ -236,8 +236,7 @@ def report(root: Path) -> None:
     from mtbert.report import write
     from mtbert.results import collect
 
-    write.write(collect.collect(root / "build").results, root / "reports" / "sample")
-    write.for_dvc(root / "reports" / "sample", root / "reports")
+    write.write(collect.collect(root / "build").results, root / "build" / "report")
 
 
 def nothing_to_do(roots: Mapping[str, Path], turns: int = 5) -> dict[str, float]:

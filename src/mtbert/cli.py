@@ -24,11 +24,10 @@ Exit status: 0 for success, 1 for an error (one line on standard error), 2 for w
 """
 Build = Annotated[Path, Option(help="The build directory in which names are looked up.")]
 BuildArgument = Annotated[Path, Argument(help="The build directory.")]
-Reports = Annotated[Path, Argument(help="The folder of reports; each has its own, by profile and data.")]
 Seed = Annotated[int | None, Option(min=0, help="For a variant's or an ensemble's name: the seed; else the lowest.")]
 Jobs = Annotated[int, Option(min=1, help="Trainings at a time.")]
 Variants = Annotated[str | None, Option(help="Set `variants` in params.yaml first: 'pals slap-smart', or all.")]
-BUILD, REPORTS = Path("build"), Path("reports")
+BUILD = Path("build")
 
 app = typer.Typer(help=ABOUT, no_args_is_help=True, context_settings=command.CONTEXT, **command.STYLE)
 
@@ -234,18 +233,18 @@ def tables(build: BuildArgument = BUILD) -> None:
 @app.command()
 def report(
     build: BuildArgument = BUILD,
-    reports: Reports = REPORTS,
     evidence: Annotated[
         Path | None, Option(help="Make the report from this folder alone, such as reports/laptop/evidence.")
     ] = None,
-    out: Annotated[Path | None, Option(help="With --evidence: the report's folder; else that around it.")] = None,
+    out: Annotated[
+        Path | None, Option(help="The report's folder; else BUILD/report, or with --evidence the folder around it.")
+    ] = None,
     third: Annotated[
         Path | None, Option(help="An evidence of the same variants at a third of the budget: are differences steady?")
     ] = None,
 ) -> None:
     """Write the report from the finished runs; train nothing."""
     with starting.imports():
-        from mtbert import files
         from mtbert.report import submissions, write
         from mtbert.results import collect, tables
     if evidence is not None:
@@ -253,33 +252,27 @@ def report(
             raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
         print(write.write(tables.read(evidence), out or evidence.resolve().parent, third and tables.read(third)))
         return
-    if out is not None:
-        raise BadParameter("needs --evidence; the report of a build is written below REPORTS", param_hint="--out")
-    folder = files.report_directory(build, reports)
     collect.write(build, build / "results", build / "ensembles")
     results = tables.read(build / "results")
-    shown = write.write(results, folder, third and tables.read(third))
+    shown = write.write(results, out or build / "report", third and tables.read(third))
     submissions.write(results, build / "submissions")
-    write.for_dvc(folder, reports)
     print(shown)
 
 
 @app.command()
 def evidence(
+    out: Annotated[Path, Option(help="The folder to write.")],
     sources: Annotated[
         list[Path] | None, Argument(help="Build directories and evidences; without any, `build`.")
     ] = None,
-    out: Annotated[Path | None, Option(help="The folder to write; without, that of the first build's report.")] = None,
 ) -> None:
     """Write the results of all sources to one folder of tables.
 
     They are small enough to commit, and hold no sentence.
     """
     with starting.imports():
-        from mtbert import files
         from mtbert.results import merge
-    given = sources or [BUILD]
-    merge.write(merge.merge(given), out or files.report_directory(given[0], REPORTS) / "evidence")
+    merge.write(merge.merge(sources or [BUILD]), out)
 
 
 @app.command()

@@ -188,19 +188,18 @@ def whose_data(build: Path, data_dir: str) -> str:
     return whose if isinstance(whose, str) and whose else WHOSE.get(data_dir, "own")
 
 
-def report_directory(build: Path, reports: Path) -> Path:
-    """Return the folder of a build directory's report below `reports`.
+def study(build: Path) -> str:
+    """Return the name of what a build directory trains, by profile and data.
 
     It is `sample` for profile `sample` on the sample, and another profile's name for that profile on the course's
-    corpora. All others get a folder of their own, such as `sample-reviews` for data in a folder `reviews`, so that no
-    report of other data is overwritten.
+    corpora. All others also name the data, such as `sample-reviews` for data in a folder `reviews`.
     """
     plan = read_plan(build / "plan" / "catalog.yaml", "profile")
     profile, data_dir = plan["profile"], plan.get("data_dir", "data/sample")
     whose = whose_data(build, data_dir)
     if whose == ("sample" if profile == "sample" else "course"):
-        return reports / profile
-    return reports / f"{profile}-{Path(data_dir).name if whose == 'own' else whose}"
+        return profile
+    return f"{profile}-{Path(data_dir).name if whose == 'own' else whose}"
 
 
 def _parsed(path: Path, parse: Callable[[str], Any], form: str, again: str) -> Any:

@@ -64,8 +64,8 @@ class Project:
         with (self.root / name).open("a", encoding="utf-8") as handle:
             handle.write(text)
 
-    def git(self, *arguments: str) -> None:
-        subprocess.run(["git", *arguments], cwd=self.root, check=True, capture_output=True)
+    def git(self, *arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=self.root, check=True, capture_output=True, text=True).stdout
 
     def commit(self) -> None:
         identity = ("-c", "user.name=test", "-c", "user.email=test@example.org")

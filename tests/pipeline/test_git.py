@@ -16,8 +16,8 @@ ELSEWHERE = (
     "build/runs",
     "build/results",
     "build/ensembles",
+    "build/report",
     "build/submissions",
-    "reports/",
 )
 
 
@@ -45,10 +45,15 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Stubs:
     """Trained once, with the dvc.lock of another machine committed."""
     made = Stubs(tmp_path_factory.mktemp("git") / "project", variants=["a"])
     assert trained(made.dvc("repro")) == ["pretrain@sbert", "pretrain@mlm", "train@a-1"]
+    made.status = made.git("status", "--porcelain", ".", ":!told")  # type: ignore[attr-defined]
     made.own_lock = (made.root / "dvc.lock").read_bytes()  # type: ignore[attr-defined]
     another_machine(made.root / "dvc.lock")
     made.commit()
     return made
+
+
+def test_a_run_leaves_the_lock_alone_in_the_working_tree(project: Stubs):
+    assert project.status == "?? dvc.lock\n"  # type: ignore[attr-defined]
 
 
 def test_after_git_checkout_nothing_trains(project: Stubs):

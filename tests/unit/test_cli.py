@@ -129,7 +129,6 @@ def test_what_was_said_is_handed_on(
     [
         (["pack", "o", "--seeds", "1 two"], "'two' is not a whole number of 0 or more"),
         (["search", "--only", "weights"], "'weights' is not one of 'rates', 'setting'"),
-        (["report", "--out", "o"], "needs --evidence"),
         (["report", "--evidence", "/r/mine"], "is not called evidence"),
         (["ui", "65536"], "Input should be less than or equal to 65535"),
         (["unpack"], "Missing argument 'archive'"),

@@ -272,7 +272,7 @@ def test_what_is_as_it_should_be_is_read(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("profile", "data_dir", "whose", "folder"),
+    ("profile", "data_dir", "whose", "name"),
     [
         ("sample", "data/sample", "sample", "sample"),
         ("sample", "data/sample", None, "sample"),
@@ -286,10 +286,10 @@ def test_what_is_as_it_should_be_is_read(tmp_path: Path):
         ("paper", "/home/me/reviews", "own", "paper-reviews"),
     ],
 )
-def test_a_report_of_other_data_has_a_folder_of_its_own(
-    tmp_path: Path, profile: str, data_dir: str, whose: str | None, folder: str
+def test_a_study_is_named_by_profile_and_data(
+    tmp_path: Path, profile: str, data_dir: str, whose: str | None, name: str
 ):
     files.write_yaml(tmp_path / "plan/catalog.yaml", {"profile": profile, "data_dir": data_dir})
     if whose:
         files.write_json(tmp_path / "data/report.json", {"whose": whose})
-    assert files.report_directory(tmp_path, Path("reports")) == Path("reports", folder)
+    assert files.study(tmp_path) == name

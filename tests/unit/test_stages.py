@@ -14,7 +14,6 @@ COMMANDS = [  # the file of the plan that each misses, and its script's argument
     ("catalog", "init", "build", "build/init"),
     ("catalog", "track", "build"),
     ("catalog", "collect", "build", "build/results", "build/ensembles"),
-    ("catalog", "report", "build", "reports", "build/submissions"),
     ("encoder", "encoder", f"{PLAN}/encoder.yaml", "data", "build/encoders/base"),
     ("needs", "preprocess", "data", "build/encoders/base", "build/data", f"{PLAN}/needs.yaml"),
     ("pretrain-sbert", "pretrain", "sbert", f"{PLAN}/pretrain-sbert.yaml", "build"),

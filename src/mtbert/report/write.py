@@ -15,7 +15,6 @@ from mtbert.report.study import Study
 from mtbert.results.tables import Frame, Results
 
 EVIDENCE = "evidence"  # a folder of tables beside a report, which a new report leaves as it is
-FOR_DVC = ("summary.json", "scores.csv", "curves.csv")  # what `dvc metrics` and `dvc plots` show
 SCORES, TABLE = "%.6f", "%.6g"
 LEADERS = 10
 
@@ -118,12 +117,6 @@ def _write_numbers(report: Report, directory: Path) -> None:
 
 def _csv(file: Path, table: Frame, digits: str | None = None) -> None:
     files.write_text(file, table.to_csv(index=False, float_format=digits, lineterminator="\n"))
-
-
-def for_dvc(directory: Path, reports: Path) -> None:
-    """Put what DVC's own views show at a place that does not depend on profile and data, which dvc.yaml names."""
-    for name in FOR_DVC:
-        files.write_text(reports / name, (directory / name).read_text(encoding="utf-8"))
 
 
 def _readme(report: Report, sections: list[str]) -> str:

@@ -94,7 +94,7 @@ def card(settings: Mapping[str, Any], seed: int, build: Path) -> Card:
 @cache
 def _plan(file: Path, changed: int) -> tuple[dict[str, Any], str]:
     """Read the plan's catalog, once until it changes; return also the profile, with the data if they are other."""
-    return files.read_plan(file, "variants", "profile"), files.report_directory(file.parents[1], Path()).name
+    return files.read_plan(file, "variants", "profile"), files.study(file.parents[1])
 
 
 def digest(value: Any) -> str:
