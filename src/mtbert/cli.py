@@ -284,10 +284,7 @@ def evidence(
 
 @app.command()
 def track(build: BuildArgument = BUILD) -> None:
-    """Log finished runs that MLflow lacks.
-
-    Ensembles and reports are logged, too.
-    """
+    """Log finished runs and ensembles that MLflow lacks."""
     from mtbert import tracking
 
     print(tracking.bring_in(build))
