@@ -18,7 +18,7 @@ from safetensors.numpy import save_file
 
 from mtbert import files, predictions
 from mtbert.errors import DataError, TrainingError
-from mtbert.scale import archives, packed, packs, pipeline, runner
+from mtbert.scale import archives, grid, packs, trainings
 from mtbert.scale.trainings import Training
 from mtbert.tasks import TASKS
 
@@ -37,8 +37,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: list[Trainin
     root = repository(tmp_path / "here")
     monkeypatch.chdir(root)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    monkeypatch.setattr(pipeline, "prepare", lambda *_: [A, B])
-    monkeypatch.setattr(pipeline, "commit", recorded.extend)
+    monkeypatch.setattr(grid, "prepare", lambda *_: [A, B])
+    monkeypatch.setattr(grid, "commit", recorded.extend)
     return root
 
 
@@ -73,7 +73,7 @@ def trained(there: Path) -> list[str]:
 
 
 def runs(there: Path, jobs: int = 2, weights: bool = False) -> Path:
-    packed.run(there, there.parent / "runs.tar", jobs, weights)
+    packs.train(there, there.parent / "runs.tar", jobs, weights)
     return there.parent / "runs.tar"
 
 
@@ -134,7 +134,7 @@ def test_what_fails_is_told_with_its_output_and_the_others_are_taken(here: Path,
     told(there, "a-1.fail")
     with pytest.raises(TrainingError, match=r"1 of 2 failed.*\n  a-1: .*output/a-1\.log"):
         runs(there, jobs=1)
-    with pytest.raises(DataError, match=r"the others are recorded\n  a-1: failed; its output is build/grid/a-1.log"):
+    with pytest.raises(DataError, match=r"recorded\n  a-1: not finished; its output is build/grid/a-1.log"):
         packs.unpack(there.parent / "runs.tar")
     assert "the loss is not finite" in (here / "build/grid/a-1.log").read_text()
     assert recorded == [B]
@@ -152,7 +152,7 @@ def test_on_sigterm_trainings_stop_the_archive_is_written_and_the_same_command_g
         output, _ = process.communicate(timeout=60)
     assert process.returncode == 130, output
     assert (there / "told/a-1.stopped").exists()
-    with pytest.raises(DataError, match=r"\n  a-1: not finished when the archive was written"):
+    with pytest.raises(DataError, match=r"\n  a-1: not finished; "):
         packs.unpack(there.parent / "runs.tar")
     (there / "told/a-1.hold").unlink()
     packs.unpack(runs(there))
@@ -170,7 +170,7 @@ def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
 def test_a_line_tells_how_far_a_training_is(
     here: Path, there: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(runner, "TELL", 0.5)
+    monkeypatch.setattr(trainings, "TELL", 0.5)
     told(there, "a-1.hold")
     threading.Timer(8.0, (there / "told/a-1.hold").unlink).start()
     runs(there)

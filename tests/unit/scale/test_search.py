@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from mtbert.config.params import Params
-from mtbert.errors import DataError, SettingsError
+from mtbert.errors import SettingsError
 from mtbert.scale import search
 
 PARAMS = Params(Path(__file__).parents[3] / "params.yaml")
@@ -24,7 +24,8 @@ ONE = {
 }
 ASKED = LAPTOP.put(("search", "setting"), ONE).put(("search", "kinds"), KINDS)
 ASKED = ASKED.put(("profiles", "laptop", "search"), {"rates": RATES, "held_out": 9, "seed": 5})
-OF_RATES, OF_SETTING = search.trials_of_rates(ASKED), search.trials_of_setting(ASKED)
+SETTINGS = search.settings(ASKED)
+OF_RATES, OF_SETTING = search.trials_of_rates(SETTINGS), search.trials_of_setting(SETTINGS)
 
 
 def test_every_kind_is_tried_with_every_rate() -> None:
@@ -39,7 +40,7 @@ def test_every_kind_is_tried_with_every_rate() -> None:
 
 
 def test_a_kind_with_a_constant_schedule_is_tried_by_a_name_that_a_variant_may_have() -> None:
-    trials = search.trials_of_rates(ASKED.put(("search", "kinds"), {"encoder_constant": "slap-base"}))
+    trials = search.trials_of_rates(SETTINGS.model_copy(update={"kinds": {"encoder_constant": "slap-base"}}))
     assert [trial.name for trial in trials] == ["encoder-constant-1", "encoder-constant-2", "encoder-constant-3"]
 
 
@@ -87,16 +88,15 @@ def test_of_each_kind_the_highest_mean_is_chosen_and_of_equal_ones_the_smallest_
     }  # fmt: skip
 
 
-def test_the_lines_for_the_profile_come_with_what_should_be_looked_at() -> None:
-    assert search.to_state("laptop", OF_RATES, RESULT) == (
-        "profiles:\n"
-        "  laptop:\n"
-        "    training:\n"
-        "      learning_rates:\n"
-        "        encoder: 0.0003\n"
-        "        heads: 0.0001\n"
-        "The best rate of heads is at the end of the list: one beyond may be better."
+def test_what_was_found_is_told_and_counts_from_then_on(capsys: pytest.CaptureFixture[str]) -> None:
+    params = search.found(ASKED, OF_RATES, RESULT)
+    assert params.get("profiles", "laptop", "training", "learning_rates") == {"encoder": 3e-4, "heads": 1e-4}
+    assert capsys.readouterr().out == (
+        "profiles.laptop.training.learning_rates.encoder: 0.0003\n"
+        "profiles.laptop.training.learning_rates.heads: 0.0001\n"
+        "The best rate of heads is at the end of the list: one beyond may be better.\n"
     )
+    assert search.planned_of(params, OF_SETTING)["rival-fixed-1"]["phases"][0]["learning_rate"] == 3e-4
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_the_lines_for_the_profile_come_with_what_should_be_looked_at() -> None:
 def test_a_variant_that_cannot_stand_for_its_kind_is_refused(kinds: dict[str, str], message: str) -> None:
     params = ASKED.put(("search", "kinds"), kinds)
     with pytest.raises(SettingsError, match=message):
-        search.planned_of(params, search.trials_of_rates(params))
+        search.planned_of(params, search.trials_of_rates(search.settings(params)))
 
 
 def test_phases_with_a_rate_of_their_own_are_refused() -> None:
@@ -137,7 +137,7 @@ def test_the_setting_is_tried_as_often_as_a_kind_of_training() -> None:
     stated = search.settings(LAPTOP)
     assert stated.setting is not None
     assert len(stated.setting.values) == len(stated.rates)
-    names = [trial.name for trial in search.trials_of_setting(LAPTOP)]
+    names = [trial.name for trial in search.trials_of_setting(stated)]
     assert names == [f"rival-fixed-{number}" for number in range(1, 8)]
     weights = [sum(value.values()) for value in stated.setting.values]
     assert weights == [3.0] * 7  # so that no value is a larger learning rate in disguise
@@ -159,27 +159,13 @@ def test_of_the_values_the_one_with_the_highest_mean_is_chosen_and_of_equal_ones
         "variant": "rival-fixed", "setting": "fixed.weights", "value": "sst 1.5, qqp 0.5", "rate": 1.5e-4, "seed": 5,
         "sst": 0.5, "qqp": 0.5, "mean": 0.5, "chosen": False, "rows": 17, "steps": 7,
     }  # fmt: skip
-    assert search.to_state("laptop", OF_SETTING, found) == (
-        "profiles:\n  laptop:\n    fixed:\n      weights:\n        sst: 1.0\n        qqp: 1.0"
-    )
-
-
-def test_the_setting_is_not_looked_for_with_another_rate_than_was_found(tmp_path: Path) -> None:
-    RESULT.to_csv(tmp_path / "laptop.csv", index=False)
-    said = (
-        "rival-fixed-1 would be trained with the learning rate 1.5e-04, but the search found 3.0e-04; state it as "
-        "profiles.laptop.training.learning_rates.encoder, then start again"
-    )
-    with pytest.raises(SettingsError, match=said):
-        search.run(ASKED, OF_SETTING, 1, tmp_path / "build", tmp_path)
-    taken_over = ASKED.put(("profiles", "laptop", "training", "learning_rates"), {"encoder": 3e-4})
-    with pytest.raises(DataError, match=r"train\.parquet is missing"):  # past the check
-        search.run(taken_over, OF_SETTING, 1, tmp_path / "build", tmp_path)
+    params = search.found(ASKED, OF_SETTING, found)
+    assert params.get("profiles", "laptop", "fixed", "weights") == {"sst": 1.0, "qqp": 1.0}
 
 
 def test_a_search_without_a_setting_is_told() -> None:
     with pytest.raises(SettingsError, match=r"search\.setting names no setting to be looked for"):
-        search.trials_of_setting(LAPTOP.put(("search", "setting"), None))
+        search.trials_of_setting(SETTINGS.model_copy(update={"setting": None}))
 
 
 @pytest.mark.parametrize(
@@ -194,7 +180,7 @@ def test_a_search_without_a_setting_is_told() -> None:
 def test_a_setting_that_cannot_be_tried_is_refused(changed: dict[str, Any], said: str) -> None:
     params = ASKED.put(("search", "setting"), ONE | changed)
     with pytest.raises(SettingsError, match=said):
-        search.planned_of(params, search.trials_of_setting(params))
+        search.planned_of(params, search.trials_of_setting(search.settings(params)))
 
 
 def test_a_setting_has_two_values_or_more_each_once() -> None:
