@@ -25,7 +25,7 @@ os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # before Ray is imported; no tool m
 os.environ["RAY_DEDUP_LOGS"] = "0"  # lines of trainings differ in numbers alone
 REACHED = 10.0  # seconds in which a cluster has to answer
 RETRIES = 4  # of a training whose node was lost
-PATIENCE = 70.0  # seconds in which a training that is stopped has to write its checkpoint
+PATIENCE = 50.0  # seconds in which a training that is stopped has to write its checkpoint, less than elsewhere
 
 
 class ClusterError(MtbertError):
@@ -122,10 +122,11 @@ class OnNode:
         ray.cancel(self.task)
 
     def wait(self, timeout: float) -> None:
-        """Wait until its checkpoint is written; Ray ends what is left as it is left itself."""
+        """Wait until its checkpoint is written; end it where that takes longer."""
         import ray
 
-        ray.wait([self.task], timeout=PATIENCE)
+        if not ray.wait([self.task], timeout=timeout)[0]:
+            ray.cancel(self.task, force=True)
 
 
 def on_node(name: str, pack: list[Any], storage: str | None) -> bytes:

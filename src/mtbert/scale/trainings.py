@@ -10,9 +10,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import Field
 
@@ -64,9 +64,18 @@ Share = Mapping[str, str]  # what the environment of a training adds
 Start = Callable[[Training, Path, Share], Any]
 
 
+class Running(NamedTuple):
+    """A training that runs."""
+
+    job: Any
+    share: Share
+    log: Path
+    began: float
+
+
 def say(text: str) -> None:
-    """Print a whole line at once, wherever the output goes, and whatever other threads print."""
-    print(f"{text}\n", end="", flush=True)
+    """Print a line at once, wherever the output goes."""
+    print(text, flush=True)
 
 
 def threads(training: Training, build: Path = BUILD) -> int:
@@ -117,48 +126,46 @@ def run(
         TrainingError: some failed, once the others have ended. KeyboardInterrupt: stopped, once all have ended.
     """
     waiting, free, failed = [*wanted], [*shares], list[str]()
-    running: dict[Training, tuple[Any, Share, float]] = {}
+    running: dict[Training, Running] = {}
     output.mkdir(parents=True, exist_ok=True)
-    tell = time.monotonic() + TELL
+    told = time.monotonic()
     with _heeded() as stop:
         try:
-            while (waiting or running) and not stop:
-                while waiting and free:
+            while running or (waiting and not stop):
+                while waiting and free and not stop:
                     training, share = waiting.pop(0), free.pop(0)
+                    log = output / f"{training.name}.log"
                     say(f"{training.name}: started")
-                    running[training] = start(training, _log(output, training), share), share, time.monotonic()
+                    running[training] = Running(start(training, log, share), share, log, time.monotonic())
+                if stop:
+                    _end(running.values())
                 time.sleep(POLL)
-                for training, (job, share, began) in [*running.items()]:
-                    if (status := job.poll()) is None:
+                for training, one in [*running.items()]:
+                    if (status := one.job.poll()) is None:
                         continue
                     del running[training]
-                    free.append(share)
-                    say(f"{training.name}: {'failed' if status else 'trained'} after {time.monotonic() - began:.0f} s")
-                    if status:
-                        killed = KILLED if status == -signal.SIGKILL else ""
-                        failed.append(f"\n  {training.name}: {_log(output, training)}{killed}")
-                    else:
+                    free.append(one.share)
+                    what = "trained" if status == 0 else "stopped" if stop else "failed"
+                    say(f"{training.name}: {what} after {time.monotonic() - one.began:.0f} s")
+                    if status == 0:
                         done(training)
-                if time.monotonic() > tell:
-                    tell += TELL
-                    for training in running:
-                        say(f"{training.name}: {_last_line(_log(output, training))}")
-        finally:
-            _stop([job for job, *_ in running.values()])
+                    elif not stop:
+                        killed = KILLED if status == -signal.SIGKILL else ""
+                        failed.append(f"\n  {training.name}: {one.log}{killed}")
+                if time.monotonic() > told + TELL:
+                    told = time.monotonic()
+                    for training, one in running.items():
+                        text = one.log.read_text("utf-8", errors="replace") if one.log.is_file() else ""
+                        last = text.strip().rpartition("\n")[2]
+                        say(f"{training.name}: {last}")
+        except BaseException:
+            _end(running.values())
+            raise
     if stop:
         say("the same command goes on")
         raise KeyboardInterrupt
     if failed:
         raise TrainingError(f"{len(failed)} of {len(wanted)} failed, the others are kept{''.join(failed)}")
-
-
-def _log(output: Path, training: Training) -> Path:
-    return output / f"{training.name}.log"
-
-
-def _last_line(log: Path) -> str:
-    lines = log.read_text("utf-8", errors="replace").strip().split("\n") if log.is_file() else ["at work"]
-    return lines[-1]
 
 
 @contextlib.contextmanager
@@ -176,14 +183,15 @@ def _heeded() -> Iterator[list[int]]:
             signal.signal(number, before[number])
 
 
-def _stop(jobs: Sequence[Any]) -> None:
-    for job in jobs:
-        job.terminate()
-    for job in jobs:
+def _end(running: Collection[Running]) -> None:
+    """Have trainings write a checkpoint and end."""
+    for one in running:
+        one.job.terminate()
+    for one in running:
         try:
-            job.wait(PATIENCE)
+            one.job.wait(PATIENCE)
         except subprocess.TimeoutExpired:
-            job.kill()
+            one.job.kill()
 
 
 def here(

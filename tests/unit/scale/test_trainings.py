@@ -39,7 +39,7 @@ class Job:
         return self.status if self.looks == 0 else None
 
     def terminate(self) -> None:
-        self.stopped = True
+        self.stopped, self.looks = True, 1
 
     def wait(self, timeout: float) -> None:
         pass
