@@ -30,12 +30,7 @@ def run(
 ) -> None:
     """Run `dvc repro`, its trainings side by side. Wait first for what else runs here, and say what that is.
 
-    Args:
-        jobs: trainings at a time; None for as many as a cluster has room for, and one on this machine.
-        variants: to be set in params.yaml first: names with spaces between, or all; None for what it says.
-        address: of a Ray cluster; None for this machine, without Ray.
-        gpus: of a cluster, the part of a GPU for each training, above 0 and at most 1; None for one if it has some.
-        storage: a folder that all nodes of the cluster share, for checkpoints; None for none.
+    Args: see `mtbert grid --help`.
 
     Raises:
         SettingsError: params.yaml launches each training on several processes, no node has what a training needs, or an
@@ -72,13 +67,11 @@ def dvc(*arguments: str, deaf: bool = False) -> None:
 
 
 def prepare(variants: str | None, settings: Sequence[str]) -> list[Training]:
-    """Set values in params.yaml, make what trainings start from, and return those that have to be trained.
-
-    Those that lie in DVC's run cache are restored.
+    """Make what trainings start from, and return those that have to be trained; restore those that DVC's cache has.
 
     Args:
-        variants: names with spaces between, or `all` of the catalog; None for what params.yaml says.
-        settings: further ones, as `dvc exp run -S` takes them.
+        variants: to be set in params.yaml first: names with spaces between, or all; None for what it says.
+        settings: further ones to be set, as `dvc exp run -S` takes them.
 
     Raises:
         SettingsError: params.yaml launches each training on several processes.

@@ -48,14 +48,7 @@ class Returned(Section):
 def pack(out: Path, variants: str | None, seeds: Sequence[int], weights: str | None) -> None:
     """Make what trainings start from, and write those that are not up to date to a tar file.
 
-    Args:
-        out: the file.
-        variants: to be set in params.yaml first: names with spaces between, or all; None for what it says.
-        seeds: the same; none for what params.yaml says.
-        weights: fp32 or fp16, the precision that starting weights are rounded to: encoder.weights in params.yaml.
-
-    Raises:
-        SettingsError, SystemExit: see `grid.prepare`.
+    Args: see `mtbert pack --help`. Raises: see `grid.prepare`.
     """
     settings = [f"seeds=[{','.join(map(str, seeds))}]"] if seeds else []
     settings += [f"encoder.weights={weights}"] if weights else []
@@ -86,12 +79,7 @@ def write(out: Path, packed: Sequence[Training]) -> None:
 def train(folder: Path, out: Path, jobs: int, weights: bool, only: str | None = None) -> None:
     """On the other machine, train what is not finished, and write the archive of what is.
 
-    Args:
-        folder: of the extracted pack.
-        out: the archive of runs.
-        jobs: how many at a time, at least 1.
-        weights: whether the trained weights go into the archive.
-        only: the name of one training; None for all.
+    Args: `folder` of the extracted pack; the others: see `run.py --help`.
 
     Raises:
         DataError: the pack is damaged. TrainingError, KeyboardInterrupt: see `trainings.run`; the archive is written.
@@ -222,8 +210,7 @@ def _check_scores(training: Training, run: Path) -> None:
         found = sorted((run / "predictions").glob(f"*-{split}.parquet"))
         tables = {file.stem.removesuffix(f"-{split}"): predictions.read(file) for file in found}
         for task, table in tables.items():
-            wanted = {"id", "label", "prediction", "scored", "overall", *predictions.probability_columns(TASKS[task])}
-            if missing := wanted - {*table}:
+            if missing := {"id", *predictions.probability_columns(TASKS[task])} - {*table}:
                 raise DataError(f"predictions of {task}, {split} lack {', '.join(sorted(missing))}")
         said, scores = getattr(metrics, split), predictions.scores(tables)
         if scores.keys() != said.keys() or any(abs(scores[name] - said[name]) > ROUNDING for name in said):

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,6 +60,7 @@ class Log(RunLog):
     identity: str
 
 
+say = partial(print, flush=True)  # at once, wherever the output goes
 Share = Mapping[str, str]  # what the environment of a training adds
 # Starts a training whose output goes to the file; what it returns has poll, terminate, wait and kill as a Popen has.
 Start = Callable[[Training, Path, Share], Any]
@@ -71,11 +73,6 @@ class Running(NamedTuple):
     share: Share
     log: Path
     began: float
-
-
-def say(text: str) -> None:
-    """Print a line at once, wherever the output goes."""
-    print(text, flush=True)
 
 
 def threads(training: Training, build: Path = BUILD) -> int:
@@ -113,17 +110,10 @@ def run(
     output: Path,
     done: Callable[[Training], None] = lambda _: None,
 ) -> None:
-    """Train all, until Ctrl-C, SIGTERM or SIGHUP.
-
-    Args:
-        wanted: in the order in which they start.
-        start: starts one.
-        shares: one for each that trains at a time, at least one.
-        output: the folder of a log for each.
-        done: called for each that is trained.
+    """Train all in order, one with each share at a time, their logs in `output`; call `done` for each that is trained.
 
     Raises:
-        TrainingError: some failed, once the others have ended. KeyboardInterrupt: stopped, once all have ended.
+        TrainingError: some failed; all have ended. KeyboardInterrupt: Ctrl-C, SIGTERM or SIGHUP came; all have ended.
     """
     waiting, free, failed = [*wanted], [*shares], list[str]()
     running: dict[Training, Running] = {}
@@ -202,14 +192,7 @@ def here(
     build: Path = BUILD,
     environment: Share = NOT_LIVE,
 ) -> subprocess.Popen[bytes]:
-    """Start one on this machine, as a process that ends with this one; a stopped one resumes from its checkpoint.
-
-    Args:
-        training, log, share: see `Start`.
-        folder: where stages/train.py lies and runs.
-        build: the build folder, relative to that.
-        environment: what each training's environment adds.
-    """
+    """Start one in `folder`, as a process that ends with this one; a stopped one resumes from its checkpoint."""
     paths = os.pathsep.join(filter(None, ["src", os.environ.get("PYTHONPATH")]))  # a cluster's modules use it, too
     with log.open("wb") as output:
         return subprocess.Popen(
@@ -234,10 +217,7 @@ def end_with_parent() -> None:
 def shares(jobs: int, threads: int) -> list[Share]:
     """Return what each training at a time has: its GPU, shared where there are too few.
 
-    Args:
-        jobs: trainings at a time that were asked for.
-        threads: of each. Scores depend on the number, so it stays as it is, and fewer train at a time where the cores
-            have no room.
+    Without a GPU fewer than `jobs` train at a time where the cores have no room: scores depend on their `threads`.
     """
     if found := gpus():
         return [{"CUDA_VISIBLE_DEVICES": found[job % len(found)]} for job in range(jobs)]

@@ -245,7 +245,7 @@ DAMAGES: list[tuple[Callable[[Path], object], Sequence[str], str]] = [
     (lambda folder: (folder / RUN / "model.safetensors").write_text("weights"), ["a/1"], "it cannot be read: "),
     (lambda folder: (folder / RUN / "settings.yaml").write_text("a: !!python/none"), ["a/1"], "is not plain YAML"),
     (lambda folder: (folder / RUN / "predictions/qqp-dev.parquet").write_text("rows"), ["a/1"], "not a whole Parquet"),
-    (other_labels, ["a/1"], "predictions of qqp, dev lack overall, probability_1"),
+    (other_labels, ["a/1"], "predictions of qqp, dev lack probability_1"),
     (lambda folder: save_file({}, next((folder / "logs/a/1").iterdir()) / "run.json"), [], r"run\.json is not JSON"),
 ]  # fmt: skip
 
