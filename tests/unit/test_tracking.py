@@ -33,7 +33,7 @@ def write_plan(build: Path, data_dir: str = "data/sample", overrides: dict[str, 
     files.write_yaml(build / "plan/catalog.yaml", catalog)
 
 
-def write_run(build: Path) -> tuple[Path, Path]:
+def write_run(build: Path) -> Path:
     """One finished run of two steps, with its log and data."""
     directory = build / "runs/pals/1"
     files.write_yaml(directory / "settings.yaml", {**SETTINGS, "seed": 1, "code": "cd34"})
@@ -45,7 +45,7 @@ def write_run(build: Path) -> tuple[Path, Path]:
     log = {"started": "2026-01-01T00:00:00+00:00", "seconds": 10.0}
     files.write_json(logs / "run.json", log)
     files.write_text(build / "data/sst/train.parquet", "rows")
-    return directory, logs
+    return directory
 
 
 def test_parameters_have_the_names_of_params_yaml() -> None:
@@ -89,7 +89,7 @@ def test_names_of_runs(changes: dict[str, Any], name: str) -> None:
 
 def test_a_finished_run(tmp_path: Path) -> None:
     write_plan(tmp_path, overrides={"pals.dim": 204})
-    found = record.of_run(*write_run(tmp_path))
+    found = record.of_run(write_run(tmp_path))
     start = 1767225600000
     assert (found.experiment, found.name) == ("mtbert-sample", "pals pals.dim=204 seed 1")
     assert (found.started, found.ended) == (start, start + 10_000)
@@ -110,7 +110,7 @@ def test_a_finished_run(tmp_path: Path) -> None:
 
 def test_a_run_that_comes_back_is_the_one_that_was_live(tmp_path: Path) -> None:
     write_plan(tmp_path)
-    found, live = record.of_run(*write_run(tmp_path)), record.begun(SETTINGS, 1, tmp_path)
+    found, live = record.of_run(write_run(tmp_path)), record.begun(SETTINGS, 1, tmp_path)
     assert (found.experiment, found.name, found.params, found.tags) == (
         live.experiment, live.name, live.params, live.tags,
     )  # fmt: skip
@@ -126,13 +126,13 @@ def test_data_of_ones_own_never_look_like_the_sample(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("file", "before", "after"), [("metrics.json", "0.5", "0.6"), ("history.csv", "1.5", "1.6")])
 def test_other_results_are_another_run(tmp_path: Path, file: str, before: str, after: str) -> None:
     write_plan(tmp_path)
-    directory, logs = write_run(tmp_path)
-    first = record.of_run(directory, logs).run_key
+    directory = write_run(tmp_path)
+    first = record.of_run(directory).run_key
     (directory / file).write_text((directory / file).read_text().replace(before, after))
     with pytest.raises(DataError, match=rf"not as it was written \(altered: {file}\); .* dvc repro train@pals-1`"):
-        record.of_run(directory, logs)
+        record.of_run(directory)
     files.seal(directory)
-    assert record.of_run(directory, logs).run_key != first
+    assert record.of_run(directory).run_key != first
 
 
 @pytest.mark.parametrize(
@@ -146,10 +146,10 @@ def test_other_results_are_another_run(tmp_path: Path, file: str, before: str, a
 )
 def test_damaged_logs_are_told(tmp_path: Path, text: str, told: str) -> None:
     write_plan(tmp_path)
-    directory, logs = write_run(tmp_path)
-    (logs / "run.json").write_text(text)
+    directory = write_run(tmp_path)
+    (files.log_directory(tmp_path, directory) / "run.json").write_text(text)
     with pytest.raises(DataError, match=rf"run.json is .*{told}"):
-        record.of_run(directory, logs)
+        record.of_run(directory)
 
 
 def test_without_a_plan_a_run_has_no_name(tmp_path: Path) -> None:

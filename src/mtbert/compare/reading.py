@@ -280,6 +280,6 @@ def _of_this_project(run_id: str, tags: Mapping[str, str], asked: Asked) -> Path
         )
     from mtbert.tracking import record
 
-    if record.of_run(directory, Path()).run_key != tags.get("run_key"):
+    if record.of_run(directory).run_key != tags.get("run_key"):
         raise DataError(f"run {run_id}: {directory} is another training of that variant and seed; `dvc repro` makes it")
     return files.sealed(directory, f"predictions/{asked.task}-dev.parquet", f"dvc repro train@{variant}-{seed}")

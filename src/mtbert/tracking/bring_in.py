@@ -1,6 +1,7 @@
 """Log the runs of a build directory that MLflow lacks: not logged live, or restored from DVC's cache."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,13 +29,13 @@ def bring_in(build: Path) -> str:
     if not store.installed():
         raise TrackingError(f"MLflow is not installed; `{store.AGAIN}` brings the runs in once it is")
     selected = list(_selected(build))
-    records = [found for found in selected if found]
+    records = [read() for directory, read in selected if (directory / "metrics.json").is_file()]
     uri = store.tracking_uri()
     try:
         with locking.alone(store.project_root() / LOCK, "track"):
             there = store.Store(uri)
             new = sum(_bring(there, wanted) for wanted in records)
-            models = _bring_models(there, [wanted for wanted in records if wanted.directory])
+            models = _bring_models(there, [wanted for wanted in records if wanted.has_weights])
     except MtbertError:  # of a file; MLflow does not matter for it
         raise
     except Exception as error:  # of MLflow, its database or the network: many types, with one message
@@ -42,26 +43,21 @@ def bring_in(build: Path) -> str:
             f"the runs are not in MLflow at {store.shown(uri)} yet ({store.reason(error, uri)}); "
             f"their results are safe in {build}: once MLflow answers, `{store.AGAIN}` brings them in"
         ) from None  # the cause's own text may hold credentials
-    untrained = len(selected) - len(records)
-    return (
-        f"{new} new, {len(records) - new} already there{f', {untrained} not trained yet' if untrained else ''}"
-        f"{'' if models else NO_MODELS}"
-    )
+    untrained = f", {len(selected) - len(records)} not trained yet" if len(selected) > len(records) else ""
+    return f"{new} new, {len(records) - new} already there{untrained}{'' if models else NO_MODELS}"
 
 
-def _selected(build: Path) -> Iterator[Record | None]:
-    """Yield the record of every selected run and ensemble; None for one that is not there."""
+def _selected(build: Path) -> Iterator[tuple[Path, Callable[[], Record]]]:
+    """Yield the directory of every selected run and ensemble, and what reads it."""
     catalog = files.read_plan(build / "plan" / "catalog.yaml", "seeds", "variants", "profile")
     for seed in map(str, catalog["seeds"]):
         for name in (name for name, entry in catalog["variants"].items() if entry["selected"]):
             run = build / "runs" / name / seed
-            there = (run / "metrics.json").is_file()
-            yield record.of_run(run, files.log_directory(build, run)) if there else None
+            yield run, partial(record.of_run, run)
         for name, entry in (catalog.get("ensembles") or {}).items():
-            vote = build / "ensembles" / name / seed
             if entry["selected"]:
-                there = (vote / "metrics.json").is_file()
-                yield record.of_ensemble(vote, entry, catalog["profile"]) if there else None
+                vote = build / "ensembles" / name / seed
+                yield vote, partial(record.of_ensemble, vote, entry, catalog["profile"])
 
 
 def _bring(there: "Store", wanted: Record) -> bool:

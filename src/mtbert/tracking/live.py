@@ -81,9 +81,9 @@ class LiveRun(AbstractContextManager):
 
     @_bounded
     def finish(self, run_directory: Path, logs_directory: Path) -> None:
-        """Complete the run from its written directories, see `record.of_run`."""
+        """Complete the run from its written directory, see `record.of_run`."""
         self._end("FINISHED")
-        self._store.complete(self._run, record.of_run(run_directory, logs_directory))
+        self._store.complete(self._run, record.of_run(run_directory))
 
     @_bounded
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:

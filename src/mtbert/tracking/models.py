@@ -95,7 +95,7 @@ def _model(there: Store, wanted: Record) -> LoggedModel:
     task = ParamSchema([ParamSpec("task", "string", json.loads(wanted.params["tasks"])[0])])  # type: ignore[arg-type]
     with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings(action="ignore"):  # as in `folder`
         run = Path(scratch) / RUN  # MLflow keeps the folder's name
-        _collect(wanted, run)
+        _collect(wanted.directory, wanted.params.get("model.encoder", "base"), run)
         Model.log(
             artifact_path=None,
             flavor=mlflow.pyfunc,
@@ -107,26 +107,24 @@ def _model(there: Store, wanted: Record) -> LoggedModel:
             signature=ModelSignature(Schema(columns), params=task),  # type: ignore[arg-type]
             pip_requirements=[f"{name}=={metadata.version(name).partition('+')[0]}" for name in NEEDED],
         )
-    _share(wanted, made)
+    _share(wanted.directory, made)
     return made
 
 
-def _collect(wanted: Record, folder: Path) -> None:
+def _collect(directory: Path, encoder: str, folder: Path) -> None:
     """Copy the files of a model, since MLflow refuses links; DataError where the weights have been altered."""
-    if wanted.directory is None or wanted.encoder is None:
-        raise ValueError(f"{wanted.name} has no weights")
-    files.sealed(wanted.directory, WEIGHTS, f"dvc repro train@{wanted.directory.parent.name}-{wanted.directory.name}")
+    files.sealed(directory, WEIGHTS, f"dvc repro train@{directory.parent.name}-{directory.name}")
     (folder / "encoder").mkdir(parents=True)
     for name in OF_RUN:
-        shutil.copyfile(wanted.directory / name, folder / name)
+        shutil.copyfile(directory / name, folder / name)
     for name in OF_ENCODER:
-        shutil.copyfile(wanted.encoder / name, folder / "encoder" / name)
+        shutil.copyfile(directory.parents[2] / "encoders" / encoder / name, folder / "encoder" / name)
 
 
-def _share(wanted: Record, model: LoggedModel) -> None:
+def _share(directory: Path, model: LoggedModel) -> None:
     """Put a second name of the weights' file in the place of its copy, where both lie in one file system."""
     location = urlparse(str(model.artifact_location))
     copy = Path(unquote(location.path)) / "artifacts" / RUN / WEIGHTS
-    if location.scheme == "file" and wanted.directory:
+    if location.scheme == "file":
         with suppress(OSError), files.new_file(copy) as partial:
-            os.link((wanted.directory / WEIGHTS).resolve(), partial)
+            os.link((directory / WEIGHTS).resolve(), partial)

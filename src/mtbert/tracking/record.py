@@ -18,7 +18,7 @@ from mtbert.tasks import TASKS
 READ = ("settings.yaml", "metrics.json", "history.csv")  # of a run's directory; the rest is not opened here
 DESCRIPTION = "mlflow.note.content"  # the tag that MLflow shows as a description
 LONGEST_CHANGES = 80  # characters of a run's name; the tag `overrides` has all of them
-LONGEST_VALUE, LONGEST_TAG = 6000, 5000  # MLflow's limits
+LONGEST_TAG = 5000  # MLflow's limit
 ASIDE = {"also", "rival", "sources", "phases", "members"}  # of a plan file: no settings, or flattened apart
 DIGITS = 4  # of a score
 GROUPS = {"dev": "final/dev", "test": "final/test", "train": "final/train", "parameters": "parameters"}
@@ -51,7 +51,7 @@ class Record:
         points: the history, then the final scores at the last step.
         data: SHA-256 of the data that it was trained and scored on, by name such as `sst-train`.
         started, ended: milliseconds since 1970; None where the log is missing.
-        directory, encoder: folders of its weights, and of its encoder with the tokenizer; None without weights.
+        directory, has_weights: its folder, and whether its weights are there.
     """
 
     experiment: str
@@ -63,8 +63,8 @@ class Record:
     data: Mapping[str, str] = field(default_factory=dict)
     started: int | None = None
     ended: int | None = None
-    directory: Path | None = None
-    encoder: Path | None = None
+    directory: Path = Path()
+    has_weights: bool = False
 
 
 def experiment_tags() -> dict[str, str]:
@@ -133,7 +133,7 @@ def parameters(settings: Mapping[str, Any]) -> dict[str, str]:
         for key, value in phase.items():
             is_shared = all(other.get(key, value) == value for other in phases)
             flat[key if is_shared else key.replace("training", f"phases.{number}", 1)] = value
-    return {key: _text(value)[:LONGEST_VALUE] for key, value in flat.items()}
+    return {key: _text(value) for key, value in flat.items()}
 
 
 def _settings(path: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -166,8 +166,8 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def of_run(directory: Path, logs: Path) -> Record:
-    """Return the record of a finished run, from `build/runs/<variant>/<seed>` and its log's directory.
+def of_run(directory: Path) -> Record:
+    """Return the record of a finished run, from `build/runs/<variant>/<seed>` and its log.
 
     Raises: DataError where the run has been altered, or its log is damaged.
     """
@@ -175,7 +175,7 @@ def of_run(directory: Path, logs: Path) -> Record:
     files.check_sealed(directory, f"dvc repro {stage}", READ)
     settings, results = files.read_yaml(directory / "settings.yaml"), files.read_json(directory / "metrics.json")
     settings = {name: value for name, value in settings.items() if name != "code"}  # a live run starts without it
-    file, started, seconds = logs / "run.json", None, 0.0
+    file, started, seconds = files.log_directory(build, directory) / "run.json", None, 0.0
     final = _scores(results)
     if file.is_file():
         log = files.read_as(RunLog, file, f"dvc repro --force --single-item {stage}")
@@ -191,9 +191,7 @@ def of_run(directory: Path, logs: Path) -> Record:
         return int(1000 * (started + seconds * step / max(last, 1))) if started else 0
 
     about = begun(settings, int(results["seed"]), build)
-    encoder = build / "encoders" / settings.get("model", {}).get("encoder", "base")
     data = [build / "data" / task / f"{split}.parquet" for task in settings["tasks"] for split in ("train", "dev")]
-    has_model = (directory / "model.safetensors").is_file() and (encoder / "tokenizer.json").is_file()
     return replace(
         about,
         run_key=_digest([about.tags["settings_key"], results, files.sha256(directory / "history.csv")]),
@@ -201,8 +199,8 @@ def of_run(directory: Path, logs: Path) -> Record:
         data={f"{file.parent.name}-{file.stem}": files.sha256(file) for file in data if file.is_file()},
         started=at(0) or None,
         ended=at(last) or None,
-        directory=directory if has_model else None,
-        encoder=encoder if has_model else None,
+        directory=directory,
+        has_weights=(directory / "model.safetensors").is_file(),
     )
 
 
