@@ -1,11 +1,9 @@
 """DVC in this repository: what `make grid` does, and the steps of it that packs and searches share."""
 
-import contextlib
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import psutil
@@ -43,24 +41,26 @@ def run(
         raise SettingsError(f"--gpus is {gpus:g}; allowed: a part of one, such as 0.25, up to 1")
     if not address and (gpus or storage):
         raise SettingsError("--gpus and --storage are of a cluster, --address; here --jobs trainings share the GPUs")
-    with locking.alone(LOCK, "grid"), contextlib.ExitStack() as left:
+    with locking.alone(LOCK, "grid"):
         if waiting := prepare(variants, []):
             say(f"{len(waiting)} to train; their output is in {OUTPUT}/")
-            if address:
-                from mtbert.scale import cluster  # Ray
+        if waiting and address:
+            from mtbert.scale import cluster
 
-                train = left.enter_context(cluster.joined(address, waiting, gpus, storage))
-                shares = [{}] * min(jobs or len(waiting), len(waiting))
-            else:
-                train = partial(trainings.here, environment={})
-                shares = trainings.shares(min(jobs or 1, len(waiting)), max(map(trainings.threads, waiting)))
-            trainings.run(waiting, train, shares, OUTPUT, lambda one: commit([one]))
-            left.close()
+            with cluster.joined(address, waiting, gpus, storage) as start:
+                trainings.run(waiting, start, [{}] * min(jobs or len(waiting), len(waiting)), OUTPUT, commit)
+        else:
+            trainings.run_here(waiting, jobs or 1, OUTPUT, commit, environment={})
         dvc("repro")
 
 
 def dvc(*arguments: str, deaf: bool = False) -> None:
-    """Run a DVC command on the terminal, `deaf` to its Ctrl-C; leave with its status where it fails."""
+    """Run a DVC command on the terminal, `deaf` to its Ctrl-C; leave with its status where it fails.
+
+    What makes something waits first until no other DVC does, and says which that is.
+    """
+    if "commit" not in arguments:
+        _wait_for_others()
     environment = os.environ | {"PATH": os.pathsep.join([BIN, *filter(None, [os.environ.get("PATH")])])}
     if status := subprocess.run([*DVC, *arguments], env=environment, start_new_session=deaf, check=False).returncode:
         sys.exit(abs(status))
@@ -79,7 +79,6 @@ def prepare(variants: str | None, settings: Sequence[str]) -> list[Training]:
     """
     from mtbert.config.params import Params
 
-    _wait_for_others()
     if variants is not None:
         names = Params(PARAMS).get("catalog") if variants == "all" else variants.split()
         settings = [f"variants=[{','.join(map(repr, names))}]", *settings]  # in quotes: a name may be 12 or off
@@ -91,7 +90,7 @@ def prepare(variants: str | None, settings: Sequence[str]) -> list[Training]:
             "own choice; side by side they take one each: launch: python, or `dvc repro` for one after the other"
         )
     waiting, restored = _outdated(listed())
-    commit(restored)
+    commit(*restored)
     return waiting
 
 
@@ -103,7 +102,7 @@ def listed() -> list[Training]:
     return [Training(variant=name, seed=seed) for name in params.get("variants") for seed in params.get("seeds")]
 
 
-def commit(done: Sequence[Training]) -> None:
+def commit(*done: Training) -> None:
     """Have DVC record runs that are in place: in dvc.lock, its cache and its run cache."""
     if done:
         dvc("commit", "--quiet", "--force", *(training.stage for training in done), deaf=True)

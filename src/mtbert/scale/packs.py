@@ -16,7 +16,7 @@ import safetensors
 from mtbert import files, inputs, locking, predictions
 from mtbert.errors import DataError, first_of
 from mtbert.scale import archives, grid, trainings
-from mtbert.scale.trainings import BUILD, OUTPUT, SCRIPT, Training, is_finished, say, threads
+from mtbert.scale.trainings import BUILD, OUTPUT, SCRIPT, Training, is_finished, say
 from mtbert.schemas import Elsewhere, Origin, RunMetrics
 from mtbert.settings import Section
 from mtbert.tasks import TASKS
@@ -92,9 +92,7 @@ def train(folder: Path, out: Path, jobs: int, weights: bool, only: str | None = 
     waiting = [training for training in wanted if not is_finished(training, build)]
     say(f"{len(wanted)} trainings, {len(wanted) - len(waiting)} of them finished before")
     try:
-        if waiting:
-            shares = trainings.shares(min(jobs, len(waiting)), max(threads(one, build) for one in waiting))
-            trainings.run(waiting, partial(trainings.here, folder=folder), shares, folder / "output")
+        trainings.run_here(waiting, jobs, folder / "output", folder=folder)
     finally:
         _bring(folder, out, wanted, weights)
 
@@ -129,7 +127,7 @@ def unpack(archive: Path) -> None:
     with locking.alone(grid.LOCK, "unpack"):
         grid.prepare(None, [])
         taken, faults = take(archive)
-        grid.commit(taken)
+        grid.commit(*taken)
     say(f"{len(taken)} runs in place and recorded; `dvc repro` goes on with them")
     if faults:
         lines = "\n".join(f"  {fault}" for fault in faults)

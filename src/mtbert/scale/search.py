@@ -6,14 +6,13 @@ build/search, where what is finished is not trained again; results go to data/se
 """
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 import pydantic
 
-from mtbert import errors, files, inputs
+from mtbert import errors, files, inputs, locking
 from mtbert.config import code, planning, rates, resolve
 from mtbert.config.documents import documents
 from mtbert.config.params import Params
@@ -56,11 +55,12 @@ def start(jobs: int, only: Literal["rates", "setting"] | None = None) -> None:
     """
     params = Params(grid.PARAMS)
     search = settings(params)
-    grid.dvc("repro", *STAGES)
-    if only != "setting":
-        params = run(params, trials_of_rates(search), jobs, BUILD, SEARCHES)
-    if only == "setting" or (only is None and search.setting):
-        run(params, trials_of_setting(search), jobs, BUILD, SEARCHES)
+    with locking.alone(BUILD / SEARCH / "lock", "search"):
+        grid.dvc("repro", *STAGES)
+        if only != "setting":
+            params = run(params, trials_of_rates(search), jobs, BUILD, SEARCHES)
+        if only == "setting" or (only is None and search.setting):
+            run(params, trials_of_setting(search), jobs, BUILD, SEARCHES)
 
 
 def settings(params: Params) -> SearchSettings:
@@ -114,9 +114,7 @@ def run(params: Params, trials: Sequence[Trial], jobs: int, build: Path, out: Pa
     wanted = [Training(variant=trial.name, seed=search.seed) for trial in trials]
     waiting = [training for training in wanted if not is_finished(training, place)]
     say(f"{len(waiting)} of {len(trials)} to train; their output is in {place}/output/")
-    if waiting:
-        shares = trainings.shares(min(jobs, len(waiting)), trainings.threads(waiting[0], place))
-        trainings.run(waiting, partial(trainings.here, build=place), shares, place / "output")
+    trainings.run_here(waiting, jobs, place / "output", build=place)
     metrics = [files.read_json(place / "runs" / training.place / "metrics.json") for training in wanted]
     table = compared(trials, planned, search.seed, metrics, held)
     with files.new_file(out / f"{params.get('profile')}{'' if trials[0].kind else '-setting'}.csv") as file:

@@ -184,27 +184,41 @@ def _end(running: Collection[Running]) -> None:
             one.job.kill()
 
 
-def here(
-    training: Training,
-    log: Path,
-    share: Share,
+def run_here(
+    wanted: Sequence[Training],
+    jobs: int,
+    output: Path,
+    done: Callable[[Training], None] = lambda _: None,
     folder: Path = Path(),
     build: Path = BUILD,
     environment: Share = NOT_LIVE,
-) -> subprocess.Popen[bytes]:
-    """Start one in `folder`, as a process that ends with this one; a stopped one resumes from its checkpoint."""
+) -> None:
+    """Train all as processes that end with this one, at most `jobs` at a time; a stopped one resumes.
+
+    Args:
+        wanted, output, done: see `run`.
+        folder: where stages/train.py lies and runs.
+        build: the build folder, relative to that.
+        environment: what each training's environment adds.
+    """
     paths = os.pathsep.join(filter(None, ["src", os.environ.get("PYTHONPATH")]))  # a cluster's modules use it, too
-    with log.open("wb") as output:
-        return subprocess.Popen(
-            [sys.executable, str(SCRIPT), training.variant, str(training.seed), str(build)],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": paths, "DVC_STAGE": training.stage, **environment, **share},
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C at the terminal is for this process alone, which stops all in order
-            preexec_fn=end_with_parent,
-        )
+
+    def start(training: Training, log: Path, share: Share) -> subprocess.Popen[bytes]:
+        with log.open("wb") as handle:
+            return subprocess.Popen(
+                [sys.executable, str(SCRIPT), training.variant, str(training.seed), str(build)],
+                cwd=folder,
+                env={**os.environ, "PYTHONPATH": paths, "DVC_STAGE": training.stage, **environment, **share},
+                stdin=subprocess.DEVNULL,
+                stdout=handle,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C at the terminal is for this process alone, which stops all in order
+                preexec_fn=end_with_parent,
+            )
+
+    if wanted:
+        most = max(threads(training, folder / build) for training in wanted)
+        run(wanted, start, shares(min(jobs, len(wanted)), most), output, done)
 
 
 def end_with_parent() -> None:

@@ -42,9 +42,9 @@ NEEDED = (
 def folder(uri: str) -> Path:
     """Return the run's folder in the model of an address, fetched if needed; TrackingError where there is none."""
     tracking, name = store.tracking_uri(), uri.partition(":/")[2]
-    Store(tracking)
     try:
         with warnings.catch_warnings(action="ignore"):  # MLflow's own, about SQLAlchemy
+            Store(tracking)
             fetched = download_artifacts(artifact_uri=uri)
     except MlflowException as error:
         raise store.TrackingError(f"MLflow has no model {name} ({store.reason(error, tracking)})") from None

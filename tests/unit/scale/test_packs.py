@@ -37,7 +37,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: list[Trainin
     monkeypatch.chdir(root)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     monkeypatch.setattr(grid, "prepare", lambda *_: [A, B])
-    monkeypatch.setattr(grid, "commit", recorded.extend)
+    monkeypatch.setattr(grid, "commit", lambda *done: recorded.extend(done))
     return root
 
 
