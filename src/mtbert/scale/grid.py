@@ -54,16 +54,18 @@ def run(
         dvc("repro")
 
 
-def dvc(*arguments: str, deaf: bool = False) -> None:
-    """Run a DVC command on the terminal, `deaf` to its Ctrl-C; leave with its status where it fails.
+def dvc(*arguments: str) -> None:
+    """Run a DVC command on the terminal; leave with its status where it fails.
 
-    What makes something waits first until no other DVC does, and says which that is.
+    Only `commit` is deaf to the terminal's Ctrl-C; the others first wait for any other DVC, and say which that is.
     """
-    if "commit" not in arguments:
+    commits = arguments[0] == "commit"
+    if not commits:
         _wait_for_others()
     environment = os.environ | {"PATH": os.pathsep.join([BIN, *filter(None, [os.environ.get("PATH")])])}
-    if status := subprocess.run([*DVC, *arguments], env=environment, start_new_session=deaf, check=False).returncode:
-        sys.exit(abs(status))
+    done = subprocess.run([*DVC, *arguments], env=environment, start_new_session=commits, check=False)
+    if done.returncode:
+        sys.exit(abs(done.returncode))
 
 
 def prepare(variants: str | None, settings: Sequence[str]) -> list[Training]:
@@ -105,7 +107,7 @@ def listed() -> list[Training]:
 def commit(*done: Training) -> None:
     """Have DVC record runs that are in place: in dvc.lock, its cache and its run cache."""
     if done:
-        dvc("commit", "--quiet", "--force", *(training.stage for training in done), deaf=True)
+        dvc("commit", "--quiet", "--force", *(training.stage for training in done))
 
 
 def _outdated(found: Sequence[Training]) -> tuple[list[Training], list[Training]]:
