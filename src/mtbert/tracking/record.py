@@ -102,7 +102,8 @@ def begun(settings: Mapping[str, Any], seed: int, build: Path) -> Record:
     tags |= {"data": data, "settings_key": _digest(settings)}
     tags |= {"inputs": files.sha256(init)} if init.is_file() else {}
     tags |= {name.lower(): value for name in ("DVC_STAGE", "DVC_EXP_NAME") if (value := os.environ.get(name))}
-    tags["overrides"] = "; ".join(f"{key}={_text(value)}" for key, value in changes.items())[:LONGEST_TAG]
+    if changes:
+        tags["overrides"] = "; ".join(f"{key}={_text(value)}" for key, value in changes.items())[:LONGEST_TAG]
     name = run_name(subject, ({"data": data} if other_data else {}) | changes, seed)
     return Record(f"mtbert-{folder}", name, parameters(settings) | {"data": data}, tags)
 
