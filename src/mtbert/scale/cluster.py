@@ -36,14 +36,7 @@ class ClusterError(MtbertError):
 def joined(address: str, wanted: Sequence[Training], gpus: float | None, storage: str | None) -> Iterator[Start]:
     """Join the cluster at an address and put a pack of all trainings there; leave it with the block.
 
-    Args:
-        address: what `ray start` printed.
-        wanted: what is to be trained.
-        gpus: part of a GPU that each has; None for one where a node has some.
-        storage: a folder that all nodes share, for checkpoints; None for none.
-
-    Yields:
-        What starts one on some node.
+    Args: see `mtbert grid --help`. Yields: what starts a training on some node.
 
     Raises:
         ClusterError: the cluster cannot be reached. SettingsError: no node has the cores or GPUs that a training needs.
@@ -132,10 +125,7 @@ class OnNode:
 def on_node(name: str, pack: list[Any], storage: str | None) -> bytes:
     """Train one of a pack's trainings; return the archive of runs. Ray sends this function, which needs no mtbert.
 
-    Args:
-        name: such as `pals-1`.
-        pack: the reference to its bytes, in a list so that a task does not hold them while it trains.
-        storage: a folder that all nodes share, for checkpoints; None where there is none.
+    The reference to the pack's bytes is in a list, so that a task does not hold them while it trains.
     """
     import ray
 

@@ -10,7 +10,6 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -160,7 +159,7 @@ class Store:
         where nothing may be written: the experiment is kept under another name, and a new one begun.
         """
         location = (artifacts(self._file) / name).as_uri() if self._file else None
-        with FileLock(f"{self._file}.lock") if self._file else nullcontext():
+        with FileLock(f"{self._file or project_root() / 'mlflow.db'}.lock"):  # trainings begin side by side
             found = self.client.get_experiment_by_name(name)
             if found and location in (None, found.artifact_location):
                 return found.experiment_id
