@@ -125,7 +125,7 @@ def run(
                 while waiting and free and not stop:
                     training, share = waiting.pop(0), free.pop(0)
                     log = output / f"{training.name}.log"
-                    say(f"{training.name}: started")
+                    log.unlink(missing_ok=True)
                     running[training] = Running(start(training, log, share), share, log, time.monotonic())
                 if stop:
                     _end(running.values())
@@ -145,9 +145,9 @@ def run(
                 if time.monotonic() > told + TELL:
                     told = time.monotonic()
                     for training, one in running.items():
-                        text = one.log.read_text("utf-8", errors="replace") if one.log.is_file() else ""
-                        last = text.strip().rpartition("\n")[2]
-                        say(f"{training.name}: {last}")
+                        if one.log.is_file():  # that of a node comes with its run
+                            lines = one.log.read_text("utf-8", errors="replace").strip().split("\n")
+                            say(f"{training.name}: {lines[-1]}")
         except BaseException:
             _end(running.values())
             raise
@@ -204,6 +204,7 @@ def run_here(
     paths = os.pathsep.join(filter(None, ["src", os.environ.get("PYTHONPATH")]))  # a cluster's modules use it, too
 
     def start(training: Training, log: Path, share: Share) -> subprocess.Popen[bytes]:
+        say(f"{training.name}: started")
         with log.open("wb") as handle:
             return subprocess.Popen(
                 [sys.executable, str(SCRIPT), training.variant, str(training.seed), str(build)],
