@@ -29,17 +29,17 @@ HOST = re.compile(r"(?:[\w.-]*|\[[0-9A-Fa-f:.]+\])(?::\d+)?")  # and port
 
 # For MLflow, before it is imported: no reports to its makers, no addresses on the terminal, which may hold a password,
 # less patience than half an hour with a server that is away, and no draw from Python's random numbers.
-os.environ |= {
+DEFAULTS = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
-    "DO_NOT_TRACK": "true",
     "MLFLOW_LOGGING_LEVEL": "CRITICAL",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
     "MLFLOW_HTTP_REQUEST_BACKOFF_JITTER": "0",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "5",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    "MLFLOW_ASYNC_LOGGING_BUFFERING_SECONDS": "3",  # so that a slow server is not behind for long
 }
-os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "5")
-os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
-os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
-os.environ.setdefault("MLFLOW_ASYNC_LOGGING_BUFFERING_SECONDS", "3")  # so that a slow server is not behind for long
+os.environ |= {**DEFAULTS, **os.environ}
 for _name in ("urllib3", "alembic"):  # their lines would show the address, too
     logging.getLogger(_name).setLevel(logging.CRITICAL)
 
