@@ -6,8 +6,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import psutil
-
 from mtbert import locking
 from mtbert.errors import SettingsError
 from mtbert.scale import trainings
@@ -79,7 +77,7 @@ def prepare(variants: str | None, settings: Sequence[str]) -> list[Training]:
         SettingsError: params.yaml launches each training on several processes.
         SystemExit: a stage failed, which DVC has told.
     """
-    from mtbert.config.params import Params
+    from mtbert.config.params import Params  # packages that a machine with a pack lacks
 
     if variants is not None:
         names = Params(PARAMS).get("catalog") if variants == "all" else variants.split()
@@ -98,7 +96,7 @@ def prepare(variants: str | None, settings: Sequence[str]) -> list[Training]:
 
 def listed() -> list[Training]:
     """Return the trainings that params.yaml lists, all seeds of a variant before the next."""
-    from mtbert.config.params import Params  # packages that a machine with a pack lacks
+    from mtbert.config.params import Params
 
     params = Params(PARAMS)
     return [Training(variant=name, seed=seed) for name in params.get("variants") for seed in params.get("seeds")]
@@ -138,6 +136,8 @@ def _outdated(found: Sequence[Training]) -> tuple[list[Training], list[Training]
 
 def _wait_for_others() -> None:
     """Wait until no other DVC makes anything in this folder; say which does."""
+    import psutil  # a machine with a pack may lack it
+
     for process in psutil.process_iter():
         try:
             command, here = process.cmdline(), process.cwd() == os.getcwd()
