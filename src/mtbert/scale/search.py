@@ -49,9 +49,7 @@ class Trial(NamedTuple):
 def start(jobs: int, only: Literal["rates", "setting"] | None = None) -> None:
     """Make what the trainings start from, search, print what was found and how params.yaml states it.
 
-    Args:
-        jobs: trainings at a time, at least 1.
-        only: the rates alone, or the setting alone with the rates of params.yaml; None for both.
+    Args: see `mtbert search --help`.
     """
     params = Params(grid.PARAMS)
     search = settings(params)
@@ -93,17 +91,7 @@ def trials_of_setting(search: SearchSettings) -> list[Trial]:
 
 
 def run(params: Params, trials: Sequence[Trial], jobs: int, build: Path, out: Path) -> Params:
-    """Train every trial, and write the table of scores to `out`: a line for each trial.
-
-    Args:
-        params: whose profile is searched for.
-        trials: all for rates, or all for the setting.
-        jobs: trainings at a time, at least 1.
-        build: holds machine.json, data and encoders; `search` below it is the search's own.
-        out: the folder of results.
-
-    Returns:
-        `params` with what was found.
+    """Train every trial in build/search, write the table of scores to `out`, and return `params` with what was found.
 
     Raises:
         SettingsError: a variant does not stand for its kind. DataError: what the trainings start from is missing or

@@ -195,11 +195,7 @@ def run_here(
 ) -> None:
     """Train all as processes that end with this one, at most `jobs` at a time; a stopped one resumes.
 
-    Args:
-        wanted, output, done: see `run`.
-        folder: where stages/train.py lies and runs.
-        build: the build folder, relative to that.
-        environment: what each training's environment adds.
+    stages/train.py runs in `folder`, to which `build` is relative; `environment` is added to that of each.
     """
     paths = os.pathsep.join(filter(None, ["src", os.environ.get("PYTHONPATH")]))  # a cluster's modules use it, too
 
