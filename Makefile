@@ -23,7 +23,7 @@ reproduce: setup  ## run the pipeline, print the tables that have results and wh
 	@$(BIN)/mtbert tables
 
 # On a cluster JOBS counts where it was given, and else there is room for as many as there are cores and GPUs.
-grid: setup $(if $(ADDRESS),$(BIN)/.cluster)  ## the same, JOBS trainings side by side; VARIANTS=all; GPUS=0.25 each; ADDRESS= of a Ray cluster, STORAGE= for checkpoints
+grid: setup $(if $(ADDRESS),$(BIN)/.cluster)  ## the same, JOBS trainings side by side; VARIANTS=all; ADDRESS= of a Ray cluster, with GPUS=0.25 each, STORAGE= for checkpoints
 	$(BIN)/mtbert grid $(if $(and $(ADDRESS),$(filter file,$(origin JOBS))),,--jobs $(JOBS)) \
 	  $(if $(VARIANTS),--variants "$(VARIANTS)") $(if $(ADDRESS),--address "$(ADDRESS)") $(if $(GPUS),--gpus $(GPUS)) \
 	  $(if $(STORAGE),--storage "$(STORAGE)")

@@ -23,8 +23,8 @@ import record
 import requests
 
 import mtbert
+from mtbert import tracking
 from mtbert.errors import MtbertError, shown_plainly
-from mtbert.tracking import place
 
 ADDRESS = "models:/mtbert-sample-pals@best"
 WORDS = [
@@ -63,7 +63,7 @@ def server(address: str) -> Iterator[str]:
     with contextlib.closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    variables = os.environ | {"MLFLOW_TRACKING_URI": place.tracking_uri(), "MLFLOW_DISABLE_TELEMETRY": "true"}
+    variables = os.environ | {"MLFLOW_TRACKING_URI": tracking.tracking_uri(), "MLFLOW_DISABLE_TELEMETRY": "true"}
     variables["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{variables['PATH']}"
     command = [sys.executable, "-m", "mlflow", "models", "serve", "-m", address, "--env-manager", "local"]
     process = subprocess.Popen(

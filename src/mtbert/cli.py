@@ -146,7 +146,7 @@ def grid(
     ] = None,
     variants: Variants = None,
     address: Annotated[str | None, Option(help="Of a running Ray cluster, such as 10.0.0.1:6379.")] = None,
-    gpus: Annotated[float | None, Option(min=0, help="Part of a GPU for each training, such as 0.25.")] = None,
+    gpus: Annotated[float | None, Option(min=0, help="Of a cluster: part of a GPU for each training, as 0.25.")] = None,
     storage: Annotated[str | None, Option(help="A folder that all nodes share, for checkpoints.")] = None,
 ) -> None:
     """Train what params.yaml lists, several trainings at a time.
@@ -277,10 +277,7 @@ def evidence(
 
 @app.command()
 def track(build: BuildArgument = BUILD) -> None:
-    """Log finished runs that MLflow lacks.
-
-    Ensembles and reports are logged, too.
-    """
+    """Log finished runs and ensembles that MLflow lacks."""
     from mtbert import tracking
 
     print(tracking.bring_in(build))

@@ -11,5 +11,5 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from mtbert.tracking import store
 
     file = tmp_path_factory.mktemp("empty") / "mlflow.db"
-    store.create(file, f"sqlite:///{file}")
+    store.create(file)
     return file

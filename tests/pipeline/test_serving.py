@@ -18,7 +18,6 @@ import trained
 from pipeline import tracked
 
 import mtbert
-from mtbert import files
 from mtbert.tracking import record
 
 PATIENCE = 300.0  # seconds: a machine may have much else to do
@@ -85,8 +84,7 @@ def test_the_alias_is_on_the_seed_that_the_choosing_scores_prefer(root: Path):
     directories = {seed: root / "build/runs/crossed" / str(seed) for seed in (1, 2)}
     found = {}
     for seed, directory in directories.items():
-        made = record.of_run(directory, files.log_directory(root / "build", directory))
-        found[seed] = models.choosing(made)
+        found[seed] = models.choosing(record.of_run(directory))
     query = """select tag_value from registered_model_aliases join model_versions using (name, version)
                join logged_model_tags on source = 'models:/' || model_id
                where tag_key = 'choosing' and name = 'mtbert-sample-crossed' and alias = 'best'"""

@@ -85,7 +85,7 @@ def rows(database: Path, query: str) -> list[tuple[Any, ...]]:
 
 
 def client(uri: str) -> Any:
-    from mtbert.tracking.store import MlflowClient
+    from mlflow import MlflowClient
 
     return MlflowClient(uri)
 

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from mtbert import files, tracking
 from mtbert.errors import DataError, SettingsError
-from mtbert.tracking import live, names, place, record
-from mtbert.tracking.bring_in import within
-from mtbert.tracking.place import TrackingError
+from mtbert.tracking import TrackingError, live, record, store
 from mtbert.tracking.record import Point
 
 ROOT = Path(__file__).parents[2]
@@ -35,23 +33,25 @@ def write_plan(build: Path, data_dir: str = "data/sample", overrides: dict[str, 
     files.write_yaml(build / "plan/catalog.yaml", catalog)
 
 
-def write_run(build: Path) -> tuple[Path, Path]:
-    """One finished run of two steps, with its log and data."""
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """One finished run of two steps, with its plan, log and data."""
+    build = tmp_path
+    write_plan(build)
     directory = build / "runs/pals/1"
     files.write_yaml(directory / "settings.yaml", {**SETTINGS, "seed": 1, "code": "cd34"})
     results = {"seed": 1, "steps": 2, "epoch": 1, "dev": {"sst": 0.5}, "parameters": {"added": 7}}
     files.write_json(directory / "metrics.json", results)
     files.write_text(directory / "history.csv", "phase,step,name,value\n0,1,loss/sst,1.5\n0,2,dev/sst,0.25\n")
     files.seal(directory)
-    logs = files.log_directory(build, directory)
-    log = {"started": "2026-01-01T00:00:00+00:00", "seconds": 10.0, "machine": {}}
-    files.write_json(logs / "run.json", log)
+    log = {"started": "2026-01-01T00:00:00+00:00", "seconds": 10.0}
+    files.write_json(files.log_directory(build, directory) / "run.json", log)
     files.write_text(build / "data/sst/train.parquet", "rows")
-    return directory, logs
+    return directory
 
 
 def test_parameters_have_the_names_of_params_yaml() -> None:
-    assert names.parameters(SETTINGS) == {
+    assert record.parameters(SETTINGS) == {
         "variant": "pals",
         "paper": "pals-for-pals",
         "row": "Original PALs",
@@ -71,7 +71,7 @@ def test_parameters_have_the_names_of_params_yaml() -> None:
 
 def test_what_phases_do_not_share_is_named_by_phase() -> None:
     phases = [{"epochs": 4, "clip": 1.0}, {"epochs": 2, "clip": 1.0}]
-    assert names.parameters({"phases": phases}) == {
+    assert record.parameters({"phases": phases}) == {
         "phases.0.epochs": "4", "phases.1.epochs": "2", "training.clip": "1.0",
     }  # fmt: skip
 
@@ -86,14 +86,14 @@ def test_what_phases_do_not_share_is_named_by_phase() -> None:
     ],
 )
 def test_names_of_runs(changes: dict[str, Any], name: str) -> None:
-    assert names.run_name("pals", changes, 1) == name
+    assert record.run_name("pals", changes, 1) == name
 
 
-def test_a_finished_run(tmp_path: Path) -> None:
+def test_a_finished_run(tmp_path: Path, run: Path) -> None:
     write_plan(tmp_path, overrides={"pals.dim": 204})
-    found = record.of_run(*write_run(tmp_path))
+    found = record.of_run(run)
     start = 1767225600000
-    assert (found.card.experiment, found.card.name) == ("mtbert-sample", "pals pals.dim=204 seed 1")
+    assert (found.experiment, found.name) == ("mtbert-sample", "pals pals.dim=204 seed 1")
     assert (found.started, found.ended) == (start, start + 10_000)
     assert found.data == {"sst-train": files.sha256(tmp_path / "data/sst/train.parquet")}
     assert found.points == [
@@ -105,60 +105,51 @@ def test_a_finished_run(tmp_path: Path) -> None:
         Point("run/epoch", 2, 1, start + 10_000),
         Point("run/seconds", 2, 10.0, start + 10_000),
     ]
-    tags = found.card.tags
+    tags = found.tags
     assert (tags["data"], tags["variant"], tags["seed"]) == ("data/sample", "pals", "1")
-    assert tags[names.DESCRIPTION] == (
-        "\N{LEFT DOUBLE QUOTATION MARK}Original PALs\N{RIGHT DOUBLE QUOTATION MARK} of pals-for-pals; data "
-        "data/sample, seed 1.\n\nDeparts from the defaults of params.yaml in:\n\n- `pals.dim`: 204"
-    )
+    assert tags["overrides"] == "pals.dim=204"
 
 
-def test_a_run_that_comes_back_is_the_one_that_was_live(tmp_path: Path) -> None:
-    write_plan(tmp_path)
-    found, live_card = record.of_run(*write_run(tmp_path)), record.card(SETTINGS, 1, tmp_path)
-    assert found.card == live_card
+def test_a_run_that_comes_back_is_the_one_that_was_live(tmp_path: Path, run: Path) -> None:
+    found, live = record.of_run(run), record.begun(SETTINGS, 1, tmp_path)
+    for name in ("experiment", "name", "params", "tags"):
+        assert getattr(found, name) == getattr(live, name)
 
 
 def test_data_of_ones_own_never_look_like_the_sample(tmp_path: Path) -> None:
     write_plan(tmp_path, "/home/me/reviews")
-    card = record.card(SETTINGS, 1, tmp_path)
-    assert (card.experiment, card.name) == ("mtbert-sample-reviews", "pals data=reviews seed 1")
-    assert (card.tags["data"], card.params["data"]) == ("reviews", "reviews")
+    found = record.begun(SETTINGS, 1, tmp_path)
+    assert (found.experiment, found.name) == ("mtbert-sample-reviews", "pals data=reviews seed 1")
+    assert (found.tags["data"], found.params["data"]) == ("reviews", "reviews")
 
 
 @pytest.mark.parametrize(("file", "before", "after"), [("metrics.json", "0.5", "0.6"), ("history.csv", "1.5", "1.6")])
-def test_other_results_are_another_run(tmp_path: Path, file: str, before: str, after: str) -> None:
-    write_plan(tmp_path)
-    directory, logs = write_run(tmp_path)
-    first = record.of_run(directory, logs).run_key
-    (directory / file).write_text((directory / file).read_text().replace(before, after))
-    with pytest.raises(DataError, match=rf"not as it was written \(altered: {file}\); .* dvc repro train@pals-1`"):
-        record.of_run(directory, logs)
-    files.seal(directory)
-    assert record.of_run(directory, logs).run_key != first
+def test_other_results_are_another_run(run: Path, file: str, before: str, after: str) -> None:
+    first = record.of_run(run).run_key
+    (run / file).write_text((run / file).read_text().replace(before, after))
+    with pytest.raises(DataError, match=rf"\(altered: {file}\); .* dvc repro train@pals-1`"):
+        record.of_run(run)
+    files.seal(run)
+    assert record.of_run(run).run_key != first
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
         ("[]", "valid dictionary"),
-        ('{"started": "yesterday"}', "started: .*Invalid isoformat string: 'yesterday'"),
-        ('{"started": 5}', "started: .*Invalid isoformat string: '5'"),
-        ('{"started": "2026-01-01", "seconds": NaN}', "NaN is not a number in JSON"),
-        ('{"started": "2026-01-01", "seconds": 1e999}', "seconds: .*finite number"),
+        ('{"started": "yesterday", "seconds": 1.0}', "started: .*'yesterday'"),
+        ('{"seconds": 1e999}', "seconds: .*finite number"),
     ],
 )
-def test_damaged_logs_are_told(tmp_path: Path, text: str, told: str) -> None:
-    write_plan(tmp_path)
-    directory, logs = write_run(tmp_path)
-    (logs / "run.json").write_text(text)
+def test_damaged_logs_are_told(tmp_path: Path, run: Path, text: str, told: str) -> None:
+    (files.log_directory(tmp_path, run) / "run.json").write_text(text)
     with pytest.raises(DataError, match=rf"run.json is .*{told}"):
-        record.of_run(directory, logs)
+        record.of_run(run)
 
 
 def test_without_a_plan_a_run_has_no_name(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"catalog\.yaml is missing; `dvc repro plan` makes it"):
-        record.card(SETTINGS, 1, tmp_path)
+        record.begun(SETTINGS, 1, tmp_path)
 
 
 def test_root_is_the_one_that_dvc_names_or_the_nearest_with_a_pipeline(
@@ -168,9 +159,9 @@ def test_root_is_the_one_that_dvc_names_or_the_nearest_with_a_pipeline(
     (tmp_path / "dvc.yaml").touch()
     monkeypatch.delenv("DVC_ROOT", raising=False)
     monkeypatch.chdir(tmp_path / "a/b")
-    assert tracking.project_root() == tmp_path
+    assert store.project_root() == tmp_path
     monkeypatch.setenv("DVC_ROOT", str(tmp_path / "a"))
-    assert tracking.project_root() == tmp_path / "a"
+    assert store.project_root() == tmp_path / "a"
 
 
 @pytest.mark.parametrize(
@@ -189,7 +180,7 @@ def test_where_runs_are_tracked(monkeypatch: pytest.MonkeyPatch, root: str, give
     monkeypatch.setenv("MLFLOW_TRACKING_URI", given)
     assert tracking.tracking_uri() == used
     if not given:
-        assert place.database(used) == Path(root) / "mlflow.db"
+        assert store.database(used) == Path(root) / "mlflow.db"
 
 
 @pytest.mark.parametrize(
@@ -204,7 +195,7 @@ def test_where_runs_are_tracked(monkeypatch: pytest.MonkeyPatch, root: str, give
     ],
 )
 def test_places_are_named_by_scheme_host_and_port_alone(uri: str, told: str) -> None:
-    assert place.shown(uri) == told
+    assert store.shown(uri) == told
 
 
 def test_the_reason_is_what_an_error_goes_back_to(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,7 +203,7 @@ def test_the_reason_is_what_an_error_goes_back_to(monkeypatch: pytest.MonkeyPatc
     uri = "https://host:5000/s3gment"
     error = RuntimeError(f"Max retries exceeded with url: {uri}/api")
     error.__context__ = ConnectionRefusedError("refused t0ken\nmore")
-    assert place.reason(error, uri) == "ConnectionRefusedError: refused ***"
+    assert store.reason(error, uri) == "ConnectionRefusedError: refused ***"
 
 
 AWKWARD = st.text(st.sampled_from("aZ9/@:?#[]%&=+ ~'\""), max_size=6)
@@ -222,8 +213,8 @@ AWKWARD = st.text(st.sampled_from("aZ9/@:?#[]%&=+ ~'\""), max_size=6)
 def test_no_password_is_told(before: str, after: str) -> None:
     """Wherever the awkward characters stand: the address is refused, or told without the password."""
     uri = f"http://ann:{before}s3cret{after}@host:5000/mlflow"
-    assert "s3cret" not in place.shown(uri)
-    assert "s3cret" not in place.reason(OSError(f"refused: {uri}"), uri)
+    assert "s3cret" not in store.shown(uri)
+    assert "s3cret" not in store.reason(OSError(f"refused: {uri}"), uri)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MLFLOW_TRACKING_URI", uri)
         if {*"/?#"} & {*before, *after}:
@@ -256,11 +247,3 @@ def test_a_training_without_mlflow(
         run.log(1, {"loss/sst": 1.5})
         run.finish(tmp_path, tmp_path)
     assert capfd.readouterr() == ("", told)
-
-
-def test_work_that_hangs_is_not_waited_for() -> None:
-    assert within(60, lambda: "done") == "done"
-    with pytest.raises(TimeoutError):
-        within(0.05, lambda: live.threading.Event().wait(5))
-    with pytest.raises(ZeroDivisionError):
-        within(60, lambda: 1 / 0)

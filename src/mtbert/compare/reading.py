@@ -231,9 +231,9 @@ def _run(run_id: str, path: str | None, asked: Asked) -> Side:
     """Read a run of MLflow: its only file of predictions, the named one, or that of one of this project's runs."""
     if not tracking.installed():
         raise DataError(f"{run_id} is a run of MLflow, which is not installed: pip install 'mtbert[pipeline]'")
-    from mtbert.tracking import store  # silences MLflow, and shortens its timeouts
+    from mlflow import MlflowClient  # takes seconds
 
-    client = store.MlflowClient(tracking.tracking_uri())
+    client = MlflowClient(tracking.tracking_uri())
     with _told(f"no run {run_id}"):
         tags = client.get_run(run_id).data.tags
     with tempfile.TemporaryDirectory() as folder:
@@ -252,10 +252,10 @@ def _told(fault: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # of MLflow, its store of artifacts or the network: many types, with one message
-        from mtbert.tracking import place
+        from mtbert.tracking import store
 
         uri = tracking.tracking_uri()
-        raise DataError(f"{fault} (MLflow at {place.shown(uri)}: {place.reason(error, uri)})") from None
+        raise DataError(f"{fault} (MLflow at {store.shown(uri)}: {store.reason(error, uri)})") from None
 
 
 def _prediction_files(client: Any, run_id: str, task: str | None, folder: str | None = None) -> list[str]:
@@ -280,6 +280,6 @@ def _of_this_project(run_id: str, tags: Mapping[str, str], asked: Asked) -> Path
         )
     from mtbert.tracking import record
 
-    if record.of_run(directory, Path()).run_key != tags.get("run_key"):
+    if record.of_run(directory).run_key != tags.get("run_key"):
         raise DataError(f"run {run_id}: {directory} is another training of that variant and seed; `dvc repro` makes it")
     return files.sealed(directory, f"predictions/{asked.task}-dev.parquet", f"dvc repro train@{variant}-{seed}")

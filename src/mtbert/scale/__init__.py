@@ -1,5 +1,5 @@
-"""Trainings in numbers: side by side, on a cluster, as a file for another machine, and over learning rates.
+"""Trainings in numbers: side by side (`grid`), on a Ray cluster, as a file for another machine, over learning rates.
 
-`runner` trains many at a time, by a function that trains one: here in a process (`runner.Here`), or on a node of a Ray
-cluster (`cluster`). What a training elsewhere reads travels as a tar (`packs`), and its run comes back as one.
+`trainings.run` runs many at a time: here as processes, or on a cluster's nodes. What a training elsewhere reads travels
+as a tar (`packs`), and its run comes back as one.
 """

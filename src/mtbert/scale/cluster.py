@@ -9,25 +9,23 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from mtbert.errors import DataError, MtbertError, SettingsError
-from mtbert.scale import packs, runner
-from mtbert.scale.packed import PACK
-from mtbert.scale.runner import end_with_parent
-from mtbert.scale.trainings import OUTPUT, Training, say, threads
+from mtbert.scale import packs, trainings
+from mtbert.scale.packs import PACK
+from mtbert.scale.trainings import OUTPUT, Share, Start, Training, end_with_parent, say, threads
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # before Ray is imported; no tool may send usage data
 os.environ["RAY_DEDUP_LOGS"] = "0"  # lines of trainings differ in numbers alone
 REACHED = 10.0  # seconds in which a cluster has to answer
 RETRIES = 4  # of a training whose node was lost
-POLL = 1.0  # seconds
-PATIENCE = 70.0  # seconds in which a training that is stopped has to write its checkpoint
+PATIENCE = 50.0  # seconds in which a training that is stopped has to write its checkpoint, less than elsewhere
 
 
 class ClusterError(MtbertError):
@@ -35,19 +33,10 @@ class ClusterError(MtbertError):
 
 
 @contextlib.contextmanager
-def joined(
-    address: str, trainings: Sequence[Training], gpus: float | None, storage: str | None
-) -> Iterator[runner.Train]:
+def joined(address: str, wanted: Sequence[Training], gpus: float | None, storage: str | None) -> Iterator[Start]:
     """Join the cluster at an address and put a pack of all trainings there; leave it with the block.
 
-    Args:
-        address: what `ray start` printed.
-        trainings: what is to be trained.
-        gpus: part of a GPU that each has; None for one where a node has some.
-        storage: a folder that all nodes share, for checkpoints; None for none.
-
-    Yields:
-        What trains one on some node and places its run here.
+    Args: see `mtbert grid --help`. Yields: what starts a training on some node.
 
     Raises:
         ClusterError: the cluster cannot be reached. SettingsError: no node has the cores or GPUs that a training needs.
@@ -67,65 +56,76 @@ def joined(
     try:
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         part = float(any(node.get("GPU") for node in nodes)) if gpus is None else gpus
-        for one in trainings:
-            if not any(node.get("CPU", 0) >= threads(one) and node.get("GPU", 0) >= part for node in nodes):
-                have = "; ".join(f"{node.get('CPU', 0):g} cores, {node.get('GPU', 0):g} GPUs" for node in nodes)
-                raise SettingsError(
-                    f"{one.name} needs {threads(one)} cores (run.threads in params.yaml) and {part:g} GPUs, which no "
-                    f"node of the cluster has: {have}"
-                )
-        for module in (sys.modules[__name__], runner):  # a node has nothing of mtbert but the pack
+        cores = max(map(threads, wanted))
+        if not any(node.get("CPU", 0) >= cores and node.get("GPU", 0) >= part for node in nodes):
+            have = "; ".join(f"{node.get('CPU', 0):g} cores, {node.get('GPU', 0):g} GPUs" for node in nodes)
+            raise SettingsError(
+                f"a training needs {cores} cores (run.threads in params.yaml) and {part:g} GPUs, which no node has: "
+                f"{have}"
+            )
+        for module in (sys.modules[__name__], trainings):  # a node has nothing of mtbert but the pack
             cloudpickle.register_pickle_by_value(module)
-        packs.write(OUTPUT / "pack.tar", trainings)
+        packs.write(OUTPUT / "pack.tar", wanted)
         pack = [ray.put((OUTPUT / "pack.tar").read_bytes())]
         if storage is None:
             say("no STORAGE: a training whose node is lost starts over")
         shared = storage and str(Path(storage).resolve())
 
-        def train(training: Training, log: Path, share: runner.Share, stop: threading.Event) -> int | None:
+        def start(training: Training, log: Path, share: Share) -> OnNode:
             options = {"num_cpus": threads(training), "num_gpus": part, "max_retries": RETRIES}
             task = ray.remote(on_node).options(name=training.name, **options)
-            return _ended(training, log, task.remote(training.name, pack, shared), stop)
+            return OnNode(log, task.remote(training.name, pack, shared))
 
-        yield train
+        yield start
     finally:
         ray.shutdown()
 
 
-def _ended(training: Training, log: Path, task: Any, stop: threading.Event) -> int | None:
-    """Wait for a task, cancel it where that is asked, and place the run that it returns."""
-    import ray
-    from ray.exceptions import RayError, TaskCancelledError
+@dataclass
+class OnNode:
+    """A training on some node, with the methods of a process that `trainings.run` calls."""
 
-    asked = False
-    while not ray.wait([task], timeout=POLL)[0]:
-        if stop.is_set() and not asked:
-            ray.cancel(task)
-            asked = True
-    archive = log.with_suffix(".tar")
-    try:
-        archive.write_bytes(ray.get(task))
-        taken, faults = packs.take(archive)
-        if faults:
-            raise DataError("; ".join(faults))
-        return 0 if taken else None
-    except TaskCancelledError:
-        return None
-    except (RayError, DataError) as error:
-        with log.open("a") as output:
-            print(f"error: {error}", file=output)
-        return 1
-    finally:
-        archive.unlink(missing_ok=True)
+    log: Path
+    task: Any
+
+    def poll(self) -> int | None:
+        """Return None while it runs; place its run here, and return 0, or 1 where that failed."""
+        import ray
+        from ray.exceptions import RayError
+
+        if not ray.wait([self.task], timeout=0)[0]:
+            return None
+        archive = self.log.with_suffix(".tar")
+        try:
+            archive.write_bytes(ray.get(self.task))
+            if faults := packs.take(archive)[1]:
+                raise DataError("; ".join(faults))
+        except (RayError, DataError) as error:
+            with self.log.open("a") as output:
+                print(f"error: {error}", file=output)
+            return 1
+        finally:
+            archive.unlink(missing_ok=True)
+        return 0
+
+    def terminate(self) -> None:
+        """Have Ray interrupt it."""
+        import ray
+
+        ray.cancel(self.task)
+
+    def wait(self, timeout: float) -> None:
+        """Wait until its checkpoint is written; end it where that takes longer."""
+        import ray
+
+        if not ray.wait([self.task], timeout=timeout)[0]:
+            ray.cancel(self.task, force=True)
 
 
 def on_node(name: str, pack: list[Any], storage: str | None) -> bytes:
     """Train one of a pack's trainings; return the archive of runs. Ray sends this function, which needs no mtbert.
 
-    Args:
-        name: such as `pals-1`.
-        pack: the reference to its bytes, in a list so that a task does not hold them while it trains.
-        storage: a folder that all nodes share, for checkpoints; None where there is none.
+    The reference to the pack's bytes is in a list, so that a task does not hold them while it trains.
     """
     import ray
 

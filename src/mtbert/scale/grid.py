@@ -1,12 +1,20 @@
-"""`dvc repro`, its trainings side by side: what `make grid` does."""
+"""DVC in this repository: what `make grid` does, and the steps of it that packs and searches share."""
 
 import os
-from functools import partial
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 from mtbert import locking
 from mtbert.errors import SettingsError
-from mtbert.scale import cluster, pipeline, runner
-from mtbert.scale.trainings import OUTPUT, say, threads
+from mtbert.scale import trainings
+from mtbert.scale.trainings import OUTPUT, Training, say
+
+DVC = (sys.executable, "-m", "dvc", "--wait-for-lock")
+BIN = str(Path(sys.executable).parent)  # stages start `python`, which has to be this one, activated or not
+PARAMS = Path("params.yaml")
+LOCK = OUTPUT / "lock"
 
 
 def run(
@@ -16,34 +24,126 @@ def run(
     gpus: float | None = None,
     storage: str | None = None,
 ) -> None:
-    """Run the pipeline. Wait first for what else runs here, and say what that is.
+    """Run `dvc repro`, its trainings side by side. Wait first for what else runs here, and say what that is.
 
-    Args:
-        jobs: trainings at a time; None for as many as a cluster has room for, and one on this machine.
-        variants: to be set in params.yaml first: names with spaces between, or all; None for what it says.
-        address: of a Ray cluster; None for this machine, without Ray.
-        gpus: part of a GPU for each training, above 0 and at most 1; None for one on a cluster that has some, and
-            here for as much as there is.
-        storage: a folder that all nodes of the cluster share, for checkpoints; None for none.
+    Args: see `mtbert grid --help`.
 
     Raises:
-        SettingsError: params.yaml launches each training on several processes, or no node has what a training needs.
+        SettingsError: params.yaml launches each training on several processes, no node has what a training needs, or an
+            argument would have no effect.
         ClusterError: the cluster cannot be reached.
-        TrainingError, KeyboardInterrupt: see `runner.run`; what was trained is recorded.
+        TrainingError, KeyboardInterrupt: see `trainings.run`; what was trained is recorded.
         SystemExit: a stage failed, which DVC has told.
     """
     if gpus is not None and not 0 < gpus <= 1:
         raise SettingsError(f"--gpus is {gpus:g}; allowed: a part of one, such as 0.25, up to 1")
-    with locking.alone(pipeline.LOCK, "grid"):
-        waiting = pipeline.prepare(variants, [])
-        if waiting:
+    if not address and (gpus or storage):
+        raise SettingsError("--gpus and --storage are of a cluster, --address; here --jobs trainings share the GPUs")
+    with locking.alone(LOCK, "grid"):
+        if waiting := prepare(variants, []):
             say(f"{len(waiting)} to train; their output is in {OUTPUT}/")
         if waiting and address:
-            with cluster.joined(address, waiting, gpus, storage) as train:
-                room = min(jobs or len(waiting), len(waiting))
-                runner.run(waiting, train, [{}] * room, OUTPUT, lambda one: pipeline.commit([one]))
-        elif waiting:
-            shares = runner.shares(min(jobs or 1, len(waiting)), max(map(threads, waiting)), gpus)
-            live = partial(runner.here, environment={"DVC_ROOT": os.getcwd()})
-            runner.run(waiting, live, shares, OUTPUT, lambda one: pipeline.commit([one]))
-        pipeline.dvc("repro")
+            from mtbert.scale import cluster
+
+            with cluster.joined(address, waiting, gpus, storage) as start:
+                trainings.run(waiting, start, [{}] * min(jobs or len(waiting), len(waiting)), OUTPUT, commit)
+        else:
+            trainings.run_here(waiting, jobs or 1, OUTPUT, commit, environment={})
+        dvc("repro")
+
+
+def dvc(*arguments: str) -> None:
+    """Run a DVC command on the terminal; leave with its status where it fails.
+
+    Only `commit` is deaf to the terminal's Ctrl-C; the others first wait for any other DVC, and say which that is.
+    """
+    commits = arguments[0] == "commit"
+    if not commits:
+        _wait_for_others()
+    environment = os.environ | {"PATH": os.pathsep.join([BIN, *filter(None, [os.environ.get("PATH")])])}
+    done = subprocess.run([*DVC, *arguments], env=environment, start_new_session=commits, check=False)
+    if done.returncode:
+        sys.exit(abs(done.returncode))
+
+
+def prepare(variants: str | None, settings: Sequence[str]) -> list[Training]:
+    """Make what trainings start from, and return those that have to be trained; restore those that DVC's cache has.
+
+    Args:
+        variants: to be set in params.yaml first: names with spaces between, or all; None for what it says.
+        settings: further ones to be set, as `dvc exp run -S` takes them.
+
+    Raises:
+        SettingsError: params.yaml launches each training on several processes.
+        SystemExit: a stage failed, which DVC has told.
+    """
+    from mtbert.config.params import Params  # packages that a machine with a pack lacks
+
+    if variants is not None:
+        names = Params(PARAMS).get("catalog") if variants == "all" else variants.split()
+        settings = [f"variants=[{','.join(map(repr, names))}]", *settings]  # in quotes: a name may be 12 or off
+    dvc(*(["exp", "run"] if settings else ["repro"]), *(part for one in settings for part in ("-S", one)), "init")
+    launch = str(Params(PARAMS).get("launch")).split()
+    if launch[:1] in (["torchrun"], ["accelerate"]):
+        raise SettingsError(
+            f"{PARAMS}: launch is {' '.join(launch)!r}, which gives each training several processes and GPUs of its "
+            "own choice; side by side they take one each: launch: python, or `dvc repro` for one after the other"
+        )
+    waiting, restored = _outdated(listed())
+    commit(*restored)
+    return waiting
+
+
+def listed() -> list[Training]:
+    """Return the trainings that params.yaml lists, all seeds of a variant before the next."""
+    from mtbert.config.params import Params
+
+    params = Params(PARAMS)
+    return [Training(variant=name, seed=seed) for name in params.get("variants") for seed in params.get("seeds")]
+
+
+def commit(*done: Training) -> None:
+    """Have DVC record runs that are in place: in dvc.lock, its cache and its run cache."""
+    if done:
+        dvc("commit", "--quiet", "--force", *(training.stage for training in done))
+
+
+def _outdated(found: Sequence[Training]) -> tuple[list[Training], list[Training]]:
+    """Return those to be trained, and those restored, since no command of DVC's restores without training the rest."""
+    from dvc.repo import Repo, lock_repo
+    from dvc.stage.cache import RunCacheNotFoundError
+    from dvc_data.hashfile.hash_info import HashInfo
+
+    waiting, restored = list[Training](), list[Training]()
+    with Repo(_wait_for_lock=True) as repo, lock_repo(repo):
+        for training in found:
+            (stage,) = repo.stage.collect(training.stage)
+            if not stage.changed():
+                continue
+            try:
+                stage.save_deps()
+                for out in stage.outs:  # else DVC takes dvc.lock's outputs for those of the new inputs
+                    out.hash_info = HashInfo()
+                repo.stage_cache.restore(stage, dry=True)  # whether it lies there
+                stage.remove_outs()
+                repo.stage_cache.restore(stage)
+                restored.append(training)
+                say(f"{training.name}: restored")
+            except RunCacheNotFoundError:
+                waiting.append(training)
+    return waiting, restored
+
+
+def _wait_for_others() -> None:
+    """Wait until no other DVC makes anything in this folder; say which does."""
+    import psutil  # a machine with a pack may lack it
+
+    for process in psutil.process_iter():
+        try:
+            command, here = process.cmdline(), process.cwd() == os.getcwd()
+        except psutil.Error:  # it has ended, or is another user's
+            continue
+        is_dvc = any(Path(part).name in ("dvc", "dvc.exe") for part in command[:3])
+        if here and is_dvc and ("repro" in command or {"exp", "run"} <= {*command}):
+            say(f"process {process.pid} runs here: {' '.join(command)}; waiting until it ends")
+            process.wait()

@@ -29,10 +29,10 @@ def main(folder: Path) -> None:
         sys.exit(f"error: trainings need packages that are not installed: pip install {' '.join(missing)}")
     sys.path.insert(0, str(folder / "src"))
     from mtbert import errors
-    from mtbert.scale import packed
+    from mtbert.scale import packs
 
     with errors.shown_plainly():
-        packed.run(folder, **vars(arguments))
+        packs.train(folder, **vars(arguments))
 
 
 if __name__ == "__main__":

@@ -1,16 +1,35 @@
-"""One training: its name, the files that it reads, and the check of a run against them."""
+"""Trainings: what one reads, whether its run is there, and how many run at a time, here or elsewhere.
 
+A machine that a pack was brought to imports this module, and no package beside those that trainings need.
+"""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from pydantic import Field
 
 from mtbert import files, inputs
-from mtbert.errors import DataError
+from mtbert.errors import DataError, TrainingError
 from mtbert.schemas import RunLog
 from mtbert.settings import Name, Section
 
-BUILD, PACKAGE, SCRIPT = Path("build"), Path("src/mtbert"), Path("stages/train.py")
+BUILD, SCRIPT = Path("build"), Path("stages/train.py")
 OUTPUT = BUILD / "grid"  # a log for each training
+POLL = 0.2  # seconds
+TELL = 30.0  # seconds between two lines of a training that runs
+PATIENCE = 60.0  # seconds in which a training that is stopped has to write its checkpoint
+KILLED = " (killed, as by a system that runs out of memory; fewer at a time, --jobs, need less)"
+NOT_LIVE = {"MTBERT_LIVE": "off"}  # `track` logs the runs afterwards
+PR_SET_PDEATHSIG = 1  # of Linux
 
 
 class Training(Section):
@@ -41,20 +60,19 @@ class Log(RunLog):
     identity: str
 
 
-class Pack(Section):
-    """pack.json of a pack: its trainings, and the SHA-256 of each file."""
+say = partial(print, flush=True)  # at once, wherever the output goes
+Share = Mapping[str, str]  # what the environment of a training adds
+# Starts a training whose output goes to the file; what it returns has poll, terminate, wait and kill as a Popen has.
+Start = Callable[[Training, Path, Share], Any]
 
-    trainings: list[Training]
-    files: dict[str, str]
 
+class Running(NamedTuple):
+    """A training that runs."""
 
-class Returned(Section):
-    """runs.json of an archive of runs: `done` are in it; `script` is the SHA-256 of stages/train.py."""
-
-    script: str
-    done: list[Training]
-    failed: list[Training]
-    missing: list[Training]
+    job: Any
+    share: Share
+    log: Path
+    began: float
 
 
 def threads(training: Training, build: Path = BUILD) -> int:
@@ -62,43 +80,173 @@ def threads(training: Training, build: Path = BUILD) -> int:
     return files.read_plan(build / "plan" / f"{training.variant}.yaml", "run")["run"]["threads"]
 
 
-def needed(variant: str) -> list[Path]:
-    """List the files that trainings of a variant read, without code."""
-    init = BUILD / "init" / f"{variant}.json"
-    named = [BUILD / path for path in inputs.named(init)]
-    card = next(path for path in named if path.name == "config.json").with_name("encoder.json")
-    return [BUILD / "plan" / f"{variant}.yaml", init, BUILD / inputs.MACHINE, card, *named]
-
-
-def code() -> list[Path]:
-    """List the files of the package and the script of a training."""
-    found = (file for file in sorted(PACKAGE.rglob("*")) if file.is_file())
-    return [SCRIPT, *(file for file in found if "__pycache__" not in file.parts and not file.name.startswith("."))]
-
-
-def log_of(training: Training, root: Path) -> tuple[Path, Log]:
-    """Return the log's folder of a run below `root`, and what run.json says; DataError where there is none."""
-    folder = files.log_directory(root, root / "runs" / training.place)
+def log_of(training: Training, build: Path) -> tuple[Path, Log]:
+    """Return the log's folder of a run, and what run.json says; DataError where there is none."""
+    folder = files.log_directory(build, build / "runs" / training.place)
     return folder, files.read_as(Log, folder / "run.json", f"dvc repro {training.stage}")
 
 
-def check_run(training: Training, root: Path, build: Path = BUILD) -> None:
-    """Check that a run below `root` is whole and was made from what lies in `build`; DataError where it is not."""
-    run, (_, log) = root / "runs" / training.place, log_of(training, root)
+def check(training: Training, there: Path, build: Path = BUILD) -> None:
+    """Check that a run below `there` is whole and was made from what lies in `build`; DataError where it is not."""
+    run, (_, log) = there / "runs" / training.place, log_of(training, there)
     files.check_sealed(run, f"dvc repro {training.stage}")
     if log.identity != inputs.identity(build, training.variant, training.seed, log.versions.get("torch", "")):
         raise DataError(f"{run} was made from other settings, data, weights or code than lie in {build}")
 
 
-def is_finished(training: Training, build: Path) -> bool:
+def is_finished(training: Training, build: Path = BUILD) -> bool:
     """Return whether a whole run of what lies in `build` is there."""
     try:
-        check_run(training, build, build)
+        check(training, build, build)
     except DataError:
         return False
     return True
 
 
-def say(text: str) -> None:
-    """Print a whole line at once, wherever the output goes, and whatever other threads print."""
-    print(f"{text}\n", end="", flush=True)
+def run(
+    wanted: Sequence[Training],
+    start: Start,
+    shares: Sequence[Share],
+    output: Path,
+    done: Callable[[Training], None] = lambda _: None,
+) -> None:
+    """Train all in order, one with each share at a time, their logs in `output`; call `done` for each that is trained.
+
+    Raises:
+        TrainingError: some failed; all have ended. KeyboardInterrupt: Ctrl-C, SIGTERM or SIGHUP came; all have ended.
+    """
+    waiting, free, failed = [*wanted], [*shares], list[str]()
+    running: dict[Training, Running] = {}
+    output.mkdir(parents=True, exist_ok=True)
+    told = time.monotonic()
+    with _heeded() as stop:
+        try:
+            while running or (waiting and not stop):
+                while waiting and free and not stop:
+                    training, share = waiting.pop(0), free.pop(0)
+                    log = output / f"{training.name}.log"
+                    log.unlink(missing_ok=True)
+                    running[training] = Running(start(training, log, share), share, log, time.monotonic())
+                if stop:
+                    _end(running.values())
+                time.sleep(POLL)
+                for training, one in [*running.items()]:
+                    if (status := one.job.poll()) is None:
+                        continue
+                    del running[training]
+                    free.append(one.share)
+                    what = "trained" if status == 0 else "stopped" if stop else "failed"
+                    say(f"{training.name}: {what} after {time.monotonic() - one.began:.0f} s")
+                    if status == 0:
+                        done(training)
+                    elif not stop:
+                        killed = KILLED if status == -signal.SIGKILL else ""
+                        failed.append(f"\n  {training.name}: {one.log}{killed}")
+                if time.monotonic() > told + TELL:
+                    told = time.monotonic()
+                    for training, one in running.items():
+                        if one.log.is_file():  # that of a node comes with its run
+                            lines = one.log.read_text("utf-8", errors="replace").strip().split("\n")
+                            say(f"{training.name}: {lines[-1]}")
+        except BaseException:
+            _end(running.values())
+            raise
+    if stop:
+        say("the same command goes on")
+        raise KeyboardInterrupt
+    if failed:
+        raise TrainingError(f"{len(failed)} of {len(wanted)} failed, the others are kept{''.join(failed)}")
+
+
+@contextlib.contextmanager
+def _heeded() -> Iterator[list[int]]:
+    """Yield a list to which Ctrl-C, SIGTERM and SIGHUP add their numbers."""
+    came = list[int]()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    heeded = [number for number, handler in before.items() if handler != signal.SIG_IGN]  # as nohup has it
+    for number in heeded:
+        signal.signal(number, lambda number, _: came.append(number))
+    try:
+        yield came
+    finally:
+        for number in heeded:
+            signal.signal(number, before[number])
+
+
+def _end(running: Collection[Running]) -> None:
+    """Have trainings write a checkpoint and end."""
+    for one in running:
+        one.job.terminate()
+    for one in running:
+        try:
+            one.job.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            one.job.kill()
+
+
+def run_here(
+    wanted: Sequence[Training],
+    jobs: int,
+    output: Path,
+    done: Callable[[Training], None] = lambda _: None,
+    folder: Path = Path(),
+    build: Path = BUILD,
+    environment: Share = NOT_LIVE,
+) -> None:
+    """Train all as processes that end with this one, at most `jobs` at a time; a stopped one resumes.
+
+    stages/train.py runs in `folder`, to which `build` is relative; `environment` is added to that of each.
+    """
+    paths = os.pathsep.join(filter(None, ["src", os.environ.get("PYTHONPATH")]))  # a cluster's modules use it, too
+
+    def start(training: Training, log: Path, share: Share) -> subprocess.Popen[bytes]:
+        say(f"{training.name}: started")
+        with log.open("wb") as handle:
+            return subprocess.Popen(
+                [sys.executable, str(SCRIPT), training.variant, str(training.seed), str(build)],
+                cwd=folder,
+                env={**os.environ, "PYTHONPATH": paths, "DVC_STAGE": training.stage, **environment, **share},
+                stdin=subprocess.DEVNULL,
+                stdout=handle,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C at the terminal is for this process alone, which stops all in order
+                preexec_fn=end_with_parent,
+            )
+
+    if wanted:
+        most = max(threads(training, folder / build) for training in wanted)
+        run(wanted, start, shares(min(jobs, len(wanted)), most), output, done)
+
+
+def end_with_parent() -> None:
+    """On Linux, have a new process stop where the thread that started it is gone, however that ended."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def shares(jobs: int, threads: int) -> list[Share]:
+    """Return what each training at a time has: its GPU, shared where there are too few.
+
+    Without a GPU fewer than `jobs` train at a time where the cores have no room: scores depend on their `threads`.
+    """
+    if found := gpus():
+        return [{"CUDA_VISIBLE_DEVICES": found[job % len(found)]} for job in range(jobs)]
+    room = max(1, min(jobs, cores() // threads))
+    if room < jobs:
+        say(f"{room} at a time: {jobs} trainings of {threads} threads (run.threads) do not fit {cores()} cores")
+    return [{}] * room
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def gpus() -> list[str]:
+    """List the GPUs to choose from, as CUDA_VISIBLE_DEVICES names them."""
+    if (chosen := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
+        return [gpu.strip() for gpu in chosen.split(",") if gpu.strip()]
+    import torch  # takes seconds
+
+    return [str(index) for index in range(torch.cuda.device_count())]

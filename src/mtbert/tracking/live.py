@@ -1,34 +1,41 @@
-"""Log a run to MLflow while it trains: never waits, never fails, needs no MLflow.
+"""Log a run to MLflow while it trains, by MLflow's own threads. It fails no training, and needs no MLflow."""
 
-A thread sends what has come in the last seconds. It is not MLflow's own queue (`synchronous=False`): that has no bound,
-and a process waits for it at its exit however long a server takes.
-"""
-
+import functools
 import os
 import sys
-import threading
-import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Concatenate, ParamSpec
 
-from mtbert.tracking import place, record
-from mtbert.tracking.record import Point
-
-if TYPE_CHECKING:
-    from mtbert.tracking.store import Store
+from mtbert import credentials
+from mtbert.tracking import record, store
 
 OFF = "MTBERT_LIVE"  # set to `off` to train without a live log; `track` logs the runs afterwards
-INTERVAL = 5.0  # seconds over which values are collected before they are sent
-PATIENCE = 10.0  # most seconds that the end of a training waits for MLflow
-MOST = 100_000  # values that wait to be sent; beyond, the oldest are dropped here and taken from history.csv at the end
-End = Callable[["Store", str, set[tuple[str, int]]], None]
+Given = ParamSpec("Given")
+
+
+def _bounded(act: "Callable[Concatenate[LiveRun, Given], None]") -> "Callable[Concatenate[LiveRun, Given], None]":
+    """Have a method do nothing where the log is off; an error is printed in one line, and ends the log alone."""
+
+    @functools.wraps(act)
+    def bounded(run: "LiveRun", *given: Given.args, **named: Given.kwargs) -> None:
+        try:
+            if run.is_on:
+                act(run, *given, **named)
+        except Exception as error:  # of MLflow, its database or the network: many types, with one message
+            run.is_on = False
+            at = f" at {store.shown(run.uri)}" if run.uri else ""
+            _warn(
+                f"this run is not logged to MLflow{at} any further ({store.reason(error, run.uri)}); the training "
+                f"goes on, and `{store.AGAIN}` brings the run in later"
+            )
+
+    return bounded
 
 
 class LiveRun(AbstractContextManager):
-    """A run that is logged by a thread, which ends with the process, whatever MLflow does."""
+    """A run of MLflow while it trains. Whatever MLflow does costs a warning, and the time of one request at most."""
 
     def __init__(
         self,
@@ -37,75 +44,59 @@ class LiveRun(AbstractContextManager):
         build: Path = Path("build"),
         silent: bool = False,
     ) -> None:
-        """Start logging a run.
+        """Describe a run; `with` begins it.
 
         Args:
-            settings, seed, build: see `record.card`.
+            settings, seed, build: see `record.begun`.
             silent: log nothing, since another process of the same run does.
         """
         self._about = dict(settings), seed, build
-        self._waiting: deque[Point] = deque(maxlen=MOST)
-        self._end: End | None = None
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._follow, daemon=True)
-        self._is_on = not silent and os.environ.get(OFF) != "off"
-        if self._is_on:
-            self._thread.start()
+        self.is_on = not silent and os.environ.get(OFF) != "off"
+        self.uri = ""
 
+    def __enter__(self) -> "LiveRun":
+        """Begin the run, or go on with that of a training that was broken off."""
+        self._begin()
+        return self
+
+    @_bounded
+    def _begin(self) -> None:
+        if not store.installed():
+            self.is_on = False
+            _warn(f"MLflow is not installed: this run is not logged; `{store.AGAIN}` can bring it in once it is")
+            return
+        import mlflow
+
+        self._mlflow, self.uri = mlflow, store.tracking_uri()
+        self._store = store.Store(self.uri)
+        self._run = self._store.begin(record.begun(*self._about))
+        self._logged = self._store.logged(self._run)
+        mlflow.start_run(self._run, log_system_metrics=True)
+
+    @_bounded
     def log(self, step: int, values: Mapping[str, float]) -> None:
         """Log the values of a step, such as `{"loss/sst": 0.7}`; returns at once."""
-        now = time.time_ns() // 1_000_000
-        self._waiting += [Point(name, step, value, now) for name, value in values.items()]
+        new = {name: record.rounded(name, value) for name, value in values.items() if (name, step) not in self._logged}
+        self._mlflow.log_metrics(new, step, synchronous=False)
 
+    @_bounded
     def finish(self, run_directory: Path, logs_directory: Path) -> None:
-        """Complete the run from its written directories, see `record.of_run`; waits a bounded time."""
-        self._stop(lambda store, *run: store.complete(run[0], record.of_run(run_directory, logs_directory), run[1]))
+        """Complete the run from its written directory, see `record.of_run`."""
+        self._end("FINISHED")
+        self._store.complete(self._run, record.of_run(run_directory))
 
+    @_bounded
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         """End the run as failed, or as killed on Ctrl-C, unless `finish` was called."""
-        if self._end is None:
-            reason = f"{kind.__name__}: {error}" if kind else "left unfinished"
-            status = "KILLED" if kind and not issubclass(kind, Exception) else "FAILED"
-            self._stop(lambda store, run_id, _: store.end(run_id, status, reason))
+        reason = credentials.masked(f"{kind.__name__}: {error}" if kind else "left unfinished")
+        self._mlflow.set_tag("ended_by", reason[: record.LONGEST_TAG])
+        self._end("KILLED" if kind and not issubclass(kind, Exception) else "FAILED")
 
-    def _stop(self, end: End) -> None:
-        self._end = end
-        self._ended.set()
-        if not self._is_on:
-            return
-        self._thread.join(PATIENCE)
-        if self._thread.is_alive():
-            _warn(f"MLflow took more than {PATIENCE:g} seconds; `{place.AGAIN}` brings this run in later")
-
-    def _follow(self) -> None:
-        """Log the run, in the thread; an error of MLflow is printed in one line and ends the log alone."""
-        if not place.installed():
-            return _warn(f"MLflow is not installed: this run is not logged; `{place.AGAIN}` can bring it in once it is")
-        uri = ""
-        try:
-            uri = place.tracking_uri()
-            self._log(uri)
-        except Exception as error:  # of MLflow, its database or the network: many types, with one message
-            at = f" at {place.shown(uri)}" if uri else ""
-            _warn(
-                f"this run is not logged to MLflow{at} any further ({place.reason(error, uri)}); the training goes on, "
-                f"and `{place.AGAIN}` brings the run in later"
-            )
-
-    def _log(self, uri: str) -> None:
-        from mtbert.tracking.store import Store, SystemMetricsMonitor  # MLflow, which takes seconds
-
-        store = Store(uri)
-        run_id, logged = store.begin(record.card(*self._about)), set[tuple[str, int]]()
-        machine = SystemMetricsMonitor(run_id, tracking_uri=uri)  # processor, memory, GPU every ten seconds
-        machine.start()
-        while self._end is None:
-            self._ended.wait(INTERVAL)
-            points = [self._waiting.popleft() for _ in range(len(self._waiting))]
-            store.log(run_id, [point for point in points if point[:2] not in logged])
-            logged.update(point[:2] for point in points)
-        machine.finish()
-        self._end(store, run_id, logged)
+    def _end(self, status: str) -> None:
+        """Send what waits, within MLflow's limits for a request, and end the run."""
+        self.is_on = False
+        self._mlflow.flush_async_logging()
+        self._mlflow.end_run(status)
 
 
 def _warn(text: str) -> None:

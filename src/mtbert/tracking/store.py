@@ -1,53 +1,156 @@
-"""MLflow's store of runs. Only this module and `models` import MLflow, so they are imported only where it is used.
+"""Where runs are tracked, and MLflow's client there. MLflow takes seconds to import: only functions import it.
 
-A run is complete once it has the tag `run_key`, which is written last. One that was broken off lacks it, and is deleted
-when a run of the same settings and seed begins.
+A run is complete once it has the tag `run_key`, which is written last. One without it was broken off: a training of the
+same settings, seed and inputs goes on with it.
 """
 
+import importlib.util
 import logging
 import os
-import shutil
-from collections.abc import Collection, Iterable
-from contextlib import nullcontext
+import re
+import tempfile
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
 from mtbert import credentials, files
-from mtbert.tracking.names import LONGEST_TAG, experiment_tags, rounded
-from mtbert.tracking.place import database
-from mtbert.tracking.record import Card, Point, Record
+from mtbert.errors import MtbertError
+from mtbert.tracking.record import Record, experiment_tags, rounded
 
-# MLflow reads these when it is imported: no reports to its makers, no addresses on the terminal, which may hold a
-# password, less patience than half an hour with a server that is away, and no draw from Python's random numbers.
-os.environ |= {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
-os.environ |= {"MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true", "MLFLOW_HTTP_REQUEST_BACKOFF_JITTER": "0"}
-os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "5")
-os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
-os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
+if TYPE_CHECKING:
+    from mlflow.entities import Run
 
-from mlflow import MlflowClient
-from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run
-from mlflow.exceptions import MlflowException
-from mlflow.system_metrics.system_metrics_monitor import SystemMetricsMonitor as SystemMetricsMonitor
-from mlflow.tracking.context.registry import resolve_tags
+URI = "MLFLOW_TRACKING_URI"
+AGAIN = "mtbert track"
+RUN_KEY = "run_key"
+HOST = re.compile(r"(?:[\w.-]*|\[[0-9A-Fa-f:.]+\])(?::\d+)?")  # and port
 
-# We report errors once; lines of MLflow and urllib3 would show the address with its password.
-for _name in ("mlflow", "urllib3", "alembic"):
+# For MLflow, before it is imported: no reports to its makers, no addresses on the terminal, which may hold a password,
+# less patience than half an hour with a server that is away, and no draw from Python's random numbers.
+DEFAULTS = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_LOGGING_LEVEL": "CRITICAL",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "MLFLOW_HTTP_REQUEST_BACKOFF_JITTER": "0",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "5",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    "MLFLOW_ASYNC_LOGGING_BUFFERING_SECONDS": "3",  # so that a slow server is not behind for long
+}
+os.environ |= {**DEFAULTS, **os.environ}
+for _name in ("urllib3", "alembic"):  # their lines would show the address, too
     logging.getLogger(_name).setLevel(logging.CRITICAL)
 
-RUN_KEY = "run_key"
+
+class TrackingError(MtbertError):
+    """MLflow cannot be reached, or refuses a request."""
+
+
+def installed() -> bool:
+    """Return whether MLflow can be imported, without importing it."""
+    return importlib.util.find_spec("mlflow") is not None
+
+
+def project_root() -> Path:
+    """Return the repository: $DVC_ROOT (also under `dvc exp run --temp`), else the nearest above, else this folder."""
+    if named := os.environ.get("DVC_ROOT"):
+        return Path(named).resolve()
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / "dvc.yaml").is_file()), here)
+
+
+def tracking_uri() -> str:
+    """Return $MLFLOW_TRACKING_URI, else `mlflow.db` in the repository; relative SQLite files are below the repository.
+
+    Raises:
+        TrackingError: an address in which password and host cannot be distinguished.
+    """
+    uri = os.environ.get(URI) or "sqlite:///mlflow.db"
+    if file := database(uri):
+        return _address(project_root() / file)
+    if re.search(r"://[^/?#]*[/?#].*@", uri):
+        raise TrackingError(
+            f"{URI} has an @ behind its host, as where a password holds / ? or #, and would be read wrongly; write "
+            "%40 for an @ that belongs to no password, and within a password %2F for /, %3F for ?, %23 for #"
+        )
+    return uri
+
+
+def database(uri: str) -> Path | None:
+    """Return the file of an SQLite address; None for servers."""
+    if not uri.startswith("sqlite"):
+        return None
+    from sqlalchemy.engine import make_url  # comes with MLflow
+
+    return Path(make_url(uri).database or "mlflow.db")
+
+
+def _address(file: Path) -> str:
+    """Return an SQLite file's address, with what a folder's name may hold escaped."""
+    from sqlalchemy.engine import URL
+
+    # With the driver named, MLflow makes no folder of the escaped name. Wait 60 seconds for SQLite's lock.
+    return URL.create("sqlite+pysqlite", database=str(file), query={"timeout": "60"}).render_as_string()
+
+
+def shown(uri: str) -> str:
+    """Return an address for messages: the database's file, or scheme, host and port alone."""
+    if file := database(uri):
+        return str(file)
+    scheme, separator, rest = uri.partition("://")
+    host = re.split("[/?#]", rest.rpartition("@")[2])[0]
+    return f"{scheme if separator else '***'}://{host if HOST.fullmatch(host) else '***'}"
+
+
+def reason(error: BaseException, uri: str) -> str:
+    """Return the first line of what an error goes back to, without credentials: `ConnectionRefusedError: [Errno 111]`.
+
+    The errors of MLflow and requests around it hold the address, and perhaps a token in its path.
+    """
+    while not uri.startswith("sqlite") and (below := error.__cause__ or error.__context__):
+        error = below
+    lines = str(error).strip().splitlines() or [""]
+    return credentials.masked(f"{type(error).__name__}: {lines[0]}".replace(uri, shown(uri)))[:300]
+
+
+def artifacts(file: Path) -> Path:
+    """Return the folder of artifacts of an SQLite database: beside it."""
+    return file.resolve().parent / "mlartifacts"
+
+
+def create(file: Path) -> None:
+    """Create an SQLite database if it is missing: under a lock and another name, then rename it.
+
+    If several processes create one database by MLflow, they crash, and a killed one leaves an unfinished database.
+    """
+    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{file}.lock"):
+        if file.exists():
+            return
+        # a folder, since SQLite's journal lies beside
+        with tempfile.TemporaryDirectory(dir=file.parent, prefix=".mlflow.", suffix=files.PARTIAL) as workshop:
+            partial = Path(workshop, file.name)
+            SqlAlchemyStore(_address(partial), artifacts(file).as_uri()).engine.dispose()
+            partial.replace(file)
 
 
 class Store:
     """MLflow at one address. Every method may raise MlflowException."""
 
     def __init__(self, uri: str) -> None:
-        """Connect; an SQLite database that does not exist is created first."""
-        self.uri, self._file = uri, database(uri)
-        if self._file is not None:
-            create(self._file, uri)
-        self.client = MlflowClient(uri, registry_uri=uri)
+        """Connect, also for MLflow's functions without a client; create an SQLite database that does not exist."""
+        import mlflow
+
+        self._file = database(uri)
+        if self._file:
+            create(self._file)
+        mlflow.set_tracking_uri(uri)
+        mlflow.set_registry_uri(uri)
+        self.client = mlflow.MlflowClient()
 
     def experiment(self, name: str) -> str:
         """Return the id of an experiment; create it if it is missing.
@@ -56,83 +159,60 @@ class Store:
         where nothing may be written: the experiment is kept under another name, and a new one begun.
         """
         location = (artifacts(self._file) / name).as_uri() if self._file else None
-        with FileLock(f"{self._file}.lock") if self._file else nullcontext():
+        with FileLock(f"{self._file or project_root() / 'mlflow.db'}.lock"):  # trainings begin side by side
             found = self.client.get_experiment_by_name(name)
             if found and location in (None, found.artifact_location):
                 return found.experiment_id
             if found:
                 self.client.rename_experiment(found.experiment_id, f"{name} moved {found.experiment_id}")
-            try:
-                return self.client.create_experiment(name, location, experiment_tags())
-            except MlflowException:
-                if (found := self.client.get_experiment_by_name(name)) is None:
-                    raise
-                return found.experiment_id  # another training was faster
+            return self.client.create_experiment(name, location, experiment_tags())
 
-    def find(self, card: Card, run_key: str = "") -> tuple[list[Run], list[Run]]:
+    def find(self, wanted: Record) -> "tuple[list[Run], list[Run]]":
         """Return the complete runs with that key, and those of the same settings and seed that were broken off."""
-        query = f"tags.settings_key = '{card.tags['settings_key']}'"
-        runs = self.client.search_runs([self.experiment(card.experiment)], query)
-        complete = [run for run in runs if RUN_KEY in run.data.tags and run.data.tags[RUN_KEY] == run_key]
+        query = f"tags.settings_key = '{wanted.tags['settings_key']}'"
+        runs = self.client.search_runs([self.experiment(wanted.experiment)], query)
+        complete = [run for run in runs if run.data.tags.get(RUN_KEY) == wanted.run_key]
         return complete, [run for run in runs if RUN_KEY not in run.data.tags]
 
-    def begin(self, card: Card, started: int | None = None) -> str:
-        """Start a run in the place of those that were broken off; return its id."""
-        self.delete(self.find(card)[1])
-        tags = {**resolve_tags(), **card.tags}
-        run_id = self.client.create_run(self.experiment(card.experiment), started, tags, card.name).info.run_id
-        self.client.log_batch(run_id, params=[Param(name, value) for name, value in card.params.items()])
-        return run_id
+    def begin(self, wanted: Record) -> str:
+        """Go on with the run that was broken off, or start one; return its id. Those of other inputs are deleted."""
+        from mlflow.entities import Param
+        from mlflow.tracking.context.registry import resolve_tags
 
-    def delete(self, runs: Iterable[Run]) -> None:
+        broken_off = self.find(wanted)[1]
+        same = [run for run in broken_off if run.data.tags.get("inputs") == wanted.tags.get("inputs")][:1]
+        self.delete(run for run in broken_off if run not in same)
+        for run in same:
+            if "ended_by" in run.data.tags:
+                self.client.delete_tag(run.info.run_id, "ended_by")
+            return run.info.run_id
+        tags = {**resolve_tags(), **wanted.tags}
+        run = self.client.create_run(self.experiment(wanted.experiment), wanted.started, tags, wanted.name)
+        self.client.log_batch(run.info.run_id, params=[Param(name, value) for name, value in wanted.params.items()])
+        return run.info.run_id
+
+    def delete(self, runs: "Iterable[Run]") -> None:
         """Hide runs; MLflow keeps their values until `mlflow gc`."""
         for run in runs:
             self.client.delete_run(run.info.run_id)
 
-    def log(self, run_id: str, points: Iterable[Point]) -> None:
-        """Add points to a run."""
-        if metrics := [Metric(one.name, rounded(one.name, one.value), one.time, one.step) for one in points]:
-            self.client.log_batch(run_id, metrics=metrics)
+    def logged(self, run_id: str) -> set[tuple[str, int]]:
+        """Return the names and steps of the values that a run has, without the machine's load."""
+        names = [name for name in self.client.get_run(run_id).data.metrics if not name.startswith("system/")]
+        return {(name, value.step) for name in names for value in self.client.get_metric_history(run_id, name)}
 
-    def complete(self, run_id: str, record: Record, logged: Collection[tuple[str, int]] = ()) -> None:
-        """Add the values whose names and steps `logged` does not hold, end the run, and mark it as complete last."""
-        self.log(run_id, [point for point in record.points if point[:2] not in logged])
-        self.client.log_inputs(run_id, [_dataset(name, digest) for name, digest in record.data.items()])
-        self.client.set_terminated(run_id, "FINISHED", record.ended)
-        self.client.set_tag(run_id, RUN_KEY, record.run_key)
+    def complete(self, run_id: str, wanted: Record) -> None:
+        """Add the values that a run lacks, end it, and mark it as complete last."""
+        from mlflow.entities import Dataset, DatasetInput, InputTag, Metric
 
-    def end(self, run_id: str, status: str, reason: str) -> None:
-        """End a run that was broken off; `status` is FAILED or KILLED."""
-        self.client.set_tag(run_id, "ended_by", credentials.masked(reason)[:LONGEST_TAG])
-        self.client.set_terminated(run_id, status)
-
-
-def _dataset(name: str, digest: str) -> DatasetInput:
-    context = InputTag("mlflow.data.context", "training" if name.endswith("-train") else "evaluation")
-    return DatasetInput(Dataset(name, digest[:36], "local", name), tags=[context])  # MLflow's limit for a digest
-
-
-def artifacts(file: Path) -> Path:
-    """Return the folder of artifacts of an SQLite database: beside it."""
-    return file.resolve().parent / "mlartifacts"
-
-
-def create(file: Path, uri: str) -> None:
-    """Create an SQLite database if it is missing: under a lock and another name, then rename it.
-
-    If several processes create one database by MLflow, they crash, and a killed one leaves an unfinished database.
-    """
-    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
-    from sqlalchemy.engine import make_url
-
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{file}.lock"):
-        if file.exists():
-            return
-        workshop = file.with_name(f".{file.name}{files.PARTIAL}")  # a folder: SQLite's journal lies beside
-        shutil.rmtree(workshop, ignore_errors=True)
-        workshop.mkdir()
-        address = make_url(uri).set(database=str(workshop / file.name)).render_as_string()
-        SqlAlchemyStore(address, artifacts(file).as_uri()).engine.dispose()
-        (workshop / file.name).replace(file)
-        workshop.rmdir()
+        logged = self.logged(run_id)
+        lacking = [one for one in wanted.points if (one.name, one.step) not in logged]
+        metrics = [Metric(one.name, rounded(one.name, one.value), one.time, one.step) for one in lacking]
+        self.client.log_batch(run_id, metrics)
+        inputs = [
+            DatasetInput(Dataset(name, digest[:36], "local", name), [InputTag("mlflow.data.context", name)])
+            for name, digest in wanted.data.items()  # 36 characters are MLflow's limit
+        ]
+        self.client.log_inputs(run_id, inputs)
+        self.client.set_terminated(run_id, "FINISHED", wanted.ended)
+        self.client.set_tag(run_id, RUN_KEY, wanted.run_key)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from mtbert.config.params import Params
-from mtbert.errors import DataError, SettingsError
+from mtbert.errors import SettingsError
 from mtbert.scale import search
 
 PARAMS = Params(Path(__file__).parents[3] / "params.yaml")
@@ -24,7 +24,8 @@ ONE = {
 }
 ASKED = LAPTOP.put(("search", "setting"), ONE).put(("search", "kinds"), KINDS)
 ASKED = ASKED.put(("profiles", "laptop", "search"), {"rates": RATES, "held_out": 9, "seed": 5})
-OF_RATES, OF_SETTING = search.trials_of_rates(ASKED), search.trials_of_setting(ASKED)
+SETTINGS = search.settings(ASKED)
+OF_RATES, OF_SETTING = search.trials_of_rates(SETTINGS), search.trials_of_setting(SETTINGS)
 
 
 def test_every_kind_is_tried_with_every_rate() -> None:
@@ -36,11 +37,6 @@ def test_every_kind_is_tried_with_every_rate() -> None:
         ("heads-2", "heads", "frozen-bert", 3e-4),
         ("heads-3", "heads", "frozen-bert", 1e-3),
     ]
-
-
-def test_a_kind_with_a_constant_schedule_is_tried_by_a_name_that_a_variant_may_have() -> None:
-    trials = search.trials_of_rates(ASKED.put(("search", "kinds"), {"encoder_constant": "slap-base"}))
-    assert [trial.name for trial in trials] == ["encoder-constant-1", "encoder-constant-2", "encoder-constant-3"]
 
 
 @pytest.mark.parametrize(("profile", "count"), [("sample", 5), ("laptop", 7)])
@@ -55,12 +51,8 @@ def test_a_trial_is_its_variant_with_another_rate_and_nothing_else() -> None:
     planned = search.planned_of(params, OF_RATES)
     assert [planned[trial.name]["phases"][0]["learning_rate"] for trial in OF_RATES] == [1e-4, 3e-4, 1e-3] * 2
     shipped, _ = search.resolve.variant(ASKED, "pals")
-    rest: dict[str, Any] = {"variant": "pals", "phases": [{**shipped["phases"][0]}]}
-    assert planned["encoder-2"] | rest == shipped
-    assert planned["encoder-2"]["phases"][0] | {"learning_rate": shipped["phases"][0].get("learning_rate")} == {
-        **shipped["phases"][0],
-        "learning_rate": shipped["phases"][0].get("learning_rate"),
-    }
+    rate = {"learning_rate": 3e-4}
+    assert planned["encoder-2"] == shipped | {"variant": "encoder-2", "phases": [shipped["phases"][0] | rate]}
     selected = [name for name, entry in planned["catalog"]["variants"].items() if entry["selected"]]
     assert selected == [trial.name for trial in OF_RATES]
 
@@ -87,16 +79,15 @@ def test_of_each_kind_the_highest_mean_is_chosen_and_of_equal_ones_the_smallest_
     }  # fmt: skip
 
 
-def test_the_lines_for_the_profile_come_with_what_should_be_looked_at() -> None:
-    assert search.to_state("laptop", OF_RATES, RESULT) == (
-        "profiles:\n"
-        "  laptop:\n"
-        "    training:\n"
-        "      learning_rates:\n"
-        "        encoder: 0.0003\n"
-        "        heads: 0.0001\n"
-        "The best rate of heads is at the end of the list: one beyond may be better."
+def test_what_was_found_is_told_and_counts_from_then_on(capsys: pytest.CaptureFixture[str]) -> None:
+    params = search.found(ASKED, OF_RATES, RESULT)
+    assert params.get("profiles", "laptop", "training", "learning_rates") == {"encoder": 3e-4, "heads": 1e-4}
+    assert capsys.readouterr().out == (
+        "profiles.laptop.training.learning_rates.encoder: 0.0003\n"
+        "profiles.laptop.training.learning_rates.heads: 0.0001\n"
+        "The best rate of heads is at the end of the list: one beyond may be better.\n"
     )
+    assert search.planned_of(params, OF_SETTING)["rival-fixed-1"]["phases"][0]["learning_rate"] == 3e-4
 
 
 @pytest.mark.parametrize(
@@ -113,7 +104,7 @@ def test_the_lines_for_the_profile_come_with_what_should_be_looked_at() -> None:
 def test_a_variant_that_cannot_stand_for_its_kind_is_refused(kinds: dict[str, str], message: str) -> None:
     params = ASKED.put(("search", "kinds"), kinds)
     with pytest.raises(SettingsError, match=message):
-        search.planned_of(params, search.trials_of_rates(params))
+        search.planned_of(params, search.trials_of_rates(search.settings(params)))
 
 
 def test_phases_with_a_rate_of_their_own_are_refused() -> None:
@@ -127,20 +118,24 @@ def test_a_profile_without_a_search_is_told() -> None:
         search.settings(PARAMS.put(("profile",), "paper"))
 
 
-@pytest.mark.parametrize(("rates", "said"), [([1e-3, 1e-4], "from small to large"), ([1e-3, 1e-3], "each once")])
-def test_rates_go_from_small_to_large(rates: list[float], said: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("rates", [1e-3, 1e-4], "from small to large"),
+        ("rates", [1e-3, 1e-3], "each once"),
+        ("setting", ONE | {"values": [1.0, 1.0]}, "each once"),
+        ("setting", ONE | {"values": [1.0]}, "at least 2"),
+    ],
+)
+def test_lists_that_cannot_be_searched_are_refused(key: str, value: object, said: str) -> None:
     with pytest.raises(SettingsError, match=said):
-        search.settings(PARAMS.put(("search", "rates"), rates))
+        search.settings(ASKED.put(("search", key), value))
 
 
 def test_the_setting_is_tried_as_often_as_a_kind_of_training() -> None:
     stated = search.settings(LAPTOP)
-    assert stated.setting is not None
-    assert len(stated.setting.values) == len(stated.rates)
-    names = [trial.name for trial in search.trials_of_setting(LAPTOP)]
-    assert names == [f"rival-fixed-{number}" for number in range(1, 8)]
-    weights = [sum(value.values()) for value in stated.setting.values]
-    assert weights == [3.0] * 7  # so that no value is a larger learning rate in disguise
+    weights = [sum(trial.value.values()) for trial in search.trials_of_setting(stated)]
+    assert weights == [3.0] * len(stated.rates)  # so that no value is a larger learning rate in disguise
 
 
 def test_a_trial_of_the_setting_is_its_variant_with_that_value_and_nothing_else() -> None:
@@ -159,27 +154,13 @@ def test_of_the_values_the_one_with_the_highest_mean_is_chosen_and_of_equal_ones
         "variant": "rival-fixed", "setting": "fixed.weights", "value": "sst 1.5, qqp 0.5", "rate": 1.5e-4, "seed": 5,
         "sst": 0.5, "qqp": 0.5, "mean": 0.5, "chosen": False, "rows": 17, "steps": 7,
     }  # fmt: skip
-    assert search.to_state("laptop", OF_SETTING, found) == (
-        "profiles:\n  laptop:\n    fixed:\n      weights:\n        sst: 1.0\n        qqp: 1.0"
-    )
-
-
-def test_the_setting_is_not_looked_for_with_another_rate_than_was_found(tmp_path: Path) -> None:
-    RESULT.to_csv(tmp_path / "laptop.csv", index=False)
-    said = (
-        "rival-fixed-1 would be trained with the learning rate 1.5e-04, but the search found 3.0e-04; state it as "
-        "profiles.laptop.training.learning_rates.encoder, then start again"
-    )
-    with pytest.raises(SettingsError, match=said):
-        search.run(ASKED, OF_SETTING, 1, tmp_path / "build", tmp_path)
-    taken_over = ASKED.put(("profiles", "laptop", "training", "learning_rates"), {"encoder": 3e-4})
-    with pytest.raises(DataError, match=r"train\.parquet is missing"):  # past the check
-        search.run(taken_over, OF_SETTING, 1, tmp_path / "build", tmp_path)
+    params = search.found(ASKED, OF_SETTING, found)
+    assert params.get("profiles", "laptop", "fixed", "weights") == {"sst": 1.0, "qqp": 1.0}
 
 
 def test_a_search_without_a_setting_is_told() -> None:
     with pytest.raises(SettingsError, match=r"search\.setting names no setting to be looked for"):
-        search.trials_of_setting(LAPTOP.put(("search", "setting"), None))
+        search.trials_of_setting(SETTINGS.model_copy(update={"setting": None}))
 
 
 @pytest.mark.parametrize(
@@ -194,48 +175,18 @@ def test_a_search_without_a_setting_is_told() -> None:
 def test_a_setting_that_cannot_be_tried_is_refused(changed: dict[str, Any], said: str) -> None:
     params = ASKED.put(("search", "setting"), ONE | changed)
     with pytest.raises(SettingsError, match=said):
-        search.planned_of(params, search.trials_of_setting(params))
-
-
-def test_a_setting_has_two_values_or_more_each_once() -> None:
-    for values, said in (([1.0, 1.0], "each once"), ([1.0], "at least 2")):
-        with pytest.raises(SettingsError, match=said):
-            search.settings(LAPTOP.put(("search", "setting", "values"), values))
+        search.planned_of(params, search.trials_of_setting(search.settings(params)))
 
 
 def chosen(file: Path) -> list[dict[str, Any]]:
     return pd.read_csv(file).query("chosen").to_dict("records") if file.is_file() else []
 
 
-def not_taken_over(params: Params, directory: Path) -> list[str]:
-    """What the result of the profile's searches says otherwise than params.yaml."""
-    profile, found = params.get("profile"), []
-    for line in chosen(directory / f"{profile}.csv"):
-        if params.get("profiles", profile, "training", "learning_rates", line["kind"]) != line["rate"]:
-            found.append(f"{profile}: training.learning_rates.{line['kind']} is to be {line['rate']}")
-    for line in chosen(directory / f"{profile}-setting.csv"):
-        if search.in_words(params.get("profiles", profile, *line["setting"].split("."))) != line["value"]:
-            found.append(f"{profile}: {line['setting']} is to be {line['value']}")
-    return found
-
-
-def test_a_profile_states_what_its_searches_have_found() -> None:
-    committed = Path(__file__).parents[3] / search.SEARCHES
-    for profile in PARAMS.get("profiles"):
-        assert not_taken_over(PARAMS.put(("profile",), profile), committed) == []
-
-
-def test_what_a_profile_does_not_state_is_seen(tmp_path: Path) -> None:
-    RESULT.to_csv(tmp_path / "laptop.csv", index=False)
-    (tmp_path / "laptop-setting.csv").write_text(
-        "variant,setting,value,rate,seed,mean,chosen,rows,steps\n"
-        'rival-fixed,fixed.weights,"sst 1.5, qqp 0.5",0.0003,5,0.5,True,17,7\n'
-    )
-    assert not_taken_over(LAPTOP, tmp_path) == [
-        "laptop: training.learning_rates.encoder is to be 0.0003",
-        "laptop: training.learning_rates.heads is to be 0.0001",
-        "laptop: fixed.weights is to be sst 1.5, qqp 0.5",
-    ]
-    stated = LAPTOP.put(("profiles", "laptop", "training", "learning_rates"), {"encoder": 3e-4, "heads": 1e-4})
-    stated = stated.put(("profiles", "laptop", "fixed"), {"weights": {"sst": 1.5, "qqp": 0.5}})
-    assert not_taken_over(stated, tmp_path) == []
+@pytest.mark.parametrize("profile", PARAMS.get("profiles"))
+def test_a_profile_states_what_its_searches_have_found(profile: str) -> None:
+    committed, stated = Path(__file__).parents[3] / search.SEARCHES, PARAMS.get("profiles", profile)
+    for line in chosen(committed / f"{profile}.csv"):
+        assert stated["training"]["learning_rates"][line["kind"]] == line["rate"]
+    for line in chosen(committed / f"{profile}-setting.csv"):
+        section, key = line["setting"].split(".")
+        assert search.in_words(stated[section][key]) == line["value"]

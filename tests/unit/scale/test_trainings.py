@@ -1,0 +1,110 @@
+"""How many train at a time, and what each gets of the machine."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from mtbert.errors import TrainingError
+from mtbert.scale import trainings
+from mtbert.scale.trainings import Training
+
+TRAININGS = [Training(variant="a", seed=seed) for seed in (1, 2, 3)]
+
+
+def test_gpus_are_given_in_turn(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4, 6")
+    assert [share["CUDA_VISIBLE_DEVICES"] for share in trainings.shares(3, 8)] == ["4", "6", "4"]
+
+
+@pytest.mark.parametrize(("jobs", "threads", "cores", "room"), [(2, 2, 4, 2), (4, 2, 4, 2), (3, 4, 2, 1), (1, 2, 8, 1)])
+def test_without_a_gpu_only_as_many_train_as_the_cores_have_room_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], jobs: int, threads: int, cores: int, room: int
+):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
+    assert trainings.shares(jobs, threads) == [{}] * room
+    assert (f"{room} at a time" in capsys.readouterr().out) == (room < jobs)
+
+
+class Job:
+    """A training that ends with a status after so many looks at it; None: not before it is stopped."""
+
+    def __init__(self, status: int, looks: int | None = 1):
+        self.status, self.looks, self.stopped = status, looks, False
+
+    def poll(self) -> int | None:
+        self.looks = self.looks and self.looks - 1
+        return self.status if self.looks == 0 else None
+
+    def terminate(self) -> None:
+        self.stopped, self.looks = True, 1
+
+    def wait(self, timeout: float) -> None:
+        pass
+
+
+def test_what_fails_is_named_with_its_log_once_the_others_have_ended(tmp_path: Path):
+    done, jobs = list[str](), {1: Job(1), 2: Job(0), 3: Job(-signal.SIGKILL)}
+    with pytest.raises(TrainingError, match=rf"^2 of 3 failed.*\n  a-1: {tmp_path}/a-1\.log\n  a-3: .*\(killed"):
+        trainings.run(
+            TRAININGS,
+            lambda one, *_: jobs[one.seed],
+            [{}, {}],
+            tmp_path,
+            lambda training: done.append(training.name),
+        )
+    assert done == ["a-2"]
+
+
+def test_each_at_a_time_has_a_share_of_its_own_that_the_next_one_gets(tmp_path: Path):
+    looks, given = {1: 2, 2: 1, 3: 1}, list[tuple[str, str]]()
+
+    def start(training: Training, _: Path, share: trainings.Share) -> Job:
+        given.append((training.name, share["GPU"]))
+        return Job(0, looks[training.seed])
+
+    trainings.run(TRAININGS, start, [{"GPU": "1"}, {"GPU": "2"}], tmp_path)
+    assert given == [("a-1", "1"), ("a-2", "2"), ("a-3", "2")]
+
+
+def test_the_last_line_of_an_output_tells_how_far_a_training_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(trainings, "TELL", 0)
+
+    def start(_: Training, log: Path, __: trainings.Share) -> Job:
+        log.write_text("started\n3 of 8 steps, 00:02 left\n")
+        return Job(0, 2)
+
+    trainings.run(TRAININGS[:1], start, [{}], tmp_path)
+    assert "a-1: 3 of 8 steps, 00:02 left\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_stops_what_trains_and_starts_no_more(tmp_path: Path, number: int):
+    jobs, done = list[Job](), list[Training]()
+    before = signal.signal(number, signal.default_int_handler)  # a shell may have told the tests to ignore it
+
+    def start(*_: object) -> Job:
+        os.kill(os.getpid(), number)
+        jobs.append(Job(0, None))
+        return jobs[-1]
+
+    with pytest.raises(KeyboardInterrupt):
+        trainings.run(TRAININGS, start, [{}], tmp_path, done.append)
+    assert done == TRAININGS[:1]  # since it has ended well
+    assert [job.stopped for job in jobs] == [True]
+    assert signal.signal(number, before) == signal.default_int_handler
+
+
+def test_where_a_run_cannot_be_recorded_the_others_stop(tmp_path: Path):
+    jobs = {1: Job(0), 2: Job(0, None)}
+
+    def record(_: Training) -> None:
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        trainings.run(TRAININGS[:2], lambda one, *_: jobs[one.seed], [{}, {}], tmp_path, record)
+    assert jobs[2].stopped
