@@ -236,7 +236,8 @@ def report(root: Path) -> None:
     from mtbert.report import write
     from mtbert.results import collect
 
-    write.write(collect.collect(root / "build").results, root / "reports" / "sample")
+    results, _ = collect.collect(root / "build")
+    write.write(results, root / "reports" / "sample")
     write.for_dvc(root / "reports" / "sample", root / "reports")
 
 

@@ -3,14 +3,10 @@
 Each is read with `mtbert.files.read_as`, which reports what is wrong with an altered file.
 """
 
-import sys
-from pathlib import Path
 from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from mtbert import files
-from mtbert.errors import DataError
 from mtbert.settings import Section
 
 
@@ -41,17 +37,6 @@ class RunMetrics(Section):
     device: str | None = None
     precision: str | None = None
     parameters: Sizes
-    dev: dict[str, float]
-    test: dict[str, float]
-    train: dict[str, float] = {}
-
-
-class VoteMetrics(Section):
-    """metrics.json of an ensemble."""
-
-    ensemble: str
-    seed: int
-    members: list[str] = Field(min_length=1)
     dev: dict[str, float]
     test: dict[str, float]
     train: dict[str, float] = {}
@@ -219,13 +204,3 @@ class Manifest(Lenient):
     encoder: InitEncoder
     data: dict[str, str] = Field(min_length=1)
     code: str
-
-
-def log(directory: Path) -> RunLog | None:
-    """Read a run's log; None where there is none. Warn of a damaged one and leave it out: no score depends on it."""
-    file = directory / "run.json"
-    try:
-        return files.read_as(RunLog, file, "dvc repro") if file.is_file() else None
-    except DataError as error:
-        print(f"warning: {error}; the report goes on without its times and memory", file=sys.stderr)
-        return None
