@@ -93,7 +93,7 @@ def compare(ours: Side, theirs: Side, metric: str, margin: float) -> Outcome:
     _check_metric(ours, theirs, metric)
     pairs = pair(ours, theirs, metric)
     of_rows = metric == "accuracy" or ours.of_scores
-    values = [_values(pairs, side, p, metric) for side, p in ((ours, pairs.ours), (theirs, pairs.theirs))]
+    values = [_values(pairs, side, said, metric) for side, said in ((ours, pairs.ours), (theirs, pairs.theirs))]
     drawn = _drawn(pairs, metric)
     sides = [_scored(pairs.labels, each, metric, of_rows, drawn) for each in values]
     found = _difference(pairs, values, sides, of_rows)
@@ -190,20 +190,18 @@ def _columns(columns: str) -> dict[str, str]:
 
 def as_text(outcome: Outcome) -> str:
     """Return a few lines for a terminal."""
-    found, names = outcome.difference, _short(outcome.ours.name, outcome.theirs.name)
-    width = max(len("difference"), *map(len, names))
-    title = TITLES.get(outcome.metric, outcome.metric)
+    found, sides = outcome.difference, (outcome.ours, outcome.theirs)
+    width = max(len("difference"), *(len(side.name) for side in sides))
+    seeds = "" if max(found.seeds) == 1 else f", {found.seeds[0]} and {found.seeds[1]} seeds"
+    told = "cannot be told" if found.p is None else f"{found.p:.4g}"
     lines = [
-        f"{title} on {found.rows} rows in {found.clusters} clusters{_seeds(found)}",
+        f"{TITLES.get(outcome.metric, outcome.metric)} on {found.rows} rows in {found.clusters} clusters{seeds}",
         "",
         f"{'':<{width}}  {'score':>8}  95 % interval",
-        *(
-            f"{name:<{width}}  {side.score:>8.4f}  {_interval(side.interval)}"
-            for name, side in zip(names, (outcome.ours, outcome.theirs), strict=True)
-        ),
+        *(f"{side.name:<{width}}  {side.score:>8.4f}  {_interval(side.interval)}" for side in sides),
         f"{'difference':<{width}}  {found.mean:>+8.4f}  {_interval(found.interval, '+')}",
         "",
-        f"p of no difference: {'cannot be told' if found.p is None else f'{found.p:.4g}'}",
+        f"p of no difference: {told}",
     ]
     if found.detectable is not None:
         lines.append(f"Smallest difference that such files show in four of five cases: {found.detectable:.4f}")
@@ -224,29 +222,14 @@ def as_values(outcome: Outcome) -> dict[str, Any]:
 
 def verdict(outcome: Outcome) -> str:
     """Return one sentence: what is shown, and of which models or seeds."""
-    found, (ours, theirs) = outcome.difference, _short(outcome.ours.name, outcome.theirs.name)
+    found = outcome.difference
     of = f"the rule of verdicts asks for {SEEDS} seeds"
     if max(found.seeds) == 1:
         of = "of these two models: one training each says nothing of other trainings"
     if found.clusters < LEAST_CLUSTERS:
         of = f"from {found.clusters} clusters of rows; at least {LEAST_CLUSTERS} are needed"
-    return f"{ours} against {theirs}: {outcome.answer} (margin {outcome.margin:g}; {of})."
-
-
-def _seeds(found: Difference) -> str:
-    ours, theirs = found.seeds
-    return f", {ours} seeds" if ours == theirs > 1 else f", {ours} and {theirs} seeds" if ours != theirs else ""
+    return f"{outcome.ours.name} against {outcome.theirs.name}: {outcome.answer} (margin {outcome.margin:g}; {of})."
 
 
 def _interval(interval: Interval | None, sign: str = "") -> str:
     return "cannot be told" if interval is None else f"{interval[0]:{sign}.4f} to {interval[1]:{sign}.4f}"
-
-
-def _short(ours: str, theirs: str) -> tuple[str, str]:
-    """Return two paths without the folders at the start, and the parts at the end, that they share."""
-    one, other = ours.split("/"), theirs.split("/")
-    while min(len(one), len(other)) > 1 and one[0] == other[0]:
-        one, other = one[1:], other[1:]
-    while min(len(one), len(other)) > 1 and one[-1] == other[-1]:
-        one, other = one[:-1], other[:-1]
-    return "/".join(one), "/".join(other)

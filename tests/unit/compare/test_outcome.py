@@ -3,26 +3,25 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
 from mtbert import metrics
 from mtbert.compare import Answer, Outcome, as_text, compare
-from mtbert.compare.reading import Row, Side
+from mtbert.compare.reading import Side, text
 from mtbert.errors import DataError
 
 
 def side(name: str, labels: Any, said: Any, clusters: Any = None, of_scores: bool = False) -> Side:
     """Predictions, [rows, seeds] or [rows]."""
     said = np.asarray(said, dtype=float).reshape(len(labels), -1)
-    seeds = [""] if said.shape[1] == 1 else [str(seed) for seed in range(1, said.shape[1] + 1)]
-    rows = [
-        Row("line", str(at), str(label), str(said[at, column]), seed, "" if clusters is None else str(clusters[at]))
-        for column, seed in enumerate(seeds)
-        for at, label in enumerate(labels)
-    ]
-    return Side(name, rows, of_scores)
+    rows = pd.DataFrame({"id": np.arange(len(labels)).astype(str), "label": [text(label) for label in labels]})
+    rows = rows.assign(place="line", scored=True, texts=[()] * len(rows))
+    rows["cluster"] = "" if clusters is None else np.asarray(clusters).astype(str)
+    seeds = [rows.assign(prediction=[text(one) for one in column], seed=str(at)) for at, column in enumerate(said.T)]
+    return Side(name, pd.concat(seeds), of_scores)
 
 
 def of_right(ours: Any, theirs: Any, rows: int, margin: float = 0.01, clusters: Any = None) -> Outcome:
