@@ -1,9 +1,7 @@
 """Check the rows of two sides against each other, and make arrays of them."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -22,13 +20,15 @@ class Pairs:
     """Two sides on the same rows.
 
     Attributes:
-        labels: [rows]; NaN where both sides hold scores of rows.
-        ours, theirs: predictions, or scores of rows, [rows, seeds of the side].
+        of_rows: whether rows have scores of their own, such as 1 for a right answer, which the metric is the mean of.
+        labels: [rows]; NaN where a file holds such scores.
+        ours, theirs: these scores, else predictions, [rows, seeds of the side].
         clusters: a number for each row.
         apart: how rows were put into clusters, in words.
         left_out: how many rows a file marks as not scored.
     """
 
+    of_rows: bool
     labels: np.ndarray
     ours: np.ndarray
     theirs: np.ndarray
@@ -45,7 +45,7 @@ def pair(ours: Side, theirs: Side, metric: str) -> Pairs:
             no number, or no class, where one is needed; the message names the first rows.
     """
     unscored = {row for side in (ours, theirs) for row in side.rows["id"][~side.rows["scored"]]}
-    sides = [replace(side, rows=side.rows[~side.rows["id"].isin(unscored)]) for side in (ours, theirs)]
+    sides = [Side(side.name, side.rows[~side.rows["id"].isin(unscored)], side.of_scores) for side in (ours, theirs)]
     for side in sides:
         _check_complete(side)
     first, other = (side.rows.drop_duplicates("id") for side in sides)
@@ -53,16 +53,18 @@ def pair(ours: Side, theirs: Side, metric: str) -> Pairs:
         for _, rows in side.rows.groupby("seed"):
             refuse(side.name, f"rows without a partner in {ours.name}", rows[~rows["id"].isin(first["id"])], PARTNERS)
             refuse(side.name, f"lacks rows that {ours.name} has", first[~first["id"].isin(rows["id"])], PARTNERS)
-        labelled = (first if side.of_scores == ours.of_scores else other).merge(side.rows, on="id", suffixes=("", "_"))
-        _refuse_labels(ours.name, side.name, labelled[labelled["label"] != labelled["label_"]])
     both: Frame = first.merge(other, on="id", suffixes=("", "_"))
+    unlike: Frame = both["label"] != both["label_"]
     if ours.of_scores != theirs.of_scores:  # the harness may have words for labels that are numbers elsewhere
-        _refuse_labels(ours.name, theirs.name, both[_not_one_to_one(both, "label")])
-    numbers = _in_numbers(sides, metric)
-    labels = numbers[1 if ours.of_scores else 0].drop_duplicates("id").set_index("id")["label"][first["id"]]
-    said, others_said = (_by_seed(rows).loc[first["id"]].to_numpy() for rows in numbers)
+        unlike = _not_one_to_one(both, "label")
+    places = both["label"] + ", " + both["place"] + "; " + both["label_"] + ", " + both["place_"]
+    refuse(f"{ours.name} and {theirs.name}", "labels that differ", both.assign(place=places)[unlike], LABELS)
+    words = _words(sides) if metric in CLASSES else {}
+    numbers = [_in_numbers(side, metric, words) for side in sides]
+    labels = numbers[0].drop_duplicates("id")["label"].to_numpy(float)
+    said, others_said = (_by_seed(rows).loc[first["id"]].to_numpy(float) for rows in numbers)
     clusters, apart = _clusters(ours.name, theirs.name, both)
-    return Pairs(labels.to_numpy(float), said, others_said, clusters, apart, len(unscored))
+    return Pairs(metric == "accuracy" or ours.of_scores, labels, said, others_said, clusters, apart, len(unscored))
 
 
 def _check_complete(side: Side) -> None:
@@ -73,52 +75,42 @@ def _check_complete(side: Side) -> None:
         raise DataError(f"{side.name} has no scored row")
     twice = side.rows[side.rows.duplicated(["seed", "id"], keep=False)]
     refuse(side.name, "ids that occur twice", twice, "predictions of several seeds need a column seed")
+    labels = side.rows.drop_duplicates(["id", "label"])
+    refuse(side.name, "labels that differ", labels[labels.duplicated("id", keep=False)], LABELS)
 
 
-def _refuse_labels(ours: str, theirs: str, both: Frame) -> None:
-    places = both["label"] + ", " + both["place"] + "; " + both["label_"] + ", " + both["place_"]
-    refuse(ours if ours == theirs else f"{ours} and {theirs}", "labels that differ", both.assign(place=places), LABELS)
-
-
-def _not_one_to_one(both: Frame, column: str) -> np.ndarray:
+def _not_one_to_one(both: Frame, column: str) -> Frame:
     """Return whether a row's value on one side also goes with another value of the other side, [rows]."""
-    columns = [column, f"{column}_"]
-    several = [both.groupby(one)[two].transform("nunique") > 1 for one, two in (columns, reversed(columns))]
-    return np.logical_or(*several)
+    ours, theirs = both[column], both[f"{column}_"]
+    return (ours.groupby(theirs).transform("nunique") > 1) | (theirs.groupby(ours).transform("nunique") > 1)
 
 
-def _by_seed(rows: Frame) -> Frame:
-    """Return predictions by id, a column a seed; seeds that are numbers in their order."""
-    table = rows.pivot(index="id", columns="seed", values="prediction")
-    return table[sorted(table, key=lambda seed: (len(seed), seed))]
+def _words(sides: list[Side]) -> dict[str, int]:
+    """Return a number for each class where all labels are words; from 2 on, since 0 and 1 have a meaning."""
+    predicted = [side.rows[["label", "prediction"]] for side in sides if not side.of_scores]
+    values: Frame = pd.concat(predicted) if predicted else None
+    if not predicted or values["label"].map(_is_number).any():
+        return {}
+    return {word: at for at, word in enumerate(np.unique(values), start=2)}
 
 
-def _in_numbers(sides: Sequence[Side], metric: str) -> list[Frame]:
-    """Return each side's rows with labels and predictions as numbers; words by their place among all words."""
-    of_classes = [side.rows for side in sides if metric in CLASSES and not side.of_scores]
-    labels = {label for rows in of_classes for label in rows["label"]}
-    if any(map(_is_number, labels)):
-        labels = set()
-    words = sorted(labels.union(*(rows["prediction"] for rows in of_classes))) if labels else []
-    return [_numeric(side, metric, labels, dict(zip(words, range(2, len(words) + 2), strict=True))) for side in sides]
-
-
-def _numeric(side: Side, metric: str, labels: set[str], words: dict[str, int]) -> Frame:
-    """Return rows as numbers, labels NaN of scores; `words`: their numbers, from 2 on since 0 and 1 have a meaning."""
+def _in_numbers(side: Side, metric: str, words: dict[str, int]) -> Frame:
+    """Return rows with labels and predictions as numbers; for accuracy, predictions as scores of the rows."""
+    said, label = side.rows["prediction"], side.rows["label"]
     if side.of_scores:
-        _check(side, "prediction", side.rows["prediction"].map(_is_number), "is not a number")
-        return side.rows.assign(label=math.nan, prediction=side.rows["prediction"].map(float))
+        _check(side, "prediction", said.map(_is_number), "is not a number")
+        return side.rows.assign(label=math.nan, prediction=said.map(float))
     if words:
-        _check(side, "prediction", ~side.rows["prediction"].map(_is_number), "is a number, and labels are words")
-        known = side.rows["prediction"].isin(labels)
-        _check(side, "prediction", known | known.any(), "is none of the labels, as all are")
-    for column in ("label", "prediction") if not words else ():
-        values = side.rows[column]
-        _check(side, column, values.map(_is_number), "is not a number")
-        if metric in CLASSES:
-            _check(side, column, values.map(float) % 1 == 0, f"is no class, as {metric} needs")
-    values = side.rows[["label", "prediction"]]
-    return side.rows.assign(**values.map(words.get if words else float))
+        _check(side, "prediction", ~said.map(_is_number), "is a number, and labels are words")
+        _check(side, "prediction", said.isin(label) | said.isin(label).any(), "is none of the labels, as all are")
+        numbers = side.rows.assign(label=label.map(words), prediction=said.map(words))
+    else:
+        for column in ("label", "prediction"):
+            _check(side, column, side.rows[column].map(_is_number), "is not a number")
+        numbers = side.rows.assign(label=label.map(float), prediction=said.map(float))
+        for column in ("label", "prediction") if metric in CLASSES else ():
+            _check(side, column, numbers[column] % 1 == 0, f"is no class, as {metric} needs")
+    return numbers.assign(prediction=numbers["prediction"] == numbers["label"]) if metric == "accuracy" else numbers
 
 
 def _is_number(text: str) -> bool:
@@ -128,10 +120,16 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _check(side: Side, column: str, right: Any, what: str) -> None:
+def _check(side: Side, column: str, right: Frame, what: str) -> None:
     wrong = side.rows[~right]
     shown = wrong.assign(place=wrong["place"] + ": " + wrong[column].map(repr))
     refuse(side.name, f"{column} {what}", shown, NUMBERS)
+
+
+def _by_seed(rows: Frame) -> Frame:
+    """Return predictions by id, a column a seed; seeds that are numbers in their order."""
+    table = rows.pivot(index="id", columns="seed", values="prediction")
+    return table[sorted(table, key=lambda seed: (len(seed), seed))]
 
 
 def _clusters(ours: str, theirs: str, both: Frame) -> tuple[np.ndarray, str]:

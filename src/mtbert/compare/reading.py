@@ -174,8 +174,8 @@ def _check_columns(name: str, in_file: Sequence[str], columns: Mapping[str, str]
 
 def _with_clusters(path: Path, rows: Frame) -> Frame:
     """Add the clusters that preprocessing found, where the file is of one of this project's runs or ensembles."""
-    task, _, split = f"{path.stem}-rows.parquet".partition("-")
-    file = path.absolute().parents[min(4, len(path.absolute().parents) - 1)] / "data" / task / split
+    task, _, split = path.stem.partition("-")
+    file = (path.parent / "../../../../data" / task / f"{split}-rows.parquet").resolve()
     if path.parent.name != "predictions" or not file.is_file():
         return rows
     known = files.read_parquet(file, ["id", "cluster"]).map(text)

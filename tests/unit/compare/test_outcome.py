@@ -131,7 +131,7 @@ def test_scores_of_rows_are_averaged_and_compared_with_predictions() -> None:
     assert (found.ours.score, found.theirs.score) == (0.5, 0.75)
     both = compare(ours, side("z.jsonl", labels, [0.5, 0.5, 0.5, 0.5], of_scores=True), "acc_norm", 0.01)
     assert (both.ours.score, both.theirs.score) == (0.5, 0.5)
-    with pytest.raises(DataError, match="y predictions; allowed: --metric accuracy, not f1"):
+    with pytest.raises(DataError, match=r"samples.jsonl and y holds .*--metric accuracy, not f1"):
         compare(ours, side("y", labels, right), "f1", 0.01)
 
 

@@ -45,7 +45,7 @@ def test_rows_that_one_file_does_not_score_are_left_out_of_both() -> None:
 
 def test_words_are_classes_where_all_labels_are() -> None:
     ours = side("x.csv", ("a", "yes", "no"), ("b", "no", "no"))
-    found = pair(ours, side("y.csv", ("a", "yes", "well"), ("b", "no", "no")), "accuracy")
+    found = pair(ours, side("y.csv", ("a", "yes", "well"), ("b", "no", "no")), "f1")
     assert (found.labels.tolist(), found.ours.tolist(), found.theirs.tolist()) == ([4, 2], [[2], [2]], [[3], [2]])
 
 
@@ -53,7 +53,7 @@ def test_scores_of_rows_beside_predictions_of_classes() -> None:
     ours = side("x.csv", ("a", "1", "1"), ("b", "0", "1"))
     theirs = side("samples.jsonl", ("a", "yes", "1"), ("b", "no", "0"), of_scores=True)
     found = pair(ours, theirs, "accuracy")
-    assert (found.labels.tolist(), found.theirs.tolist()) == ([1, 0], [[1], [0]])
+    assert (found.ours.tolist(), found.theirs.tolist()) == ([[1], [0]], [[1], [0]])
     wrong = side("samples.jsonl", ("a", "yes", "1"), ("b", "yes", "0"), of_scores=True)
     with pytest.raises(DataError, match=r"labels that differ: a \(1, line 2; yes, line 2\), b"):
         pair(ours, wrong, "accuracy")
