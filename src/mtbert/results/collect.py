@@ -44,12 +44,13 @@ def collect(build: Path) -> tuple[Results, list[Run]]:
     data = _data(build, catalog)
     facts = {"data": json.dumps(data), "start": json.dumps(_start(build, catalog))}
     asked = _asked(catalog)
-    there = [run for run in asked if _place(build, run).is_dir()]
+    places_of = {(name, seed): build / "runs" / name / str(seed) for name, seed in asked}
+    there = {run: place for run, place in places_of.items() if place.is_dir()}
     if not there:
         raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
-    runs = {run: _run(build, run, catalog["variants"][run[0]]) | facts for run in there}
-    predicted = {run: _predicted(build, run, data["whose"] == "sample") for run in there}
-    history = [_history(_place(build, run) / HISTORY, _again(run)).assign(variant=run[0], seed=run[1]) for run in there]
+    runs = {run: _run(build, place, catalog["variants"][run[0]]) | facts for run, place in there.items()}
+    predicted = {run: _predicted(build, place, data["whose"] == "sample") for run, place in there.items()}
+    history = [_history(place).assign(variant=name, seed=seed) for (name, seed), place in there.items()]
     for name, seed in (votes := _votes(catalog, asked)):
         entry = catalog["ensembles"][name]
         if all((member, seed) in runs for member in entry["members"]):
@@ -57,7 +58,7 @@ def collect(build: Path) -> tuple[Results, list[Run]]:
             row = _row_of_vote(entry, [runs[member, seed] for member in entry["members"]], predicted[name, seed])
             runs[name, seed] = {"kind": "ensemble", "variant": name, "seed": seed} | row | facts
     for run in {name: (name, seed) for name, seed in reversed(there)}.values():  # the first seed of each variant
-        predicted[run] |= _with_places(_place(build, run) / EMBEDDINGS, predicted[run], _again(run))
+        predicted[run] |= _with_places(there[run], predicted[run])
     results = Results(
         tables.joined([pd.DataFrame([*_untrained(build, catalog, facts), *runs.values()])], "runs"),
         tables.joined(
@@ -86,28 +87,24 @@ def _votes(catalog: Mapping[str, Any], asked: list[Run]) -> list[Run]:
     return [(name, seed) for name, seed in votes if {(m, seed) for m in selected[name]["members"]} <= {*asked}]
 
 
-def _place(build: Path, run: Run) -> Path:
-    return build / "runs" / run[0] / str(run[1])
+def _again(place: Path) -> str:
+    return f"dvc repro train@{place.parent.name}-{place.name}"
 
 
-def _again(run: Run) -> str:
-    return f"dvc repro train@{run[0]}-{run[1]}"
-
-
-def _run(build: Path, run: Run, entry: Mapping[str, Any]) -> dict[str, Any]:
+def _run(build: Path, place: Path, entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row of `runs` of a training; DataError where its folder is not as it was written."""
-    place, again = _place(build, run), _again(run)
+    name, again = place.parent.name, _again(place)
     there = [file.relative_to(place).as_posix() for file in place.glob("predictions/*.parquet")]
     files.check_sealed(place, again, only=[METRICS, SETTINGS, HISTORY, EMBEDDINGS, files.ELSEWHERE, *there])
     said = files.read_as(RunMetrics, place / METRICS, again).model_dump()
     settings = files.read_as(dict[str, Any], place / SETTINGS, again, files.read_yaml)
     scores = {f"{split}_{metric}": value for split in SPLITS for metric, value in said[split].items()}
     examples = {f"examples_{task}": count for task, count in (said["examples"] or {}).items() if task in TASKS}
-    manifest = build / "init" / f"{run[0]}.json"
+    manifest = build / "init" / f"{name}.json"
     init = files.read_json(manifest) if manifest.is_file() else {"data": None, "encoder": {}}
     changed = [f"{key}={json.dumps(value)}" for key, value in (entry.get("overrides") or {}).items()]
     return {
-        "kind": "variant", "variant": run[0], "seed": run[1], **scores, **examples, **said["parameters"],
+        "kind": "variant", "variant": name, "seed": int(place.name), **scores, **examples, **said["parameters"],
         **{key: said[key] for key in ("steps", "epoch", "device", "precision")},
         "epochs": " ".join(map(str, said["epochs"])), "threads": settings.get("run", {}).get("threads"),
         "machine": _machine(build, place), "code": settings.get("code"),
@@ -128,11 +125,11 @@ def _machine(build: Path, place: Path) -> str:
     return ", ".join(filter(None, (origin.processor, origin.accelerator, f"torch {origin.torch}")))
 
 
-def _predicted(build: Path, run: Run, with_texts: bool) -> Tables:
+def _predicted(build: Path, place: Path, with_texts: bool) -> Tables:
     """Return a run's predictions with what is known of the rows."""
     found: Tables = {}
     for task, split in itertools.product(TASKS, SPLITS):
-        file = predictions.path(_place(build, run), task, split)
+        file = predictions.path(place, task, split)
         if file.is_file():
             table: Frame = predictions.read(file)
             table = table.assign(row=np.arange(len(table)), overall=table.get("overall", table["scored"]))
@@ -158,21 +155,21 @@ def _texts(build: Path, task: str) -> Frame:
     return table.apply(lambda row: " / ".join(row.dropna()), axis=1)
 
 
-def _with_places(file: Path, predicted: Tables, again: str) -> Tables:
+def _with_places(place: Path, predicted: Tables) -> Tables:
     """Return the dev tables whose sentences the run has embedded, with places in a picture."""
-    embedded = places.of_run(file, again)
+    embedded = places.of_run(place / EMBEDDINGS, _again(place))
     return {
-        (task, split): table.join(places.beside(embedded[task], table["label"].to_numpy(float), task))
+        (task, split): table.join(places.beside(embedded[task], table["label"].to_numpy(float)))
         for (task, split), table in predicted.items()
         if split == "dev" and task in embedded
     }
 
 
-def _history(file: Path, again: str) -> Frame:
+def _history(place: Path) -> Frame:
     try:
-        return pd.read_csv(file, usecols=["phase", "step", "name", "value"])
+        return pd.read_csv(place / HISTORY, usecols=["phase", "step", "name", "value"])
     except ValueError as error:  # not UTF-8, no table, or without one of the columns
-        raise DataError(f"{file} is damaged: {error}; `{again}` makes it again") from None
+        raise DataError(f"{place / HISTORY} is damaged: {error}; `{_again(place)}` makes it again") from None
 
 
 def _vote(name: str, members: Mapping[str, Tables]) -> Tables:

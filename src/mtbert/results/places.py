@@ -33,16 +33,11 @@ def of_run(file: Path, again: str) -> dict[str, np.ndarray]:
     return {task: kept[task].astype(np.float32) for task in MAIN_TASKS if task in kept}
 
 
-def beside(embedded: np.ndarray, labels: np.ndarray, task: str) -> Frame:
+def beside(embedded: np.ndarray, labels: np.ndarray) -> Frame:
     """Return the places of POINTS sentences, of each label equally many as far as there are.
 
-    Args:
-        embedded: [sentences, rows, width], of the first rows.
-        labels: of all rows.
-        task: its name; the labels of scores count by their whole part.
-
-    Returns:
-        x, y and, of a pair's second sentence, x2, y2, whole numbers from -500 to 500; by row, the chosen rows alone.
+    The labels are those of all rows; labels of scores count by their whole part. The result has the chosen rows alone,
+    with x, y and, of a pair's second sentence, x2, y2: whole numbers from -500 to 500.
     """
     from sklearn.manifold import TSNE  # takes a second to import
 

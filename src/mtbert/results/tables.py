@@ -156,10 +156,7 @@ class Results:
     @cached_property
     def about(self) -> dict[str, About]:
         """By variant or ensemble, in the tables' order."""
-        found: dict[str, About] = {}
-        for run in self.typed:
-            found.setdefault(run.variant, run.settings)
-        return found
+        return {run.variant: run.settings for run in self.typed}
 
     @cached_property
     def data(self) -> Data:
@@ -174,11 +171,9 @@ class Results:
     @cached_property
     def by_run(self) -> dict[tuple[str, int, str], dict[str, Frame]]:
         """Predictions by variant, seed and split, then by task; the rows in the order of the data."""
-        groups = self.predictions.sort_values("row", kind="stable").groupby(
-            [*KEY, "split", "task"], observed=True, sort=False
-        )
         found: dict[tuple[str, int, str], dict[str, Frame]] = {}
-        for (variant, seed, split, task), table in groups:
+        in_order = self.predictions.sort_values("row", kind="stable")
+        for (variant, seed, split, task), table in in_order.groupby([*KEY, "split", "task"], observed=True, sort=False):
             found.setdefault((variant, int(seed), split), {})[task] = table
         return found
 
@@ -279,9 +274,8 @@ def _check_numbers(table: Frame, name: str) -> None:
             most = 1 if field.name in SCORES else sys.float_info.max
             least = -1 if field.name == "cluster" else 0 if pa.types.is_integer(field.type) else -most
             values = table[field.name].dropna().astype(float)
-            allowed = "finite numbers, no scores beyond 1, no counts below 0"
-            faulty = values[~values.between(least, most)]
-            if len(faulty):
+            if len(faulty := values[~values.between(least, most)]):
+                allowed = "finite numbers, no scores beyond 1, no counts below 0"
                 raise DataError(f"{field.name} of {name} holds {faulty.iloc[0]}; allowed: {allowed}")
 
 
