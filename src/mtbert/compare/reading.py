@@ -175,8 +175,9 @@ def _check_columns(name: str, in_file: Sequence[str], columns: Mapping[str, str]
 def _with_clusters(path: Path, rows: Frame) -> Frame:
     """Add the clusters that preprocessing found, where the file is of one of this project's runs or ensembles."""
     task, _, split = path.stem.partition("-")
-    file = (path.parent / "../../../../data" / task / f"{split}-rows.parquet").resolve()
-    if path.parent.name != "predictions" or not file.is_file():
+    folder = path.absolute().parent
+    file = (folder / "../../../../data" / task / f"{split}-rows.parquet").resolve()
+    if folder.name != "predictions" or not file.is_file():
         return rows
     known = files.read_parquet(file, ["id", "cluster"]).map(text)
     clusters = rows["id"].map(dict(zip(known["id"], known["cluster"], strict=True)))
@@ -197,7 +198,7 @@ def _log(name: str, table: Frame, asked: Asked) -> Side:
     if asked.filtered not in filters and (asked.filtered is not None or len(filters) > 1):
         raise DataError(f"{name} holds the filters {', '.join(filters)}; choose one of them with --filter")
     table = table[of_filter == (asked.filtered or filters[0])]
-    metrics = [metric for metric in table["metrics"].iloc[0] if metric in table]
+    metrics = [metric for metric in map(str, table["metrics"].iloc[0]) if metric in table]
     key = next((one for one in HARNESS_METRICS.get(asked.metric, (asked.metric,)) if one in metrics), None)
     if key is None:
         raise DataError(f"{name} has no {asked.metric}; allowed as --metric: {', '.join(metrics)}")

@@ -133,21 +133,21 @@ def _predicted(build: Path, place: Path, with_texts: bool) -> Tables:
         if file.is_file():
             table: Frame = predictions.read(file)
             table = table.assign(row=np.arange(len(table)), overall=table.get("overall", table["scored"]))
-            found[task, split] = table.join(_rows(build, task, split, table["id"], with_texts))
+            found[task, split] = table.assign(**_known(build, task, split, table["id"], with_texts))
     return found
 
 
-def _rows(build: Path, task: str, split: str, ids: pd.Series, with_texts: bool) -> Frame:
-    """Return what is known of a file's rows: cluster (-1 for none), leaks, and on the sample their text."""
-    nothing = pd.DataFrame({"cluster": -1, "in_train": False, "in_pretraining": False, "shares": False}, ids.index)
+def _known(build: Path, task: str, split: str, ids: Frame, with_texts: bool) -> dict[str, Any]:
+    """Return columns of what is known of a file's rows: cluster (-1 for none), leaks, and on the sample their text."""
     file = build / "data" / task / f"{split}-rows.parquet"
     if split != "dev" or not file.is_file():
-        return nothing.assign(text=None)
+        return {"cluster": -1, "in_train": False, "in_pretraining": False, "shares": False, "text": None}
     known: Frame = files.read_parquet(file, ROW)
     if not known["id"].equals(ids):
         raise DataError(f"{file} and the predictions of {task} are of other rows; `dvc repro` makes both again")
     flags = {name: known[name] != "" for name in ("in_train", "in_pretraining")}
-    return known.assign(**flags, text=_texts(build, task) if with_texts else None).drop(columns="id")
+    text = _texts(build, task) if with_texts else None
+    return {"cluster": known["cluster"], "shares": known["shares"], "text": text} | flags
 
 
 def _texts(build: Path, task: str) -> Frame:
