@@ -12,7 +12,7 @@ import numpy as np
 from mtbert import metrics, seeding
 from mtbert.claims.rule import SEEDS
 from mtbert.compare.pairing import Pairs, pair
-from mtbert.compare.reading import KNOWN, Asked, Side, read
+from mtbert.compare.reading import KNOWN, Side, read
 from mtbert.errors import DataError, MtbertError, UnknownNameError
 from mtbert.stats import Difference, difference, resampling
 from mtbert.stats.differences import LEAST_CLUSTERS, LEVEL, Interval, of_models, of_side
@@ -81,8 +81,8 @@ def compare_files(
     if metric is None and task is None:
         raise MtbertError(f"needs --task, one of {', '.join(TASKS)}, or --metric, one of {', '.join(metrics.SCORES)}")
     metric = metric or TASKS[str(task)].metric
-    asked = Asked(metric, _columns(columns), filtered, task, build)
-    return compare(read(ours, asked), read(theirs, asked), metric, _margin(task) if margin is None else margin)
+    our_side, their_side = (read(source, metric, _columns(columns), filtered, task, build) for source in (ours, theirs))
+    return compare(our_side, their_side, metric, _margin(task) if margin is None else margin)
 
 
 def compare(ours: Side, theirs: Side, metric: str, margin: float) -> Outcome:
@@ -107,7 +107,7 @@ def compare(ours: Side, theirs: Side, metric: str, margin: float) -> Outcome:
 
 def score(file: Path, metric: str) -> SideScore:
     """Score a file of predictions, with its interval over rows; DataError where it is faulty."""
-    side = read(str(file), Asked(metric, {}))
+    side = read(str(file), metric)
     pairs = pair(side, side, metric)
     return _side(side.name, _scored(pairs, pairs.ours, metric, _drawn(pairs, metric)), pairs)
 

@@ -4,8 +4,9 @@ import glob
 import math
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,37 +52,33 @@ class Side:
     of_scores: bool = False
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What is to be read: the metric, the file's names of columns of KNOWN, a log's filter; of MLflow's runs the task
-    and the build folder. If columns are named, a file has to have them, and others without a known name are not read.
-    """
-
-    metric: str
-    columns: Mapping[str, str]
-    filtered: str | None = None
-    task: str | None = None
-    build: Path = Path("build")
-
-
-def read(source: str, asked: Asked) -> Side:
+def read(
+    source: str, metric: str, columns: Mapping[str, str] | None = None, filtered: str | None = None,
+    task: str | None = None, build: Path = Path("build"),
+) -> Side:  # fmt: skip
     """Read the rows of one side.
 
     Args:
         source: a file; a path in which `{seed}` stands for a number; or runs of MLflow, one a seed, with commas:
             `runs:/ID/path`, or the id of one of this project's.
-        asked: how.
+        metric: of a log of lm-evaluation-harness.
+        columns: the file's names of columns of KNOWN. A file has to have them; if there are any, others without a known
+            name are not read.
+        filtered: the filter of a log that has several.
+        task: of this project's runs in MLflow.
+        build: the build folder with these runs.
 
     Raises:
         DataError: something is missing or malformed; the message names the first faulty rows.
     """
+    read_file = partial(_file, metric=metric, columns=columns or {}, filtered=filtered)
     runs = [RUN.fullmatch(one) for one in source.split(",")]
     if all(runs):
-        sides = [_run(match[1], match[2], asked) for match in runs if match]
+        sides = [_run(match[1], match[2], task, build, read_file) for match in runs if match]
     elif SEED in source:
-        sides = [_of_seed(_file(path, asked), seed, f"seed {seed}, ") for seed, path in _files_by_seed(source)]
+        sides = [_of_seed(read_file(path), seed, f"seed {seed}, ") for seed, path in _files_by_seed(source)]
     else:
-        sides = [_file(Path(source), asked)]
+        sides = [read_file(Path(source))]
     return Side(source, pd.concat([side.rows for side in sides], ignore_index=True), sides[0].of_scores)
 
 
@@ -122,13 +119,12 @@ def _files_by_seed(source: str) -> list[tuple[str, Path]]:
     return sorted(by_seed, key=lambda pair: int(pair[0]))
 
 
-def _file(path: Path, asked: Asked) -> Side:
+def _file(path: Path, metric: str, columns: Mapping[str, str], filtered: str | None) -> Side:
     table, name = _table(path), str(path)
     if {*table} >= HARNESS:
-        return _log(name, table, asked)
-    columns = {known: asked.columns.get(known, known) for known in KNOWN}
-    _check_columns(name, list(table), asked.columns)
-    rows: Frame = pd.DataFrame({known: table.get(own, "") for known, own in columns.items()}, dtype=object)
+        return _log(name, table, metric, filtered)
+    _check_columns(name, list(table), columns)
+    rows: Frame = pd.DataFrame({one: table.get(columns.get(one, one), "") for one in KNOWN}, dtype=object)
     rows = rows.map(text).assign(place=table.index)
     scored = rows["scored"].str.lower()
     unclear = rows[~scored.isin(list(SCORED))]
@@ -186,7 +182,7 @@ def _with_clusters(path: Path, rows: Frame) -> Frame:
     return rows.assign(cluster=clusters)
 
 
-def _log(name: str, table: Frame, asked: Asked) -> Side:
+def _log(name: str, table: Frame, metric: str, filtered: str | None) -> Side:
     """Read a log of lm-evaluation-harness (lm_eval/evaluator.py and api/task.py), which has judged each row itself.
 
     Under the name of a metric is the row's score or, for F1 and the like, a pair of label and prediction.
@@ -195,13 +191,13 @@ def _log(name: str, table: Frame, asked: Asked) -> Side:
         raise DataError(f"{name}, {strange[0]}: not a line of lm-evaluation-harness, as others are")
     of_filter = table["filter"].map(text) if "filter" in table else pd.Series("", table.index)
     filters = list(of_filter.unique())
-    if asked.filtered not in filters and (asked.filtered is not None or len(filters) > 1):
+    if filtered not in filters and (filtered is not None or len(filters) > 1):
         raise DataError(f"{name} holds the filters {', '.join(filters)}; choose one of them with --filter")
-    table = table[of_filter == (asked.filtered or filters[0])]
-    metrics = [metric for metric in map(str, table["metrics"].iloc[0]) if metric in table]
-    key = next((one for one in HARNESS_METRICS.get(asked.metric, (asked.metric,)) if one in metrics), None)
+    table = table[of_filter == (filtered or filters[0])]
+    metrics = [one for one in map(str, table["metrics"].iloc[0]) if one in table]
+    key = next((one for one in HARNESS_METRICS.get(metric, (metric,)) if one in metrics), None)
     if key is None:
-        raise DataError(f"{name} has no {asked.metric}; allowed as --metric: {', '.join(metrics)}")
+        raise DataError(f"{name} has no {metric}; allowed as --metric: {', '.join(metrics)}")
     paired = table[key].map(lambda value: isinstance(value, list) and len(value) == 2)
     if paired.nunique() > 1:
         raise DataError(f"{name}: {key} is a pair in some lines and not in others")
@@ -216,7 +212,7 @@ def _texts(doc: Any) -> tuple[str, ...]:
     return tuple(one for one in known if isinstance(one, str) and one)
 
 
-def _run(run_id: str, path: str | None, asked: Asked) -> Side:
+def _run(run_id: str, path: str | None, task: str | None, build: Path, read_file: Callable[[Path], Side]) -> Side:
     """Read a file of a run of MLflow; without a path that of one of this project's runs."""
     if not tracking.installed():
         raise DataError(f"{run_id} is a run of MLflow, which is not installed: pip install 'mtbert[pipeline]'")
@@ -232,22 +228,22 @@ def _run(run_id: str, path: str | None, asked: Asked) -> Side:
         except Exception as error:  # of MLflow, its store of artifacts or the network: many types, with one message
             what = f"{address if path else run_id} cannot be read from MLflow at {place.shown(uri)}"
             raise DataError(f"{what}: {place.reason(error, uri)}") from None
-        side = _file(Path(local) if local else _of_this_project(run_id, tags, asked), asked)
+        side = read_file(Path(local) if local else _of_this_project(run_id, tags, task, build))
     return side if side.rows["seed"].any() else _of_seed(side, tags.get("seed", ""))
 
 
-def _of_this_project(run_id: str, tags: Mapping[str, str], asked: Asked) -> Path:
+def _of_this_project(run_id: str, tags: Mapping[str, str], task: str | None, build: Path) -> Path:
     """Return the file of a run of this project, which logs no predictions, in the build folder with that run."""
     variant, seed = tags.get("variant", ""), tags.get("seed", "")
-    directory = asked.build / "runs" / variant / seed
+    directory = build / "runs" / variant / seed
     named = re.fullmatch(NAME, variant) and re.fullmatch(r"[0-9]+", seed)  # tags may be a stranger's
-    if asked.task is None or not named or not directory.is_dir():
+    if task is None or not named or not directory.is_dir():
         raise DataError(
-            f"{asked.build} does not hold the run {run_id}; a run of mtbert needs --task, and --build where its folder "
+            f"{build} does not hold the run {run_id}; a run of mtbert needs --task, and --build where its folder "
             f"is not `build`; of another run name the file, as runs:/{run_id}/predictions.csv"
         )
     from mtbert.tracking import record
 
     if record.of_run(directory, Path()).run_key != tags.get("run_key"):
         raise DataError(f"run {run_id}: {directory} is another training of that variant and seed; `dvc repro` makes it")
-    return files.sealed(directory, f"predictions/{asked.task}-dev.parquet", f"dvc repro train@{variant}-{seed}")
+    return files.sealed(directory, f"predictions/{task}-dev.parquet", f"dvc repro train@{variant}-{seed}")

@@ -305,16 +305,12 @@ def _check_predictions(predicted: Frame) -> None:
 
 def _check_scores(results: Results) -> None:
     """Scores are those of the predictions."""
-    told = results.runs[results.runs["kind"] != "encoder"].set_index(KEY)[[*SCORES]]
+    runs = results.runs[results.runs["kind"] != "encoder"]
+    told = runs.set_index(KEY)[[*SCORES]]
     computed = pd.DataFrame.from_dict(scores(results), orient="index").reindex(told.index, columns=told.columns)
     unlike = ((told - computed).abs() > ROUNDING) | (told.isna() != computed.isna())
-    if unlike.any(axis=None):
-        variant, seed, column = unlike.stack().idxmax()
-        at = (variant, seed), column
-        raise DataError(
-            f"{column} of {variant}, seed {seed}, is {told.loc[at]:.6f}, of its predictions {computed.loc[at]:.6f}; "
-            f"`dvc repro --force --single-item train@{variant}-{seed}` makes both again"
-        )
+    what = f"{', '.join(unlike.columns[unlike.any()])} not as the predictions say; `dvc repro --force train` makes both"
+    _refuse(what, runs, unlike.any(axis=1).to_numpy())
 
 
 def scores(results: Results) -> dict[tuple[str, int], dict[str, float]]:

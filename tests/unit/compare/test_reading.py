@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from mtbert.compare import reading
-from mtbert.compare.reading import Asked
 from mtbert.errors import DataError
 
 HEAD = "id,label,prediction\n"
@@ -17,7 +16,7 @@ HERE = [("7", "1", "0.5"), ("8", "0", "2")]
 
 
 def read(path: Path | str, columns: dict[str, str] | None = None, metric: str = "accuracy", **asked: Any) -> Any:
-    return reading.read(str(path), Asked(metric, columns or {}, **asked)).rows
+    return reading.read(str(path), metric, columns, **asked).rows
 
 
 def values(rows: Any, *columns: str) -> list[tuple[Any, ...]]:
@@ -126,7 +125,7 @@ def log(folder: Path, *lines: dict[str, Any]) -> Path:
 
 
 def test_a_log_holds_the_score_that_the_harness_gave_each_row(tmp_path: Path) -> None:
-    found = reading.read(str(log(tmp_path, {}, {"acc": 0.0, "doc": None})), Asked("accuracy", {}))
+    found = reading.read(str(log(tmp_path, {}, {"acc": 0.0, "doc": None})), "accuracy")
     assert found.of_scores
     assert values(found.rows, "id", "label", "prediction", "texts") == [
         ("0", "1", "1", ("A.", "B.")),
