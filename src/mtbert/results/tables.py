@@ -309,8 +309,9 @@ def _check_scores(results: Results) -> None:
     told = runs.set_index(KEY)[[*SCORES]]
     computed = pd.DataFrame.from_dict(scores(results), orient="index").reindex(told.index, columns=told.columns)
     unlike = ((told - computed).abs() > ROUNDING) | (told.isna() != computed.isna())
-    what = f"{', '.join(unlike.columns[unlike.any()])} not as the predictions say; `dvc repro --force train` makes both"
-    _refuse(what, runs, unlike.any(axis=1).to_numpy())
+    what = f"{', '.join(unlike.columns[unlike.any()])} not as the predictions say"
+    remedy = "`dvc repro --force --single-item train@VARIANT-SEED` makes both"
+    _refuse(f"{what}; {remedy}", runs, unlike.any(axis=1).to_numpy())
 
 
 def scores(results: Results) -> dict[tuple[str, int], dict[str, float]]:

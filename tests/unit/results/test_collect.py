@@ -94,7 +94,7 @@ def test_scores_that_are_not_those_of_the_predictions_are_refused(build: Path):
     content = files.read_json(place / "metrics.json")
     files.write_json(place / "metrics.json", content | {"dev": {"sst": 0.9}})
     files.seal(place)
-    with pytest.raises(DataError, match="dev_sst not as the predictions say.*: two, seed 1"):
+    with pytest.raises(DataError, match=r"dev_sst not as the predictions say.*: two, seed 1"):
         collect.collect(build)
 
 

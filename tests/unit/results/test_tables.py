@@ -70,7 +70,7 @@ def change(table: pd.DataFrame, column: str, value: object) -> None:
             "runs",
             "dev_sst",
             0.5,
-            "dev_sst not as the predictions say; `dvc repro --force train` makes both: pals, seed 1",
+            "@VARIANT-SEED` makes both: pals, seed 1",
         ),
         ("runs", "steps", -3, "steps of runs holds -3"),
         ("runs", "kind", "ensemble", "kind is ensemble; by its settings: variant"),
