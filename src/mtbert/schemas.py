@@ -49,11 +49,9 @@ class Lenient(Section):
 
 
 class Machine(Lenient):
-    """Part of a log: what `training.logs.machine` returns."""
+    """Part of a log, of what `training.logs.machine` returns."""
 
     processor: str
-    cores: int | None
-    memory_gb: int | float
     accelerator: str
 
 
@@ -78,18 +76,12 @@ class Elsewhere(Section):
 
 
 class RunLog(Lenient):
-    """run.json of a run's log; what is None was not logged."""
+    """The part of run.json of a run's log that is read; what is None was not logged."""
 
     started: str | None = Field(default=None, pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\+00:00)?$")
     seconds: float = Field(ge=0)
-    training_seconds: float | None = Field(default=None, ge=0)
-    resumed: int = 0
-    examples: int | None = None
-    parts: int = 1
     examples_per_second: float | None = None
     peak_memory_mb: int | float | None = None
-    device: str | None = None
-    precision: str | None = None
     machine: Machine | None = None
     versions: dict[str, str] = {}
 
