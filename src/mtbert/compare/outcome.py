@@ -98,10 +98,9 @@ def compare(ours: Side, theirs: Side, metric: str, margin: float) -> Outcome:
     drawn = _drawn(pairs, metric)
     our_side, their_side = (_scored(pairs, said, metric, drawn) for said in (pairs.ours, pairs.theirs))
     found = _difference(pairs, our_side, their_side)
-    notes = [f"Rows left out, since a file marks them as not scored: {pairs.left_out}."] if pairs.left_out else []
     return Outcome(
         _side(ours.name, our_side, pairs), _side(theirs.name, their_side, pairs), metric, margin, found,
-        _answer(found, margin), [*notes, pairs.apart],
+        _answer(found, margin), pairs.notes,
     )  # fmt: skip
 
 

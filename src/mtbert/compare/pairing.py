@@ -24,8 +24,7 @@ class Pairs:
         labels: [rows]; NaN where a file holds such scores.
         ours, theirs: these scores, else predictions, [rows, seeds of the side].
         clusters: a number for each row.
-        apart: how rows were put into clusters, in words.
-        left_out: how many rows a file marks as not scored.
+        notes: sentences on clusters and on what was left out.
     """
 
     of_rows: bool
@@ -33,8 +32,7 @@ class Pairs:
     ours: np.ndarray
     theirs: np.ndarray
     clusters: np.ndarray
-    apart: str
-    left_out: int
+    notes: list[str]
 
 
 def pair(ours: Side, theirs: Side, metric: str) -> Pairs:
@@ -63,8 +61,9 @@ def pair(ours: Side, theirs: Side, metric: str) -> Pairs:
     numbers = [_in_numbers(side, metric, words) for side in sides]
     labels = numbers[0].drop_duplicates("id")["label"].to_numpy(float)
     said, others_said = (_by_seed(rows).loc[first["id"]].to_numpy(float) for rows in numbers)
-    clusters, apart = _clusters(ours.name, theirs.name, both)
-    return Pairs(metric == "accuracy" or ours.of_scores, labels, said, others_said, clusters, apart, len(unscored))
+    clusters, note = _clusters(ours.name, theirs.name, both)
+    notes = [f"Rows left out, since a file marks them as not scored: {len(unscored)}."] if unscored else []
+    return Pairs(metric == "accuracy" or ours.of_scores, labels, said, others_said, clusters, [*notes, note])
 
 
 def _check_complete(side: Side) -> None:

@@ -39,6 +39,8 @@ def test_where_few_rows_differ_p_is_mcnemars_exact_one(ours: int, theirs: int) -
     found = of_right(range(ours), range(ours, ours + theirs), 40)
     expected: Any = mcnemar([[0, ours], [theirs, 0]], exact=True)
     assert found.difference.p == pytest.approx(expected.pvalue)
+    assert found.difference.interval is not None
+    assert found.difference.interval[0] < 0 < found.difference.interval[1]
 
 
 @pytest.mark.parametrize("ours", [range(1), range(24), [range(24)] * 6])
