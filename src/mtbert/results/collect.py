@@ -44,8 +44,8 @@ def collect(build: Path) -> tuple[Results, list[Run]]:
     data = _data(build, catalog)
     facts = {"data": json.dumps(data), "start": json.dumps(_start(build, catalog))}
     asked = _asked(catalog)
-    places_of = {(name, seed): build / "runs" / name / str(seed) for name, seed in asked}
-    there = {run: place for run, place in places_of.items() if place.is_dir()}
+    folders = {(name, seed): build / "runs" / name / str(seed) for name, seed in asked}
+    there = {run: place for run, place in folders.items() if place.is_dir()}
     if not there:
         raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
     runs = {run: _run(build, place, catalog["variants"][run[0]]) | facts for run, place in there.items()}

@@ -92,6 +92,7 @@ def change(table: pd.DataFrame, column: str, value: object) -> None:
             "others in another run; train both on the same data (`dvc repro`): pals, seed 2",
         ),
         ("predictions", "row", 1, "predictions twice, or unlike in two sources: pals, seed 1"),
+        ("history", "step", 20, "history twice, or unlike in two sources: pals, seed 1"),
         ("history", "value", float("-inf"), "value of history holds -inf"),
     ],
 )
