@@ -21,7 +21,7 @@ OF_A_RUN = ("seed", "code", "variant", "catalog")  # what settings.yaml states b
 ROW = ["id", "cluster", "in_train", "in_pretraining", "shares"]
 VOTED_SPLITS = ("dev", "test")
 Run = tuple[str, int]  # variant or ensemble, and seed
-Tables = dict[tuple[str, str], Frame]  # of one run, by task and split
+Tables = dict[str, dict[str, Frame]]  # of one run, by split and task
 
 
 def write(build: Path, out: Path, votes: Path) -> list[Run]:
@@ -58,14 +58,15 @@ def collect(build: Path) -> tuple[Results, list[Run]]:
             row = _row_of_vote(entry, [runs[member, seed] for member in entry["members"]], predicted[name, seed])
             runs[name, seed] = {"kind": "ensemble", "variant": name, "seed": seed} | row | facts
     for run in {name: (name, seed) for name, seed in reversed(there)}.values():  # the first seed of each variant
-        predicted[run] |= _with_places(there[run], predicted[run])
+        _add_places(there[run], predicted[run]["dev"])
     results = Results(
         tables.joined([pd.DataFrame([*_untrained(build, catalog, facts), *runs.values()])], "runs"),
         tables.joined(
             (
                 table.assign(variant=name, seed=seed, task=task, split=split)
                 for (name, seed), of_run in predicted.items()
-                for (task, split), table in of_run.items()
+                for split, of_split in of_run.items()
+                for task, table in of_split.items()
             ),
             "predictions",
         ),
@@ -127,13 +128,13 @@ def _machine(build: Path, place: Path) -> str:
 
 def _predicted(build: Path, place: Path, with_texts: bool) -> Tables:
     """Return a run's predictions with what is known of the rows."""
-    found: Tables = {}
-    for task, split in itertools.product(TASKS, SPLITS):
+    found: Tables = {split: {} for split in SPLITS}
+    for split, task in itertools.product(SPLITS, TASKS):
         file = predictions.path(place, task, split)
         if file.is_file():
             table: Frame = predictions.read(file)
             table = table.assign(row=np.arange(len(table)), overall=table.get("overall", table["scored"]))
-            found[task, split] = table.assign(**_known(build, task, split, table["id"], with_texts))
+            found[split][task] = table.assign(**_known(build, task, split, table["id"], with_texts))
     return found
 
 
@@ -155,14 +156,11 @@ def _texts(build: Path, task: str) -> Frame:
     return table.apply(lambda row: " / ".join(row.dropna()), axis=1)
 
 
-def _with_places(place: Path, predicted: Tables) -> Tables:
-    """Return the dev tables whose sentences the run has embedded, with places in a picture."""
-    embedded = places.of_run(place / EMBEDDINGS, _again(place))
-    return {
-        (task, split): table.join(places.beside(embedded[task], table["label"].to_numpy(float)))
-        for (task, split), table in predicted.items()
-        if split == "dev" and task in embedded
-    }
+def _add_places(place: Path, of_dev: dict[str, Frame]) -> None:
+    """Add places in a picture to the tables of tasks whose sentences the run has embedded."""
+    for task, embedded in places.of_run(place / EMBEDDINGS, _again(place)).items():
+        if task in of_dev:
+            of_dev[task] = of_dev[task].join(places.beside(embedded, of_dev[task]["label"].to_numpy(float)))
 
 
 def _history(place: Path) -> Frame:
@@ -174,26 +172,26 @@ def _history(place: Path) -> Frame:
 
 def _vote(name: str, members: Mapping[str, Tables]) -> Tables:
     """Return an ensemble's vote on each task and split that all members predicted; DataError for none."""
-    shared = [key for key in next(iter(members.values())) if all(key in tables for tables in members.values())]
-    voted = [(task, split) for task, split in shared if split in VOTED_SPLITS]
-    if not voted:
+    voted: Tables = {split: {} for split in VOTED_SPLITS}
+    for split, task in itertools.product(VOTED_SPLITS, TASKS):
+        if all(task in by_split[split] for by_split in members.values()):
+            of_members = {member: by_split[split][task] for member, by_split in members.items()}
+            voted[split][task] = vote.vote(of_members, TASKS[task])
+    if not any(voted.values()):
         raise DataError(f"{name}: no task was predicted by all of {', '.join(members)}")
-    return {key: vote.vote({member: tables[key] for member, tables in members.items()}, TASKS[key[0]]) for key in voted}
+    return voted
 
 
 def _row_of_vote(entry: Mapping[str, Any], members: list[dict[str, Any]], voted: Tables) -> dict[str, Any]:
     """Return what the row of `runs` of a vote has from its members: weights, settings, overrides, and its scores."""
     weights = {key: sum(run[key] for run in members) for key in tables.WEIGHTS} | {"encoder": members[0]["encoder"]}
-    of_first = json.loads(members[0]["settings"])
     settings = {key: entry.get(key) for key in ("paper", "row", "members")}
-    settings |= {"tasks": list(dict.fromkeys(task for task, _ in voted))}
-    settings |= {key: of_first.get(key) for key in ("profile", "run")}
+    settings |= {"tasks": [task for task in TASKS if any(task in of_split for of_split in voted.values())]}
+    settings |= {key: json.loads(members[0]["settings"]).get(key) for key in ("profile", "run")}
     changed = dict.fromkeys(change for run in members for change in run["overrides"].split("; ") if change)
-    scores = {}
-    for split in VOTED_SPLITS:
-        of_split = {task: table for (task, of), table in voted.items() if of == split}
-        scores |= {f"{split}_{metric}": value for metric, value in predictions.scores(of_split).items()}
-    return weights | scores | {"settings": json.dumps(settings), "overrides": "; ".join(changed)}
+    scores = {split: predictions.scores(of_split) for split, of_split in voted.items()}
+    by_column = {f"{split}_{metric}": score for split, told in scores.items() for metric, score in told.items()}
+    return weights | by_column | {"settings": json.dumps(settings), "overrides": "; ".join(changed)}
 
 
 def _untrained(build: Path, catalog: Mapping[str, Any], facts: dict[str, str]) -> list[dict[str, Any]]:
