@@ -236,7 +236,8 @@ def report(root: Path) -> None:
     from mtbert.report import write
     from mtbert.results import collect
 
-    write.write(collect.collect(root / "build").results, root / "build" / "report")
+    results, _ = collect.collect(root / "build")
+    write.write(results, root / "build" / "report")
 
 
 def nothing_to_do(roots: Mapping[str, Path], turns: int = 5) -> dict[str, float]:

@@ -116,7 +116,9 @@ def export(
 @app.command()
 def compare(
     ours: Annotated[str, Argument(help="CSV, TSV, JSON lines or parquet; {seed} in a path stands for a number.")],
-    theirs: Annotated[str, Argument(help="The same, or a run id of MLflow; several, one a seed, with commas.")],
+    theirs: Annotated[
+        str, Argument(help="The same, or a run of MLflow, as runs:/ID/path; several, one a seed, with commas.")
+    ],
     task: Annotated[str | None, Option(help="Sets metric and margin, such as sst.")] = None,
     metric: Annotated[
         str | None, Option(help="accuracy, f1, pearson, spearman, or one of a log of lm-evaluation-harness.")

@@ -29,7 +29,9 @@ def pearson(labels: Values, predictions: Values) -> float:
 def spearman(labels: Values, predictions: Values) -> float:
     """Return Spearman's rho, -1 to 1: Pearson's r of the ranks, equal values at their mean rank; 0 as there."""
     gold, guess = _aligned(labels, predictions)
-    return pearson(_ranks(gold), _ranks(guess))
+    from scipy import stats
+
+    return pearson(stats.rankdata(gold), stats.rankdata(guess))
 
 
 def f1(labels: Values, predictions: Values) -> float:
@@ -48,11 +50,6 @@ def f1_classes(labels: np.ndarray, predictions: np.ndarray) -> list[float]:
 def _f1_of(is_one: np.ndarray, predicted_one: np.ndarray) -> float:
     of_both = int(is_one.sum() + predicted_one.sum())
     return 2 * int((is_one & predicted_one).sum()) / of_both if of_both else 0.0
-
-
-def _ranks(values: np.ndarray) -> np.ndarray:
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(count) - (count - 1) / 2)[place]
 
 
 SCORES = {"accuracy": accuracy, "f1": f1, "pearson": pearson, "spearman": spearman}

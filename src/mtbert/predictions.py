@@ -22,6 +22,11 @@ def probability_columns(task: Task) -> list[str]:
     return [] if task.kind == "score" else [f"probability_{label}" for label in range(task.classes)]
 
 
+def columns(task: Task) -> list[str]:
+    """Return the names of all columns, in order."""
+    return ["id", "label", "prediction", *probability_columns(task), "scored", "overall"]
+
+
 def path(directory: Path, task: str, split: Split) -> Path:
     """Return the file of one task's and split's predictions in a run's or an ensemble's directory."""
     return directory / "predictions" / f"{task}-{split}.parquet"
@@ -29,9 +34,8 @@ def path(directory: Path, task: str, split: Split) -> Path:
 
 def write(file: Path, table: pd.DataFrame, task: Task) -> None:
     """Write a prediction file; DataError where a column is missing."""
-    expected = ["id", "label", "prediction", *probability_columns(task), "scored", "overall"]
-    if list(table.columns) != expected:
-        raise DataError(f"{file}: prediction columns are {list(table.columns)}, expected {expected}")
+    if list(table.columns) != columns(task):
+        raise DataError(f"{file}: prediction columns are {list(table.columns)}, expected {columns(task)}")
     with files.new_file(file) as partial:
         table.to_parquet(partial, index=False)
 
@@ -43,13 +47,17 @@ def read(file: Path) -> pd.DataFrame:
 
 def scores(tables: Mapping[str, pd.DataFrame]) -> dict[str, float]:
     """Return each task's metric where labels are known, and both overall scores where all main tasks have one."""
-    of_tasks = {task: score(table, TASKS[task]) for task, table in tables.items()}
-    of_overall = {task: score(table.loc[table["overall"]], TASKS[task]) for task, table in tables.items()}
-    return _known(of_tasks) | metrics.overall(_known(of_overall))
+    return _known(tables) | metrics.overall(of_overall(tables))
 
 
-def _known(scores: Mapping[str, float | None]) -> dict[str, float]:
-    return {task: value for task, value in scores.items() if value is not None}
+def of_overall(tables: Mapping[str, pd.DataFrame]) -> dict[str, float]:
+    """Return each task's metric on the rows that count in an overall score, where labels are known."""
+    return _known({task: table.loc[table["overall"]] for task, table in tables.items()})
+
+
+def _known(tables: Mapping[str, pd.DataFrame]) -> dict[str, float]:
+    found = {task: score(table, TASKS[task]) for task, table in tables.items()}
+    return {task: value for task, value in found.items() if value is not None}
 
 
 def score(table: pd.DataFrame, task: Task) -> float | None:

@@ -3,14 +3,10 @@
 Each is read with `mtbert.files.read_as`, which reports what is wrong with an altered file.
 """
 
-import sys
-from pathlib import Path
 from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from mtbert import files
-from mtbert.errors import DataError
 from mtbert.settings import Section
 
 
@@ -46,17 +42,6 @@ class RunMetrics(Section):
     train: dict[str, float] = {}
 
 
-class VoteMetrics(Section):
-    """metrics.json of an ensemble."""
-
-    ensemble: str
-    seed: int
-    members: list[str] = Field(min_length=1)
-    dev: dict[str, float]
-    test: dict[str, float]
-    train: dict[str, float] = {}
-
-
 class Lenient(Section):
     """Base of files that may have more keys than are read here."""
 
@@ -64,11 +49,9 @@ class Lenient(Section):
 
 
 class Machine(Lenient):
-    """Part of a log: what `training.logs.machine` returns."""
+    """Part of a log, of what `training.logs.machine` returns."""
 
     processor: str
-    cores: int | None
-    memory_gb: int | float
     accelerator: str
 
 
@@ -93,18 +76,12 @@ class Elsewhere(Section):
 
 
 class RunLog(Lenient):
-    """run.json of a run's log; what is None was not logged."""
+    """The part of run.json of a run's log that is read; what is None was not logged."""
 
     started: str | None = Field(default=None, pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\+00:00)?$")
     seconds: float = Field(ge=0)
-    training_seconds: float | None = Field(default=None, ge=0)
-    resumed: int = 0
-    examples: int | None = None
-    parts: int = 1
     examples_per_second: float | None = None
     peak_memory_mb: int | float | None = None
-    device: str | None = None
-    precision: str | None = None
     machine: Machine | None = None
     versions: dict[str, str] = {}
 
@@ -219,13 +196,3 @@ class Manifest(Lenient):
     encoder: InitEncoder
     data: dict[str, str] = Field(min_length=1)
     code: str
-
-
-def log(directory: Path) -> RunLog | None:
-    """Read a run's log; None where there is none. Warn of a damaged one and leave it out: no score depends on it."""
-    file = directory / "run.json"
-    try:
-        return files.read_as(RunLog, file, "dvc repro") if file.is_file() else None
-    except DataError as error:
-        print(f"warning: {error}; the report goes on without its times and memory", file=sys.stderr)
-        return None

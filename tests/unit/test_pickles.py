@@ -81,8 +81,8 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "data/sst/dev.parquet": lambda _, build: collect._data(build, {}),
     "data/snli/train.parquet": lambda _, build: sbert.pretrain(SbertSettings(corpora=["snli"], device="cpu"), build),
     "runs/pals/1/predictions/sst-dev.parquet": lambda file, _: predictions.read(file),
-    "runs/pals/1/embeddings.safetensors": lambda file, _: places.of_run(file, ["sst"], "dvc repro"),
-    "runs/pals/1/history.csv": lambda file, _: collect._history(file, "dvc repro"),
+    "runs/pals/1/embeddings.safetensors": lambda file, _: places.of_run(file, "dvc repro"),
+    "runs/pals/1/history.csv": lambda file, _: collect._history(file.parent),
     "results/runs.parquet": lambda file, _: tables.read(file.parent),
 }
 

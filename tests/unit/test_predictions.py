@@ -9,7 +9,7 @@ from mtbert import predictions
 from mtbert.errors import DataError
 from mtbert.tasks import TASKS
 
-SST, QQP, STS = TASKS["sst"], TASKS["qqp"], TASKS["sts"]
+QQP, STS = TASKS["qqp"], TASKS["sts"]
 
 
 def qqp(labels: list[float | None]) -> pd.DataFrame:
@@ -24,18 +24,6 @@ def qqp(labels: list[float | None]) -> pd.DataFrame:
             "scored": [True, True, True],
             "overall": [True, True, True],
         }
-    )
-
-
-def test_probability_columns_one_a_class_and_none_for_a_score():
-    assert predictions.probability_columns(SST) == [f"probability_{label}" for label in (0, 1, 2, 3, 4)]
-    assert predictions.probability_columns(QQP) == ["probability_0", "probability_1"]
-    assert predictions.probability_columns(STS) == []
-
-
-def test_where_the_predictions_of_a_task_and_split_lie():
-    assert predictions.path(Path("build/runs/pals/1"), "sts", "dev").as_posix() == (
-        "build/runs/pals/1/predictions/sts-dev.parquet"
     )
 
 
@@ -74,6 +62,5 @@ def test_rows_that_do_not_count_are_left_out():
 
 
 def test_withheld_labels_have_no_score(tmp_path: Path):
-    assert predictions.score(qqp([None, None, None]), QQP) is None
     predictions.write(tmp_path / "file.parquet", qqp([None, None, None]), QQP)
     assert predictions.score(predictions.read(tmp_path / "file.parquet"), QQP) is None

@@ -1,7 +1,7 @@
 """Compare two sides by `mtbert.stats`, and word the result."""
 
 import math
-from collections.abc import Sequence
+import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -12,7 +12,7 @@ import numpy as np
 from mtbert import metrics, seeding
 from mtbert.claims.rule import SEEDS
 from mtbert.compare.pairing import Pairs, pair
-from mtbert.compare.reading import KNOWN, Asked, Side, read
+from mtbert.compare.reading import KNOWN, Side, read
 from mtbert.errors import DataError, MtbertError, UnknownNameError
 from mtbert.stats import Difference, difference, resampling
 from mtbert.stats.differences import LEAST_CLUSTERS, LEVEL, Interval, of_models, of_side
@@ -23,7 +23,6 @@ from mtbert.tasks import TASKS
 MARGIN = 0.01  # without a task
 SEED = 0  # of the resamples, so that the same files give the same answer
 DRAWS = {"f1": resampling.f1s, "pearson": resampling.pearsons, "spearman": resampling.spearmans}
-TITLES = {"accuracy": "accuracy", "f1": "F1", "pearson": "Pearson's r", "spearman": "Spearman's rho"}
 Scored = tuple[np.ndarray, np.ndarray]  # of each seed, and [draws, seeds]
 
 
@@ -80,74 +79,59 @@ def compare_files(
     if task is not None and task not in TASKS:
         raise MtbertError(str(UnknownNameError("task", task, TASKS)))
     if metric is None and task is None:
-        raise MtbertError(f"needs --task, one of {', '.join(TASKS)}, or --metric, one of {', '.join(TITLES)}")
+        raise MtbertError(f"needs --task, one of {', '.join(TASKS)}, or --metric, one of {', '.join(metrics.SCORES)}")
     metric = metric or TASKS[str(task)].metric
-    asked = Asked(metric, _columns(columns), filtered, task, build)
-    return compare(read(ours, asked), read(theirs, asked), metric, _margin(task) if margin is None else margin)
+    our_side, their_side = (read(source, metric, _columns(columns), filtered, task, build) for source in (ours, theirs))
+    return compare(our_side, their_side, metric, _margin(task) if margin is None else margin)
 
 
 def compare(ours: Side, theirs: Side, metric: str, margin: float) -> Outcome:
     """Compare ours with theirs; DataError where their rows do not fit together, or the metric is unknown."""
     if not (math.isfinite(margin) and margin >= 0):
         raise DataError(f"margin is {margin}; allowed: a number of 0 or more")
-    _check_metric(ours, theirs, metric)
+    if metric not in metrics.SCORES and not (ours.of_scores and theirs.of_scores):
+        raise DataError(str(UnknownNameError("metric", metric, metrics.SCORES)))
+    if metric != "accuracy" and ours.of_scores != theirs.of_scores:
+        what = f"one of {ours.name} and {theirs.name} holds a score of each row and the other predictions"
+        raise DataError(f"{what}; allowed: --metric accuracy, not {metric}")
     pairs = pair(ours, theirs, metric)
-    of_rows = metric == "accuracy" or ours.of_scores
-    values = [_values(pairs, side, p, metric) for side, p in ((ours, pairs.ours), (theirs, pairs.theirs))]
     drawn = _drawn(pairs, metric)
-    sides = [_scored(pairs.labels, each, metric, of_rows, drawn) for each in values]
-    found = _difference(pairs, values, sides, of_rows)
-    notes = [f"Rows left out, since a file marks them as not scored: {pairs.left_out}."] if pairs.left_out else []
-    scores = [_side(side.name, scored, pairs) for side, scored in zip((ours, theirs), sides, strict=True)]
-    return Outcome(scores[0], scores[1], metric, margin, found, _answer(found, margin), [*notes, pairs.apart])
+    our_side, their_side = (_scored(pairs, said, metric, drawn) for said in (pairs.ours, pairs.theirs))
+    found = _difference(pairs, our_side, their_side)
+    return Outcome(
+        _side(ours.name, our_side, pairs), _side(theirs.name, their_side, pairs), metric, margin, found,
+        _answer(found, margin), pairs.notes,
+    )  # fmt: skip
 
 
 def score(file: Path, metric: str) -> SideScore:
     """Score a file of predictions, with its interval over rows; DataError where it is faulty."""
-    side = read(str(file), Asked(metric, {}))
+    side = read(str(file), metric)
     pairs = pair(side, side, metric)
-    values = _values(pairs, side, pairs.ours, metric)
-    return _side(side.name, _scored(pairs.labels, values, metric, metric == "accuracy", _drawn(pairs, metric)), pairs)
+    return _side(side.name, _scored(pairs, pairs.ours, metric, _drawn(pairs, metric)), pairs)
 
 
 def _drawn(pairs: Pairs, metric: str) -> Resamples:
     return resampling.resamples(pairs.clusters, seeding.stream(SEED, "bootstrap", metric))
 
 
-def _values(pairs: Pairs, side: Side, predictions: np.ndarray, metric: str) -> np.ndarray:
-    """Return what a side's score is computed from, [rows, seeds]: for a mean over rows the score of each."""
-    of_classes = metric == "accuracy" and not side.of_scores
-    return (predictions == pairs.labels[:, None]).astype(float) if of_classes else predictions
-
-
-def _check_metric(ours: Side, theirs: Side, metric: str) -> None:
-    if metric not in metrics.SCORES and not (ours.of_scores and theirs.of_scores):
-        raise DataError(str(UnknownNameError("metric", metric, metrics.SCORES)))
-    if metric != "accuracy" and ours.of_scores != theirs.of_scores:
-        row_scores, other = (ours, theirs) if ours.of_scores else (theirs, ours)
-        raise DataError(
-            f"{row_scores.name} holds a score of each row and {other.name} predictions; allowed: --metric accuracy, "
-            f"not {metric}"
-        )
-
-
-def _scored(labels: np.ndarray, values: np.ndarray, metric: str, of_rows: bool, drawn: Resamples) -> Scored:
+def _scored(pairs: Pairs, values: np.ndarray, metric: str, drawn: Resamples) -> Scored:
     """Return a side's scores for each seed, and the same on resampled rows."""
-    if of_rows:
+    if pairs.of_rows:
         return values.mean(axis=0), resampling.accuracies(values, drawn)
-    scores = np.array([metrics.SCORES[metric](labels, column) for column in values.T])
-    return scores, DRAWS[metric](labels, values, drawn)
+    scores = np.array([metrics.SCORES[metric](pairs.labels, column) for column in values.T])
+    return scores, DRAWS[metric](pairs.labels, values, drawn)
 
 
-def _difference(pairs: Pairs, values: Sequence[np.ndarray], sides: Sequence[Scored], of_rows: bool) -> Difference:
-    (ours, our_draws), (theirs, their_draws) = sides
+def _difference(pairs: Pairs, our_side: Scored, their_side: Scored) -> Difference:
+    (ours, our_draws), (theirs, their_draws) = our_side, their_side
     rows, clusters = len(pairs.labels), len(np.unique(pairs.clusters))
-    by_row = values[0].mean(axis=1) - values[1].mean(axis=1)
+    by_row = pairs.ours.mean(axis=1) - pairs.theirs.mean(axis=1)
     differing = len(np.unique(pairs.clusters[by_row != 0]))
     if len(ours) > 1 or len(theirs) > 1:
         return difference(ours, theirs, our_draws, their_draws, rows, clusters, differing)
     found = of_models(float(ours[0] - theirs[0]), (our_draws - their_draws)[:, 0], rows, clusters, differing)
-    if clusters >= LEAST_CLUSTERS and of_rows and (differing <= FEW or found.error is None):
+    if clusters >= LEAST_CLUSTERS and pairs.of_rows and (differing <= FEW or found.error is None):
         return replace(found, exact=of_few(np.bincount(pairs.clusters, by_row), rows))
     return found
 
@@ -179,31 +163,27 @@ def _margin(task: str | None) -> float:
 
 
 def _columns(columns: str) -> dict[str, str]:
-    pairs = [pair.partition("=") for pair in columns.split(",") if pair]
-    if faulty := [name for name, sign, _ in pairs if not sign]:
-        raise MtbertError(f"--columns {columns}: {', '.join(faulty)} has no =; allowed: label=gold,prediction=guess")
-    names = {name.strip(): in_file.strip() for name, _, in_file in pairs}
-    if unknown := [name for name in names if name not in KNOWN]:
-        raise MtbertError(f"--columns {columns}: {UnknownNameError('column', unknown[0], KNOWN)}")
+    names = dict(re.findall(r"(\w+)=([^=,]+)", columns))
+    if ",".join(f"{known}={own}" for known, own in names.items()) != columns or not names.keys() <= {*KNOWN}:
+        allowed = f"pairs such as label=gold,prediction=guess, of {', '.join(KNOWN)}"
+        raise MtbertError(f"--columns {columns}; allowed: {allowed}")
     return names
 
 
 def as_text(outcome: Outcome) -> str:
     """Return a few lines for a terminal."""
-    found, names = outcome.difference, _short(outcome.ours.name, outcome.theirs.name)
-    width = max(len("difference"), *map(len, names))
-    title = TITLES.get(outcome.metric, outcome.metric)
+    found, sides = outcome.difference, (outcome.ours, outcome.theirs)
+    width = max(len("difference"), *(len(side.name) for side in sides))
+    seeds = "" if max(found.seeds) == 1 else f", {found.seeds[0]} and {found.seeds[1]} seeds"
+    told = "cannot be told" if found.p is None else f"{found.p:.4g}"
     lines = [
-        f"{title} on {found.rows} rows in {found.clusters} clusters{_seeds(found)}",
+        f"{outcome.metric} on {found.rows} rows in {found.clusters} clusters{seeds}",
         "",
         f"{'':<{width}}  {'score':>8}  95 % interval",
-        *(
-            f"{name:<{width}}  {side.score:>8.4f}  {_interval(side.interval)}"
-            for name, side in zip(names, (outcome.ours, outcome.theirs), strict=True)
-        ),
+        *(f"{side.name:<{width}}  {side.score:>8.4f}  {_interval(side.interval)}" for side in sides),
         f"{'difference':<{width}}  {found.mean:>+8.4f}  {_interval(found.interval, '+')}",
         "",
-        f"p of no difference: {'cannot be told' if found.p is None else f'{found.p:.4g}'}",
+        f"p of no difference: {told}",
     ]
     if found.detectable is not None:
         lines.append(f"Smallest difference that such files show in four of five cases: {found.detectable:.4f}")
@@ -224,29 +204,14 @@ def as_values(outcome: Outcome) -> dict[str, Any]:
 
 def verdict(outcome: Outcome) -> str:
     """Return one sentence: what is shown, and of which models or seeds."""
-    found, (ours, theirs) = outcome.difference, _short(outcome.ours.name, outcome.theirs.name)
+    found = outcome.difference
     of = f"the rule of verdicts asks for {SEEDS} seeds"
     if max(found.seeds) == 1:
         of = "of these two models: one training each says nothing of other trainings"
     if found.clusters < LEAST_CLUSTERS:
         of = f"from {found.clusters} clusters of rows; at least {LEAST_CLUSTERS} are needed"
-    return f"{ours} against {theirs}: {outcome.answer} (margin {outcome.margin:g}; {of})."
-
-
-def _seeds(found: Difference) -> str:
-    ours, theirs = found.seeds
-    return f", {ours} seeds" if ours == theirs > 1 else f", {ours} and {theirs} seeds" if ours != theirs else ""
+    return f"{outcome.ours.name} against {outcome.theirs.name}: {outcome.answer} (margin {outcome.margin:g}; {of})."
 
 
 def _interval(interval: Interval | None, sign: str = "") -> str:
     return "cannot be told" if interval is None else f"{interval[0]:{sign}.4f} to {interval[1]:{sign}.4f}"
-
-
-def _short(ours: str, theirs: str) -> tuple[str, str]:
-    """Return two paths without the folders at the start, and the parts at the end, that they share."""
-    one, other = ours.split("/"), theirs.split("/")
-    while min(len(one), len(other)) > 1 and one[0] == other[0]:
-        one, other = one[1:], other[1:]
-    while min(len(one), len(other)) > 1 and one[-1] == other[-1]:
-        one, other = one[:-1], other[:-1]
-    return "/".join(one), "/".join(other)

@@ -1,19 +1,18 @@
 """Check the rows of two sides against each other, and make arrays of them."""
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
-from mtbert.compare.reading import Row, Side, refuse
+from mtbert.compare.reading import Frame, Side, refuse
 from mtbert.errors import DataError
 
-Pair = tuple[Row, Row]
 CLASSES = ("accuracy", "f1")  # metrics of classes, whose labels may be words
 PARTNERS = "both need the same rows: leave out rows that only one has, or mark them with 0 in a column scored"
 NUMBERS = "allowed: numbers; for accuracy and f1 classes, as whole numbers or all as words, and no probabilities"
+LABELS = "predictions of other rows or labels cannot be compared"
 
 
 @dataclass(frozen=True)
@@ -21,19 +20,19 @@ class Pairs:
     """Two sides on the same rows.
 
     Attributes:
-        labels: [rows]; NaN where both sides hold scores of rows.
-        ours, theirs: predictions, or scores of rows, [rows, seeds of the side].
+        of_rows: whether rows have scores of their own, such as 1 for a right answer, which the metric is the mean of.
+        labels: [rows]; NaN where a file holds such scores.
+        ours, theirs: these scores, else predictions, [rows, seeds of the side].
         clusters: a number for each row.
-        apart: how rows were put into clusters, in words.
-        left_out: how many rows a file marks as not scored.
+        notes: sentences on clusters and on what was left out.
     """
 
+    of_rows: bool
     labels: np.ndarray
     ours: np.ndarray
     theirs: np.ndarray
     clusters: np.ndarray
-    apart: str
-    left_out: int
+    notes: list[str]
 
 
 def pair(ours: Side, theirs: Side, metric: str) -> Pairs:
@@ -43,121 +42,113 @@ def pair(ours: Side, theirs: Side, metric: str) -> Pairs:
         DataError: an id or a value is empty, an id occurs twice, a row lacks its partner, labels differ, or a value is
             no number, or no class, where one is needed; the message names the first rows.
     """
-    unscored = {row.id for side in (ours, theirs) for row in side.rows if not row.scored}
-    sides = [replace(side, rows=[row for row in side.rows if row.id not in unscored]) for side in (ours, theirs)]
-    by_seed = [_by_seed(side) for side in sides]
-    first, other = by_seed[0][0], by_seed[1][0]
-    for side, seeds in zip(sides, by_seed, strict=True):
-        for rows in seeds:
-            refuse(side.name, f"rows without a partner in {ours.name}", _missing(rows, first), PARTNERS)
-            refuse(side.name, f"lacks rows that {ours.name} has", _missing(first, rows), PARTNERS)
-            same = first if side.of_scores == ours.of_scores else other
-            pairs = [(same[one], rows[one]) for one in first if _plain(same[one].label) != _plain(rows[one].label)]
-            _refuse_labels(ours.name, side.name, pairs)
-    both = [(first[one], other[one]) for one in first]
-    if ours.of_scores != theirs.of_scores:  # the harness may have words for labels that are numbers elsewhere
-        _refuse_labels(ours.name, theirs.name, _not_one_to_one(both, lambda row: row.label))
-    number = _numbers(sides, metric)
-    arrays = [np.array([[number(rows[one].prediction) for rows in seeds] for one in first]) for seeds in by_seed]
-    labelled, unlabelled = (other if ours.of_scores else first), ours.of_scores and theirs.of_scores
-    labels = np.array([math.nan if unlabelled else number(labelled[one].label) for one in first])
-    return Pairs(labels, arrays[0], arrays[1], *_clusters(ours.name, theirs.name, both), len(unscored))
-
-
-def _by_seed(side: Side) -> list[dict[str, Row]]:
-    """Return the rows of each seed by id, seeds that are numbers in their order."""
-    for column in ("id", "label", "prediction"):
-        empty = [row.place for row in side.rows if not getattr(row, column)]
-        refuse(side.name, f"no {column}", empty, "every row that is scored needs one")
-    if not side.rows:
-        raise DataError(f"{side.name} has no scored row")
-    seeds: dict[str, dict[str, Row]] = {}
-    twice = []
-    for row in side.rows:
-        known = seeds.setdefault(row.seed, {}).setdefault(row.id, row)
-        twice += [] if known is row else [f"{row.id} ({known.place}, {row.place})"]
-    refuse(side.name, "ids that occur twice", twice, "predictions of several seeds need a column seed")
-    return [seeds[seed] for seed in sorted(seeds, key=lambda seed: (len(seed), seed))]
-
-
-def _missing(rows: Mapping[str, Row], others: Mapping[str, Row]) -> list[str]:
-    return [f"{row.id} ({row.place})" for row in rows.values() if row.id not in others]
-
-
-def _refuse_labels(ours: str, theirs: str, differing: Sequence[Pair]) -> None:
-    shown = [f"{a.id} ({a.label}, {a.place}; {b.label}, {b.place})" for a, b in differing]
-    names = ours if ours == theirs else f"{ours} and {theirs}"
-    refuse(names, "labels that differ", shown, "predictions of other rows or labels cannot be compared")
-
-
-def _not_one_to_one(pairs: Sequence[Pair], value: Callable[[Row], str]) -> list[Pair]:
-    """Return the pairs of rows whose two values also go with another value."""
-    values = {(value(a), value(b)) for a, b in pairs}
-    ours, theirs = (Counter(pair[at] for pair in values) for at in (0, 1))
-    return [(a, b) for a, b in pairs if ours[value(a)] > 1 or theirs[value(b)] > 1]
-
-
-def _plain(text: str) -> str | float:
-    """Return the finite number that a text is, else the text."""
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return number if math.isfinite(number) else text
-
-
-def _numbers(sides: Sequence[Side], metric: str) -> Callable[[str], float]:
-    """Return how a value becomes a number: as it is, or by its place among words where all labels are words."""
-    predicted = [side for side in sides if not side.of_scores]
+    unscored = {row for side in (ours, theirs) for row in side.rows["id"][~side.rows["scored"]]}
+    sides = [Side(side.name, side.rows[~side.rows["id"].isin(unscored)], side.of_scores) for side in (ours, theirs)]
     for side in sides:
-        if side.of_scores:
-            _check(side, "prediction", _is_number, "is not a number")
-    if metric not in CLASSES or any(_is_number(row.label) for side in predicted for row in side.rows):
-        for side, column in ((side, column) for side in predicted for column in ("label", "prediction")):
-            _check(side, column, _is_number, "is not a number")
-            if metric in CLASSES:
-                _check(side, column, lambda value: float(value).is_integer(), f"is no class, as {metric} needs")
-        return float
-    for side in predicted:
-        _check(side, "prediction", lambda value: not _is_number(value), "is a number, and labels are words")
-        said, labels = ([getattr(row, column) for row in side.rows] for column in ("prediction", "label"))
-        if set(said).isdisjoint(labels):
-            refuse(side.name, "no prediction is one of the labels", said, "both have to spell classes alike")
-    words = {word for side in predicted for row in side.rows for word in (row.label, row.prediction)}
-    numbers = {word: float(at) for at, word in enumerate(sorted(words), start=2)}  # 0 and 1 have a meaning
-    return lambda value: numbers[value] if value in numbers else float(value)
+        _check_complete(side)
+    first, other = (side.rows.drop_duplicates("id") for side in sides)
+    for side in sides:
+        for _, rows in side.rows.groupby("seed"):
+            refuse(side.name, f"rows without a partner in {ours.name}", rows[~rows["id"].isin(first["id"])], PARTNERS)
+            refuse(side.name, f"lacks rows that {ours.name} has", first[~first["id"].isin(rows["id"])], PARTNERS)
+    both: Frame = first.merge(other, on="id", suffixes=("", "_"))
+    unlike: Frame = both["label"] != both["label_"]
+    if ours.of_scores != theirs.of_scores:  # the harness may have words for labels that are numbers elsewhere
+        unlike = _not_one_to_one(both, "label")
+    places = both["label"] + ", " + both["place"] + "; " + both["label_"] + ", " + both["place_"]
+    refuse(f"{ours.name} and {theirs.name}", "labels that differ", both.assign(place=places)[unlike], LABELS)
+    words = _words(sides) if metric in CLASSES else {}
+    numbers = [_in_numbers(side, metric, words) for side in sides]
+    labels = numbers[0].drop_duplicates("id")["label"].to_numpy(float)
+    said, others_said = (_by_seed(rows).loc[first["id"]].to_numpy(float) for rows in numbers)
+    clusters, note = _clusters(ours.name, theirs.name, both)
+    notes = [f"Rows left out, since a file marks them as not scored: {len(unscored)}."] if unscored else []
+    return Pairs(metric == "accuracy" or ours.of_scores, labels, said, others_said, clusters, [*notes, note])
+
+
+def _check_complete(side: Side) -> None:
+    for column in ("id", "label", "prediction"):
+        empty = side.rows[side.rows[column] == ""]
+        refuse(side.name, f"no {column}", empty, "every row that is scored needs one")
+    if not len(side.rows):
+        raise DataError(f"{side.name} has no scored row")
+    twice = side.rows[side.rows.duplicated(["seed", "id"], keep=False)]
+    refuse(side.name, "ids that occur twice", twice, "predictions of several seeds need a column seed")
+    labels = side.rows.drop_duplicates(["id", "label"])
+    refuse(side.name, "labels that differ", labels[labels.duplicated("id", keep=False)], LABELS)
+
+
+def _not_one_to_one(both: Frame, column: str) -> Frame:
+    """Return whether a row's value on one side also goes with another value of the other side, [rows]."""
+    ours, theirs = both[column], both[f"{column}_"]
+    return (ours.groupby(theirs).transform("nunique") > 1) | (theirs.groupby(ours).transform("nunique") > 1)
+
+
+def _words(sides: list[Side]) -> dict[str, int]:
+    """Return a number for each class where all labels are words; from 2 on, since 0 and 1 have a meaning."""
+    predicted = [side.rows[["label", "prediction"]] for side in sides if not side.of_scores]
+    values: Frame = pd.concat(predicted) if predicted else None
+    if not predicted or values["label"].map(_is_number).any():
+        return {}
+    return {word: at for at, word in enumerate(np.unique(values), start=2)}
+
+
+def _in_numbers(side: Side, metric: str, words: dict[str, int]) -> Frame:
+    """Return rows with labels and predictions as numbers; for accuracy, predictions as scores of the rows."""
+    said, label = side.rows["prediction"], side.rows["label"]
+    if side.of_scores:
+        _check(side, "prediction", said.map(_is_number), "is not a number")
+        return side.rows.assign(label=math.nan, prediction=said.map(float))
+    if words:
+        _check(side, "prediction", ~said.map(_is_number), "is a number, and labels are words")
+        _check(side, "prediction", said.isin(label) | said.isin(label).any(), "is none of the labels, as all are")
+        numbers = side.rows.assign(label=label.map(words), prediction=said.map(words))
+    else:
+        for column in ("label", "prediction"):
+            _check(side, column, side.rows[column].map(_is_number), "is not a number")
+        numbers = side.rows.assign(label=label.map(float), prediction=said.map(float))
+        for column in ("label", "prediction") if metric in CLASSES else ():
+            _check(side, column, numbers[column] % 1 == 0, f"is no class, as {metric} needs")
+    return numbers.assign(prediction=numbers["prediction"] == numbers["label"]) if metric == "accuracy" else numbers
 
 
 def _is_number(text: str) -> bool:
-    return isinstance(_plain(text), float)
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
-def _check(side: Side, column: str, right: Callable[[str], bool], what: str) -> None:
-    values = [(row, getattr(row, column)) for row in side.rows]
-    wrong = [f"{row.id} ({row.place}: {value!r})" for row, value in values if not right(value)]
-    refuse(side.name, f"{column} {what}", wrong, NUMBERS)
+def _check(side: Side, column: str, right: Frame, what: str) -> None:
+    wrong = side.rows[~right]
+    shown = wrong.assign(place=wrong["place"] + ": " + wrong[column].map(repr))
+    refuse(side.name, f"{column} {what}", shown, NUMBERS)
 
 
-def _clusters(ours: str, theirs: str, pairs: Sequence[Pair]) -> tuple[np.ndarray, str]:
+def _by_seed(rows: Frame) -> Frame:
+    """Return predictions by id, a column a seed; seeds that are numbers in their order."""
+    table = rows.pivot(index="id", columns="seed", values="prediction")
+    return table[sorted(table, key=lambda seed: (len(seed), seed))]
+
+
+def _clusters(ours: str, theirs: str, both: Frame) -> tuple[np.ndarray, str]:
     """Return each row's cluster, and how it was found: by a column of a file, else by texts, else each row alone."""
-    sides = list(zip((ours, theirs), zip(*pairs, strict=True), strict=True))
-    having = [(name, rows) for name, rows in sides if any(row.cluster for row in rows)]
-    for name, rows in having:
-        refuse(name, "no cluster", [row.id for row in rows if not row.cluster], "every row needs one, or none")
+    having = [(name, both[column]) for name, column in ((ours, "cluster"), (theirs, "cluster_")) if both[column].any()]
+    for name, clusters in having:
+        refuse(name, "no cluster", both[clusters == ""], "every row needs one, or none")
     if len(having) > 1:
-        differing = [row.id for row, _ in _not_one_to_one(pairs, lambda row: row.cluster)]
+        differing = both[_not_one_to_one(both, "cluster")]
         refuse("the two files", "clusters that differ", differing, "leave the column out of one of them")
-    for name, rows in having:
-        numbers = np.unique([row.cluster for row in rows], return_inverse=True)[1]
-        return numbers, f"Rows of one cluster, as {name} has them, are drawn together."
-    for name, rows in sides:
-        if all(row.texts for row in rows):
-            return _by_texts(rows), f"Rows that share a sentence (texts of {name}) are drawn together."
-    return np.arange(len(pairs)), "Every row is drawn alone: no file has clusters or texts."
+    for name, clusters in having:
+        return pd.factorize(clusters, sort=True)[0], f"Rows of one cluster, as {name} has them, are drawn together."
+    for name, texts in ((ours, both["texts"]), (theirs, both["texts_"])):
+        if texts.map(bool).all():
+            return _by_texts(texts), f"Rows that share a sentence (texts of {name}) are drawn together."
+    return np.arange(len(both)), "Every row is drawn alone: no file has clusters or texts."
 
 
-def _by_texts(rows: Iterable[Row]) -> np.ndarray:
+def _by_texts(texts: Frame) -> np.ndarray:
     from mtbert.data import checks, readers  # takes half a second
 
-    each = (readers.Example("", row.texts[0], row.texts[:2][-1], None, 0) for row in rows)
+    each = (readers.Example("", first, others[0] if others else first, None, 0) for first, *others in texts)
     return checks.clusters(checks.Index(each))

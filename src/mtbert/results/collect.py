@@ -2,8 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,153 +19,93 @@ from mtbert.tasks import SPLITS, TASKS
 METRICS, SETTINGS, HISTORY, EMBEDDINGS = "metrics.json", "settings.yaml", "history.csv", "embeddings.safetensors"
 OF_A_RUN = ("seed", "code", "variant", "catalog")  # what settings.yaml states beside the settings
 ROW = ["id", "cluster", "in_train", "in_pretraining", "shares"]
-Tables = dict[tuple[str, str], Frame]  # of one run, by task and split
+VOTED_SPLITS = ("dev", "test")
+Run = tuple[str, int]  # variant or ensemble, and seed
+Tables = dict[str, dict[str, Frame]]  # of one run, by split and task
 
 
-@dataclass
-class Collected:
-    """The tables, and what was asked for and is not there: variant (or ensemble) and seed."""
+def write(build: Path, out: Path, votes: Path) -> list[Run]:
+    """Write the tables and the votes of a build directory anew; return what is missing."""
+    results, missing = collect(build)
+    with files.new_directory(out) as partial:
+        tables.write(results, partial)
+    write_votes(results, votes)
+    return missing
 
-    results: Results
-    missing: list[tuple[str, int]]
 
-
-def collect(build: Path) -> Collected:
-    """Return the results of all runs that build/plan/catalog.yaml asks for.
+def collect(build: Path) -> tuple[Results, list[Run]]:
+    """Return the results of all runs that build/plan/catalog.yaml asks for, and the runs and votes that are missing.
 
     Raises:
         SettingsError: no catalog.
         DataError: nothing has run, a run was altered or is not whole, or runs do not fit together; named.
     """
     catalog = files.read_plan(build / "plan" / "catalog.yaml", "profile", "seeds", "variants")
-    reader = _Reader(build, catalog)
-    for name, seed in _asked(catalog):
-        reader.read(name, seed)
-    asked = set(_asked(catalog))
-    for name, entry in (catalog.get("ensembles") or {}).items():
-        for seed in catalog["seeds"] if entry["selected"] else ():
-            if all((member, seed) in asked for member in entry["members"]):
-                reader.vote(name, entry, seed)
-    if not reader.runs:
+    data = _data(build, catalog)
+    facts = {"data": json.dumps(data), "start": json.dumps(_start(build, catalog))}
+    asked = _asked(catalog)
+    folders = {(name, seed): build / "runs" / name / str(seed) for name, seed in asked}
+    there = {run: place for run, place in folders.items() if place.is_dir()}
+    if not there:
         raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
-    reader.untrained()
+    runs = {run: _run(build, place, catalog["variants"][run[0]]) | facts for run, place in there.items()}
+    predicted = {run: _predicted(build, place, data["whose"] == "sample") for run, place in there.items()}
+    history = [_history(place).assign(variant=name, seed=seed) for (name, seed), place in there.items()]
+    for name, seed in (votes := _votes(catalog, asked)):
+        entry = catalog["ensembles"][name]
+        if all((member, seed) in runs for member in entry["members"]):
+            predicted[name, seed] = _vote(name, {member: predicted[member, seed] for member in entry["members"]})
+            row = _row_of_vote(entry, [runs[member, seed] for member in entry["members"]], predicted[name, seed])
+            runs[name, seed] = {"kind": "ensemble", "variant": name, "seed": seed} | row | facts
+    for run in {name: (name, seed) for name, seed in reversed(there)}.values():  # the first seed of each variant
+        _add_places(there[run], predicted[run]["dev"])
     results = Results(
-        tables.joined([pd.DataFrame(reader.runs)], "runs"),
-        tables.joined(itertools.chain.from_iterable(reader.predictions.values()), "predictions"),
-        tables.joined(reader.history, "history"),
+        tables.joined([pd.DataFrame([*_untrained(build, catalog, facts), *runs.values()])], "runs"),
+        tables.joined(
+            (
+                table.assign(variant=name, seed=seed, task=task, split=split)
+                for (name, seed), of_run in predicted.items()
+                for split, of_split in of_run.items()
+                for task, table in of_split.items()
+            ),
+            "predictions",
+        ),
+        tables.joined(history, "history"),
     )
-    of_votes = tables.scores(results)
-    for at in results.runs.index[results.runs["kind"] == "ensemble"]:
-        for column, value in of_votes[results.runs.at[at, "variant"], int(results.runs.at[at, "seed"])].items():
-            results.runs.loc[at, column] = value
     tables.check(results, str(build))
-    return Collected(results, reader.missing)
+    return results, [run for run in [*asked, *votes] if run not in runs]
 
 
-def write(build: Path, out: Path, votes: Path) -> list[tuple[str, int]]:
-    """Write the tables and the votes of a build directory anew; return what is missing."""
-    collected = collect(build)
-    with files.new_directory(out) as partial:
-        tables.write(collected.results, partial)
-    write_votes(collected.results, votes)
-    return collected.missing
+def _asked(catalog: Mapping[str, Any]) -> list[Run]:
+    selected = [(name, entry) for name, entry in catalog["variants"].items() if entry["selected"]]
+    return [(name, seed) for name, entry in selected for seed in entry.get("seeds") or catalog["seeds"]]
 
 
-def _asked(catalog: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    for name, entry in catalog["variants"].items():
-        if entry["selected"]:
-            yield from ((name, seed) for seed in entry.get("seeds") or catalog["seeds"])
+def _votes(catalog: Mapping[str, Any], asked: list[Run]) -> list[Run]:
+    """Return the ensembles and seeds that are asked for, with all of their members."""
+    selected = {name: entry for name, entry in (catalog.get("ensembles") or {}).items() if entry["selected"]}
+    votes = [(name, seed) for name in selected for seed in catalog["seeds"]]
+    return [(name, seed) for name, seed in votes if {(m, seed) for m in selected[name]["members"]} <= {*asked}]
 
 
-class _Reader:
-    """What was read so far."""
-
-    def __init__(self, build: Path, catalog: Mapping[str, Any]) -> None:
-        self.build, self.catalog = build, catalog
-        self.runs: list[dict[str, Any]] = []
-        self.predictions: dict[tuple[str, int], list[Frame]] = {}
-        self.history: list[Frame] = []
-        self.missing: list[tuple[str, int]] = []
-        self.exact: dict[tuple[str, int], Tables] = {}  # of members, for votes
-        self.facts = {"data": json.dumps(_data(build, catalog)), "start": json.dumps(_start(build, catalog))}
-        self.texts = json.loads(self.facts["data"])["whose"] == "sample"
-        self.members = {m for e in (catalog.get("ensembles") or {}).values() if e["selected"] for m in e["members"]}
-
-    def read(self, name: str, seed: int) -> None:
-        """Add a run; where its folder is missing, say so in `missing`."""
-        place = self.build / "runs" / name / str(seed)
-        if not place.is_dir():
-            self.missing.append((name, seed))
-            return
-        again = f"dvc repro train@{name}-{seed}"
-        there = sorted(file.relative_to(place).as_posix() for file in place.glob("predictions/*.parquet"))
-        files.check_sealed(place, again, only=[METRICS, SETTINGS, HISTORY, EMBEDDINGS, files.ELSEWHERE, *there])
-        said = files.read_as(RunMetrics, place / METRICS, again).model_dump()
-        settings = files.read_as(dict[str, Any], place / SETTINGS, again, files.read_yaml)
-        entry = self.catalog["variants"][name]
-        self.runs.append(_run(self.build, place, said, settings, entry) | self.facts)
-        first = (name, seed) == next((key for key in _asked(self.catalog) if key[0] == name), None)
-        drawn = places.of_run(place / EMBEDDINGS, settings["tasks"], again) if first else {}
-        exact = {(task, split): self._predicted(place, task, split, drawn) for task, split in _predictions(there)}
-        self.predictions[name, seed] = [
-            table.assign(variant=name, seed=seed, task=task, split=split) for (task, split), table in exact.items()
-        ]
-        if name in self.members:
-            self.exact[name, seed] = exact
-        self.history.append(_history(place / HISTORY, again).assign(variant=name, seed=seed))
-
-    def _predicted(self, place: Path, task: str, split: str, drawn: Mapping[str, np.ndarray]) -> Frame:
-        """One prediction file with what is known of its rows; `drawn`: places of the first dev rows by t-SNE."""
-        table: Frame = predictions.read(predictions.path(place, task, split))  # type: ignore[arg-type]
-        table = table.assign(row=np.arange(len(table)), overall=table.get("overall", table["scored"]))
-        table = pd.concat([table, _rows(self.build, task, split, table["id"], self.texts)], axis=1)
-        if split == "dev" and task in drawn:
-            table = table.join(places.beside(drawn[task], table["label"].to_numpy(float), task))
-        return table
-
-    def vote(self, name: str, entry: Mapping[str, Any], seed: int) -> None:
-        """Add an ensemble's vote; where a member is missing, say so in `missing`."""
-        members = entry["members"]
-        if not all((member, seed) in self.exact for member in members):
-            self.missing.append((name, seed))
-            return
-        of_members = {member: self.exact[member, seed] for member in members}
-        self.predictions[name, seed] = vote.of_members(name, members, of_members, seed)
-        tasks = [task for task in TASKS if any((table["task"] == task).all() for table in self.predictions[name, seed])]
-        settings = {key: entry.get(key) for key in ("paper", "row", "members")} | {"tasks": tasks}
-        first = next(run for run in self.runs if (run["variant"], run["seed"]) == (members[0], seed))
-        settings |= {"profile": self.catalog["profile"], "run": json.loads(first["settings"]).get("run")}
-        told = [run for run in self.runs if run["variant"] in members and run["seed"] == seed]
-        weights = {key: first[key] if key == "encoder" else sum(run[key] for run in told) for key in tables.WEIGHTS}
-        about = {"kind": "ensemble", "variant": name, "seed": seed, "settings": json.dumps(settings)}
-        changed = dict.fromkeys(change for run in told for change in run["overrides"].split("; ") if change)
-        self.runs.append(about | weights | self.facts | {"overrides": "; ".join(changed)})
-
-    def untrained(self) -> None:
-        """Add the scores of the starting weights without any training, where the stage `encoder` has left them."""
-        file = self.build / "encoders" / "base" / "untrained.json"
-        if not file.is_file():
-            return
-        told = files.read_as(Untrained, file, "dvc repro encoder")
-        scores = {f"dev_{task}": score for task in ("qqp", "sts") if (score := getattr(told, task)) is not None}
-        settings = {"tasks": [column.removeprefix("dev_") for column in scores], "row": "Untrained encoder, cosine"}
-        about = {"kind": "encoder", "variant": tables.UNTRAINED, "seed": 0, "overrides": ""}
-        settings |= {"profile": self.catalog["profile"]}
-        self.runs.insert(0, about | {"settings": json.dumps(settings)} | scores | self.facts)
+def _again(place: Path) -> str:
+    return f"dvc repro train@{place.parent.name}-{place.name}"
 
 
-def _run(
-    build: Path, place: Path, said: Mapping[str, Any], settings: Mapping[str, Any], entry: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the row of `runs` of a training."""
-    name, seed = place.parent.name, int(place.name)
+def _run(build: Path, place: Path, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of `runs` of a training; DataError where its folder is not as it was written."""
+    name, again = place.parent.name, _again(place)
+    there = [file.relative_to(place).as_posix() for file in place.glob("predictions/*.parquet")]
+    files.check_sealed(place, again, only=[METRICS, SETTINGS, HISTORY, EMBEDDINGS, files.ELSEWHERE, *there])
+    said = files.read_as(RunMetrics, place / METRICS, again).model_dump()
+    settings = files.read_as(dict[str, Any], place / SETTINGS, again, files.read_yaml)
     scores = {f"{split}_{metric}": value for split in SPLITS for metric, value in said[split].items()}
     examples = {f"examples_{task}": count for task, count in (said["examples"] or {}).items() if task in TASKS}
     manifest = build / "init" / f"{name}.json"
     init = files.read_json(manifest) if manifest.is_file() else {"data": None, "encoder": {}}
     changed = [f"{key}={json.dumps(value)}" for key, value in (entry.get("overrides") or {}).items()]
     return {
-        "kind": "variant", "variant": name, "seed": seed, **scores, **examples, **said["parameters"],
+        "kind": "variant", "variant": name, "seed": int(place.name), **scores, **examples, **said["parameters"],
         **{key: said[key] for key in ("steps", "epoch", "device", "precision")},
         "epochs": " ".join(map(str, said["epochs"])), "threads": settings.get("run", {}).get("threads"),
         "machine": _machine(build, place), "code": settings.get("code"),
@@ -187,35 +126,84 @@ def _machine(build: Path, place: Path) -> str:
     return ", ".join(filter(None, (origin.processor, origin.accelerator, f"torch {origin.torch}")))
 
 
-def _predictions(names: list[str]) -> list[tuple[str, str]]:
-    """Return task and split of each prediction file, in the order of TASKS."""
-    stems = {Path(name).stem for name in names}
-    return [(task, split) for task in TASKS for split in SPLITS if f"{task}-{split}" in stems]
+def _predicted(build: Path, place: Path, with_texts: bool) -> Tables:
+    """Return a run's predictions with what is known of the rows."""
+    found: Tables = {split: {} for split in SPLITS}
+    for split, task in itertools.product(SPLITS, TASKS):
+        file = predictions.path(place, task, split)
+        if file.is_file():
+            table: Frame = predictions.read(file)
+            table = table.assign(row=np.arange(len(table)), overall=table.get("overall", table["scored"]))
+            found[split][task] = table.assign(**_known(build, task, split, table["id"], with_texts))
+    return found
 
 
-def _rows(build: Path, task: str, split: str, ids: pd.Series, with_texts: bool) -> Frame:
-    """Return what is known of a file's rows: cluster (-1 for none), leaks, and on the sample their text."""
-    nothing = pd.DataFrame({"cluster": -1, "in_train": False, "in_pretraining": False, "shares": False}, ids.index)
+def _known(build: Path, task: str, split: str, ids: Frame, with_texts: bool) -> dict[str, Any]:
+    """Return columns of what is known of a file's rows: cluster (-1 for none), leaks, and on the sample their text."""
     file = build / "data" / task / f"{split}-rows.parquet"
     if split != "dev" or not file.is_file():
-        return nothing.assign(text=None)
+        return {"cluster": -1, "in_train": False, "in_pretraining": False, "shares": False, "text": None}
     known: Frame = files.read_parquet(file, ROW)
     if not known["id"].equals(ids):
         raise DataError(f"{file} and the predictions of {task} are of other rows; `dvc repro` makes both again")
     flags = {name: known[name] != "" for name in ("in_train", "in_pretraining")}
-    return known.assign(**flags, text=_texts(build, task) if with_texts else None).drop(columns="id")
+    text = _texts(build, task) if with_texts else None
+    return {"cluster": known["cluster"], "shares": known["shares"], "text": text} | flags
 
 
 def _texts(build: Path, task: str) -> Frame:
     table: Frame = files.read_parquet(build / "data" / task / "dev.parquet", ["sentence1", "sentence2"])
-    return table.apply(lambda row: " / ".join(text for text in row if isinstance(text, str)), axis=1)
+    return table.apply(lambda row: " / ".join(row.dropna()), axis=1)
 
 
-def _history(file: Path, again: str) -> Frame:
+def _add_places(place: Path, of_dev: dict[str, Frame]) -> None:
+    """Add places in a picture to the tables of tasks whose sentences the run has embedded."""
+    for task, embedded in places.of_run(place / EMBEDDINGS, _again(place)).items():
+        if task in of_dev:
+            of_dev[task] = of_dev[task].join(places.beside(embedded, of_dev[task]["label"].to_numpy(float)))
+
+
+def _history(place: Path) -> Frame:
     try:
-        return pd.read_csv(file, usecols=["phase", "step", "name", "value"])
+        return pd.read_csv(place / HISTORY, usecols=["phase", "step", "name", "value"])
     except ValueError as error:  # not UTF-8, no table, or without one of the columns
-        raise DataError(f"{file} is damaged: {error}; `{again}` makes it again") from None
+        raise DataError(f"{place / HISTORY} is damaged: {error}; `{_again(place)}` makes it again") from None
+
+
+def _vote(name: str, members: Mapping[str, Tables]) -> Tables:
+    """Return an ensemble's vote on each task and split that all members predicted; DataError for none."""
+    voted: Tables = {split: {} for split in VOTED_SPLITS}
+    for split, task in itertools.product(VOTED_SPLITS, TASKS):
+        if all(task in by_split[split] for by_split in members.values()):
+            of_members = {member: by_split[split][task] for member, by_split in members.items()}
+            voted[split][task] = vote.vote(of_members, TASKS[task])
+    if not any(voted.values()):
+        raise DataError(f"{name}: no task was predicted by all of {', '.join(members)}")
+    return voted
+
+
+def _row_of_vote(entry: Mapping[str, Any], members: list[dict[str, Any]], voted: Tables) -> dict[str, Any]:
+    """Return what the row of `runs` of a vote has from its members: weights, settings, overrides, and its scores."""
+    weights = {key: sum(run[key] for run in members) for key in tables.WEIGHTS} | {"encoder": members[0]["encoder"]}
+    settings = {key: entry.get(key) for key in ("paper", "row", "members")}
+    settings |= {"tasks": [task for task in TASKS if any(task in of_split for of_split in voted.values())]}
+    settings |= {key: json.loads(members[0]["settings"]).get(key) for key in ("profile", "run")}
+    changed = dict.fromkeys(change for run in members for change in run["overrides"].split("; ") if change)
+    scores = {split: predictions.scores(of_split) for split, of_split in voted.items()}
+    by_column = {f"{split}_{metric}": score for split, told in scores.items() for metric, score in told.items()}
+    return weights | by_column | {"settings": json.dumps(settings), "overrides": "; ".join(changed)}
+
+
+def _untrained(build: Path, catalog: Mapping[str, Any], facts: dict[str, str]) -> list[dict[str, Any]]:
+    """Return the row of the starting weights without any training, where the stage `encoder` has scored them."""
+    file = build / "encoders" / "base" / "untrained.json"
+    if not file.is_file():
+        return []
+    told = files.read_as(Untrained, file, "dvc repro encoder")
+    scores = {task: score for task, score in (("qqp", told.qqp), ("sts", told.sts)) if score is not None}
+    settings = {"tasks": list(scores), "row": "Untrained encoder, cosine", "profile": catalog["profile"]}
+    about = {"kind": "encoder", "variant": tables.UNTRAINED, "seed": 0, "overrides": ""}
+    return [about | {"settings": json.dumps(settings)} | {f"dev_{t}": score for t, score in scores.items()} | facts]
 
 
 def _data(build: Path, catalog: Mapping[str, Any]) -> dict[str, Any]:
@@ -258,17 +246,13 @@ def write_votes(results: Results, folder: Path) -> None:
     with files.new_directory(folder) as partial:
         for run in results.runs[results.runs["kind"] == "ensemble"].to_dict("records"):
             place = partial / run["variant"] / str(run["seed"])
-            said: dict[str, Any] = {"ensemble": run["variant"], "seed": run["seed"], "dev": {}, "test": {}}
-            for split, metric in itertools.product(vote.VOTED_SPLITS, tables.METRICS):
-                if pd.notna(value := run[f"{split}_{metric}"]):
-                    said[split][metric] = value
+            said: dict[str, Any] = {"ensemble": run["variant"], "seed": run["seed"]}
+            for split in VOTED_SPLITS:
+                scores = {metric: run[f"{split}_{metric}"] for metric in tables.METRICS}
+                said[split] = {metric: score for metric, score in scores.items() if pd.notna(score)}
+                for task, table in results.by_run.get((run["variant"], run["seed"], split), {}).items():
+                    columns = predictions.columns(TASKS[task])
+                    of_task = table[columns].astype({"id": str} | dict.fromkeys(columns[3:-2], float))
+                    predictions.write(predictions.path(place, task, split), of_task, TASKS[task])
             files.write_json(place / METRICS, said | {"members": results.about[run["variant"]].members})
-        for task, split in itertools.product(TASKS.values(), vote.VOTED_SPLITS):
-            columns = ["id", "label", "prediction", *predictions.probability_columns(task), "scored", "overall"]
-            for variant, seed, table in results.of(task.name, split):
-                if results.about[variant].members:
-                    file = predictions.path(partial / variant / str(seed), task.name, split)
-                    table = table[columns].astype({"id": str} | dict.fromkeys(columns[3:-2], float))
-                    predictions.write(file, table, task)
-        for place in partial.glob("*/*"):
             files.seal(place)

@@ -6,9 +6,7 @@ from pathlib import Path
 from mtbert import files
 from mtbert.errors import DataError, first_of
 from mtbert.results import tables
-from mtbert.results.tables import KEY, PROBABILITIES, Frame, Results
-
-KEYS = {"runs": KEY, "predictions": [*KEY, "task", "split", "row"], "history": [*KEY, "phase", "step", "name"]}
+from mtbert.results.tables import PROBABILITIES, SCHEMAS, Results
 
 
 def merge(sources: Sequence[Path]) -> Results:
@@ -17,21 +15,12 @@ def merge(sources: Sequence[Path]) -> Results:
     Raises:
         DataError: a source holds no results, a run is in two of them and differs, or they do not fit together.
     """
-    several = [
-        packed(tables.read(source / "results" if (source / "results").is_dir() else source)) for source in sources
-    ]
-    results = Results(*(_joined([getattr(one, name) for one in several], name) for name in KEYS))
+    folders = [source / "results" if (source / "results").is_dir() else source for source in sources]
+    several = [packed(tables.read(folder)) for folder in folders]
+    joined = (tables.joined([getattr(one, name) for one in several], name) for name in SCHEMAS)
+    results = Results(*(table.drop_duplicates(ignore_index=True) for table in joined))
     tables.check(results, ", ".join(map(str, sources)))
     return results
-
-
-def _joined(several: Sequence[Frame], name: str) -> Frame:
-    every = tables.joined(several, name)
-    whole = every.drop_duplicates([column for column in every if column not in PROBABILITIES])
-    if (twice := whole.duplicated(KEYS[name])).any():
-        runs = sorted({f"{run.variant}, seed {run.seed}" for run in whole[twice].drop_duplicates(KEY).itertuples()})
-        raise DataError(f"{name} of {first_of(runs, 3)} differ between the sources; leave one of these out")
-    return whole.reset_index(drop=True)
 
 
 def packed(results: Results) -> Results:
@@ -47,7 +36,7 @@ def packed(results: Results) -> Results:
 def write(results: Results, folder: Path) -> None:
     """Write a folder of tables anew; DataError where it holds anything else."""
     there = {file.name for file in folder.iterdir()} if folder.is_dir() else set()
-    if others := sorted(there - {f"{name}.parquet" for name in KEYS}):
+    if others := sorted(there - {f"{name}.parquet" for name in SCHEMAS}):
         raise DataError(f"{folder} holds {first_of(others, 3)}, which no evidence does; name another folder")
     with files.new_directory(folder) as partial:
         tables.write(results, partial)

@@ -4,24 +4,21 @@
 value that a training logged. A folder of them is a build's results (build/results) or a report's evidence.
 """
 
-import itertools
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pydantic import BaseModel, Field, Json, ValidationError, model_validator
+from pydantic import Json, ValidationError, model_validator
 
-from mtbert import files, metrics, predictions
+from mtbert import files, predictions
 from mtbert.errors import DataError, first_of, in_words
-from mtbert.schemas import DataReport, MlmMetrics, SbertMetrics
+from mtbert.schemas import DataReport, Lenient, MlmMetrics, SbertMetrics
 from mtbert.settings import Name, TaskName
 from mtbert.tasks import SPLITS, TASKS
 
@@ -31,11 +28,15 @@ SCORES = tuple(f"{split}_{metric}" for split in SPLITS for metric in METRICS)
 EXAMPLES = tuple(f"examples_{task}" for task in TASKS)
 WEIGHTS = ("encoder", "added", "trained", "stored")
 KEY = ["variant", "seed"]
+UNIQUE = {  # the columns that no two rows of a table share
+    "runs": KEY,
+    "predictions": [*KEY, "task", "split", "row"],
+    "history": [*KEY, "phase", "step", "name"],
+}
 CLASSES = max(task.classes for task in TASKS.values())
 PROBABILITIES = tuple(f"probability_{label}" for label in range(CLASSES))
 UNTRAINED = "untrained-encoder"  # the row of runs that holds the scores of the starting weights
 ROUNDING = 1e-9  # by which two sums of the same numbers may differ
-SAME = "train both on the same data (`dvc repro`)"
 
 Frame = Any  # a pandas.DataFrame: the types of its selections name four kinds at once, which no checker tells apart
 _WORD = pa.dictionary(pa.int32(), pa.string())
@@ -79,18 +80,14 @@ SCHEMAS = {
 }
 
 
-class _Lenient(BaseModel, extra="ignore"):
-    """May have more keys than are read here."""
-
-
-class Kept(_Lenient):
+class Kept(Lenient):
     """Which epoch a run kept, what it was chosen on, and with how many threads it trained."""
 
     keep: Literal["last", "best"] = "last"
     selection: Literal["cross", "half", "whole"] = "whole"
 
 
-class About(_Lenient):
+class About(Lenient):
     """What `settings` of a run says: the published rows it answers to, its tasks, and the members of a vote."""
 
     paper: Name = "own"
@@ -108,7 +105,7 @@ class About(_Lenient):
         return {key: value for key, value in came.items() if value is not None} if isinstance(came, dict) else came
 
 
-class Data(_Lenient):
+class Data(Lenient):
     """What `data` of a run says: the folder, whose data, the check's counts, and how often each label comes."""
 
     name: str = ""
@@ -117,13 +114,30 @@ class Data(_Lenient):
     labels: dict[TaskName, dict[Literal["train", "dev"], dict[str, int]]] = {}
 
 
-class Start(_Lenient):
+class Start(Lenient):
     """What `start` of a run says: the starting weights, and what each pretraining came to."""
 
     name: str = ""
     note: str = ""
     sbert: SbertMetrics | None = None
     mlm: MlmMetrics | None = None
+
+
+class Run(Lenient):
+    """The columns of `runs` that hold names and JSON."""
+
+    kind: Literal["variant", "ensemble", "encoder"]
+    variant: Name
+    settings: Json[About]
+    data: Json[Data]
+    start: Json[Start]
+
+    @model_validator(mode="after")
+    def _is_of_its_kind(self) -> "Run":
+        kind = "encoder" if self.variant == UNTRAINED else "ensemble" if self.settings.members else "variant"
+        if self.kind != kind:
+            raise ValueError(f"kind is {self.kind}; by its settings: {kind}")
+        return self
 
 
 @dataclass
@@ -135,39 +149,46 @@ class Results:
     history: Frame
 
     @cached_property
+    def typed(self) -> list[Run]:
+        """The rows of `runs`; DataError, with variant and seed, where one holds a value of another kind."""
+        return [_typed(row) for row in self.runs.to_dict("records")]
+
+    @cached_property
     def about(self) -> dict[str, About]:
         """By variant or ensemble, in the tables' order."""
-        rows = self.runs.drop_duplicates("variant")
-        return {row["variant"]: About.model_validate_json(row["settings"]) for row in rows.to_dict("records")}
+        return {run.variant: run.settings for run in self.typed}
 
     @cached_property
     def data(self) -> Data:
         """The data that all runs were trained on."""
-        return Data.model_validate_json(max(self.runs["data"], key=len))
+        return self.typed[self.runs["data"].str.len().argmax()].data
 
     @cached_property
     def start(self) -> Start:
         """The encoder that all runs start from."""
-        return Start.model_validate_json(max(self.runs["start"], key=len))
+        return self.typed[self.runs["start"].str.len().argmax()].start
 
     @cached_property
-    def _of_runs(self) -> dict[tuple[str, str], dict[tuple[str, int], Frame]]:
-        """By task and split, then variant and seed: views of one sorted copy, since there may be millions of rows."""
-        table = self.predictions.sort_values(["task", "split", *KEY, "row"], kind="stable", ignore_index=True)
-        keys = table[["task", "split", *KEY]]
-        starts = np.flatnonzero((keys != keys.shift()).any(axis=1).to_numpy()) if len(table) else np.zeros(0, int)
-        found: dict[tuple[str, str], dict[tuple[str, int], Frame]] = {}
-        for start, end in zip(starts, [*starts[1:], len(table)], strict=True):
-            task, split, variant, seed = keys.iloc[start]
-            found.setdefault((task, split), {})[variant, int(seed)] = table.iloc[start:end]
+    def by_run(self) -> dict[tuple[str, int, str], dict[str, Frame]]:
+        """Predictions by variant, seed and split, then by task; the rows in the order of the data."""
+        found: dict[tuple[str, int, str], dict[str, Frame]] = {}
+        in_order = self.predictions.sort_values("row", kind="stable")
+        for (variant, seed, split, task), table in in_order.groupby([*KEY, "split", "task"], observed=True, sort=False):
+            found.setdefault((variant, int(seed), split), {})[task] = table
         return found
 
     def of(self, task: str, split: str) -> Iterator[tuple[str, int, Frame]]:
-        """Yield variant, seed and predictions of each run in the order of `runs`, the rows in that of the data."""
-        by_run = self._of_runs.get((task, split), {})
-        for key in zip(self.runs["variant"], self.runs["seed"], strict=True) if by_run else ():
-            if key in by_run:
-                yield *key, by_run[key]
+        """Yield variant, seed and predictions of each run that has some, in the order of `runs`."""
+        for variant, seed in zip(self.runs["variant"], self.runs["seed"], strict=True):
+            if (table := self.by_run.get((variant, seed, split), {}).get(task)) is not None:
+                yield variant, seed, table
+
+
+def _typed(row: dict[str, Any]) -> Run:
+    try:
+        return Run.model_validate(row)
+    except ValidationError as error:
+        raise DataError(f"run {str(row['variant'])[:80]!r}, seed {row['seed']}: {in_words(error)[:300]}") from None
 
 
 def write(results: Results, folder: Path) -> None:
@@ -198,159 +219,113 @@ def _read(file: Path, schema: pa.Schema) -> Frame:
         raise DataError(f"{file} is missing; `dvc repro collect` writes build/results, `mtbert evidence` an evidence")
     try:
         with pq.ParquetFile(file) as opened:
-            table = opened.read()
+            table = opened.read().replace_schema_metadata()
         for field in schema:  # of a task that was added since
             if field.name not in table.column_names and field.name in (*SCORES, *EXAMPLES, *PROBABILITIES):
                 table = table.append_column(field.name, pa.nulls(len(table), field.type))
-        table = table.replace_schema_metadata().select(schema.names).cast(schema)
+        table = table.select(schema.names).cast(schema)
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:  # ValueError: an empty value where none may be
         said = " ".join(str(error).split())
         raise DataError(f"{file} is not a table of results: {said[:200]}") from None
-    for field in schema:
-        if pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
-            _check_numbers(table[field.name].drop_null(), field, file)
-    return table.to_pandas().astype(_nullable(schema))
-
-
-def _check_numbers(column: pa.ChunkedArray, field: pa.Field, file: Path) -> None:
-    lowest = -1 if field.name == "cluster" else 0 if pa.types.is_integer(field.type) else -sys.float_info.max
-    low, high = pc.call_function("min_max", [column]).as_py().values()  # both None of an empty column
-    if low is not None and not lowest <= low <= high <= sys.float_info.max:
-        raise DataError(f"{file}: {field.name} holds {low} to {high}; allowed: finite numbers, and no counts below 0")
-
-
-def _nullable(schema: pa.Schema) -> dict[str, str]:
-    return {field.name: "Int64" for field in schema if field.type == pa.int64() and field.name != "seed"}
+    return table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get).astype({"seed": "int64"})
 
 
 def check(results: Results, where: str) -> None:
     """Raise DataError, naming the run, where a value is of another kind than its column or tables contradict."""
-    runs, predicted, history = results.runs, results.predictions, results.history
-    for row in runs.to_dict("records"):
-        _check_run(row, where)
-    if (runs[[*SCORES]].abs() > 1).any(axis=None):
-        raise DataError(f"{where}: runs hold scores beyond 1")
-    weights = runs.loc[runs["kind"] != "encoder", [*WEIGHTS]]
-    if weights.isna().any(axis=None) or (weights["encoder"] == 0).any():
-        raise DataError(f"{where}: runs lack numbers of weights ({', '.join(WEIGHTS)}), or hold an encoder without any")
-    if doubled := _named(runs[runs.duplicated(KEY)]):
-        raise DataError(f"{where}: runs twice: {first_of(doubled, 3)}")
-    for name, table in (("predictions", predicted), ("history", history)):
-        known = pd.MultiIndex.from_frame(runs[KEY])
-        there = table[KEY].drop_duplicates().astype({"variant": str})
-        if unknown := _named(there[~pd.MultiIndex.from_frame(there).isin(known)]):
-            raise DataError(f"{where}: {name} hold runs that runs.parquet does not list: {first_of(unknown, 3)}")
-    if not np.isfinite(history["value"].to_numpy(float)).all():
-        raise DataError(f"{where}: the history holds values that are no numbers")
-    _check_predictions(predicted, where)
-    _check_alike(results, where)
-    _check_scores(results, where)
-
-
-class _Run(_Lenient):
-    kind: Literal["variant", "ensemble", "encoder"]
-    variant: Name
-    seed: Annotated[int, Field(ge=0)]
-    settings: Json[About]
-    data: Json[Data]
-    start: Json[Start]
-
-
-def _check_run(row: dict[str, Any], where: str) -> None:
     try:
-        run = _Run.model_validate(row)
-    except ValidationError as error:
-        told = f"run {str(row['variant'])[:80]!r}, seed {row['seed']}"
-        raise DataError(f"{where}, {told}: {in_words(error)[:300]}") from None
-    kind = "encoder" if run.variant == UNTRAINED else "ensemble" if run.settings.members else "variant"
-    if run.kind != kind:
-        raise DataError(f"{where}, run {run.variant!r}, seed {run.seed}: kind is {run.kind}; by its settings: {kind}")
+        _check_runs(results)
+        for name in SCHEMAS:
+            _check_numbers(getattr(results, name), name)
+            _check_keys(getattr(results, name), name, results.runs)
+        _check_predictions(results.predictions)
+        _check_scores(results)
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from None
 
 
-def _named(table: Frame) -> list[str]:
-    return [f"{name}, seed {seed}" for name, seed in zip(table["variant"], table["seed"], strict=True)]
+def _refuse(what: str, table: Frame, faulty: Any) -> None:
+    """Raise DataError with the first runs of the rows [rows] that are faulty, if there are any."""
+    runs = table[faulty][KEY].drop_duplicates()
+    if len(runs):
+        raise DataError(f"{what}: {first_of([f'{run.variant}, seed {run.seed}' for run in runs.itertuples()], 3)}")
 
 
-def _check_predictions(predicted: Frame, where: str) -> None:
-    for column, known in (("task", TASKS), ("split", SPLITS)):
-        if unknown := [str(name)[:40] for name in predicted[column].unique() if name not in known]:
-            raise DataError(f"{where}: unknown {column} {first_of(unknown, 3)}; known: {', '.join(known)}")
-    if (doubled := predicted.duplicated(["task", "split", "row", *KEY])).any():
-        raise DataError(f"{where}: predictions twice: {first_of(_named(predicted[doubled].drop_duplicates(KEY)), 3)}")
-    label, said = (predicted[name].to_numpy(float) for name in ("label", "prediction"))
-    faulty = np.isinf(label) | np.isinf(said) | (np.isnan(said) & predicted["scored"].to_numpy(bool))
-    for name, task in TASKS.items():
-        if task.kind != "score":
-            for values in (label, said):
-                allowed = np.isnan(values) | np.isin(values, np.arange(max(task.classes, 2)))
-                faulty |= (predicted["task"] == name).to_numpy() & ~allowed
-    if faulty.any():
-        named = _named(predicted[faulty].drop_duplicates(KEY))
-        raise DataError(f"{where}: labels or predictions that the task has not: {first_of(named, 3)}")
-
-
-def _check_alike(results: Results, where: str) -> None:
-    """All runs are of one profile, encoder and data, seeds of a variant of one training, and rows mean the same."""
-    runs = results.runs[results.runs["kind"] != "encoder"]
+def _check_runs(results: Results) -> None:
+    """All runs are of one profile, encoder and data, and seeds of a variant of one training."""
+    trained = [run for run in results.typed if run.kind != "encoder"]
     found = {
-        "profile": {about.profile for name, about in results.about.items() if name != UNTRAINED},
-        "data": {Data.model_validate_json(text).name for text in runs["data"].unique()},
-        "encoder": {Start.model_validate_json(text).name for text in runs["start"].unique()},
+        "profile": {run.settings.profile for run in trained},
+        "data": {run.data.name for run in trained},
+        "encoder": {run.start.name for run in trained},
     }
     for what, names in found.items():
         if len(names) > 1:
-            raise DataError(f"{where}: runs of more than one {what}: {first_of(sorted(names), 3)}; a report is of one")
-    for variant, seeds in runs.groupby("variant", sort=False):
-        if len(seeds.drop_duplicates(["settings", "code"])) > 1:
-            raise DataError(
-                f"{where}: seeds of {variant} were trained with different settings or by different code, so they "
-                "repeat no one training; `dvc repro` trains those anew that are out of date"
-            )
-    shared = results.predictions[results.predictions["split"] != "train"]  # each run draws its own training rows
-    place = ["task", "split", "row"]
-    rows = shared[[*place, "id", "label"]].drop_duplicates()
-    if (unlike := rows.duplicated(place)).any():
-        row = rows[unlike].iloc[0]
-        raise DataError(f"{where}: two runs hold other rows or labels of {row['task']} {row['split']}; {SAME}")
+            raise DataError(f"runs of more than one {what}: {first_of(sorted(names), 3)}; a report is of one")
+    runs = results.runs[results.runs["kind"] != "encoder"]
+    _refuse("no numbers of weights", runs, runs[[*WEIGHTS]].isna().any(axis=1) | (runs["encoder"] == 0))
+    unlike = "settings or code of another seed of the variant are others; `dvc repro` trains what is out of date"
+    trainings = runs.drop_duplicates(["variant", "settings", "code"])
+    _refuse(unlike, trainings, trainings.duplicated("variant"))
 
 
-def _check_scores(results: Results, where: str) -> None:
+def _check_numbers(table: Frame, name: str) -> None:
+    for field in SCHEMAS[name]:
+        if pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
+            most = 1 if field.name in SCORES else sys.float_info.max
+            least = -1 if field.name == "cluster" else 0 if pa.types.is_integer(field.type) else -most
+            values = table[field.name].dropna().astype(float)
+            if len(faulty := values[~values.between(least, most)]):
+                allowed = "finite numbers, no scores beyond 1, no counts below 0"
+                raise DataError(f"{field.name} of {name} holds {faulty.iloc[0]}; allowed: {allowed}")
+
+
+def _check_keys(table: Frame, name: str, runs: Frame) -> None:
+    _refuse(f"{name} twice, or unlike in two sources", table, table.duplicated(UNIQUE[name]))
+    there = table[KEY].drop_duplicates().astype({"variant": str})
+    known = pd.MultiIndex.from_frame(there).isin(pd.MultiIndex.from_frame(runs[KEY]))
+    _refuse(f"{name} hold runs that runs.parquet does not list", there, ~known)
+
+
+def _check_predictions(predicted: Frame) -> None:
+    for column, known in (("task", TASKS), ("split", SPLITS)):
+        if unknown := [str(name)[:40] for name in predicted[column].unique() if name not in known]:
+            raise DataError(f"unknown {column} {first_of(unknown, 3)}; known: {', '.join(known)}")
+    faulty: Frame = predicted["scored"] & predicted["prediction"].isna()
+    for name, task in TASKS.items():
+        if task.kind != "score":
+            for column in ("label", "prediction"):
+                is_class: Frame = predicted[column].isna() | predicted[column].isin(range(max(task.classes, 2)))
+                faulty |= (predicted["task"] == name) & ~is_class
+    _refuse("labels or predictions that the task has not", predicted, faulty)
+    shared = predicted[predicted["split"] != "train"]  # each run draws its own training rows
+    rows = shared.drop_duplicates(["task", "split", "row", "id", "label"])
+    unlike = "rows or labels that are others in another run; train both on the same data (`dvc repro`)"
+    _refuse(unlike, rows, rows.duplicated(["task", "split", "row"]))
+
+
+def _check_scores(results: Results) -> None:
     """Scores are those of the predictions."""
-    computed = scores(results)
-    for row in results.runs[results.runs["kind"] != "encoder"].itertuples():
-        for column in SCORES:
-            told, found = getattr(row, column), computed.get((row.variant, row.seed), {}).get(column, np.nan)
-            if not (pd.isna(told) and pd.isna(found)) and not abs(told - found) <= ROUNDING:
-                raise DataError(
-                    f"{where}: {column} of {row.variant}, seed {row.seed}, is {told:.6f}, of its predictions "
-                    f"{found:.6f}; `dvc repro --force --single-item train@{row.variant}-{row.seed}` makes both again"
-                )
+    runs = results.runs[results.runs["kind"] != "encoder"]
+    told = runs.set_index(KEY)[[*SCORES]]
+    computed = pd.DataFrame.from_dict(scores(results), orient="index").reindex(told.index, columns=told.columns)
+    unlike = ((told - computed).abs() > ROUNDING) | (told.isna() != computed.isna())
+    what = f"{', '.join(unlike.columns[unlike.any()])} not as the predictions say"
+    remedy = "`dvc repro --force --single-item train@VARIANT-SEED` makes both"
+    _refuse(f"{what}; {remedy}", runs, unlike.any(axis=1).to_numpy())
 
 
 def scores(results: Results) -> dict[tuple[str, int], dict[str, float]]:
     """Return every score by run, then by column such as `dev_sst`; none where labels are withheld."""
     found: dict[tuple[str, int], dict[str, float]] = {}
-    for (variant, seed, split), values in _by_task(results, "scored").items():
-        of_run = found.setdefault((variant, seed), {})
-        of_run |= {f"{split}_{task}": value for task, value in values.items()}
-    for (variant, seed, split), values in parts(results).items():
-        found[variant, seed] |= {f"{split}_{name}": value for name, value in metrics.overall(values).items()}
+    for (variant, seed, split), tables in results.by_run.items():
+        of_split = {f"{split}_{metric}": value for metric, value in predictions.scores(tables).items()}
+        found.setdefault((variant, seed), {}).update(of_split)
     return found
 
 
 def parts(results: Results) -> dict[tuple[str, int, str], dict[str, float]]:
     """Return each task's score on the rows that overall scores are computed on, by run and split."""
-    return _by_task(results, "overall")
-
-
-def _by_task(results: Results, counting: str) -> dict[tuple[str, int, str], dict[str, float]]:
-    found: dict[tuple[str, int, str], dict[str, float]] = {}
-    for task, split in itertools.product(TASKS, SPLITS):
-        for variant, seed, table in results.of(task, split):
-            value = predictions.score(table[table[counting]], TASKS[task])
-            if value is not None:
-                found.setdefault((variant, seed, split), {})[task] = value
-    return found
+    return {run: predictions.of_overall(tables) for run, tables in results.by_run.items()}
 
 
 def joined(tables: Iterable[Frame], name: str) -> Frame:

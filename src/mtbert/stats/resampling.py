@@ -13,7 +13,6 @@ from mtbert.metrics import f1_classes
 
 DRAWS = 10_000
 RANKED = 2**22  # values that are ranked at a time
-TOGETHER = 100  # models at a time, since the intermediate sums of many take a GB
 UNITS = 1_000  # the relative error of an interval's width is 1 / sqrt(2 units), 2 % here
 
 
@@ -66,14 +65,7 @@ def accuracies(right: np.ndarray, drawn: Resamples) -> np.ndarray:
 
 
 def pearsons(labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> np.ndarray:
-    """Return Pearson's r in every draw, 0 where a side is constant; labels are [rows], [rows, 1] or [rows, models].
-
-    Returns:
-        [draws, models].
-    """
-    if labels.size == len(labels) and predictions.ndim == 2 and predictions.shape[1] > TOGETHER:
-        blocks = np.split(predictions, range(TOGETHER, predictions.shape[1], TOGETHER), axis=1)
-        return np.concatenate([pearsons(labels, block, drawn) for block in blocks], axis=1)
+    """Return Pearson's r in every draw, 0 where a side is constant: [rows] and [rows, models] -> [draws, models]."""
     x, y = (_standardised(np.asarray(side, dtype=float).reshape(len(labels), -1)) for side in (labels, predictions))
     count = drawn.sums(np.ones((len(x), 1)))
     mean_x, mean_y, xy = drawn.sums(x) / count, drawn.sums(y) / count, drawn.sums(x * y) / count
@@ -100,20 +92,13 @@ def _f1s(labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> np.nd
 def spearmans(labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> np.ndarray:
     """Return Spearman's rho in every draw, 0 where a side is constant; each draw ranks its rows anew.
 
-    Args:
-        labels: [rows].
-        predictions: [rows, models].
-        drawn: draws of rows.
-
-    Returns:
-        [draws, models].
+    Shapes: [rows] and [rows, models] -> [draws, models].
     """
     blocks = np.array_split(drawn.weights, max(1, drawn.weights.shape[0] * len(labels) // RANKED))
     return np.concatenate([_spearmans(labels, predictions, block[:, drawn.units]) for block in blocks])
 
 
 def _spearmans(labels: np.ndarray, predictions: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """As `spearmans`, with the count of each row, [draws, rows]."""
     counts = counts.astype(float)
     x = _centred_ranks(labels, counts)
     columns = (_centred_ranks(column, counts) for column in predictions.T)

@@ -25,7 +25,7 @@ def test_runs_of_several_sources_come_together_and_the_same_run_once(tmp_path: P
 
 def test_a_run_that_differs_between_sources_is_refused_by_name(tmp_path: Path):
     sources = [folder(tmp_path / "a", ONE), folder(tmp_path / "b", {("pals", 1): {"sst": [0, 1, 2, 3]}})]
-    with pytest.raises(DataError, match="runs of pals, seed 1 differ between the sources"):
+    with pytest.raises(DataError, match="runs twice, or unlike in two sources: pals, seed 1"):
         merge.merge(sources)
 
 

@@ -62,14 +62,19 @@ def change(table: pd.DataFrame, column: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("name", "column", "value", "said"),
     [
-        ("runs", "seed", -1, "seed holds -1 to 2"),
+        ("runs", "seed", -1, "seed of runs holds -1"),
         ("runs", "kind", "model", "'variant', 'ensemble' or 'encoder'"),
-        ("runs", "dev_sst", 7.0, "scores beyond 1"),
-        ("runs", "dev_sst", float("inf"), "dev_sst holds 1.0 to inf"),
-        ("runs", "dev_sst", 0.5, "dev_sst of pals, seed 1, is 0.500000, of its predictions 0.750000"),
-        ("runs", "steps", -3, "steps holds -3 to 20"),
+        ("runs", "dev_sst", 7.0, "dev_sst of runs holds 7.0"),
+        ("runs", "dev_sst", float("inf"), "dev_sst of runs holds inf"),
+        (
+            "runs",
+            "dev_sst",
+            0.5,
+            "@VARIANT-SEED` makes both: pals, seed 1",
+        ),
+        ("runs", "steps", -3, "steps of runs holds -3"),
         ("runs", "kind", "ensemble", "kind is ensemble; by its settings: variant"),
-        ("runs", "encoder", pd.NA, "runs lack numbers of weights"),
+        ("runs", "encoder", pd.NA, "no numbers of weights: pals, seed 1"),
         ("runs", "settings", "[" * 100_000, "settings"),
         ("runs", "settings", "{", "Invalid JSON"),
         ("runs", "settings", '{"tasks": ["../x"]}', "unknown task"),
@@ -77,12 +82,18 @@ def change(table: pd.DataFrame, column: str, value: object) -> None:
         ("predictions", "task", "../../sst", "unknown task ../../sst"),
         ("predictions", "split", "validation", "unknown split validation"),
         ("predictions", "prediction", 9.0, "labels or predictions that the task has not: pals, seed 1"),
-        ("predictions", "prediction", float("inf"), "prediction holds 0.0 to inf"),
-        ("predictions", "cluster", -2, "cluster holds -2 to 3"),
+        ("predictions", "prediction", float("inf"), "prediction of predictions holds inf"),
+        ("predictions", "cluster", -2, "cluster of predictions holds -2"),
         ("predictions", "variant", "other", "runs.parquet does not list: other, seed 1"),
-        ("predictions", "id", "another", "two runs hold other rows or labels of sst dev"),
-        ("predictions", "row", 1, "predictions twice: pals, seed 1"),
-        ("history", "value", float("-inf"), "value holds -inf to 1.0"),
+        (
+            "predictions",
+            "id",
+            "another",
+            "others in another run; train both on the same data (`dvc repro`): pals, seed 2",
+        ),
+        ("predictions", "row", 1, "predictions twice, or unlike in two sources: pals, seed 1"),
+        ("history", "step", 20, "history twice, or unlike in two sources: pals, seed 1"),
+        ("history", "value", float("-inf"), "value of history holds -inf"),
     ],
 )
 def test_a_value_that_collect_would_not_write_is_refused(
@@ -132,7 +143,7 @@ def test_a_column_of_another_type_a_missing_file_and_no_parquet_are_refused(resu
 
 def test_seeds_of_different_settings_are_no_repetitions(results: Results):
     results.runs.loc[1, "settings"] = json.dumps(json.loads(results.runs["settings"][0]) | {"run": {"keep": "best"}})
-    with pytest.raises(DataError, match="seeds of pals were trained with different settings"):
+    with pytest.raises(DataError, match=r"are others; .*: pals, seed 2"):
         tables.check(results, "here")
 
 

@@ -63,17 +63,6 @@ def test_welch_counts_clusters_among_the_degrees_of_freedom() -> None:
     assert (float(error), float(freedom)) == pytest.approx((0.2, 6))
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs", "rows", "p"),
-    [(3, 0, 8, 0.25), (4, 0, 40, 0.125), (2, 2, 40, 1.0), (0, 0, 8, 1.0), (2, 0, 6, 0.5)],
-)
-def test_mcnemars_exact_test(ours: int, theirs: int, rows: int, p: float) -> None:
-    nets = np.array([1.0] * ours + [-1.0] * theirs + [0.0] * (rows - ours - theirs))
-    (low, high), found = of_few(nets, rows)
-    assert found == pytest.approx(p)
-    assert low < 0 < high
-
-
 def test_of_whole_clusters_it_is_the_sign_flip_test() -> None:
     (_, _), p = of_few(np.array([2.0, 1, 1, 0, 0, 0]), 12)
     assert p == pytest.approx(0.25)
