@@ -10,10 +10,9 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor
 
@@ -94,15 +93,15 @@ class Examples:
     """
 
     def __init__(
-        self, table: pd.DataFrame, task: Task, encoding: Literal["cross", "bi"], special: SpecialTokens, limit: int
+        self, table: Any, task: Task, encoding: Literal["cross", "bi"], special: SpecialTokens, limit: int
     ) -> None:
         self.task = task
         self.ids = tuple(table["id"])
-        self.labels = table["label"].to_numpy(dtype=np.float64)
+        self.labels = np.asarray(table["label"], dtype=np.float64)
         self.padding = special.padding
         self.rows = _sequences(table, task, encoding, special, limit)
         self.lengths = np.array([max(len(ids) for ids, _ in row) for row in self.rows])
-        self.chooses = self.scored = self.overall = self.predicted = np.ones(len(table), dtype=bool)
+        self.chooses = self.scored = self.overall = self.predicted = np.ones(len(self.ids), dtype=bool)
         self.crossed = False
 
     def choose_on(self, chooses: np.ndarray, crossed: bool = False) -> None:
@@ -192,7 +191,7 @@ class Examples:
             yield picks, self.batch(picks.tolist())
 
 
-def _sequences(table: pd.DataFrame, task: Task, encoding: str, special: SpecialTokens, limit: int) -> list[Row]:
+def _sequences(table: Any, task: Task, encoding: str, special: SpecialTokens, limit: int) -> list[Row]:
     if task.is_pair and encoding == "cross":
         pairs = zip(table["tokens1"], table["tokens2"], strict=True)
         return [(_compact(*special.crossed(first, second, limit)),) for first, second in pairs]
