@@ -22,8 +22,6 @@ from mtbert.errors import DataError
 from mtbert.tasks import Split, Task
 
 if TYPE_CHECKING:
-    from _csv import Reader
-
     import pandas as pd
 
 LONGEST_FIELD = 2**20  # characters; csv's own limit of 131,072 is less than some documents
@@ -184,10 +182,6 @@ def _course(path: Path, task: Task, split: Split) -> Iterator[tuple[int, Fields]
     except csv.Error as error:
         raise DataError(f"{path}:1: not a header of tab-separated columns: {error}") from error
     _check_columns(path, header, task, split)
-    yield from _course_rows(path, reader, header)
-
-
-def _course_rows(path: Path, reader: "Reader", header: list[str]) -> Iterator[tuple[int, Fields]]:
     while True:
         line = reader.line_num + 1
         try:
