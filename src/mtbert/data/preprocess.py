@@ -4,7 +4,7 @@
 `<split>-rows.parquet` holds what scores need of each row: id, `cluster` (rows that share a sentence), `chooses` (the
 half on which epochs are chosen), `in_train` and `in_pretraining` (the strictest form in which its sentences occur
 there: exact, folded, bare, or empty for none) and `shares` (a sentence with train). `report.json` lists what was read,
-refused and found twice. The same files give the same bytes.
+refused and found twice, `digests.json` all that was written. The same files give the same bytes.
 
 A file is read and written in groups of rows. Only what checks and report need grows with it: some 250 bytes for each
 row (measured on a million), and the refusals.
@@ -25,7 +25,7 @@ from mtbert.data import checks, official, readers
 from mtbert.data.checks import Index
 from mtbert.data.readers import Example, Refusal
 from mtbert.errors import DataError
-from mtbert.files import new_directory, new_file, read_parquet, sha256, write_json
+from mtbert.files import new_directory, new_file, read_parquet, seal, sha256, write_json
 from mtbert.tasks import SPLITS, TASKS, Split
 
 Tokenize = Callable[[list[str]], list[list[int]]]
@@ -89,6 +89,7 @@ def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name
         digests = {FILES[name]: sha256(data_dir / FILES[name]) for name in present}
         made = report(rows) | {"whose": official.whose(digests)}
         write_json(directory / "report.json", made)
+        seal(directory)
     return made
 
 
