@@ -54,21 +54,18 @@ def _tasks(predictor: Predictor, given: list[str] | TextFile, task: str | None, 
         return [task or predictor.tasks[0]]
     if not every:
         raise DataError(f"choose with --task: {', '.join(predictor.tasks)}; or pass --all-tasks")
-    fitting = [name for name in predictor.tasks if _fits(predictor.task(name), given)]
-    if not fitting:
-        raise DataError(f"the texts fit none of {', '.join(predictor.tasks)}; choose one with --task to see why")
-    if left := [name for name in predictor.tasks if name not in fitting]:
+    left = [name for name in predictor.tasks if not _fits(predictor.task(name), given)]
+    if len(left) == len(predictor.tasks):
+        raise DataError(f"the texts fit none of {', '.join(left)}; choose one with --task to see why")
+    if left:
         _say(f"left out, since the texts do not fit: {', '.join(left)}")
-    return fitting
+    return [name for name in predictor.tasks if name not in left]
 
 
 def _fits(task: Task, given: list[str] | TextFile) -> bool:
-    if isinstance(given, list):
-        return not task.is_pair or len(given) == 2
-    try:
-        return bool(given.texts(task))
-    except DataError:
-        return False
+    if isinstance(given, TextFile):
+        return given.columns(task) is not None
+    return not task.is_pair or len(given) == 2
 
 
 def _predicted(predictor: Predictor, name: str, given: list[str] | TextFile) -> list[Values]:

@@ -35,19 +35,26 @@ class TextFile:
     kind: Kind
     rows: list[Values]
 
-    def texts(self, task: Task) -> list[tuple[Any, ...]]:
-        """Return the texts of each row that the task needs.
+    def columns(self, task: Task) -> tuple[str, ...] | None:
+        """Return the columns of the texts that the task needs.
 
-        DataError where it lacks their columns, or has a second text for a task of single texts.
+        None where it lacks them, or has a second text for a task of single texts.
         """
-        columns = self.rows[0].keys()
-        wanted = [task.sentences, ANY_TASK[: len(task.sentences)]]
-        too_many = not task.is_pair and columns & {"text_pair", "sentence2"}
-        found = next((names for names in wanted if columns >= set(names) and not too_many), None)
-        if found is None:
-            needed = ", or ".join(" and ".join(names) for names in wanted)
-            raise DataError(f"{self.name} has the columns {', '.join(columns)}; {task.name} needs {needed}")
-        return [tuple(row[column] for column in found) for row in self.rows]
+        if not task.is_pair and self.rows[0].keys() & {"text_pair", "sentence2"}:
+            return None
+        return next((names for names in _wanted(task) if self.rows[0].keys() >= set(names)), None)
+
+    def texts(self, task: Task) -> list[tuple[Any, ...]]:
+        """Return the texts of each row that the task needs; DataError where it lacks their columns."""
+        columns = self.columns(task)
+        if columns is None:
+            wanted = ", or ".join(" and ".join(names) for names in _wanted(task))
+            raise DataError(f"{self.name} has the columns {', '.join(self.rows[0])}; {task.name} needs {wanted}")
+        return [tuple(row[column] for column in columns) for row in self.rows]
+
+
+def _wanted(task: Task) -> list[tuple[str, ...]]:
+    return [task.sentences, ANY_TASK[: len(task.sentences)]]
 
 
 def read(path: Path, chosen: Kind | None = None) -> TextFile:

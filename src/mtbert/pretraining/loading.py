@@ -79,6 +79,11 @@ def check_weights(directory: Path, sha256: str, what: str) -> None:
             f"{what}: {WEIGHTS} is not the expected file. Its SHA-256 is {came}, expected {sha256}. "
             "It was altered or cut off: delete it and fetch it again"
         )
+    try:
+        with safe_open(path, "pt"):
+            pass  # opening checks the header
+    except SafetensorError as error:
+        raise EncoderError(f"{what}: {WEIGHTS} is not a safetensors file: {error}") from None
 
 
 def check_use(directory: Path, pooling: Mapping[str, str], max_tokens: int) -> None:

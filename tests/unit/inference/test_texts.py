@@ -91,6 +91,7 @@ def test_a_file_that_is_not_there(tmp_path: Path):
 )
 def test_columns_that_a_task_does_not_know(tmp_path: Path, header: str, task: str, said: str):
     given = texts.read(write(tmp_path, "a.csv", f"{header}\n{','.join('a' for _ in header.split(','))}\n"))
+    assert given.columns(TASKS[task]) is None
     with pytest.raises(DataError, match=said):
         given.texts(TASKS[task])
 
