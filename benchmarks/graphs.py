@@ -46,7 +46,7 @@ def measure(model: loading.Model, task: str, threads: int) -> list[dict[str, Any
     with tempfile.TemporaryDirectory() as place:
         exporting.export(model, "onnx", Path(place) / "out", task)
         session = onnxruntime.InferenceSession(str(Path(place) / "out" / f"{task}.onnx"), options)
-    network = exporting.rebuilt(model)
+    network = exporting.Graph(model, task)
     lines = []
     for batch, length in SHAPES:
         given = inputs((batch, min(length, model.longest)), model.network.encoder.bert.config.vocab_size)
@@ -54,7 +54,7 @@ def measure(model: loading.Model, task: str, threads: int) -> list[dict[str, Any
 
         def ours(tensors: dict[str, torch.Tensor] = tensors) -> np.ndarray:
             with torch.inference_mode():
-                return np.asarray(network(**tensors, task=task).logits)
+                return np.asarray(network(**tensors))
 
         def graphs(given: dict[str, np.ndarray] = given) -> np.ndarray:
             return np.asarray(session.run(None, given)[0])
@@ -82,7 +82,7 @@ def main() -> None:
     parser.add_argument("--record", type=Path, help="keep the results in results.json and README.md of this folder")
     arguments = parser.parse_args()
     model = loading.load(arguments.model, None, arguments.build, "cpu")
-    if not isinstance(model, loading.Model) or exporting.call(model, arguments.task)["sequences"] > 1:
+    if not isinstance(model, loading.Model) or exporting.sequences(model, arguments.task) > 1:
         raise MtbertError(f"{arguments.model}: choose a single model, and a task whose examples are one sequence")
     rows = measure(model, arguments.task, arguments.threads)
     print(record.table(rows))

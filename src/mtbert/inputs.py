@@ -59,6 +59,17 @@ def write(plan: Path, build: Path, out: Path) -> None:
             files.write_json(directory / f"{name}.json", manifest(settings, build))
 
 
+def check_stages(build: Path) -> None:
+    """Compare what `preprocess`, `encoder` and `pretrain` wrote with its digests, so that no damage is passed on.
+
+    Raises:
+        DataError: a file was altered since, is missing, or is one too many; the message names it and what makes it.
+    """
+    for folder in (build / "data", *sorted(build.glob("encoders/*"))):
+        if folder.is_dir():
+            files.check_sealed(folder, f"dvc repro {_stage(_relative(folder / files.DIGESTS, build))}")
+
+
 def identity(build: Path, variant: str, seed: int, torch: str | None = None) -> str:
     """Return a digest of all that a run's result depends on: settings, data, starting weights, code, torch, processes.
 

@@ -8,13 +8,16 @@ predicted neither, and hold NaN.
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from mtbert import files, metrics
 from mtbert.errors import DataError
 from mtbert.tasks import TASKS, Split, Task
+
+if TYPE_CHECKING:  # its import takes a fifth of a second
+    import pandas as pd
 
 
 def probability_columns(task: Task) -> list[str]:
@@ -32,7 +35,7 @@ def path(directory: Path, task: str, split: Split) -> Path:
     return directory / "predictions" / f"{task}-{split}.parquet"
 
 
-def write(file: Path, table: pd.DataFrame, task: Task) -> None:
+def write(file: Path, table: "pd.DataFrame", task: Task) -> None:
     """Write a prediction file; DataError where a column is missing."""
     if list(table.columns) != columns(task):
         raise DataError(f"{file}: prediction columns are {list(table.columns)}, expected {columns(task)}")
@@ -40,12 +43,12 @@ def write(file: Path, table: pd.DataFrame, task: Task) -> None:
         table.to_parquet(partial, index=False)
 
 
-def read(file: Path) -> pd.DataFrame:
+def read(file: Path) -> "pd.DataFrame":
     """Read a prediction file; DataError where it holds something else."""
     return files.read_parquet(file)
 
 
-def scores(tables: Mapping[str, pd.DataFrame]) -> dict[str, float]:
+def scores(tables: Mapping[str, "pd.DataFrame"]) -> dict[str, float]:
     """Return each task's metric where labels are known, and both overall scores where all main tasks have one."""
     return _known(tables) | metrics.overall(of_overall(tables))
 
@@ -60,7 +63,7 @@ def _known(tables: Mapping[str, pd.DataFrame]) -> dict[str, float]:
     return {task: value for task, value in found.items() if value is not None}
 
 
-def score(table: pd.DataFrame, task: Task) -> float | None:
+def score(table: "pd.DataFrame", task: Task) -> float | None:
     """Return the task's metric over all scored rows; None where labels are withheld, DataError where only some are."""
     table = table.loc[table["scored"]]
     missing = int(table["label"].isna().to_numpy().sum())

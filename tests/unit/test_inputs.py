@@ -182,3 +182,28 @@ def test_a_manifest_without_examples_is_refused(build: Path):
     files.write_json(build / "init/a.json", whole | {"data": {}})
     with pytest.raises(DataError, match=r"data: Dictionary should have at least 1 item"):
         inputs.check(build / "init/a.json", build)
+
+
+@pytest.mark.parametrize(
+    ("folder", "file", "stage"),
+    [
+        ("data", "sts/dev.parquet", "preprocess"),
+        ("encoders/base", "model.safetensors", "encoder"),
+        ("encoders/base", "encoder.json", "encoder"),
+        ("encoders/sbert", "config.json", "pretrain@sbert"),
+    ],
+)
+def test_a_flipped_bit_in_what_a_stage_wrote_is_refused(build: Path, folder: str, file: str, stage: str):
+    for made in ("data", "encoders/base", "encoders/sbert"):
+        files.seal(build / made)
+    inputs.check_stages(build)
+    content = bytearray((build / folder / file).read_bytes())
+    content[-1] ^= 1
+    (build / folder / file).write_bytes(content)
+    with pytest.raises(DataError, match=rf"{folder} .*altered: {file}.*dvc repro {stage}`"):
+        inputs.check_stages(build)
+
+
+def test_what_was_never_sealed_is_refused(build: Path):
+    with pytest.raises(DataError, match=r"data holds no digests\.json"):
+        inputs.check_stages(build)

@@ -10,10 +10,9 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor
 
@@ -94,24 +93,28 @@ class Examples:
     """
 
     def __init__(
-        self, table: pd.DataFrame, task: Task, encoding: Literal["cross", "bi"], special: SpecialTokens, limit: int
+        self, table: Any, task: Task, encoding: Literal["cross", "bi"], special: SpecialTokens, limit: int
     ) -> None:
         self.task = task
         self.ids = tuple(table["id"])
-        self.labels = table["label"].to_numpy(dtype=np.float64)
+        self.labels = np.asarray(table["label"], dtype=np.float64)
         self.padding = special.padding
-        self.rows = _sequences(table, task, encoding, special, limit)
+        if task.is_pair and encoding == "cross":
+            pairs = zip(table["tokens1"], table["tokens2"], strict=True)
+            rows = ((special.crossed(first, second, limit),) for first, second in pairs)
+        else:
+            columns = [table["tokens1"], table["tokens2"]] if task.is_pair else [table["tokens1"]]
+            rows = (tuple(special.single(tokens, limit) for tokens in row) for row in zip(*columns, strict=True))
+        # in a tenth of the memory of lists
+        self.rows: list[Row] = [tuple((np.array(ids, np.int32), second) for ids, second in row) for row in rows]
         self.lengths = np.array([max(len(ids) for ids, _ in row) for row in self.rows])
-        self.chooses = self.scored = self.overall = self.predicted = np.ones(len(table), dtype=bool)
+        self.chooses = self.scored = self.overall = self.predicted = np.ones(len(self.ids), dtype=bool)
         self.crossed = False
 
     def choose_on(self, chooses: np.ndarray, crossed: bool = False) -> None:
         """Choose epochs on the examples in the mask `chooses` [examples], and score on the others alone.
 
-        With `crossed`, the others choose an epoch, too, and all count in scores.
-
-        Raises:
-            DataError: either half is empty.
+        With `crossed`, the others choose an epoch, too, and all count in scores. DataError where either half is empty.
         """
         if chooses.all() or not chooses.any():
             raise DataError(
@@ -192,20 +195,6 @@ class Examples:
             yield picks, self.batch(picks.tolist())
 
 
-def _sequences(table: pd.DataFrame, task: Task, encoding: str, special: SpecialTokens, limit: int) -> list[Row]:
-    if task.is_pair and encoding == "cross":
-        pairs = zip(table["tokens1"], table["tokens2"], strict=True)
-        return [(_compact(*special.crossed(first, second, limit)),) for first, second in pairs]
-    columns = [table["tokens1"], table["tokens2"]] if task.is_pair else [table["tokens1"]]
-    texts = zip(*columns, strict=True)
-    return [tuple(_compact(*special.single(sentence, limit)) for sentence in row) for row in texts]
-
-
-def _compact(ids: list[int], second: int) -> tuple[np.ndarray, int]:
-    """Return the ids in a tenth of the memory."""
-    return np.array(ids, dtype=np.int32), second
-
-
 class Stream:
     """An endless stream of batches of one task: pass after pass over its examples, each in an order of its own.
 
@@ -233,19 +222,17 @@ class Stream:
         """Return the next batch."""
         number, position = divmod(self.drawn, self.batches_per_pass)
         if self._current[0] != number:
-            self._current = (number, self._batches(number))
+            generator = seeding.stream(self.seed, "order", self.examples.task.name, number)
+            if self.batching == "shuffled":
+                self._current = number, shuffled(len(self.examples), self.size, generator)
+            else:
+                self._current = number, batches_by_length(self.examples.lengths, self.size, generator)
         self.drawn += 1
         picks, count = self._current[1][position], self.share.count
         if len(picks) < count:  # every process takes the whole batch
             return self.examples.batch(picks)
         own = picks[self.share.rank :: count]
         return replace(self.examples.batch(own), weight=len(own) * count / len(picks))
-
-    def _batches(self, number: int) -> list[list[int]]:
-        generator = seeding.stream(self.seed, "order", self.examples.task.name, number)
-        if self.batching == "shuffled":
-            return shuffled(len(self.examples), self.size, generator)
-        return batches_by_length(self.examples.lengths, self.size, generator)
 
 
 def shuffled(count: int, size: int, generator: np.random.Generator) -> list[list[int]]:

@@ -4,14 +4,14 @@
 `<split>-rows.parquet` holds what scores need of each row: id, `cluster` (rows that share a sentence), `chooses` (the
 half on which epochs are chosen), `in_train` and `in_pretraining` (the strictest form in which its sentences occur
 there: exact, folded, bare, or empty for none) and `shares` (a sentence with train). `report.json` lists what was read,
-refused and found twice. The same files give the same bytes.
+refused and found twice, `digests.json` all that was written. The same files give the same bytes.
 
 A file is read and written in groups of rows. Only what checks and report need grows with it: some 250 bytes for each
 row (measured on a million), and the refusals.
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from mtbert.data import checks, official, readers
 from mtbert.data.checks import Index
 from mtbert.data.readers import Example, Refusal
 from mtbert.errors import DataError
-from mtbert.files import new_directory, new_file, read_parquet, sha256, write_json
+from mtbert.files import new_directory, new_file, read_parquet, seal, sha256, write_json
 from mtbert.tasks import SPLITS, TASKS, Split
 
 Tokenize = Callable[[list[str]], list[list[int]]]
@@ -53,15 +53,6 @@ class FileRows:
 
     kept: Index = field(default_factory=Index)
     refused: list[Refusal] = field(default_factory=list)
-
-    def record(self, rows: Iterable[Example | Refusal]) -> Iterator[Example]:
-        """Record each row, and yield those that are kept."""
-        for row in rows:
-            if isinstance(row, Refusal):
-                self.refused.append(row)
-            else:
-                self.kept.add(row)
-                yield row
 
 
 def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name]) -> dict[str, Any]:
@@ -98,6 +89,7 @@ def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name
         digests = {FILES[name]: sha256(data_dir / FILES[name]) for name in present}
         made = report(rows) | {"whose": official.whose(digests)}
         write_json(directory / "report.json", made)
+        seal(directory)
     return made
 
 
@@ -117,23 +109,22 @@ def _write(data_dir: Path, name: Name, directory: Path, tokenize: Tokenize) -> F
     """Read one file and write its tokens."""
     (dataset, split), rows = name, FileRows()
     (directory / dataset).mkdir(exist_ok=True)
-    with pq.ParquetWriter(directory / dataset / f"{split}.parquet", SCHEMA) as writer:
-        for group in _groups(rows.record(readers.stream(data_dir / FILES[name], TASKS[dataset], split))):
-            writer.write_table(_table(group, tokenize))
-    return rows
-
-
-def _groups(rows: Iterable[Example]) -> Iterator[list[Example]]:
     group: list[Example] = []
     characters = 0
-    for row in rows:
-        group.append(row)
-        characters += len(row.id) + len(row.sentence1) + len(row.sentence2 or "")
-        if len(group) >= GROUP_ROWS or characters >= GROUP_CHARACTERS:
-            yield group
-            group, characters = [], 0
-    if group:
-        yield group
+    with pq.ParquetWriter(directory / dataset / f"{split}.parquet", SCHEMA) as writer:
+        for row in readers.stream(data_dir / FILES[name], TASKS[dataset], split):
+            if isinstance(row, Refusal):
+                rows.refused.append(row)
+                continue
+            rows.kept.add(row)
+            group.append(row)
+            characters += len(row.id) + len(row.sentence1) + len(row.sentence2 or "")
+            if len(group) >= GROUP_ROWS or characters >= GROUP_CHARACTERS:
+                writer.write_table(_table(group, tokenize))
+                group, characters = [], 0
+        if group:
+            writer.write_table(_table(group, tokenize))
+    return rows
 
 
 def _table(rows: list[Example], tokenize: Tokenize) -> pa.Table:
@@ -164,24 +155,23 @@ def report(files: dict[Name, FileRows]) -> dict[str, Any]:
 
     No row of dev should be in train, none of test in either, and none of both in what encoders are pretrained on.
     """
-    pairs = [
-        ({"of": "/".join(one), "with": "/".join(other)}, one, other)
-        for one, other in itertools.product(files, repeat=2)
-        if SPLITS.index(one[1]) > SPLITS.index(other[1])
-    ]
+    pairs = [pair for pair in itertools.product(files, repeat=2) if SPLITS.index(pair[0][1]) > SPLITS.index(pair[1][1])]
+
+    def overlaps(chosen: Iterable[tuple[Name, Name]]) -> list[dict[str, Any]]:
+        return [
+            {"of": "/".join(one), "with": "/".join(other)} | checks.overlap(files[one].kept, files[other].kept)
+            for one, other in chosen
+        ]
+
     return {
         "files": {"/".join(name): _file(name, rows) for name, rows in files.items()},
         "missing": [file for name, file in FILES.items() if name not in files],
-        "overlaps": [
-            told | checks.overlap(files[one].kept, files[other].kept)
-            for told, one, other in pairs
-            if one[0] == other[0]
-        ],
-        "overlaps with pretraining": [
-            told | checks.overlap(files[one].kept, files[other].kept)
-            for told, one, other in pairs
+        "overlaps": overlaps(pair for pair in pairs if pair[0][0] == pair[1][0]),
+        "overlaps with pretraining": overlaps(
+            (one, other)
+            for one, other in pairs
             if one[0] not in PRETRAINING and other[0] in PRETRAINING and other[1] == "train"
-        ],
+        ),
     }
 
 

@@ -18,13 +18,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pandas as pd
-
 from mtbert.errors import DataError
 from mtbert.tasks import Split, Task
 
 if TYPE_CHECKING:
-    from _csv import Reader
+    import pandas as pd
 
 LONGEST_FIELD = 2**20  # characters; csv's own limit of 131,072 is less than some documents
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)  # float() also takes "nan", "inf" and "1_0"
@@ -60,7 +58,7 @@ class Example(NamedTuple):
     line: int
 
 
-def read(data_dir: Path, task: Task, split: Split) -> pd.DataFrame:
+def read(data_dir: Path, task: Task, split: Split) -> "pd.DataFrame":
     """Read the usable rows of one split of a task from its file below `data_dir`.
 
     Returns:
@@ -70,6 +68,8 @@ def read(data_dir: Path, task: Task, split: Split) -> pd.DataFrame:
     Raises:
         DataError: the file is missing, has another format, or holds no usable row.
     """
+    import pandas as pd  # takes a fifth of a second, and whoever predicts one sentence does without
+
     kept = [row for row in stream(data_dir / task.files[split], task, split) if isinstance(row, Example)]
     types = {"id": "string", "sentence1": "string", "sentence2": "string", "label": "float64", "line": "int64"}
     return pd.DataFrame(kept, columns=list(types)).astype(types)
@@ -182,10 +182,6 @@ def _course(path: Path, task: Task, split: Split) -> Iterator[tuple[int, Fields]
     except csv.Error as error:
         raise DataError(f"{path}:1: not a header of tab-separated columns: {error}") from error
     _check_columns(path, header, task, split)
-    yield from _course_rows(path, reader, header)
-
-
-def _course_rows(path: Path, reader: "Reader", header: list[str]) -> Iterator[tuple[int, Fields]]:
     while True:
         line = reader.line_num + 1
         try:

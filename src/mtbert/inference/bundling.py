@@ -16,22 +16,7 @@ from mtbert.errors import MtbertError
 
 PACKAGE = Path(mtbert.__file__).parent
 ALLOWED = frozenset({"torch", "transformers", "sentence_transformers", "mtbert"}) | sys.stdlib_module_names
-
-
-class Module:
-    """A module's statements by the names that they define or import, and which of these are needed."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.tree = ast.parse(_path(name).read_text(encoding="utf-8"))
-        self.definitions = {name: node for node in self.tree.body for name in _defined(node)}
-        self.imports = {
-            (alias.asname or alias.name).partition(".")[0]: _single(node, alias)
-            for node in self.tree.body
-            if isinstance(node, ast.Import | ast.ImportFrom)
-            for alias in node.names
-        }
-        self.needed: set[str] = set()
+Statements = dict[str, ast.stmt]  # those of a module, by the names that they define or import
 
 
 def bundle(starts: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -40,15 +25,22 @@ def bundle(starts: Iterable[tuple[str, str]]) -> dict[str, str]:
     Raises:
         MtbertError: a needed definition imports another package than torch and transformers.
     """
-    modules: dict[str, Module] = {}
+    modules: dict[str, Statements] = {}
+    needed: set[tuple[str, str]] = set()
     waiting = list(starts)
     while waiting:
-        name, wanted = waiting.pop()
-        module = modules[name] = modules.get(name) or Module(name)
-        if wanted not in module.needed:
-            module.needed.add(wanted)
-            waiting += _followed(module, wanted)
-    return {f"{file_name(name)}.py": _written(module) for name, module in sorted(modules.items())}
+        module, name = wanted = waiting.pop()
+        if module not in modules:
+            modules[module] = _statements(module)
+        if wanted not in needed:
+            needed.add(wanted)
+            waiting += _followed(module, modules[module], name)
+    return {
+        f"{file_name(module)}.py": _written(
+            module, [node for name, node in modules[module].items() if (module, name) in needed]
+        )
+        for module in sorted(modules)
+    }
 
 
 def file_name(module: str) -> str:
@@ -61,40 +53,40 @@ def _path(module: str) -> Path:
     return base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
 
 
-def _defined(node: ast.stmt) -> list[str]:
-    if isinstance(node, ast.ClassDef | ast.FunctionDef):
-        return [node.name]
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-    return [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
+def _statements(module: str) -> Statements:
+    found: Statements = {}
+    for node in ast.parse(_path(module).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            found |= {alias.asname or alias.name.partition(".")[0]: ast.Import([alias]) for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {each.asname or each.name: ast.ImportFrom(node.module, [each], 0) for each in node.names}
+        elif isinstance(node, ast.ClassDef | ast.FunctionDef):
+            found[node.name] = node
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = (part for target in targets for part in ast.walk(target) if isinstance(part, ast.Name))
+            found |= {name.id: node for name in names}
+    return found
 
 
-def _single(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> ast.Import | ast.ImportFrom:
-    return ast.Import([alias]) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, [alias], node.level)
-
-
-def _followed(module: Module, wanted: str) -> Iterator[tuple[str, str]]:
-    """Yield module and name of each definition that a definition needs."""
-    definition = module.definitions.get(wanted) or module.imports[wanted]  # imported as in a package's __init__
-    for node in _at_run_time(definition):
-        if isinstance(node, ast.ImportFrom | ast.Import):  # within a function, or the definition itself
+def _followed(module: str, statements: Statements, name: str) -> Iterator[tuple[str, str]]:
+    """Yield module and name of each definition that a definition or an import needs."""
+    for node in _at_run_time(statements[name]):
+        if isinstance(node, ast.Name) and node.id in statements:
+            yield module, node.id
+        elif isinstance(node, ast.ImportFrom | ast.Import):  # also within a function
             yield from _imported(module, node)
-        elif isinstance(node, ast.Name) and node.id in module.definitions:
-            yield module.name, node.id
-        elif isinstance(node, ast.Name) and node.id in module.imports:
-            yield from _imported(module, module.imports[node.id])
 
 
-def _imported(module: Module, node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
-    source = str(node.module) if isinstance(node, ast.ImportFrom) else ""
+def _imported(module: str, node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
     for alias in node.names:
-        package = (source or alias.name).partition(".")[0]
+        source = str(node.module) if isinstance(node, ast.ImportFrom) else alias.name
+        package = source.partition(".")[0]
         if package not in ALLOWED:
-            raise MtbertError(f"{module.name} needs the package {package}, which an export cannot bring")
+            raise MtbertError(f"{module} needs the package {package}, which an export cannot bring")
         if package == PACKAGE.name:
-            if not source or _path(f"{source}.{alias.name}").is_file():
-                raise MtbertError(
-                    f"{module.name} imports the module {alias.name} as a whole; import the names that it needs"
-                )
+            if isinstance(node, ast.Import) or _path(f"{source}.{alias.name}").is_file():
+                raise MtbertError(f"{module} imports the whole module {alias.name}; import the names that it needs")
             yield source, alias.name
 
 
@@ -106,15 +98,12 @@ def _at_run_time(node: ast.AST) -> Iterator[ast.AST]:
             yield from _at_run_time(child)
 
 
-def _written(module: Module) -> str:
-    """Return the text of a module's file: the needed definitions, with their imports."""
-    nodes = [node for node in module.tree.body if module.needed.intersection(_defined(node))]
-    used = {part.id for node in nodes for part in _at_run_time(node) if isinstance(part, ast.Name)} | module.needed
-    imports = [node for name, node in module.imports.items() if name in used]
-    future = ast.ImportFrom("__future__", [ast.alias("annotations")], 0)
-    for node in ast.walk(ast.Module([*imports, *nodes], [])):
+def _written(module: str, needed: list[ast.stmt]) -> str:
+    """Return the text of a module's file, where imports of this package lead to the files beside it."""
+    nodes = list(dict.fromkeys(needed))  # one that defines two names comes twice
+    for node in ast.walk(ast.Module(nodes, [])):
         if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == PACKAGE.name:
             node.module, node.level = file_name(str(node.module)), 1
-    first = (ast.get_docstring(module.tree) or "").partition("\n")[0]
-    docstring = ast.Expr(ast.Constant(f"{first}\n\nFrom {module.name} of mtbert, whose licence is Apache-2.0.\n"))
-    return ast.unparse(ast.Module([docstring, future, *imports, *nodes], [])) + "\n"
+    docstring = ast.Expr(ast.Constant(f"From {module} of mtbert, whose licence is Apache-2.0."))
+    future = ast.ImportFrom("__future__", [ast.alias("annotations")], 0)
+    return ast.unparse(ast.Module([docstring, future, *nodes], [])) + "\n"

@@ -45,30 +45,33 @@ def load(
     """
     name, build = str(place), Path(build)
     if name.startswith(ADDRESSES):
-        from mtbert.tracking import models  # MLflow, where it is needed
+        from mtbert.tracking.models import folder  # MLflow, where it is needed
 
-        return of_run(models.folder(name), device)
-    trained, ensembles = _trained(build), _ensembles(build)
-    if name in ensembles:
-        shared = set.intersection(*(set(trained.get(member, {})) for member in ensembles[name]))
-        seed = min(shared, default=0) if seed is None else seed
-        return Ensemble(name, {member: of_run(_of_seed(member, seed, trained), device) for member in ensembles[name]})
-    if name in trained:
-        return of_run(_of_seed(name, seed, trained), device)
+        return of_run(folder(name), device)
+    runs, ensembles = _finished(build), _ensembles(build)
+    members = {variant: [variant] for variant, _ in runs} | ensembles
+    if name in members:
+        of_all = [{number for variant, number in runs if variant == member} for member in members[name]]
+        seeds = sorted(set.intersection(*of_all))
+        seed = min(seeds, default=1) if seed is None else seed
+        if seed not in seeds:
+            there = ", ".join(map(str, seeds)) or "none"
+            again = " ".join(f"train@{member}-{seed}" for member in members[name])
+            raise ModelError(
+                f"{name} is not trained with seed {seed} (seeds that are: {there}); `dvc repro {again}` trains it"
+            )
+        models = {member: of_run(runs[member, seed], device) for member in members[name]}
+        return Ensemble(name, models) if name in ensembles else models[name]
     if (Path(place) / METRICS).is_file():
         return of_run(Path(place).resolve(), device)
-    known = sorted({*trained, *ensembles})
-    unknown = str(UnknownNameError("model", name, known)) if known else "nothing is trained there"
+    unknown = str(UnknownNameError("model", name, sorted(members))) if members else "nothing is trained there"
     raise ModelError(f"{name} is no folder of a finished run, such as build/runs/pals/1, and in {build}: {unknown}")
 
 
-def _trained(build: Path) -> dict[str, dict[int, Path]]:
+def _finished(build: Path) -> dict[tuple[str, int], Path]:
     """Return the folders of finished runs by name and seed."""
-    by_name: dict[str, dict[int, Path]] = {}
-    for file in build.glob(f"runs/*/*/{METRICS}"):
-        if file.parent.name.isdecimal():
-            by_name.setdefault(file.parents[1].name, {})[int(file.parent.name)] = file.parent.resolve()
-    return by_name
+    folders = [file.parent for file in build.glob(f"runs/*/*/{METRICS}") if file.parent.name.isdecimal()]
+    return {(folder.parent.name, int(folder.name)): folder.resolve() for folder in folders}
 
 
 def _ensembles(build: Path) -> dict[str, list[str]]:
@@ -76,16 +79,6 @@ def _ensembles(build: Path) -> dict[str, list[str]]:
     catalog = build / "plan" / "catalog.yaml"
     planned = files.read_plan(catalog, "ensembles")["ensembles"] if catalog.is_file() else {}
     return {name: list(entry["members"]) for name, entry in planned.items()}
-
-
-def _of_seed(name: str, seed: int | None, trained: dict[str, dict[int, Path]]) -> Path:
-    seeds = trained.get(name, {})
-    seed = min(seeds, default=1) if seed is None else seed
-    if seed not in seeds:
-        there = ", ".join(map(str, sorted(seeds))) or "none"
-        again = f"`dvc repro train@{name}-{seed}` trains it"
-        raise ModelError(f"{name} is not trained with seed {seed} (seeds that are: {there}); {again}")
-    return seeds[seed]
 
 
 def of_run(folder: Path, device: str = "auto") -> Model:
@@ -110,13 +103,22 @@ def of_run(folder: Path, device: str = "auto") -> Model:
 
 def _warn_of_changed_code(settings: VariantSettings, folder: Path) -> None:
     """Warn of files of the model's techniques that have changed since it was trained."""
-    used = {PACKAGE / name: digest for name, digest in settings.sources.items() if name.startswith("models/")}
-    changed = [file for file, digest in used.items() if not file.is_file() or files.code_digest(file) != digest]
+    used = {name: digest for name, digest in settings.sources.items() if name.startswith("models/")}
+    changed = [
+        name
+        for name, digest in used.items()
+        if not (PACKAGE / name).is_file() or files.code_digest(PACKAGE / name) != digest
+    ]
     if changed:
-        names = ", ".join(file.relative_to(PACKAGE).as_posix() for file in changed)
         warnings.warn(
-            f"the code of {names} has changed since {folder} was trained; predictions may differ", stacklevel=3
+            f"the code of {', '.join(changed)} has changed since {folder} was trained; predictions may differ",
+            stacklevel=3,
         )
+
+
+def build_around(run: Path) -> Path:
+    """Return the build directory that a run's folder lies in; where it lies alone, some folder above it."""
+    return run.parents[min(2, len(run.parents) - 1)]
 
 
 def _encoder(folder: Path, settings: VariantSettings) -> Path:
@@ -124,19 +126,17 @@ def _encoder(folder: Path, settings: VariantSettings) -> Path:
 
     DataError where the build's manifest has other digests of these files.
     """
-    build = folder.parents[min(2, len(folder.parents) - 1)]
+    build = build_around(folder)
     along, above = folder / "encoder", build / "encoders" / settings.model.encoder  # a run that was moved has the first
-    for place in (along, above):
-        if all((place / name).is_file() for name in OF_ENCODER):
-            break
-    else:
+    place = next((one for one in (along, above) if all((one / name).is_file() for name in OF_ENCODER)), None)
+    if place is None:
         raise ModelError(f"{folder} needs {', '.join(OF_ENCODER)} of its encoder; looked in {along} and {above}")
     manifest = build / "init" / f"{folder.parent.name}.json"
     expected = inputs.named(manifest) if place == above and manifest.is_file() else {}
-    for name in OF_ENCODER:
-        known = expected.get(f"encoders/{settings.model.encoder}/{name}")
-        if known is not None and files.sha256(place / name) != known:
-            raise DataError(f"{place / name} is not the file of {manifest}; `dvc repro init` makes both again")
+    for file in (place / name for name in OF_ENCODER):
+        known = expected.get(f"encoders/{settings.model.encoder}/{file.name}")
+        if known is not None and files.sha256(file) != known:
+            raise DataError(f"{file} is not the file of {manifest}; `dvc repro init` makes both again")
     return place
 
 
@@ -152,9 +152,8 @@ def _network(settings: VariantSettings, encoder: Path, weights: Path) -> Multita
             model = building.build_model(settings, start, 0, tokens.vocabulary(encoder), tokens.special_tokens(encoder))
         model.load_state_dict(state)
     except (RuntimeError, KeyError, SafetensorError) as error:
-        reason = " ".join(str(error).split())
         raise ModelError(
             f"{weights} does not fit {weights.with_name(SETTINGS)} and the encoder in {encoder}: it is not "
-            f"the run's, or another version of mtbert trained the run ({reason[:LONGEST_SHOWN]})"
+            f"the run's, or another version of mtbert trained the run ({' '.join(str(error).split())[:LONGEST_SHOWN]})"
         ) from None
     return model

@@ -29,7 +29,7 @@ class MtbertConfig(PretrainedConfig):
         bert: the encoder's sizes.
         typed: whether the encoder distinguishes the sentences of a pair by token types.
         tasks: each task's row of mtbert's table, by name.
-        parts: settings of features, adapter, connector, and of each task's head, such as `head_sst`.
+        parts: settings of features, adapter and connector, and of each task's head by the task's name.
         pooling: which embedding of a sequence each task's head reads.
         pair_encoding: `cross` puts both sentences of a pair into one sequence, `bi` each into its own.
         max_tokens: longest sequence.
@@ -43,7 +43,7 @@ class MtbertModel(PreTrainedModel):
     """Encoder, features, adapter, connector, and a head for each task.
 
     Attributes:
-        classes: those of features, adapter, connector and heads, by their names in `config.parts`.
+        classes: those of the parts, by their names in `config.parts`.
     """
 
     config_class = MtbertConfig
@@ -51,20 +51,16 @@ class MtbertModel(PreTrainedModel):
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
-        tasks = [Task(**row | {"sentences": tuple(row["sentences"])}) for row in config.tasks.values()]
         encoder = Encoder(Bert(Config(**config.bert)), typed=config.typed)
+        tasks = [Task(**row) for row in config.tasks.values()]
         self.model = assemble(
-            encoder, self.part, self.head, tasks, config.pooling, config.pair_encoding, config.vocabulary
+            encoder, self.part, self.part, tasks, config.pooling, config.pair_encoding, config.vocabulary
         )
         self.post_init()
 
-    def part(self, kind: str, *surroundings: Any) -> Any:
-        """Build features, adapter or connector from the configuration."""
-        return self.classes[kind](SimpleNamespace(**self.config.parts[kind]), *surroundings)
-
-    def head(self, task: str, *surroundings: Any) -> Any:
-        """Build the head of a task from the configuration."""
-        return self.part(f"head_{task}", *surroundings)
+    def part(self, name: str, *surroundings: Any) -> Any:
+        """Build a part from the configuration."""
+        return self.classes[name](SimpleNamespace(**self.config.parts[name]), *surroundings)
 
     def _init_weights(self, module: Any) -> None:
         """Do nothing: all weights are read."""

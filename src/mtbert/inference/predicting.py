@@ -4,10 +4,9 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import torch
 from tqdm import tqdm
 
@@ -16,13 +15,16 @@ from mtbert.data.batches import Batch, Examples
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError, MtbertError, UnknownNameError, first_of
 from mtbert.models.multitask import MultitaskModel
-from mtbert.results import vote
 from mtbert.schemas import RunMetrics
 from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS, Task
 from mtbert.training import evaluation
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Row = str | Sequence[str]  # a text, or the two texts of a pair
+Columns = dict[str, np.ndarray]  # each [rows]
 MOST_FAULTS = 5  # most faults in a message
 CLASS_NAMES = {  # for people; trainings use numbers
     "sst": ("very negative", "negative", "neutral", "positive", "very positive"),
@@ -49,7 +51,7 @@ class Predictor:
     tasks: tuple[str, ...]
     longest: int
 
-    def predict(self, task: str, rows: Sequence[Row]) -> pd.DataFrame:
+    def predict(self, task: str, rows: Sequence[Row]) -> "pd.DataFrame":
         """Predict each row, in order; at a terminal, show progress on standard error for more than a batch.
 
         Args:
@@ -64,14 +66,20 @@ class Predictor:
         Raises:
             ModelError: it does not predict the task. DataError: a row is empty or has another number of texts.
         """
+        import pandas as pd  # takes a fifth of a second, and a command with one sentence does without
+
+        return pd.DataFrame(self.columns(task, rows))
+
+    def columns(self, task: str, rows: Sequence[Row]) -> Columns:
+        """Return the columns of `predict`."""
         about = self.task(task)
         raw, cut = self.raw(about, checked_rows(about, rows))
-        table = raw.drop(columns=["id", "label", "scored", "overall"])
+        prediction = raw.pop("prediction")
         if about.kind == "score":
-            return table.assign(lowest=about.lowest, highest=about.highest, cut=cut)
-        names = np.array(class_names(about), dtype=object)
-        table.insert(1, "class", names[table["prediction"].to_numpy(dtype=int)])
-        return table.assign(cut=cut)
+            added = {"lowest": np.full(len(cut), about.lowest), "highest": np.full(len(cut), about.highest)}
+        else:
+            added = {"class": np.array(class_names(about), dtype=object)[prediction.astype(int)]}
+        return {"prediction": prediction, **added, **raw, "cut": cut}
 
     def task(self, name: str) -> Task:
         """Return one of its tasks; ModelError for another."""
@@ -79,8 +87,8 @@ class Predictor:
             raise ModelError(f"{self.name}, seed {self.seed}: {UnknownNameError('task', name, self.tasks)}")
         return TASKS[name]
 
-    def raw(self, task: Task, rows: Sequence[tuple[str, ...]]) -> tuple[pd.DataFrame, np.ndarray]:
-        """Return a prediction table with the columns of `mtbert.predictions`, and a mask [rows] of the rows cut."""
+    def raw(self, task: Task, rows: Sequence[tuple[str, ...]]) -> tuple[Columns, np.ndarray]:
+        """Return `prediction` and for classes probabilities, float64, and a mask [rows] of the rows cut."""
         raise NotImplementedError
 
 
@@ -112,11 +120,11 @@ class Model(Predictor):
         self.name, self.seed, self.tasks = self.settings.variant, self.metrics.seed, tuple(self.settings.tasks)
         self.longest = self.settings.model.max_tokens
 
-    def raw(self, task: Task, rows: Sequence[tuple[str, ...]]) -> tuple[pd.DataFrame, np.ndarray]:
+    def raw(self, task: Task, rows: Sequence[tuple[str, ...]]) -> tuple[Columns, np.ndarray]:
         """As `Predictor.raw`, by the function that trainings predict with: the same rows give the same digits."""
         examples, cut = self.examples(task, rows)
         with self._as_in_training():
-            return evaluation.predict(self.network, examples, self.device), cut
+            return evaluation.columns(self.network, examples, self.device), cut
 
     def encode(self, rows: Sequence[Row], task: str | None = None) -> np.ndarray:
         """Return the sentence embeddings that a task's head reads, float32 [rows, width].
@@ -138,7 +146,12 @@ class Model(Predictor):
             raise ModelError(f"{self.name} has an embedding for each of its tasks; choose one: {', '.join(self.tasks)}")
         about = self.task(task or first)
         if about.is_pair and any(isinstance(row, str) for row in rows):
-            about = self._alone(about)
+            if self.settings.model.pair_encoding == "cross" or about.name in self.network.connector.mixed:
+                raise ModelError(
+                    f"{self.name} encodes both sentences of a pair together in {about.name}, so one alone has no "
+                    "embedding; pass pairs, or use a variant with pair_encoding: bi"
+                )
+            about = replace(about, sentences=about.sentences[:1])
         examples, _ = self.examples(about, checked_rows(about, rows))
         embedded = np.zeros((len(examples), len(examples.rows[0]), self.network.encoder.width), dtype=np.float32)
         with self._as_in_training(), torch.no_grad():
@@ -147,24 +160,15 @@ class Model(Predictor):
                 embedded[picks] = torch.stack(embeddings, dim=1).float().cpu().numpy()
         return embedded.squeeze(1) if embedded.shape[1] == 1 else embedded
 
-    def _alone(self, task: Task) -> Task:
-        """Return the task for single texts; ModelError where both sentences of a pair are encoded together."""
-        if self.settings.model.pair_encoding == "cross" or task.name in self.network.connector.mixed:
-            raise ModelError(
-                f"{self.name} encodes both sentences of a pair together in {task.name}, so one alone has no embedding; "
-                "pass pairs, or use a variant with pair_encoding: bi"
-            )
-        return replace(task, sentences=task.sentences[:1])
-
     def examples(self, task: Task, rows: Sequence[tuple[str, ...]]) -> tuple[Examples, np.ndarray]:
         """Make examples without labels, and a mask [rows] of those that are cut to the longest sequence."""
-        table = pd.DataFrame({"id": [str(number) for number in range(len(rows))], "label": np.nan})
-        for number, texts in enumerate(zip(*rows, strict=True), 1):
-            table[f"tokens{number}"] = self.tokenize(list(texts))
+        pieces = [self.tokenize([*texts]) for texts in zip(*rows, strict=True)]
+        table = {f"tokens{number}": column for number, column in enumerate(pieces, 1)}
+        table |= {"id": [str(number) for number in range(len(rows))], "label": [np.nan] * len(rows)}
         encoding = self.settings.model.pair_encoding
-        lengths = table.filter(like="tokens").map(len).to_numpy()  # [rows, texts]
+        lengths = np.array([[len(ids) for ids in column] for column in pieces])  # [texts, rows]
         crossed = task.is_pair and encoding == "cross"
-        marked = lengths.sum(axis=1) + 2 + self.special_tokens.between if crossed else lengths.max(axis=1) + 2
+        marked = lengths.sum(axis=0) + 2 + self.special_tokens.between if crossed else lengths.max(axis=0) + 2
         return _Watched(table, task, encoding, self.special_tokens, self.longest), marked > self.longest
 
     @contextlib.contextmanager
@@ -189,11 +193,17 @@ class Ensemble(Predictor):
         self.tasks = tuple(task for task in first.tasks if all(task in other.tasks for other in others))
         self.longest = min(member.longest for member in members.values())
 
-    def raw(self, task: Task, rows: Sequence[tuple[str, ...]]) -> tuple[pd.DataFrame, np.ndarray]:
+    def raw(self, task: Task, rows: Sequence[tuple[str, ...]]) -> tuple[Columns, np.ndarray]:
         """As `Predictor.raw`; a row counts as cut if it was cut for any member."""
+        import pandas as pd
+
+        from mtbert.results import vote
+
         by_member = {name: member.raw(task, rows) for name, member in self.members.items()}
-        voted = vote.vote({name: table for name, (table, _) in by_member.items()}, task)
-        return voted, np.any([cut for _, cut in by_member.values()], axis=0)
+        about = {"id": range(len(rows)), "label": np.nan}
+        voted = vote.vote({name: pd.DataFrame(about | columns) for name, (columns, _) in by_member.items()}, task)
+        kept = {name: column.to_numpy() for name, column in voted.items() if name not in about}
+        return kept, np.any([cut for _, cut in by_member.values()], axis=0)
 
     def encode(self, rows: Sequence[Row], task: str | None = None) -> np.ndarray:
         """Raise ModelError: an ensemble has no embeddings of its own."""
@@ -229,21 +239,17 @@ def checked_rows(task: Task, rows: Sequence[Row]) -> list[tuple[str, ...]]:
         DataError: no rows, a row with another number of texts, or a text that preprocessing refuses: empty, too long,
             or not text.
     """
-    form = _form(task)
+    form = "two texts" if task.is_pair else "one text"
     if isinstance(rows, str) or not len(rows):
         raise DataError(f"{task.name} needs a list of rows, each {form}; came {'a text' if rows else 'no row'}")
     row_texts: list[tuple[Any, ...]] = [tuple(row) if isinstance(row, (list, tuple)) else (row,) for row in rows]
-    found = [f"row {number}: {fault}" for number, row in enumerate(row_texts, 1) for fault in _faults(task, row)]
+    found = []
+    for number, row in enumerate(row_texts, 1):
+        if len(row) != len(task.sentences):
+            found.append(f"row {number}: needs {form}, came {len(row)}")
+        else:
+            faults = map(readers.fault_of_text, task.sentences, row)
+            found += [f"row {number}: {fault}" for fault in faults if fault]
     if found:
         raise DataError(f"{task.name}: {first_of(found, MOST_FAULTS)}")
     return row_texts
-
-
-def _faults(task: Task, row: tuple[Any, ...]) -> list[str]:
-    if len(row) != len(task.sentences):
-        return [f"needs {_form(task)}, came {len(row)}"]
-    return [*filter(None, map(readers.fault_of_text, task.sentences, row))]
-
-
-def _form(task: Task) -> str:
-    return "two texts" if len(task.sentences) == 2 else "one text"

@@ -19,17 +19,18 @@ class MtbertSentences(InputModule):
     """Maps texts to the embeddings that a task's head reads."""
 
     forward_kwargs = {"task"}
+    tokenizer: Any
 
     def __init__(self, model: MtbertModel, tokenizer: Any) -> None:
         super().__init__()
-        self.model, self.pieces, self.tokenizer = model, tokenizer, tokenizer
+        self.model, self.tokenizer = model, tokenizer
         self.max_seq_length = int(model.config.max_tokens)
 
     def preprocess(self, inputs: Sequence[Any], prompt: str | None = None, **kwargs: Any) -> dict[str, Any]:
         """Make word pieces, cut to the longest sequence of the training."""
         texts = [f"{prompt or ''}{text}" for text in inputs]
-        return dict(self.pieces(texts, padding=True, return_tensors="pt", truncation=True,
-                                   max_length=self.max_seq_length))  # fmt: skip
+        limits = {"truncation": True, "max_length": self.max_seq_length}
+        return dict(self.tokenizer(texts, padding=True, return_tensors="pt", **limits))
 
     def forward(self, features: dict[str, Any], task: str | None = None, **kwargs: Any) -> dict[str, Any]:
         """Add `sentence_embedding` [texts, width]; ValueError for a task whose sentences are not encoded apart."""
@@ -47,12 +48,11 @@ class MtbertSentences(InputModule):
     def save(self, output_path: str, *args: Any, safe_serialization: bool = True, **kwargs: Any) -> None:
         """Write model and tokenizer."""
         self.model.save_pretrained(output_path)
-        self.pieces.save_pretrained(output_path)
+        self.tokenizer.save_pretrained(output_path)
 
     @classmethod
     def load(cls, model_name_or_path: str, cache_folder: str | None = None, **kwargs: Any) -> "MtbertSentences":  # type: ignore[override]
         """Read model and tokenizer."""
         where = {name: kwargs[name] for name in ("token", "revision", "local_files_only") if name in kwargs}
-        model = MtbertModel.from_pretrained(model_name_or_path, cache_dir=cache_folder, **where)
-        tokenizer = PreTrainedTokenizerFast.from_pretrained(model_name_or_path, cache_dir=cache_folder, **where)
-        return cls(model, tokenizer)
+        parts = (MtbertModel, PreTrainedTokenizerFast)
+        return cls(*(part.from_pretrained(model_name_or_path, cache_dir=cache_folder, **where) for part in parts))

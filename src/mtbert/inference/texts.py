@@ -1,7 +1,8 @@
 """Read files of texts, and write predictions to files of the same kind: CSV, TSV, JSON lines, plain lines."""
 
+import csv
+import io
 import json
-import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,16 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-import pandas as pd
-
 from mtbert.errors import DataError
 from mtbert.records import Record, decoded, json_lines, lines, separated
 from mtbert.tasks import Task
 
 Kind = Literal["csv", "tsv", "jsonl", "txt"]
+Values = dict[str, Any]  # a row's, by column
 STANDARD = Path("-")  # standard input
 ENDINGS: dict[str, Kind] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".txt": "txt"}
-SEPARATORS = {"csv": ",", "tsv": "\t"}
 ANY_TASK = ("text", "text_pair")  # columns that every task takes
 
 
@@ -29,36 +28,29 @@ class TextFile:
     Attributes:
         name: the file's name in messages.
         kind: the file's kind.
-        columns: names of the columns, in the file's order.
-        records: a mapping from column to value for each row.
+        rows: all with the same columns, in the file's order; a value that a row lacks is None.
     """
 
     name: str
     kind: Kind
-    columns: tuple[str, ...]
-    records: list[dict[str, Any]]
+    rows: list[Values]
 
-    def table(self) -> pd.DataFrame:
-        """Return the rows as a table; a value that a row lacks is None."""
-        rows = [{column: record.get(column) for column in self.columns} for record in self.records]
-        return pd.DataFrame(rows, columns=list(self.columns), dtype=object)
+    def columns(self, task: Task) -> tuple[str, ...] | None:
+        """Return the columns of the texts that the task needs.
 
-    def fits(self, task: Task) -> bool:
-        """Return whether it has the columns that the task needs, and no second text for a task of single texts."""
-        return self._columns(task) is not None
+        None where it lacks them, or has a second text for a task of single texts.
+        """
+        if not task.is_pair and self.rows[0].keys() & {"text_pair", "sentence2"}:
+            return None
+        return next((names for names in _wanted(task) if self.rows[0].keys() >= set(names)), None)
 
     def texts(self, task: Task) -> list[tuple[Any, ...]]:
         """Return the texts of each row that the task needs; DataError where it lacks their columns."""
-        columns = self._columns(task)
+        columns = self.columns(task)
         if columns is None:
             wanted = ", or ".join(" and ".join(names) for names in _wanted(task))
-            raise DataError(f"{self.name} has the columns {', '.join(self.columns)}; {task.name} needs {wanted}")
-        return [tuple(record.get(column) for column in columns) for record in self.records]
-
-    def _columns(self, task: Task) -> tuple[str, ...] | None:
-        if not task.is_pair and {"text_pair", "sentence2"} & set(self.columns):
-            return None
-        return next((names for names in _wanted(task) if set(names) <= set(self.columns)), None)
+            raise DataError(f"{self.name} has the columns {', '.join(self.rows[0])}; {task.name} needs {wanted}")
+        return [tuple(row[column] for column in columns) for row in self.rows]
 
 
 def _wanted(task: Task) -> list[tuple[str, ...]]:
@@ -78,69 +70,60 @@ def read(path: Path, chosen: Kind | None = None) -> TextFile:
     if kind is None:
         raise DataError(f"{path}: unknown ending; allowed: {', '.join(ENDINGS)}, or --format")
     name = "standard input" if path == STANDARD else str(path)
-    text = decoded(_content(path, name), name)
-    if kind == "csv" and chosen is None and "\t" in next(lines(text), ""):
-        kind = "tsv"
-    records = [values for _, values in READERS[kind](text, name)]
-    if not records:
-        raise DataError(f"{name} holds no rows")
-    return TextFile(name, kind, tuple(dict.fromkeys(key for record in records for key in record)), records)
-
-
-def _content(path: Path, name: str) -> bytes:
     try:
-        return sys.stdin.buffer.read() if path == STANDARD else path.read_bytes()
+        content = sys.stdin.buffer.read() if path == STANDARD else path.read_bytes()
     except OSError as error:
         raise DataError(f"{name} cannot be read: {error.strerror}") from None
+    text = decoded(content, name)
+    if kind == "csv" and chosen is None and "\t" in next(lines(text), ""):
+        kind = "tsv"
+    rows = [values for _, values in READERS[kind](text, name)]
+    if not rows:
+        raise DataError(f"{name} holds no rows")
+    columns = dict.fromkeys(column for row in rows for column in row)
+    return TextFile(name, kind, [columns | row for row in rows])
 
 
 def _plain(text: str, name: str) -> Iterator[Record]:
     for number, line in enumerate(lines(text), 1):
-        if not line.strip():
-            continue
         fields = line.split("\t")
         if len(fields) > len(ANY_TASK):
             raise DataError(f"{name}, line {number}: {len(fields)} texts with tabs between; allowed: one or two")
-        yield f"line {number}", dict(zip(ANY_TASK, fields, strict=False))
+        if line.strip():
+            yield f"line {number}", named(fields)
+
+
+def named(texts: Sequence[str]) -> Values:
+    """Return one or two texts by the columns that every task takes."""
+    return dict(zip(ANY_TASK, texts, strict=False))
 
 
 READERS: dict[Kind, Callable[[str, str], Iterator[Record]]] = {
-    "csv": partial(separated, separator=SEPARATORS["csv"]),
-    "tsv": partial(separated, separator=SEPARATORS["tsv"]),
+    "csv": partial(separated, separator=","),
+    "tsv": partial(separated, separator="\t"),
     "jsonl": json_lines,
     "txt": _plain,
 }
 
 
-def plain(rows: Sequence[tuple[str, ...]]) -> pd.DataFrame:
-    """Return rows of one or two texts as a table."""
-    return pd.DataFrame(list(rows), columns=list(ANY_TASK[: len(rows[0])]), dtype=object)
-
-
-def joined(before: pd.DataFrame, task: str, predicted: pd.DataFrame) -> pd.DataFrame:
+def joined(rows: Sequence[Values], task: str, predicted: Sequence[Values]) -> list[Values]:
     """Join the rows of a file, `task` and the predictions; DataError where a column of the file has such a name."""
-    if taken := set(before.columns) & {"task", *predicted.columns}:
+    if taken := rows[0].keys() & {"task", *predicted[0]}:
         raise DataError(f"the rows have columns with names of predictions: {', '.join(sorted(taken))}; rename them")
-    return pd.concat([before.assign(task=task), predicted], axis=1)
+    return [row | {"task": task} | prediction for row, prediction in zip(rows, predicted, strict=True)]
 
 
-def written(blocks: Sequence[pd.DataFrame], kind: Kind) -> str:
-    """Write tables of predictions below each other as text of that kind, with all digits; plain lines become TSV.
+def written(rows: Sequence[Values], kind: Kind) -> str:
+    """Write rows as text of that kind, with all digits; plain lines become TSV.
 
     JSON has no NaN and no infinity: they become null.
     """
     if kind == "jsonl":
-        records = [record for block in blocks for record in block.astype(object).to_dict("records")]
-        written = (json.dumps(_in_json(record), ensure_ascii=False, allow_nan=False) for record in records)
-        return "".join(f"{line}\n" for line in written)
-    together = pd.concat(blocks, ignore_index=True)
-    return together.to_csv(index=False, sep=SEPARATORS.get(kind, "\t"), lineterminator="\n")
-
-
-def _in_json(value: Any) -> Any:
-    """Return the value with null for every number in it that JSON lacks."""
-    if isinstance(value, dict):
-        return {key: _in_json(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_in_json(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        whole = (json.loads(json.dumps(row), parse_constant=lambda _: None) for row in rows)
+        return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in whole)
+    text = io.StringIO()
+    columns = dict.fromkeys(column for row in rows for column in row)
+    writer = csv.DictWriter(text, [*columns], delimiter="," if kind == "csv" else "\t", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

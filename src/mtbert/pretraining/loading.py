@@ -117,18 +117,18 @@ def write_card(directory: Path, name: str, origin: str, note: str, digests: Mapp
     config = read_config(directory)
     with safe_open(directory / WEIGHTS, "pt") as weights:
         pooler = "pooler.dense.weight" in weights.keys()  # noqa: SIM118, it is not a mapping
-    content = {
-        "name": name,
-        "source": origin,
-        "sha256": files.sha256(directory / WEIGHTS),
-        "note": note,
-        "layers": config.num_hidden_layers,
-        "width": config.hidden_size,
-        "positions": config.longest,
-        "pooler": pooler,
-        "fetched": dict(digests),
-    }
-    files.write_json(directory / CARD, content)
+    written = EncoderCard(
+        name=name,
+        source=origin,
+        sha256=files.sha256(directory / WEIGHTS),
+        note=note,
+        layers=config.num_hidden_layers,
+        width=config.hidden_size,
+        positions=config.longest,
+        pooler=pooler,
+        fetched=dict(digests),
+    )
+    files.write_json(directory / CARD, written.model_dump())
 
 
 def to_fp16(directory: Path) -> None:

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, model_validator
 
@@ -65,14 +65,8 @@ SOURCES: dict[str, Source] = {
 }
 
 
-def split(name: str) -> tuple[str, int | None]:
-    """Return the encoder that a name means, and the layer that it is cut after, or None: minilm-4 is minilm and 4."""
-    whole, _, layer = name.rpartition("-")
-    return (whole, int(layer)) if whole in SOURCES and re.fullmatch("[0-9]+", layer) else (name, None)
-
-
 def _known(name: str) -> str:
-    if not (split(name)[0] in SOURCES or name.startswith(FOLDER) or HUB_NAME.fullmatch(name)):
+    if not (name in SOURCES or name.startswith(FOLDER) or HUB_NAME.fullmatch(name)):
         others = ("owner/name on the model hub", f"a folder that begins with {', '.join(FOLDER)}")
         raise UnknownNameError("encoder", name, (*SOURCES, *others))
     return name
@@ -94,8 +88,8 @@ class EncoderSettings(Section):
     """Section `encoder`: the starting weights; `width` and all settings after it concern `tiny` alone.
 
     Attributes:
-        name: a key of SOURCES, owner/name on the model hub, or a folder that begins with /, ./, ../ or ~/; minilm-4 is
-            minilm with `layers` 4.
+        name: a key of SOURCES, owner/name on the model hub, or a folder that begins with /, ./, ../ or ~/. In
+            params.yaml, minilm-4 is minilm with `layers` 4.
         revision: the content, where the name is not a key of SOURCES: the commit on the hub, or a folder's digest.
         directory: a folder with the files of a key of SOURCES, in place of package or hub.
         weights: fp16 rounds them, and those of the pretrainings, so that they take half the space in a pack.
@@ -127,11 +121,21 @@ class EncoderSettings(Section):
     initializer_range: PositiveFloat = 0.05
     seed: int = Field(default=1, ge=0)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _cut_by_name(cls, given: dict[str, Any]) -> dict[str, Any]:
+        whole, _, layers = str(given.get("name")).rpartition("-")
+        if whole not in SOURCES or not re.fullmatch("[0-9]+", layers):
+            return given
+        if given.get("layers") not in (None, int(layers)):
+            raise ValueError(f"name is {given['name']}, but layers is {given['layers']}: set layers to null")
+        return given | {"name": whole, "layers": int(layers)}
+
     @model_validator(mode="after")
     def _fits(self) -> "EncoderSettings":
         if self.width % self.heads:
             raise ValueError(undivided("width", self.width, self.heads))
-        if self.directory and (not self.known or self.known == TINY):
+        if self.directory and not (self.known and self.name != TINY):
             raise ValueError("directory is for an encoder that is known by name and not made here: set it to null")
         if self.known and self.revision:
             raise ValueError(f"{self.name} has its revision in the project: set revision to null")
@@ -143,17 +147,15 @@ class EncoderSettings(Section):
                 'allowed: a commit of 40 hexadecimal digits. The newest: python -c "import huggingface_hub as hub; '
                 f"print(hub.model_info('{self.name}').sha)\". A folder would begin with ./"
             )
-        self._check_cut()
+        if self.layers and self.source.layers and self.layers > self.source.layers:
+            most = self.source.layers
+            raise ValueError(f"{self.name} cannot be cut after layer {self.layers}; allowed: 1 to {most}")
         return self
 
-    def _check_cut(self) -> None:
-        whole, layer = split(self.name)
-        if layer is not None and whole == TINY:
-            raise ValueError(f"{TINY} is made with `layers` layers, not cut: set name to {TINY} and layers to {layer}")
-        if layer is not None and self.layers not in (None, layer):
-            raise ValueError(f"name is {self.name}, but layers is {self.layers}: set layers to null or {layer}")
-        if (kept := self.kept) is not None and (most := self.source.layers) and not 1 <= kept <= most:
-            raise ValueError(f"{whole} cannot be cut after layer {kept}: it has {most} layers; allowed: 1 to {most}")
+    @property
+    def known(self) -> bool:
+        """Whether the name is a key of SOURCES."""
+        return self.name in SOURCES
 
     @property
     def folder(self) -> Path | None:
@@ -161,38 +163,27 @@ class EncoderSettings(Section):
         return Path(self.name).expanduser() if self.name.startswith(FOLDER) else None
 
     @property
-    def known(self) -> str | None:
-        """The key of SOURCES that `name` is, or that it cuts; None for a folder or a name on the hub."""
-        whole, _ = split(self.name)
-        return whole if whole in SOURCES else None
-
-    @property
     def source(self) -> Source:
         """Where the encoder comes from."""
         if self.known:
-            return SOURCES[self.known]
+            return SOURCES[self.name]
         return Source() if self.folder else Source(repository=self.name, revision=self.revision or "")
 
     @property
-    def kept(self) -> int | None:
-        """How many layers are kept; None keeps all."""
-        return self.layers if self.layers is not None else split(self.name)[1]
-
-    @property
     def _is_cut(self) -> bool:
-        return self.known != TINY and self.kept not in (None, self.source.layers)
+        return self.name != TINY and self.layers not in (None, self.source.layers)
 
     @property
     def shown(self) -> str:
         """The name without this machine's folders, for tables and cards; that of a cut encoder ends in its layers."""
-        whole = self.folder.resolve().name if self.folder else split(self.name)[0]
-        return f"{whole}-{self.kept}" if self._is_cut else whole
+        whole = self.folder.resolve().name if self.folder else self.name
+        return f"{whole}-{self.layers}" if self._is_cut else whole
 
     @property
     def note(self) -> str:
         """What a reader of tables must know of the weights before any rounding; empty where there is nothing."""
         of = f" of {self.source.layers}" if self.source.layers else ""
-        cut = f"It is cut after layer {self.kept}{of}." if self._is_cut else ""
+        cut = f"It is cut after layer {self.layers}{of}." if self._is_cut else ""
         return " ".join(filter(None, [self.source.note, cut]))
 
     @property

@@ -8,17 +8,17 @@ encoded on its own. STS-B is scored by Pearson's r of cosine and label, QQP by a
 its cosine reaches a threshold, which is found on training rows.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 from mtbert import files, metrics, seeding
 from mtbert.data import readers, tokens
+from mtbert.data.batches import Examples
 from mtbert.models.encoder import bert, hardware
 from mtbert.models.encoder.pooling import pool
 from mtbert.schemas import Untrained
@@ -28,6 +28,7 @@ FILE = "untrained.json"
 MOST_TOKENS = 128  # longer sentences are cut
 TRAINING_ROWS = 5000  # that the threshold is found on, drawn at random
 SENTENCES = 128  # encoded at once
+ALONE = TASKS["sst"]  # a task of single sentences
 DECIMALS = 6  # of scores, as many as another order of summation leaves
 
 
@@ -79,10 +80,9 @@ def cosines(encoder: Path) -> Callable[[pd.DataFrame], np.ndarray]:
     embed = embeddings(encoder)
 
     def of_pairs(rows: pd.DataFrame) -> np.ndarray:
-        sentences = sorted({*rows["sentence1"], *rows["sentence2"]})
-        place = {sentence: number for number, sentence in enumerate(sentences)}
-        embedded = embed(sentences)
-        first, second = (embedded[[place[sentence] for sentence in rows[c]]] for c in ("sentence1", "sentence2"))
+        sentences = pd.Index(sorted({*rows["sentence1"], *rows["sentence2"]}))
+        embedded = embed([*sentences])
+        first, second = (embedded[sentences.get_indexer(rows[column])] for column in ("sentence1", "sentence2"))
         return np.sum(first * second, axis=1)
 
     return of_pairs
@@ -95,28 +95,15 @@ def embeddings(encoder: Path) -> Callable[[Sequence[str]], np.ndarray]:
     pieces, special = tokens.wordpieces(encoder), tokens.special_tokens(encoder)
     limit = min(MOST_TOKENS, model.bert.config.longest)
 
+    @torch.inference_mode()
     def embed(sentences: Sequence[str]) -> np.ndarray:
-        ids = [special.single(own, limit)[0] for own in pieces([*sentences])]
-        embedded = np.zeros((len(ids), model.width), dtype=np.float32)
-        for at, batch, mask in _batches(ids, special.padding):
-            embedded[at] = _embedded(model, batch.to(device), mask.to(device)).cpu().numpy()
+        table = {"id": sentences, "label": [np.nan] * len(sentences), "tokens1": pieces([*sentences])}
+        embedded = np.zeros((len(sentences), model.width), dtype=np.float32)
+        for at, batch in Examples(table, ALONE, "bi", special, limit).in_order(SENTENCES):
+            ids, mask = batch.input_ids.to(device), batch.mask.to(device)
+            with torch.autocast(device.type, torch.bfloat16, hardware.precision("auto", device) == "bf16"):
+                hidden = model(model.words(ids), torch.zeros_like(ids), mask)  # fp32
+            embedded[at] = F.normalize(pool("mean", model, hidden, mask), dim=1).cpu().numpy()
         return embedded
 
     return embed
-
-
-def _batches(ids: list[list[int]], padding: int) -> Iterator[tuple[list[int], Tensor, Tensor]]:
-    """Yield sentences of like length: their places, ids and mask [sentences, tokens]."""
-    order = sorted(range(len(ids)), key=lambda number: len(ids[number]))
-    for start in range(0, len(order), SENTENCES):
-        at = order[start : start + SENTENCES]
-        batch = torch.nn.utils.rnn.pad_sequence([torch.tensor(ids[number]) for number in at], True, padding)
-        lengths = torch.tensor([len(ids[number]) for number in at])
-        yield at, batch, torch.arange(batch.shape[1]) < lengths[:, None]
-
-
-@torch.inference_mode()
-def _embedded(model: bert.Encoder, ids: Tensor, mask: Tensor) -> Tensor:
-    with torch.autocast(ids.device.type, torch.bfloat16, hardware.precision("auto", ids.device) == "bf16"):
-        hidden = model(model.words(ids), torch.zeros_like(ids), mask)  # fp32
-    return F.normalize(pool("mean", model, hidden, mask), dim=1)

@@ -1,10 +1,9 @@
 """A model's predictions on a whole split, and its scores."""
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import torch
 
 from mtbert import predictions
@@ -12,15 +11,31 @@ from mtbert.data.batches import Examples, Share
 from mtbert.errors import DataError
 from mtbert.models.multitask import MultitaskModel
 
+if TYPE_CHECKING:  # its import takes a fifth of a second, and whoever predicts one sentence does without
+    import pandas as pd
+
 BATCH = 128  # larger than in training, since there are no gradients
 
 
-@torch.no_grad()
-def predict(model: MultitaskModel, examples: Examples, device: torch.device) -> pd.DataFrame:
+def predict(model: MultitaskModel, examples: Examples, device: torch.device) -> "pd.DataFrame":
     """Return the prediction table of the examples, in their order.
 
-    Columns as in `mtbert.predictions`; NaN where an example is not predicted. Each of several processes predicts its
-    share, and all return the whole table. The model is left in the mode that it was in.
+    Columns as in `mtbert.predictions`; NaN where an example is not predicted.
+    """
+    import pandas as pd
+
+    predicted = columns(model, examples, device)
+    table = pd.DataFrame({"id": examples.ids, "label": examples.labels, **predicted})
+    table.loc[~examples.predicted, [*predicted]] = np.nan
+    return table.assign(scored=examples.scored, overall=examples.overall)
+
+
+@torch.no_grad()
+def columns(model: MultitaskModel, examples: Examples, device: torch.device) -> dict[str, np.ndarray]:
+    """Return `prediction` and, for classes, the columns of probabilities, float64 [examples].
+
+    Each of several processes predicts its share, and all return the whole. The model is left in the mode that it was
+    in.
     """
     was_training = model.training
     model.eval()
@@ -35,7 +50,12 @@ def predict(model: MultitaskModel, examples: Examples, device: torch.device) -> 
         from accelerate.utils import reduce  # whoever predicts by one process does without its import
 
         whole = reduce(outputs, "sum")
-    return _table(model, examples, whole.cpu())
+    head = model.head(examples.task.name)
+    if examples.task.kind == "score":
+        return {"prediction": head.scores(whole.cpu()).double().numpy()}
+    probabilities = head.log_probabilities(whole.cpu()).exp().double().numpy()
+    names = predictions.probability_columns(examples.task)
+    return {"prediction": probabilities.argmax(axis=1).astype(float)} | dict(zip(names, probabilities.T, strict=True))
 
 
 @torch.no_grad()
@@ -56,27 +76,16 @@ def embed(model: MultitaskModel, examples: Examples, device: torch.device, rows:
     return np.ascontiguousarray(np.concatenate(embeddings, axis=1)[:, order])  # contiguous for safetensors
 
 
-def _table(model: MultitaskModel, examples: Examples, outputs: torch.Tensor) -> pd.DataFrame:
-    task, head = examples.task, model.head(examples.task.name)
-    table = pd.DataFrame({"id": examples.ids, "label": examples.labels})
-    if task.kind == "score":
-        table["prediction"] = head.scores(outputs).double().numpy()
-    else:
-        probabilities = head.log_probabilities(outputs).exp().double().numpy()
-        table["prediction"] = probabilities.argmax(axis=1).astype(float)
-        table[predictions.probability_columns(task)] = probabilities
-    table.loc[~examples.predicted, ["prediction", *predictions.probability_columns(task)]] = np.nan
-    return table.assign(scored=examples.scored, overall=examples.overall)
-
-
 def choosing(dev: Mapping[str, Examples]) -> list[dict[str, Examples]]:
     """Return the parts of dev on which an epoch is chosen: one, or two halves that choose for each other."""
     halves = {task: examples.choosing() for task, examples in dev.items()}
     return [dict(zip(halves, part, strict=True)) for part in zip(*halves.values(), strict=True)] or [{}]
 
 
-def joined(first: pd.DataFrame, second: pd.DataFrame, examples: Examples) -> pd.DataFrame:
+def joined(first: "pd.DataFrame", second: "pd.DataFrame", examples: Examples) -> "pd.DataFrame":
     """Join the tables of the two parts that `choosing` makes of these examples, in the file's order."""
+    import pandas as pd
+
     rows = np.concatenate([np.flatnonzero(examples.chooses), np.flatnonzero(~examples.chooses)])
     return pd.concat([first, second]).set_axis(rows).sort_index()
 

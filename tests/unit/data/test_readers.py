@@ -7,9 +7,7 @@ import json
 import re
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
-from random import Random
 from typing import NamedTuple
 
 import pandas as pd
@@ -140,12 +138,9 @@ def test_reads_json_lines(tmp_path: Path) -> None:
     assert rows(corpus(tmp_path, "snli", text)) == [("p", "A dog .", "An animal .", 2.0, 1)]
 
 
-def test_reads_a_field_of_a_million_characters(tmp_path: Path) -> None:
-    assert len(corpus(tmp_path, "sst", f"0\ta\t{'x' * 1_000_000}\t3\n").rows["sentence1"][0]) == 1_000_000
-
-
 def test_refuses_a_field_of_more_characters_in_either_format(tmp_path: Path) -> None:
     long = "x" * (2**20 + 1)
+    assert len(corpus(tmp_path, "sst", f"0\ta\t{long[1:]}\t3\n").rows["sentence1"][0]) == 2**20
     assert reason(tmp_path, "sst", f"1\tb\t{long}\t3\n").endswith("field larger than field limit (1048576)")
     row = f'{{"gold_label": "neutral", "sentence1": "{long}", "sentence2": "B", "pairID": "b"}}\n'
     assert reason(tmp_path, "snli", row) == "sentence1 has 1,048,577 characters; allowed: up to 1,048,576"
@@ -174,17 +169,6 @@ def test_refuses_lists_in_lists_of_any_depth(tmp_path: Path) -> None:
 
 
 WORDS = st.text(st.characters(exclude_categories=["C"], include_characters='\n\r\t"'), max_size=8)
-
-
-@given(WORDS, WORDS)
-def test_reads_back_whatever_text_is_written_in_the_courses_format(
-    tmp_path_factory: pytest.TempPathFactory, first: str, second: str
-) -> None:
-    row = ["0", "a", f"x{first}", f"{second}x", "1.0"]
-    text = io.StringIO(newline="")
-    csv.writer(text, delimiter="\t").writerow(row)
-    found = corpus(tmp_path_factory.mktemp("data"), "qqp", text.getvalue())
-    assert rows(found) == [("a", f"x{first}", f"{second}x", 1.0, 2)]
 
 
 @pytest.mark.parametrize(
@@ -367,36 +351,3 @@ def accounted(path: Path, task: str) -> None:
     header = csv.reader(lines, delimiter="\t")
     next(header)
     assert not any(line.strip("\r\n") for line in lines[header.line_num : starts[0] - 1])
-
-
-def mutated(content: bytes, random: Random) -> bytes:
-    """A few bits flipped, bytes put in, or the end cut off."""
-    changed = bytearray(content)
-    for _ in range(random.randint(1, 5)):
-        at = random.randrange(len(changed))
-        match random.choice(["flip", "cut", "put", "put", "swap"]):
-            case "flip":
-                changed[at] ^= 1 << random.randrange(8)
-            case "cut":
-                del changed[max(at, len(changed) // 2) :]
-            case "swap":
-                changed[at : at + 1] = random.choice([b"\t", b"\n", b" "])
-            case "put":
-                changed[at:at] = random.choice(
-                    [b'"', b'""', b"\0", b"\r", b"\r\n", b"\xef\xbb\xbf", b"\t", b"\\", b"{"]
-                )
-    return bytes(changed)
-
-
-def test_altered_files_are_refused_or_every_row_of_theirs_is_accounted_for(tmp_path: Path) -> None:
-    random, outcomes = Random(20), Counter[str]()
-    for task in ("sst", "qqp", "sts", "cfimdb", "snli"):
-        content = b"".join((SAMPLE / TASKS[task].files["train"]).read_bytes().splitlines(keepends=True)[:60])
-        for _ in range(80):
-            path = place(tmp_path, TASKS[task].reader, mutated(content, random))
-            try:
-                accounted(path, task)
-                outcomes["read"] += 1
-            except DataError:
-                outcomes["refused"] += 1
-    assert min(outcomes["read"], outcomes["refused"]) > 30

@@ -219,7 +219,7 @@ def test_a_disk_that_is_full_leaves_nothing_and_no_traceback(
     def full(*_: object, **__: object) -> None:
         raise SafetensorError("No space left on device")
 
-    monkeypatch.setattr(exporting, "save_file", full)
+    monkeypatch.setattr(exporting.modeling.MtbertModel, "save_pretrained", full)
     with pytest.raises(ExportError, match="out cannot be written: No space left on device"):
         export(load("crossed"), "hf", tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

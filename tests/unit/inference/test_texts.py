@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 
-import pandas as pd
 import pytest
 
 from mtbert.errors import DataError
@@ -92,62 +91,55 @@ def test_a_file_that_is_not_there(tmp_path: Path):
 )
 def test_columns_that_a_task_does_not_know(tmp_path: Path, header: str, task: str, said: str):
     given = texts.read(write(tmp_path, "a.csv", f"{header}\n{','.join('a' for _ in header.split(','))}\n"))
-    assert not given.fits(TASKS[task])
+    assert given.columns(TASKS[task]) is None
     with pytest.raises(DataError, match=said):
         given.texts(TASKS[task])
 
 
-def test_predictions_stand_behind_the_columns_that_were_given():
-    before = pd.DataFrame({"id": ["7"], "text": ["a, b"]}, dtype=object)
-    said = pd.DataFrame({"prediction": [0.1], "cut": [False]})
-    joined = texts.joined(before, "sst", said)
-    assert texts.written([joined], "csv") == 'id,text,task,prediction,cut\n7,"a, b",sst,0.1,False\n'
-    assert texts.written([joined], "txt") == "id\ttext\ttask\tprediction\tcut\n7\ta, b\tsst\t0.1\tFalse\n"
-    line = '{"id": "7", "text": "a, b", "task": "sst", "prediction": 0.1, "cut": false}\n'
-    assert texts.written([joined], "jsonl") == line
-
-
-def test_json_lines_are_json_where_a_row_lacks_a_value(tmp_path: Path):
-    given = (
-        '{"text": "a", "year": 1999}\n{"text": "b", "by": null}\n{"text": "c", "by": ["d", NaN], "year": Infinity}\n'
-    )
-    before = texts.read(write(tmp_path, "a.jsonl", given)).table()
-    joined = texts.joined(before, "sst", pd.DataFrame({"prediction": [0.5, float("nan"), 2.0]}))
-    assert texts.written([joined], "jsonl") == (
-        '{"text": "a", "year": 1999, "by": null, "task": "sst", "prediction": 0.5}\n'
-        '{"text": "b", "year": null, "by": null, "task": "sst", "prediction": null}\n'
-        '{"text": "c", "year": null, "by": ["d", null], "task": "sst", "prediction": 2.0}\n'
-    )
-
-
-def test_what_a_row_lacks_is_empty_in_csv(tmp_path: Path):
-    before = texts.read(write(tmp_path, "a.jsonl", '{"text": "a", "year": 1999}\n{"text": "b"}\n')).table()
-    joined = texts.joined(before, "sst", pd.DataFrame({"prediction": [0.5, 1.0]}))
-    assert texts.written([joined], "csv") == "text,year,task,prediction\na,1999,sst,0.5\nb,,sst,1.0\n"
+@pytest.mark.parametrize(
+    ("given", "kind", "predictions", "written"),
+    [
+        ('{"text": "a, b", "n": 7}', "csv", [0.1 + 0.2], 'text,n,task,prediction\n"a, b",7,sst,0.30000000000000004\n'),
+        ('{"text": "a, b", "n": 7}', "txt", [0.5], "text\tn\ttask\tprediction\na, b\t7\tsst\t0.5\n"),
+        (
+            '{"text": "a", "n": 7}\n{"text": "b"}',
+            "csv",
+            [0.5, 1.0],
+            "text,n,task,prediction\na,7,sst,0.5\nb,,sst,1.0\n",
+        ),
+        (
+            '{"text": "a", "n": 7}\n{"text": "é", "by": ["d", NaN], "n": Infinity}',
+            "jsonl",
+            [0.5, float("nan")],
+            '{"text": "a", "n": 7, "by": null, "task": "sst", "prediction": 0.5}\n'
+            '{"text": "é", "n": null, "by": ["d", null], "task": "sst", "prediction": null}\n',
+        ),
+    ],
+)
+def test_predictions_stand_behind_the_columns_that_were_given(
+    tmp_path: Path, given: str, kind: texts.Kind, predictions: list[float], written: str
+):
+    rows = texts.read(write(tmp_path, "a.jsonl", given)).rows
+    joined = texts.joined(rows, "sst", [{"prediction": prediction} for prediction in predictions])
+    assert texts.written(joined, kind) == written
 
 
 @pytest.mark.parametrize(
     ("kind", "written"),
     [
-        ("csv", "text,n,task,prediction\na,NaN,sst,0.5\nb,,sst,1.0\n"),
-        (
-            "jsonl",
-            '{"text": "a", "n": "NaN", "task": "sst", "prediction": 0.5}\n'
-            '{"text": "b", "n": "", "task": "sst", "prediction": 1.0}\n',
-        ),
+        ("csv", "text,n\na,NaN\nb,\n"),
+        ("jsonl", '{"text": "a", "n": "NaN"}\n{"text": "b", "n": ""}\n'),
     ],
 )
 def test_nan_in_a_csv_file_stays_the_text_that_it_is(tmp_path: Path, kind: texts.Kind, written: str):
-    before = texts.read(write(tmp_path, "a.csv", "text,n\na,NaN\nb,\n")).table()
-    assert texts.written([texts.joined(before, "sst", pd.DataFrame({"prediction": [0.5, 1.0]}))], kind) == written
+    assert texts.written(texts.read(write(tmp_path, "a.csv", "text,n\na,NaN\nb,\n")).rows, kind) == written
 
 
-def test_no_digit_of_a_prediction_is_lost():
-    table = pd.DataFrame({"prediction": [0.1 + 0.2, 2.541619300842285]})
-    assert texts.written([table], "csv") == "prediction\n0.30000000000000004\n2.541619300842285\n"
+def test_rows_of_several_tasks_stand_below_each_other():
+    rows = [{"text": "a", "task": "sst", "class": "x"}, {"text": "a", "task": "sts", "lowest": 0.0, "cut": False}]
+    assert texts.written(rows, "tsv") == "text\ttask\tclass\tlowest\tcut\na\tsst\tx\t\t\na\tsts\t\t0.0\tFalse\n"
 
 
 def test_a_column_is_never_written_over():
-    before = pd.DataFrame({"task": ["a"], "prediction": ["b"]})
     with pytest.raises(DataError, match="columns with names of predictions: prediction, task; rename them"):
-        texts.joined(before, "sst", pd.DataFrame({"prediction": [1.0]}))
+        texts.joined([{"task": "a", "prediction": "b"}], "sst", [{"prediction": 1.0}])

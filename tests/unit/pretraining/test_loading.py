@@ -212,14 +212,6 @@ def test_hub_is_asked_for_the_pinned_revision_and_no_pickle(
     assert calls == [("someone/bert", "f" * 40, {"safetensors", "json", "txt"})]
 
 
-def test_the_card_does_not_depend_on_the_way(pinned: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: str(pinned))
-    fetching.fetch(asked(), Path("unused"), tmp_path / "hub")
-    fetching.fetch(asked(pinned), Path("unused"), tmp_path / "directory")
-    names = [name for name in FILES if name != "vocab.txt"]
-    assert contents(tmp_path / "hub", names) == contents(tmp_path / "directory", names)
-
-
 @pytest.mark.parametrize(
     ("module", "instead"),
     [

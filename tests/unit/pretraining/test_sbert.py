@@ -15,7 +15,7 @@ from sentence_transformers import SentenceTransformer
 from transformers import AutoModel
 
 from mtbert import files
-from mtbert.errors import DataError, EncoderError
+from mtbert.errors import DataError
 from mtbert.pretraining import fetching, loading, sbert
 from mtbert.pretraining.settings import EncoderSettings, SbertSettings
 
@@ -79,16 +79,6 @@ def test_metrics_and_card(build: Path) -> None:
     assert (card["name"], card["layers"], card["width"]) == ("sbert", 1, 24)
     assert card["source"] == "tiny, then SBERT pretraining on entailment pairs of snli and mnli"
     assert card["note"] == loading.card(build / "encoders" / "base")["note"]
-
-
-@pytest.mark.parametrize("clip", [1e-12, "none"])
-def test_clipping(build: Path, clip: float | str) -> None:
-    sbert.pretrain(SbertSettings(**SETTINGS.model_dump() | {"epochs": 1, "clip": clip}), build)
-    base, trained = (
-        loading.load(build / "encoders" / name).encoder.layer[0].output.dense.weight for name in ("base", "sbert")
-    )
-    moved = (base - trained).abs().max().item()
-    assert (moved > 1e-3) is (clip == "none")  # Adam's eps is larger than what is left of a gradient
 
 
 def test_one_sentence_twice_is_never_in_one_batch(build: Path) -> None:
@@ -157,13 +147,6 @@ def test_too_few_pairs_and_missing_corpora(tmp_path: Path) -> None:
         sbert.pairs(tmp_path / "data", SbertSettings())
 
 
-def test_altered_base_is_refused(build: Path) -> None:
-    (build / "encoders" / "base" / "model.safetensors").write_bytes(b"")
-    with pytest.raises(EncoderError, match="is not the expected file"):
-        sbert.pretrain(SETTINGS, build)
-    assert not (build / "encoders" / "sbert").exists()
-
-
 def test_stage_where_nothing_needs_it(tmp_path: Path) -> None:
     files.write_yaml(tmp_path / "plan.yaml", {"needed": False})
     code = (
@@ -175,7 +158,7 @@ def test_stage_where_nothing_needs_it(tmp_path: Path) -> None:
     ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "False"
     out = tmp_path / "encoders" / "sbert"
-    assert [path.name for path in out.iterdir()] == ["encoder.json"]
+    assert sorted(path.name for path in out.iterdir()) == ["digests.json", "encoder.json"]
     assert files.read_json(out / "encoder.json") == {"needed": False}
 
 
