@@ -293,3 +293,11 @@ def test_a_report_of_other_data_has_a_folder_of_its_own(
     if whose:
         files.write_json(tmp_path / "data/report.json", {"whose": whose})
     assert files.report_directory(tmp_path, Path("reports")) == Path("reports", folder)
+
+
+@pytest.mark.parametrize("word", ["off", "no", "yes", "on", "y", "12e3", "0o17", "1_0", "~", "2024-01-01"])
+def test_a_word_is_a_word_to_every_reader_of_what_is_written(tmp_path: Path, word: str):
+    files.write_yaml(tmp_path / "v.yaml", {word: [word]})
+    assert files.read_yaml(tmp_path / "v.yaml") == {word: [word]}
+    (tmp_path / "own.yaml").write_text("off: [no, yes, on]", encoding="utf-8")
+    assert files.read_yaml(tmp_path / "own.yaml") == {"off": ["no", "yes", "on"]}

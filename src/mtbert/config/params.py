@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mtbert import files
 from mtbert.config import papers
 from mtbert.config.precedence import over
 from mtbert.errors import SettingsError
@@ -35,8 +36,9 @@ class Params:
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self.tree = papers.read(file)
-        self.own: dict[str, Any] = papers.plain(self.tree)
+        if not file.is_file():
+            raise SettingsError(f"{file} is missing; commands run at the repository's root")
+        self.own: dict[str, Any] = files.read_yaml(file, "correct it", aliases=True)
         if not isinstance(self.own, dict):
             raise SettingsError(f"{file} has to hold sections, but holds {type(self.own).__name__}")
         self.papers = papers.load(file.parent / "papers")
@@ -76,14 +78,13 @@ class Params:
 
     def find(self, place: Place) -> tuple[Path, int, str]:
         """Return file, line and dotted key of a place, or of the part of it that exists."""
-        file, tree, keys = self.file, self.tree, place
+        file, keys = self.file, place
         if place[0] in IN_PAPERS and len(place) > 1 and at(self.own, place, MISSING) is MISSING:
             key = IN_PAPERS[str(place[0])]
             for name, paper in self.papers.items():
                 if place[1] in getattr(paper, key):
                     file, keys = self.file.parent / "papers" / f"{name}.yaml", (key, *place[1:])
-                    tree = papers.read(file)
-        return file, _line(tree, keys), dotted(keys)
+        return file, files.yaml_line(file, keys), dotted(keys)
 
     def format_faults(self, faults: Iterable[Fault]) -> str:
         """Return all faults in one message, sorted by file and line; of several at one place only the first."""
@@ -91,18 +92,6 @@ class Params:
         lines = sorted((*self.find(place), fault.message) for place, fault in first.items())
         shown = "\n".join(f"  {file}:{line}: {key}: {message}" for file, line, key, message in lines)
         return f"{len(lines)} fault{'s' if len(lines) > 1 else ''} in the settings; nothing was trained\n{shown}"
-
-
-def _line(node: Any, place: Place) -> int:
-    line = 1
-    for key in place:
-        try:
-            places: Any = node.lc  # ruamel sets it on every mapping and list, but does not type it
-            line = (places.key(key) if isinstance(node, dict) else places.item(key))[0] + 1
-            node = node[key]
-        except (KeyError, IndexError, TypeError, AttributeError):
-            break
-    return line
 
 
 def _put(node: Any, place: Place, value: Any) -> Any:

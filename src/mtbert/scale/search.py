@@ -13,7 +13,6 @@ from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 import pydantic
-import yaml
 
 from mtbert import errors, files, inputs
 from mtbert.config import code, planning, rates, resolve
@@ -238,4 +237,4 @@ def to_state(profile: str, trials: Sequence[Trial], table: pd.DataFrame) -> str:
         tried = [one.value for one in trials if one.kind == trial.kind]
         if trial.value in (min(tried), max(tried)):
             warned.append(f"The best rate of {trial.kind} is at the end of the list: one beyond may be better.")
-    return "\n".join([yaml.safe_dump({"profiles": {profile: values}}, sort_keys=False).rstrip(), *warned])
+    return "\n".join([files.yaml_text({"profiles": {profile: values}}, in_order=True).rstrip(), *warned])

@@ -13,7 +13,7 @@ from unit.config.conftest import PARAMS, edited
 
 from mtbert.config import papers, planning
 from mtbert.config.params import Params
-from mtbert.errors import SettingsError
+from mtbert.errors import MtbertError, SettingsError
 
 Refused = Callable[..., list[str]]
 
@@ -129,7 +129,7 @@ def test_a_fault_names_file_and_line_also_in_a_paper(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_yaml_that_is_no_settings_is_refused(tmp_path: Path, text: str | bytes) -> None:
     (tmp_path / "params.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(SettingsError, match=r"params\.yaml"):
+    with pytest.raises(MtbertError, match=r"params\.yaml"):
         planning.plan(Params(tmp_path / "params.yaml"))
 
 
