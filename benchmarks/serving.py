@@ -23,7 +23,8 @@ import record
 import requests
 
 import mtbert
-from mtbert.errors import MtbertError, shown_plainly
+from mtbert.command import plainly
+from mtbert.errors import MtbertError
 from mtbert.tracking import place
 
 ADDRESS = "models:/mtbert-sample-pals@best"
@@ -156,7 +157,7 @@ def main() -> None:
     parser.add_argument("address", nargs="?", default=ADDRESS, help="of a model in MLflow")
     parser.add_argument("--record", type=Path, metavar="DIR", help="write results.json and README.md there")
     arguments = parser.parse_args()
-    with shown_plainly():
+    with plainly():
         rows = measure(arguments.address)
         print(record.table(rows))
         if arguments.record:

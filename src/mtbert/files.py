@@ -7,6 +7,7 @@ import io
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -48,8 +49,29 @@ def new_file(path: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
+def out_file(path: Path) -> Iterator[Path]:
+    """Yield a path to write to what a person named: through a link, a device or a pipe; else as `new_file` does."""
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; allowed: the name of a file")
+    if not path.is_symlink() and (path.is_file() or not path.exists()):
+        with new_file(path) as partial:
+            yield partial
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield (partial := Path(folder, path.name))
+        with partial.open("rb") as source, path.open("wb") as target:
+            shutil.copyfileobj(source, target)
+
+
+@contextlib.contextmanager
 def new_directory(path: Path) -> Iterator[Path]:
-    """Yield an empty directory beside `path` to fill; move it to `path` if the block succeeds, else remove it."""
+    """Yield an empty directory beside `path` to fill; move it to `path` if the block succeeds, else remove it.
+
+    DataError where `path` is anything else than a directory, such as a link to one.
+    """
+    path = path if path.name.strip(".") else path.resolve()
+    if path.is_symlink() or (path.exists() and not path.is_dir()):
+        raise DataError(f"{path} is no folder; allowed: a folder, or the name of a new one")
     path.parent.mkdir(parents=True, exist_ok=True)
     partial, old = path.with_name(f".{path.name}{PARTIAL}"), path.with_name(f".{path.name}.old{PARTIAL}")
     for left in (partial, old):
@@ -86,12 +108,9 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_out(path: Path, text: str) -> None:
-    """Write text where a person said: through a link, a device or a pipe; else whole or not at all."""
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        with path.open("w", encoding="utf-8", newline="\n") as handle:
-            handle.write(text)
-    else:
-        write_text(path, text)
+    """Write text where a person said, as `out_file` does."""
+    with out_file(path) as partial:
+        partial.write_text(text, encoding="utf-8", newline="\n")
 
 
 def write_json(path: Path, value: Any) -> None:

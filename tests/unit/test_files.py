@@ -301,3 +301,37 @@ def test_a_word_is_a_word_to_every_reader_of_what_is_written(tmp_path: Path, wor
     assert files.read_yaml(tmp_path / "v.yaml") == {word: [word]}
     (tmp_path / "own.yaml").write_text("off: [no, yes, on]", encoding="utf-8")
     assert files.read_yaml(tmp_path / "own.yaml") == {"off": ["no", "yes", "on"]}
+
+
+def test_what_a_person_named_is_written_through_where_it_is_no_plain_file(tmp_path: Path):
+    (tmp_path / "old").write_text("old", encoding="utf-8")
+    (tmp_path / "link").symlink_to(tmp_path / "old")
+    os.mkfifo(tmp_path / "pipe")
+    reader = subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE)
+    for name in ("link", "pipe", "/dev/null", "new"):
+        files.write_out(tmp_path / name, "new")
+    assert reader.communicate()[0] == b"new"
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "old").read_text(encoding="utf-8") == (tmp_path / "new").read_text(encoding="utf-8") == "new"
+    assert (tmp_path / "pipe").is_fifo()
+    assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize("name", [".", "folder"])
+def test_a_folder_is_not_replaced_by_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    with pytest.raises(DataError, match="is a folder"):
+        files.write_out(Path(name), "new")
+    assert tree(tmp_path) == {}
+
+
+@pytest.mark.parametrize("name", ["file", "link", "/dev/null"])
+def test_what_is_no_folder_is_not_replaced_by_one(tmp_path: Path, name: str):
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "folder")
+    with pytest.raises(DataError, match="is no folder"):
+        write_a_directory(tmp_path / name, {"a": "a"})
+    assert tree(tmp_path) == {"file": ""}
+    assert (tmp_path / "link").is_symlink()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from mtbert import files
+from mtbert import command, files
 from mtbert.errors import DataError, first_of
 from mtbert.inference import loading, texts
 from mtbert.inference.predicting import Predictor, class_names
@@ -46,7 +46,7 @@ def run(
     )
     text = texts.written([texts.joined(before, about.name, table) for about, before, table in predicted], kind)
     if out is None:
-        sys.stdout.write(text)
+        command.write_data(text)
     else:
         files.write_out(out, text)
 

@@ -28,10 +28,10 @@ def main(folder: Path) -> None:
     if missing := [name for name, module in NEEDED.items() if importlib.util.find_spec(module) is None]:
         sys.exit(f"error: trainings need packages that are not installed: pip install {' '.join(missing)}")
     sys.path.insert(0, str(folder / "src"))
-    from mtbert import errors
+    from mtbert import command
     from mtbert.scale import packed
 
-    with errors.shown_plainly():
+    with command.plainly():
         packed.run(folder, **vars(arguments))
 
 
