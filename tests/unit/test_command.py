@@ -60,8 +60,10 @@ def test_an_error_is_its_message_alone(monkeypatch: pytest.MonkeyPatch, tmp_path
         (DataError("qqp-train.csv:7: label is 2"), "error: qqp-train.csv:7: label is 2"),
         (DataError("\x1b[31mred\x07\x9b"), "error: \\x1b[31mred\\x07\\x9b"),
         (OSError(28, "No space left on device"), "error: No space left on device"),
-        (ModuleNotFoundError("", name="onnxruntime.x"), "error: this command needs the package onnxruntime, which is not installed: "
-         "run `make setup-onnx`"),
+        (
+            ModuleNotFoundError("", name="onnxruntime.x"),
+            "error: this command needs the package onnxruntime, which is not installed: run `make setup-onnx`",
+        ),
         (KeyboardInterrupt(), 130),
         (BrokenPipeError(), 1),
     ],

@@ -92,7 +92,7 @@ def test_the_tasks_variant_trains_it(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_paper_is_one_file(tmp_path: Path) -> None:
     shutil.copy(ROOT / "params.yaml", tmp_path)
     shutil.copytree(ROOT / "papers", tmp_path / "papers")
-    (tmp_path / "data/sample").mkdir(parents=True)
+    (tmp_path / "data").symlink_to(ROOT / "data")
     (tmp_path / "papers/small-study.yaml").write_text(blocks("yaml")[3], encoding="utf-8")
     made = with_variants({name: {} for name in ("small-plain", "small-decayed")}, Params(tmp_path / "params.yaml"))
     assert [made[name]["phases"][0]["weight_decay"] for name in ("small-plain", "small-decayed")] == [0.0, 0.01]

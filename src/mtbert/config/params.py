@@ -1,6 +1,7 @@
 """params.yaml laid over the papers beside it: values by place, and messages that name file, line and key."""
 
 import copy
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,7 +92,10 @@ class Params:
         first = {fault.place: fault for fault in reversed([*faults])}
         lines = sorted((*self.find(place), fault.message) for place, fault in first.items())
         shown = "\n".join(f"  {file}:{line}: {key}: {message}" for file, line, key, message in lines)
-        return f"{len(lines)} fault{'s' if len(lines) > 1 else ''} in the settings; nothing was trained\n{shown}"
+        # Before it runs anything, `dvc exp run` writes the settings into the file, and removes runs not selected any more.
+        back = f"\n`git checkout {self.file} && dvc checkout` takes the settings back, and the runs that were in build"
+        told = f"{len(lines)} fault{'s' if len(lines) > 1 else ''} in the settings; nothing was trained\n{shown}"
+        return told + back * ("DVC_EXP_NAME" in os.environ)
 
 
 def _put(node: Any, place: Place, value: Any) -> Any:

@@ -194,8 +194,12 @@ def _sections(params: Params) -> Iterator[Fault]:
 
 def _there(params: Params) -> Iterator[Fault]:
     """Check that folders exist, and hold what is expected; an encoder's that is missing may have been read before."""
-    if not (params.file.parent / (data_dir := params.get("data_dir"))).is_dir():
-        message = f"{data_dir} is not a directory; allowed: data/sample, data/official (`make official`), or your own"
+    data = params.file.parent / params.get("data_dir")
+    if not any((data / file).is_file() for task in TASKS.values() for file in task.files.values()):
+        message = (
+            f"{params.get('data_dir')} holds no file of a task, such as cs224n/ids-sst-train.csv; allowed: "
+            "data/sample, data/official (`make official`), or a folder of your own"
+        )
         yield Fault(("data_dir",), message)
     try:
         settings = EncoderSettings(**merged(params, "encoder"))

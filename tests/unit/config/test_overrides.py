@@ -189,9 +189,9 @@ def test_arguments_of_dvc_lead_to_the_same_plan(tmp_path: Path, edits: list[Any]
 
 def _after(folder: Path, arguments: list[str]) -> Params:
     """The settings after `dvc exp run -S`, as DVC itself changes the file."""
-    (folder / "data/sample").mkdir(parents=True, exist_ok=True)
-    if not (folder / "papers").exists():
-        (folder / "papers").symlink_to(PARAMS.file.parent / "papers")
+    for name in ("data", "papers"):
+        if not (folder / name).exists():
+            (folder / name).symlink_to(PARAMS.file.parent / name)
     file = folder / "params.yaml"
     file.write_text(PARAMS.file.read_text(encoding="utf-8"), encoding="utf-8")
     if arguments:

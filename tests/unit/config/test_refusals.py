@@ -52,7 +52,18 @@ Refused = Callable[..., list[str]]
         ("catalog.code-x", {}, "catalog.code-x: a file of the plan has such a name"),
         ("catalog.../x", {}, "catalog.../x: String should match pattern"),
         ("profiles.a/b", {}, "profiles.a/b: String should match pattern"),
-        ("data_dir", "nowhere", "data_dir: nowhere is not a directory; allowed: data/sample"),
+        ("data_dir", "nowhere", "data_dir: nowhere holds no file of a task, such as cs224n/ids-sst-train.csv; allowed"),
+        ("data_dir", "/", "data_dir: / holds no file of a task"),
+        ("data_dir", "/proc", "data_dir: /proc holds no file of a task"),
+        ("run.threads", 1000, "run.threads: allowed: at most 256, came 1000"),
+        ("pals.dim", 1_200_000_000, "pals.dim: allowed: at most 4096, came 1200000000"),
+        ("catalog.pals.pals.dim", 10_000, "catalog.pals.pals.dim: allowed: at most 4096"),
+        ("training.learning_rate", 1e39, "training.learning_rate: allowed: at most 100, came 1e+39"),
+        ("training.learning_rates", {"heads": 1e39}, "training.learning_rates.heads: allowed: at most "),
+        ("training.betas", [0.9, 1.0], "training.betas.1: Input should be less than 1, came 1.0"),
+        ("training.batch_sizes", {"sst": 10**9}, "training.batch_sizes: allowed: at most 65536"),
+        ("smart.weight", 1e38, "smart.weight: allowed: at most 1000000000, came 1e+38"),
+        ("encoder.width", 10**6, "encoder.width: allowed: at most 4096"),
         ("data_dir", "../data", "data_dir: it cannot be part of a command; allowed: letters"),
         ("data_dir", "$(x)", "data_dir: it cannot be part of a command"),
         ("data_dir", "-rf", "data_dir: it cannot be part of a command"),
@@ -104,6 +115,12 @@ def test_values_that_do_not_fit_together_are_refused_where_one_was_set(
 ) -> None:
     found = refused((key, value))
     assert any(line.startswith(told) for line in found), found
+
+
+def test_within_an_experiment_a_refusal_says_how_to_take_its_settings_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DVC_EXP_NAME", "mad-cat")
+    with pytest.raises(SettingsError, match="`git checkout .*params.yaml && dvc checkout`"):
+        planning.plan(edited(("variants", ["palz"])))
 
 
 def test_a_fault_names_file_and_line_also_in_a_paper(tmp_path: Path) -> None:
