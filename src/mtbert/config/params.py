@@ -92,7 +92,7 @@ class Params:
         first = {fault.place: fault for fault in reversed([*faults])}
         lines = sorted((*self.find(place), fault.message) for place, fault in first.items())
         shown = "\n".join(f"  {file}:{line}: {key}: {message}" for file, line, key, message in lines)
-        # Before it runs anything, `dvc exp run` writes the settings into the file, and removes runs not selected any more.
+        # `dvc exp run` first writes the settings into the file, and removes runs that are not selected any more.
         back = f"\n`git checkout {self.file} && dvc checkout` takes the settings back, and the runs that were in build"
         told = f"{len(lines)} fault{'s' if len(lines) > 1 else ''} in the settings; nothing was trained\n{shown}"
         return told + back * ("DVC_EXP_NAME" in os.environ)

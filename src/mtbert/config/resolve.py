@@ -21,7 +21,7 @@ from mtbert.models.multitask import check_apart
 from mtbert.pretraining.settings import EncoderSettings
 from mtbert.registry import Registry
 from mtbert.settings import Entry, VariantSettings
-from mtbert.tasks import TASKS, served
+from mtbert.tasks import FOLDER, TASKS, corpus, served
 from mtbert.training.gradients import GRADIENTS
 from mtbert.training.objectives import OBJECTIVES
 from mtbert.training.samplers import SAMPLERS
@@ -68,7 +68,9 @@ class _Resolver:
         if not self.faults:
             self._check_together(document)
         self._check_used()
-        used = (registry[name].source for registry in REGISTRIES for name in registry if name in self.used)
+        used = [registry[name].source for registry in REGISTRIES for name in registry if name in self.used]
+        entries = {*self.tasks, *(entry for phase in document["phases"] for entry in phase["tasks"])}
+        used += [FOLDER / f"{corpus(entry)}.yaml" for entry in entries]
         document["sources"] = dict(sorted(item for source in used for item in code.of_technique(source).items()))
         return VariantSettings(**document).model_dump()
 

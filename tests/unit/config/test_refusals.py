@@ -119,7 +119,7 @@ def test_values_that_do_not_fit_together_are_refused_where_one_was_set(
 
 def test_within_an_experiment_a_refusal_says_how_to_take_its_settings_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DVC_EXP_NAME", "mad-cat")
-    with pytest.raises(SettingsError, match="`git checkout .*params.yaml && dvc checkout`"):
+    with pytest.raises(SettingsError, match=r"`git checkout .*params\.yaml && dvc checkout`"):
         planning.plan(edited(("variants", ["palz"])))
 
 
