@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from mtbert.config.params import Params
-from mtbert.config.precedence import merged
+from mtbert.config.params import Params, merged
 from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings
 from mtbert.settings import RunSettings
 from mtbert.tasks import corpus

@@ -49,11 +49,11 @@ class Paper(Section):
 
 def load(folder: Path = FOLDER) -> dict[str, Paper]:
     """Return the papers by name, in their order; SettingsError with file and key where one is not as it has to be."""
-    return _load(folder, folder.resolve())
+    return _load(folder.resolve())
 
 
 @cache
-def _load(folder: Path, _: Path) -> dict[str, Paper]:  # the second: a relative folder is another after a chdir
+def _load(folder: Path) -> dict[str, Paper]:
     found = {file.stem: _paper(file) for file in sorted(folder.glob("*.yaml"))}
     papers = dict(sorted(found.items(), key=lambda item: item[1].order))
     for key in ("presets", "variants", "ensembles", "claims"):

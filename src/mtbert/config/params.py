@@ -1,4 +1,8 @@
-"""params.yaml laid over the papers beside it: values by place, and messages that name file, line and key."""
+"""params.yaml laid over the papers beside it: values by place, which of them counts, and messages with file and line.
+
+From weak to strong: the typed defaults, the paper's preset, the profile, the section at the top of params.yaml, the
+variant. Null means "not set here" in each of them, so that a weaker layer sets the value.
+"""
 
 import copy
 import os
@@ -9,9 +13,14 @@ from typing import Any
 
 from mtbert import files
 from mtbert.config import papers
-from mtbert.config.precedence import over
 from mtbert.errors import SettingsError
+from mtbert.settings import LENGTHS, Entry
 
+COLLECTIONS = ("presets", "profiles", "catalog", "ensembles")
+COMMON = ("run", "model", "training")  # sections that every variant uses
+SHARED = ("encoder", "pretrain")  # sections that all variants share
+SEARCH = "search"  # no training depends on it: it finds values that a profile then states
+ENTRY = tuple(Entry.model_fields)  # keys of a catalog entry beside sections
 Place = tuple[str | int, ...]  # the keys that lead to a value
 MISSING: Any = type("Missing", (), {"__repr__": lambda _: "nothing"})()  # where there is no value, not even null
 IN_PAPERS = {"presets": "presets", "catalog": "variants", "ensembles": "ensembles"}  # by what params.yaml calls them
@@ -126,3 +135,42 @@ def at(node: Any, place: Iterable[str | int], missing: Any = None) -> Any:
 def dotted(place: Place) -> str:
     """Return a place in dotted form: pals.dim."""
     return ".".join(map(str, place))
+
+
+def layers(params: Params, variant: str | None = None) -> list[Place]:
+    """Return the layers above the defaults, the strongest last; without a variant, those of no variant or paper."""
+    profile: Place = ("profiles", str(params.get("profile")))
+    if variant is None:
+        return [profile, ()]
+    preset = params.get("catalog", variant, "preset") or params.get("catalog", variant, "paper")
+    return [("presets", str(preset)), profile, (), ("catalog", variant)]
+
+
+def merged(params: Params, section: str, variant: str | None = None) -> dict[str, Any]:
+    """Return a section merged from all layers, without nulls; what is not in it has its typed default."""
+    result: dict[str, Any] = {}
+    for layer in layers(params, variant):
+        result = over(result, params.get(*layer, section) or {})
+    return result
+
+
+def over(base: Any, top: Any) -> Any:
+    """Lay `top` over `base`: merge mappings, ignore nulls, and replace everything else.
+
+    A way to state an epoch's length in `top` replaces any other way. A `learning_rate` in `top` replaces
+    `learning_rates` in `base`, which hold one for each kind of training.
+    """
+    if not isinstance(top, dict):
+        return copy.deepcopy(top)
+    below = base if isinstance(base, dict) else {}
+    if any(top.get(key) is not None for key in LENGTHS):
+        below = {key: value for key, value in below.items() if key not in LENGTHS}
+    if top.get("learning_rate") is not None:
+        below = {key: value for key, value in below.items() if key != "learning_rates"}
+    return {**below, **{key: over(below.get(key), value) for key, value in top.items() if value is not None}}
+
+
+def origin(params: Params, place: Place, variant: str | None = None) -> Place:
+    """Return the place where the value that counts was set, or the place itself where none was."""
+    strongest = reversed(layers(params, variant))
+    return next(((*layer, *place) for layer in strongest if params.get(*layer, *place) is not None), place)

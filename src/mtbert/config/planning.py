@@ -12,7 +12,7 @@ from typing import Any
 from mtbert import files
 from mtbert.config import overrides, resolve, sections
 from mtbert.config.documents import documents
-from mtbert.config.overrides import Override, Variants
+from mtbert.config.overrides import Variants
 from mtbert.config.params import MISSING, Fault, Params
 from mtbert.config.techniques import SECTIONS
 from mtbert.errors import SettingsError
@@ -33,12 +33,14 @@ def plan(params: Params) -> Planned:
     _refuse(params, faults)
     selected = {name: variants[name] for name in params.get("variants")}
     found = overrides.find(params, selected)
-    _refuse(params, [overrides.lost(one) for one in found if one.is_lost])
+    _refuse(params, [overrides.lost(params, one) for one in found if one.is_lost])
     planned = documents(params, variants)
     planned["catalog"]["overrides"] = [one.argument for one in found]
     for name, entry in planned["catalog"]["variants"].items():
-        entry["overrides"] = _of_variant(name, found)
-    return Planned(planned, [*_notes(params, found), *aside])
+        theirs = [one for one in found if name in one.changes and one.place != ("catalog", name)]
+        entry["overrides"] = {one.key: one.value for one in theirs}  # none for a variant of your own
+    lines = [overrides.describe(params, one) for one in found]
+    return Planned(planned, [*(["what departs from the defaults"] if lines else []), *lines, *aside])
 
 
 def _refuse(params: Params, faults: list[Fault]) -> None:
@@ -65,17 +67,6 @@ def _variants(params: Params) -> tuple[Variants, list[Fault], list[str]]:
         faults += own
     note = f"  not selected, and not possible with these values: {', '.join(misfits)}"
     return variants, faults, [note] if misfits else []
-
-
-def _of_variant(name: str, found: list[Override]) -> dict[str, Any]:
-    """Return keys and values that change a selected variant of a paper; none for a variant of your own."""
-    return {one.key: one.value for one in found if name in one.changes and one.place != ("catalog", name)}
-
-
-def _notes(params: Params, found: list[Override]) -> list[str]:
-    """Return a line for each override."""
-    lines = [overrides.describe(params, one) for one in found]
-    return ["what departs from the defaults", *lines] if lines else []
 
 
 def write(documents: Mapping[str, Any], out: Path) -> None:

@@ -9,8 +9,7 @@ from typing import Any
 import pydantic
 
 from mtbert.config import code, rates
-from mtbert.config.params import Fault, Params, Place
-from mtbert.config.precedence import COLLECTIONS, COMMON, ENTRY, merged, origin, over
+from mtbert.config.params import COLLECTIONS, COMMON, ENTRY, Fault, Params, Place, merged, origin, over
 from mtbert.config.techniques import PLACES, REGISTRIES, place_of
 from mtbert.errors import SettingsError, faults
 from mtbert.metrics import MAIN_TASKS
@@ -72,7 +71,7 @@ class _Resolver:
         entries = {*self.tasks, *(entry for phase in document["phases"] for entry in phase["tasks"])}
         used += [FOLDER / f"{corpus(entry)}.yaml" for entry in entries]
         document["sources"] = dict(sorted(item for source in used for item in code.of_technique(source).items()))
-        return VariantSettings(**document).model_dump()
+        return {} if self.faults else VariantSettings(**document).model_dump()
 
     def _use(self, model: dict[str, Any], training: dict[str, Any]) -> None:
         """Put the techniques that `uses` lists into their places; a variant may have several objectives."""
@@ -120,7 +119,7 @@ class _Resolver:
             "objectives": [self._choice(OBJECTIVES, name, ("training", "objectives")) for name in objectives],
         }
         self._check_steps(resolved)
-        return rates.settled(resolved)
+        return resolved if self.faults else rates.settled(resolved)
 
     def _choices(self, section: str, values: dict[str, Any]) -> dict[str, Any]:
         """Return the techniques that a section names, each with its options."""
@@ -143,7 +142,8 @@ class _Resolver:
     def _check_connector_and_heads(self, model: dict[str, Any]) -> None:
         """Let connector and heads check whether they can serve the tasks."""
         connector, settings = _class(CONNECTORS, model["connector"]), CONNECTORS.settings(model["connector"])
-        passes = self._passes(("model", "connector"), connector.check, settings, self.tasks, self._width())
+        width = EncoderSettings(**merged(self.params, "encoder")).known_width
+        passes = self._passes(("model", "connector"), connector.check, settings, self.tasks, width)
         mixed = connector.mixes(settings, self.tasks) if passes else ()
         for task, choice in model["heads"].items():
             head, place = _class(HEADS, choice), ("model", "heads", task)
@@ -159,12 +159,6 @@ class _Resolver:
             self._fault(place, str(error))
             return False
         return True
-
-    def _width(self) -> int | None:
-        try:
-            return EncoderSettings(**merged(self.params, "encoder")).known_width
-        except pydantic.ValidationError:  # reported as a fault of its section
-            return None
 
     def _check_steps(self, phase: dict[str, Any]) -> None:
         """Check that a technique for several tasks in a step has a sampler whose steps hold several."""

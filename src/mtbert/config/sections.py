@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal
 import pydantic
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from mtbert.config.params import Fault, Params, Place, at
-from mtbert.config.precedence import COMMON, SEARCH, merged, origin
+from mtbert.config.params import COMMON, SEARCH, Fault, Params, Place, at, merged, origin
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USABLE
 from mtbert.errors import UnknownNameError, faults
 from mtbert.models.heads import HEADS
@@ -179,7 +178,7 @@ def find_faults(params: Params) -> list[Fault]:
         DOCUMENT.model_validate(params.values, context=context | {"paper": params.papers})
     except pydantic.ValidationError as error:
         return [Fault(place, message) for place, message in faults(error)]
-    return [*_sections(params), *_there(params)]
+    return [*_sections(params)] or [*_there(params)]
 
 
 def _sections(params: Params) -> Iterator[Fault]:
@@ -201,10 +200,7 @@ def _there(params: Params) -> Iterator[Fault]:
             "data/sample, data/official (`make official`), or a folder of your own"
         )
         yield Fault(("data_dir",), message)
-    try:
-        settings = EncoderSettings(**merged(params, "encoder"))
-    except pydantic.ValidationError:  # told of its section
-        return
+    settings = EncoderSettings(**merged(params, "encoder"))
     folder = settings.folder and params.file.parent / settings.folder
     if folder and folder.is_dir() and (digest := folder_digest(folder)) != settings.revision:
         message = (
