@@ -107,12 +107,6 @@ def write_text(path: Path, text: str) -> None:
         partial.write_text(text, encoding="utf-8", newline="\n")
 
 
-def write_out(path: Path, text: str) -> None:
-    """Write text where a person said, as `out_file` does."""
-    with out_file(path) as partial:
-        partial.write_text(text, encoding="utf-8", newline="\n")
-
-
 def write_json(path: Path, value: Any) -> None:
     """Write indented JSON with sorted keys; NaN and infinities are refused (ValueError)."""
     write_text(path, json_text(value))
@@ -362,7 +356,7 @@ def sealed(directory: Path, name: str, remedy: str) -> Path:
         )
     if expected is None or not file.is_file():
         raise DataError(f"{file} is missing; {_again(directory, remedy)}")
-    if _seen(file, *_state(file)) != expected:
+    if sha256(file) != expected:
         raise DataError(f"{file} is not as it was written; {_again(directory, remedy)}")
     return file
 
@@ -380,7 +374,7 @@ def _digests(directory: Path, remedy: str) -> dict[str, str]:
             f"{directory} holds no {DIGESTS}, so it cannot be checked: an earlier version of mtbert "
             f"made it, or it was cut off; {_again(directory, remedy)}"
         )
-    return _read_digests(file, remedy, *_state(file))
+    return read_as(dict[str, str], file, remedy)
 
 
 def _again(directory: Path, remedy: str) -> str:
@@ -389,22 +383,6 @@ def _again(directory: Path, remedy: str) -> str:
         f"`rm -r {directory} && chmod -R u+w .dvc/cache && {remedy}` makes it again (chmod makes DVC check its "
         "cache, too)"
     )
-
-
-def _state(file: Path) -> tuple[int, ...]:
-    """Return what changes with a file's content, barring faults of the disk, so that a file is read once."""
-    status = file.stat()
-    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-@cache
-def _seen(file: Path, *_: int) -> str:
-    return sha256(file)
-
-
-@cache
-def _read_digests(file: Path, remedy: str, *_: int) -> dict[str, str]:
-    return read_as(dict[str, str], file, remedy)
 
 
 def log_key(run_directory: Path) -> str:

@@ -309,7 +309,8 @@ def test_what_a_person_named_is_written_through_where_it_is_no_plain_file(tmp_pa
     os.mkfifo(tmp_path / "pipe")
     reader = subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE)
     for name in ("link", "pipe", "/dev/null", "new"):
-        files.write_out(tmp_path / name, "new")
+        with files.out_file(tmp_path / name) as partial:
+            files.write_text(partial, "new")
     assert reader.communicate()[0] == b"new"
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "old").read_text(encoding="utf-8") == (tmp_path / "new").read_text(encoding="utf-8") == "new"
@@ -321,8 +322,8 @@ def test_what_a_person_named_is_written_through_where_it_is_no_plain_file(tmp_pa
 def test_a_folder_is_not_replaced_by_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
     monkeypatch.chdir(tmp_path)
     Path("folder").mkdir()
-    with pytest.raises(DataError, match="is a folder"):
-        files.write_out(Path(name), "new")
+    with pytest.raises(DataError, match="is a folder"), files.out_file(Path(name)):
+        pass
     assert tree(tmp_path) == {}
 
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal
 
 import pydantic
-from pydantic import AfterValidator, Field, ValidationInfo
+from pydantic import AfterValidator, Field
 
 from mtbert.config.params import COMMON, SEARCH, Fault, Params, Place, at, merged, origin
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USABLE
-from mtbert.errors import UnknownNameError, faults
+from mtbert.errors import faults
 from mtbert.models.heads import HEADS
 from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings, folder_digest
 from mtbert.settings import (
@@ -27,6 +27,7 @@ from mtbert.settings import (
     SearchSettings,
     Section,
     TaskName,
+    one_of,
 )
 from mtbert.tasks import TASKS
 from mtbert.training.objectives import OBJECTIVES
@@ -35,18 +36,6 @@ from mtbert.training.objectives import OBJECTIVES
 PATH = r"(?!-)(?!.*\.\.)[\w/.+@:-]([\w/.+@: -]*[\w/.+@:-])?"
 COMMAND = r"[^;&|<>`$\\'\"(){}\n\r#*?!~\[\]]+"
 OWN_FILES = ("catalog", "encoder", "needs", "pretrain-", "code-")  # how names of other files of the plan begin
-
-
-def _one_of(kind: str, known: Iterable[str] | None = None) -> AfterValidator:
-    """Return the check that a name is one of these, or of the context's names of that kind."""
-
-    def check(name: str, info: ValidationInfo) -> str:
-        names = (info.context or {})[kind] if known is None else known
-        if name not in names:
-            raise UnknownNameError(kind, name, names)
-        return name
-
-    return AfterValidator(check)
 
 
 def _matching(pattern: str, allowed: str) -> AfterValidator:
@@ -90,7 +79,7 @@ def _optional(name: str, fields: dict[str, tuple[Any, Any]], *bases: type[Sectio
 def _techniques(section: str) -> dict[str, tuple[Any, Any]]:
     """Return type and default of a section's keys that name one technique each."""
     return {
-        place[1]: (Annotated[str, _one_of(registry.kind, registry)], registry.default)
+        place[1]: (Annotated[str, one_of(registry.kind, registry)], registry.default)
         for place, registry in PLACES.items()
         if place[0] == section
     }
@@ -100,9 +89,9 @@ def _by_task(kind: Any, default: str | None) -> tuple[Any, Any]:
     return dict[TaskName, kind | None], dict.fromkeys(TASKS, default)
 
 
-Objectives = Annotated[list[Annotated[str, _one_of(OBJECTIVES.kind, OBJECTIVES)]], ONCE]
+Objectives = Annotated[list[Annotated[str, one_of(OBJECTIVES.kind, OBJECTIVES)]], ONCE]
 PhaseTasks = Literal["all"] | Annotated[list[PhaseTask], Field(min_length=1), ONCE]
-Start = Annotated[str, _one_of("starting weights", ("base", *PRETRAININGS))]
+Start = Annotated[str, one_of("starting weights", ("base", *PRETRAININGS))]
 # By place, the settings in full, and as they are written.
 FULL: dict[Place, type[Section]] = {("run",): RunSettings, ("encoder",): EncoderSettings}
 FULL |= {("pretrain", name): settings for name, settings in PRETRAININGS.items()}
@@ -121,7 +110,7 @@ WRITTEN = {place: _written(kind) for place, kind in FULL.items()} | {
         ModelSettings,
         encoder=(Start, "base"),
         token_types=(Literal["zeros", "by_sentence"], "zeros"),  # what a run states that has none is the encoder's own
-        heads=_by_task(Annotated[str, _one_of(HEADS.kind, HEADS)], HEADS.default),
+        heads=_by_task(Annotated[str, one_of(HEADS.kind, HEADS)], HEADS.default),
         pooling=_by_task(Literal["pooler", "cls", "mean"], "pooler"),
         **_techniques("model"),
     ),
@@ -135,24 +124,24 @@ def _layer(name: str, sections: Iterable[str], *bases: type[Section]) -> Any:
 
 
 class _Entry(Entry):
-    paper: Annotated[str, _one_of("paper")] | None = None
-    preset: Annotated[str, _one_of("preset")] | None = None
-    uses: Annotated[list[Annotated[str, _one_of("technique", USABLE)]], ONCE] | None = None
+    paper: Annotated[str, one_of("paper")] | None = None
+    preset: Annotated[str, one_of("preset")] | None = None
+    uses: Annotated[list[Annotated[str, one_of("technique", USABLE)]], ONCE] | None = None
     tasks: Annotated[list[TaskName], Field(min_length=1), ONCE] | None = None
     phases: list[TRAINING] = []  # type: ignore[valid-type]
 
 
-Members = list[Annotated[str, _one_of("variant")]]
+Members = list[Annotated[str, one_of("variant")]]
 
 
 class _Ensemble(Section):
-    paper: Annotated[str, _one_of("paper")] | None = None
+    paper: Annotated[str, one_of("paper")] | None = None
     row: str = ""
     members: Annotated[Members, Field(min_length=1), ONCE]
 
 
 class _Knobs(Section):
-    profile: Annotated[str, _one_of("profile")]
+    profile: Annotated[str, one_of("profile")]
     data_dir: Annotated[
         str, _matching(PATH, "letters, digits, spaces within and / . _ - + @ :, no .., no - at the start")
     ]

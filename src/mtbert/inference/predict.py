@@ -48,7 +48,8 @@ def run(
     if out is None:
         command.write_data(text)
     else:
-        files.write_out(out, text)
+        with files.out_file(out) as partial:
+            files.write_text(partial, text)
 
 
 def _say(text: str) -> None:

@@ -59,7 +59,7 @@ Refused = Callable[..., list[str]]
         ("pals.dim", 1_200_000_000, "pals.dim: allowed: at most 4096, came 1200000000"),
         ("catalog.pals.pals.dim", 10_000, "catalog.pals.pals.dim: allowed: at most 4096"),
         ("training.learning_rate", 1e39, "training.learning_rate: allowed: at most 100, came 1e+39"),
-        ("training.learning_rates", {"heads": 1e39}, "training.learning_rates.heads: allowed: at most "),
+        ("training.learning_rates", {"heads": 1e39}, "training.learning_rates: allowed: at most 100"),
         ("training.betas", [0.9, 1.0], "training.betas.1: Input should be less than 1, came 1.0"),
         ("training.batch_sizes", {"sst": 10**9}, "training.batch_sizes: allowed: at most 65536"),
         ("smart.weight", 1e38, "smart.weight: allowed: at most 1000000000, came 1e+38"),
