@@ -34,7 +34,7 @@ from mtbert.training.objectives import OBJECTIVES
 
 # dvc.yaml puts both knobs into commands and paths: they may hold nothing that a shell, YAML or DVC interprets.
 PATH = r"(?!-)(?!.*\.\.)[\w/.+@:-]([\w/.+@: -]*[\w/.+@:-])?"
-COMMAND = r"[^;&|<>`$\\'\"(){}\n\r#*?!~\[\]]+"
+COMMAND = r"(?! )[^;&|<>`$\\'\"(){}\n\r#*?!~\[\]]+"
 OWN_FILES = ("catalog", "encoder", "needs", "pretrain-", "code-")  # how names of other files of the plan begin
 
 

@@ -206,10 +206,8 @@ def _after(folder: Path, arguments: list[str]) -> Params:
         ("model.heads.sts=linear", ["  heads: {sst: null, qqp: null, sts: null, cfimdb: null}"],
          ["  heads: {sst: null, qqp: null, sts: linear, cfimdb: null}"]),
         ("seeds=[1,2,3]", [], ["- 2", "- 3"]),
-        ("+fixed.weights.sst=2.0", None, None),
         ("+training.batch_sizes.sst=8", None, None),
         ("+catalog.pals.pals.dim=276", ["catalog: {}"], ["catalog:", "  pals:", "    pals:", "      dim: 276"]),
-        ("run.threads=2", [], []),
     ],
 )  # fmt: skip
 def test_dvc_changes_no_line_but_that_of_the_value(
