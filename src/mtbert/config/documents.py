@@ -2,12 +2,11 @@
 
 from typing import Any
 
+from mtbert.config import resolve
 from mtbert.config.params import Params, merged
 from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings
 from mtbert.settings import RunSettings
 from mtbert.tasks import corpus
-
-ABOUT = ("paper", "row", "also", "rival", "tasks")  # what the catalog says of a variant
 
 
 def shared(params: Params, selected: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -20,9 +19,8 @@ def _encoder(params: Params) -> EncoderSettings:
     return EncoderSettings(**merged(params, "encoder"))
 
 
-def documents(params: Params, variants: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def documents(params: Params, selected: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return the content of each file: one for each selected variant, and those that the other stages read."""
-    selected = {name: variants[name] for name in params.get("variants")}
     starts = shared(params, selected)
     run = RunSettings(**merged(params, "run"))
     encoder = _encoder(params)
@@ -32,8 +30,7 @@ def documents(params: Params, variants: dict[str, dict[str, Any]]) -> dict[str, 
         "selection": run.selection,
         "encoder": {"name": encoder.shown, "note": _note(encoder)},
         "variants": {
-            name: {key: variant[key] for key in ABOUT} | {"selected": name in selected}
-            for name, variant in variants.items()
+            name: resolve.about(params, name) | {"selected": name in selected} for name in params.get("catalog")
         },
         "ensembles": {
             name: {**entry, "selected": all(member in selected for member in entry["members"])}

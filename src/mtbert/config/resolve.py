@@ -38,15 +38,27 @@ def variant(params: Params, name: str) -> tuple[dict[str, Any], list[Fault]]:
         return {}, resolver.faults
 
 
+def about(params: Params, name: str) -> dict[str, Any]:
+    """Return what the catalog says of a variant: its tasks, and the published rows that it answers to."""
+    entry = _entry(params, name)
+    answers = {"paper": entry.paper, "row": entry.row or name, "also": entry.also, "rival": entry.rival}
+    return {**answers, "tasks": entry.tasks or [*MAIN_TASKS]}
+
+
+def _entry(params: Params, name: str) -> Entry:
+    keys = params.get("catalog", name)
+    return Entry(**{key: keys[key] for key in ENTRY if key in keys})
+
+
 class _Resolver:
     """Resolves one variant and collects its faults."""
 
     def __init__(self, params: Params, name: str) -> None:
         self.params = params
         self.name = name
-        self.keys: dict[str, Any] = params.get("catalog", name)
-        self.entry = Entry(**{key: self.keys[key] for key in ENTRY if key in self.keys})
-        self.tasks = self.entry.tasks or [*MAIN_TASKS]
+        self.entry = _entry(params, name)
+        self.about = about(params, name)
+        self.tasks: list[str] = self.about["tasks"]
         self.used: set[str] = set()
         self.faults: list[Fault] = []
 
@@ -55,11 +67,9 @@ class _Resolver:
         model, training, run = (merged(self.params, section, self.name) for section in ("model", "training", "run"))
         self._use(model, training)
         document = {
-            **{key: getattr(self.entry, key) for key in ("paper", "also", "rival")},
+            **self.about,
             "variant": self.name,
-            "row": self.entry.row or self.name,
             "profile": self.params.get("profile"),
-            "tasks": self.tasks,
             "model": self._model(model),
             "phases": [self._phase(over(training, phase)) for phase in self.entry.phases],
             "run": run,
@@ -186,7 +196,7 @@ class _Resolver:
 
     def _check_used(self) -> None:
         """Refuse settings of what the variant does not use, which would have no effect."""
-        for key in self.keys:
+        for key in self.params.get("catalog", self.name):
             if key not in (*ENTRY, *COMMON, *self.used):
                 message = (
                     f"the variant does not use {key}; add it to `uses`, or allowed here: {', '.join(sorted(self.used))}"
