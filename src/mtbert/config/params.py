@@ -75,9 +75,9 @@ class Params:
                 values[collection] = over(theirs, ours or {})
         return values
 
-    def get(self, *place: str | int, missing: Any = None) -> Any:
-        """Return the value at a place, or `missing`."""
-        return at(self.values, place, missing)
+    def get(self, *place: str | int) -> Any:
+        """Return the value at a place, or None."""
+        return at(self.values, place)
 
     def put(self, place: Place, value: Any) -> "Params":
         """Return a copy with another value at a place of params.yaml; MISSING removes it."""
