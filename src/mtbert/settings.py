@@ -18,7 +18,6 @@ from pydantic import (
     TypeAdapter,
     ValidationError,
     ValidationInfo,
-    field_validator,
     model_validator,
 )
 
@@ -84,26 +83,8 @@ Batching = Literal["by_length", "shuffled"]
 LENGTHS = ("steps_per_epoch", "examples_per_task", "share_of_examples")  # ways to set an epoch's length
 
 
-# The largest number that a key may hold, and what any other may. Larger ones overflow, or no machine can hold them.
-MOST = {
-    "threads": 256,
-    "epochs": 10_000,
-    "batch_size": 65_536,
-    "batch_sizes": 65_536,
-    "seed": 2**31 - 1,
-    "vocabulary": 10**6,
-}
-MOST |= dict.fromkeys(("width", "dim", "size", "rank"), 4096) | {"feed_forward": 65_536, "positions": 65_536}
-MOST |= dict.fromkeys(("layers", "heads", "ways", "steps"), 256)
-MOST |= dict.fromkeys(("learning_rate", "learning_rates", "rates", "eps", "weight_decay", "temperature"), 100)
-MOST_OF_OTHERS = 10**9
-
-
 class Section(BaseModel):
-    """Base of all settings: refuses unknown keys and NaN, converts nothing silently, and cannot be changed.
-
-    No number in it is larger than MOST allows.
-    """
+    """Base of all settings: refuses unknown keys and NaN, converts nothing silently, and cannot be changed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
@@ -115,15 +96,6 @@ class Section(BaseModel):
             if key not in known and cls.model_config.get("extra") == "forbid":
                 raise UnknownNameError("key", key, known)
         return values
-
-    @field_validator("*")
-    @classmethod
-    def _can_be_held(cls, value: Any, info: ValidationInfo) -> Any:
-        most = MOST.get(str(info.field_name), MOST_OF_OTHERS)
-        inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
-        if any(isinstance(one, int | float) and one > most for one in inside):
-            raise ValueError(f"allowed: at most {most}")
-        return value
 
 
 def undivided(width: str, size: int, heads: int) -> str:
