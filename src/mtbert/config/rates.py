@@ -24,10 +24,12 @@ def of_phase(phase: dict[str, Any]) -> Kind:
     """
     frozen = phase.get("frozen") or []
     trainable = {part for part in phase.get("trainable") or [] if part not in frozen}
-    kind: Any = "heads" if trainable <= HEADS else "adapters"
+    kind = "heads" if trainable <= HEADS else "adapters"
     if any(part in ENCODER or part.startswith("layer_") for part in trainable):
         kind = "encoder"
-    return f"{kind}_constant" if SCHEDULES.build(phase["schedule"]).factor(0, STEPS) == 1 else kind
+    at_full_rate = SCHEDULES.build(phase["schedule"]).factor(0, STEPS) == 1
+    named: Any = f"{kind}_constant" if at_full_rate else kind
+    return named
 
 
 def settled(phase: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The tasks: one file NAME.yaml a task, here, with its corpus's files, the meaning of its labels, and its metric."""
 
 import re
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -94,7 +94,7 @@ def load(folder: Path = FOLDER) -> tuple[dict[str, Task], dict[str, Reuse]]:
 
 
 def _checked(kind: Any, content: Any, file: Path) -> Any:
-    known = [one.name for one in fields(kind)] if is_dataclass(kind) else content
+    known = [one.name for one in fields(kind)] if kind in (Task, Reuse) else content
     if unknown := [key for key in content if key not in known]:
         raise SettingsError(f"{file}: {UnknownNameError('key', unknown[0], known)}")
     try:
