@@ -54,18 +54,12 @@ def digests(starts: Iterable[Path], without: Collection[Path] = ()) -> dict[str,
 
 @cache
 def _imported(file: Path) -> list[Path]:
-    """Return the package's files that a module imports, and those in its folder, not modules, that its text names."""
+    """Return the package's files that a module imports, and others in its folder that it names, also as `*.yaml`."""
     text = file.read_text(encoding="utf-8")
     nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
     found = [path for node in nodes for name in _names(node) for path in _files(name)]
-    return [
-        *found,
-        *(other for other in file.parent.glob("*.*") if other.suffix != ".py" and _names_file(text, other)),
-    ]
-
-
-def _names_file(text: str, file: Path) -> bool:
-    return file.name in text or f'"*{file.suffix}"' in text
+    beside = (other for other in file.parent.glob("*.*") if other.suffix != ".py")
+    return [*found, *(other for other in beside if other.name in text or f'"*{other.suffix}"' in text)]
 
 
 def _names(node: ast.Import | ast.ImportFrom) -> Iterator[str]:

@@ -107,7 +107,7 @@ class _Resolver:
             "token_types": "zeros",
             **model,
             **self._choices("model", model),
-            "heads": {t: self._choice(HEADS, heads.get(t), ("model", "heads", t)) for t in self.tasks},
+            "heads": {t: self._choice(HEADS, heads.get(t)) for t in self.tasks},
             "pooling": {task: pooling.get(task, "pooler") for task in self.tasks},
         }
         if not self.faults:
@@ -126,7 +126,7 @@ class _Resolver:
             **phase,
             **self._choices("training", phase),
             "tasks": tasks,
-            "objectives": [self._choice(OBJECTIVES, name, ("training", "objectives")) for name in objectives],
+            "objectives": [self._choice(OBJECTIVES, name) for name in objectives],
         }
         self._check_steps(resolved)
         return resolved if self.faults else rates.settled(resolved)
@@ -134,12 +134,12 @@ class _Resolver:
     def _choices(self, section: str, values: dict[str, Any]) -> dict[str, Any]:
         """Return the techniques that a section names, each with its options."""
         return {
-            place[1]: self._choice(registry, values.get(place[1]), place)
+            place[1]: self._choice(registry, values.get(place[1]))
             for place, registry in PLACES.items()
             if place[0] == section
         }
 
-    def _choice(self, registry: Registry[..., Any], name: str | None, place: Place) -> dict[str, Any]:
+    def _choice(self, registry: Registry[..., Any], name: str | None) -> dict[str, Any]:
         """Return a technique's name, or the default's, with its section's values."""
         name = name or registry.default or ""
         self.used.add(name)
