@@ -21,7 +21,7 @@ from ruamel.yaml.events import AliasEvent
 from ruamel.yaml.nodes import MappingNode, SequenceNode
 from ruamel.yaml.representer import SafeRepresenter
 
-from mtbert.errors import DataError, SettingsError, in_words
+from mtbert.errors import LONGEST_SHOWN, DataError, SettingsError, in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -268,7 +268,7 @@ def _parsed(path: Path, parse: Callable[[str], Any], form: str, again: str) -> A
     except FileNotFoundError:
         raise DataError(f"{path} is missing; run the stage that makes it") from None
     except (ValueError, RecursionError, YAMLError) as error:
-        raise DataError(f"{path} is not {form}: {' '.join(str(error).split())}; {again}") from None
+        raise DataError(f"{path} is not {form}: {' '.join(str(error).split())[:LONGEST_SHOWN]}; {again}") from None
 
 
 def read_parquet(path: Path, columns: list[str] | None = None) -> "pd.DataFrame":
