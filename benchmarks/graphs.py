@@ -16,7 +16,8 @@ import numpy as np
 import record
 import torch
 
-from mtbert.errors import MtbertError, shown_plainly
+from mtbert.command import plainly
+from mtbert.errors import MtbertError
 from mtbert.inference import exporting, loading
 
 SHAPES = ((1, 16), (32, 32), (32, 128))  # batch and tokens
@@ -91,5 +92,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    with shown_plainly():
+    with plainly():
         main()

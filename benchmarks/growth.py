@@ -26,7 +26,8 @@ import record
 import yaml
 
 from mtbert import files, predictions
-from mtbert.errors import MtbertError, shown_plainly
+from mtbert.command import plainly
+from mtbert.errors import MtbertError
 from mtbert.tasks import TASKS
 
 REPOSITORY = Path(__file__).parents[1]
@@ -338,5 +339,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    with shown_plainly():
+    with plainly():
         main()

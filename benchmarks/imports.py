@@ -20,7 +20,8 @@ from typing import Any
 import record
 
 from mtbert import files
-from mtbert.errors import MtbertError, shown_plainly
+from mtbert.command import plainly
+from mtbert.errors import MtbertError
 
 REPOSITORY = Path(__file__).parents[1]
 AIM = 4.0  # seconds
@@ -91,5 +92,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    with shown_plainly():
+    with plainly():
         main()

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from mtbert.command import plainly
 from mtbert.data.tokens import SpecialTokens
-from mtbert.errors import DataError, shown_plainly
+from mtbert.errors import DataError
 from mtbert.files import write_text
 
 TASKS = ("sst", "qqp", "sts")
@@ -45,5 +46,5 @@ def main(data: Path) -> None:
 
 
 if __name__ == "__main__":
-    with shown_plainly():
+    with plainly():
         main(Path(sys.argv[1]))

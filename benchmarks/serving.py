@@ -24,7 +24,8 @@ import requests
 
 import mtbert
 from mtbert import tracking
-from mtbert.errors import MtbertError, shown_plainly
+from mtbert.command import plainly
+from mtbert.errors import MtbertError
 
 ADDRESS = "models:/mtbert-sample-pals@best"
 WORDS = [
@@ -156,7 +157,7 @@ def main() -> None:
     parser.add_argument("address", nargs="?", default=ADDRESS, help="of a model in MLflow")
     parser.add_argument("--record", type=Path, metavar="DIR", help="write results.json and README.md there")
     arguments = parser.parse_args()
-    with shown_plainly():
+    with plainly():
         rows = measure(arguments.address)
         print(record.table(rows))
         if arguments.record:

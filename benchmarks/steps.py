@@ -24,7 +24,7 @@ from corpus import Corpus, Plan, Rule, at_random, by_length, corpora, grouped, p
 from lengths import TASKS
 from transformers import BertConfig
 
-from mtbert.errors import shown_plainly
+from mtbert.command import plainly
 
 
 @dataclass(frozen=True)
@@ -264,5 +264,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    with shown_plainly():
+    with plainly():
         main()

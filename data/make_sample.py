@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mtbert.errors import shown_plainly
+from mtbert.command import plainly
 from mtbert.files import write_text
 from mtbert.tasks import TASKS, Split, Task
 
@@ -320,5 +320,5 @@ def write(directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    with shown_plainly():
+    with plainly():
         write(Path(sys.argv[1]))

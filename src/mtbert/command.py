@@ -7,23 +7,22 @@ import argparse
 import contextlib
 import inspect
 import io
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from mtbert import errors
+from mtbert import credentials, errors
 
 if TYPE_CHECKING:
     import typer
 
 STYLE: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
 CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
-
-
-class MissingPackageError(errors.MtbertError):
-    """A package that the command needs and that is not installed."""
+SHOW_TRACEBACKS = "MTBERT_TRACEBACK"
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def run(main: Callable[..., None]) -> None:
@@ -53,32 +52,73 @@ def start(app: "typer.Typer", name: str | None = None) -> None:
 
 @contextlib.contextmanager
 def plainly() -> Iterator[None]:
-    """Run a block that is all of a program.
+    """Run a block that is all of a program, and end it with one line for an error of our own or of the system.
 
-    The exit status is 0 for success, 1 for an error, which is told in one line, 130 for Ctrl-C. What the terminal's
-    encoding lacks is written as its code.
+    The exit status is 0 for success, 1 for an error, 130 for Ctrl-C. Credentials in the message are masked. What the
+    terminal's encoding lacks, and what would steer the terminal, is written as its code. MTBERT_TRACEBACK=1 shows the
+    traceback.
     """
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    with errors.shown_plainly(), _missing_packages_told():
+    with _printable(sys.stdout), _printable(sys.stderr):
         try:
             yield
-        finally:
             sys.stdout.flush()  # where a disk is full, this tells it
+        except BrokenPipeError:  # whoever read the output has enough
+            _forget_output()
+            sys.exit(1)
+        except KeyboardInterrupt:
+            print("stopped; no half-written output was left behind", file=sys.stderr)
+            sys.exit(130)
+        except (errors.MtbertError, OSError, ModuleNotFoundError) as error:
+            told = _told(error)
+            if told is None or os.environ.get(SHOW_TRACEBACKS):
+                raise
+            _forget_output()
+            sys.exit(f"error: {_coded(credentials.masked(told))}")
 
 
 @contextlib.contextmanager
-def _missing_packages_told() -> Iterator[None]:
+def _printable(stream: Any) -> Iterator[None]:
+    if not isinstance(stream, io.TextIOWrapper):
+        yield
+        return
+    stream.reconfigure(errors="backslashreplace")
+    write = stream.write
+    stream.write = lambda text: write(_coded(text))
     try:
         yield
-    except ModuleNotFoundError as error:
+    finally:
+        stream.write = write
+
+
+def _coded(text: str) -> str:
+    return CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def write_data(text: str) -> None:
+    """Write text to standard output as it is, unless that is a terminal."""
+    if sys.stdout.isatty():
+        sys.stdout.write(text)
+    else:
+        type(sys.stdout).write(sys.stdout, text)
+
+
+def _told(error: Exception) -> str | None:
+    """Return the line that tells of an error; None for a fault of the program's."""
+    if isinstance(error, ModuleNotFoundError):
         name = str(error.name).partition(".")[0]
-        if name in ("mtbert", "None"):
-            raise
-        raise MissingPackageError(
-            f"this command needs the package {name}, which is not installed: run `{_brings(name)}`"
-        ) from error
+        missing = f"this command needs the package {name}, which is not installed: run `{_brings(name)}`"
+        return None if name in ("mtbert", "None") else missing
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
+
+
+def _forget_output() -> None:
+    """Keep Python from writing again, as it ends, what could not be written."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+        return
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _brings(name: str) -> str:

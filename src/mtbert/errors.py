@@ -1,19 +1,13 @@
 """Errors for people: what is wrong, where it is set, what came, what is allowed."""
 
-import contextlib
 import difflib
-import os
 import reprlib
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pydantic
 
-from mtbert import credentials
-
 LONGEST_SHOWN = 200  # most characters of a value in a message
-SHOW_TRACEBACKS = "MTBERT_TRACEBACK"
 
 
 class MtbertError(Exception):
@@ -75,49 +69,8 @@ def _unknown_key(detail: Any) -> tuple[str, ...]:
 
 
 def _message(detail: Any) -> str:
-    if detail["type"] == "extra_forbidden":
-        return "unknown key"
-    if isinstance(detail.get("ctx", {}).get("error"), UnknownNameError):  # its message says what came
-        return detail["msg"].removeprefix("Value error, ")
-    if isinstance(detail["input"], dict):
-        came = ""
-    else:  # the whole of nested lists can be endless
-        came = f", came {(reprlib.repr if isinstance(detail['input'], list) else repr)(detail['input'])}"
-    came = came if len(came) <= LONGEST_SHOWN else came[:LONGEST_SHOWN] + "…"
-    return f"{detail['msg'].removeprefix('Value error, ')}{came}"
-
-
-@contextlib.contextmanager
-def shown_plainly() -> Iterator[None]:
-    """End a script with the message alone, without a traceback, for errors of our own and of the operating system.
-
-    The exit status is 1 for an error and 130 for Ctrl-C. Credentials in the message are masked. Set MTBERT_TRACEBACK=1
-    to see the traceback as well.
-    """
-    try:
-        yield
-    except BrokenPipeError:  # whoever read the output has enough
-        _forget_output()
-        sys.exit(1)
-    except (MtbertError, OSError) as error:
-        if os.environ.get(SHOW_TRACEBACKS):
-            raise
-        _forget_output()
-        sys.exit(f"error: {credentials.masked(_in_a_line(error))}")
-    except KeyboardInterrupt:
-        print("stopped; no half-written output was left behind", file=sys.stderr)
-        sys.exit(130)
-
-
-def _in_a_line(error: MtbertError | OSError) -> str:
-    if not isinstance(error, OSError) or error.strerror is None:
-        return str(error)
-    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-
-
-def _forget_output() -> None:
-    """Keep Python from writing again, as it ends, what could not be written."""
-    with contextlib.suppress(OSError, ValueError):
-        sys.stdout.flush()
-        return
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    told, value = detail["msg"].removeprefix("Value error, "), detail["input"]
+    if isinstance(value, dict) or isinstance(detail.get("ctx", {}).get("error"), UnknownNameError):  # says what came
+        return told
+    came = (reprlib.repr if isinstance(value, list) else repr)(value)  # the whole of nested lists can be endless
+    return f"{told}, came {came[:LONGEST_SHOWN]}{'…' * (len(came) > LONGEST_SHOWN)}"

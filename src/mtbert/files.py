@@ -3,18 +3,25 @@
 import ast
 import contextlib
 import hashlib
+import io
 import json
 import os
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import yaml
 from pydantic import ConfigDict, TypeAdapter, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.composer import Composer
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.events import AliasEvent
+from ruamel.yaml.nodes import MappingNode, SequenceNode
+from ruamel.yaml.representer import SafeRepresenter
 
-from mtbert.errors import DataError, SettingsError, in_words
+from mtbert.errors import LONGEST_SHOWN, DataError, SettingsError, in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,8 +49,29 @@ def new_file(path: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
+def out_file(path: Path) -> Iterator[Path]:
+    """Yield a path to write to what a person named: through a link, a device or a pipe; else as `new_file` does."""
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; allowed: the name of a file")
+    if not path.is_symlink() and (path.is_file() or not path.exists()):
+        with new_file(path) as partial:
+            yield partial
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield (partial := Path(folder, path.name))
+        with partial.open("rb") as source, path.open("wb") as target:
+            shutil.copyfileobj(source, target)
+
+
+@contextlib.contextmanager
 def new_directory(path: Path) -> Iterator[Path]:
-    """Yield an empty directory beside `path` to fill; move it to `path` if the block succeeds, else remove it."""
+    """Yield an empty directory beside `path` to fill; move it to `path` if the block succeeds, else remove it.
+
+    DataError where `path` is anything else than a directory, such as a link to one.
+    """
+    path = path if path.name.strip(".") else path.resolve()
+    if path.is_symlink() or (path.exists() and not path.is_dir()):
+        raise DataError(f"{path} is no folder; allowed: a folder, or the name of a new one")
     path.parent.mkdir(parents=True, exist_ok=True)
     partial, old = path.with_name(f".{path.name}{PARTIAL}"), path.with_name(f".{path.name}.old{PARTIAL}")
     for left in (partial, old):
@@ -77,15 +105,6 @@ def write_text(path: Path, text: str) -> None:
     """Write UTF-8 text with Unix line ends, whole or not at all."""
     with new_file(path) as partial:
         partial.write_text(text, encoding="utf-8", newline="\n")
-
-
-def write_out(path: Path, text: str) -> None:
-    """Write text where a person said: through a link, a device or a pipe; else whole or not at all."""
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        with path.open("w", encoding="utf-8", newline="\n") as handle:
-            handle.write(text)
-    else:
-        write_text(path, text)
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -143,29 +162,69 @@ def _adapter(kind: type[Kind]) -> TypeAdapter[Kind]:
     return TypeAdapter(kind) if own else TypeAdapter(kind, config=ConfigDict(allow_inf_nan=False))
 
 
-class _WithoutAliases(yaml.SafeDumper):
+class _WithoutAliases(SafeRepresenter):
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
+    def represent_float(self, data: float) -> Any:
+        """Write 1.0e-05: YAML 1.1, by which others may read it, takes 1e-05 for text."""
+        node = super().represent_float(data)
+        if "e" in node.value and "." not in node.value:
+            node.value = node.value.replace("e", ".0e")
+        return node
 
-class _RefusingAliases(yaml.SafeLoader):
+
+_WithoutAliases.add_representer(float, _WithoutAliases.represent_float)
+
+
+class _RefusingAliases(Composer):
     """A few nested aliases can stand for billions of values."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError(f"line {self.peek_event().start_mark.line + 1} holds an alias")
+        if self.parser.check_event(AliasEvent):
+            raise ValueError(f"line {self.parser.peek_event().start_mark.line + 1} holds an alias")
         return super().compose_node(parent, index)
 
 
+def _yaml(aliases: bool = False) -> YAML:
+    """Return the only reader and writer of YAML: version 1.2, as DVC reads it, so that `off` and `no` are words."""
+    yaml = YAML(typ="safe", pure=True)
+    yaml.default_flow_style, yaml.width, yaml.Representer = False, 120, _WithoutAliases
+    if not aliases:
+        yaml.Composer = _RefusingAliases
+    return yaml
+
+
+def yaml_text(value: Any, in_order: bool = False) -> str:
+    """Return block-style YAML without aliases; keys `in_order`, or sorted, so that equal settings are equal bytes."""
+    yaml, text = _yaml(), io.StringIO()
+    yaml.sort_base_mapping_type_on_output = not in_order  # pyright: ignore[reportAttributeAccessIssue]
+    yaml.dump(value, text)
+    return text.getvalue()
+
+
 def write_yaml(path: Path, value: Any, in_order: bool = False) -> None:
-    """Write block-style YAML without aliases; keys `in_order`, or sorted, so that equal settings are equal bytes."""
-    text = yaml.dump(value, Dumper=_WithoutAliases, sort_keys=not in_order, allow_unicode=True, width=120)
-    write_text(path, text)
+    """Write what `yaml_text` returns."""
+    write_text(path, yaml_text(value, in_order))
 
 
-def read_yaml(path: Path, again: str = AGAIN) -> Any:
-    """Read YAML as `write_yaml` writes it; DataError where the file is missing or has another form."""
-    return _parsed(path, lambda text: _RefusingAliases(text).get_single_data(), "plain YAML", again)
+def read_yaml(path: Path, again: str = AGAIN, aliases: bool = False) -> Any:
+    """Read YAML; DataError where the file is missing or has another form, also for aliases where they are refused."""
+    return _parsed(path, _yaml(aliases).load, "plain YAML", again)
+
+
+def yaml_line(path: Path, place: Iterable[str | int]) -> int:
+    """Return the line of a value in a file of YAML, or of the last of its keys that is there."""
+    node, line = _yaml(aliases=True).compose(path), 1
+    for key in place:
+        if isinstance(node, MappingNode):
+            found = [pair for pair in node.value if pair[0].value == str(key)]
+        else:
+            found = [(item, item) for item in node.value[key:][:1]] if isinstance(node, SequenceNode) else []
+        if not found:
+            break
+        line, node = found[0][0].start_mark.line + 1, found[0][1]
+    return line
 
 
 def read_plan(path: Path, *keys: str) -> Any:
@@ -207,8 +266,8 @@ def _parsed(path: Path, parse: Callable[[str], Any], form: str, again: str) -> A
         return parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DataError(f"{path} is missing; run the stage that makes it") from None
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise DataError(f"{path} is not {form}: {' '.join(str(error).split())}; {again}") from None
+    except (ValueError, RecursionError, YAMLError) as error:
+        raise DataError(f"{path} is not {form}: {' '.join(str(error).split())[:LONGEST_SHOWN]}; {again}") from None
 
 
 def read_parquet(path: Path, columns: list[str] | None = None) -> "pd.DataFrame":
@@ -296,7 +355,7 @@ def sealed(directory: Path, name: str, remedy: str) -> Path:
         )
     if expected is None or not file.is_file():
         raise DataError(f"{file} is missing; {_again(directory, remedy)}")
-    if _seen(file, *_state(file)) != expected:
+    if sha256(file) != expected:
         raise DataError(f"{file} is not as it was written; {_again(directory, remedy)}")
     return file
 
@@ -314,7 +373,7 @@ def _digests(directory: Path, remedy: str) -> dict[str, str]:
             f"{directory} holds no {DIGESTS}, so it cannot be checked: an earlier version of mtbert "
             f"made it, or it was cut off; {_again(directory, remedy)}"
         )
-    return _read_digests(file, remedy, *_state(file))
+    return read_as(dict[str, str], file, remedy)
 
 
 def _again(directory: Path, remedy: str) -> str:
@@ -323,22 +382,6 @@ def _again(directory: Path, remedy: str) -> str:
         f"`rm -r {directory} && chmod -R u+w .dvc/cache && {remedy}` makes it again (chmod makes DVC check its "
         "cache, too)"
     )
-
-
-def _state(file: Path) -> tuple[int, ...]:
-    """Return what changes with a file's content, barring faults of the disk, so that a file is read once."""
-    status = file.stat()
-    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-@cache
-def _seen(file: Path, *_: int) -> str:
-    return sha256(file)
-
-
-@cache
-def _read_digests(file: Path, remedy: str, *_: int) -> dict[str, str]:
-    return read_as(dict[str, str], file, remedy)
 
 
 def log_key(run_directory: Path) -> str:

@@ -5,10 +5,10 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from filelock import BaseFileLock, FileLock, Timeout
+from filelock import FileLock, Timeout
 
 from mtbert import files
 from mtbert.errors import DataError
@@ -17,40 +17,31 @@ POLL = 0.2  # seconds
 
 
 @contextlib.contextmanager
-def alone(file: Path, what: str, pause: Callable[[], None] = lambda: time.sleep(POLL)) -> Iterator[bool]:
+def alone(file: Path, what: str) -> Iterator[bool]:
     """Hold a lock while the block runs; if another process holds it, print which, and wait until that ends.
 
     Args:
         file: the lock's file. It stays after the lock is released: a waiting process has it open. A file beside it with
             the ending .json names the process that holds the lock.
         what: the purpose of the lock for messages, such as `training pals, seed 1`.
-        pause: called between two tries; an exception in it ends the waiting.
 
     Yields:
         Whether it had to wait for another process.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
-    lock, holder = FileLock(file), file.with_suffix(".json")
-    waited = False
-    while not _acquired(lock):
-        if not waited:
-            print(f"{what}: {_who(holder)} is at it; waiting until that ends", file=sys.stderr, flush=True)
+    lock, holder, waited = FileLock(file), file.with_suffix(".json"), False
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        print(f"{what}: {_who(holder)} is at it; waiting until that ends", file=sys.stderr, flush=True)
         waited = True
-        pause()
+        lock.acquire(poll_interval=POLL)
     try:
         files.write_json(holder, {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%F %T")})
         yield waited
     finally:
         holder.unlink(missing_ok=True)
         lock.release()
-
-
-def _acquired(lock: BaseFileLock) -> bool:
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        return False
-    return True
 
 
 def _who(holder: Path) -> str:

@@ -4,6 +4,7 @@ A technique's own section is typed in the technique's file. Every section refuse
 """
 
 import re
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -16,6 +17,7 @@ from pydantic import (
     Field,
     TypeAdapter,
     ValidationError,
+    ValidationInfo,
     model_validator,
 )
 
@@ -27,16 +29,16 @@ Content = TypeVar("Content")
 Choice = dict[str, Any]  # {"name": technique, option: value, ...}; the technique's own settings type checks the options
 
 
-def _known_task(name: str) -> str:
-    if name not in TASKS:
-        raise UnknownNameError("task", name, TASKS)
-    return name
+def one_of(kind: str, known: Iterable[str] | None = None) -> AfterValidator:
+    """Return the check that a name is one of these, or of the validation context's names of that kind."""
 
+    def check(name: str, info: ValidationInfo) -> str:
+        names = (info.context or {})[kind] if known is None else known
+        if name not in names:
+            raise UnknownNameError(kind, name, names)
+        return name
 
-def _known_entry(name: str) -> str:
-    if name not in (*TASKS, *REUSES):
-        raise UnknownNameError("task", name, (*TASKS, *REUSES))
-    return name
+    return AfterValidator(check)
 
 
 def _word(word: str, value: Any) -> Any:
@@ -56,8 +58,8 @@ def _each_once(values: list[Any]) -> list[Any]:
 
 
 ONCE = AfterValidator(_each_once)
-TaskName = Annotated[str, AfterValidator(_known_task)]
-PhaseTask = Annotated[str, AfterValidator(_known_entry)]  # a task, or a corpus reused for one: see `tasks.REUSES`
+TaskName = Annotated[str, one_of("task", TASKS)]
+PhaseTask = Annotated[str, one_of("task", TASKS | REUSES)]  # a task, or a corpus reused for one: see `tasks.REUSES`
 # Names become folders and stage names, so they may hold nothing that leads elsewhere.
 NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 Name = Annotated[str, Field(pattern=NAME, max_length=60)]
@@ -229,7 +231,7 @@ class PhaseSettings(Section):
     rows: Annotated[int | None, ALL] = Field(default=None, ge=1)
     batching: Batching = "by_length"
     learning_rate: float = Field(default=2e-5, gt=0)
-    betas: list[float] = Field(default=[0.9, 0.999], min_length=2, max_length=2)
+    betas: list[Annotated[float, Field(ge=0, lt=1)]] = Field(default=[0.9, 0.999], min_length=2, max_length=2)
     eps: float = Field(default=1e-6, gt=0)
     weight_decay: float = Field(default=0.0, ge=0)
     clip: Annotated[float | None, NONE] = Field(default=None, gt=0)
@@ -250,20 +252,8 @@ class PhaseSettings(Section):
 
 Rate = Annotated[float, Field(gt=0)]
 Kind = Literal["encoder", "adapters", "heads", "encoder_constant", "adapters_constant", "heads_constant"]
-
-
-class LearningRates(Section):
-    """Key of section `training`: the learning rate of each kind of training, in place of `learning_rate`.
-
-    Where none is stated for a constant schedule, that of the other schedules holds.
-    """
-
-    encoder: Rate | None = None
-    adapters: Rate | None = None
-    heads: Rate | None = None
-    encoder_constant: Rate | None = None
-    adapters_constant: Rate | None = None
-    heads_constant: Rate | None = None
+# In section `training`, in place of `learning_rate`. Where a constant schedule has none, that of the others holds.
+LearningRates = dict[Kind, Rate | None]
 
 
 def _rising(rates: list[float]) -> list[float]:

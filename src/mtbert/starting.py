@@ -1,8 +1,10 @@
-"""Start and end processes that import large libraries without delay."""
+"""Start and end processes that import large libraries without delay, or that need much memory."""
 
 import contextlib
 import gc
-from collections.abc import Iterator
+import os
+import sys
+from collections.abc import Iterable, Iterator
 
 
 @contextlib.contextmanager
@@ -18,3 +20,11 @@ def imports() -> Iterator[None]:
         gc.freeze()
     finally:
         gc.enable()
+
+
+def tell_memory(sizes: Iterable[int]) -> None:
+    """Warn where as many weights, with gradients and AdamW's two means, need more memory than the machine has."""
+    needed, there = 16 * sum(sizes), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > there:
+        told = f"training takes {needed / 2**30:.1f} GiB for weights, and this machine has {there / 2**30:.1f} GiB"
+        print(f"warning: {told}", file=sys.stderr)

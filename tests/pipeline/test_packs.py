@@ -14,7 +14,7 @@ HEAD = {"paper": "mine", "row": "mine", "tasks": ["sst"]}
 # What a bare machine has not: an import of it fails there as it does where it is not installed.
 BARE = """
 import importlib.machinery, runpy, sys
-REFUSED = ("datasets", "dvc", "matplotlib", "mlflow", "nltk", "ray", "ruamel", "sentence_transformers", "sklearn",
+REFUSED = ("datasets", "dvc", "matplotlib", "mlflow", "nltk", "ray", "sentence_transformers", "sklearn",
     "statsmodels", "transformers", "typer")
 class Refuser:
     def find_spec(self, name, path=None, target=None):

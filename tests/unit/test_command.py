@@ -1,5 +1,7 @@
-"""A stage's command line, which a function's signature describes."""
+"""A stage's command line, which a function's signature describes, and how a program ends."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -50,3 +52,66 @@ def test_wrong_usage_ends_with_status_2(monkeypatch: pytest.MonkeyPatch, argumen
 def test_an_error_is_its_message_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, out: str, told: str):
     monkeypatch.chdir(tmp_path)
     assert ended(monkeypatch, fail, out) == told
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (DataError("qqp-train.csv:7: label is 2"), "error: qqp-train.csv:7: label is 2"),
+        (DataError("\x1b[31mred\x07\x9b"), "error: \\x1b[31mred\\x07\\x9b"),
+        (OSError(28, "No space left on device"), "error: No space left on device"),
+        (
+            ModuleNotFoundError("", name="onnxruntime.x"),
+            "error: this command needs the package onnxruntime, which is not installed: run `make setup-onnx`",
+        ),
+        (KeyboardInterrupt(), 130),
+        (BrokenPipeError(), 1),
+    ],
+)  # fmt: skip
+def test_a_fault_ends_the_program_with_one_line_and_no_traceback(error: BaseException, status: object):
+    with pytest.raises(SystemExit) as exit_, command.plainly():
+        raise error
+    assert exit_.value.code == status
+
+
+def test_the_traceback_can_be_asked_for(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MTBERT_TRACEBACK", "1")
+    with pytest.raises(DataError, match="label is 2"), command.plainly():
+        raise DataError("label is 2")
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError(), ModuleNotFoundError("", name="mtbert.nothing")])
+def test_a_bug_keeps_its_traceback(error: Exception):
+    with pytest.raises(type(error)), command.plainly():
+        raise error
+
+
+def printed(code: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    script = f"import sys\nfrom mtbert import command\nwith command.plainly():\n    {code}"
+    return subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, env=os.environ | environment, check=False
+    )
+
+
+LATIN = {"LC_ALL": "C", "PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"}
+
+
+@pytest.mark.parametrize(
+    ("code", "out", "environment"),
+    [
+        ("print('\\xe9 \\u2192 \\U0001f600')", b"\xe9 \\u2192 \\U0001f600\n", LATIN),
+        ("print('a\\x1b[2Jb\\tc')", b"a\\x1b[2Jb\tc\n", {}),
+        ("command.write_data('a\\x1b[2Jb')", b"a\x1b[2Jb", {}),  # a file of predictions is not altered
+    ],
+)
+def test_what_the_terminal_cannot_show_or_would_obey_is_printed_as_its_code(
+    code: str, out: bytes, environment: dict[str, str]
+):
+    assert printed(code, **environment).stdout == out
+
+
+def test_a_full_disk_behind_the_output_is_one_line():
+    script = "from mtbert import command\nwith command.plainly():\n    print('a')"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-c", script], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (1, b"error: No space left on device\n")

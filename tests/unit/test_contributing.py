@@ -1,7 +1,10 @@
 """What CONTRIBUTING.md tells to write, written."""
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,14 +14,13 @@ import torch
 from models import small_batch, small_bert
 from ruamel.yaml import YAML
 
-from mtbert import claims
+from mtbert import claims, files
 from mtbert.claims import reading
 from mtbert.config import papers, planning
 from mtbert.config.params import Params
 from mtbert.models.adapters.base import Shape
 from mtbert.models.encoder.bert import Encoder
 from mtbert.report import published
-from mtbert.tasks import TASKS, Task
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -30,7 +32,7 @@ def blocks(language: str) -> list[str]:
 
 
 def values() -> list[dict[str, Any]]:
-    """The blocks of YAML: a section, a variant with it, one with the task, then a paper."""
+    """The blocks of YAML: a section, a variant with it, a task, a variant with that, then a paper."""
     return [YAML(typ="safe").load(block) for block in blocks("yaml")]
 
 
@@ -81,19 +83,31 @@ def test_the_adapters_variant_trains_beside_the_encoder() -> None:
     assert [entry["uses"] for entry in values()[1].values()] == [["parallel"]]
 
 
-def test_the_tasks_variant_trains_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    task = eval(blocks("python")[2], {"Task": Task})  # noqa: S307
-    monkeypatch.setitem(TASKS, task.name, task)
-    made = with_variants(values()[2])
-    assert (made["moods"]["tasks"], made["moods"]["model"]["pooling"]["mood"]) == (["mood", "sst"], "cls")
-    assert ["mood", "train"] in made["needs"]
+def test_the_task_is_one_file_and_its_variant_trains_it(tmp_path: Path) -> None:
+    package = shutil.copytree(ROOT / "src/mtbert", tmp_path / "mtbert", ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "tasks/mood.yaml").write_text(blocks("yaml")[2], encoding="utf-8")
+    for name in ("data", "papers"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    params = (
+        (ROOT / "params.yaml").read_text(encoding="utf-8").replace("catalog: {}\n", f"catalog:\n{blocks('yaml')[3]}")
+    )
+    (tmp_path / "params.yaml").write_text(
+        re.sub(r"variants:\n(- .*\n)+", "variants: [moods]\n", params), encoding="utf-8"
+    )
+    (tmp_path / "stages").symlink_to(ROOT / "stages")
+    command = [sys.executable, "stages/plan.py", "params.yaml", "plan"]
+    subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path)}, check=True, timeout=300)
+    made = files.read_yaml(tmp_path / "plan/moods.yaml")
+    assert (made["tasks"], made["model"]["pooling"]["mood"]) == (["mood", "sst"], "cls")
+    assert {"tasks/mood.yaml", "tasks/sst.yaml"} <= made["sources"].keys()
+    assert ["mood", "train"] in files.read_yaml(tmp_path / "plan/needs.yaml")
 
 
 def test_the_paper_is_one_file(tmp_path: Path) -> None:
     shutil.copy(ROOT / "params.yaml", tmp_path)
     shutil.copytree(ROOT / "papers", tmp_path / "papers")
-    (tmp_path / "data/sample").mkdir(parents=True)
-    (tmp_path / "papers/small-study.yaml").write_text(blocks("yaml")[3], encoding="utf-8")
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    (tmp_path / "papers/small-study.yaml").write_text(blocks("yaml")[4], encoding="utf-8")
     made = with_variants({name: {} for name in ("small-plain", "small-decayed")}, Params(tmp_path / "params.yaml"))
     assert [made[name]["phases"][0]["weight_decay"] for name in ("small-plain", "small-decayed")] == [0.0, 0.01]
     rows = [row for row in published.load(papers.published(tmp_path / "papers")) if row.paper == "small-study"]

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtbert import credentials
-from mtbert.errors import DataError, shown_plainly
+from mtbert.command import plainly
+from mtbert.errors import DataError
 
 ROOT = Path(__file__).parents[2]
 KEYS = {
@@ -47,7 +48,7 @@ def test_no_password_of_an_address_is_told(before: str, after: str):
 
 
 def test_no_error_of_a_stage_tells_them():
-    with pytest.raises(SystemExit) as exit_, shown_plainly():
+    with pytest.raises(SystemExit) as exit_, plainly():
         raise DataError("data_dir is https:/ann:s3cret@host/corpora, which is not a directory")
     assert exit_.value.code == "error: data_dir is https:/***@host/corpora, which is not a directory"
 

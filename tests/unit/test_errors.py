@@ -1,54 +1,13 @@
-"""A fault of ours ends a script with its message alone; Ctrl-C with status 130; anything else is a traceback."""
+"""Messages for people."""
 
 import pytest
 
-from mtbert.errors import (
-    DataError,
-    EncoderError,
-    MtbertError,
-    SettingsError,
-    TrainingError,
-    UnknownNameError,
-    first_of,
-    shown_plainly,
-)
+from mtbert.errors import DataError, EncoderError, MtbertError, SettingsError, TrainingError, UnknownNameError, first_of
 
 
 @pytest.mark.parametrize("kind", [SettingsError, DataError, EncoderError, TrainingError])
 def test_every_error_for_people_is_an_mtbert_error(kind: type[Exception]):
     assert issubclass(kind, MtbertError)
-
-
-def test_a_fault_ends_the_script_with_its_message(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delenv("MTBERT_TRACEBACK", raising=False)
-    with pytest.raises(SystemExit) as exit_, shown_plainly():
-        raise DataError("qqp-train.csv:7: label is 2")
-    assert exit_.value.code == "error: qqp-train.csv:7: label is 2"  # Python prints it and leaves with status 1
-
-
-def test_the_traceback_can_be_asked_for(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("MTBERT_TRACEBACK", "1")
-    with pytest.raises(DataError, match="label is 2"), shown_plainly():
-        raise DataError("label is 2")
-
-
-def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delenv("MTBERT_TRACEBACK", raising=False)
-    with pytest.raises(ZeroDivisionError), shown_plainly():
-        raise ZeroDivisionError
-
-
-def test_ctrl_c_is_status_130(capsys: pytest.CaptureFixture[str]):
-    with pytest.raises(SystemExit) as exit_, shown_plainly():
-        raise KeyboardInterrupt
-    assert exit_.value.code == 130
-    assert capsys.readouterr().err == "stopped; no half-written output was left behind\n"
-
-
-def test_without_a_fault_nothing_happens():
-    with shown_plainly():
-        done = True
-    assert done
 
 
 def test_many_names_are_shortened():

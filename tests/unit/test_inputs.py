@@ -57,10 +57,6 @@ def test_a_head_for_masked_words_is_named_where_the_encoder_has_one(build: Path)
     assert not any("mlm_head" in file for file in named["b"])  # which starts from sbert
 
 
-def test_selected_variants_alone_have_one(build: Path):
-    assert sorted(written(build)) == ["a.json", "b.json"]
-
-
 @pytest.mark.parametrize(
     ("file", "concerned"),
     [
@@ -68,21 +64,16 @@ def test_selected_variants_alone_have_one(build: Path):
         ("data/sts/test.parquet", {"b.json"}),
         ("encoders/base/model.safetensors", {"a.json"}),
         ("encoders/sbert/config.json", {"b.json"}),
+        ("machine.json", {"a.json", "b.json"}),
     ],
 )
 def test_a_change_reaches_only_those_that_it_concerns(build: Path, file: str, concerned: set[str]):
     before = written(build)
-    files.write_text(build / file, "altered")
+    assert sorted(before) == ["a.json", "b.json"]  # of the selected variants alone
+    other = (build / file).read_text().replace("i386", "i486") if file == "machine.json" else "altered"
+    files.write_text(build / file, other)
     after = written(build)
     assert {name for name in before if before[name] != after[name]} == concerned
-
-
-def test_another_machine_reaches_every_variant(build: Path):
-    before = written(build)
-    assert inputs.manifest(settings("base", "sst"), build)["machine"] == MACHINE
-    files.write_json(build / "machine.json", MACHINE | {"processor": "i486"})
-    after = written(build)
-    assert {name for name in before if before[name] != after[name]} == {"a.json", "b.json"}
 
 
 def test_what_an_encoder_does_not_allow_is_refused_before_anything_trains(build: Path):
@@ -151,13 +142,6 @@ def test_an_altered_or_missing_input_is_told_with_what_makes_it_again(
     )
 
 
-def test_the_base_encoder_is_made_again_by_its_own_stage(build: Path):
-    written(build)
-    files.write_text(build / "encoders/base/config.json", "altered")
-    with pytest.raises(DataError, match=r"`dvc repro encoder init` makes both again"):
-        inputs.check(build / "init/a.json", build)
-
-
 def test_a_manifest_that_is_missing_is_told_with_what_makes_it(build: Path):
     with pytest.raises(DataError, match=r"a\.json is missing; `dvc repro init` makes it"):
         inputs.check(build / "init/a.json", build)
@@ -166,7 +150,7 @@ def test_a_manifest_that_is_missing_is_told_with_what_makes_it(build: Path):
 @pytest.mark.parametrize(
     "content",
     [
-        "", "\x80", "{", "[]", "5", "{}", '{"encoder": {}, "data": {}}', '{"encoder": 5, "data": {"a": "b"}}',
+        "\x80", "{", "[]", '{"encoder": {}, "data": {}}', '{"encoder": 5, "data": {"a": "b"}}',
         '{"encoder": {"path": "encoders/base"}, "data": {"a": "b"}}', '{"encoder": {"path": "p"}, "data": ["a"]}',
     ],
 )  # fmt: skip

@@ -30,22 +30,12 @@ SPICES: Registry[..., Salt | Plain] = Registry(
 
 
 def test_a_choice_is_built_from_its_options_and_what_is_around_it():
-    built = SPICES.build({"name": "salt", "grains": 5}, "soup", "stew")
-    assert isinstance(built, Salt)
-    assert built.settings == SaltSettings(grains=5)
-    assert built.dishes == ("soup", "stew")
-
-
-def test_options_that_are_not_named_have_their_defaults():
-    built = SPICES.build({"name": "salt"})
-    assert isinstance(built, Salt)
-    assert built.settings.grains == 3
-
-
-def test_the_choice_is_left_as_it_was():
     choice = {"name": "salt", "grains": 5}
-    SPICES.build(choice)
+    built = SPICES.build(choice, "soup", "stew")
+    assert isinstance(built, Salt)
+    assert (built.settings, built.dishes) == (SaltSettings(grains=5), ("soup", "stew"))
     assert choice == {"name": "salt", "grains": 5}
+    assert SPICES.settings({"name": "salt"}).grains == 3
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
@@ -57,15 +47,6 @@ def test_an_unknown_name_is_refused_with_the_known_ones():
 def test_an_unknown_option_or_a_wrong_type_is_refused(options: dict):
     with pytest.raises(SettingsError, match=next(iter(options))):
         SPICES.build({"name": "salt"} | options)
-
-
-def test_names_come_in_the_order_of_registration():
-    assert list(SPICES) == ["salt", "plain"]
-
-
-def test_membership():
-    assert "salt" in SPICES
-    assert "pepper" not in SPICES
 
 
 def test_the_source_is_the_file_that_holds_the_technique():

@@ -1,6 +1,7 @@
 """How a process that imports large libraries starts and ends."""
 
 import gc
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -27,3 +28,11 @@ def test_the_collector_is_back_where_an_import_fails() -> None:
     with pytest.raises(ModuleNotFoundError), starting.imports():
         raise ModuleNotFoundError
     assert (gc.isenabled(), gc.get_freeze_count()) == (True, 0)
+
+
+def test_a_model_that_is_larger_than_the_machines_memory_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    starting.tell_memory([there // 16])
+    assert capsys.readouterr().err == ""
+    starting.tell_memory([there // 16, 1])
+    assert capsys.readouterr().err.startswith("warning: ")

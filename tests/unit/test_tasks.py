@@ -1,49 +1,33 @@
-"""The table of tasks, against the corpora's own formats."""
+"""The tasks' files, against the corpora's own formats, and what is refused in them."""
 
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
 import pytest
 
-from mtbert import tasks
-from mtbert.tasks import SPLITS
+from mtbert import files, tasks
+from mtbert.data import readers
+from mtbert.errors import MtbertError
 
 # Those of the course and the corpora; another task needs no line here.
 TASKS = {name: tasks.TASKS[name] for name in ("sst", "qqp", "sts", "cfimdb", "snli", "mnli")}
+MOOD = {
+    "title": "Mood", "kind": "binary", "classes": 2, "metric": "accuracy", "reader": "parquet", "id": "",
+    "files": {"train": "mood/train.parquet", "dev": "mood/dev.parquet"}, "sentences": ["text"], "label": "label",
+}  # fmt: skip
 
 
-def test_kind_classes_and_metric_of_every_task():
-    assert {name: (t.kind, t.classes, t.metric) for name, t in TASKS.items()} == {
-        "sst": ("classes", 5, "accuracy"),
-        "qqp": ("binary", 2, "accuracy"),
-        "sts": ("score", 1, "pearson"),
-        "cfimdb": ("binary", 2, "accuracy"),
-        "snli": ("classes", 3, "accuracy"),
-        "mnli": ("classes", 3, "accuracy"),
-    }
-
-
-def test_pairs_are_the_tasks_of_two_sentences():
-    assert [name for name, t in TASKS.items() if t.is_pair] == ["qqp", "sts", "snli", "mnli"]
-
-
-def test_files_of_every_task():
-    assert {name: list(t.files.values()) for name, t in TASKS.items()} == {
-        "sst": ["cs224n/ids-sst-train.csv", "cs224n/ids-sst-dev.csv", "cs224n/ids-sst-test-student.csv"],
-        "qqp": ["cs224n/quora-train.csv", "cs224n/quora-dev.csv", "cs224n/quora-test-student.csv"],
-        "sts": ["cs224n/sts-train.csv", "cs224n/sts-dev.csv", "cs224n/sts-test-student.csv"],
-        "cfimdb": ["cs224n/ids-cfimdb-train.csv", "cs224n/ids-cfimdb-dev.csv", "cs224n/ids-cfimdb-test-student.csv"],
-        "snli": ["nli/snli_1.0_train.jsonl", "nli/snli_1.0_dev.jsonl", "nli/snli_1.0_test.jsonl"],
-        "mnli": ["nli/multinli_1.0_train.jsonl", "nli/multinli_1.0_dev_matched.jsonl"],  # its test set has no labels
-    }
-
-
-def test_columns_of_every_task():
-    assert {name: (*t.sentences, t.label) for name, t in TASKS.items()} == {
-        "sst": ("sentence", "sentiment"),
-        "qqp": ("sentence1", "sentence2", "is_duplicate"),
-        "sts": ("sentence1", "sentence2", "similarity"),
-        "cfimdb": ("sentence", "sentiment"),
-        "snli": ("sentence1", "sentence2", "gold_label"),
-        "mnli": ("sentence1", "sentence2", "gold_label"),
-    }
+def test_the_tasks_come_in_their_order_with_kind_classes_metric_and_columns():
+    assert [(t.name, t.kind, t.classes, t.metric, *t.sentences, t.label, t.is_pair) for t in TASKS.values()] == [
+        ("sst", "classes", 5, "accuracy", "sentence", "sentiment", False),
+        ("qqp", "binary", 2, "accuracy", "sentence1", "sentence2", "is_duplicate", True),
+        ("sts", "score", 1, "pearson", "sentence1", "sentence2", "similarity", True),
+        ("cfimdb", "binary", 2, "accuracy", "sentence", "sentiment", False),
+        ("snli", "classes", 3, "accuracy", "sentence1", "sentence2", "gold_label", True),
+        ("mnli", "classes", 3, "accuracy", "sentence1", "sentence2", "gold_label", True),
+    ]
+    assert (TASKS["sts"].lowest, TASKS["sts"].highest) == (0.0, 5.0)
 
 
 def test_column_titles_of_the_courses_submission_files():
@@ -55,14 +39,45 @@ def test_column_titles_of_the_courses_submission_files():
     }
 
 
-def test_similarity_runs_from_0_to_5():
-    assert (TASKS["sts"].lowest, TASKS["sts"].highest) == (0.0, 5.0)
-
-
 @pytest.mark.parametrize("name", ["snli", "mnli"])
 def test_words_of_entailment_have_fixed_numbers(name: str):
     assert TASKS[name].labels == {"contradiction": 0, "neutral": 1, "entailment": 2}
 
 
-def test_splits():
-    assert SPLITS == ("train", "dev", "test")
+@pytest.mark.parametrize(
+    ("name", "change", "told"),
+    [
+        ("mood", {"metrics": "f1"}, "did you mean metric?"),
+        ("mood", {"classes": 3}, "classes is 3"),
+        ("mood", {"metric": "pearson"}, "metric pearson"),
+        ("mood", {"reader": "csv"}, "reader: "),
+        ("mood", {"files": {"train": "a"}}, "files"),
+        ("mood", {"files": {"train": "../a", "dev": "b"}}, "below the data directory"),
+        ("mood", {"sentences": []}, "sentences"),
+        ("mood", {"labels": {"bad": 0, "good": 2}}, "labels"),
+        ("mood", {"reused": {"x": {"serves": "sst"}}}, "labels: "),
+        ("mood", {"reused": []}, "dictionary"),
+        ("a-b", {}, "named of"),
+    ],
+)
+def test_a_file_that_is_no_task_is_refused_by_name(tmp_path: Path, name: str, change: dict[str, Any], told: str):
+    files.write_yaml(tmp_path / f"{name}.yaml", MOOD | change)
+    with pytest.raises(MtbertError, match=rf"{name}\.yaml: .*") as error:
+        tasks.load(tmp_path)
+    assert told in str(error.value)
+
+
+def test_a_data_set_of_the_hub_is_read_without_ids_and_with_numbers_for_labels(tmp_path: Path):
+    files.write_yaml(tmp_path / "mood.yaml", MOOD)
+    (task,) = tasks.load(tmp_path)[0].values()
+    (tmp_path / "mood").mkdir()
+    table = pd.DataFrame({"text": ["nice .", None, "dull ."], "label": [1, 1, 0], "more": ["a", "b", "c"]})
+    table.to_parquet(tmp_path / "mood/train.parquet")
+    kept = readers.read(tmp_path, task, "train")
+    assert kept[["id", "sentence1", "label", "line"]].values.tolist() == [
+        ["1", "nice .", 1.0, 1],
+        ["3", "dull .", 0.0, 3],
+    ]
+    (tmp_path / "mood/dev.parquet").write_bytes(b"PAR1")
+    with pytest.raises(MtbertError, match=r"dev\.parquet: not a whole Parquet file"):
+        readers.read(tmp_path, task, "dev")

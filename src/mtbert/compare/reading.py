@@ -216,6 +216,7 @@ def _run(run_id: str, path: str | None, task: str | None, build: Path, read_file
     """Read a file of a run of MLflow; without a path that of one of this project's runs."""
     if not tracking.installed():
         raise DataError(f"{run_id} is a run of MLflow, which is not installed: pip install 'mtbert[pipeline]'")
+    from mlflow import MlflowClient
     from mlflow.artifacts import download_artifacts
 
     from mtbert.tracking import store  # `store` silences MLflow, and shortens its timeouts
@@ -223,7 +224,7 @@ def _run(run_id: str, path: str | None, task: str | None, build: Path, read_file
     uri, address = tracking.tracking_uri(), f"runs:/{run_id}/{path}"
     with tempfile.TemporaryDirectory() as folder:
         try:
-            tags = store.MlflowClient(uri).get_run(run_id).data.tags
+            tags = MlflowClient(uri).get_run(run_id).data.tags
             local = download_artifacts(address, dst_path=folder, tracking_uri=uri) if path else None
         except Exception as error:  # of MLflow, its store of artifacts or the network: many types, with one message
             what = f"{address if path else run_id} cannot be read from MLflow at {store.shown(uri)}"

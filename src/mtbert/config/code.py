@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import mtbert
-from mtbert import files
+from mtbert import files, tasks
 from mtbert.config.techniques import REGISTRIES
 from mtbert.pretraining.settings import PRETRAININGS
 
@@ -19,8 +19,9 @@ PACKAGE = Path(mtbert.__file__).parent
 SCRIPTS = Path("stages")  # one for each stage; they run at the repository's root
 # Makes a training of a plan file, and reaches all that its numbers go through.
 TRAINING = (PACKAGE / "training/assembly.py",)
-# These bring in every technique of a kind, which the plan files of the variants that use them name one by one.
+# These bring in every technique of a kind, and every task. The plan files of the variants that use one name it.
 KINDS = {next(registry[name].source for name in registry).with_name("__init__.py") for registry in REGISTRIES}
+KINDS |= {*tasks.FOLDER.glob("*.yaml")}
 
 
 def of_stages(scripts: Path = SCRIPTS) -> dict[str, dict[str, str]]:
@@ -35,8 +36,8 @@ def of_stages(scripts: Path = SCRIPTS) -> dict[str, dict[str, str]]:
 
 @cache
 def of_technique(source: Path) -> dict[str, str]:
-    """Return the digests of the files that a technique uses beside those that every training uses."""
-    return dict(digests([source], KINDS).items() - digests(TRAINING, KINDS).items())
+    """Return the digests of the files that a technique or task uses beside those that every training uses."""
+    return dict(digests([source], KINDS - {source}).items() - digests(TRAINING, KINDS).items())
 
 
 def digests(starts: Iterable[Path], without: Collection[Path] = ()) -> dict[str, str]:
@@ -53,14 +54,12 @@ def digests(starts: Iterable[Path], without: Collection[Path] = ()) -> dict[str,
 
 @cache
 def _imported(file: Path) -> list[Path]:
-    """Return the package's files that a module imports, and those in its folder, not modules, that its text names."""
+    """Return the package's files that a module imports, and others in its folder that it names, also as `*.yaml`."""
     text = file.read_text(encoding="utf-8")
     nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
     found = [path for node in nodes for name in _names(node) for path in _files(name)]
-    return [
-        *found,
-        *(other for other in file.parent.iterdir() if other.suffix not in (".py", "") and other.name in text),
-    ]
+    beside = (other for other in file.parent.glob("*.*") if other.suffix != ".py")
+    return [*found, *(other for other in beside if other.name in text or f'"*{other.suffix}"' in text)]
 
 
 def _names(node: ast.Import | ast.ImportFrom) -> Iterator[str]:

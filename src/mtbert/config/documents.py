@@ -2,39 +2,32 @@
 
 from typing import Any
 
-from mtbert.config.params import Params
-from mtbert.config.precedence import merged
+from mtbert.config import resolve
+from mtbert.config.params import Params, merged
 from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings
 from mtbert.settings import RunSettings
 from mtbert.tasks import corpus
-
-ABOUT = ("paper", "row", "also", "rival", "tasks")  # what the catalog says of a variant
 
 
 def shared(params: Params, selected: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return the files on the starting weights of the selected variants, by name."""
     pretrainings = {f"pretrain-{name}": _pretraining(params, name, [*selected.values()]) for name in PRETRAININGS}
-    return {"encoder": _encoder(params).model_dump(), **pretrainings}
+    return {"encoder": EncoderSettings(**merged(params, "encoder")).model_dump(), **pretrainings}
 
 
-def _encoder(params: Params) -> EncoderSettings:
-    return EncoderSettings(**merged(params, "encoder"))
-
-
-def documents(params: Params, variants: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def documents(params: Params, selected: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return the content of each file: one for each selected variant, and those that the other stages read."""
-    selected = {name: variants[name] for name in params.get("variants")}
     starts = shared(params, selected)
     run = RunSettings(**merged(params, "run"))
-    encoder = _encoder(params)
+    encoder = EncoderSettings(**starts["encoder"])
+    rounded = "Its weights are rounded to fp16." if encoder.weights == "fp16" else ""
     catalog = {
         **{knob: params.get(knob) for knob in ("profile", "data_dir", "seeds")},
         "keep": run.keep,
         "selection": run.selection,
-        "encoder": {"name": encoder.shown, "note": _note(encoder)},
+        "encoder": {"name": encoder.shown, "note": " ".join(filter(None, [encoder.note, rounded]))},
         "variants": {
-            name: {key: variant[key] for key in ABOUT} | {"selected": name in selected}
-            for name, variant in variants.items()
+            name: resolve.about(params, name) | {"selected": name in selected} for name in params.get("catalog")
         },
         "ensembles": {
             name: {**entry, "selected": all(member in selected for member in entry["members"])}
@@ -44,20 +37,14 @@ def documents(params: Params, variants: dict[str, dict[str, Any]]) -> dict[str, 
     return {**selected, **starts, "needs": _needs([*selected.values()], starts), "catalog": catalog}
 
 
-def _note(encoder: EncoderSettings) -> str:
-    """Return what a reader of tables must know of the starting weights."""
-    rounded = "Its weights are rounded to fp16." if encoder.weights == "fp16" else ""
-    return " ".join(filter(None, [encoder.note, rounded]))
-
-
 def _pretraining(params: Params, name: str, selected: list[dict[str, Any]]) -> dict[str, Any]:
     """Return a pretraining's settings, or that no selected variant needs it."""
     if not any(variant["model"]["encoder"] == name for variant in selected):
         return {"needed": False}
     run = merged(params, "run")
     where = {key: run[key] for key in ("device", "precision", "threads") if key in run}  # as for trainings
-    where["weights"] = _encoder(params).weights
-    settings = PRETRAININGS[name](**{**where, **merged(params, "pretrain").get(name, {})})
+    weights = {key: value for key, value in merged(params, "encoder").items() if key == "weights"}
+    settings = PRETRAININGS[name](**{**where, **weights, **merged(params, "pretrain").get(name, {})})
     return {"needed": True, **settings.model_dump(mode="json")}
 
 

@@ -14,10 +14,9 @@ from pydantic import ValidationError
 
 from mtbert.config import resolve
 from mtbert.config.documents import shared
-from mtbert.config.params import MISSING, Fault, Params, Place, at, dotted
-from mtbert.config.precedence import SEARCH, SHARED, layers
+from mtbert.config.params import MISSING, SEARCH, SHARED, Fault, Params, Place, at, dotted, layers
 from mtbert.config.sections import WRITTEN
-from mtbert.config.techniques import NAMES, SECTIONS
+from mtbert.config.techniques import SECTIONS
 from mtbert.settings import LENGTHS
 
 LONGEST_SHOWN = 80  # characters of a value in a message
@@ -34,7 +33,6 @@ class Override:
         without: what holds in its place where it is not set; MISSING where it is a key of one's own.
         changes: the selected variants that it changes.
         documents: the files of encoder and pretrainings that it changes.
-        others: for each of the other selected variants, why it does not change.
     """
 
     place: Place
@@ -42,7 +40,6 @@ class Override:
     without: Any
     changes: list[str]
     documents: list[str]
-    others: dict[str, str]
 
     @property
     def key(self) -> str:
@@ -65,7 +62,7 @@ def find(params: Params, selected: Variants) -> list[Override]:
     """Return the overrides in the order of params.yaml, each with its effect on the selected variants."""
     now = shared(params, selected)
     found = [
-        (_with_effect(params, selected, now, place, value, without), differs)
+        (Override(place, value, without, *_effect(params, selected, now, place)), differs)
         for place, value, without, differs in _set(params, selected)
     ]
     return [one for one, differs in found if differs or one.changes]
@@ -125,10 +122,8 @@ def same(place: Place, value: Any, other: Any) -> bool:
     return read[0] == read[1] and isinstance(read[0], bool) == isinstance(read[1], bool)
 
 
-def _with_effect(
-    params: Params, selected: Variants, now: dict[str, Any], place: Place, value: Any, without: Any
-) -> Override:
-    """Resolve the selected variants without the value, and compare."""
+def _effect(params: Params, selected: Variants, now: dict[str, Any], place: Place) -> tuple[list[str], list[str]]:
+    """Resolve without a value; return the selected variants, and the files of `now`, that are others with it."""
     other = params.put(place, MISSING)
     before = now
     if place[0] in ("encoder", "pretrain", "run"):
@@ -137,64 +132,36 @@ def _with_effect(
         except ValidationError:  # of two values that go together, such as encoder.name and its revision
             before = dict.fromkeys(now)
     documents = [name for name in now if now[name] != before[name]]
-    changes, others = [], {}
+    changes = []
     for name, document in selected.items():
         starts_anew = "encoder" in documents or f"pretrain-{document['model']['encoder']}" in documents
         concerned = place[0] in SECTIONS or place[:2] == ("catalog", name)
         if starts_anew or (concerned and _resolved(other, name) != document):
             changes.append(name)
-        else:
-            others[name] = _why(params, name, document, place)
-    return Override(place, value, without, changes, documents, others)
+    return changes, documents
 
 
 def _resolved(params: Params, name: str) -> dict[str, Any] | None:
     """Resolve a variant; None where it does not exist, or has faults."""
-    if name not in params.get("catalog"):
-        return None
-    document, faults = resolve.variant(params, name)
+    document, faults = resolve.variant(params, name) if name in params.get("catalog") else ({}, [None])
     return None if faults else document
 
 
-def _why(params: Params, name: str, document: dict[str, Any], place: Place) -> str:
-    """Return why a value that was set for all variants does not change this one."""
-    if place[0] in NAMES and place[0] not in _used(document):
-        return f"does not use {place[0]}"
-    own: Place = ("catalog", name, *place)
-    return "is not concerned" if params.get(*own) is None else f"keeps {dotted(own)}"
-
-
-def _used(node: Any) -> set[str]:
-    """Return the techniques that a resolved variant names."""
-    inside = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-    own = {node["name"]} if isinstance(node, dict) and "name" in node else set()
-    return own.union(*map(_used, inside))
-
-
 def describe(params: Params, one: Override) -> str:
-    """Return one line: the value, what it changes, and which variants keep theirs."""
+    """Return one line: the value, and what it changes."""
     without = "" if one.without is MISSING else f" (without: {_shown(one.without)})"
-    kept = f"; {_others(one)}" if one.place[0] in SECTIONS and one.others else ""
     file, line, key = params.find(one.place)
     changed = ", ".join(one.changes or one.documents) or "none"
-    return f"  {file}:{line}: {key} = {_shown(one.value)}{without}: changes {changed}{kept}"
+    return f"  {file}:{line}: {key} = {_shown(one.value)}{without}: changes {changed}"
 
 
-def lost(one: Override) -> Fault:
+def lost(params: Params, one: Override) -> Fault:
     """Return the fault of a value that was set and has no effect."""
-    return Fault(
-        one.place,
-        f"{_shown(one.value)} changes none of the selected variants: {_others(one)}; allowed: null, or a selection in "
-        "`variants` that it changes",
-    )
-
-
-def _others(one: Override) -> str:
-    """List the unchanged variants by reason."""
-    names: dict[str, list[str]] = {}
-    for name, why in one.others.items():
-        names.setdefault(why, []).append(name)
-    return "; ".join(f"{', '.join(those)}: {why}" for why, those in names.items())
+    places: list[Place] = [("catalog", name, *one.place) for name in params.get("variants")]
+    own = [dotted(place) for place in places if params.get(*place) is not None]
+    told = f"{_shown(one.value)} changes none of the selected variants, {', '.join(params.get('variants'))}"
+    kept = f", which have {', '.join(own)}" if own else ""
+    return Fault(one.place, f"{told}{kept}; allowed: null, or a selection in `variants` that it changes")
 
 
 def _shown(value: Any) -> str:

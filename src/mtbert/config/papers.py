@@ -6,12 +6,9 @@ from typing import Any
 
 import pydantic
 from pydantic import Field
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
-from ruamel.yaml.scalarbool import ScalarBoolean
-from ruamel.yaml.scalarfloat import ScalarFloat
 
 import mtbert
+from mtbert import files
 from mtbert.errors import SettingsError, in_words
 from mtbert.settings import Name, Section
 
@@ -52,11 +49,11 @@ class Paper(Section):
 
 def load(folder: Path = FOLDER) -> dict[str, Paper]:
     """Return the papers by name, in their order; SettingsError with file and key where one is not as it has to be."""
-    return _load(folder, folder.resolve())
+    return _load(folder.resolve())
 
 
 @cache
-def _load(folder: Path, _: Path) -> dict[str, Paper]:  # the second: a relative folder is another after a chdir
+def _load(folder: Path) -> dict[str, Paper]:
     found = {file.stem: _paper(file) for file in sorted(folder.glob("*.yaml"))}
     papers = dict(sorted(found.items(), key=lambda item: item[1].order))
     for key in ("presets", "variants", "ensembles", "claims"):
@@ -70,7 +67,7 @@ def _load(folder: Path, _: Path) -> dict[str, Paper]:  # the second: a relative 
 
 def _paper(file: Path) -> Paper:
     try:
-        return Paper.model_validate(plain(read(file)))
+        return Paper.model_validate(files.read_yaml(file, "correct it", aliases=True))
     except pydantic.ValidationError as error:
         raise SettingsError(f"{file}: {in_words(error)}") from None
 
@@ -104,26 +101,3 @@ def claims(folder: Path = FOLDER) -> dict[str, Any]:
     return {
         name: {"paper": paper, **claim} for paper, its in load(folder).items() for name, claim in its.claims.items()
     }
-
-
-def read(file: Path) -> Any:
-    """Return a YAML file as ruamel reads it, with the line of every value; SettingsError where it is not YAML."""
-    try:
-        return YAML(typ="rt").load(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise SettingsError(f"{file} is missing; stage scripts run at the repository's root") from None
-    except (YAMLError, ValueError, OSError, RecursionError) as error:  # ValueError: not UTF-8, or a number too long
-        raise SettingsError(f"{file} is not readable YAML: {error}") from None
-
-
-def plain(node: Any) -> Any:
-    """Convert ruamel's nodes to plain values."""
-    if isinstance(node, dict):
-        return {plain(key): plain(value) for key, value in node.items()}
-    if isinstance(node, list):
-        return [plain(value) for value in node]
-    if isinstance(node, ScalarBoolean):  # a truth value with an anchor; it is an int, not a bool
-        return bool(node)
-    if isinstance(node, ScalarFloat):
-        return float(node)
-    return next((kind(node) for kind in (bool, int, str) if isinstance(node, kind)), node)

@@ -1,15 +1,26 @@
-"""params.yaml laid over the papers beside it: values by place, and messages that name file, line and key."""
+"""params.yaml laid over the papers beside it: values by place, which of them counts, and messages with file and line.
+
+From weak to strong: the typed defaults, the paper's preset, the profile, the section at the top of params.yaml, the
+variant. Null means "not set here" in each of them, so that a weaker layer sets the value.
+"""
 
 import copy
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mtbert import files
 from mtbert.config import papers
-from mtbert.config.precedence import over
 from mtbert.errors import SettingsError
+from mtbert.settings import LENGTHS, Entry
 
+COLLECTIONS = ("presets", "profiles", "catalog", "ensembles")
+COMMON = ("run", "model", "training")  # sections that every variant uses
+SHARED = ("encoder", "pretrain")  # sections that all variants share
+SEARCH = "search"  # no training depends on it: it finds values that a profile then states
+ENTRY = tuple(Entry.model_fields)  # keys of a catalog entry beside sections
 Place = tuple[str | int, ...]  # the keys that lead to a value
 MISSING: Any = type("Missing", (), {"__repr__": lambda _: "nothing"})()  # where there is no value, not even null
 IN_PAPERS = {"presets": "presets", "catalog": "variants", "ensembles": "ensembles"}  # by what params.yaml calls them
@@ -35,8 +46,9 @@ class Params:
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self.tree = papers.read(file)
-        self.own: dict[str, Any] = papers.plain(self.tree)
+        if not file.is_file():
+            raise SettingsError(f"{file} is missing; commands run at the repository's root")
+        self.own: dict[str, Any] = files.read_yaml(file, "correct it", aliases=True)
         if not isinstance(self.own, dict):
             raise SettingsError(f"{file} has to hold sections, but holds {type(self.own).__name__}")
         self.papers = papers.load(file.parent / "papers")
@@ -63,9 +75,9 @@ class Params:
                 values[collection] = over(theirs, ours or {})
         return values
 
-    def get(self, *place: str | int, missing: Any = None) -> Any:
-        """Return the value at a place, or `missing`."""
-        return at(self.values, place, missing)
+    def get(self, *place: str | int) -> Any:
+        """Return the value at a place, or None."""
+        return at(self.values, place)
 
     def put(self, place: Place, value: Any) -> "Params":
         """Return a copy with another value at a place of params.yaml; MISSING removes it."""
@@ -76,33 +88,23 @@ class Params:
 
     def find(self, place: Place) -> tuple[Path, int, str]:
         """Return file, line and dotted key of a place, or of the part of it that exists."""
-        file, tree, keys = self.file, self.tree, place
+        file, keys = self.file, place
         if place[0] in IN_PAPERS and len(place) > 1 and at(self.own, place, MISSING) is MISSING:
             key = IN_PAPERS[str(place[0])]
             for name, paper in self.papers.items():
                 if place[1] in getattr(paper, key):
                     file, keys = self.file.parent / "papers" / f"{name}.yaml", (key, *place[1:])
-                    tree = papers.read(file)
-        return file, _line(tree, keys), dotted(keys)
+        return file, files.yaml_line(file, keys), dotted(keys)
 
     def format_faults(self, faults: Iterable[Fault]) -> str:
         """Return all faults in one message, sorted by file and line; of several at one place only the first."""
         first = {fault.place: fault for fault in reversed([*faults])}
         lines = sorted((*self.find(place), fault.message) for place, fault in first.items())
         shown = "\n".join(f"  {file}:{line}: {key}: {message}" for file, line, key, message in lines)
-        return f"{len(lines)} fault{'s' if len(lines) > 1 else ''} in the settings; nothing was trained\n{shown}"
-
-
-def _line(node: Any, place: Place) -> int:
-    line = 1
-    for key in place:
-        try:
-            places: Any = node.lc  # ruamel sets it on every mapping and list, but does not type it
-            line = (places.key(key) if isinstance(node, dict) else places.item(key))[0] + 1
-            node = node[key]
-        except (KeyError, IndexError, TypeError, AttributeError):
-            break
-    return line
+        # `dvc exp run` first writes the settings into the file, and removes runs that are not selected any more.
+        back = f"\n`git checkout {self.file} && dvc checkout` takes the settings back, and the runs that were in build"
+        told = f"{len(lines)} fault{'s' if len(lines) > 1 else ''} in the settings; nothing was trained\n{shown}"
+        return told + back * ("DVC_EXP_NAME" in os.environ)
 
 
 def _put(node: Any, place: Place, value: Any) -> Any:
@@ -133,3 +135,42 @@ def at(node: Any, place: Iterable[str | int], missing: Any = None) -> Any:
 def dotted(place: Place) -> str:
     """Return a place in dotted form: pals.dim."""
     return ".".join(map(str, place))
+
+
+def layers(params: Params, variant: str | None = None) -> list[Place]:
+    """Return the layers above the defaults, the strongest last; without a variant, those of no variant or paper."""
+    profile: Place = ("profiles", str(params.get("profile")))
+    if variant is None:
+        return [profile, ()]
+    preset = params.get("catalog", variant, "preset") or params.get("catalog", variant, "paper")
+    return [("presets", str(preset)), profile, (), ("catalog", variant)]
+
+
+def merged(params: Params, section: str, variant: str | None = None) -> dict[str, Any]:
+    """Return a section merged from all layers, without nulls; what is not in it has its typed default."""
+    result: dict[str, Any] = {}
+    for layer in layers(params, variant):
+        result = over(result, params.get(*layer, section) or {})
+    return result
+
+
+def over(base: Any, top: Any) -> Any:
+    """Lay `top` over `base`: merge mappings, ignore nulls, and replace everything else.
+
+    A way to state an epoch's length in `top` replaces any other way. A `learning_rate` in `top` replaces
+    `learning_rates` in `base`, which hold one for each kind of training.
+    """
+    if not isinstance(top, dict):
+        return copy.deepcopy(top)
+    below = base if isinstance(base, dict) else {}
+    if any(top.get(key) is not None for key in LENGTHS):
+        below = {key: value for key, value in below.items() if key not in LENGTHS}
+    if top.get("learning_rate") is not None:
+        below = {key: value for key, value in below.items() if key != "learning_rates"}
+    return {**below, **{key: over(below.get(key), value) for key, value in top.items() if value is not None}}
+
+
+def origin(params: Params, place: Place, variant: str | None = None) -> Place:
+    """Return the place where the value that counts was set, or the place itself where none was."""
+    strongest = reversed(layers(params, variant))
+    return next(((*layer, *place) for layer in strongest if params.get(*layer, *place) is not None), place)

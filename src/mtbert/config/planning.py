@@ -1,7 +1,7 @@
 """Turn params.yaml and the papers into one resolved, checked settings file for each variant.
 
-A variant's file holds only what the variant uses, so that DVC trains again exactly what a change concerns. Every
-variant is checked before anything trains, and all faults are told at once; those of single values first.
+A variant's file holds only what the variant uses, so that DVC trains again exactly what a change concerns. All values
+are checked, and what the selected variants make of them; all faults are told at once, those of single values first.
 """
 
 from collections.abc import Mapping
@@ -12,9 +12,7 @@ from typing import Any
 from mtbert import files
 from mtbert.config import overrides, resolve, sections
 from mtbert.config.documents import documents
-from mtbert.config.overrides import Override, Variants
-from mtbert.config.params import MISSING, Fault, Params
-from mtbert.config.techniques import SECTIONS
+from mtbert.config.params import Fault, Params
 from mtbert.errors import SettingsError
 
 
@@ -27,55 +25,27 @@ class Planned:
 
 
 def plan(params: Params) -> Planned:
-    """Resolve and check everything; SettingsError with all faults."""
+    """Resolve and check the selected variants; SettingsError with all faults."""
     _refuse(params, sections.find_faults(params))
-    variants, faults, aside = _variants(params)
+    selected, faults = dict[str, dict[str, Any]](), list[Fault]()
+    for name in params.get("variants"):
+        selected[name], own = resolve.variant(params, name)
+        faults += own
     _refuse(params, faults)
-    selected = {name: variants[name] for name in params.get("variants")}
     found = overrides.find(params, selected)
-    _refuse(params, [overrides.lost(one) for one in found if one.is_lost])
-    planned = documents(params, variants)
+    _refuse(params, [overrides.lost(params, one) for one in found if one.is_lost])
+    planned = documents(params, selected)
     planned["catalog"]["overrides"] = [one.argument for one in found]
     for name, entry in planned["catalog"]["variants"].items():
-        entry["overrides"] = _of_variant(name, found)
-    return Planned(planned, [*_notes(params, found), *aside])
+        theirs = [one for one in found if name in one.changes and one.place != ("catalog", name)]
+        entry["overrides"] = {one.key: one.value for one in theirs}  # none for a variant of your own
+    lines = [overrides.describe(params, one) for one in found]
+    return Planned(planned, ["what departs from the defaults", *lines] if lines else [])
 
 
 def _refuse(params: Params, faults: list[Fault]) -> None:
     if faults:
         raise SettingsError(params.format_faults(faults))
-
-
-def _variants(params: Params) -> tuple[Variants, list[Fault], list[str]]:
-    """Resolve every variant; return also the faults, and a note on unselected ones that the values do not fit.
-
-    Such a variant is resolved as the papers have it, since the report lists it.
-    """
-    without = params
-    for section in SECTIONS:
-        without = without.put((section,), MISSING)
-    variants: Variants = {}
-    faults: list[Fault] = []
-    misfits = []
-    for name in params.get("catalog"):
-        variants[name], own = resolve.variant(params, name)
-        if own and name not in params.get("variants"):
-            variants[name], own = resolve.variant(without, name)
-            misfits += [] if own else [name]
-        faults += own
-    note = f"  not selected, and not possible with these values: {', '.join(misfits)}"
-    return variants, faults, [note] if misfits else []
-
-
-def _of_variant(name: str, found: list[Override]) -> dict[str, Any]:
-    """Return keys and values that change a selected variant of a paper; none for a variant of your own."""
-    return {one.key: one.value for one in found if name in one.changes and one.place != ("catalog", name)}
-
-
-def _notes(params: Params, found: list[Override]) -> list[str]:
-    """Return a line for each override."""
-    lines = [overrides.describe(params, one) for one in found]
-    return ["what departs from the defaults", *lines] if lines else []
 
 
 def write(documents: Mapping[str, Any], out: Path) -> None:

@@ -4,46 +4,32 @@ What is trained decides which rate fits: a fresh head needs a hundred times the 
 schedule: a rate that an encoder bears as the peak of a warm-up is too high for it from the first step to the last.
 """
 
-from collections.abc import Collection
 from typing import Any
 
-from mtbert.errors import SettingsError
 from mtbert.settings import Kind
 from mtbert.training.schedules import SCHEDULES
 
-ENCODER = ("encoder", "embeddings", "layers", "attention", "feed_forward")  # parts that hold most of its weights
-HEADS = ("heads", "pooler")
+ENCODER = {"encoder", "embeddings", "layers", "attention", "feed_forward"}  # parts that hold most of its weights
+HEADS = {"heads", "pooler"}
 STEPS = 1000  # of a phase, to ask a schedule for its first step's factor
 RATE = ("training", "learning_rate")
 
 
-def kind_of(trainable: Collection[str], at_full_rate: bool) -> Kind:
-    """Return the kind of training that trains these parts of a model.
+def of_phase(phase: dict[str, Any]) -> Kind:
+    """Return the kind of training of a phase whose schedule is resolved, by the parts of the model that it trains.
 
     `encoder` where the encoder's layers or embeddings are among them; `heads` for heads and pooler alone;
     `adapters` for all in between, such as adapters or a connector beside a frozen encoder, or its biases. `_constant`
-    stands behind it where training starts `at_full_rate`.
+    stands behind it where the first step has the full rate.
     """
-    if any(part in ENCODER or part.startswith("layer_") for part in trainable):
-        return "encoder_constant" if at_full_rate else "encoder"
-    if set(trainable) <= set(HEADS):
-        return "heads_constant" if at_full_rate else "heads"
-    return "adapters_constant" if at_full_rate else "adapters"
-
-
-def starts_at_full_rate(schedule: dict[str, Any]) -> bool:
-    """Return whether the first step has the full rate by this schedule: its name and its options."""
-    try:
-        return SCHEDULES.build(schedule).factor(0, STEPS) == 1
-    except SettingsError:  # reported as a fault of its section
-        return False
-
-
-def of_phase(phase: dict[str, Any]) -> Kind:
-    """Return the kind of training of a phase whose schedule is resolved."""
     frozen = phase.get("frozen") or []
-    trainable = [part for part in phase.get("trainable") or [] if part not in frozen]
-    return kind_of(trainable, starts_at_full_rate(phase["schedule"]))
+    trainable = {part for part in phase.get("trainable") or [] if part not in frozen}
+    kind = "heads" if trainable <= HEADS else "adapters"
+    if any(part in ENCODER or part.startswith("layer_") for part in trainable):
+        kind = "encoder"
+    at_full_rate = SCHEDULES.build(phase["schedule"]).factor(0, STEPS) == 1
+    named: Any = f"{kind}_constant" if at_full_rate else kind
+    return named
 
 
 def settled(phase: dict[str, Any]) -> dict[str, Any]:

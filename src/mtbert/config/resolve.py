@@ -9,8 +9,7 @@ from typing import Any
 import pydantic
 
 from mtbert.config import code, rates
-from mtbert.config.params import Fault, Params, Place
-from mtbert.config.precedence import COLLECTIONS, COMMON, ENTRY, merged, origin, over
+from mtbert.config.params import COLLECTIONS, COMMON, ENTRY, Fault, Params, Place, merged, origin, over
 from mtbert.config.techniques import PLACES, REGISTRIES, place_of
 from mtbert.errors import SettingsError, faults
 from mtbert.metrics import MAIN_TASKS
@@ -21,7 +20,7 @@ from mtbert.models.multitask import check_apart
 from mtbert.pretraining.settings import EncoderSettings
 from mtbert.registry import Registry
 from mtbert.settings import Entry, VariantSettings
-from mtbert.tasks import TASKS, served
+from mtbert.tasks import FOLDER, TASKS, corpus, served
 from mtbert.training.gradients import GRADIENTS
 from mtbert.training.objectives import OBJECTIVES
 from mtbert.training.samplers import SAMPLERS
@@ -39,15 +38,27 @@ def variant(params: Params, name: str) -> tuple[dict[str, Any], list[Fault]]:
         return {}, resolver.faults
 
 
+def about(params: Params, name: str) -> dict[str, Any]:
+    """Return what the catalog says of a variant: its tasks, and the published rows that it answers to."""
+    entry = _entry(params, name)
+    answers = {"paper": entry.paper, "row": entry.row or name, "also": entry.also, "rival": entry.rival}
+    return {**answers, "tasks": entry.tasks or [*MAIN_TASKS]}
+
+
+def _entry(params: Params, name: str) -> Entry:
+    keys = params.get("catalog", name)
+    return Entry(**{key: keys[key] for key in ENTRY if key in keys})
+
+
 class _Resolver:
     """Resolves one variant and collects its faults."""
 
     def __init__(self, params: Params, name: str) -> None:
         self.params = params
         self.name = name
-        self.keys: dict[str, Any] = params.get("catalog", name)
-        self.entry = Entry(**{key: self.keys[key] for key in ENTRY if key in self.keys})
-        self.tasks = self.entry.tasks or [*MAIN_TASKS]
+        self.entry = _entry(params, name)
+        self.about = about(params, name)
+        self.tasks: list[str] = self.about["tasks"]
         self.used: set[str] = set()
         self.faults: list[Fault] = []
 
@@ -56,11 +67,9 @@ class _Resolver:
         model, training, run = (merged(self.params, section, self.name) for section in ("model", "training", "run"))
         self._use(model, training)
         document = {
-            **{key: getattr(self.entry, key) for key in ("paper", "also", "rival")},
+            **self.about,
             "variant": self.name,
-            "row": self.entry.row or self.name,
             "profile": self.params.get("profile"),
-            "tasks": self.tasks,
             "model": self._model(model),
             "phases": [self._phase(over(training, phase)) for phase in self.entry.phases],
             "run": run,
@@ -68,9 +77,11 @@ class _Resolver:
         if not self.faults:
             self._check_together(document)
         self._check_used()
-        used = (registry[name].source for registry in REGISTRIES for name in registry if name in self.used)
+        used = [registry[name].source for registry in REGISTRIES for name in registry if name in self.used]
+        entries = {*self.tasks, *(entry for phase in document["phases"] for entry in phase["tasks"])}
+        used += [FOLDER / f"{corpus(entry)}.yaml" for entry in entries]
         document["sources"] = dict(sorted(item for source in used for item in code.of_technique(source).items()))
-        return VariantSettings(**document).model_dump()
+        return {} if self.faults else VariantSettings(**document).model_dump()
 
     def _use(self, model: dict[str, Any], training: dict[str, Any]) -> None:
         """Put the techniques that `uses` lists into their places; a variant may have several objectives."""
@@ -96,7 +107,7 @@ class _Resolver:
             "token_types": "zeros",
             **model,
             **self._choices("model", model),
-            "heads": {t: self._choice(HEADS, heads.get(t), ("model", "heads", t)) for t in self.tasks},
+            "heads": {t: self._choice(HEADS, heads.get(t)) for t in self.tasks},
             "pooling": {task: pooling.get(task, "pooler") for task in self.tasks},
         }
         if not self.faults:
@@ -115,20 +126,20 @@ class _Resolver:
             **phase,
             **self._choices("training", phase),
             "tasks": tasks,
-            "objectives": [self._choice(OBJECTIVES, name, ("training", "objectives")) for name in objectives],
+            "objectives": [self._choice(OBJECTIVES, name) for name in objectives],
         }
         self._check_steps(resolved)
-        return rates.settled(resolved)
+        return resolved if self.faults else rates.settled(resolved)
 
     def _choices(self, section: str, values: dict[str, Any]) -> dict[str, Any]:
         """Return the techniques that a section names, each with its options."""
         return {
-            place[1]: self._choice(registry, values.get(place[1]), place)
+            place[1]: self._choice(registry, values.get(place[1]))
             for place, registry in PLACES.items()
             if place[0] == section
         }
 
-    def _choice(self, registry: Registry[..., Any], name: str | None, place: Place) -> dict[str, Any]:
+    def _choice(self, registry: Registry[..., Any], name: str | None) -> dict[str, Any]:
         """Return a technique's name, or the default's, with its section's values."""
         name = name or registry.default or ""
         self.used.add(name)
@@ -141,7 +152,8 @@ class _Resolver:
     def _check_connector_and_heads(self, model: dict[str, Any]) -> None:
         """Let connector and heads check whether they can serve the tasks."""
         connector, settings = _class(CONNECTORS, model["connector"]), CONNECTORS.settings(model["connector"])
-        passes = self._passes(("model", "connector"), connector.check, settings, self.tasks, self._width())
+        width = EncoderSettings(**merged(self.params, "encoder")).known_width
+        passes = self._passes(("model", "connector"), connector.check, settings, self.tasks, width)
         mixed = connector.mixes(settings, self.tasks) if passes else ()
         for task, choice in model["heads"].items():
             head, place = _class(HEADS, choice), ("model", "heads", task)
@@ -157,12 +169,6 @@ class _Resolver:
             self._fault(place, str(error))
             return False
         return True
-
-    def _width(self) -> int | None:
-        try:
-            return EncoderSettings(**merged(self.params, "encoder")).known_width
-        except pydantic.ValidationError:  # reported as a fault of its section
-            return None
 
     def _check_steps(self, phase: dict[str, Any]) -> None:
         """Check that a technique for several tasks in a step has a sampler whose steps hold several."""
@@ -190,7 +196,7 @@ class _Resolver:
 
     def _check_used(self) -> None:
         """Refuse settings of what the variant does not use, which would have no effect."""
-        for key in self.keys:
+        for key in self.params.get("catalog", self.name):
             if key not in (*ENTRY, *COMMON, *self.used):
                 message = (
                     f"the variant does not use {key}; add it to `uses`, or allowed here: {', '.join(sorted(self.used))}"

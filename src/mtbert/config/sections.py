@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal
 
 import pydantic
-from pydantic import AfterValidator, Field, ValidationInfo
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from mtbert.config.params import Fault, Params, Place, at
-from mtbert.config.precedence import COMMON, SEARCH, merged, origin
+from mtbert.config.params import COMMON, SEARCH, Fault, Params, Place, at, merged, origin
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USABLE
-from mtbert.errors import UnknownNameError, faults
+from mtbert.errors import faults
 from mtbert.models.heads import HEADS
 from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings, folder_digest
 from mtbert.settings import (
@@ -28,26 +27,35 @@ from mtbert.settings import (
     SearchSettings,
     Section,
     TaskName,
+    one_of,
 )
 from mtbert.tasks import TASKS
 from mtbert.training.objectives import OBJECTIVES
 
 # dvc.yaml puts both knobs into commands and paths: they may hold nothing that a shell, YAML or DVC interprets.
 PATH = r"(?!-)(?!.*\.\.)[\w/.+@:-]([\w/.+@: -]*[\w/.+@:-])?"
-COMMAND = r"[^;&|<>`$\\'\"(){}\n\r#*?!~\[\]]+"
+COMMAND = r"(?! )[^;&|<>`$\\'\"(){}\n\r#*?!~\[\]]+"
 OWN_FILES = ("catalog", "encoder", "needs", "pretrain-", "code-")  # how names of other files of the plan begin
+# The largest number that a key may hold, and what any other may. Larger ones overflow, or no machine can hold them.
+MOST = {"threads": 256, "epochs": 10_000, "seed": 2**31 - 1, "vocabulary": 10**6}
+MOST |= dict.fromkeys(("batch_size", "batch_sizes", "feed_forward", "positions"), 65_536)
+MOST |= dict.fromkeys(("width", "dim", "size", "rank"), 4096)
+MOST |= dict.fromkeys(("layers", "heads", "ways", "steps"), 256)
+MOST |= dict.fromkeys(("learning_rate", "learning_rates", "rates", "eps", "weight_decay", "temperature"), 100)
+MOST_OF_OTHERS = 10**9
 
 
-def _one_of(kind: str, known: Iterable[str] | None = None) -> AfterValidator:
-    """Return the check that a name is one of these, or of the context's names of that kind."""
+class _Bounded(Section):
+    """A section as settings write it; what the programs write is not bounded."""
 
-    def check(name: str, info: ValidationInfo) -> str:
-        names = (info.context or {})[kind] if known is None else known
-        if name not in names:
-            raise UnknownNameError(kind, name, names)
-        return name
-
-    return AfterValidator(check)
+    @field_validator("*")
+    @classmethod
+    def _can_be_held(cls, value: Any, info: ValidationInfo) -> Any:
+        most = MOST.get(str(info.field_name), MOST_OF_OTHERS)
+        inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+        if any(isinstance(one, int | float) and one > most for one in inside):
+            raise ValueError(f"allowed: at most {most}")
+        return value
 
 
 def _matching(pattern: str, allowed: str) -> AfterValidator:
@@ -85,13 +93,13 @@ def _optional(name: str, fields: dict[str, tuple[Any, Any]], *bases: type[Sectio
         key: (kind | None, Field(default=None, json_schema_extra={"default": default}))
         for key, (kind, default) in fields.items()
     }
-    return pydantic.create_model(name, __base__=bases or (Section,), **made)
+    return pydantic.create_model(name, __base__=bases or (_Bounded,), **made)
 
 
 def _techniques(section: str) -> dict[str, tuple[Any, Any]]:
     """Return type and default of a section's keys that name one technique each."""
     return {
-        place[1]: (Annotated[str, _one_of(registry.kind, registry)], registry.default)
+        place[1]: (Annotated[str, one_of(registry.kind, registry)], registry.default)
         for place, registry in PLACES.items()
         if place[0] == section
     }
@@ -101,9 +109,9 @@ def _by_task(kind: Any, default: str | None) -> tuple[Any, Any]:
     return dict[TaskName, kind | None], dict.fromkeys(TASKS, default)
 
 
-Objectives = Annotated[list[Annotated[str, _one_of(OBJECTIVES.kind, OBJECTIVES)]], ONCE]
+Objectives = Annotated[list[Annotated[str, one_of(OBJECTIVES.kind, OBJECTIVES)]], ONCE]
 PhaseTasks = Literal["all"] | Annotated[list[PhaseTask], Field(min_length=1), ONCE]
-Start = Annotated[str, _one_of("starting weights", ("base", *PRETRAININGS))]
+Start = Annotated[str, one_of("starting weights", ("base", *PRETRAININGS))]
 # By place, the settings in full, and as they are written.
 FULL: dict[Place, type[Section]] = {("run",): RunSettings, ("encoder",): EncoderSettings}
 FULL |= {("pretrain", name): settings for name, settings in PRETRAININGS.items()}
@@ -122,7 +130,7 @@ WRITTEN = {place: _written(kind) for place, kind in FULL.items()} | {
         ModelSettings,
         encoder=(Start, "base"),
         token_types=(Literal["zeros", "by_sentence"], "zeros"),  # what a run states that has none is the encoder's own
-        heads=_by_task(Annotated[str, _one_of(HEADS.kind, HEADS)], HEADS.default),
+        heads=_by_task(Annotated[str, one_of(HEADS.kind, HEADS)], HEADS.default),
         pooling=_by_task(Literal["pooler", "cls", "mean"], "pooler"),
         **_techniques("model"),
     ),
@@ -136,24 +144,24 @@ def _layer(name: str, sections: Iterable[str], *bases: type[Section]) -> Any:
 
 
 class _Entry(Entry):
-    paper: Annotated[str, _one_of("paper")] | None = None
-    preset: Annotated[str, _one_of("preset")] | None = None
-    uses: Annotated[list[Annotated[str, _one_of("technique", USABLE)]], ONCE] | None = None
+    paper: Annotated[str, one_of("paper")] | None = None
+    preset: Annotated[str, one_of("preset")] | None = None
+    uses: Annotated[list[Annotated[str, one_of("technique", USABLE)]], ONCE] | None = None
     tasks: Annotated[list[TaskName], Field(min_length=1), ONCE] | None = None
     phases: list[TRAINING] = []  # type: ignore[valid-type]
 
 
-Members = list[Annotated[str, _one_of("variant")]]
+Members = list[Annotated[str, one_of("variant")]]
 
 
 class _Ensemble(Section):
-    paper: Annotated[str, _one_of("paper")] | None = None
+    paper: Annotated[str, one_of("paper")] | None = None
     row: str = ""
     members: Annotated[Members, Field(min_length=1), ONCE]
 
 
 class _Knobs(Section):
-    profile: Annotated[str, _one_of("profile")]
+    profile: Annotated[str, one_of("profile")]
     data_dir: Annotated[
         str, _matching(PATH, "letters, digits, spaces within and / . _ - + @ :, no .., no - at the start")
     ]
@@ -179,7 +187,7 @@ def find_faults(params: Params) -> list[Fault]:
         DOCUMENT.model_validate(params.values, context=context | {"paper": params.papers})
     except pydantic.ValidationError as error:
         return [Fault(place, message) for place, message in faults(error)]
-    return [*_sections(params), *_there(params)]
+    return [*_sections(params)] or [*_there(params)]
 
 
 def _sections(params: Params) -> Iterator[Fault]:
@@ -194,13 +202,14 @@ def _sections(params: Params) -> Iterator[Fault]:
 
 def _there(params: Params) -> Iterator[Fault]:
     """Check that folders exist, and hold what is expected; an encoder's that is missing may have been read before."""
-    if not (params.file.parent / (data_dir := params.get("data_dir"))).is_dir():
-        message = f"{data_dir} is not a directory; allowed: data/sample, data/official (`make official`), or your own"
+    data = params.file.parent / params.get("data_dir")
+    if not any((data / file).is_file() for task in TASKS.values() for file in task.files.values()):
+        message = (
+            f"{params.get('data_dir')} holds no file of a task, such as cs224n/ids-sst-train.csv; allowed: "
+            "data/sample, data/official (`make official`), or a folder of your own"
+        )
         yield Fault(("data_dir",), message)
-    try:
-        settings = EncoderSettings(**merged(params, "encoder"))
-    except pydantic.ValidationError:  # told of its section
-        return
+    settings = EncoderSettings(**merged(params, "encoder"))
     folder = settings.folder and params.file.parent / settings.folder
     if folder and folder.is_dir() and (digest := folder_digest(folder)) != settings.revision:
         message = (

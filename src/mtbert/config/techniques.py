@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mtbert.config.precedence import COMMON, SEARCH, SHARED
+from mtbert.config.params import COMMON, SEARCH, SHARED
 from mtbert.models.adapters import ADAPTERS
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.features import FEATURES

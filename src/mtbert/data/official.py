@@ -54,43 +54,7 @@ class Download:
         return self.url.rsplit("/", 1)[-1]
 
 
-def _course(name: str, sha256: str = "", blob: str = "") -> Download:
-    repository, commit = "gpoesia/minbert-default-final-project", "7ac8260577fc12a86c7aaf38918056c30054ef39"
-    url = f"https://raw.githubusercontent.com/{repository}/{commit}/data/{name}"
-    return Download(url, sha256=sha256, blob=blob, path=f"cs224n/{name}")
-
-
-def _corpus(folder: str, stem: str, sha256: str, splits: Sequence[str]) -> Download:
-    names = [f"{stem}_{split}.jsonl" for split in splits]
-    return Download(f"{folder}/{stem}.zip", sha256=sha256, members={f"{stem}/{name}": f"nli/{name}" for name in names})
-
-
-DOWNLOADS: tuple[Download, ...] = (
-    _course("ids-sst-train.csv", "03b2b625c090f94a6afd59f114cde5282e2053aab0b101e87ed695d8a0c5b1df"),
-    _course("ids-sst-dev.csv", "a186ce94577635fbe10beaaddd50f16cccf6c30973221cefdf90deed2a584bfe"),
-    _course("ids-sst-test-student.csv", "bdd5a767faa0c26782117e37767ece154c30d5d04fb8727d09c71e3850a55c7b"),
-    _course("ids-cfimdb-train.csv", "140fc513045a966109faed46a5c7a898767b96714d71bcb9c15f659129fadcea"),
-    _course("ids-cfimdb-dev.csv", "3087f571b66860fe5d035b5a018d08202ad3fd3720e4821c04b2acf6c7ded559"),
-    _course("ids-cfimdb-test-student.csv", "7ae611548c9eac879e9ebb406cc9f8ae68ff12f78090e4965af5cbdfa06240f4"),
-    _course("sts-train.csv", "15d12efc2d656fffb1d61ac1f08ec4227f43925fd16f420c037cbd063699c21b"),
-    _course("sts-dev.csv", "ce3cad6f16062586ac7ba462c28b010a9be10c530fd5074165860d7b7ab4e93d"),
-    _course("sts-test-student.csv", "dee455745b72e9ca3ff74e7c056bd73e34bad5b8d5641045a2c1e7e131866f47"),
-    _course("quora-train.csv", blob="a3b5546f6a0e65b60a328a5d294d1038f5bed1da"),
-    _course("quora-dev.csv", "bfa3cc954a9ba300ae776a980141de65f622a3c1b97e3fd905d63245bc36d5ad"),
-    _course("quora-test-student.csv", blob="f257ef00558555afb50819578a58205732b16354"),
-    _corpus(
-        "https://nlp.stanford.edu/projects/snli",
-        "snli_1.0",
-        "afb3d70a5af5d8de0d9d81e2637e0fb8c22d1235c2749d83125ca43dab0dbd3e",
-        ("train", "dev", "test"),
-    ),
-    _corpus(
-        "https://cims.nyu.edu/~sbowman/multinli",
-        "multinli_1.0",
-        "049f507b9e36b1fcb756cfd5aeb3b7a0cfcb84bf023793652987f7e7e0957822",
-        ("train", "dev_matched"),
-    ),
-)
+DOWNLOADS = tuple(Download(**one) for one in files.read_yaml(Path(__file__).with_name("downloads.yaml")))
 COURSE = {item.path: item.sha256 for item in DOWNLOADS if item.path.endswith("-dev.csv")}
 
 

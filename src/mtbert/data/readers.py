@@ -1,4 +1,4 @@
-"""Readers for the corpora in their own formats: the course's CSV files, and the JSON lines of SNLI and MNLI.
+"""Readers for the corpora in their own formats: the course's CSV files, JSON lines of SNLI and MNLI, Parquet.
 
 A fault of the whole file (missing, not UTF-8, not this format, a missing column) is a DataError with file and line. A
 fault of a single row is a refusal: the row is left out, counted, and listed with its line and the reason. No other row
@@ -30,7 +30,6 @@ LONGEST_LINE = 2**24  # bytes: room for two longest fields, in any alphabet
 LONGEST_SHOWN = 60  # characters of a faulty value in a message
 NO_CONSENSUS = "-"  # gold_label of SNLI and MNLI where the annotators did not agree
 WITHHELD = (None, "", "-1", -1)  # what stands in place of a test file's labels
-IDS = {"course": "id", "nli": "pairID"}
 DOUBLED = "double the quotation marks inside quoted fields"
 CONVERT = (
     "Tabs, and these columns' names in place of Kaggle's, come by: python -c 'import pandas as pd; "
@@ -103,7 +102,7 @@ def _checked(line: int, fields: Fields, task: Task, labelled: bool, line_of: dic
     """Return the row, whose id is then in `line_of`, or why it is refused."""
     if isinstance(fields, str):
         return Refusal(line, "", fields)
-    identifier: Any = fields.get(IDS[task.reader])
+    identifier: Any = fields.get(task.id) if task.id else str(line)
     label: Any = fields.get(task.label)
     faults = [fault_of_text(name, fields.get(name)) for name in task.sentences]
     faults.append(fault_of_text("its id", identifier))
@@ -224,9 +223,29 @@ def _nli(path: Path, task: Task, split: Split) -> Iterator[tuple[int, Fields]]:
         yield line, record if isinstance(record, dict) else fault
 
 
+def _parquet(path: Path, task: Task, split: Split) -> Iterator[tuple[int, Fields]]:
+    """Read a Parquet file, as the model hub has data sets; a row's number is its line, and numbers become text."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            _check_columns(path, file.schema_arrow.names, task, split)
+            number = 0
+            for batch in file.iter_batches(columns=[*filter(None, [task.id]), *task.sentences, task.label]):
+                for record in batch.to_pylist():
+                    number += 1
+                    yield (
+                        number,
+                        {name: str(one) if isinstance(one, int | float) else one for name, one in record.items()},
+                    )
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path}: not a whole Parquet file: {' '.join(str(error).split())}") from None
+
+
 def _check_columns(path: Path, columns: list[str], task: Task, split: Split) -> None:
     """Raise DataError for a missing or doubled column; only test files may lack labels."""
-    needed = [IDS[task.reader], *task.sentences, *([] if split == "test" else [task.label])]
+    needed = [*filter(None, [task.id]), *task.sentences, *([] if split == "test" else [task.label])]
     if faulty := [name for name in needed if columns.count(name) != 1]:
         convert = CONVERT.format(path=path, separator=r"\t") if "question1" in columns else ""
         raise DataError(
@@ -252,4 +271,4 @@ def _lines(path: Path) -> Iterator[str]:
                 ) from error
 
 
-FORMATS = {"course": _course, "nli": _nli}
+FORMATS = {"course": _course, "nli": _nli, "parquet": _parquet}

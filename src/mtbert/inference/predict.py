@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mtbert import files
+from mtbert import command, files
 from mtbert.errors import DataError, first_of
 from mtbert.inference import loading, texts
 from mtbert.inference.predicting import Predictor, class_names
@@ -39,9 +39,10 @@ def run(
     ending = out and texts.ENDINGS.get(out.suffix.lower())
     text = texts.written(predicted, ending or kind or (given.kind if isinstance(given, TextFile) else "tsv"))
     if out is None:
-        sys.stdout.write(text)
+        command.write_data(text)
     else:
-        files.write_out(out, text)
+        with files.out_file(out) as partial:
+            files.write_text(partial, text)
 
 
 def _say(text: str) -> None:

@@ -13,7 +13,7 @@ Member = Path | bytes
 
 def write(out: Path, top: str, members: Mapping[str, Member]) -> None:
     """Write files, or bytes, by their names in the folder `top`; equal members make equal bytes."""
-    with files.new_file(out) as partial, tarfile.open(partial, "w") as tar:
+    with files.out_file(out) as partial, tarfile.open(partial, "w") as tar:
         for name, content in members.items():
             about = tarfile.TarInfo(f"{top}/{name}")
             about.size = len(content) if isinstance(content, bytes) else content.stat().st_size

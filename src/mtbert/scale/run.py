@@ -10,8 +10,8 @@ from pathlib import Path
 
 NEEDED = {  # as pip calls it: as it is imported. What trainings import; with torch come filelock and numpy
     "torch": "torch", "accelerate": "accelerate", "filelock": "filelock", "numpy": "numpy", "pandas": "pandas",
-    "pyarrow": "pyarrow", "pydantic": "pydantic", "pyyaml": "yaml", "safetensors": "safetensors", "scipy": "scipy",
-    "tokenizers": "tokenizers", "tqdm": "tqdm",
+    "pyarrow": "pyarrow", "pydantic": "pydantic", "ruamel.yaml": "ruamel", "safetensors": "safetensors",
+    "scipy": "scipy", "tokenizers": "tokenizers", "tqdm": "tqdm",
 }  # fmt: skip
 
 
@@ -28,10 +28,10 @@ def main(folder: Path) -> None:
     if missing := [name for name, module in NEEDED.items() if importlib.util.find_spec(module) is None]:
         sys.exit(f"error: trainings need packages that are not installed: pip install {' '.join(missing)}")
     sys.path.insert(0, str(folder / "src"))
-    from mtbert import errors
+    from mtbert import command
     from mtbert.scale import packs
 
-    with errors.shown_plainly():
+    with command.plainly():
         packs.train(folder, **vars(arguments))
 
 

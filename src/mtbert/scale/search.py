@@ -15,8 +15,7 @@ import pydantic
 from mtbert import errors, files, inputs, locking
 from mtbert.config import code, planning, rates, resolve
 from mtbert.config.documents import documents
-from mtbert.config.params import Params
-from mtbert.config.precedence import SEARCH, merged
+from mtbert.config.params import SEARCH, Params, merged
 from mtbert.data.held_out import hold_out
 from mtbert.errors import SettingsError
 from mtbert.scale import grid, trainings

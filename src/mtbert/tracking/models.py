@@ -34,8 +34,8 @@ WEIGHTS = "model.safetensors"
 OF_RUN = ("settings.yaml", "metrics.json", files.DIGESTS, WEIGHTS)
 OF_ENCODER = ("tokenizer.json", "tokenizer_config.json", "config.json")
 NEEDED = (
-    "accelerate", "mlflow", "numpy", "pandas", "pyarrow", "pydantic", "pyyaml", "safetensors", "tokenizers", "torch",
-    "tqdm",
+    "accelerate", "mlflow", "numpy", "pandas", "pyarrow", "pydantic", "ruamel.yaml", "safetensors", "tokenizers",
+    "torch", "tqdm",
 )  # fmt: skip
 
 

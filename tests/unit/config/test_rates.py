@@ -4,11 +4,19 @@ from typing import Any
 
 import pytest
 
-from mtbert.config.rates import kind_of, of_phase, settled, starts_at_full_rate
+from mtbert.config.rates import of_phase, settled
 from mtbert.registry import Technique
 from mtbert.settings import NoOptions
 from mtbert.training.schedules import SCHEDULES
 from mtbert.training.schedules.base import Schedule
+
+
+class HalfAtFirst(Schedule):
+    """A schedule of a user's own."""
+
+    def factor(self, step: int, steps: int) -> float:
+        """Half of the rate for the first half."""
+        return 0.5 if 2 * step < steps else 1.0
 
 
 @pytest.mark.parametrize(
@@ -26,39 +34,27 @@ from mtbert.training.schedules.base import Schedule
     ],
 )
 def test_what_is_trained_and_how_it_starts_make_the_kind(trainable: list[str], kind: str) -> None:
-    assert kind_of(trainable, at_full_rate=False) == kind
-    assert kind_of(trainable, at_full_rate=True) == f"{kind}_constant"
+    warm = {"name": "slanted_triangular", "warmup": 0.1}
+    assert of_phase({"trainable": trainable, "schedule": warm}) == kind
+    assert of_phase({"trainable": trainable, "schedule": {"name": "constant"}}) == f"{kind}_constant"
 
 
 @pytest.mark.parametrize(
-    ("schedule", "full"),
+    ("schedule", "kind"),
     [
-        ({"name": "constant"}, True),
-        ({"name": "reduce_on_plateau", "factor": 0.5}, True),
-        ({"name": "slanted_triangular", "warmup": 0.1}, False),
-        ({"name": "slanted_triangular", "warmup": 0.001}, False),
-        ({"name": "slanted_triangular", "warmup": 0.0}, True),
+        ({"name": "constant"}, "heads_constant"),
+        ({"name": "reduce_on_plateau", "factor": 0.5}, "heads_constant"),
+        ({"name": "slanted_triangular", "warmup": 0.1}, "heads"),
+        ({"name": "slanted_triangular", "warmup": 0.001}, "heads"),
+        ({"name": "slanted_triangular", "warmup": 0.0}, "heads_constant"),
+        ({"name": "half"}, "heads"),
     ],
 )
-def test_a_schedule_is_asked_for_its_first_step(schedule: dict[str, Any], full: bool) -> None:
-    assert starts_at_full_rate(schedule) is full
-
-
-class HalfAtFirst(Schedule):
-    """A schedule of a user's own."""
-
-    def factor(self, step: int, steps: int) -> float:
-        """Half of the rate for the first half."""
-        return 0.5 if 2 * step < steps else 1.0
-
-
-def test_so_is_a_schedule_of_a_users_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_schedule_is_asked_for_its_first_step(
+    monkeypatch: pytest.MonkeyPatch, schedule: dict[str, Any], kind: str
+) -> None:
     monkeypatch.setitem(SCHEDULES._techniques, "half", Technique(NoOptions, HalfAtFirst))
-    assert not starts_at_full_rate({"name": "half"})
-
-
-def test_a_schedule_with_a_faulty_option_is_left_to_the_check_of_its_section() -> None:
-    assert not starts_at_full_rate({"name": "slanted_triangular", "warmup": 2})
+    assert of_phase({"trainable": ["heads"], "schedule": schedule}) == kind
 
 
 def test_a_part_that_is_frozen_again_does_not_count() -> None:
