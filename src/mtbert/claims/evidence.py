@@ -13,6 +13,7 @@ from mtbert.claims.comparability import UNEQUAL, a_seed, unlike
 from mtbert.claims.reading import OVERALLS, OVERFITTING
 from mtbert.errors import DataError
 from mtbert.metrics import MAIN_TASKS
+from mtbert.results.tables import UNTRAINED
 from mtbert.stats import Difference, difference, resampling
 from mtbert.tasks import TASKS
 
@@ -52,13 +53,13 @@ class Evidence:
     Attributes:
         runs: one line a run.
         tasks: by name.
-        untrained_sts: r on STS of the untrained encoder's cosine; None where it is not known.
+        untrained: by task, the score of the untrained encoder by cosine, where it is known.
         faulty: the values of the column `code` in which a fault is known.
     """
 
     runs: pd.DataFrame
     tasks: Mapping[str, TaskRows]
-    untrained_sts: float | None = None
+    untrained: Mapping[str, float] = field(default_factory=dict)
     faulty: Collection[str] = ()
     _drawn: dict[tuple[str, bytes], resampling.Resamples] = field(default_factory=dict, repr=False, compare=False)
 
@@ -87,11 +88,13 @@ class Evidence:
 
         Args:
             ours: the models of a row.
-            other: those of the other.
+            other: those of the other; or the untrained encoder alone, whose score no seed changes.
             metric: what is scored.
             most: the first so many seeds of each; None for all.
             leak_free: whether rows that share a sentence with training are left out.
         """
+        if tuple(other) == (UNTRAINED,):
+            return None if leak_free else self._above_untrained(ours, metric, most)
         sides, seeds = (ours, other), [self.seeds(row, metric)[:most] for row in (ours, other)]
         if not all(seeds):
             return None
@@ -103,6 +106,14 @@ class Evidence:
         other_scores, other_draws = self._joined(metric, other, seeds[1], [task[1] for task in known])
         rows, clusters = sum(rows for *_, rows, _ in known), min(clusters for *_, clusters in known)
         return difference(our_scores, other_scores, our_draws, other_draws, rows, clusters)
+
+    def _above_untrained(self, ours: Sequence[str], metric: str, most: int | None) -> Difference | None:
+        seeds, known = self.seeds(ours, metric)[:most], self.untrained.get(metric)
+        found = self._scored(metric, (ours, ours), (seeds, seeds), metric, False) if seeds else None
+        if known is None or found is None:
+            return None
+        (scores, draws), _, rows, clusters = found
+        return difference(scores, np.full_like(scores, known), draws, np.full_like(draws, known), rows, clusters)
 
     def _joined(self, metric: str, row: Sequence[str], seeds: Sequence[int], parts: Sequence[Scored]) -> Scored:
         """Return a side's mean over tasks; r counts as (r + 1) / 2 in a normalised overall."""

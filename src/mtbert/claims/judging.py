@@ -147,5 +147,5 @@ def _knows_the_answers(part: Part, evidence: Evidence) -> bool:
         or ("heads" in part.differs and any("cosine" in str(line["sts_head"]) for line in lines))
     )
     scores = [evidence.sts(part.ours), evidence.sts(part.other)]
-    untrained = evidence.untrained_sts
+    untrained = evidence.untrained.get("sts")
     return about and untrained is not None and all(score is not None and score < untrained for score in scores)

@@ -72,9 +72,10 @@ def part_p(expects: Expected, margin: float, published: float | None, at_most: P
             return Ps(holds, np.minimum(1, 2 * np.minimum(at_most(margin), at_least(-margin))), one)
         case "not higher":
             return Ps(at_least(margin), at_most(margin), one)
-        case "lower":
+        case "lower" | "not lower":
             mirrored = None if published is None else -published
-            return part_p("higher", margin, mirrored, lambda b: at_least(-b), lambda b: at_most(-b))
+            upside_down = "higher" if expects == "lower" else "not higher"
+            return part_p(upside_down, margin, mirrored, lambda b: at_least(-b), lambda b: at_most(-b))
         case "higher":
             announced = published is not None and published < margin
             fails = at_least(0 if announced else margin)

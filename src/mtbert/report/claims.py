@@ -54,7 +54,7 @@ def judge(study: Study, third: Study | None = None) -> list[ClaimResult]:
 def evidence(study: Study, faulty: Collection[str] = ()) -> claims.Evidence:
     """Return the results in the form that the rule takes; `faulty` is code in which a fault is known."""
     tasks = {task: rows for task in TASKS if (rows := _rows(study, task)) is not None}
-    return claims.Evidence(pd.DataFrame(_lines(study)), tasks, study.untrained.get("sts"), faulty)
+    return claims.Evidence(pd.DataFrame(_lines(study)), tasks, study.untrained, faulty)
 
 
 def _rows(study: Study, task: str) -> claims.TaskRows | None:

@@ -20,7 +20,7 @@ FACTS = {
 
 
 def evidence(
-    right: dict[str, Sequence[float]], *, clusters: int = ROWS, task: str = "sst", untrained_sts: float | None = None,
+    right: dict[str, Sequence[float]], *, clusters: int = ROWS, task: str = "sst", untrained: float | None = None,
     faulty: Sequence[str] = (), **changed: Any,
 ) -> Evidence:  # fmt: skip
     """Runs that answer a share of 100 rows rightly: by variant, of seeds 1, 2, ...; `changed` is of variant `new`."""
@@ -37,7 +37,7 @@ def evidence(
     labels = np.zeros(ROWS)
     every = np.ones(ROWS, dtype=bool)
     rows = TaskRows(labels, np.arange(ROWS) % clusters, predictions, every, ~every)
-    return Evidence(pd.DataFrame(lines), {task: rows}, untrained_sts, faulty)
+    return Evidence(pd.DataFrame(lines), {task: rows}, {} if untrained is None else {task: untrained}, faulty)
 
 
 def claim(name: str = "c", **part: Any) -> Claim:
@@ -162,7 +162,7 @@ def test_a_claim_without_a_part_that_decides_is_refused() -> None:
 
 
 def test_the_untrained_encoder_is_above_both_sides_on_sts() -> None:
-    runs = evidence({"new": HIGH, "old": LOW}, task="sts", untrained_sts=0.9)
+    runs = evidence({"new": HIGH, "old": LOW}, task="sts", untrained=0.9)
     (result,) = judge([claim(metric="sts")], runs)
     assert (result.verdict, result.reason) == (None, Reason.ENCODER)
 
