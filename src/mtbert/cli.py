@@ -242,6 +242,9 @@ def report(
     third: Annotated[
         Path | None, Option(help="An evidence of the same variants at a third of the budget: are differences steady?")
     ] = None,
+    readme: Annotated[
+        Path | None, Option(help="A file that gets the report's first rows, too, between its two markers.")
+    ] = None,
 ) -> None:
     """Write the report from the finished runs; train nothing."""
     with starting.imports():
@@ -251,14 +254,15 @@ def report(
     if evidence is not None:
         if out is None and evidence.resolve().name != write.EVIDENCE:
             raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
-        print(write.write(tables.read(evidence), out or evidence.resolve().parent, third and tables.read(third)))
+        folder = out or evidence.resolve().parent
+        print(write.write(tables.read(evidence), folder, third and tables.read(third), readme))
         return
     if out is not None:
         raise BadParameter("needs --evidence; the report of a build is written below REPORTS", param_hint="--out")
     folder = files.report_directory(build, reports)
     collect.write(build, build / "results", build / "ensembles")
     results = tables.read(build / "results")
-    shown = write.write(results, folder, third and tables.read(third))
+    shown = write.write(results, folder, third and tables.read(third), readme)
     submissions.write(results, build / "submissions")
     write.for_dvc(folder, reports)
     print(shown)

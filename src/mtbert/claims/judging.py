@@ -38,6 +38,7 @@ class PartResult:
         third: the same at a third of the budget; None where that was not run.
         stability: from there to the whole; None without either.
         leak_free: the mean difference without rows that share a sentence with training; None where no row does.
+        of_similarity: whether it is about STS, SBERT or a cosine, which some encoders were trained for.
         unlike: in what the two sides were made otherwise.
         unequal: what they had unequally much of, of what they should not.
         p: its own, not corrected; 1 where it is not judged.
@@ -49,6 +50,7 @@ class PartResult:
     third: Difference | None = None
     stability: Stability | None = None
     leak_free: float | None = None
+    of_similarity: bool = False
     unlike: tuple[str, ...] = ()
     unequal: Unequal = field(default_factory=dict)
     p: Ps = NOTHING
@@ -115,20 +117,21 @@ def see(part: Part, evidence: Evidence, third: Evidence | None = None) -> PartRe
     moved = None if before is None else stability(before.mean, found.mean, part.margin)
     rows = [evidence.lines(row, evidence.seeds(row, metric)[:SEEDS]) for row in (ours, other)]
     made, budgets = unlike([*rows[0], *rows[1]]), unequal(rows[0], rows[1], tasks_of(metric), part.differs)
+    of_similarity = _is_of_similarity(part, evidence)
     clean = evidence.compare(ours, other, metric, SEEDS, leak_free=True)
     leak_free = None if clean is None or clean.rows == found.rows else clean.mean
     applies = {
         Reason.FAULTY_CODE: any(line["code"] in evidence.faulty for row in rows for line in row),
         Reason.UNLIKE_RUNS: bool(made),
         Reason.UNEQUAL_BUDGETS: bool(budgets),
-        Reason.ENCODER: _knows_the_answers(part, evidence),
+        Reason.ENCODER: of_similarity and all(_is_below_untrained(row, evidence) for row in (ours, other)),
         Reason.FEW_CLUSTERS: found.clusters < LEAST_CLUSTERS,
         Reason.FEW_SEEDS: min(found.seeds) < SEEDS,
         Reason.FLIPS: moved is Stability.FLIPS,
     }
     reason = next((reason for reason, does in applies.items() if does), None)
     p = NOTHING if reason or found.error is None else _p(part, found)
-    return PartResult(part, reason, found, before, moved, leak_free, made, budgets, p)
+    return PartResult(part, reason, found, before, moved, leak_free, of_similarity, made, budgets, p)
 
 
 def _p(part: Part, found: Difference) -> Ps:
@@ -138,14 +141,16 @@ def _p(part: Part, found: Difference) -> Ps:
     return part_p(part.expects, part.margin, part.published, at_most, lambda bound: np.asarray(found.p_at_least(bound)))
 
 
-def _knows_the_answers(part: Part, evidence: Evidence) -> bool:
-    """Whether a part is about STS, SBERT or a cosine, and the untrained encoder is above both sides on STS."""
+def _is_of_similarity(part: Part, evidence: Evidence) -> bool:
+    """Whether a part is about STS, SBERT or a cosine."""
     lines = evidence.lines([*part.ours, *part.other])
-    about = (
+    return (
         part.metric == "sts"
         or ("encoder" in part.differs and any(line["encoder"] == "sbert" for line in lines))
         or ("heads" in part.differs and any("cosine" in str(line["sts_head"]) for line in lines))
     )
-    scores = [evidence.sts(part.ours), evidence.sts(part.other)]
-    untrained = evidence.untrained.get("sts")
-    return about and untrained is not None and all(score is not None and score < untrained for score in scores)
+
+
+def _is_below_untrained(row: Sequence[str], evidence: Evidence) -> bool:
+    score, untrained = evidence.sts(row), evidence.untrained.get("sts")
+    return score is not None and untrained is not None and score < untrained

@@ -1,7 +1,7 @@
 """The papers' tables: their numbers, and ours with intervals beside them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -9,11 +9,11 @@ import pandas as pd
 
 from mtbert.report import markdown
 from mtbert.report.published import RIVALS, TITLES, PublishedRow
-from mtbert.report.study import Group, Study
+from mtbert.report.study import OWN, Group, Study
 from mtbert.results.tables import METRICS, OVERALLS, WEIGHTS, Frame
 from mtbert.tasks import TASKS
 
-OWN = "variants"  # stands for the table number of variants that answer to no published paper
+VARIANTS = "variants"  # stands for the table number of variants that answer to no published paper
 CHANGED, BELOW = "\N{DAGGER}", "\N{DOWNWARDS ARROW}"
 UNTRAINED = "*Untrained encoder, cosine*"
 TIMES_BERT = f"{markdown.TIMES} BERT"
@@ -39,11 +39,19 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a paper: number as in the paper, `text` for its text, `variants` where there is no such paper."""
+    """A table of a paper.
+
+    Attributes:
+        paper: its name; `own` for variants of one's own.
+        number: as in the paper, `text` for its text, `variants` where there is no such paper.
+        rows: in the paper's order.
+        data: the folder of the data, where these are not the paper's.
+    """
 
     paper: str
     number: str
     rows: tuple[Row, ...]
+    data: str = ""
 
     @property
     def name(self) -> str:
@@ -53,9 +61,10 @@ class Table:
     @property
     def heading(self) -> str:
         """Such as `Pals for PALs, table 1 (dev)`."""
-        title = TITLES.get(self.paper, "Variants of one's own" if self.paper == "own" else self.paper)
+        title = TITLES.get(self.paper, "Variants of one's own" if self.paper == OWN else self.paper)
         number = f", table {self.number}" if self.number.isdigit() else ", in the text" if self.number == "text" else ""
-        return f"{title}{number} ({', '.join(dict.fromkeys(row.published.split for row in self.rows))})"
+        split = ", ".join(dict.fromkeys(row.published.split for row in self.rows))
+        return f"{title}{number} ({split}{f' of {markdown.literal(self.data)}' if self.data else ''})"
 
     @property
     def metrics(self) -> list[str]:
@@ -67,41 +76,53 @@ class Table:
 def tables(study: Study, published: Sequence[PublishedRow]) -> list[Table]:
     """Return the tables that have a row of ours, in the papers' order.
 
-    Variants of a paper that answer to no published row stand at the end of its first table; those of no published paper
-    have a table of their own. On data of one's own there are no published numbers.
+    Variants of a paper that answer to no published row stand at the end of its first table, and a variant of one's own
+    below the one that it varies. On other data than the papers' there are no published numbers, and rows that were not
+    run are left out.
     """
-    if study.results.data.whose == "own":
-        published = [PublishedRow(row.paper, row.table, row.row, row.split, {}) for row in published]
-    found = []
+    found: dict[tuple[str, str], list[Row]] = {}
     for (paper, number), rows in groupby(published, key=lambda row: (row.paper, row.table)):
-        first = not any(table.paper == paper for table in found)
-        every = [line for row in rows for line in _lines(study, row)]
-        known = {row.row for row in published if row.paper == paper}
-        every += [line for row in _others(study, paper, known) for line in _lines(study, row)] if first else []
-        found.append(Table(paper, number, tuple(every)))
+        every = [*rows]
+        if not any(of == paper for of, _ in found):
+            every += _others(study, paper, {row.row for row in published if row.paper == paper})
+        found[paper, number] = [line for row in every for line in _lines(study, row)]
+    placed = set()
+    for rows in found.values():
+        for own, varied in study.varied.items():
+            at = [at for at, row in enumerate(rows, 1) if row.group and varied in row.group.names]
+            if own not in placed and at and rows[0].published.split == "dev":
+                row = replace(rows[at[0] - 1].published, row="", values={}, scale="", note="")
+                rows.insert(at[0], Row(row, f"{own} (own)", study.group([own])))
+                placed.add(own)
     for paper in dict.fromkeys((*(about.paper for about in study.about.values()), RIVALS)):
-        if not any(table.paper == paper for table in found):
+        if not any(of == paper for of, _ in found):
             every = [line for row in _others(study, paper, set()) for line in _lines(study, row)]
-            found.append(Table(paper, OWN, tuple(sorted(every, key=_rank))))
-    return [table for table in found if any(row.group for row in table.rows)]
+            rows = [row for row in every if row.group and not placed.issuperset(row.group.names)]
+            found[paper, VARIANTS] = sorted(rows, key=_rank)
+    if not study.is_comparable:
+        ran = {key: [row for row in rows if row.group] for key, rows in found.items()}
+        found = {key: [replace(row, published=replace(row.published, values={}, note="")) for row in rows]
+                 for key, rows in ran.items()}  # fmt: skip
+    data = "" if study.is_comparable else study.results.data.name
+    made = [Table(*key, tuple(rows), data) for key, rows in found.items() if any(row.group for row in rows)]
+    return [table for table in made if table.metrics]
 
 
 def _others(study: Study, paper: str, known: set[str]) -> list[PublishedRow]:
     """Rows, without numbers, of the variants of a paper that answer to none of its published rows."""
     rows = [about.rival if paper == RIVALS and about.rival else about.row for about in study.about.values()
             if about.paper == paper or (paper == RIVALS and about.rival)]  # fmt: skip
-    return [PublishedRow(paper, OWN, row, "dev", {}) for row in dict.fromkeys(rows) if row not in known]
+    return [PublishedRow(paper, VARIANTS, row, "dev", {}) for row in dict.fromkeys(rows) if row not in known]
 
 
 def _lines(study: Study, row: PublishedRow) -> list[Row]:
     """Return the row; where several models answer to it, one each, named."""
-    groups = study.joined(study.answering(row.paper, row.row))
-    label = row.row or ", ".join(groups[0])
+    names = study.joined(study.answering(row.paper, row.row))
+    groups = [study.group(one, row.split, row.averaged) for one in names]
     if len(groups) < 2:
-        return [Row(row, label, study.group(names, row.split, row.averaged)) for names in groups] or [
-            Row(row, label, None)
-        ]
-    return [Row(row, f"{label} ({', '.join(n)})", study.group(n, row.split, row.averaged)) for n in groups]
+        group = groups[0] if groups else None
+        return [Row(row, row.row or ", ".join(group.names if group else ()), group)]
+    return [Row(row, f"{row.row} ({', '.join(one.names)})".lstrip(), one) for one in groups]
 
 
 def _rank(row: Row) -> float:
@@ -118,66 +139,61 @@ def frame(table: Table) -> Frame:
 def _tidy(table: Table, row: Row, metric: str) -> dict[str, Any]:
     published, group = row.published.values.get(metric), row.group
     ours = group.over_seeds(metric) if group else None
-    seeds = sum(metric in scores for scores in group.scores.values()) if group else 0
     return {
         "paper": table.paper, "table": table.number, "row": row.label, "split": row.published.split, "metric": metric,
         "published": published, "ours": ours and ours.mean,
         "difference": ours.mean - published if ours and published is not None else None,
-        "std": ours and ours.std, "low": ours and ours.low, "high": ours and ours.high, "seeds": seeds,
+        "std": ours and ours.std, "low": ours and ours.low, "high": ours and ours.high,
+        "seeds": sum(metric in scores for scores in group.scores.values()) if group else 0,
         "variants": " ".join(group.names) if group else "", "overrides": "; ".join(group.overrides) if group else "",
-        **{name: int(group.weights[name]) if group else None for name in WEIGHTS},
-        "times_bert": group.weights["times_bert"] if group else None,
+        **{name: group.weights[name] if group else None for name in (*WEIGHTS, "times_bert")},
         "printed_scale": row.published.scale, "note": row.published.note,
     }  # fmt: skip
 
 
 def render(table: Table, study: Study) -> str:
     """Return the table as Markdown, with what a reader must know below it."""
-    lines = [_untrained(table, study)] if study.untrained else []
-    lines += [_line(table, row, study) for row in table.rows]
+    printed = any(row.published.values for row in table.rows)
+    lines = [_untrained(table, study, printed)] if study.untrained else []
+    lines += [_line(table, row, study, printed) for row in table.rows]
     grid = markdown.lined(lines)
-    notes = dict.fromkeys(f"{markdown.literal(row.label)}: {markdown.literal(row.published.note)}."
+    notes = dict.fromkeys(f"- {markdown.literal(row.label)}: {markdown.literal(row.published.note)}."
                           for row in table.rows if row.published.note)  # fmt: skip
     marks = [said for mark, said in MARKS.items() if mark in grid]
-    return "\n\n".join([f"## {table.heading}", grid, " ".join(marks), "\n".join(f"- {note}" for note in notes)]).strip()
+    return "\n\n".join(filter(None, [f"### {table.heading}", grid, " ".join(marks), "\n".join(notes)]))
 
 
-def _printed(table: Table) -> bool:
-    return any(row.published.values for row in table.rows)
-
-
-def _untrained(table: Table, study: Study) -> dict[str, str]:
+def _untrained(table: Table, study: Study, printed: bool) -> dict[str, str]:
     cells = {"row": UNTRAINED}
     for metric in table.metrics:
-        cells |= {f"{markdown.HEADINGS[metric]}, paper": markdown.DASH} if _printed(table) else {}
+        cells |= {f"{markdown.HEADINGS[metric]}, paper": markdown.DASH} if printed else {}
         cells[f"{markdown.HEADINGS[metric]}, ours"] = markdown.number(study.untrained.get(metric))
     return cells | {"stored": "0.00", TIMES_BERT: "1.00", "seeds": markdown.DASH}
 
 
-def _line(table: Table, row: Row, study: Study) -> dict[str, str]:
+def _line(table: Table, row: Row, study: Study, printed: bool) -> dict[str, str]:
     several = len({one.published.split for one in table.rows}) > 1
     name = markdown.literal(row.label) + (f" ({row.published.split})" if several else "")
     cells = {"row": f"{name} {CHANGED}" if row.group and row.group.overrides else name}
     for metric in table.metrics:
         paper = markdown.number(row.published.values.get(metric))
-        cells |= {f"{markdown.HEADINGS[metric]}, paper": paper} if _printed(table) else {}
+        cells |= {f"{markdown.HEADINGS[metric]}, paper": paper} if printed else {}
         cells[f"{markdown.HEADINGS[metric]}, ours"] = _ours(row, metric, study)
     if row.group is None:
         return cells | dict.fromkeys(("stored", TIMES_BERT, "seeds"), markdown.DASH)
     weights = row.group.weights
     cells |= {"stored": f"{weights['stored'] / 1e6:.2f}", TIMES_BERT: f"{weights['times_bert']:.2f}"}
-    return cells | {"seeds": str(len(row.group.seeds))}
+    return cells | {"seeds": str(len(row.group.scores))}
 
 
 def _ours(row: Row, metric: str, study: Study) -> str:
     """Our number with its interval, marked where the untrained encoder is better, or why there is none."""
-    ours = row.group.over_seeds(metric) if row.group else None
+    if row.group is None:
+        return "not run" if metric in row.published.values else markdown.DASH
+    ours = row.group.over_seeds(metric)
     if ours is None:
-        if row.group is None:
-            return "not run" if metric in row.published.values else markdown.DASH
         tasks = {task for name in row.group.names for task in study.about[name].tasks}
         withheld = row.published.split == "test" and (metric in OVERALLS or metric in tasks)
         return "withheld" if withheld else markdown.DASH
     below = row.published.split == "dev" and metric in TASKS and ours.mean < study.untrained.get(metric, -1)
-    mark = f" {BELOW}" if below else ""
-    return f"{markdown.number(ours.mean)} {markdown.interval(ours.low, ours.high)}".rstrip() + mark
+    return markdown.estimate(ours.mean, ours.low, ours.high) + (f" {BELOW}" if below else "")

@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,21 +33,25 @@ HEADINGS = {
     "overall_normalised": "normalised",
     "overfitting": "overfitting",
 }
+SEEN = "\N{DOUBLE DAGGER}"  # of what the encoder may have learned in its own training
 ABOUT = (
     "A claim is judged by six seeds, corrected over its paper's claims: docs/verdicts.md has the rule. Ours is the "
     "difference of the two rows with its 95 % interval. A verdict speaks of this setting alone"
 )
 
 
-def judge(study: Study, third: Study | None = None) -> list[ClaimResult]:
-    """Judge every claim whose models are in the results; on data of one's own none. Errors as for `at_a_third`."""
-    if study.results.data.whose == "own":
-        return []
+def judge(study: Study, third: Study | None = None) -> tuple[list[ClaimResult], list[ClaimResult]]:
+    """Judge the papers' claims of which a model is in the results, and all questions of the report's front.
+
+    Both are empty on other data than the papers'. Errors as for `at_a_third`.
+    """
+    if not study.is_comparable:
+        return [], []
     every = claims.load()
     whole = evidence(study, every.faulty)
     before = None if third is None else claims.at_a_third(whole, evidence(third))
-    results = claims.judge(every.claims.values(), whole, before)
-    return [result for result in results if result.reason is not Reason.NOT_RUN]
+    papers, questions = (claims.judge(of.values(), whole, before) for of in (every.claims, every.questions))
+    return [result for result in papers if result.reason is not Reason.NOT_RUN], questions
 
 
 def evidence(study: Study, faulty: Collection[str] = ()) -> claims.Evidence:
@@ -73,26 +76,23 @@ def _rows(study: Study, task: str) -> claims.TaskRows | None:
 
 def _lines(study: Study) -> list[dict[str, object]]:
     """One line a run; of a vote, with what its members have in common, and the sum of what they trained on."""
-    by_run = {(run["variant"], run["seed"]): run for run in study.runs.to_dict("records")}
+    by_run = study.runs.to_dict("index")
     lines = []
     for (name, seed), run in by_run.items():
         members = [by_run[member, seed] for member in study.about[name].members if (member, seed) in by_run] or [run]
         settings = json.loads(members[0]["settings"])
         model, kept = settings.get("model") or {}, settings.get("run") or {}
-        told: dict[str, Any] = {key: _sum(members, key) for key in EXAMPLES} | {"updates": _sum(members, "steps")}
-        told |= {key: kept.get(key) for key in ("keep", "selection")} | {"profile": settings.get("profile")}
-        told |= {key: members[0][key] for key in ("code", "precision", "threads")}
-        told |= {"encoder": "sbert" if model.get("encoder") == "sbert" else None}
-        told |= {"sts_head": ((model.get("heads") or {}).get("sts") or {}).get("name")}
-        told |= {"techniques": json.dumps(settings.get("sources") or {})}
-        train = run["train_overall_normalised"]
-        lines.append({"variant": name, "seed": seed, "train_overall_normalised": train} | told)
+        trained = pd.DataFrame(members)[["steps", *EXAMPLES]].astype(float).sum(min_count=1)
+        lines.append(
+            {"variant": name, "seed": seed, "train_overall_normalised": run["train_overall_normalised"]}
+            | trained.rename({"steps": "updates"}).to_dict()
+            | {key: members[0][key] for key in ("code", "precision", "threads")}
+            | {"profile": settings.get("profile"), "keep": kept.get("keep"), "selection": kept.get("selection")}
+            | {"encoder": "sbert" if model.get("encoder") == "sbert" else None}
+            | {"sts_head": ((model.get("heads") or {}).get("sts") or {}).get("name")}
+            | {"techniques": json.dumps(settings.get("sources") or {})}
+        )
     return lines
-
-
-def _sum(members: Sequence[dict], key: str) -> float:
-    values = [0.0 if pd.isna(run[key]) else float(run[key]) for run in members]
-    return float("nan") if all(pd.isna(run[key]) for run in members) else sum(values)
 
 
 def answer(result: ClaimResult) -> str:
@@ -107,39 +107,42 @@ def pair(part: Part) -> str:
     return f"({said})" if part.confounded else said
 
 
+def difference(part: PartResult) -> str:
+    """Return our difference with its interval, marked where the encoder may have learned the task; a dash for none."""
+    if part.difference is None:
+        return markdown.DASH
+    seen = part.of_similarity or part.part.metric == "qqp"
+    low, high = part.difference.interval or (None, None)
+    return markdown.estimate(part.difference.mean, low, high, "+") + (f" {SEEN}" if seen else "")
+
+
+def contamination(study: Study, text: str) -> str:
+    """Return what the mark in a text means; empty where it has none."""
+    return f"{SEEN} is about QQP, STS-B or SBERT. {markdown.literal(study.results.start.note)}" if SEEN in text else ""
+
+
 def render(study: Study, results: Sequence[ClaimResult]) -> str:
     """Return the claims as one table, a line for each comparison that was run."""
-    lines = [
-        {"compared": pair(part.part), "verdict of the claim": answer(result)}
-        | _line(part)
-        | {"claim": result.claim.statement, "paper": _told_by(result)}
-        for result in results
-        for part in result.parts
-        if part.difference is not None
-    ]
+    lines = [_line(result, part) for result in results for part in result.parts if part.difference is not None]
     if not lines:
         return ""
     counts = ", ".join(f"{count} {said}" for said, count in Counter(map(answer, results)).most_common())
     where = f"{ABOUT}: profile {study.profile}, encoder {markdown.literal(study.results.start.name)}."
-    return f"## Claims\n\n{len(results)} claims: {counts}.\n\n{where}\n\n{markdown.lined(lines, 2)}"
+    table = markdown.lined(lines, 3)
+    parts = ["## Claims", f"{len(results)} claims: {counts}.", where, contamination(study, table), table]
+    return "\n\n".join(filter(None, parts))
 
 
-def _told_by(result: ClaimResult) -> str:
-    return f"{result.claim.source or TITLES[result.claim.paper]}, {result.claim.section}"
-
-
-def _line(part: PartResult) -> dict[str, str]:
-    found = part.difference
-    assert found is not None  # only such parts have a line
-    low, high = found.interval or (None, None)
-    said = f"{markdown.number(found.mean, '+')} {markdown.interval(low, high, '+')}".rstrip()
+def _line(result: ClaimResult, part: PartResult) -> dict[str, str]:
+    why = f"; here {REASONS[part.reason]}" if part.reason and part.reason is not result.reason else ""
     return {
-        "says": part.part.expects, "published": markdown.number(part.part.published, "+"),
-        "ours": said, "leak-free": markdown.number(part.leak_free, "+"), "margin": f"{part.part.margin:g}",
-        "seeds": " / ".join(map(str, found.seeds)),
-        "at a third of the budget": markdown.number(part.third and part.third.mean, "+"),
+        "claim": result.claim.statement,
+        "where": f"{result.claim.source or TITLES[result.claim.paper]}, {result.claim.section}",
+        "compared": pair(part.part), "expects": part.part.expects, "ours": difference(part),
+        "leak-free": markdown.number(part.leak_free, "+"), "published": markdown.number(part.part.published, "+"),
+        "verdict": f"{answer(result)}{why}",
+        "at a third": markdown.number(part.third and part.third.mean, "+"),
         "steadiness": STABILITY[part.stability] if part.stability else "",
-        "reason": REASONS[part.reason] if part.reason else "",
     }  # fmt: skip
 
 

@@ -62,7 +62,7 @@ def leakage(study: Study) -> Frame:
     return means.assign(change=means["score_without"] - means["score"])[COLUMNS]
 
 
-def render_leakage(study: Study, table: Frame) -> str:
+def render_leakage(table: Frame) -> str:
     """Return by task what is left out, of how many rows, and the mean and the largest change over variants."""
     lines = []
     for (task, without, rows, left_out), group in table.groupby(["task", "without", "rows", "left_out"], sort=False):

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+import pandas as pd
 from tabulate import tabulate
 
 from mtbert.results.tables import METRICS
@@ -30,14 +32,14 @@ def number(value: float | None, sign: str = "") -> str:
     return f"{round(value, 3) + 0.0:{sign}.3f}".replace("-", MINUS)
 
 
-def interval(low: float | None, high: float | None, sign: str = "") -> str:
-    """Return such as `[0.483, 0.521]`; nothing without."""
-    return "" if low is None else f"[{number(low, sign)}, {number(high, sign)}]"
+def estimate(mean: float | None, low: float | None, high: float | None, sign: str = "") -> str:
+    """Return such as `0.502 [0.483, 0.521]`; the mean alone where there is no interval."""
+    return number(mean, sign) if low is None else f"{number(mean, sign)} [{number(low, sign)}, {number(high, sign)}]"
 
 
-def count(value: float | None) -> str:
-    """Return a whole number with commas, or a dash."""
-    return DASH if value is None or value != value else f"{int(value):,}"
+def count(value: Any) -> str:
+    """Return a whole number with commas, or a dash where it is missing."""
+    return DASH if pd.isna(value) else f"{int(value):,}"
 
 
 def code(words: Sequence[str]) -> str:

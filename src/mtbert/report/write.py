@@ -1,15 +1,16 @@
 """The whole report: its sections as Markdown, files of numbers, pictures, and the page of all of them."""
 
 import shlex
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from mtbert import files
 from mtbert.claims import ClaimResult
 from mtbert.errors import DataError, first_of
-from mtbert.report import beside, claims, costs, curves, data, markdown, misses, page, pictures, published, terminal
+from mtbert.report import beside, claims, costs, curves, data, front, markdown, page, pictures, published, terminal
 from mtbert.report.beside import Table
+from mtbert.report.page import Section
 from mtbert.report.pictures import Picture
 from mtbert.report.study import Study
 from mtbert.results.tables import Frame, Results
@@ -17,7 +18,18 @@ from mtbert.results.tables import Frame, Results
 EVIDENCE = "evidence"  # a folder of tables beside a report, which a new report leaves as it is
 FOR_DVC = ("summary.json", "scores.csv", "curves.csv")  # what `dvc metrics` and `dvc plots` show
 SCORES, TABLE = "%.6f", "%.6g"
-LEADERS = 10
+KEPT = {  # by run.keep and run.selection
+    ("last", "whole"): "The last epoch is kept; dev scores are of the whole set.",
+    ("last", "half"): "The last epoch is kept; dev scores are of one half of the set.",
+    ("last", "cross"): "The last epoch is kept; dev scores are of the whole set.",
+    ("best", "cross"): "Each half of dev is scored with the epoch that is the best on the other half.",
+    ("best", "half"): "The best epoch on one half of dev is kept; dev scores are of the other half.",
+    ("best", "whole"): "The best epoch on dev is kept, as the reports have it, so dev scores are a little too good.",
+}
+NUMBERS = (
+    "## Files\n\n**[index.html](index.html)** is this report as one page, offline. [results.csv](results.csv) has a "
+    "line for each run; [tables](tables) hold the numbers of each table."
+)
 
 
 @dataclass
@@ -27,67 +39,43 @@ class Report:
     study: Study
     tables: list[Table]
     claims: list[ClaimResult]
+    questions: list[ClaimResult]
     leakage: Frame
-    pictures: list[Picture] = field(default_factory=list)
 
 
-def _tables(report: Report) -> str:
-    every = [beside.render(table, report.study) for table in report.tables]
-    return "\n\n".join(["## Tables", beside.ABOUT, *(f"#{one}" for one in every)])
-
-
-def _pictures(report: Report) -> str:
-    shown = [f"**{one.title}**\n\n![{one.title}](pictures/{one.name}.png)" for one in report.pictures]
-    return "\n\n".join(["## Pictures", *shown]) if shown else ""
-
-
-# A section is a line here: the name of its file below `details`, and what returns its Markdown; empty text for none.
-SECTIONS: dict[str, Callable[[Report], str]] = {
-    "claims": lambda report: claims.render(report.study, report.claims),
-    "tables": _tables,
-    "costs": lambda report: costs.render(report.study),
-    "trainings": lambda report: costs.trainings(report.study),
-    "data": lambda report: data.render(report.study),
-    "leakage": lambda report: data.render_leakage(report.study, report.leakage),
-    "misses": lambda report: misses.render(report.study),
-    "pictures": _pictures,
-}
-
-
-def write(results: Results, directory: Path, third: Results | None = None) -> str:
+def write(results: Results, directory: Path, third: Results | None = None, readme: Path | None = None) -> str:
     """Write the report of results anew; evidence that lies in its folder stays.
 
     Args:
         results: of all of the budget.
         directory: the report's folder.
         third: of the same variants at a third of the budget, for the steadiness of claims.
+        readme: a file that gets the report's first rows, too, between the markers of `mtbert.report.front`.
 
     Returns:
         The tables that have results and what to do next, for the terminal.
 
     Raises:
-        DataError: the directory holds something else than a report, or `third` has no run of a third of the budget.
+        DataError: the directory holds something else than a report, `third` has no run of a third of the budget, or
+            `readme` has no markers.
     """
     _refuse_others(directory)
     study = Study(results)
-    judged = claims.judge(study, None if third is None else Study(third))
-    report = Report(study, beside.tables(study, published.load()), judged, data.leakage(study))
-    report.pictures = list(pictures.all_of(study, report.claims))
+    judged, questions = claims.judge(study, None if third is None else Study(third))
+    report = Report(study, beside.tables(study, published.load()), judged, questions, data.leakage(study))
     with files.new_directory(directory) as partial:
-        for picture in report.pictures:
+        drawn = list(pictures.all_of(study, judged))
+        for picture in [*drawn, *([pictures.of_questions(study, questions)] if questions else [])]:
             picture.write(partial / "pictures")
         _write_numbers(report, partial)
-        sections = {name: text for name, render in SECTIONS.items() if (text := render(report))}
-        for name, text in sections.items():
-            alone = text.replace("](pictures/", "](../pictures/").replace("## ", "# ", 1)
-            files.write_text(partial / "details" / f"{name}.md", f"{alone}\n")
-        readme = _readme(report, list(sections))
-        files.write_text(partial / "README.md", f"{readme}\n")
-        title = f"Results: profile {study.profile}"
-        summary = readme.partition("\n## The rest")[0].replace("# ", "## ", 1)
-        files.write_text(partial / "index.html", page.render(title, {"summary": summary} | sections, partial))
+        sections = [section for section in _sections(report, drawn) if section.text]
+        files.write_text(partial / "index.html", page.render(sections, partial))
+        text = "\n\n".join([*(section.markdown for section in sections), NUMBERS])
+        files.write_text(partial / "README.md", f"{text}\n")
         if (directory / EVIDENCE).is_dir():
             (directory / EVIDENCE).rename(partial / EVIDENCE)
+    if readme is not None:
+        front.put(readme, study, questions, directory)
     return terminal.in_short(report.tables)
 
 
@@ -96,11 +84,29 @@ def _refuse_others(directory: Path) -> None:
     if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
         raise DataError(f"{directory} is no folder; --out names a folder")
     there = {file.name for file in directory.iterdir()} if directory.exists() else set()
-    if there - {EVIDENCE} and not {"README.md", "index.html", "details"} <= there:
+    if there - {EVIDENCE} and not {"README.md", "index.html", "results.csv"} <= there:
         raise DataError(
             f"{directory} holds {first_of(sorted(there), 3)} and no report; the report would take its place. "
             "--out names another folder"
         )
+
+
+def _sections(report: Report, drawn: Sequence[Picture]) -> Iterator[Section]:
+    """Yield the sections in order; a new one is a line here. Those without text are left out."""
+    study = report.study
+    yield Section("results", _results(study, report.questions))
+    if not study.is_comparable:
+        yield Section("costs", costs.render(study))
+    yield Section("tables", "\n\n".join(["## Tables", beside.ABOUT, *(beside.render(t, study) for t in report.tables)]))
+    yield Section("claims", claims.render(study, report.claims))
+    if study.is_comparable:
+        yield Section("costs", costs.render(study), folded=True)
+    yield Section("trainings", costs.trainings(study), folded=True)
+    yield Section("data", data.render(study), folded=True)
+    yield Section("leakage", data.render_leakage(report.leakage), folded=True)
+    shown = [f"**{one.title}**\n\n![{one.title}](pictures/{one.name}.png)" for one in drawn]
+    yield Section("pictures", "\n\n".join(["## Pictures", *shown]) if shown else "", folded=True)
+    yield Section("again", f"## To train it again\n\n```\n{command(study)}\n```", folded=True)
 
 
 def _write_numbers(report: Report, directory: Path) -> None:
@@ -126,62 +132,36 @@ def for_dvc(directory: Path, reports: Path) -> None:
         files.write_text(reports / name, (directory / name).read_text(encoding="utf-8"))
 
 
-def _readme(report: Report, sections: list[str]) -> str:
-    study = report.study
-    start, name = study.results.start, study.results.data.name
+def _results(study: Study, questions: Sequence[ClaimResult]) -> str:
+    """Return the first section: the questions, and what to know before reading the scores."""
     counts = sorted({len(seeds) for seeds in study.seeds.values()})
     seeds = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
     ran = f"{len(study.variants)} variants, {seeds} seed{'' if seeds == '1' else 's'} each"
-    encoder, folder = markdown.literal(start.name), markdown.literal(name)
+    encoder, folder = markdown.literal(study.results.start.name), markdown.literal(study.results.data.name)
     parts = [
-        f"# Results: profile `{study.profile}`",
-        f"{ran}, trained on {folder} from the encoder {encoder}. Tables hold the reports' numbers beside ours.",
+        f"# Results: profile {study.profile}{'' if study.is_comparable else f', {folder}'}",
+        front.render(study, questions, "pictures"),
+        f"{ran}, trained on {folder} from the encoder {encoder}.",
         "\n".join(f"- {note}" for note in _notes(study)),
-        _leaders(study),
-        "## The rest",
-        "**[index.html](index.html)** is the whole report as one page, offline.",
-        "\n".join(f"- [{name}](details/{name}.md)" for name in sections),
-        "Numbers: [results.csv](results.csv) has a line for each run; [tables](tables) those of each table.",
-        f"## To train it again\n\n```\n{command(study)}\n```",
     ]
     return "\n\n".join(filter(None, parts))
 
 
 def _notes(study: Study) -> Iterator[str]:
-    """What to know before reading the scores."""
     data, start, kept = study.results.data, study.results.start, next(iter(study.about.values())).run
     if data.whose == "sample":
         yield "**Generated sentences.** They show that the machinery works, and say nothing of the methods."
     if max(map(len, study.seeds.values())) == 1:
         yield "**One seed.** Another gives other scores; that one variant is better cannot be concluded."
-    if start.name != "bert-base-uncased":
-        note = f" {markdown.literal(start.note)}" if start.note else ""
-        yield f"**Another encoder** than the reports' `bert-base-uncased`: compare differences, not scores.{note}"
+    if study.is_comparable and start.name != "bert-base-uncased":
+        yield "**Another encoder** than the reports' `bert-base-uncased`: compare differences, not scores."
     yield KEPT[kept.keep, kept.selection]
-    changed = dict.fromkeys(one for row in study.rows for one in row.overrides)
-    if changed:
-        yield f"**Changed settings** ({beside.CHANGED}): {markdown.code([markdown.literal(one) for one in changed])}."
+    if changed := _overrides(study):
+        yield f"**Changed settings** ({beside.CHANGED}): {', '.join(map(markdown.literal, changed))}."
 
 
-KEPT = {  # by run.keep and run.selection
-    ("last", "whole"): "The last epoch is kept; dev scores are of the whole set.",
-    ("last", "half"): "The last epoch is kept; dev scores are of one half of the set.",
-    ("last", "cross"): "The last epoch is kept; dev scores are of the whole set.",
-    ("best", "cross"): "Each half of dev is scored with the epoch that is the best on the other half.",
-    ("best", "half"): "The best epoch on one half of dev is kept; dev scores are of the other half.",
-    ("best", "whole"): "The best epoch on dev is kept, as the reports have it, so dev scores are a little too good.",
-}
-
-
-def _leaders(study: Study) -> str:
-    lines = [
-        {"variants": markdown.code(row.names)}
-        | {"overall": f"{markdown.number(mean.mean)} {markdown.interval(mean.low, mean.high)}".rstrip()}
-        | {beside.TIMES_BERT: f"{row.weights['times_bert']:.2f}", "seeds": str(len(row.seeds))}
-        for row, mean in list(study.leaders())[:LEADERS]
-    ]
-    about = "On dev. Rows of different reports differ in more than one thing, and near neighbours may be noise."
-    return f"## Highest overall scores\n\n{about}\n\n{markdown.lined(lines)}" if lines else ""
+def _overrides(study: Study) -> list[str]:
+    return list(dict.fromkeys(one for row in study.rows for one in row.overrides))
 
 
 def command(study: Study) -> str:
@@ -189,11 +169,10 @@ def command(study: Study) -> str:
     by_seeds: dict[tuple[int, ...], list[str]] = {}
     for name in study.variants:
         by_seeds.setdefault(tuple(study.seeds[name]), []).append(name)
-    changed = list(dict.fromkeys(one for row in study.rows for one in row.overrides))
     told = []
     for seeds, names in by_seeds.items():
         settings = [f"profile={study.profile}", f"data_dir={study.results.data.name}", f"variants=[{','.join(names)}]"]
-        settings += [f"seeds=[{','.join(map(str, seeds))}]", *changed]
+        settings += [f"seeds=[{','.join(map(str, seeds))}]", *_overrides(study)]
         said = " ".join(["dvc exp run", *(f"-S {shlex.quote(one)}" for one in settings)])
         told.append(markdown.CONTROL.sub(" ", said))
     return "\n".join(told)

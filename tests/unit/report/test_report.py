@@ -8,15 +8,15 @@ import made
 import pytest
 
 from mtbert.errors import DataError
-from mtbert.report import beside, claims, costs, curves, data, markdown, misses, pictures, published, submissions, write
+from mtbert.report import beside, claims, costs, curves, data, markdown, pictures, published, submissions, write
 from mtbert.report.study import Study
 from mtbert.results import tables
 from mtbert.results.tables import Results
-from mtbert.tasks import TASKS
 
 ROW = {"row": "Original PALs"}
 BERT = {"row": "Fine-tuned BERT"}
 SST, QQP, STS = [0, 1, 2, 0], [0, 1, 0, 0], [0, 1, 2, 5]
+CONFUSED = [("pals-for-pals", "sst"), ("pals-for-pals", "qqp"), ("own", "sst")]
 SETTINGS = {"pals": ROW, "bert-sst": BERT, "bert-qqp": BERT, "bert-sts": BERT, "mine": {"paper": "own", "row": ""}}
 
 
@@ -92,9 +92,28 @@ def test_a_variant_below_the_untrained_encoder_is_marked(results: Results):
     assert [beside.BELOW in cell for cell in pals.split("|")][3:8:2] == [False, True, False]
 
 
-def test_ones_own_variants_have_a_table_of_their_own(report: Path):
-    (own,) = lines(report / "tables/own-variants.csv")
-    assert (own["row"], own["ours"], own["published"]) == ("mine", "0", "")
+def test_a_variant_of_ones_own_stands_below_the_one_that_it_varies(report: Path):
+    labels = [line["row"] for line in lines(report / "tables/pals-for-pals-table-1.csv") if line["metric"] == "sst"]
+    assert labels[:2] == ["Fine-tuned BERT", "mine (own)"]
+
+
+def test_without_such_a_one_it_has_a_table_of_its_own():
+    study = Study(made.results({("mine", 1): {"sst": SST}}, {"mine": {"paper": "own", "row": ""}}))
+    (table,) = beside.tables(study, published.load())
+    assert (table.name, [row.label for row in table.rows]) == ("own-variants", ["mine"])
+
+
+def test_on_other_data_nothing_published_is_shown_and_nothing_claimed(tmp_path: Path):
+    predicted = {("pals", 1): {"sst": SST, "qqp": QQP, "sts": STS}}
+    write.write(made.results(predicted, SETTINGS, {"whose": "sample"}), tmp_path / "sample")
+    table = lines(tmp_path / "sample/tables/pals-for-pals-table-1.csv")
+    assert {(line["row"], line["published"]) for line in table} == {("Original PALs", "")}
+    headings = [line for line in (tmp_path / "sample/README.md").read_text().splitlines() if line.startswith("#")]
+    assert headings[:4] == [
+        "# Results: profile laptop, data/sample", "## Scores and weights", "## Tables",
+        "### Pals for PALs, table 1 (dev of data/sample)",
+    ]  # fmt: skip
+    assert not (tmp_path / "sample/claims.csv").exists()
 
 
 def test_losses_are_binned_and_averaged(study: Study):
@@ -109,24 +128,6 @@ def test_rows_that_share_a_sentence_with_train_are_left_out(study: Study):
         "rows": 4, "left_out": 1, "score": 0.875, "score_without": pytest.approx(5 / 6),
         "change": pytest.approx(-1 / 24),
     }  # fmt: skip
-
-
-def test_confusions_and_distances(study: Study):
-    counts = misses.confusions(study, "sst")["pals"]
-    assert counts[3].tolist() == [1, 0, 0, 1, 0]
-    assert misses.distances(counts).tolist() == [7 / 8, 0, 0, 1 / 8, 0]
-    assert misses.confusions(study, "sts") == {}
-
-
-def test_the_worst_misses_are_shown_of_the_sample_alone_and_as_text():
-    predicted = {("pals", 1): {"sts": [0.0, 1.0, 5.0, 4.0]}}
-    assert misses.render(Study(made.results(predicted))) == ""
-    study = Study(made.results(predicted, data={"whose": "sample"}))
-    assert misses.worst(study, TASKS["sts"])[["label", "prediction", "size"]].to_numpy().tolist() == [
-        [2, 5, 3],
-        [5, 4, 1],
-    ]
-    assert "a \\| &lt;b&gt;" in misses.render(study)
 
 
 def test_submissions_have_the_courses_form_and_only_whole_predictions(tmp_path: Path):
@@ -144,7 +145,7 @@ def test_claims_are_judged_of_these_tables(study: Study):
     known = claims.evidence(study)
     assert known.tasks["qqp"].predictions["pals", 1].tolist() == QQP
     assert known.tasks["sst"].leaked.tolist() == [True, False, False, False]
-    (close,) = [result for result in claims.judge(study) if result.claim.name == "pals-close-to-single"]
+    (close,) = [result for result in claims.judge(study)[0] if result.claim.name == "pals-close-to-single"]
     assert claims.answer(close) == "cannot be told: unequal budgets"  # 20 updates beside 60
 
 
@@ -181,17 +182,24 @@ def test_weights_of_a_vote_count_every_member():
 
 def test_pictures_are_small_files_of_the_same_bytes(study: Study, tmp_path: Path):
     drawn = list(pictures.all_of(study, []))
-    assert [one.name for one in drawn][:3] == ["costs", "distances", "labels"]
+    assert [one.name for one in drawn] == ["costs", *(f"{paper}-confusion-{task}" for paper, task in CONFUSED)]
     for folder in ("a", "b"):
         drawn[1].write(tmp_path / folder)
-    first = (tmp_path / "a/distances.png").read_bytes()
-    assert first == (tmp_path / "b/distances.png").read_bytes()
+    first = (tmp_path / f"a/{drawn[1].name}.png").read_bytes()
+    assert first == (tmp_path / f"b/{drawn[1].name}.png").read_bytes()
     assert len(first) < 30_000
 
 
 def test_the_page_names_no_other_file_and_the_readme_only_files_that_are_there(report: Path):
     page = (report / "index.html").read_text()
     assert '<img src="pictures' not in page
-    for file in (report / "README.md", *(report / "details").glob("*.md")):
-        links = [part.partition(")")[0] for part in file.read_text().split("](")[1:]]
-        assert [link for link in links if not (file.parent / link).exists()] == []
+    assert "`" not in page
+    links = [part.partition(")")[0] for part in (report / "README.md").read_text().split("](")[1:]]
+    assert [link for link in links if not (report / link).exists()] == []
+
+
+def test_what_is_less_asked_for_is_folded(report: Path):
+    text = (report / "README.md").read_text()
+    assert [part.partition("<")[0] for part in text.split("<summary>")[1:]] == [
+        "Scores and weights", "Trainings", "Leakage", "Pictures", "To train it again",
+    ]  # fmt: skip
