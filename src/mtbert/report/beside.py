@@ -9,13 +9,13 @@ import pandas as pd
 
 from mtbert.report import markdown
 from mtbert.report.published import RIVALS, TITLES, PublishedRow
-from mtbert.report.study import OWN, Group, Study
+from mtbert.report.study import OWN, Group, Mean, Study
 from mtbert.results.tables import METRICS, OVERALLS, WEIGHTS, Frame
 from mtbert.tasks import TASKS
 
 VARIANTS = "variants"  # stands for the table number of variants that answer to no published paper
 CHANGED, BELOW = "\N{DAGGER}", "\N{DOWNWARDS ARROW}"
-UNTRAINED = "*Untrained encoder, cosine*"
+UNTRAINED = "Untrained encoder, cosine"
 TIMES_BERT = f"{markdown.TIMES} BERT"
 ABOUT = (
     "Ours is the mean over seeds, in brackets its 95 % interval (Student's t). `overall_raw` = (SST-5 + QQP + r) / 3, "
@@ -69,7 +69,7 @@ class Table:
     @property
     def metrics(self) -> list[str]:
         """The metrics that any of its rows has a number of."""
-        return [m for m in METRICS if any(m in row.published.values or (row.group and row.group.over_seeds(m))
+        return [m for m in METRICS if any(m in row.published.values or (row.group and m in row.group.means)
                                           for row in self.rows)]  # fmt: skip
 
 
@@ -126,7 +126,7 @@ def _lines(study: Study, row: PublishedRow) -> list[Row]:
 
 
 def _rank(row: Row) -> float:
-    overall = row.group.over_seeds("overall_raw") if row.group else None
+    overall = row.group.means.get("overall_raw") if row.group else None
     return -overall.mean if overall else float("inf")
 
 
@@ -138,13 +138,13 @@ def frame(table: Table) -> Frame:
 
 def _tidy(table: Table, row: Row, metric: str) -> dict[str, Any]:
     published, group = row.published.values.get(metric), row.group
-    ours = group.over_seeds(metric) if group else None
+    ours = group.means.get(metric) if group else None
     return {
         "paper": table.paper, "table": table.number, "row": row.label, "split": row.published.split, "metric": metric,
         "published": published, "ours": ours and ours.mean,
         "difference": ours.mean - published if ours and published is not None else None,
         "std": ours and ours.std, "low": ours and ours.low, "high": ours and ours.high,
-        "seeds": sum(metric in scores for scores in group.scores.values()) if group else 0,
+        "seeds": ours.seeds if ours else 0,
         "variants": " ".join(group.names) if group else "", "overrides": "; ".join(group.overrides) if group else "",
         **{name: group.weights[name] if group else None for name in (*WEIGHTS, "times_bert")},
         "printed_scale": row.published.scale, "note": row.published.note,
@@ -153,27 +153,20 @@ def _tidy(table: Table, row: Row, metric: str) -> dict[str, Any]:
 
 def render(table: Table, study: Study) -> str:
     """Return the table as Markdown, with what a reader must know below it."""
-    printed = any(row.published.values for row in table.rows)
-    lines = [_untrained(table, study, printed)] if study.untrained else []
-    lines += [_line(table, row, study, printed) for row in table.rows]
-    grid = markdown.lined(lines)
+    splits = {row.published.split for row in table.rows}
+    untrained = Group((), {task: Mean(r) for task, r in study.untrained.items()}, [], {"stored": 0, "times_bert": 1})
+    first = [Row(PublishedRow(table.paper, table.number, UNTRAINED, "dev", {}), UNTRAINED, untrained)]
+    rows = [*(first if study.untrained and "dev" in splits else []), *table.rows]
+    printed = any(row.published.values for row in rows)
+    grid = markdown.lined([_line(table, row, study, printed, len(splits) > 1) for row in rows])
     notes = dict.fromkeys(f"- {markdown.literal(row.label)}: {markdown.literal(row.published.note)}."
                           for row in table.rows if row.published.note)  # fmt: skip
     marks = [said for mark, said in MARKS.items() if mark in grid]
     return "\n\n".join(filter(None, [f"### {table.heading}", grid, " ".join(marks), "\n".join(notes)]))
 
 
-def _untrained(table: Table, study: Study, printed: bool) -> dict[str, str]:
-    cells = {"row": UNTRAINED}
-    for metric in table.metrics:
-        cells |= {f"{markdown.HEADINGS[metric]}, paper": markdown.DASH} if printed else {}
-        cells[f"{markdown.HEADINGS[metric]}, ours"] = markdown.number(study.untrained.get(metric))
-    return cells | {"stored": "0.00", TIMES_BERT: "1.00", "seeds": markdown.DASH}
-
-
-def _line(table: Table, row: Row, study: Study, printed: bool) -> dict[str, str]:
-    several = len({one.published.split for one in table.rows}) > 1
-    name = markdown.literal(row.label) + (f" ({row.published.split})" if several else "")
+def _line(table: Table, row: Row, study: Study, printed: bool, with_split: bool) -> dict[str, str]:
+    name = markdown.literal(row.label) + (f" ({row.published.split})" if with_split else "")
     cells = {"row": f"{name} {CHANGED}" if row.group and row.group.overrides else name}
     for metric in table.metrics:
         paper = markdown.number(row.published.values.get(metric))
@@ -183,14 +176,14 @@ def _line(table: Table, row: Row, study: Study, printed: bool) -> dict[str, str]
         return cells | dict.fromkeys(("stored", TIMES_BERT, "seeds"), markdown.DASH)
     weights = row.group.weights
     cells |= {"stored": f"{weights['stored'] / 1e6:.2f}", TIMES_BERT: f"{weights['times_bert']:.2f}"}
-    return cells | {"seeds": str(len(row.group.scores))}
+    return cells | {"seeds": str(len(row.group.seeds) or markdown.DASH)}
 
 
 def _ours(row: Row, metric: str, study: Study) -> str:
     """Our number with its interval, marked where the untrained encoder is better, or why there is none."""
     if row.group is None:
         return "not run" if metric in row.published.values else markdown.DASH
-    ours = row.group.over_seeds(metric)
+    ours = row.group.means.get(metric)
     if ours is None:
         tasks = {task for name in row.group.names for task in study.about[name].tasks}
         withheld = row.published.split == "test" and (metric in OVERALLS or metric in tasks)

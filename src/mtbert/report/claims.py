@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mtbert import claims
-from mtbert.claims import ClaimResult, Part, PartResult, Reason, Stability, Verdict
+from mtbert.claims import ClaimResult, Part, PartResult, Reason, Verdict
 from mtbert.report import markdown
 from mtbert.report.published import TITLES
 from mtbert.report.study import Study
@@ -25,8 +25,6 @@ REASONS = {
     Reason.ENCODER: "cannot be tested with this encoder", Reason.FEW_SEEDS: "open: fewer than six seeds",
     Reason.FEW_CLUSTERS: "cannot be told: too few rows", Reason.FLIPS: "cannot be told: flips with the budget",
 }  # fmt: skip
-STABILITY = {Stability.STEADY: "steady", Stability.SHRINKING: "shrinking", Stability.GROWING: "growing",
-             Stability.FLIPS: "flips"}  # fmt: skip
 HEADINGS = {
     **markdown.HEADINGS,
     "overall_raw": "overall",
@@ -129,7 +127,7 @@ def render(study: Study, results: Sequence[ClaimResult]) -> str:
     counts = ", ".join(f"{count} {said}" for said, count in Counter(map(answer, results)).most_common())
     where = f"{ABOUT}: profile {study.profile}, encoder {markdown.literal(study.results.start.name)}."
     table = markdown.lined(lines, 3)
-    parts = ["## Claims", f"{len(results)} claims: {counts}.", where, contamination(study, table), table]
+    parts = [f"{len(results)} claims: {counts}.", where, contamination(study, table), table]
     return "\n\n".join(filter(None, parts))
 
 
@@ -142,7 +140,7 @@ def _line(result: ClaimResult, part: PartResult) -> dict[str, str]:
         "leak-free": markdown.number(part.leak_free, "+"), "published": markdown.number(part.part.published, "+"),
         "verdict": f"{answer(result)}{why}",
         "at a third": markdown.number(part.third and part.third.mean, "+"),
-        "steadiness": STABILITY[part.stability] if part.stability else "",
+        "steadiness": part.stability or "",
     }  # fmt: skip
 
 
@@ -163,5 +161,5 @@ def _values(result: ClaimResult, part: PartResult) -> dict[str, object]:
         "leak_free": part.leak_free, "seeds": found and " / ".join(map(str, found.seeds)),
         "rows": found and found.rows, "third": part.third and part.third.mean,
         "reason": REASONS[part.reason] if part.reason else "",
-        "stability": STABILITY[part.stability] if part.stability else "", "unlike": ", ".join(part.unlike),
+        "stability": part.stability or "", "unlike": ", ".join(part.unlike),
     }  # fmt: skip

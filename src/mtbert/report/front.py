@@ -88,7 +88,7 @@ def ticks(study: Study, questions: Sequence[ClaimResult]) -> list[float | None]:
     for result in questions:
         part = result.parts[0].part
         known = part.metric in study.untrained and all(name in study.about for name in part.other)
-        other = study.group(part.other).over_seeds(part.metric) if known else None
+        other = study.group(part.other).means.get(part.metric) if known else None
         found.append(study.untrained[part.metric] - other.mean if other else None)
     return found
 

@@ -2,9 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-import pandas as pd
 from tabulate import tabulate
 
 from mtbert.results.tables import METRICS
@@ -35,11 +33,6 @@ def number(value: float | None, sign: str = "") -> str:
 def estimate(mean: float | None, low: float | None, high: float | None, sign: str = "") -> str:
     """Return such as `0.502 [0.483, 0.521]`; the mean alone where there is no interval."""
     return number(mean, sign) if low is None else f"{number(mean, sign)} [{number(low, sign)}, {number(high, sign)}]"
-
-
-def count(value: Any) -> str:
-    """Return a whole number with commas, or a dash where it is missing."""
-    return DASH if pd.isna(value) else f"{int(value):,}"
 
 
 def code(words: Sequence[str]) -> str:

@@ -10,6 +10,8 @@ from pathlib import Path
 import jinja2
 from markdown_it import MarkdownIt
 
+from mtbert.report import markdown
+
 LAYOUT = Path(__file__).with_name("page.html")
 IMAGE = re.compile(r'<img src="([^":]+\.png)"')
 
@@ -20,40 +22,31 @@ class Section:
 
     Attributes:
         name: its anchor.
-        text: Markdown that begins with its heading.
+        title: its heading.
+        body: Markdown.
         folded: whether it opens on a click.
     """
 
     name: str
-    text: str
+    title: str
+    body: str
     folded: bool = False
-
-    @property
-    def title(self) -> str:
-        """Its heading."""
-        return self.text.partition("\n")[0].lstrip("# ")
-
-    @property
-    def body(self) -> str:
-        """What follows the heading."""
-        return self.text.partition("\n")[2].strip()
 
     @property
     def markdown(self) -> str:
         """The section for a README."""
-        return f"<details><summary>{self.title}</summary>\n\n{self.body}\n\n</details>" if self.folded else self.text
+        title = markdown.literal(self.title)
+        if self.folded:
+            return f"<details><summary>{title}</summary>\n\n{self.body}\n\n</details>"
+        return f"## {title}\n\n{self.body}"
 
 
 def render(sections: Sequence[Section], folder: Path) -> str:
     """Return the page, with the first section's title; `folder` holds the pictures that the Markdown names."""
-    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-    parts = [
-        {"anchor": one.name, "title": html.unescape(one.title), "folded": one.folded}
-        | {"body": _embedded(markdown.render(one.body if one.folded else one.text), folder)}
-        for one in sections
-    ]
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    bodies = {one.name: _embedded(parser.render(one.body), folder) for one in sections}
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    return environment.from_string(LAYOUT.read_text(encoding="utf-8")).render(sections=parts)
+    return environment.from_string(LAYOUT.read_text(encoding="utf-8")).render(sections=sections, bodies=bodies)
 
 
 def _embedded(body: str, folder: Path) -> str:

@@ -59,7 +59,7 @@ def of_questions(study: Study, questions: Sequence[ClaimResult]) -> Picture:
 
 def all_of(study: Study, judged: Sequence[ClaimResult]) -> Iterator[Picture]:
     """Yield every other picture that the results have something for."""
-    if rows := [row for row in study.rows if row.over_seeds("overall_raw")]:
+    if rows := [row for row in study.rows if "overall_raw" in row.means]:
         yield Picture("costs", "Overall score on dev against weights, with 95 % intervals", partial(_costs, rows))
     for paper in dict.fromkeys(one.claim.paper for one in judged):
         parts = [part for one in judged if one.claim.paper == paper for part in one.parts if part.difference]
@@ -119,8 +119,7 @@ def _costs(rows: list[Group]) -> Figure:
     """The overall score against weights, by powers of ten; the names stand in the table."""
     figure, axes = canvas(9, 4.5)
     for row in rows:
-        overall = row.over_seeds("overall_raw")
-        assert overall is not None  # only such rows are drawn
+        overall = row.means["overall_raw"]
         bar = None if overall.high is None else overall.high - overall.mean
         x = max(row.weights["trained"] / 1e6, 1e-3)
         axes.errorbar(x, overall.mean, yerr=bar, fmt="o", color=OURS, markersize=4, elinewidth=0.6, alpha=0.8)

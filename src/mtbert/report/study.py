@@ -17,17 +17,23 @@ from mtbert.tasks import TASKS
 
 THREADS = "run.threads="  # changes last digits alone, and no row
 OWN = "own"  # stands for the paper of variants of one's own
-Scores = dict[int, dict[str, float]]  # by seed, then metric
 
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean over seeds; std (sample) is None for one seed, the 95 % interval below three."""
+    """A mean over so many seeds; std (sample) is None for one seed, the 95 % interval below three."""
 
     mean: float
-    std: float | None
-    low: float | None
-    high: float | None
+    std: float | None = None
+    low: float | None = None
+    high: float | None = None
+    seeds: int = 1
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Mean":
+        """Return that of these scores, one a seed."""
+        mean, std, interval = stats.summary(values)
+        return cls(mean, std, *(interval or (None, None)), len(values))
 
 
 @dataclass(frozen=True)
@@ -36,23 +42,17 @@ class Group:
 
     Attributes:
         names: of the variants, or of an ensemble.
-        scores: on one split, of the seeds that all of them have.
+        means: by metric, on one split, over the seeds that all of them have.
+        seeds: these.
         weights: `encoder` of one of them; added, trained and stored of all; times_bert: all over one encoder's.
         overrides: their settings that differ from the shipped ones.
     """
 
     names: tuple[str, ...]
-    scores: Scores
+    means: dict[str, Mean]
+    seeds: list[int]
     weights: dict[str, float]
-    overrides: tuple[str, ...]
-
-    def over_seeds(self, metric: str) -> Mean | None:
-        """Return mean and interval of a metric; None where no seed has one."""
-        values = [scores[metric] for scores in self.scores.values() if metric in scores]
-        if not values:
-            return None
-        mean, std, interval = stats.summary(values)
-        return Mean(mean, std, *(interval or (None, None)))
+    overrides: tuple[str, ...] = ()
 
 
 class Study:
@@ -115,27 +115,31 @@ class Study:
         A variant of one's own without such a neighbour is left out.
         """
         documents = {name: json.loads(self._told[name, self.seeds[name][0]]["settings"]) for name in self.variants}
-        settings = {name: {*json.dumps(one, indent=1).splitlines()} for name, one in documents.items()}
-        found = {}
-        for name in self.variants:
-            near = [
-                (len(settings[name] ^ settings[other]), other)
-                for other in self.variants
-                if self.about[other].paper != OWN and self.about[other].tasks == self.about[name].tasks
-            ]
-            if self.about[name].paper == OWN and near:
-                found[name] = min(near, key=lambda pair: pair[0])[1]
-        return found
+        lines = {name: {*json.dumps(one, indent=1).splitlines()} for name, one in documents.items()}
+        papers = [name for name in self.variants if self.about[name].paper != OWN]
+        near = {
+            name: [other for other in papers if self.about[other].tasks == self.about[name].tasks]
+            for name in self.variants
+            if self.about[name].paper == OWN
+        }
+        return {
+            name: min(several, key=lambda other: len(lines[name] ^ lines[other]))
+            for name, several in near.items()
+            if several
+        }
 
     def group(self, names: Sequence[str], split: str = "dev", averaged: Sequence[str] = MAIN_TASKS) -> Group:
         """Return the row that these make; `averaged` are the tasks that its overall is the mean of."""
-        shared = set.intersection(*(set(self.seeds[name]) for name in names))
-        scores = {seed: self._of_seed(names, seed, split, averaged) for seed in sorted(shared)}
+        shared = sorted(set.intersection(*(set(self.seeds[name]) for name in names)))
+        scores = [self._of_seed(names, seed, split, averaged) for seed in shared]
+        by_metric = {metric: [of[metric] for of in scores if metric in of] for metric in METRICS}
         first: Frame = pd.DataFrame([self._told[name, self.seeds[name][0]] for name in names])
         weights = first[[*WEIGHTS, "times_bert"]].astype(float).sum().to_dict()
         weights["encoder"] = float(first["encoder"][0])
         overrides = dict.fromkeys(one for told in first["overrides"].fillna("") for one in told.split("; ") if one)
-        return Group(tuple(names), scores, weights, tuple(one for one in overrides if not one.startswith(THREADS)))
+        kept = tuple(one for one in overrides if not one.startswith(THREADS))
+        means = {metric: Mean.of(values) for metric, values in by_metric.items() if values}
+        return Group(tuple(names), means, shared, weights, kept)
 
     def _of_seed(self, names: Sequence[str], seed: int, split: str, averaged: Sequence[str]) -> dict[str, float]:
         values = {(name, metric): self._told[name, seed][f"{split}_{metric}"] for name in names for metric in METRICS}
@@ -152,13 +156,12 @@ class Study:
         """Return names of one row as groups of different tasks: three single-task models make one row."""
         groups: list[list[str]] = []
         for name in names:
-            tasks = set(self.about[name].tasks)
-            fitting = (g for g in groups if not any(tasks & set(self.about[other].tasks) for other in g))
-            group = next(fitting, None)
-            if group is None:
-                groups.append([name])
+            for group in groups:
+                if not any({*self.about[name].tasks} & {*self.about[other].tasks} for other in group):
+                    group.append(name)
+                    break
             else:
-                group.append(name)
+                groups.append([name])
         return [tuple(group) for group in groups]
 
     @cached_property
@@ -170,4 +173,4 @@ class Study:
         together = [names for several in by_row.values() for names in self.joined(several) if len(names) > 1]
         whole = [names for names in together if {t for n in names for t in self.about[n].tasks} >= set(MAIN_TASKS)]
         groups = [self.group(names) for names in (*((name,) for name in self.about), *whole)]
-        return [group for group in groups if any(group.scores.values())]
+        return [group for group in groups if group.means]

@@ -32,6 +32,6 @@ def in_short(tables: Sequence[beside.Table]) -> str:
 
 
 def _both(row: beside.Row, metric: str) -> str:
-    ours = row.group.over_seeds(metric) if row.group else None
+    ours = row.group.means.get(metric) if row.group else None
     said, paper = markdown.number(ours.mean if ours else None), row.published.values.get(metric)
     return f"{markdown.number(paper)} \N{RIGHTWARDS ARROW} {said}" if paper is not None else said

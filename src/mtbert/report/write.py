@@ -26,7 +26,7 @@ KEPT = {  # by run.keep and run.selection
     ("best", "half"): "The best epoch on one half of dev is kept; dev scores are of the other half.",
     ("best", "whole"): "The best epoch on dev is kept, as the reports have it, so dev scores are a little too good.",
 }
-NUMBERS = (
+FILES = (
     "## Files\n\n**[index.html](index.html)** is this report as one page, offline. [results.csv](results.csv) has a "
     "line for each run; [tables](tables) hold the numbers of each table."
 )
@@ -68,10 +68,10 @@ def write(results: Results, directory: Path, third: Results | None = None, readm
         for picture in [*drawn, *([pictures.of_questions(study, questions)] if questions else [])]:
             picture.write(partial / "pictures")
         _write_numbers(report, partial)
-        sections = [section for section in _sections(report, drawn) if section.text]
+        sections = [section for section in _sections(report, drawn) if section.body]
         files.write_text(partial / "index.html", page.render(sections, partial))
-        text = "\n\n".join([*(section.markdown for section in sections), NUMBERS])
-        files.write_text(partial / "README.md", f"{text}\n")
+        text = "\n\n".join([*(section.markdown for section in sections), FILES])
+        files.write_text(partial / "README.md", f"{text.removeprefix('#')}\n")
         if (directory / EVIDENCE).is_dir():
             (directory / EVIDENCE).rename(partial / EVIDENCE)
     if readme is not None:
@@ -93,20 +93,20 @@ def _refuse_others(directory: Path) -> None:
 
 def _sections(report: Report, drawn: Sequence[Picture]) -> Iterator[Section]:
     """Yield the sections in order; a new one is a line here. Those without text are left out."""
-    study = report.study
-    yield Section("results", _results(study, report.questions))
-    if not study.is_comparable:
-        yield Section("costs", costs.render(study))
-    yield Section("tables", "\n\n".join(["## Tables", beside.ABOUT, *(beside.render(t, study) for t in report.tables)]))
-    yield Section("claims", claims.render(study, report.claims))
-    if study.is_comparable:
-        yield Section("costs", costs.render(study), folded=True)
-    yield Section("trainings", costs.trainings(study), folded=True)
-    yield Section("data", data.render(study), folded=True)
-    yield Section("leakage", data.render_leakage(report.leakage), folded=True)
+    study, first = report.study, report.study.is_comparable
+    where = "" if first else f", {study.results.data.name}"
+    tables = [beside.ABOUT, *(beside.render(table, study) for table in report.tables)]
     shown = [f"**{one.title}**\n\n![{one.title}](pictures/{one.name}.png)" for one in drawn]
-    yield Section("pictures", "\n\n".join(["## Pictures", *shown]) if shown else "", folded=True)
-    yield Section("again", f"## To train it again\n\n```\n{command(study)}\n```", folded=True)
+    scores = Section("costs", "Scores and weights", costs.render(study), folded=first)
+    yield Section("results", f"Results: profile {study.profile}{where}", _results(study, report.questions))
+    yield from () if first else (scores,)
+    yield Section("tables", "Tables", "\n\n".join(tables))
+    yield Section("claims", "Claims", claims.render(study, report.claims))
+    yield from (scores,) if first else ()
+    yield Section("data", "Data", data.render(study), folded=True)
+    yield Section("leakage", "Leakage", data.render_leakage(report.leakage), folded=True)
+    yield Section("pictures", "Pictures", "\n\n".join(shown), folded=True)
+    yield Section("again", "To train it again", f"```\n{command(study)}\n```", folded=True)
 
 
 def _write_numbers(report: Report, directory: Path) -> None:
@@ -139,7 +139,6 @@ def _results(study: Study, questions: Sequence[ClaimResult]) -> str:
     ran = f"{len(study.variants)} variants, {seeds} seed{'' if seeds == '1' else 's'} each"
     encoder, folder = markdown.literal(study.results.start.name), markdown.literal(study.results.data.name)
     parts = [
-        f"# Results: profile {study.profile}{'' if study.is_comparable else f', {folder}'}",
         front.render(study, questions, "pictures"),
         f"{ran}, trained on {folder} from the encoder {encoder}.",
         "\n".join(f"- {note}" for note in _notes(study)),
