@@ -12,7 +12,6 @@ from models import small_batch, small_bert
 from ruamel.yaml import YAML
 
 from mtbert import claims
-from mtbert.claims import reading
 from mtbert.config import papers, planning
 from mtbert.config.params import Params
 from mtbert.models.adapters.base import Shape
@@ -100,6 +99,6 @@ def test_the_paper_is_one_file(tmp_path: Path) -> None:
     assert [(row.row, row.values, row.note) for row in rows] == [
         ("Plain", {"sst": 0.51}, ""), ("Decayed", {"sst": 0.52}, "at 0.01"),
     ]  # fmt: skip
-    every = claims.load(reading.content(tmp_path / "papers"))
+    every = claims.load(tmp_path / "papers")
     (part,) = every.claims["small-decay"].parts
     assert (part.ours, part.other, part.margin) == (("small-decayed",), ("small-plain",), 0.01)

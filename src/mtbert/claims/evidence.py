@@ -3,13 +3,11 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from mtbert import metrics, seeding
-from mtbert.claims.comparability import UNEQUAL, a_seed, unlike
+from mtbert.claims.comparability import UNEQUAL, Line, a_seed, unlike
 from mtbert.claims.reading import OVERALLS, OVERFITTING
 from mtbert.errors import DataError
 from mtbert.metrics import MAIN_TASKS
@@ -51,13 +49,13 @@ class Evidence:
     """The runs of one budget; `mtbert.claims` lists the columns of `runs`.
 
     Attributes:
-        runs: one line a run.
+        runs: one a run.
         tasks: by name.
         untrained: by task, the score of the untrained encoder by cosine, where it is known.
         faulty: the values of the column `code` in which a fault is known.
     """
 
-    runs: pd.DataFrame
+    runs: Sequence[Line]
     tasks: Mapping[str, TaskRows]
     untrained: Mapping[str, float] = field(default_factory=dict)
     faulty: Collection[str] = ()
@@ -71,15 +69,9 @@ class Evidence:
             sets += [{seed for of, seed in self._on_train if of == name} for name in row]
         return sorted(set.intersection(*sets)) if len(models) == len(tasks_of(metric)) else []
 
-    def lines(self, row: Collection[str], seeds: Collection[int] | None = None) -> list[dict[str, Any]]:
+    def lines(self, row: Collection[str], seeds: Collection[int] | None = None) -> list[Line]:
         """Return the lines of `runs` of these models, of all seeds or of some."""
-        return [line for line in self._records if line["variant"] in row and (seeds is None or line["seed"] in seeds)]
-
-    @cached_property
-    def _records(self) -> list[dict[str, Any]]:
-        """Return the lines of `runs`, None for what is missing."""
-        lines = self.runs.to_dict("records")
-        return [{str(name): None if pd.isna(value) else value for name, value in line.items()} for line in lines]
+        return [line for line in self.runs if line["variant"] in row and (seeds is None or line["seed"] in seeds)]
 
     def compare(
         self, ours: Sequence[str], other: Sequence[str], metric: str, most: int | None = None, leak_free: bool = False
@@ -126,14 +118,6 @@ class Evidence:
             return trained - scores, trained - draws
         return scores, draws
 
-    def sts(self, row: Sequence[str]) -> float | None:
-        """Return a row's mean r on STS over its seeds; None where it has none."""
-        runs = [self.tasks["sts"].predictions[name, seed] for seed in self.seeds(row, "sts")
-                for name in self._models(row, "sts").values()]  # fmt: skip
-        labels = self.tasks["sts"].labels if runs else np.zeros(0)
-        each = [metrics.pearson(labels[known], one[known]) for one in runs for known in [~np.isnan(one)]]
-        return float(np.mean(each)) if each else None
-
     def _scored(
         self, task: str, sides: Sequence[Sequence[str]], seeds: Sequence[Sequence[int]], metric: str, leak_free: bool
     ) -> tuple[Scored, Scored, int, int] | None:
@@ -174,7 +158,7 @@ class Evidence:
 
     @cached_property
     def _on_train(self) -> dict[Run, float]:
-        scores = {(line["variant"], line["seed"]): line["train_overall_normalised"] for line in self._records}
+        scores = {(line["variant"], line["seed"]): line["train_overall_normalised"] for line in self.runs}
         return {run: float(score) for run, score in scores.items() if score is not None}
 
 
@@ -184,7 +168,8 @@ def at_a_third(whole: Evidence, third: Evidence) -> Evidence:
     Raises:
         DataError: there is no such run.
     """
-    kept = {name for name in third.runs["variant"].unique() if _is_a_third(whole.lines([name]), third.lines([name]))}
+    names = {line["variant"] for line in third.runs}
+    kept = {name for name in names if _is_a_third(whole.lines([name]), third.lines([name]))}
     if not kept:
         raise DataError(
             "no run of --third had a third of the updates that its variant has in the report, and the same code and "
@@ -194,10 +179,10 @@ def at_a_third(whole: Evidence, third: Evidence) -> Evidence:
         name: replace(rows, predictions={run: said for run, said in rows.predictions.items() if run[0] in kept})
         for name, rows in third.tasks.items()
     }
-    return replace(third, runs=third.runs[third.runs["variant"].isin(sorted(kept))], tasks=tasks)
+    return replace(third, runs=third.lines(kept), tasks=tasks)
 
 
-def _is_a_third(whole: list[dict[str, Any]], third: list[dict[str, Any]]) -> bool:
+def _is_a_third(whole: list[Line], third: list[Line]) -> bool:
     if not whole or unlike([*whole, *third]):
         return False
     updates = a_seed(whole, "updates")

@@ -2,15 +2,16 @@
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
-from mtbert.claims.comparability import Stability, Unequal, stability, unequal, unlike
+from mtbert.claims.comparability import Stability, stability, unequal, unlike
 from mtbert.claims.evidence import Evidence, tasks_of
 from mtbert.claims.reading import Claim, Part
 from mtbert.claims.rule import NOTHING, SEEDS, Ps, Verdict, decide, part_p
+from mtbert.results.tables import UNTRAINED
 from mtbert.stats import LEAST_CLUSTERS, Difference
 
 
@@ -40,7 +41,6 @@ class PartResult:
         leak_free: the mean difference without rows that share a sentence with training; None where no row does.
         of_similarity: whether it is about STS, SBERT or a cosine, which some encoders were trained for.
         unlike: in what the two sides were made otherwise.
-        unequal: what they had unequally much of, of what they should not.
         p: its own, not corrected; 1 where it is not judged.
     """
 
@@ -52,7 +52,6 @@ class PartResult:
     leak_free: float | None = None
     of_similarity: bool = False
     unlike: tuple[str, ...] = ()
-    unequal: Unequal = field(default_factory=dict)
     p: Ps = NOTHING
 
 
@@ -116,29 +115,24 @@ def see(part: Part, evidence: Evidence, third: Evidence | None = None) -> PartRe
     before = None if third is None else third.compare(ours, other, metric, SEEDS)
     moved = None if before is None else stability(before.mean, found.mean, part.margin)
     rows = [evidence.lines(row, evidence.seeds(row, metric)[:SEEDS]) for row in (ours, other)]
-    made, budgets = unlike([*rows[0], *rows[1]]), unequal(rows[0], rows[1], tasks_of(metric), part.differs)
-    of_similarity = _is_of_similarity(part, evidence)
+    made, of_similarity = unlike([*rows[0], *rows[1]]), _is_of_similarity(part, evidence)
+    above = [evidence.compare(row, (UNTRAINED,), "sts") for row in (ours, other) if of_similarity]
     clean = evidence.compare(ours, other, metric, SEEDS, leak_free=True)
     leak_free = None if clean is None or clean.rows == found.rows else clean.mean
     applies = {
         Reason.FAULTY_CODE: any(line["code"] in evidence.faulty for row in rows for line in row),
         Reason.UNLIKE_RUNS: bool(made),
-        Reason.UNEQUAL_BUDGETS: bool(budgets),
-        Reason.ENCODER: of_similarity and all(_is_below_untrained(row, evidence) for row in (ours, other)),
+        Reason.UNEQUAL_BUDGETS: unequal(rows[0], rows[1], tasks_of(metric), part.differs),
+        Reason.ENCODER: of_similarity and all(one is not None and one.mean < 0 for one in above),
         Reason.FEW_CLUSTERS: found.clusters < LEAST_CLUSTERS,
         Reason.FEW_SEEDS: min(found.seeds) < SEEDS,
         Reason.FLIPS: moved is Stability.FLIPS,
     }
     reason = next((reason for reason, does in applies.items() if does), None)
-    p = NOTHING if reason or found.error is None else _p(part, found)
-    return PartResult(part, reason, found, before, moved, leak_free, of_similarity, made, budgets, p)
-
-
-def _p(part: Part, found: Difference) -> Ps:
-    def at_most(bound: float) -> np.ndarray:
-        return np.asarray(found.p_at_most(bound))
-
-    return part_p(part.expects, part.margin, part.published, at_most, lambda bound: np.asarray(found.p_at_least(bound)))
+    p = NOTHING
+    if reason is None and found.error is not None:
+        p = part_p(part.expects, part.margin, part.published, found.p_at_most, found.p_at_least)
+    return PartResult(part, reason, found, before, moved, leak_free, of_similarity, made, p)
 
 
 def _is_of_similarity(part: Part, evidence: Evidence) -> bool:
@@ -149,8 +143,3 @@ def _is_of_similarity(part: Part, evidence: Evidence) -> bool:
         or ("encoder" in part.differs and any(line["encoder"] == "sbert" for line in lines))
         or ("heads" in part.differs and any("cosine" in str(line["sts_head"]) for line in lines))
     )
-
-
-def _is_below_untrained(row: Sequence[str], evidence: Evidence) -> bool:
-    score, untrained = evidence.sts(row), evidence.untrained.get("sts")
-    return score is not None and untrained is not None and score < untrained

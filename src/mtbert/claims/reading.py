@@ -1,6 +1,5 @@
 """The claims of papers/*.yaml, typed: comparisons of variants."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -100,22 +99,17 @@ class Claims(Section):
     questions: dict[str, Claim] = {}
 
 
-def content(folder: Path = papers.FOLDER) -> dict[str, Any]:
-    """Return all claims as they are written, and what is common to them."""
-    return {**files.read_yaml(COMMON), "claims": papers.claims(folder)}
-
-
-def load(written: Mapping[str, Any] | None = None) -> Claims:
-    """Check the claims, the papers' or those given; DataError with every key that is missing, unknown or wrong."""
+def load(folder: Path = papers.FOLDER) -> Claims:
+    """Read and check the papers' claims; DataError with every key that is missing, unknown or wrong."""
     try:
-        return Claims(**_with_defaults(content() if written is None else written))
+        return Claims(**_with_defaults({**files.read_yaml(COMMON), "claims": papers.claims(folder)}))
     except pydantic.ValidationError as error:
         raise DataError(f"papers/*.yaml: {in_words(error)}") from None
     except (AttributeError, KeyError, TypeError) as error:
         raise DataError(f"papers/*.yaml have to hold claims with parts: {error!r}") from None
 
 
-def _with_defaults(content: Any) -> dict[str, Any]:
+def _with_defaults(content: dict[str, Any]) -> dict[str, Any]:
     """Each claim with its name; each part with its claim's values where it has none of its own, and its margin."""
     margins, shared = content["margins"], Part.model_fields.keys()
     whole = dict(content)

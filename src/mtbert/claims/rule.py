@@ -8,6 +8,7 @@ the report, run or not.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from mtbert.stats import holm
 SEEDS = 6  # of each side, at the only look
 LEVEL = 0.025  # one-sided
 LEANS = 0.4  # a part whose p of holding is below it does not refute its claim
-P = Callable[[float], np.ndarray]  # of a bound
+P = Callable[[float], Any]  # of a bound: a number, or an array of one shape
 
 
 class Verdict(StrEnum):

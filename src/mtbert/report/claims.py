@@ -25,12 +25,6 @@ REASONS = {
     Reason.ENCODER: "cannot be tested with this encoder", Reason.FEW_SEEDS: "open: fewer than six seeds",
     Reason.FEW_CLUSTERS: "cannot be told: too few rows", Reason.FLIPS: "cannot be told: flips with the budget",
 }  # fmt: skip
-HEADINGS = {
-    **markdown.HEADINGS,
-    "overall_raw": "overall",
-    "overall_normalised": "normalised",
-    "overfitting": "overfitting",
-}
 SEEN = "\N{DOUBLE DAGGER}"  # of what the encoder may have learned in its own training
 ABOUT = (
     "A claim is judged by six seeds, corrected over its paper's claims: docs/verdicts.md has the rule. Ours is the "
@@ -55,7 +49,7 @@ def judge(study: Study, third: Study | None = None) -> tuple[list[ClaimResult], 
 def evidence(study: Study, faulty: Collection[str] = ()) -> claims.Evidence:
     """Return the results in the form that the rule takes; `faulty` is code in which a fault is known."""
     tasks = {task: rows for task in TASKS if (rows := _rows(study, task)) is not None}
-    return claims.Evidence(pd.DataFrame(_lines(study)), tasks, study.untrained, faulty)
+    return claims.Evidence(_lines(study), tasks, study.untrained, faulty)
 
 
 def _rows(study: Study, task: str) -> claims.TaskRows | None:
@@ -88,9 +82,10 @@ def _lines(study: Study) -> list[dict[str, object]]:
             | {"profile": settings.get("profile"), "keep": kept.get("keep"), "selection": kept.get("selection")}
             | {"encoder": "sbert" if model.get("encoder") == "sbert" else None}
             | {"sts_head": ((model.get("heads") or {}).get("sts") or {}).get("name")}
-            | {"techniques": json.dumps(settings.get("sources") or {})}
+            | {"techniques": settings.get("sources") or {}}
         )
-    return lines
+    table: Frame = pd.DataFrame(lines).astype(object)
+    return table.where(table.notna(), None).to_dict("records")
 
 
 def answer(result: ClaimResult) -> str:
@@ -101,7 +96,7 @@ def answer(result: ClaimResult) -> str:
 def pair(part: Part) -> str:
     """Return such as `a - b, SST-5`: whose difference it is; in brackets where it decides nothing."""
     ours, other = (" + ".join(side) for side in (part.ours, part.other))
-    said = f"{ours} {markdown.MINUS} {other}, {HEADINGS[part.metric]}"
+    said = f"{ours} {markdown.MINUS} {other}, {markdown.HEADINGS[part.metric]}"
     return f"({said})" if part.confounded else said
 
 

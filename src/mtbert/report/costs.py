@@ -3,10 +3,10 @@
 import pandas as pd
 
 from mtbert.report import markdown
-from mtbert.report.beside import TIMES_BERT
 from mtbert.report.study import Group, Study
 from mtbert.results.tables import EXAMPLES, METRICS, SCORES, WEIGHTS, Frame
 
+TIMES_BERT = f"{markdown.TIMES} BERT"
 COUNTED = ("steps", "epoch", "threads", *WEIGHTS, *EXAMPLES)
 ABOUT = (
     "Dev scores over seeds; single-task models of one row have a line together, too. Rows of different reports differ "
@@ -23,7 +23,7 @@ def render(study: Study) -> str:
         | {markdown.HEADINGS[metric]: _score(row, metric) for metric in metrics}
         | {name: f"{row.weights[name] / 1e6:.2f}" for name in ("added", "trained", "stored")}
         | {TIMES_BERT: f"{row.weights['times_bert']:.2f}", "seeds": str(len(row.seeds))}
-        for row in sorted(study.rows, key=lambda row: -getattr(row.means.get("overall_raw"), "mean", -1.0))
+        for row in sorted(study.rows, key=lambda row: -row.overall)
     ]
     return f"{ABOUT}\n\n{markdown.lined(lines)}"
 

@@ -21,22 +21,14 @@ def losses(study: Study) -> Frame:
     Returns:
         Column step (last of the bin) and one column per variant; NaN after the end of a shorter run.
     """
-    histories = {name: _histories(study, name) for name in study.variants}
-    longest = max((max(one["step"], default=1) for several in histories.values() for one in several), default=1)
-    width = math.ceil(longest / POINTS)
-    columns = {
-        name: pd.concat([binned(one, width).mean(axis=1) for one in several], axis=1).mean(axis=1)
-        for name, several in histories.items()
-    }
-    return pd.DataFrame(columns).sort_index().round(5).rename_axis("step").reset_index()
-
-
-def _histories(study: Study, name: str) -> list[Frame]:
-    """The losses of a variant's own tasks, one table a seed."""
-    history = study.results.history
-    wanted = [f"loss/{task}" for task in study.about[name].tasks]
-    mine = history[(history["variant"] == name) & history["name"].isin(wanted)]
-    return [mine[mine["seed"] == seed] for seed in study.seeds[name]]
+    every, variants = study.results.history, study.variants
+    own = {(name, f"loss/{task}") for name in variants for task in study.about[name].tasks}
+    history = every[[pair in own for pair in zip(every["variant"], every["name"], strict=True)]]
+    width = math.ceil(history["step"].max() / POINTS) if len(history) else 1
+    runs = history.groupby(["variant", "seed"], observed=True)
+    curves: Frame = pd.DataFrame({run: binned(table, width).mean(axis=1) for run, table in runs})
+    columns = {name: curves[name].mean(axis=1) for name in variants if name in curves}
+    return pd.DataFrame(columns, columns=variants).sort_index().round(5).rename_axis("step").reset_index()
 
 
 def binned(history: Frame, width: int) -> Frame:

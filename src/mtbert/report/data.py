@@ -11,6 +11,7 @@ from mtbert import predictions
 from mtbert.report import markdown
 from mtbert.report.study import Study
 from mtbert.results.tables import Frame
+from mtbert.schemas import DataReport
 from mtbert.tasks import TASKS
 
 COLUMNS = ["variant", "task", "without", "rows", "left_out", "score", "score_without", "change"]
@@ -21,20 +22,21 @@ WITHOUT = {  # by name: what is left out, in words
 }
 
 
-def render(study: Study) -> str:
+def render(report: DataReport) -> str:
     """Return what the check of the data found."""
-    report = study.results.data.report
-    if report is None:
-        return ""
     files = [
-        {"file": name, "labels": "yes" if counts.labelled else "withheld"}
+        {"file": markdown.literal(name), "labels": "yes" if counts.labelled else "withheld"}
         | {"read": f"{counts.read:,}", "kept": f"{counts.kept:,}", "refused": f"{len(counts.refused):,}"}
         | {"duplicates": f"{counts.duplicates.folded:,}", "conflicts": f"{len(counts.conflicts):,}"}
         for name, counts in report.files.items()
     ]
     overlaps = [
-        {"rows of": one.of, "in": one.with_, "rows": f"{one.rows:,}", "exactly": f"{one.exact:,}"}
-        | {"punctuation dropped": f"{one.bare:,}", "sharing a sentence": f"{one.sharing:,}"}
+        {"rows of": markdown.literal(one.of), "in": markdown.literal(one.with_), "rows": f"{one.rows:,}"}
+        | {
+            "exactly": f"{one.exact:,}",
+            "punctuation dropped": f"{one.bare:,}",
+            "sharing a sentence": f"{one.sharing:,}",
+        }
         for one in (*report.overlaps, *report.overlaps_with_pretraining)
         if one.sharing or one.bare
     ]
@@ -70,4 +72,4 @@ def render_leakage(table: Frame) -> str:
             "largest": f"{markdown.number(most['change'], '+')} ({most['variant']})",
         })  # fmt: skip
     about = "Dev scores without rows that a model may have seen before, less those with them, over all variants."
-    return f"{about}\n\n{markdown.lined(lines, 2)}" if lines else ""
+    return f"{about}\n\n{markdown.lined(lines, 2)}"

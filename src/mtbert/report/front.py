@@ -48,7 +48,7 @@ def rows(questions: Sequence[ClaimResult]) -> list[dict[str, str]]:
 
 def asked(result: ClaimResult) -> str:
     """Return the question and, in brackets, the score that answers it."""
-    return f"{result.claim.statement} ({claims.HEADINGS[result.parts[0].part.metric]})"
+    return f"{result.claim.statement} ({markdown.HEADINGS[result.parts[0].part.metric]})"
 
 
 def _published(value: float | None, other: Sequence[str], expects: str) -> str:

@@ -5,10 +5,13 @@ from collections.abc import Mapping, Sequence
 
 from tabulate import tabulate
 
-from mtbert.results.tables import METRICS
 from mtbert.tasks import TASKS
 
-HEADINGS = {metric: TASKS[metric].title if metric in TASKS else metric for metric in METRICS}
+HEADINGS = {task.name: task.title for task in TASKS.values()} | {
+    "overall_raw": "overall",
+    "overall_normalised": "normalised",
+    "overfitting": "overfitting",
+}
 DASH, MINUS, TIMES = "\N{EN DASH}", "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 MARKS = re.compile(r"[\\`*_\[\]|~&]")  # what Markdown takes for its own within a line
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")

@@ -54,6 +54,11 @@ class Group:
     weights: dict[str, float]
     overrides: tuple[str, ...] = ()
 
+    @property
+    def overall(self) -> float:
+        """The mean overall score; below every other where it has none."""
+        return self.means["overall_raw"].mean if "overall_raw" in self.means else -1.0
+
 
 class Study:
     """Results with what several parts of the report ask of them.

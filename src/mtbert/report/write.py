@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from mtbert import files
@@ -18,29 +17,15 @@ from mtbert.results.tables import Frame, Results
 EVIDENCE = "evidence"  # a folder of tables beside a report, which a new report leaves as it is
 FOR_DVC = ("summary.json", "scores.csv", "curves.csv")  # what `dvc metrics` and `dvc plots` show
 SCORES, TABLE = "%.6f", "%.6g"
-KEPT = {  # by run.keep and run.selection
-    ("last", "whole"): "The last epoch is kept; dev scores are of the whole set.",
-    ("last", "half"): "The last epoch is kept; dev scores are of one half of the set.",
-    ("last", "cross"): "The last epoch is kept; dev scores are of the whole set.",
-    ("best", "cross"): "Each half of dev is scored with the epoch that is the best on the other half.",
-    ("best", "half"): "The best epoch on one half of dev is kept; dev scores are of the other half.",
-    ("best", "whole"): "The best epoch on dev is kept, as the reports have it, so dev scores are a little too good.",
+KEPT = {  # by run.selection, where run.keep is `best`
+    "cross": "Each half of dev is scored with the epoch that is the best on the other half.",
+    "half": "The best epoch on one half of dev is kept; dev scores are of the other half.",
+    "whole": "The best epoch on dev is kept, as the reports have it, so dev scores are a little too good.",
 }
 FILES = (
     "## Files\n\n**[index.html](index.html)** is this report as one page, offline. [results.csv](results.csv) has a "
     "line for each run; [tables](tables) hold the numbers of each table."
 )
-
-
-@dataclass
-class Report:
-    """What the sections are made of."""
-
-    study: Study
-    tables: list[Table]
-    claims: list[ClaimResult]
-    questions: list[ClaimResult]
-    leakage: Frame
 
 
 def write(results: Results, directory: Path, third: Results | None = None, readme: Path | None = None) -> str:
@@ -62,13 +47,13 @@ def write(results: Results, directory: Path, third: Results | None = None, readm
     _refuse_others(directory)
     study = Study(results)
     judged, questions = claims.judge(study, None if third is None else Study(third))
-    report = Report(study, beside.tables(study, published.load()), judged, questions, data.leakage(study))
+    tables, leaked = beside.tables(study, published.load()), data.leakage(study)
     with files.new_directory(directory) as partial:
         drawn = list(pictures.all_of(study, judged))
         for picture in [*drawn, *([pictures.of_questions(study, questions)] if questions else [])]:
             picture.write(partial / "pictures")
-        _write_numbers(report, partial)
-        sections = [section for section in _sections(report, drawn) if section.body]
+        _write_numbers(study, tables, judged, leaked, partial)
+        sections = [*_sections(study, tables, judged, questions, leaked, drawn)]
         files.write_text(partial / "index.html", page.render(sections, partial))
         text = "\n\n".join([*(section.markdown for section in sections), FILES])
         files.write_text(partial / "README.md", f"{text.removeprefix('#')}\n")
@@ -76,7 +61,7 @@ def write(results: Results, directory: Path, third: Results | None = None, readm
             (directory / EVIDENCE).rename(partial / EVIDENCE)
     if readme is not None:
         front.put(readme, study, questions, directory)
-    return terminal.in_short(report.tables)
+    return terminal.in_short(tables)
 
 
 def _refuse_others(directory: Path) -> None:
@@ -91,34 +76,47 @@ def _refuse_others(directory: Path) -> None:
         )
 
 
-def _sections(report: Report, drawn: Sequence[Picture]) -> Iterator[Section]:
-    """Yield the sections in order; a new one is a line here. Those without text are left out."""
-    study, first = report.study, report.study.is_comparable
-    where = "" if first else f", {study.results.data.name}"
-    tables = [beside.ABOUT, *(beside.render(table, study) for table in report.tables)]
+def _sections(
+    study: Study,
+    tables: Sequence[Table],
+    judged: Sequence[ClaimResult],
+    questions: Sequence[ClaimResult],
+    leaked: Frame,
+    drawn: Sequence[Picture],
+) -> Iterator[Section]:
+    """Yield the sections in order; a new one is a line here."""
+    comparable = study.is_comparable
+    where = "" if comparable else f", {study.results.data.name}"
+    scores = Section("costs", "Scores and weights", costs.render(study), folded=comparable)
+    yield Section("results", f"Results: profile {study.profile}{where}", _results(study, questions))
+    if not comparable:
+        yield scores
+    yield Section("tables", "Tables", "\n\n".join([beside.ABOUT, *(beside.render(table, study) for table in tables)]))
+    if judged:
+        yield Section("claims", "Claims", claims.render(study, judged))
+    if comparable:
+        yield scores
+    if study.results.data.report:
+        yield Section("data", "Data", data.render(study.results.data.report), folded=True)
+    if len(leaked):
+        yield Section("leakage", "Leakage", data.render_leakage(leaked), folded=True)
     shown = [f"**{one.title}**\n\n![{one.title}](pictures/{one.name}.png)" for one in drawn]
-    scores = Section("costs", "Scores and weights", costs.render(study), folded=first)
-    yield Section("results", f"Results: profile {study.profile}{where}", _results(study, report.questions))
-    yield from () if first else (scores,)
-    yield Section("tables", "Tables", "\n\n".join(tables))
-    yield Section("claims", "Claims", claims.render(study, report.claims))
-    yield from (scores,) if first else ()
-    yield Section("data", "Data", data.render(study), folded=True)
-    yield Section("leakage", "Leakage", data.render_leakage(report.leakage), folded=True)
     yield Section("pictures", "Pictures", "\n\n".join(shown), folded=True)
     yield Section("again", "To train it again", f"```\n{command(study)}\n```", folded=True)
 
 
-def _write_numbers(report: Report, directory: Path) -> None:
-    means = costs.summary(report.study)
+def _write_numbers(
+    study: Study, tables: Sequence[Table], judged: Sequence[ClaimResult], leaked: Frame, directory: Path
+) -> None:
+    means = costs.summary(study)
     files.write_json(directory / "summary.json", means)
-    _csv(directory / "results.csv", costs.runs(report.study), SCORES)
+    _csv(directory / "results.csv", costs.runs(study), SCORES)
     _csv(directory / "scores.csv", costs.bars(means))
-    _csv(directory / "curves.csv", curves.losses(report.study))
-    _csv(directory / "leakage.csv", report.leakage, SCORES)
-    if report.claims:
-        _csv(directory / "claims.csv", claims.frame(report.claims), TABLE)
-    for table in report.tables:
+    _csv(directory / "curves.csv", curves.losses(study))
+    _csv(directory / "leakage.csv", leaked, SCORES)
+    if judged:
+        _csv(directory / "claims.csv", claims.frame(judged), TABLE)
+    for table in tables:
         _csv(directory / "tables" / f"{table.name}.csv", beside.frame(table), TABLE)
 
 
@@ -154,7 +152,8 @@ def _notes(study: Study) -> Iterator[str]:
         yield "**One seed.** Another gives other scores; that one variant is better cannot be concluded."
     if study.is_comparable and start.name != "bert-base-uncased":
         yield "**Another encoder** than the reports' `bert-base-uncased`: compare differences, not scores."
-    yield KEPT[kept.keep, kept.selection]
+    of_half = "; dev scores are of one half of the set" if kept.selection == "half" else ""
+    yield KEPT[kept.selection] if kept.keep == "best" else f"The last epoch is kept{of_half}."
     if changed := _overrides(study):
         yield f"**Changed settings** ({beside.CHANGED}): {', '.join(map(markdown.literal, changed))}."
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from mtbert.claims import Claim, Evidence, Part, Reason, Stability, TaskRows, Verdict, at_a_third, judge
@@ -15,7 +14,7 @@ SEEDS = (1, 2, 3, 4, 5, 6)
 FACTS = {
     "updates": 100, "examples_sst": 1000, "examples_qqp": 0, "examples_sts": 0, "examples_cfimdb": 0,
     "train_overall_normalised": None, "code": "a1", "profile": "laptop", "precision": "fp32", "threads": 1,
-    "keep": "best", "selection": "cross", "encoder": None, "sts_head": "cosine", "techniques": "{}",
+    "keep": "best", "selection": "cross", "encoder": None, "sts_head": "cosine", "techniques": {},
 }  # fmt: skip
 
 
@@ -37,7 +36,7 @@ def evidence(
     labels = np.zeros(ROWS)
     every = np.ones(ROWS, dtype=bool)
     rows = TaskRows(labels, np.arange(ROWS) % clusters, predictions, every, ~every)
-    return Evidence(pd.DataFrame(lines), {task: rows}, {} if untrained is None else {task: untrained}, faulty)
+    return Evidence(lines, {task: rows}, {} if untrained is None else {task: untrained}, faulty)
 
 
 def claim(name: str = "c", **part: Any) -> Claim:
