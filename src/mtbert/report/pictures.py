@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
@@ -24,7 +23,7 @@ from mtbert.tasks import TASKS
 
 COLOURS = 48  # of a picture's file, which makes it a third as large
 DOTS = 72  # an inch; the report's first picture has twice as many of both
-PANELS = 8  # of a picture; the variants of a paper in its tables' order
+PANELS = 8  # of a picture of places; the variants of a paper in its tables' order
 OURS, GHOST, PUBLISHED, UNTRAINED = "#2b6a99", "#8fb6d3", "#b2402a", "#2e7d32"
 EDGE = 0.06  # largest difference that a picture of differences shows
 WRAP = 44  # letters of a line beside a picture
@@ -65,29 +64,14 @@ def all_of(study: Study, judged: Sequence[ClaimResult]) -> Iterator[Picture]:
         parts = [part for one in judged if one.claim.paper == paper for part in one.parts if part.difference]
         draw = partial(_differences, [claims.pair(part.part) for part in parts], parts, [None] * len(parts))
         yield Picture(f"claims-{paper}", f"{TITLES[paper]}: differences that it claims", draw)
-    confused = {task: _confusions(study, task) for task in ("sst", "qqp")}
     placed = {task: _placed(study, task) for task in ("sst", "sts")}
     for paper in dict.fromkeys(about.paper for about in study.about.values()):
         title = TITLES.get(paper, "Variants of one's own")
         names = [name for name, about in study.about.items() if about.paper == paper]
-        for task, of in confused.items():
-            if panels := {name: of[name] for name in names[:PANELS] if name in of}:
-                said = f"{title}: {TASKS[task].title} dev labels (rows) and predictions (columns), share of the label"
-                yield Picture(f"{paper}-confusion-{task}", said, partial(_grid, panels, _confusion))
         for task, of in placed.items():
             if panels := {name: of[name] for name in names[:PANELS] if name in of}:
                 said = f"{title}: {TASKS[task].title} dev sentences by t-SNE; neighbours tell, places do not"
-                yield Picture(f"{paper}-embeddings-{task}", said, partial(_grid, panels, _places))
-
-
-def _confusions(study: Study, task: str) -> dict[str, np.ndarray]:
-    """By variant, the share of dev rows of each label that were predicted as each, over seeds."""
-    classes, counts = range(max(TASKS[task].classes, 2)), {}
-    for name, _, table in study.results.of(task, "dev"):
-        known = table[table["scored"] & table["label"].notna()]
-        of_run = pd.crosstab(known["label"], known["prediction"]).reindex(index=classes, columns=classes, fill_value=0)
-        counts[name] = counts.get(name, 0) + of_run.to_numpy()
-    return {name: of / np.maximum(of.sum(axis=1, keepdims=True), 1) for name, of in counts.items() if of.any()}
+                yield Picture(f"{paper}-embeddings-{task}", said, partial(_grid, panels))
 
 
 def _placed(study: Study, task: str) -> dict[str, Frame]:
@@ -102,13 +86,13 @@ def canvas(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, figure.subplots()
 
 
-def _grid(panels: dict, draw: Callable) -> Figure:
+def _grid(panels: dict[str, Frame]) -> Figure:
     columns = min(4, len(panels))
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(2.6 * columns, 2.6 * rows), layout="constrained")
     every = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes, (name, shown) in zip(every, panels.items(), strict=False):
-        draw(axes, shown)
+        _places(axes, shown)
         axes.set_title(name, fontsize="small")
     for axes in every[len(panels) :]:
         axes.set_axis_off()
@@ -182,15 +166,6 @@ def _explain(figure: Figure, axes: Axes, with_ticks: bool) -> None:
         axes.plot([], [], "|", color=UNTRAINED, markersize=13, markeredgewidth=2, label="untrained encoder")
     axes.barh([0], [0], color="0.9", label="too little to matter")
     figure.legend(loc="outside upper center", ncols=5, frameon=False, fontsize="small", columnspacing=1.2)
-
-
-def _confusion(axes: Axes, shares: np.ndarray) -> None:
-    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    for (row, column), share in np.ndenumerate(shares):
-        colour = "white" if share > 0.5 else "black"
-        axes.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize="xx-small", color=colour)
-    axes.set_xticks(range(len(shares)))
-    axes.set_yticks(range(len(shares)))
 
 
 def _places(axes: Axes, table: Frame) -> None:

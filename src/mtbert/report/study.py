@@ -122,16 +122,12 @@ class Study:
         documents = {name: json.loads(self._told[name, self.seeds[name][0]]["settings"]) for name in self.variants}
         lines = {name: {*json.dumps(one, indent=1).splitlines()} for name, one in documents.items()}
         papers = [name for name in self.variants if self.about[name].paper != OWN]
-        near = {
-            name: [other for other in papers if self.about[other].tasks == self.about[name].tasks]
-            for name in self.variants
-            if self.about[name].paper == OWN
-        }
-        return {
-            name: min(several, key=lambda other: len(lines[name] ^ lines[other]))
-            for name, several in near.items()
-            if several
-        }
+        found = {}
+        for name in self.variants:
+            near = [other for other in papers if self.about[other].tasks == self.about[name].tasks]
+            if self.about[name].paper == OWN and near:
+                found[name] = min(near, key=lambda other: len(lines[name] ^ lines[other]))
+        return found
 
     def group(self, names: Sequence[str], split: str = "dev", averaged: Sequence[str] = MAIN_TASKS) -> Group:
         """Return the row that these make; `averaged` are the tasks that its overall is the mean of."""
@@ -147,15 +143,13 @@ class Study:
         return Group(tuple(names), means, shared, weights, kept)
 
     def _of_seed(self, names: Sequence[str], seed: int, split: str, averaged: Sequence[str]) -> dict[str, float]:
-        values = {(name, metric): self._told[name, seed][f"{split}_{metric}"] for name in names for metric in METRICS}
-        told = {metric: value for (_, metric), value in values.items() if not pd.isna(value)}
-        if len(names) == 1 and set(averaged) == set(MAIN_TASKS):
-            return told
+        told = {task: self._told[name, seed][f"{split}_{task}"] for name in names for task in self.about[name].tasks}
+        scores = {task: float(score) for task, score in told.items() if not pd.isna(score)}
         parts = {task: score for name in names for task, score in self._parts.get((name, seed, split), {}).items()}
-        overall = metrics.overall(parts)
-        if len(averaged) < len(MAIN_TASKS) and set(averaged) <= set(parts):
-            overall = {"overall_raw": fmean(parts[task] for task in averaged)}
-        return {metric: score for metric, score in told.items() if metric in TASKS} | overall
+        if len(averaged) == len(MAIN_TASKS):
+            return scores | metrics.overall(parts)
+        known = set(averaged) <= set(parts)
+        return scores | ({"overall_raw": fmean(parts[task] for task in averaged)} if known else {})
 
     def joined(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         """Return names of one row as groups of different tasks: three single-task models make one row."""
