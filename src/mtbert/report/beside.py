@@ -94,7 +94,7 @@ def tables(study: Study, published: Sequence[PublishedRow]) -> list[Table]:
             at = [at for at, row in enumerate(rows) if varied in row.group.names and row.published.split == "dev"]
             if own not in placed and at:
                 row = replace(rows[at[0]].published, row="", values={}, scale="", note="")
-                rows.insert(at[0] + 1, Row(row, f"{own} (own)", study.group([own])))
+                rows.insert(at[0] + 1, Row(row, f"{study.about[own].row or own} (own)", study.group([own])))
                 placed.add(own)
     for paper in dict.fromkeys((*(about.paper for about in study.about.values()), RIVALS)):
         if not any(of == paper for of, _ in found):
@@ -169,9 +169,9 @@ def _line(table: Table, row: Row, study: Study, printed: bool, with_split: bool)
     name = markdown.literal(row.label) + (f" ({row.published.split})" if with_split else "")
     cells = {"row": f"{name} {CHANGED}" if row.group.overrides else name}
     for metric in table.metrics:
-        paper = markdown.number(row.published.values.get(metric))
-        cells |= {f"{markdown.HEADINGS[metric]}, paper": paper} if printed else {}
-        cells[f"{markdown.HEADINGS[metric]}, ours"] = _ours(row, metric, study)
+        heading, paper = markdown.HEADINGS[metric], markdown.number(row.published.values.get(metric))
+        cells |= {f"{heading}, paper": paper} if printed else {}
+        cells[f"{heading}, ours" if printed else heading] = _ours(row, metric, study)
     return cells | {"seeds": str(len(row.group.seeds) or markdown.DASH)}
 
 
