@@ -82,6 +82,7 @@ PALS_FOR_PALS = {
     "heads": {MLP},
 }  # fmt: skip
 
+ONE, TWO = ("sst", "qqp", "sts"), ("sst-qqp", "sst-sts", "qqp-sts")
 PALS = {"pals": (204, 12, "all", "gelu")}
 PLAIN_PALS = {"pals": (204, 12, "all", "none")}
 HALF = {"pals": (276, 12, "top_half", "none")}
@@ -127,21 +128,9 @@ EXPECTED = {
     "choose-sst-finetune": PART_1,
     "choose-cfimdb-pretrain": PART_1 | HEADS_ALONE | {"optimiser": (1e-3, 1e-6, 0.0, BETAS)},
     "choose-cfimdb-finetune": PART_1,
-    "choose-zero": CHOOSE,
-    "choose-half": CHOOSE | HALF,
-    "choose-full": CHOOSE | PLAIN_PALS,
-    "choose-zero-sst": CHOOSE,
-    "choose-zero-qqp": CHOOSE,
-    "choose-zero-sts": CHOOSE,
-    "choose-zero-sst-qqp": CHOOSE,
-    "choose-zero-sst-sts": CHOOSE,
-    "choose-zero-qqp-sts": CHOOSE,
-    "choose-half-sst-qqp": CHOOSE | HALF,
-    "choose-half-sst-sts": CHOOSE | HALF,
-    "choose-half-qqp-sts": CHOOSE | HALF,
-    "choose-full-sst-qqp": CHOOSE | PLAIN_PALS,
-    "choose-full-sst-sts": CHOOSE | PLAIN_PALS,
-    "choose-full-qqp-sts": CHOOSE | PLAIN_PALS,
+    **dict.fromkeys(("choose-zero", *(f"choose-zero-{tasks}" for tasks in (*ONE, *TWO))), CHOOSE),
+    **dict.fromkeys(("choose-half", *(f"choose-half-{tasks}" for tasks in TWO)), CHOOSE | HALF),
+    **dict.fromkeys(("choose-full", *(f"choose-full-{tasks}" for tasks in TWO)), CHOOSE | PLAIN_PALS),
     "slap-base-frozen": SLAP | HEADS_ALONE | {"optimiser": (1e-3, 1e-7, 1e-4, BETAS)},
     "slap-individual": SLAP | PALS | SHARED | {"phases": 3},
     "slap-individual-then-multi": SLAP | PALS | SHARED | ANNEALED | {"phases": 4},
@@ -158,9 +147,7 @@ EXPECTED = {
     "slap-smart": SLAP | PALS | SHARED | ANNEALED | SMART,
     "slap-smart-cosine": SLAP | PALS | SHARED | ANNEALED | SMART | {"heads": {LINEAR, ("cosine", None)}},
     "slap-smart-mnr": SLAP | PALS | SHARED | ANNEALED | SMART | {"heads": {LINEAR, ("mnr", None)}},
-    "bert-sst": PALS_FOR_PALS,
-    "bert-qqp": PALS_FOR_PALS,
-    "bert-sts": PALS_FOR_PALS,
+    **dict.fromkeys((f"bert-{task}" for task in ONE), PALS_FOR_PALS),
     "frozen-bert": PALS_FOR_PALS | HEADS_ALONE | {"optimiser": (1e-3, 1e-7, 0.0, BETAS)},
     "pals": PALS_FOR_PALS | PALS,
     "frozen-pals": PALS_FOR_PALS | PALS | {"trained": ["adapters", "heads", "pooler", "output_norms"]},
@@ -179,14 +166,8 @@ def section(name: str, of: str) -> dict[str, Any]:
     """One of a row's techniques with its options."""
     document, _ = resolve.variant(PARAMS, name)
     phase = document["phases"][-1]
-    places = [
-        document["model"]["connector"],
-        phase["schedule"],
-        phase["sampler"],
-        phase["gradients"],
-        phase["weighting"],
-    ]
-    return next(one for one in [*places, *phase["objectives"]] if one["name"] == of)
+    places = [phase[key] for key in ("schedule", "sampler", "gradients", "weighting")]
+    return next(one for one in (document["model"]["connector"], *places, *phase["objectives"]) if one["name"] == of)
 
 
 @pytest.mark.parametrize(

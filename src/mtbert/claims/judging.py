@@ -122,7 +122,7 @@ def see(part: Part, evidence: Evidence, third: Evidence | None = None) -> PartRe
     applies = {
         Reason.FAULTY_CODE: any(line["code"] in evidence.faulty for row in rows for line in row),
         Reason.UNLIKE_RUNS: bool(made),
-        Reason.UNEQUAL_BUDGETS: unequal(rows[0], rows[1], tasks_of(metric), part.differs),
+        Reason.UNEQUAL_BUDGETS: all(rows) and unequal(rows[0], rows[1], tasks_of(metric), part.differs),
         Reason.ENCODER: of_similarity and all(one is not None and one.mean < 0 for one in above),
         Reason.FEW_CLUSTERS: found.clusters < LEAST_CLUSTERS,
         Reason.FEW_SEEDS: min(found.seeds) < SEEDS,

@@ -64,6 +64,8 @@ NOISY = [0.30, 0.80, 0.40, 0.60, 0.70, 0.35]
         (HIGH, LOW, "close", Verdict.FAILS),
         (LOW, HIGH, "not higher", Verdict.HOLDS),
         (HIGH, LOW, "not higher", Verdict.FAILS),
+        (HIGH, LOW, "not lower", Verdict.HOLDS),
+        (LOW, HIGH, "not lower", Verdict.FAILS),
         (NOISY, LOW, "higher", Verdict.TOO_CLOSE),
     ],
 )
@@ -118,11 +120,6 @@ def test_a_seventh_seed_changes_nothing() -> None:
     assert six.parts[0].difference == seven.parts[0].difference
 
 
-def test_a_side_that_was_not_run() -> None:
-    (result,) = judge([claim()], evidence({"old": LOW}))
-    assert (result.verdict, result.reason) == (None, Reason.NOT_RUN)
-
-
 @pytest.mark.parametrize(
     ("before", "stability", "verdict"),
     [
@@ -164,6 +161,15 @@ def test_the_untrained_encoder_is_above_both_sides_on_sts() -> None:
     runs = evidence({"new": HIGH, "old": LOW}, task="sts", untrained=0.9)
     (result,) = judge([claim(metric="sts")], runs)
     assert (result.verdict, result.reason) == (None, Reason.ENCODER)
+
+
+def test_the_untrained_encoder_as_a_side_scores_alike_with_every_seed() -> None:
+    runs = evidence({"new": HIGH}, untrained=0.4)
+    (result,) = judge([claim(other="untrained-encoder")], runs)
+    found = result.parts[0].difference
+    assert found is not None
+    assert (found.mean, found.seeds, result.verdict) == (pytest.approx(0.3), (6, 6), Verdict.HOLDS)
+    assert judge([claim(other="untrained-encoder")], evidence({"new": HIGH}))[0].reason is Reason.NOT_RUN
 
 
 def test_only_runs_of_a_third_of_the_updates_are_compared_with_the_whole():
