@@ -97,6 +97,7 @@ INTERLEAVED = {"sampler": "interleaved"}
 SURGERY = SHARED | INTERLEAVED | {"gradients": "pcgrad"}
 HEADS_ALONE = {"trained": ["heads"]}
 TEN_LAYERS = {"frozen": ["layer_1", "layer_2"]}
+FAST = {"optimiser": (1e-3, 1e-6, 0.0, BETAS)}
 HALF_DROPOUT = {"heads": {("linear", 0.5)}}
 
 EXPECTED = {
@@ -105,13 +106,10 @@ EXPECTED = {
     "mypal-until-sst": MY_PAL | PALS | {"sampler": "round_robin_shortest"},
     "mypal-no-pals": MY_PAL | TURNS,
     "mypal-annealed": MY_PAL | PALS,
-    "mypal-simcse": MY_PAL | PALS | SIMCSE,
-    "mypal-more-data": MY_PAL | PALS | SIMCSE,
-    "mypal-constant": MY_PAL | PALS | SIMCSE,
+    **dict.fromkeys(("mypal-simcse", "mypal-more-data", "mypal-constant"), MY_PAL | PALS | SIMCSE),
     "mypal-warmup": MY_PAL | PALS | SIMCSE | STLR,
     "mypal-relational": MY_PAL | PALS | SIMCSE | STLR | {"connector": "relational"},
-    "minbert-sst": MINBERT | {"heads": {LINEAR}},
-    "minbert-qqp": MINBERT | {"heads": {LINEAR}},
+    **dict.fromkeys(("minbert-sst", "minbert-qqp"), MINBERT | {"heads": {LINEAR}}),
     "minbert-sts": MINBERT | {"heads": {SIGMOID}},
     "minbert-annealed": MINBERT,
     "minbert-round-robin": MINBERT | TURNS,
@@ -124,10 +122,8 @@ EXPECTED = {
     "minbert-mlm-after": MINBERT | TURNS
     | {"phases": 2, "objectives": ["masked_language_model"], "trained": ["encoder"], "epochs": 1},
     "minbert-pos": MINBERT | TURNS | {"features": "pos"},
-    "choose-sst-pretrain": PART_1 | HEADS_ALONE | {"optimiser": (1e-3, 1e-6, 0.0, BETAS)},
-    "choose-sst-finetune": PART_1,
-    "choose-cfimdb-pretrain": PART_1 | HEADS_ALONE | {"optimiser": (1e-3, 1e-6, 0.0, BETAS)},
-    "choose-cfimdb-finetune": PART_1,
+    **dict.fromkeys(("choose-sst-finetune", "choose-cfimdb-finetune"), PART_1),
+    **dict.fromkeys(("choose-sst-pretrain", "choose-cfimdb-pretrain"), PART_1 | HEADS_ALONE | FAST),
     **dict.fromkeys(("choose-zero", *(f"choose-zero-{tasks}" for tasks in (*ONE, *TWO))), CHOOSE),
     **dict.fromkeys(("choose-half", *(f"choose-half-{tasks}" for tasks in TWO)), CHOOSE | HALF),
     **dict.fromkeys(("choose-full", *(f"choose-full-{tasks}" for tasks in TWO)), CHOOSE | PLAIN_PALS),

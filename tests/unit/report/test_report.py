@@ -141,7 +141,7 @@ def test_a_report_of_evidence_has_the_same_bytes(results: Results, report: Path,
     evidence = {path for path in again if path.parts[0] == "evidence"}
     assert len(evidence) == 3  # what lies beside a report stays
     assert again.keys() - evidence == first.keys()
-    assert [str(path) for path in first if first[path].read_bytes() != again[path].read_bytes()] == []
+    assert [path for path in first if first[path].read_bytes() != again[path].read_bytes()] == []
 
 
 def test_only_a_report_is_replaced(results: Results, tmp_path: Path):
