@@ -132,10 +132,9 @@ def _line(result: ClaimResult, part: PartResult) -> dict[str, str]:
         "claim": result.claim.statement,
         "where": f"{result.claim.source or TITLES[result.claim.paper]}, {result.claim.section}",
         "compared": pair(part.part), "expects": part.part.expects, "ours": difference(part),
-        "leak-free": markdown.number(part.leak_free, "+"), "published": markdown.number(part.part.published, "+"),
-        "verdict": f"{answer(result)}{why}",
-        "at a third": markdown.number(part.third and part.third.mean, "+"),
-        "steadiness": part.stability or "",
+        "published": markdown.number(part.part.published, "+"), "verdict": f"{answer(result)}{why}",
+        "steadiness": part.stability or "", "at a third": markdown.number(part.third and part.third.mean, "+"),
+        "leak-free": markdown.number(part.leak_free, "+"),
     }  # fmt: skip
 
 
