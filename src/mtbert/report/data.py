@@ -11,7 +11,6 @@ from mtbert import predictions
 from mtbert.report import markdown
 from mtbert.report.study import Study
 from mtbert.results.tables import Frame
-from mtbert.schemas import DataReport
 from mtbert.tasks import TASKS
 
 COLUMNS = ["variant", "task", "without", "rows", "left_out", "score", "score_without", "change"]
@@ -22,26 +21,17 @@ WITHOUT = {  # by name: what is left out, in words
 }
 
 
-def render(report: DataReport) -> str:
-    """Return what the check of the data found."""
+def render(study: Study) -> str:
+    """Return what the check of the data found; empty where it is not known."""
+    report = study.results.data.report
     files = [
         {"file": markdown.literal(name), "labels": "yes" if counts.labelled else "withheld"}
         | {"read": f"{counts.read:,}", "kept": f"{counts.kept:,}", "refused": f"{len(counts.refused):,}"}
         | {"duplicates": f"{counts.duplicates.folded:,}", "conflicts": f"{len(counts.conflicts):,}"}
-        for name, counts in report.files.items()
-    ]
-    overlaps = [
-        {"rows of": markdown.literal(one.of), "in": markdown.literal(one.with_), "rows": f"{one.rows:,}"}
-        | {
-            "exactly": f"{one.exact:,}",
-            "punctuation dropped": f"{one.bare:,}",
-            "sharing a sentence": f"{one.sharing:,}",
-        }
-        for one in (*report.overlaps, *report.overlaps_with_pretraining)
-        if one.sharing or one.bare
+        for name, counts in (report.files if report else {}).items()
     ]
     about = "Duplicates: rows whose sentences an earlier row has; conflicts: such rows with different labels."
-    return "\n\n".join(filter(None, [markdown.lined(files, 2), about, markdown.lined(overlaps, 2)]))
+    return f"{about}\n\n{markdown.lined(files, 2)}" if files else ""
 
 
 def leakage(study: Study) -> Frame:
@@ -72,4 +62,4 @@ def render_leakage(table: Frame) -> str:
             "largest": f"{markdown.number(most['change'], '+')} ({most['variant']})",
         })  # fmt: skip
     about = "Dev scores without rows that a model may have seen before, less those with them, over all variants."
-    return f"{about}\n\n{markdown.lined(lines, 2)}"
+    return f"{about}\n\n{markdown.lined(lines, 2)}" if lines else ""

@@ -82,17 +82,6 @@ def render(study: Study, questions: Sequence[ClaimResult], pictures: str) -> str
     return "\n\n".join(filter(None, [shown, table, ABOUT, claims.contamination(study, table)]))
 
 
-def ticks(study: Study, questions: Sequence[ClaimResult]) -> list[float | None]:
-    """Return where the untrained encoder stands in each question, less the second side; None where it is not known."""
-    found: list[float | None] = []
-    for result in questions:
-        part = result.parts[0].part
-        known = part.metric in study.untrained and all(name in study.about for name in part.other)
-        other = study.group(part.other).means.get(part.metric) if known else None
-        found.append(study.untrained[part.metric] - other.mean if other else None)
-    return found
-
-
 def put(readme: Path, study: Study, questions: Sequence[ClaimResult], report: Path) -> None:
     """Write the rows and the picture of a report's folder into a file, between two markers; DataError without these."""
     text = readme.read_text(encoding="utf-8")

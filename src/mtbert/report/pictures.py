@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from mtbert import files
-from mtbert.claims import ClaimResult, PartResult
+from mtbert.claims import ClaimResult, Part, PartResult
 from mtbert.report import claims, front
 from mtbert.report.published import TITLES
 from mtbert.report.study import Group, Study
@@ -51,8 +51,7 @@ class Picture:
 
 def of_questions(study: Study, questions: Sequence[ClaimResult]) -> Picture:
     """Return the report's first picture: a line for each question."""
-    labels, parts = [front.asked(one) for one in questions], [one.parts[0] for one in questions]
-    draw = partial(_differences, labels, parts, front.ticks(study, questions))
+    draw = partial(_differences, study, {front.asked(one): one.parts[0] for one in questions})
     return Picture(front.PICTURE, "Differences with their intervals, and the published ones", draw, fineness=2)
 
 
@@ -62,7 +61,7 @@ def all_of(study: Study, judged: Sequence[ClaimResult]) -> Iterator[Picture]:
         yield Picture("costs", "Overall score on dev against weights, with 95 % intervals", partial(_costs, rows))
     for paper in dict.fromkeys(one.claim.paper for one in judged):
         parts = [part for one in judged if one.claim.paper == paper for part in one.parts if part.difference]
-        draw = partial(_differences, [claims.pair(part.part) for part in parts], parts, [None] * len(parts))
+        draw = partial(_differences, study, {claims.pair(part.part): part for part in parts})
         yield Picture(f"claims-{paper}", f"{TITLES[paper]}: differences that it claims", draw)
     placed = {task: _placed(study, task) for task in ("sst", "sts")}
     for paper in dict.fromkeys(about.paper for about in study.about.values()):
@@ -114,13 +113,20 @@ def _costs(rows: list[Group]) -> Figure:
     return figure
 
 
-def _differences(labels: Sequence[str], parts: Sequence[PartResult], ticks: Sequence[float | None]) -> Figure:
-    """A line for each comparison: ours with its interval, and what it is to be held against."""
-    wrapped = [textwrap.fill(label, WRAP) for label in labels]
+def tick(study: Study, part: Part) -> float | None:
+    """Return where the untrained encoder stands, less the second side; None where it is not known."""
+    if part.metric not in study.untrained or not all(name in study.about for name in part.other):
+        return None
+    other = study.group(part.other).means.get(part.metric)
+    return study.untrained[part.metric] - other.mean if other else None
+
+
+def _differences(study: Study, parts: dict[str, PartResult]) -> Figure:
+    """A line for each comparison, by label: ours with its interval, and what it is to be held against."""
     figure, axes = canvas(9.7, 1.1 + 0.42 * len(parts))
-    for at, (part, tick) in enumerate(zip(parts, ticks, strict=True)):
+    for at, part in enumerate(parts.values()):
         axes.barh(at, 2 * part.part.margin, 0.8, -part.part.margin, color="0.9", zorder=0)
-        _mark(axes, tick, at, "|", UNTRAINED, markersize=15, markeredgewidth=2)
+        _mark(axes, tick(study, part.part), at, "|", UNTRAINED, markersize=15, markeredgewidth=2)
         _mark(axes, part.part.published, at, "D", PUBLISHED, beyond=at + 0.25, markersize=7, fillstyle="none")
         if part.difference is None:
             axes.text(-EDGE, at, "not trained yet", va="center", color="0.45", fontsize="small", style="italic")
@@ -132,14 +138,14 @@ def _differences(labels: Sequence[str], parts: Sequence[PartResult], ticks: Sequ
         full = "none" if part.part.confounded else "full"
         _mark(axes, part.difference.mean, at, "o", OURS, beyond=at - 0.25, markersize=7, fillstyle=full)
     axes.axvline(0, color="0.4", linewidth=0.8, zorder=0)
-    axes.set_yticks(range(len(parts)), wrapped)
+    axes.set_yticks(range(len(parts)), [textwrap.fill(label, WRAP) for label in parts])
     axes.set_ylim(len(parts) - 0.4, -0.6)
     axes.set_xlim(-1.12 * EDGE, 1.12 * EDGE)
     axes.set_xticks(np.linspace(-EDGE, EDGE, 7))
     axes.xaxis.set_major_formatter(lambda x, _: f"{x:+.2f}".replace("-", "\N{MINUS SIGN}") if round(x, 3) else "0")
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    _explain(figure, axes, with_ticks=any(tick is not None for tick in ticks))
+    _explain(figure, axes)
     return figure
 
 
@@ -158,12 +164,11 @@ def _mark(
     axes.text(side * EDGE * 1.02, at, text, ha=align, va="center", color=colour, fontsize="small")
 
 
-def _explain(figure: Figure, axes: Axes, with_ticks: bool) -> None:
+def _explain(figure: Figure, axes: Axes) -> None:
     axes.plot([], [], "o-", color=OURS, label="ours, 95 % interval")
     axes.plot([], [], "o", color=GHOST, label="at a third of the training")
     axes.plot([], [], "D", color=PUBLISHED, fillstyle="none", label="published")
-    if with_ticks:
-        axes.plot([], [], "|", color=UNTRAINED, markersize=13, markeredgewidth=2, label="untrained encoder")
+    axes.plot([], [], "|", color=UNTRAINED, markersize=13, markeredgewidth=2, label="untrained encoder")
     axes.barh([0], [0], color="0.9", label="too little to matter")
     figure.legend(loc="outside upper center", ncols=5, frameon=False, fontsize="small", columnspacing=1.2)
 

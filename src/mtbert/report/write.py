@@ -53,7 +53,8 @@ def write(results: Results, directory: Path, third: Results | None = None, readm
         for picture in [*drawn, *([pictures.of_questions(study, questions)] if questions else [])]:
             picture.write(partial / "pictures")
         _write_numbers(study, tables, judged, leaked, partial)
-        sections = [*_sections(study, tables, judged, questions, leaked, drawn)]
+        every = _sections(study, tables, judged, questions, leaked, drawn)
+        sections = [section for section in every if section.body]
         files.write_text(partial / "index.html", page.render(sections, partial))
         text = "\n\n".join([*(section.markdown for section in sections), FILES])
         files.write_text(partial / "README.md", f"{text.removeprefix('#')}\n")
@@ -84,7 +85,7 @@ def _sections(
     leaked: Frame,
     drawn: Sequence[Picture],
 ) -> Iterator[Section]:
-    """Yield the sections in order; a new one is a line here."""
+    """Yield the sections in order; a new one is a line here. Those without text are left out."""
     comparable = study.is_comparable
     where = "" if comparable else f", {study.results.data.name}"
     scores = Section("costs", "Scores and weights", costs.render(study), folded=comparable)
@@ -92,14 +93,11 @@ def _sections(
     if not comparable:
         yield scores
     yield Section("tables", "Tables", "\n\n".join([beside.ABOUT, *(beside.render(table, study) for table in tables)]))
-    if judged:
-        yield Section("claims", "Claims", claims.render(study, judged))
+    yield Section("claims", "Claims", claims.render(study, judged))
     if comparable:
         yield scores
-    if study.results.data.report:
-        yield Section("data", "Data", data.render(study.results.data.report), folded=True)
-    if len(leaked):
-        yield Section("leakage", "Leakage", data.render_leakage(leaked), folded=True)
+    yield Section("data", "Data", data.render(study), folded=True)
+    yield Section("leakage", "Leakage", data.render_leakage(leaked), folded=True)
     shown = [f"**{one.title}**\n\n![{one.title}](pictures/{one.name}.png)" for one in drawn]
     yield Section("pictures", "Pictures", "\n\n".join(shown), folded=True)
     yield Section("again", "To train it again", f"```\n{command(study)}\n```", folded=True)
