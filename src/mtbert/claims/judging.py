@@ -63,16 +63,14 @@ class ClaimResult:
         claim: as the file has it.
         verdict: None where a reason keeps it from having one.
         reason: the first of its deciding parts' that applies; None with a verdict.
-        p_holds, p_fails, p_small: one-sided, corrected over its paper's claims.
+        p: one-sided, corrected over its paper's claims.
         parts: one for each part of the claim.
     """
 
     claim: Claim
     verdict: Verdict | None
     reason: Reason | None
-    p_holds: float
-    p_fails: float
-    p_small: float
+    p: Ps
     parts: tuple[PartResult, ...]
 
 
@@ -98,12 +96,10 @@ def _family(family: Sequence[Claim], seen: Sequence[tuple[PartResult, ...]]) -> 
     p = Ps(*(np.array([getattr(one, of) for one in each]) for of in ("holds", "fails", "small")))
     ends = np.cumsum([0, *(len(claim.deciding) for claim in family)])
     made = decide(p, [range(start, end) for start, end in itertools.pairwise(ends)])
-    verdicts = made.verdicts
-    for at, (claim, parts) in enumerate(zip(family, seen, strict=True)):
-        verdict, found = Verdict(verdicts[at]), {parts[place].reason for place in claim.deciding}
-        reason = next((one for one in Reason if one in found), None) if verdict is Verdict.TOO_CLOSE else None
-        holds, fails, small = (float(values[at]) for values in (made.holds, made.fails, made.small))
-        yield ClaimResult(claim, None if reason else verdict, reason, holds, fails, small, parts)
+    for claim, parts, said, *of in zip(family, seen, made.verdicts, made.holds, made.fails, made.small, strict=True):
+        verdict, reasons = Verdict(said), {parts[at].reason for at in claim.deciding}
+        reason = next((one for one in Reason if one in reasons), None) if verdict is Verdict.TOO_CLOSE else None
+        yield ClaimResult(claim, None if reason else verdict, reason, Ps(*of), parts)
 
 
 def see(part: Part, evidence: Evidence, third: Evidence | None = None) -> PartResult:

@@ -148,8 +148,8 @@ def _values(result: ClaimResult, part: PartResult) -> dict[str, object]:
     low, high = (found and found.interval) or (None, None)
     return {
         "claim": claim.name, "paper": claim.paper, "source": claim.source, "section": claim.section,
-        "statement": claim.statement, "verdict": answer(result), "p_holds": result.p_holds, "p_fails": result.p_fails,
-        "p_small": result.p_small, "ours": " ".join(of.ours), "other": " ".join(of.other), "metric": of.metric,
+        "statement": claim.statement, "verdict": answer(result), "p_holds": result.p.holds, "p_fails": result.p.fails,
+        "p_small": result.p.small, "ours": " ".join(of.ours), "other": " ".join(of.other), "metric": of.metric,
         "expects": of.expects, "published": of.published, "margin": of.margin, "confounded": ", ".join(of.confounded),
         "difference": found and found.mean, "low": low, "high": high, "p": found and found.p,
         "leak_free": part.leak_free, "seeds": found and " / ".join(map(str, found.seeds)),

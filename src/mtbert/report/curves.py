@@ -26,18 +26,13 @@ def losses(study: Study) -> Frame:
     history = every[[pair in own for pair in zip(every["variant"], every["name"], strict=True)]]
     width = math.ceil(history["step"].max() / POINTS) if len(history) else 1
     runs = history.groupby(["variant", "seed"], observed=True)
-    curves: Frame = pd.DataFrame({run: binned(table, width).mean(axis=1) for run, table in runs})
+    curves: Frame = pd.DataFrame({run: _binned(table, width).mean(axis=1) for run, table in runs})
     columns = {name: curves[name].mean(axis=1) for name in variants if name in curves}
     return pd.DataFrame(columns, columns=variants).sort_index().round(5).rename_axis("step").reset_index()
 
 
-def binned(history: Frame, width: int) -> Frame:
-    """Return the mean loss of each name by the last step of each bin of `width` steps.
-
-    Args:
-        history: columns step, name, value; a value is the mean over the updates since the step before.
-        width: steps of a bin; one without a value takes what lies between its neighbours.
-    """
+def _binned(history: Frame, width: int) -> Frame:
+    """Return the mean loss of each name by the last step of each bin; a value stands for the updates since the last."""
     steps = np.unique(history["step"])
     updates = history["step"].map(dict(zip(steps, np.diff(steps, prepend=0), strict=True)))
     table = pd.DataFrame({"step": _ends(history["step"].to_numpy(), width), "name": history["name"].astype(str)})

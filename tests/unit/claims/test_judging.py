@@ -139,7 +139,7 @@ def test_a_flip_from_a_third_of_the_budget_blocks_the_verdict(
 def test_holm_corrects_over_the_paper_even_for_claims_that_were_not_run() -> None:
     runs = evidence({"new": HIGH, "old": LOW})
     alone, beside = judge([claim()], runs)[0], judge([claim(), claim("d", ours="none")], runs)[0]
-    assert beside.p_holds == pytest.approx(2 * alone.p_holds)
+    assert beside.p.holds == pytest.approx(2 * alone.p.holds)
 
 
 def test_a_confounded_part_decides_nothing() -> None:
@@ -149,7 +149,7 @@ def test_a_confounded_part_decides_nothing() -> None:
     runs = evidence({"new": HIGH, "old": LOW})
     alone = judge([claim(expects="lower")], runs)[0]
     (result,) = judge([both], runs)
-    assert (result.verdict, result.p_fails) == (Verdict.FAILS, alone.p_fails)
+    assert (result.verdict, result.p.fails) == (Verdict.FAILS, alone.p.fails)
 
 
 def test_a_claim_without_a_part_that_decides_is_refused() -> None:

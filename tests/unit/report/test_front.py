@@ -7,6 +7,7 @@ import made
 import pytest
 
 from mtbert.claims import Claim, ClaimResult, Part, PartResult, Reason, Verdict
+from mtbert.claims.rule import NOTHING
 from mtbert.errors import DataError
 from mtbert.report import claims, front, markdown, pictures
 from mtbert.report.study import Study
@@ -22,7 +23,7 @@ def result(seeds: int = 6, verdict: Verdict | None = None, reason: Reason | None
     values = {"ours": "new", "other": "old", "metric": "sst", "expects": "higher", "margin": 0.01} | part
     found = Difference(-0.0234, None, 0.0, (seeds, 6), 100, 100) if seeds else None
     claim = Claim(name="c", paper=front.ROWS, statement="Better?", parts=(Part(**values),))
-    return ClaimResult(claim, verdict, reason, 1, 1, 1, (PartResult(claim.parts[0], reason, found),))
+    return ClaimResult(claim, verdict, reason, NOTHING, (PartResult(claim.parts[0], reason, found),))
 
 
 @pytest.mark.parametrize(
