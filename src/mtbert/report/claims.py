@@ -15,15 +15,14 @@ from mtbert.report.study import Study
 from mtbert.results.tables import EXAMPLES, Frame
 from mtbert.tasks import TASKS
 
-VERDICTS = {
+WORDS: dict[Verdict | Reason | None, str] = {
     Verdict.HOLDS: "holds", Verdict.FAILS: "does not hold", Verdict.SMALL: "real, but smaller than what matters",
-    Verdict.TOO_CLOSE: "too close to call",
-}  # fmt: skip
-REASONS = {
-    Reason.NOT_RUN: "not run", Reason.FAULTY_CODE: "cannot be told: trained by faulty code",
+    Verdict.TOO_CLOSE: "too close to call", Reason.NOT_RUN: "not run",
+    Reason.FAULTY_CODE: "cannot be told: trained by faulty code",
     Reason.UNLIKE_RUNS: "cannot be compared: made otherwise", Reason.UNEQUAL_BUDGETS: "cannot be told: unequal budgets",
     Reason.ENCODER: "cannot be tested with this encoder", Reason.FEW_SEEDS: "open: fewer than six seeds",
     Reason.FEW_CLUSTERS: "cannot be told: too few rows", Reason.FLIPS: "cannot be told: flips with the budget",
+    None: "",
 }  # fmt: skip
 SEEN = "\N{DOUBLE DAGGER}"  # of what the encoder may have learned in its own training
 ABOUT = (
@@ -90,7 +89,7 @@ def _lines(study: Study) -> list[dict[str, object]]:
 
 def answer(result: ClaimResult) -> str:
     """Return the verdict, or why there is none, in words."""
-    return VERDICTS[result.verdict] if result.verdict else REASONS[result.reason] if result.reason else "open"
+    return WORDS[result.verdict or result.reason]
 
 
 def pair(part: Part) -> str:
@@ -127,7 +126,7 @@ def render(study: Study, results: Sequence[ClaimResult]) -> str:
 
 
 def _line(result: ClaimResult, part: PartResult) -> dict[str, str]:
-    why = f"; here {REASONS[part.reason]}" if part.reason and part.reason is not result.reason else ""
+    why = f"; here {WORDS[part.reason]}" if part.reason and part.reason is not result.reason else ""
     return {
         "claim": result.claim.statement,
         "where": f"{result.claim.source or TITLES[result.claim.paper]}, {result.claim.section}",
@@ -154,6 +153,6 @@ def _values(result: ClaimResult, part: PartResult) -> dict[str, object]:
         "difference": found and found.mean, "low": low, "high": high, "p": found and found.p,
         "leak_free": part.leak_free, "seeds": found and " / ".join(map(str, found.seeds)),
         "rows": found and found.rows, "third": part.third and part.third.mean,
-        "reason": REASONS[part.reason] if part.reason else "",
+        "reason": WORDS[part.reason],
         "stability": part.stability or "", "unlike": ", ".join(part.unlike),
     }  # fmt: skip

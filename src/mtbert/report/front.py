@@ -17,12 +17,7 @@ from mtbert.results.tables import UNTRAINED
 ROWS = "front"  # the questions that are rows; all are lines of the picture
 PICTURE = "questions"
 START, END = "<!-- questions -->\n", "<!-- /questions -->\n"
-SAYS = {
-    Verdict.HOLDS: "yes",
-    Verdict.FAILS: "no",
-    Verdict.SMALL: "yes, but too little to matter",
-    Verdict.TOO_CLOSE: "too close to call",
-}
+SAYS = claims.WORDS | {Verdict.HOLDS: "yes", Verdict.FAILS: "no", Verdict.SMALL: "yes, but too little to matter"}
 PUBLISHED = {"higher": "above 0", "lower": "below 0", "close": "about 0", "not higher": "0 or below",
              "not lower": "0 or above"}  # fmt: skip
 ABOUT = (
@@ -33,28 +28,19 @@ ABOUT = (
 
 def rows(questions: Sequence[ClaimResult]) -> list[dict[str, str]]:
     """Return the rows: question, ours, published, says."""
-    return [
-        {
-            "question": asked(result),
-            "ours": claims.difference(part),
-            "published": _published(part.part.published, part.part.other, part.part.expects),
-            "says": says(result),
-        }
-        for result in questions
-        if result.claim.paper == ROWS
-        for part in result.parts
-    ]
+    found = []
+    for result in (one for one in questions if one.claim.paper == ROWS):
+        part = result.parts[0].part
+        nobody = markdown.DASH if UNTRAINED in part.other else PUBLISHED[part.expects]
+        published = nobody if part.published is None else markdown.number(part.published, "+")
+        cells = {"question": asked(result), "ours": claims.difference(result.parts[0])}
+        found.append(cells | {"published": published, "says": says(result)})
+    return found
 
 
 def asked(result: ClaimResult) -> str:
     """Return the question and, in brackets, the score that answers it."""
     return f"{result.claim.statement} ({markdown.HEADINGS[result.parts[0].part.metric]})"
-
-
-def _published(value: float | None, other: Sequence[str], expects: str) -> str:
-    if value is None:
-        return markdown.DASH if UNTRAINED in other else PUBLISHED[expects]
-    return markdown.number(value, "+")
 
 
 def says(result: ClaimResult) -> str:
@@ -64,7 +50,7 @@ def says(result: ClaimResult) -> str:
         return "not trained yet"
     if min(found.seeds) < SEEDS:
         return f"{min(found.seeds)} of {SEEDS} seeds"
-    return SAYS[result.verdict] if result.verdict else claims.REASONS[result.reason] if result.reason else "open"
+    return SAYS[result.verdict or result.reason]
 
 
 def render(study: Study, questions: Sequence[ClaimResult], pictures: str) -> str:

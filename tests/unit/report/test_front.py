@@ -33,7 +33,7 @@ def result(seeds: int = 6, verdict: Verdict | None = None, reason: Reason | None
         (result(3, reason=Reason.UNEQUAL_BUDGETS), "3 of 6 seeds"),
         (result(verdict=Verdict.HOLDS), "yes"),
         (result(verdict=Verdict.FAILS), "no"),
-        (result(reason=Reason.FLIPS), claims.REASONS[Reason.FLIPS]),
+        (result(reason=Reason.FLIPS), claims.WORDS[Reason.FLIPS]),
     ],
 )
 def test_what_is_said(answer: ClaimResult, said: str):
