@@ -83,6 +83,9 @@ def tables(study: Study, published: Sequence[PublishedRow]) -> list[Table]:
     Variants of a paper that answer to no published row stand at the end of its first table, and a variant of one's own
     below the one that it varies. On other data than the papers' there are no published numbers.
     """
+    data = "" if study.is_comparable else study.results.data.name
+    if data:
+        published = [replace(row, values={}, note="") for row in published]
     asked: dict[tuple[str, str], list[PublishedRow]] = {}
     for (paper, number), rows in groupby(published, key=lambda row: (row.paper, row.table)):
         others = [] if any(of == paper for of, _ in asked) else _others(study, paper, published)
@@ -101,13 +104,8 @@ def tables(study: Study, published: Sequence[PublishedRow]) -> list[Table]:
             every = [line for row in _others(study, paper, published) for line in _lines(study, row)]
             rows = [row for row in every if not placed.issuperset(row.group.names)]
             found[paper, VARIANTS] = sorted(rows, key=lambda row: -row.group.overall)
-    if study.is_comparable:
-        absent = {key: sum(not study.answering(row.paper, row.row) for row in rows) for key, rows in asked.items()}
-        made = [Table(*key, tuple(rows), absent.get(key, 0)) for key, rows in found.items()]
-    else:
-        bare = {key: [replace(row, published=replace(row.published, values={}, note="")) for row in rows]
-                for key, rows in found.items()}  # fmt: skip
-        made = [Table(*key, tuple(rows), data=study.results.data.name) for key, rows in bare.items()]
+    absent = {key: sum(not study.answering(row.paper, row.row) for row in rows) for key, rows in asked.items()}
+    made = [Table(*key, tuple(rows), 0 if data else absent.get(key, 0), data) for key, rows in found.items()]
     return [table for table in made if table.metrics]
 
 

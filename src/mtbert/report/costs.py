@@ -19,7 +19,7 @@ def render(study: Study) -> str:
     """Return every row with its weights, from the highest overall on dev."""
     metrics = [metric for metric in METRICS if any(metric in row.means for row in study.rows)]
     lines = [
-        {"variants": markdown.code(row.names)}
+        {"variants": ", ".join(f"`{name}`" for name in row.names)}
         | {markdown.HEADINGS[metric]: _score(row, metric) for metric in metrics}
         | {name: f"{row.weights[name] / 1e6:.2f}" for name in ("added", "trained", "stored")}
         | {TIMES_BERT: f"{row.weights['times_bert']:.2f}", "seeds": str(len(row.seeds))}

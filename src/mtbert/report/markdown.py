@@ -38,11 +38,6 @@ def estimate(mean: float | None, low: float | None, high: float | None, sign: st
     return number(mean, sign) if low is None else f"{number(mean, sign)} [{number(low, sign)}, {number(high, sign)}]"
 
 
-def code(words: Sequence[str]) -> str:
-    """Return words as Markdown shows code."""
-    return ", ".join(f"`{word}`" for word in words)
-
-
 def literal(text: str) -> str:
     """Return any text so that Markdown and HTML show it as it is, in one cell of a table."""
     plain = " ".join(CONTROL.sub(" ", text).split())
