@@ -181,4 +181,4 @@ def _ours(row: Row, metric: str, study: Study) -> str:
         withheld = row.published.split == "test" and (metric in OVERALLS or metric in tasks)
         return "withheld" if withheld else markdown.DASH
     below = row.published.split == "dev" and metric in TASKS and ours.mean < study.untrained.get(metric, -1)
-    return markdown.estimate(ours.mean, ours.low, ours.high) + (f" {BELOW}" if below else "")
+    return f"{ours} {BELOW}" if below else str(ours)

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from mtbert.report import markdown
-from mtbert.report.study import Group, Study
+from mtbert.report.study import Study
 from mtbert.results.tables import EXAMPLES, METRICS, SCORES, WEIGHTS, Frame
 
 TIMES_BERT = f"{markdown.TIMES} BERT"
@@ -20,17 +20,12 @@ def render(study: Study) -> str:
     metrics = [metric for metric in METRICS if any(metric in row.means for row in study.rows)]
     lines = [
         {"variants": ", ".join(f"`{name}`" for name in row.names)}
-        | {markdown.HEADINGS[metric]: _score(row, metric) for metric in metrics}
+        | {markdown.HEADINGS[metric]: str(row.means.get(metric, markdown.DASH)) for metric in metrics}
         | {name: f"{row.weights[name] / 1e6:.2f}" for name in ("added", "trained", "stored")}
         | {TIMES_BERT: f"{row.weights['times_bert']:.2f}", "seeds": str(len(row.seeds))}
         for row in sorted(study.rows, key=lambda row: -row.overall)
     ]
     return f"{ABOUT}\n\n{markdown.lined(lines)}"
-
-
-def _score(row: Group, metric: str) -> str:
-    mean = row.means.get(metric)
-    return markdown.estimate(mean.mean, mean.low, mean.high) if mean else markdown.DASH
 
 
 def runs(study: Study) -> Frame:

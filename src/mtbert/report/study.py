@@ -10,6 +10,7 @@ import pandas as pd
 
 from mtbert import metrics, stats
 from mtbert.metrics import MAIN_TASKS
+from mtbert.report import markdown
 from mtbert.report.published import RIVALS
 from mtbert.results import tables
 from mtbert.results.tables import KEY, METRICS, UNTRAINED, WEIGHTS, Frame, Results
@@ -34,6 +35,10 @@ class Mean:
         """Return that of these scores, one a seed."""
         mean, std, interval = stats.summary(values)
         return cls(mean, std, *(interval or (None, None)), len(values))
+
+    def __str__(self) -> str:
+        """Return mean and interval as tables show them."""
+        return markdown.estimate(self.mean, self.low, self.high)
 
 
 @dataclass(frozen=True)

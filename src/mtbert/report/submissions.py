@@ -16,11 +16,6 @@ SUBMITTED_SPLITS: tuple[Split, ...] = ("dev", "test")
 STEMS = {"qqp": "para"}  # the course's name of a task in file names, where it is not ours
 
 
-def file_name(task: str, split: Split) -> str:
-    """Such as `para-test-output.csv`."""
-    return f"{STEMS.get(task, task)}-{split}-output.csv"
-
-
 def text(table: Frame, task: Task) -> str:
     """A prediction table in the course's format, in the table's order of rows."""
     as_written = int if task.kind == "classes" else float
@@ -36,4 +31,7 @@ def write(results: Results, directory: Path) -> None:
         for task, split in itertools.product(submitted, SUBMITTED_SPLITS):
             for variant, seed, table in results.of(task.name, split):
                 if table["prediction"].notna().all():  # a run may predict some rows alone: `run.scored_rows`
-                    files.write_text(partial / variant / str(seed) / file_name(task.name, split), text(table, task))
+                    files.write_text(
+                        partial / variant / str(seed) / f"{STEMS.get(task.name, task.name)}-{split}-output.csv",
+                        text(table, task),
+                    )
