@@ -83,8 +83,7 @@ def tables(study: Study, published: Sequence[PublishedRow]) -> list[Table]:
     Variants of a paper that answer to no published row stand at the end of its first table, and a variant of one's own
     below the one that it varies. On other data than the papers' there are no published numbers.
     """
-    data = "" if study.is_comparable else study.results.data.name
-    if data:
+    if not study.is_comparable:
         published = [replace(row, values={}, note="") for row in published]
     asked: dict[tuple[str, str], list[PublishedRow]] = {}
     for (paper, number), rows in groupby(published, key=lambda row: (row.paper, row.table)):
@@ -105,7 +104,10 @@ def tables(study: Study, published: Sequence[PublishedRow]) -> list[Table]:
             rows = [row for row in every if not placed.issuperset(row.group.names)]
             found[paper, VARIANTS] = sorted(rows, key=lambda row: -row.group.overall)
     absent = {key: sum(not study.answering(row.paper, row.row) for row in rows) for key, rows in asked.items()}
-    made = [Table(*key, tuple(rows), 0 if data else absent.get(key, 0), data) for key, rows in found.items()]
+    if study.is_comparable:
+        made = [Table(*key, tuple(rows), absent.get(key, 0)) for key, rows in found.items()]
+    else:
+        made = [Table(*key, tuple(rows), data=study.results.data.name) for key, rows in found.items()]
     return [table for table in made if table.metrics]
 
 
@@ -119,13 +121,13 @@ def _others(study: Study, paper: str, published: Sequence[PublishedRow]) -> list
 
 def _lines(study: Study, row: PublishedRow) -> list[Row]:
     """Return a row for each model that answers to it; where these are several, each is named."""
-    names = study.joined(study.answering(row.paper, row.row))
-    labels = [
-        f"{row.row} ({', '.join(one)})" if len(names) > 1 and row.row else row.row or ", ".join(one) for one in names
-    ]
-    return [
-        Row(row, label, study.group(one, row.split, row.averaged)) for one, label in zip(names, labels, strict=True)
-    ]
+    models = study.joined(study.answering(row.paper, row.row))
+    found = []
+    for names in models:
+        said = ", ".join(names)
+        label = f"{row.row} ({said})" if row.row and len(models) > 1 else row.row or said
+        found.append(Row(row, label, study.group(names, row.split, row.averaged)))
+    return found
 
 
 def frame(table: Table) -> Frame:
