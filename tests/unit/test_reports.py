@@ -50,37 +50,20 @@ def row(name: str) -> dict[str, Any]:
 LINEAR, MLP, SIGMOID = ("linear", 0.3), ("mlp", 0.3), ("sigmoid_cosine", None)
 BETAS = (0.9, 0.999)
 
-MY_PAL = {
-    "optimiser": (2e-5, 1e-6, 0.01, BETAS), "clip": None, "batch": 64, "epochs": 3, "epoch": 1800,
-    "sampler": "annealed", "schedule": "constant", "pairs": "cross", "tokens": 128,
-    "types": "zeros", "batching": "by_length", "pooling": {"pooler"},
-    "heads": {LINEAR},
+BASE = {
+    "clip": None, "sampler": "annealed", "schedule": "constant", "pairs": "cross", "tokens": 128, "types": "zeros",
+    "batching": "by_length", "pooling": {"pooler"}, "heads": {LINEAR}, "epochs": 10,
 }  # fmt: skip
-MINBERT = {
-    "optimiser": (1e-5, 1e-6, 0.01, BETAS), "clip": None, "batch": 40, "epochs": 10, "epoch": 0.5,
-    "sampler": "annealed", "schedule": "constant", "pairs": "bi", "tokens": 128,
-    "types": "zeros", "batching": "by_length", "pooling": {"pooler"},
-    "heads": {LINEAR, SIGMOID},
-}  # fmt: skip
-CHOOSE = {
-    "optimiser": (1e-5, 1e-6, 0.0, BETAS), "clip": None, "batch": 16, "epochs": 10, "epoch": "all",
-    "sampler": "annealed", "schedule": "constant", "pairs": "bi", "tokens": 128,
-    "types": "zeros", "batching": "by_length", "pooling": {"cls"},
-    "heads": {LINEAR},
-}  # fmt: skip
+MY_PAL = BASE | {"optimiser": (2e-5, 1e-6, 0.01, BETAS), "batch": 64, "epochs": 3, "epoch": 1800}
+MINBERT = BASE | {"optimiser": (1e-5, 1e-6, 0.01, BETAS), "batch": 40, "epoch": 0.5, "pairs": "bi"}
+MINBERT |= {"heads": {LINEAR, SIGMOID}}
+CHOOSE = BASE | {"optimiser": (1e-5, 1e-6, 0.0, BETAS), "batch": 16, "epoch": "all", "pairs": "bi"}
+CHOOSE |= {"pooling": {"cls"}}
 PART_1 = CHOOSE | {"batch": 8, "pairs": "cross", "tokens": 512}
-SLAP = {
-    "optimiser": (1e-5, 1e-7, 1e-4, BETAS), "clip": None, "batch": 8, "epochs": 10, "epoch": "all",
-    "sampler": "sequential", "schedule": "reduce_on_plateau", "pairs": "bi", "tokens": 128,
-    "types": "zeros", "batching": "by_length", "pooling": {"pooler"},
-    "heads": {LINEAR},
-}  # fmt: skip
-PALS_FOR_PALS = {
-    "optimiser": (2e-5, 1e-7, 0.0, BETAS), "clip": None, "batch": 16, "epochs": 10, "epoch": 6000,
-    "sampler": "annealed", "schedule": "slanted_triangular", "pairs": "cross", "tokens": 128,
-    "types": "zeros", "batching": "by_length", "pooling": {"pooler"},
-    "heads": {MLP},
-}  # fmt: skip
+SLAP = BASE | {"optimiser": (1e-5, 1e-7, 1e-4, BETAS), "batch": 8, "epoch": "all", "pairs": "bi"}
+SLAP |= {"sampler": "sequential", "schedule": "reduce_on_plateau"}
+PALS_FOR_PALS = BASE | {"optimiser": (2e-5, 1e-7, 0.0, BETAS), "batch": 16, "epoch": 6000}
+PALS_FOR_PALS |= {"schedule": "slanted_triangular", "heads": {MLP}}
 
 ONE, TWO = ("sst", "qqp", "sts"), ("sst-qqp", "sst-sts", "qqp-sts")
 PALS = {"pals": (204, 12, "all", "gelu")}

@@ -41,14 +41,8 @@ def evidence(
 
 def claim(name: str = "c", **part: Any) -> Claim:
     """A claim that `new` is higher on SST than `old`, margin 0.05."""
-    values: dict[str, Any] = {
-        "ours": "new",
-        "other": "old",
-        "metric": "sst",
-        "expects": "higher",
-        "margin": 0.05,
-    } | part
-    return Claim(name=name, paper="p", section="1", statement="New is better.", parts=(Part(**values),))
+    values: dict[str, Any] = {"ours": "new", "other": "old", "metric": "sst", "expects": "higher", "margin": 0.05}
+    return Claim(name=name, paper="p", statement="New is better.", parts=(Part(**(values | part)),))
 
 
 LOW, HIGH = [0.50, 0.51, 0.49, 0.50, 0.52, 0.48], [0.70, 0.71, 0.69, 0.70, 0.72, 0.68]
