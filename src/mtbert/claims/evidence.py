@@ -85,9 +85,9 @@ class Evidence:
             most: the first so many seeds of each; None for all.
             leak_free: whether rows that share a sentence with training are left out.
         """
-        if tuple(other) == (UNTRAINED,):
-            return None if leak_free else self._above_untrained(ours, metric, most)
-        sides, seeds = (ours, other), [self.seeds(row, metric)[:most] for row in (ours, other)]
+        untrained = self.untrained.get(metric) if UNTRAINED in other and not leak_free else None
+        sides = (ours, other if untrained is None else ours)
+        seeds = [self.seeds(row, metric)[:most] for row in sides]
         if not all(seeds):
             return None
         found = [self._scored(task, sides, seeds, metric, leak_free) for task in tasks_of(metric)]
@@ -95,17 +95,11 @@ class Evidence:
         if len(known) < len(found):
             return None
         our_scores, our_draws = self._joined(metric, ours, seeds[0], [task[0] for task in known])
-        other_scores, other_draws = self._joined(metric, other, seeds[1], [task[1] for task in known])
+        other_scores, other_draws = self._joined(metric, sides[1], seeds[1], [task[1] for task in known])
+        if untrained is not None:
+            other_scores, other_draws = (np.full_like(one, untrained) for one in (other_scores, other_draws))
         rows, clusters = sum(rows for *_, rows, _ in known), min(clusters for *_, clusters in known)
         return difference(our_scores, other_scores, our_draws, other_draws, rows, clusters)
-
-    def _above_untrained(self, ours: Sequence[str], metric: str, most: int | None) -> Difference | None:
-        seeds, known = self.seeds(ours, metric)[:most], self.untrained.get(metric)
-        found = self._scored(metric, (ours, ours), (seeds, seeds), metric, False) if seeds else None
-        if known is None or found is None:
-            return None
-        (scores, draws), _, rows, clusters = found
-        return difference(scores, np.full_like(scores, known), draws, np.full_like(draws, known), rows, clusters)
 
     def _joined(self, metric: str, row: Sequence[str], seeds: Sequence[int], parts: Sequence[Scored]) -> Scored:
         """Return a side's mean over tasks; r counts as (r + 1) / 2 in a normalised overall."""
