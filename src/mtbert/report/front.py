@@ -22,7 +22,8 @@ PUBLISHED = {"higher": "above 0", "lower": "below 0", "close": "about 0", "not h
              "not lower": "0 or above"}  # fmt: skip
 ABOUT = (
     "Ours is the first side's score less the second's, with its 95 % interval. A verdict needs six seeds of each side. "
-    "*Overall* is the mean of SST-5, QQP and STS-B, *normalised* with (r + 1) / 2 in place of r."
+    "*Overall* is the mean of SST-5, QQP and STS-B, *normalised* with (r + 1) / 2 in place of r. The "
+    "untrained encoder predicts by the cosine of two sentences."
 )
 
 
