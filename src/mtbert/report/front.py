@@ -70,7 +70,9 @@ def render(study: Study, questions: Sequence[ClaimResult], pictures: str) -> str
 
 
 def put(readme: Path, study: Study, questions: Sequence[ClaimResult], report: Path) -> None:
-    """Write the rows and the picture of a report's folder into a file, between two markers; DataError without these."""
+    """Write the rows and the picture of a report's folder into a file, between two markers; DataError without any."""
+    if not questions:
+        raise DataError(f"{report} has no rows for {readme}: its data are not the papers'")
     text = readme.read_text(encoding="utf-8")
     before, start, rest = text.partition(START)
     _, end, after = rest.partition(END)

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from mtbert import files
 from mtbert.results.tables import Frame, Results
-from mtbert.tasks import TASKS, Split, Task
+from mtbert.tasks import TASKS, Task
 
-SUBMITTED_SPLITS: tuple[Split, ...] = ("dev", "test")
 STEMS = {"qqp": "para"}  # the course's name of a task in file names, where it is not ours
 
 
@@ -28,10 +27,8 @@ def write(results: Results, directory: Path) -> None:
     """Write `directory` anew: <variant or ensemble>/<seed>/<file> for every predicted task of the course."""
     submitted = [task for task in TASKS.values() if task.submission]
     with files.new_directory(directory) as partial:
-        for task, split in itertools.product(submitted, SUBMITTED_SPLITS):
+        for task, split in itertools.product(submitted, ("dev", "test")):
             for variant, seed, table in results.of(task.name, split):
                 if table["prediction"].notna().all():  # a run may predict some rows alone: `run.scored_rows`
-                    files.write_text(
-                        partial / variant / str(seed) / f"{STEMS.get(task.name, task.name)}-{split}-output.csv",
-                        text(table, task),
-                    )
+                    file = f"{STEMS.get(task.name, task.name)}-{split}-output.csv"
+                    files.write_text(partial / variant / str(seed) / file, text(table, task))

@@ -130,16 +130,14 @@ def for_dvc(directory: Path, reports: Path) -> None:
 
 def _results(study: Study, questions: Sequence[ClaimResult]) -> str:
     """Return the first section: the questions, and what to know before reading the scores."""
-    counts = sorted({len(seeds) for seeds in study.seeds.values()})
-    seeds = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
-    ran = f"{len(study.variants)} variants, {seeds} seed{'' if seeds == '1' else 's'} each"
+    counts = sorted(map(len, study.seeds.values()))
+    seeds = (
+        f"{counts[0]} to {counts[-1]} seeds" if counts[0] < counts[-1] else f"{counts[0]} seed{'s' * (counts[0] > 1)}"
+    )
     encoder, folder = markdown.literal(study.results.start.name), markdown.literal(study.results.data.name)
-    parts = [
-        front.render(study, questions, "pictures"),
-        f"{ran}, trained on {folder} from the encoder {encoder}.",
-        "\n".join(f"- {note}" for note in _notes(study)),
-    ]
-    return "\n\n".join(filter(None, parts))
+    ran = f"{len(study.variants)} variants, {seeds} each, trained on {folder} from the encoder {encoder}."
+    notes = "\n".join(f"- {note}" for note in _notes(study))
+    return "\n\n".join(filter(None, [front.render(study, questions, "pictures"), ran, notes]))
 
 
 def _notes(study: Study) -> Iterator[str]:
