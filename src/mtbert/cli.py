@@ -244,6 +244,9 @@ def report(
     third: Annotated[
         Path | None, Option(help="An evidence of the same variants at a third of the budget: are differences steady?")
     ] = None,
+    readme: Annotated[
+        Path | None, Option(help="A file that gets the report's first rows, too, between its two markers.")
+    ] = None,
 ) -> None:
     """Write the report from the finished runs; train nothing."""
     with starting.imports():
@@ -252,11 +255,12 @@ def report(
     if evidence is not None:
         if out is None and evidence.resolve().name != write.EVIDENCE:
             raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
-        print(write.write(tables.read(evidence), out or evidence.resolve().parent, third and tables.read(third)))
+        folder = out or evidence.resolve().parent
+        print(write.write(tables.read(evidence), folder, third and tables.read(third), readme))
         return
     collect.write(build, build / "results", build / "ensembles")
     results = tables.read(build / "results")
-    shown = write.write(results, out or build / "report", third and tables.read(third))
+    shown = write.write(results, out or build / "report", third and tables.read(third), readme)
     submissions.write(results, build / "submissions")
     print(shown)
 

@@ -99,8 +99,8 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
     (merge, "write", ["evidence", "a", "b", "--out", "o"], (["a", "b"], Path("o"))),
     (tracking, "bring_in", ["track", "b"], (Path("b"),)),
     (ui, "serve", ["ui", "5001"], (5001,)),
-    (write, "write", ["report", "--evidence", "/r/evidence", "--out", "o"], ("/r/evidence", Path("o"), None)),
-    (write, "write", ["report", "--evidence", "/r/evidence"], ("/r/evidence", Path("/r"), None)),
+    (write, "write", ["report", "--evidence", "/r/evidence", "--out", "o"], ("/r/evidence", Path("o"), None, None)),
+    (write, "write", ["report", "--evidence", "/r/evidence"], ("/r/evidence", Path("/r"), None, None)),
     (
         exporting,
         "export",

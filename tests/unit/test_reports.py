@@ -50,38 +50,22 @@ def row(name: str) -> dict[str, Any]:
 LINEAR, MLP, SIGMOID = ("linear", 0.3), ("mlp", 0.3), ("sigmoid_cosine", None)
 BETAS = (0.9, 0.999)
 
-MY_PAL = {
-    "optimiser": (2e-5, 1e-6, 0.01, BETAS), "clip": None, "batch": 64, "epochs": 3, "epoch": 1800,
-    "sampler": "annealed", "schedule": "constant", "pairs": "cross", "tokens": 128,
-    "types": "zeros", "batching": "by_length", "pooling": {"pooler"},
-    "heads": {LINEAR},
+BASE = {
+    "clip": None, "sampler": "annealed", "schedule": "constant", "pairs": "cross", "tokens": 128, "types": "zeros",
+    "batching": "by_length", "pooling": {"pooler"}, "heads": {LINEAR}, "epochs": 10,
 }  # fmt: skip
-MINBERT = {
-    "optimiser": (1e-5, 1e-6, 0.01, BETAS), "clip": None, "batch": 40, "epochs": 10, "epoch": 0.5,
-    "sampler": "annealed", "schedule": "constant", "pairs": "bi", "tokens": 128,
-    "types": "zeros", "batching": "by_length", "pooling": {"pooler"},
-    "heads": {LINEAR, SIGMOID},
-}  # fmt: skip
-CHOOSE = {
-    "optimiser": (1e-5, 1e-6, 0.0, BETAS), "clip": None, "batch": 16, "epochs": 10, "epoch": "all",
-    "sampler": "annealed", "schedule": "constant", "pairs": "bi", "tokens": 128,
-    "types": "zeros", "batching": "by_length", "pooling": {"cls"},
-    "heads": {LINEAR},
-}  # fmt: skip
+MY_PAL = BASE | {"optimiser": (2e-5, 1e-6, 0.01, BETAS), "batch": 64, "epochs": 3, "epoch": 1800}
+MINBERT = BASE | {"optimiser": (1e-5, 1e-6, 0.01, BETAS), "batch": 40, "epoch": 0.5, "pairs": "bi"}
+MINBERT |= {"heads": {LINEAR, SIGMOID}}
+CHOOSE = BASE | {"optimiser": (1e-5, 1e-6, 0.0, BETAS), "batch": 16, "epoch": "all", "pairs": "bi"}
+CHOOSE |= {"pooling": {"cls"}}
 PART_1 = CHOOSE | {"batch": 8, "pairs": "cross", "tokens": 512}
-SLAP = {
-    "optimiser": (1e-5, 1e-7, 1e-4, BETAS), "clip": None, "batch": 8, "epochs": 10, "epoch": "all",
-    "sampler": "sequential", "schedule": "reduce_on_plateau", "pairs": "bi", "tokens": 128,
-    "types": "zeros", "batching": "by_length", "pooling": {"pooler"},
-    "heads": {LINEAR},
-}  # fmt: skip
-PALS_FOR_PALS = {
-    "optimiser": (2e-5, 1e-7, 0.0, BETAS), "clip": None, "batch": 16, "epochs": 10, "epoch": 6000,
-    "sampler": "annealed", "schedule": "slanted_triangular", "pairs": "cross", "tokens": 128,
-    "types": "zeros", "batching": "by_length", "pooling": {"pooler"},
-    "heads": {MLP},
-}  # fmt: skip
+SLAP = BASE | {"optimiser": (1e-5, 1e-7, 1e-4, BETAS), "batch": 8, "epoch": "all", "pairs": "bi"}
+SLAP |= {"sampler": "sequential", "schedule": "reduce_on_plateau"}
+PALS_FOR_PALS = BASE | {"optimiser": (2e-5, 1e-7, 0.0, BETAS), "batch": 16, "epoch": 6000}
+PALS_FOR_PALS |= {"schedule": "slanted_triangular", "heads": {MLP}}
 
+ONE, TWO = ("sst", "qqp", "sts"), ("sst-qqp", "sst-sts", "qqp-sts")
 PALS = {"pals": (204, 12, "all", "gelu")}
 PLAIN_PALS = {"pals": (204, 12, "all", "none")}
 HALF = {"pals": (276, 12, "top_half", "none")}
@@ -96,6 +80,7 @@ INTERLEAVED = {"sampler": "interleaved"}
 SURGERY = SHARED | INTERLEAVED | {"gradients": "pcgrad"}
 HEADS_ALONE = {"trained": ["heads"]}
 TEN_LAYERS = {"frozen": ["layer_1", "layer_2"]}
+FAST = {"optimiser": (1e-3, 1e-6, 0.0, BETAS)}
 HALF_DROPOUT = {"heads": {("linear", 0.5)}}
 
 EXPECTED = {
@@ -104,13 +89,10 @@ EXPECTED = {
     "mypal-until-sst": MY_PAL | PALS | {"sampler": "round_robin_shortest"},
     "mypal-no-pals": MY_PAL | TURNS,
     "mypal-annealed": MY_PAL | PALS,
-    "mypal-simcse": MY_PAL | PALS | SIMCSE,
-    "mypal-more-data": MY_PAL | PALS | SIMCSE,
-    "mypal-constant": MY_PAL | PALS | SIMCSE,
+    **dict.fromkeys(("mypal-simcse", "mypal-more-data", "mypal-constant"), MY_PAL | PALS | SIMCSE),
     "mypal-warmup": MY_PAL | PALS | SIMCSE | STLR,
     "mypal-relational": MY_PAL | PALS | SIMCSE | STLR | {"connector": "relational"},
-    "minbert-sst": MINBERT | {"heads": {LINEAR}},
-    "minbert-qqp": MINBERT | {"heads": {LINEAR}},
+    **dict.fromkeys(("minbert-sst", "minbert-qqp"), MINBERT | {"heads": {LINEAR}}),
     "minbert-sts": MINBERT | {"heads": {SIGMOID}},
     "minbert-annealed": MINBERT,
     "minbert-round-robin": MINBERT | TURNS,
@@ -123,25 +105,11 @@ EXPECTED = {
     "minbert-mlm-after": MINBERT | TURNS
     | {"phases": 2, "objectives": ["masked_language_model"], "trained": ["encoder"], "epochs": 1},
     "minbert-pos": MINBERT | TURNS | {"features": "pos"},
-    "choose-sst-pretrain": PART_1 | HEADS_ALONE | {"optimiser": (1e-3, 1e-6, 0.0, BETAS)},
-    "choose-sst-finetune": PART_1,
-    "choose-cfimdb-pretrain": PART_1 | HEADS_ALONE | {"optimiser": (1e-3, 1e-6, 0.0, BETAS)},
-    "choose-cfimdb-finetune": PART_1,
-    "choose-zero": CHOOSE,
-    "choose-half": CHOOSE | HALF,
-    "choose-full": CHOOSE | PLAIN_PALS,
-    "choose-zero-sst": CHOOSE,
-    "choose-zero-qqp": CHOOSE,
-    "choose-zero-sts": CHOOSE,
-    "choose-zero-sst-qqp": CHOOSE,
-    "choose-zero-sst-sts": CHOOSE,
-    "choose-zero-qqp-sts": CHOOSE,
-    "choose-half-sst-qqp": CHOOSE | HALF,
-    "choose-half-sst-sts": CHOOSE | HALF,
-    "choose-half-qqp-sts": CHOOSE | HALF,
-    "choose-full-sst-qqp": CHOOSE | PLAIN_PALS,
-    "choose-full-sst-sts": CHOOSE | PLAIN_PALS,
-    "choose-full-qqp-sts": CHOOSE | PLAIN_PALS,
+    **dict.fromkeys(("choose-sst-finetune", "choose-cfimdb-finetune"), PART_1),
+    **dict.fromkeys(("choose-sst-pretrain", "choose-cfimdb-pretrain"), PART_1 | HEADS_ALONE | FAST),
+    **dict.fromkeys(("choose-zero", *(f"choose-zero-{tasks}" for tasks in (*ONE, *TWO))), CHOOSE),
+    **dict.fromkeys(("choose-half", *(f"choose-half-{tasks}" for tasks in TWO)), CHOOSE | HALF),
+    **dict.fromkeys(("choose-full", *(f"choose-full-{tasks}" for tasks in TWO)), CHOOSE | PLAIN_PALS),
     "slap-base-frozen": SLAP | HEADS_ALONE | {"optimiser": (1e-3, 1e-7, 1e-4, BETAS)},
     "slap-individual": SLAP | PALS | SHARED | {"phases": 3},
     "slap-individual-then-multi": SLAP | PALS | SHARED | ANNEALED | {"phases": 4},
@@ -158,9 +126,7 @@ EXPECTED = {
     "slap-smart": SLAP | PALS | SHARED | ANNEALED | SMART,
     "slap-smart-cosine": SLAP | PALS | SHARED | ANNEALED | SMART | {"heads": {LINEAR, ("cosine", None)}},
     "slap-smart-mnr": SLAP | PALS | SHARED | ANNEALED | SMART | {"heads": {LINEAR, ("mnr", None)}},
-    "bert-sst": PALS_FOR_PALS,
-    "bert-qqp": PALS_FOR_PALS,
-    "bert-sts": PALS_FOR_PALS,
+    **dict.fromkeys((f"bert-{task}" for task in ONE), PALS_FOR_PALS),
     "frozen-bert": PALS_FOR_PALS | HEADS_ALONE | {"optimiser": (1e-3, 1e-7, 0.0, BETAS)},
     "pals": PALS_FOR_PALS | PALS,
     "frozen-pals": PALS_FOR_PALS | PALS | {"trained": ["adapters", "heads", "pooler", "output_norms"]},
@@ -179,14 +145,8 @@ def section(name: str, of: str) -> dict[str, Any]:
     """One of a row's techniques with its options."""
     document, _ = resolve.variant(PARAMS, name)
     phase = document["phases"][-1]
-    places = [
-        document["model"]["connector"],
-        phase["schedule"],
-        phase["sampler"],
-        phase["gradients"],
-        phase["weighting"],
-    ]
-    return next(one for one in [*places, *phase["objectives"]] if one["name"] == of)
+    places = [phase[key] for key in ("schedule", "sampler", "gradients", "weighting")]
+    return next(one for one in (document["model"]["connector"], *places, *phase["objectives"]) if one["name"] == of)
 
 
 @pytest.mark.parametrize(

@@ -3,19 +3,19 @@
     every = claims.load()                                          # Claims: claims by name, margins, faulty code
     results = claims.judge(every.claims.values(), whole, third)    # one ClaimResult a claim, in their order
 
-`whole` and `third` are the `Evidence` of all of the budget and of a third of it. An evidence has a frame `runs`, a line
-for each variant (or ensemble) and seed, with the columns
+`whole` and `third` are the `Evidence` of all of the budget and of a third of it. An evidence has a line for each run of
+a variant (or ensemble), with the keys
 
-| column | holds |
+| key | holds |
 | --- | --- |
 | `variant`, `seed` | text and whole number; unique together |
-| `updates` | steps of the optimiser; of an ensemble the sum over its members; missing where not told |
+| `updates` | steps of the optimiser; of an ensemble the sum over its members; None where not told |
 | `examples_sst`, ..., `examples_cfimdb` | examples of each task that were trained on; likewise |
-| `train_overall_normalised` | on training rows; missing where none were scored |
+| `train_overall_normalised` | on training rows; None where none were scored |
 | `code` | digest of what all trainings share |
 | `profile`, `precision`, `threads`, `keep`, `selection` | as resolved; two sides have to agree in these and `code` |
-| `encoder`, `sts_head` | `sbert` where the encoder was pretrained so; name of the head for STS; else missing |
-| `techniques` | JSON text, the digest of each technique's own file by its name; `{}` for none |
+| `encoder`, `sts_head` | `sbert` where the encoder was pretrained so; name of the head for STS; else None |
+| `techniques` | the digest of each technique's own file by its name |
 """
 
 from mtbert.claims.comparability import Stability

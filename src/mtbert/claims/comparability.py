@@ -1,27 +1,25 @@
 """Whether two rows may be compared: made alike, with equal budgets; and what more training does to a difference."""
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
 ALIKE = ("code", "profile", "precision", "threads", "keep", "selection")  # columns of `runs`
 UNEQUAL = 0.05  # examples of a task, or updates, may differ by this share: samplers draw
-Line = Mapping[str, Any]  # of `runs`, by column
-Unequal = dict[str, tuple[float, float]]  # by column, of ours and of the other, means over seeds
+Line = Mapping[str, Any]  # of a run; `mtbert.claims` lists the keys
 
 
 def unlike(lines: Sequence[Line]) -> tuple[str, ...]:
     """Return the columns of ALIKE in which these runs differ, and the techniques whose code does."""
     columns = [name for name in ALIKE if len({line[name] for line in lines}) > 1]
-    techniques = [json.loads(line["techniques"]) for line in lines]
+    techniques = [line["techniques"] for line in lines]
     names = dict.fromkeys(name for one in techniques for name in one)
     digests = {name: {one[name] for one in techniques if name in one} for name in names}
     return (*columns, *(name for name, several in digests.items() if len(several) > 1))
 
 
-def unequal(ours: Sequence[Line], other: Sequence[Line], tasks: Sequence[str], differs: Collection[str]) -> Unequal:
-    """Return what two rows trained unequally long, of what they should not.
+def unequal(ours: Sequence[Line], other: Sequence[Line], tasks: Sequence[str], differs: Collection[str]) -> bool:
+    """Return whether two rows trained unequally long on what they should not.
 
     Args:
         ours: the runs of a row.
@@ -31,8 +29,8 @@ def unequal(ours: Sequence[Line], other: Sequence[Line], tasks: Sequence[str], d
     """
     columns = [] if "updates" in differs else ["updates"]
     columns += [] if "examples" in differs else [f"examples_{task}" for task in tasks]
-    totals = {name: (a_seed(ours, name), a_seed(other, name)) for name in columns}
-    return {name: (a, b) for name, (a, b) in totals.items() if abs(a - b) > UNEQUAL * max(a, b)}
+    totals = [(a_seed(ours, name), a_seed(other, name)) for name in columns]
+    return any(abs(a - b) > UNEQUAL * max(a, b) for a, b in totals)
 
 
 def a_seed(lines: Sequence[Line], column: str) -> float:

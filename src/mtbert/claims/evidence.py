@@ -3,16 +3,15 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from mtbert import metrics, seeding
-from mtbert.claims.comparability import UNEQUAL, a_seed, unlike
+from mtbert.claims.comparability import UNEQUAL, Line, a_seed, unlike
 from mtbert.claims.reading import OVERALLS, OVERFITTING
 from mtbert.errors import DataError
 from mtbert.metrics import MAIN_TASKS
+from mtbert.results.tables import UNTRAINED
 from mtbert.stats import Difference, difference, resampling
 from mtbert.tasks import TASKS
 
@@ -50,15 +49,15 @@ class Evidence:
     """The runs of one budget; `mtbert.claims` lists the columns of `runs`.
 
     Attributes:
-        runs: one line a run.
+        runs: one a run.
         tasks: by name.
-        untrained_sts: r on STS of the untrained encoder's cosine; None where it is not known.
+        untrained: by task, the score of the untrained encoder by cosine, where it is known.
         faulty: the values of the column `code` in which a fault is known.
     """
 
-    runs: pd.DataFrame
+    runs: Sequence[Line]
     tasks: Mapping[str, TaskRows]
-    untrained_sts: float | None = None
+    untrained: Mapping[str, float] = field(default_factory=dict)
     faulty: Collection[str] = ()
     _drawn: dict[tuple[str, bytes], resampling.Resamples] = field(default_factory=dict, repr=False, compare=False)
 
@@ -70,15 +69,9 @@ class Evidence:
             sets += [{seed for of, seed in self._on_train if of == name} for name in row]
         return sorted(set.intersection(*sets)) if len(models) == len(tasks_of(metric)) else []
 
-    def lines(self, row: Collection[str], seeds: Collection[int] | None = None) -> list[dict[str, Any]]:
+    def lines(self, row: Collection[str], seeds: Collection[int] | None = None) -> list[Line]:
         """Return the lines of `runs` of these models, of all seeds or of some."""
-        return [line for line in self._records if line["variant"] in row and (seeds is None or line["seed"] in seeds)]
-
-    @cached_property
-    def _records(self) -> list[dict[str, Any]]:
-        """Return the lines of `runs`, None for what is missing."""
-        lines = self.runs.to_dict("records")
-        return [{str(name): None if pd.isna(value) else value for name, value in line.items()} for line in lines]
+        return [line for line in self.runs if line["variant"] in row and (seeds is None or line["seed"] in seeds)]
 
     def compare(
         self, ours: Sequence[str], other: Sequence[str], metric: str, most: int | None = None, leak_free: bool = False
@@ -87,12 +80,14 @@ class Evidence:
 
         Args:
             ours: the models of a row.
-            other: those of the other.
+            other: those of the other; or the untrained encoder alone, whose score no seed changes.
             metric: what is scored.
             most: the first so many seeds of each; None for all.
             leak_free: whether rows that share a sentence with training are left out.
         """
-        sides, seeds = (ours, other), [self.seeds(row, metric)[:most] for row in (ours, other)]
+        untrained = self.untrained.get(metric) if UNTRAINED in other and not leak_free else None
+        sides = (ours, other if untrained is None else ours)
+        seeds = [self.seeds(row, metric)[:most] for row in sides]
         if not all(seeds):
             return None
         found = [self._scored(task, sides, seeds, metric, leak_free) for task in tasks_of(metric)]
@@ -100,7 +95,9 @@ class Evidence:
         if len(known) < len(found):
             return None
         our_scores, our_draws = self._joined(metric, ours, seeds[0], [task[0] for task in known])
-        other_scores, other_draws = self._joined(metric, other, seeds[1], [task[1] for task in known])
+        other_scores, other_draws = self._joined(metric, sides[1], seeds[1], [task[1] for task in known])
+        if untrained is not None:
+            other_scores, other_draws = (np.full_like(one, untrained) for one in (other_scores, other_draws))
         rows, clusters = sum(rows for *_, rows, _ in known), min(clusters for *_, clusters in known)
         return difference(our_scores, other_scores, our_draws, other_draws, rows, clusters)
 
@@ -114,14 +111,6 @@ class Evidence:
             trained = np.array([self._on_train[row[0], seed] for seed in seeds])
             return trained - scores, trained - draws
         return scores, draws
-
-    def sts(self, row: Sequence[str]) -> float | None:
-        """Return a row's mean r on STS over its seeds; None where it has none."""
-        runs = [self.tasks["sts"].predictions[name, seed] for seed in self.seeds(row, "sts")
-                for name in self._models(row, "sts").values()]  # fmt: skip
-        labels = self.tasks["sts"].labels if runs else np.zeros(0)
-        each = [metrics.pearson(labels[known], one[known]) for one in runs for known in [~np.isnan(one)]]
-        return float(np.mean(each)) if each else None
 
     def _scored(
         self, task: str, sides: Sequence[Sequence[str]], seeds: Sequence[Sequence[int]], metric: str, leak_free: bool
@@ -163,7 +152,7 @@ class Evidence:
 
     @cached_property
     def _on_train(self) -> dict[Run, float]:
-        scores = {(line["variant"], line["seed"]): line["train_overall_normalised"] for line in self._records}
+        scores = {(line["variant"], line["seed"]): line["train_overall_normalised"] for line in self.runs}
         return {run: float(score) for run, score in scores.items() if score is not None}
 
 
@@ -173,7 +162,8 @@ def at_a_third(whole: Evidence, third: Evidence) -> Evidence:
     Raises:
         DataError: there is no such run.
     """
-    kept = {name for name in third.runs["variant"].unique() if _is_a_third(whole.lines([name]), third.lines([name]))}
+    names = {line["variant"] for line in third.runs}
+    kept = {name for name in names if _is_a_third(whole.lines([name]), third.lines([name]))}
     if not kept:
         raise DataError(
             "no run of --third had a third of the updates that its variant has in the report, and the same code and "
@@ -183,10 +173,10 @@ def at_a_third(whole: Evidence, third: Evidence) -> Evidence:
         name: replace(rows, predictions={run: said for run, said in rows.predictions.items() if run[0] in kept})
         for name, rows in third.tasks.items()
     }
-    return replace(third, runs=third.runs[third.runs["variant"].isin(sorted(kept))], tasks=tasks)
+    return replace(third, runs=third.lines(kept), tasks=tasks)
 
 
-def _is_a_third(whole: list[dict[str, Any]], third: list[dict[str, Any]]) -> bool:
+def _is_a_third(whole: list[Line], third: list[Line]) -> bool:
     if not whole or unlike([*whole, *third]):
         return False
     updates = a_seed(whole, "updates")

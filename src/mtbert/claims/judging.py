@@ -2,15 +2,16 @@
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
-from mtbert.claims.comparability import Stability, Unequal, stability, unequal, unlike
+from mtbert.claims.comparability import Stability, stability, unequal, unlike
 from mtbert.claims.evidence import Evidence, tasks_of
 from mtbert.claims.reading import Claim, Part
 from mtbert.claims.rule import NOTHING, SEEDS, Ps, Verdict, decide, part_p
+from mtbert.results.tables import UNTRAINED
 from mtbert.stats import LEAST_CLUSTERS, Difference
 
 
@@ -38,8 +39,8 @@ class PartResult:
         third: the same at a third of the budget; None where that was not run.
         stability: from there to the whole; None without either.
         leak_free: the mean difference without rows that share a sentence with training; None where no row does.
+        of_similarity: whether it is about STS, SBERT or a cosine, which some encoders were trained for.
         unlike: in what the two sides were made otherwise.
-        unequal: what they had unequally much of, of what they should not.
         p: its own, not corrected; 1 where it is not judged.
     """
 
@@ -49,8 +50,8 @@ class PartResult:
     third: Difference | None = None
     stability: Stability | None = None
     leak_free: float | None = None
+    of_similarity: bool = False
     unlike: tuple[str, ...] = ()
-    unequal: Unequal = field(default_factory=dict)
     p: Ps = NOTHING
 
 
@@ -62,16 +63,14 @@ class ClaimResult:
         claim: as the file has it.
         verdict: None where a reason keeps it from having one.
         reason: the first of its deciding parts' that applies; None with a verdict.
-        p_holds, p_fails, p_small: one-sided, corrected over its paper's claims.
+        p: one-sided, corrected over its paper's claims.
         parts: one for each part of the claim.
     """
 
     claim: Claim
     verdict: Verdict | None
     reason: Reason | None
-    p_holds: float
-    p_fails: float
-    p_small: float
+    p: Ps
     parts: tuple[PartResult, ...]
 
 
@@ -97,12 +96,10 @@ def _family(family: Sequence[Claim], seen: Sequence[tuple[PartResult, ...]]) -> 
     p = Ps(*(np.array([getattr(one, of) for one in each]) for of in ("holds", "fails", "small")))
     ends = np.cumsum([0, *(len(claim.deciding) for claim in family)])
     made = decide(p, [range(start, end) for start, end in itertools.pairwise(ends)])
-    verdicts = made.verdicts
-    for at, (claim, parts) in enumerate(zip(family, seen, strict=True)):
-        verdict, found = Verdict(verdicts[at]), {parts[place].reason for place in claim.deciding}
-        reason = next((one for one in Reason if one in found), None) if verdict is Verdict.TOO_CLOSE else None
-        holds, fails, small = (float(values[at]) for values in (made.holds, made.fails, made.small))
-        yield ClaimResult(claim, None if reason else verdict, reason, holds, fails, small, parts)
+    for claim, parts, said, *of in zip(family, seen, made.verdicts, made.holds, made.fails, made.small, strict=True):
+        verdict, reasons = Verdict(said), {parts[at].reason for at in claim.deciding}
+        reason = next((one for one in Reason if one in reasons), None) if verdict is Verdict.TOO_CLOSE else None
+        yield ClaimResult(claim, None if reason else verdict, reason, Ps(*of), parts)
 
 
 def see(part: Part, evidence: Evidence, third: Evidence | None = None) -> PartResult:
@@ -114,38 +111,31 @@ def see(part: Part, evidence: Evidence, third: Evidence | None = None) -> PartRe
     before = None if third is None else third.compare(ours, other, metric, SEEDS)
     moved = None if before is None else stability(before.mean, found.mean, part.margin)
     rows = [evidence.lines(row, evidence.seeds(row, metric)[:SEEDS]) for row in (ours, other)]
-    made, budgets = unlike([*rows[0], *rows[1]]), unequal(rows[0], rows[1], tasks_of(metric), part.differs)
+    made, of_similarity = unlike([*rows[0], *rows[1]]), _is_of_similarity(part, evidence)
+    above = [evidence.compare(row, (UNTRAINED,), "sts") for row in (ours, other) if of_similarity]
     clean = evidence.compare(ours, other, metric, SEEDS, leak_free=True)
     leak_free = None if clean is None or clean.rows == found.rows else clean.mean
     applies = {
         Reason.FAULTY_CODE: any(line["code"] in evidence.faulty for row in rows for line in row),
         Reason.UNLIKE_RUNS: bool(made),
-        Reason.UNEQUAL_BUDGETS: bool(budgets),
-        Reason.ENCODER: _knows_the_answers(part, evidence),
+        Reason.UNEQUAL_BUDGETS: all(rows) and unequal(rows[0], rows[1], tasks_of(metric), part.differs),
+        Reason.ENCODER: of_similarity and all(one is not None and one.mean < 0 for one in above),
         Reason.FEW_CLUSTERS: found.clusters < LEAST_CLUSTERS,
         Reason.FEW_SEEDS: min(found.seeds) < SEEDS,
         Reason.FLIPS: moved is Stability.FLIPS,
     }
     reason = next((reason for reason, does in applies.items() if does), None)
-    p = NOTHING if reason or found.error is None else _p(part, found)
-    return PartResult(part, reason, found, before, moved, leak_free, made, budgets, p)
+    p = NOTHING
+    if reason is None and found.error is not None:
+        p = part_p(part.expects, part.margin, part.published, found.p_at_most, found.p_at_least)
+    return PartResult(part, reason, found, before, moved, leak_free, of_similarity, made, p)
 
 
-def _p(part: Part, found: Difference) -> Ps:
-    def at_most(bound: float) -> np.ndarray:
-        return np.asarray(found.p_at_most(bound))
-
-    return part_p(part.expects, part.margin, part.published, at_most, lambda bound: np.asarray(found.p_at_least(bound)))
-
-
-def _knows_the_answers(part: Part, evidence: Evidence) -> bool:
-    """Whether a part is about STS, SBERT or a cosine, and the untrained encoder is above both sides on STS."""
+def _is_of_similarity(part: Part, evidence: Evidence) -> bool:
+    """Whether a part is about STS, SBERT or a cosine."""
     lines = evidence.lines([*part.ours, *part.other])
-    about = (
+    return (
         part.metric == "sts"
         or ("encoder" in part.differs and any(line["encoder"] == "sbert" for line in lines))
         or ("heads" in part.differs and any("cosine" in str(line["sts_head"]) for line in lines))
     )
-    scores = [evidence.sts(part.ours), evidence.sts(part.other)]
-    untrained = evidence.untrained_sts
-    return about and untrained is not None and all(score is not None and score < untrained for score in scores)

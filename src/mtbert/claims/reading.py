@@ -1,6 +1,5 @@
 """The claims of papers/*.yaml, typed: comparisons of variants."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,7 +15,7 @@ COMMON = Path(__file__).with_name("common.yaml")  # margins and faulty code, for
 OVERFITTING = "overfitting"  # overall_normalised on training rows less that on dev
 OVERALLS = ("overall_raw", "overall_normalised")
 METRICS = (*TASKS, *OVERALLS, OVERFITTING)
-Expected = Literal["higher", "lower", "close", "not higher"]
+Expected = Literal["higher", "lower", "close", "not higher", "not lower"]
 
 
 def _known_metric(name: str) -> str:
@@ -40,8 +39,8 @@ class Part(Section):
     Attributes:
         ours, other: names of the variants (or an ensemble) of each side; several single-task variants make one row.
         metric: a task, an overall, or `overfitting`.
-        expects: `higher`: ours is better by more than nothing; `lower`; `close`: apart by less than the margin; or
-            `not higher`: ours is better by less than the margin, if at all.
+        expects: `higher`: ours is better by more than nothing; `lower`; `close`: apart by less than the margin;
+            `not higher`: ours is better by less than the margin, if at all; or `not lower`.
         margin: the smallest difference that matters.
         published: the difference that the paper prints; None where it prints none.
         differs: the settings in which the two differ because the claim says so; `examples` and `updates` among them
@@ -60,7 +59,7 @@ class Part(Section):
 
 
 class Claim(Section):
-    """A paper's claim: where it is made, in a sentence, and what it compares.
+    """A paper's claim: where it is made, in a sentence, and what it compares; or a question of the report's front.
 
     source: who says so, where it is not one of the five reports.
     """
@@ -68,7 +67,7 @@ class Claim(Section):
     name: str
     paper: str
     source: str = ""
-    section: str
+    section: str = ""
     statement: str
     parts: Annotated[tuple[Part, ...], pydantic.BeforeValidator(_sequence)]
 
@@ -91,34 +90,34 @@ class Claims(Section):
         margins: by metric, the smallest difference that matters where a part says nothing else.
         faulty: what is wrong with code that trained runs, by the digest that these runs have in column `code`.
         claims: by name, in the papers' order.
+        questions: by name, what the report begins with.
     """
 
     margins: dict[Metric, float]
     faulty: dict[str, str] = {}
     claims: dict[str, Claim]
+    questions: dict[str, Claim] = {}
 
 
-def content(folder: Path = papers.FOLDER) -> dict[str, Any]:
-    """Return all claims as they are written, and what is common to them."""
-    return {**files.read_yaml(COMMON), "claims": papers.claims(folder)}
-
-
-def load(written: Mapping[str, Any] | None = None) -> Claims:
-    """Check the claims, the papers' or those given; DataError with every key that is missing, unknown or wrong."""
+def load(folder: Path = papers.FOLDER) -> Claims:
+    """Read and check the papers' claims; DataError with every key that is missing, unknown or wrong."""
     try:
-        return Claims(**_with_defaults(content() if written is None else written))
+        return Claims(**_with_defaults({**files.read_yaml(COMMON), "claims": papers.claims(folder)}))
     except pydantic.ValidationError as error:
         raise DataError(f"papers/*.yaml: {in_words(error)}") from None
     except (AttributeError, KeyError, TypeError) as error:
         raise DataError(f"papers/*.yaml have to hold claims with parts: {error!r}") from None
 
 
-def _with_defaults(content: Any) -> dict[str, Any]:
+def _with_defaults(content: dict[str, Any]) -> dict[str, Any]:
     """Each claim with its name; each part with its claim's values where it has none of its own, and its margin."""
     margins, shared = content["margins"], Part.model_fields.keys()
-    claims: dict[str, Any] = {}
-    for name, claim in content["claims"].items():
-        own = {key: claim[key] for key in claim.keys() & shared}
-        parts = [{"margin": margins.get((own | part).get("metric", "")), **own, **part} for part in claim["parts"]]
-        claims[name] = {key: claim[key] for key in claim.keys() - shared} | {"name": name, "parts": parts}
-    return {**content, "claims": claims}
+    whole = dict(content)
+    for kind in ("claims", "questions"):
+        whole[kind] = {}
+        for name, claim in content.get(kind, {}).items():
+            own = {key: claim[key] for key in claim.keys() & shared}
+            each = claim.get("parts", [{}])
+            parts = [{"margin": margins.get((own | part).get("metric", "")), **own, **part} for part in each]
+            whole[kind][name] = {key: claim[key] for key in claim.keys() - shared} | {"name": name, "parts": parts}
+    return whole

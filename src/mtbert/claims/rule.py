@@ -8,6 +8,7 @@ the report, run or not.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from mtbert.stats import holm
 SEEDS = 6  # of each side, at the only look
 LEVEL = 0.025  # one-sided
 LEANS = 0.4  # a part whose p of holding is below it does not refute its claim
-P = Callable[[float], np.ndarray]  # of a bound
+P = Callable[[float], Any]  # of a bound: a number, or an array of one shape
 
 
 class Verdict(StrEnum):
@@ -72,9 +73,10 @@ def part_p(expects: Expected, margin: float, published: float | None, at_most: P
             return Ps(holds, np.minimum(1, 2 * np.minimum(at_most(margin), at_least(-margin))), one)
         case "not higher":
             return Ps(at_least(margin), at_most(margin), one)
-        case "lower":
+        case "lower" | "not lower":
             mirrored = None if published is None else -published
-            return part_p("higher", margin, mirrored, lambda b: at_least(-b), lambda b: at_most(-b))
+            upside_down = "higher" if expects == "lower" else "not higher"
+            return part_p(upside_down, margin, mirrored, lambda b: at_least(-b), lambda b: at_most(-b))
         case "higher":
             announced = published is not None and published < margin
             fails = at_least(0 if announced else margin)

@@ -77,25 +77,6 @@ def titles(folder: Path = FOLDER) -> dict[str, str]:
     return {name: paper.title for name, paper in load(folder).items()}
 
 
-def published(folder: Path = FOLDER) -> list[dict[str, str]]:
-    """Return a line for each published number: paper, table, row, split, metric, value, and the row's note."""
-    return [
-        {"paper": paper, "table": number, "row": row, "split": split, "metric": metric, "value": str(value)}
-        | {"note": str(content.get("note", "")) if (split, metric) == _first(content) else ""}
-        for paper, its in load(folder).items()
-        for number, table in its.tables.items()
-        for row, content in table.rows.items()
-        for split, scores in content.items()
-        if isinstance(scores, dict)
-        for metric, value in scores.items()
-    ]
-
-
-def _first(row: dict[str, Any]) -> tuple[str, str]:
-    split = next(key for key in row if key != "note")
-    return split, next(iter(row[split]))
-
-
 def claims(folder: Path = FOLDER) -> dict[str, Any]:
     """Return all claims by name, each with its paper."""
     return {

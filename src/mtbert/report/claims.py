@@ -3,58 +3,52 @@
 import json
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from mtbert import claims
-from mtbert.claims import ClaimResult, Part, PartResult, Reason, Stability, Verdict
+from mtbert.claims import ClaimResult, Part, PartResult, Reason, Verdict
 from mtbert.report import markdown
 from mtbert.report.published import TITLES
 from mtbert.report.study import Study
 from mtbert.results.tables import EXAMPLES, Frame
 from mtbert.tasks import TASKS
 
-VERDICTS = {
+WORDS: dict[Verdict | Reason | None, str] = {
     Verdict.HOLDS: "holds", Verdict.FAILS: "does not hold", Verdict.SMALL: "real, but smaller than what matters",
-    Verdict.TOO_CLOSE: "too close to call",
-}  # fmt: skip
-REASONS = {
-    Reason.NOT_RUN: "not run", Reason.FAULTY_CODE: "cannot be told: trained by faulty code",
+    Verdict.TOO_CLOSE: "too close to call", Reason.NOT_RUN: "not run",
+    Reason.FAULTY_CODE: "cannot be told: trained by faulty code",
     Reason.UNLIKE_RUNS: "cannot be compared: made otherwise", Reason.UNEQUAL_BUDGETS: "cannot be told: unequal budgets",
     Reason.ENCODER: "cannot be tested with this encoder", Reason.FEW_SEEDS: "open: fewer than six seeds",
     Reason.FEW_CLUSTERS: "cannot be told: too few rows", Reason.FLIPS: "cannot be told: flips with the budget",
+    None: "",
 }  # fmt: skip
-STABILITY = {Stability.STEADY: "steady", Stability.SHRINKING: "shrinking", Stability.GROWING: "growing",
-             Stability.FLIPS: "flips"}  # fmt: skip
-HEADINGS = {
-    **markdown.HEADINGS,
-    "overall_raw": "overall",
-    "overall_normalised": "normalised",
-    "overfitting": "overfitting",
-}
+SEEN = "\N{DOUBLE DAGGER}"  # of what the encoder may have learned in its own training
 ABOUT = (
     "A claim is judged by six seeds, corrected over its paper's claims: docs/verdicts.md has the rule. Ours is the "
     "difference of the two rows with its 95 % interval. A verdict speaks of this setting alone"
 )
 
 
-def judge(study: Study, third: Study | None = None) -> list[ClaimResult]:
-    """Judge every claim whose models are in the results; on data of one's own none. Errors as for `at_a_third`."""
-    if study.results.data.whose == "own":
-        return []
+def judge(study: Study, third: Study | None = None) -> tuple[list[ClaimResult], list[ClaimResult]]:
+    """Judge the papers' claims of which a model is in the results, and all questions of the report's front.
+
+    Both are empty on other data than the papers'. Errors as for `at_a_third`.
+    """
+    if not study.is_comparable:
+        return [], []
     every = claims.load()
     whole = evidence(study, every.faulty)
     before = None if third is None else claims.at_a_third(whole, evidence(third))
-    results = claims.judge(every.claims.values(), whole, before)
-    return [result for result in results if result.reason is not Reason.NOT_RUN]
+    papers, questions = (claims.judge(of.values(), whole, before) for of in (every.claims, every.questions))
+    return [result for result in papers if result.reason is not Reason.NOT_RUN], questions
 
 
 def evidence(study: Study, faulty: Collection[str] = ()) -> claims.Evidence:
     """Return the results in the form that the rule takes; `faulty` is code in which a fault is known."""
     tasks = {task: rows for task in TASKS if (rows := _rows(study, task)) is not None}
-    return claims.Evidence(pd.DataFrame(_lines(study)), tasks, study.untrained.get("sts"), faulty)
+    return claims.Evidence(_lines(study), tasks, study.untrained, faulty)
 
 
 def _rows(study: Study, task: str) -> claims.TaskRows | None:
@@ -73,73 +67,73 @@ def _rows(study: Study, task: str) -> claims.TaskRows | None:
 
 def _lines(study: Study) -> list[dict[str, object]]:
     """One line a run; of a vote, with what its members have in common, and the sum of what they trained on."""
-    by_run = {(run["variant"], run["seed"]): run for run in study.runs.to_dict("records")}
+    by_run = study.runs.to_dict("index")
     lines = []
     for (name, seed), run in by_run.items():
         members = [by_run[member, seed] for member in study.about[name].members if (member, seed) in by_run] or [run]
         settings = json.loads(members[0]["settings"])
         model, kept = settings.get("model") or {}, settings.get("run") or {}
-        told: dict[str, Any] = {key: _sum(members, key) for key in EXAMPLES} | {"updates": _sum(members, "steps")}
-        told |= {key: kept.get(key) for key in ("keep", "selection")} | {"profile": settings.get("profile")}
-        told |= {key: members[0][key] for key in ("code", "precision", "threads")}
-        told |= {"encoder": "sbert" if model.get("encoder") == "sbert" else None}
-        told |= {"sts_head": ((model.get("heads") or {}).get("sts") or {}).get("name")}
-        told |= {"techniques": json.dumps(settings.get("sources") or {})}
-        train = run["train_overall_normalised"]
-        lines.append({"variant": name, "seed": seed, "train_overall_normalised": train} | told)
-    return lines
-
-
-def _sum(members: Sequence[dict], key: str) -> float:
-    values = [0.0 if pd.isna(run[key]) else float(run[key]) for run in members]
-    return float("nan") if all(pd.isna(run[key]) for run in members) else sum(values)
+        trained = pd.DataFrame(members)[["steps", *EXAMPLES]].astype(float).sum(min_count=1)
+        lines.append(
+            {"variant": name, "seed": seed, "train_overall_normalised": run["train_overall_normalised"]}
+            | trained.rename({"steps": "updates"}).to_dict()
+            | {key: members[0][key] for key in ("code", "precision", "threads")}
+            | {"profile": settings.get("profile"), "keep": kept.get("keep"), "selection": kept.get("selection")}
+            | {"encoder": "sbert" if model.get("encoder") == "sbert" else None}
+            | {"sts_head": ((model.get("heads") or {}).get("sts") or {}).get("name")}
+            | {"techniques": settings.get("sources") or {}}
+        )
+    table: Frame = pd.DataFrame(lines).astype(object)
+    return table.where(table.notna(), None).to_dict("records")
 
 
 def answer(result: ClaimResult) -> str:
     """Return the verdict, or why there is none, in words."""
-    return VERDICTS[result.verdict] if result.verdict else REASONS[result.reason] if result.reason else "open"
+    return WORDS[result.verdict or result.reason]
 
 
 def pair(part: Part) -> str:
     """Return such as `a - b, SST-5`: whose difference it is; in brackets where it decides nothing."""
     ours, other = (" + ".join(side) for side in (part.ours, part.other))
-    said = f"{ours} {markdown.MINUS} {other}, {HEADINGS[part.metric]}"
+    said = f"{ours} {markdown.MINUS} {other}, {markdown.HEADINGS[part.metric]}"
     return f"({said})" if part.confounded else said
+
+
+def difference(part: PartResult) -> str:
+    """Return our difference with its interval, marked where the encoder may have learned the task; a dash for none."""
+    if part.difference is None:
+        return markdown.DASH
+    seen = part.of_similarity or part.part.metric == "qqp"
+    low, high = part.difference.interval or (None, None)
+    return markdown.estimate(part.difference.mean, low, high, "+") + (f" {SEEN}" if seen else "")
+
+
+def contamination(study: Study, text: str) -> str:
+    """Return what the mark in a text means; empty where it has none."""
+    return f"{SEEN} is about QQP, STS-B or SBERT. {markdown.literal(study.results.start.note)}" if SEEN in text else ""
 
 
 def render(study: Study, results: Sequence[ClaimResult]) -> str:
     """Return the claims as one table, a line for each comparison that was run."""
-    lines = [
-        {"compared": pair(part.part), "verdict of the claim": answer(result)}
-        | _line(part)
-        | {"claim": result.claim.statement, "paper": _told_by(result)}
-        for result in results
-        for part in result.parts
-        if part.difference is not None
-    ]
+    lines = [_line(result, part) for result in results for part in result.parts if part.difference is not None]
     if not lines:
         return ""
     counts = ", ".join(f"{count} {said}" for said, count in Counter(map(answer, results)).most_common())
     where = f"{ABOUT}: profile {study.profile}, encoder {markdown.literal(study.results.start.name)}."
-    return f"## Claims\n\n{len(results)} claims: {counts}.\n\n{where}\n\n{markdown.lined(lines, 2)}"
+    table = markdown.lined(lines, 3)
+    parts = [f"{len(results)} claims: {counts}.", where, contamination(study, table), table]
+    return "\n\n".join(filter(None, parts))
 
 
-def _told_by(result: ClaimResult) -> str:
-    return f"{result.claim.source or TITLES[result.claim.paper]}, {result.claim.section}"
-
-
-def _line(part: PartResult) -> dict[str, str]:
-    found = part.difference
-    assert found is not None  # only such parts have a line
-    low, high = found.interval or (None, None)
-    said = f"{markdown.number(found.mean, '+')} {markdown.interval(low, high, '+')}".rstrip()
+def _line(result: ClaimResult, part: PartResult) -> dict[str, str]:
+    why = f"; here {WORDS[part.reason]}" if part.reason and part.reason is not result.reason else ""
     return {
-        "says": part.part.expects, "published": markdown.number(part.part.published, "+"),
-        "ours": said, "leak-free": markdown.number(part.leak_free, "+"), "margin": f"{part.part.margin:g}",
-        "seeds": " / ".join(map(str, found.seeds)),
-        "at a third of the budget": markdown.number(part.third and part.third.mean, "+"),
-        "steadiness": STABILITY[part.stability] if part.stability else "",
-        "reason": REASONS[part.reason] if part.reason else "",
+        "claim": result.claim.statement,
+        "where": f"{result.claim.source or TITLES[result.claim.paper]}, {result.claim.section}",
+        "compared": pair(part.part), "expects": part.part.expects, "ours": difference(part),
+        "published": markdown.number(part.part.published, "+"), "verdict": f"{answer(result)}{why}",
+        "steadiness": part.stability or "", "at a third": markdown.number(part.third and part.third.mean, "+"),
+        "leak-free": markdown.number(part.leak_free, "+"),
     }  # fmt: skip
 
 
@@ -153,12 +147,12 @@ def _values(result: ClaimResult, part: PartResult) -> dict[str, object]:
     low, high = (found and found.interval) or (None, None)
     return {
         "claim": claim.name, "paper": claim.paper, "source": claim.source, "section": claim.section,
-        "statement": claim.statement, "verdict": answer(result), "p_holds": result.p_holds, "p_fails": result.p_fails,
-        "p_small": result.p_small, "ours": " ".join(of.ours), "other": " ".join(of.other), "metric": of.metric,
+        "statement": claim.statement, "verdict": answer(result), "p_holds": result.p.holds, "p_fails": result.p.fails,
+        "p_small": result.p.small, "ours": " ".join(of.ours), "other": " ".join(of.other), "metric": of.metric,
         "expects": of.expects, "published": of.published, "margin": of.margin, "confounded": ", ".join(of.confounded),
         "difference": found and found.mean, "low": low, "high": high, "p": found and found.p,
         "leak_free": part.leak_free, "seeds": found and " / ".join(map(str, found.seeds)),
         "rows": found and found.rows, "third": part.third and part.third.mean,
-        "reason": REASONS[part.reason] if part.reason else "",
-        "stability": STABILITY[part.stability] if part.stability else "", "unlike": ", ".join(part.unlike),
+        "reason": WORDS[part.reason],
+        "stability": part.stability or "", "unlike": ", ".join(part.unlike),
     }  # fmt: skip

@@ -1,113 +1,47 @@
-"""Scores against weights, and what ran where."""
+"""Scores against weights, and every run's numbers."""
 
 import pandas as pd
 
 from mtbert.report import markdown
-from mtbert.report.beside import TIMES_BERT
 from mtbert.report.study import Study
-from mtbert.results.tables import EXAMPLES, METRICS, SCORES, Frame
-from mtbert.tasks import SPLITS, TASKS
+from mtbert.results.tables import EXAMPLES, METRICS, SCORES, WEIGHTS, Frame
 
-COUNTED = ("steps", "epoch", "threads", "encoder", "added", "trained", "stored", *EXAMPLES)
-PRETRAINED = {  # by pretraining: what was measured, its key but for _before and _after, what it read
-    "sbert": ("r of the cosine of two sentences on STS-B dev", "sts_dev_pearson", "pairs"),
-    "mlm": ("loss of the masked language model on dev sentences", "mlm_dev_loss", "sentences"),
-}
+TIMES_BERT = f"{markdown.TIMES} BERT"
+COUNTED = ("steps", "epoch", "threads", *WEIGHTS, *EXAMPLES)
+ABOUT = (
+    "Dev scores over seeds; single-task models of one row have a line together, too. Rows of different reports differ "
+    "in more than one thing. Weights in millions: added beside the encoder, trained, and stored, which is what has to "
+    f"be kept beside the encoder. {TIMES_BERT}: all weights over one encoder's."
+)
 
 
 def render(study: Study) -> str:
     """Return every row with its weights, from the highest overall on dev."""
+    metrics = [metric for metric in METRICS if any(metric in row.means for row in study.rows)]
     lines = [
-        {"variants": markdown.code(row.names)}
-        | {markdown.HEADINGS[task]: _score(row, task) for task in TASKS}
-        | {"overall": _score(row, "overall_raw"), "normalised": _score(row, "overall_normalised")}
+        {"variants": ", ".join(f"`{name}`" for name in row.names)}
+        | {markdown.HEADINGS[metric]: str(row.means.get(metric, markdown.DASH)) for metric in metrics}
         | {name: f"{row.weights[name] / 1e6:.2f}" for name in ("added", "trained", "stored")}
         | {TIMES_BERT: f"{row.weights['times_bert']:.2f}", "seeds": str(len(row.seeds))}
-        for row in sorted(study.rows, key=lambda row: -getattr(row.over_seeds("overall_raw"), "mean", -1.0))
+        for row in sorted(study.rows, key=lambda row: -row.overall)
     ]
-    about = (
-        "Mean dev scores over seeds. Weights in millions: added beside the encoder, trained, and stored, which is what "
-        f"has to be kept beside the encoder. {TIMES_BERT}: all weights over one encoder's."
-    )
-    return f"## Scores and weights\n\n{about}\n\n{markdown.lined(lines)}"
-
-
-def _score(row, metric: str) -> str:
-    mean = row.over_seeds(metric)
-    return markdown.number(mean.mean if mean else None)
-
-
-def trainings(study: Study) -> str:
-    """Return how long each variant trained, on what, and what each pretraining came to."""
-    lines = []
-    for name in study.variants:
-        run = study.runs[study.runs["variant"] == name].iloc[0]
-        examples = {f"of {task.title}": markdown.count(_whole(run[f"examples_{key}"])) for key, task in TASKS.items()}
-        seeds = ", ".join(map(str, study.seeds[name]))
-        lines.append(
-            {"variant": f"`{name}`", "seeds": seeds, "steps": markdown.count(_whole(run["steps"]))}
-            | examples
-            | {
-                "device": markdown.literal(f"{run['device']}, {run['precision']}"),
-                "threads": markdown.count(_whole(run["threads"])),
-            }
-        )
-    machines = study.runs.loc[study.runs["kind"] == "variant", "machine"].fillna("").value_counts()
-    where = [f"- {count} runs on {markdown.literal(name) or 'an unknown machine'}." for name, count in machines.items()]
-    about = "Examples of each task that the sampler drew."
-    parts = ["## Trainings", about, markdown.lined(lines, texts=2), "\n".join(where), *_pretrainings(study)]
-    return "\n\n".join(filter(None, parts))
-
-
-def _whole(value: object) -> float | None:
-    return None if pd.isna(value) else float(value)  # type: ignore[arg-type, call-overload]
-
-
-def _pretrainings(study: Study) -> list[str]:
-    told = []
-    for name, (measured, key, read) in PRETRAINED.items():
-        if (came := getattr(study.results.start, name)) is not None:
-            before, after = (markdown.number(getattr(came, f"{key}_{when}")) for when in ("before", "after"))
-            told.append(
-                f"Pretraining `{name}`: {measured} {before} before, {after} after {came.steps:,} steps over "
-                f"{getattr(came, read):,} {read}."
-            )
-    return told
+    return f"{ABOUT}\n\n{markdown.lined(lines)}"
 
 
 def runs(study: Study) -> Frame:
     """Return results.csv: one line for each run and vote, all that is the same in two runs of the same settings."""
     about = study.runs["variant"].map(study.about)
     told = study.runs.assign(paper=about.map(lambda one: one.paper), row=about.map(lambda one: one.row))
-    scores = [column for column in _ordered() if told[column].notna().any()]
+    scores = [column for column in SCORES if told[column].notna().any()]
     first = ["variant", "kind", "paper", "row", "seed", "steps", "epoch", "epochs", "overrides"]
-    last = [
-        "encoder",
-        "added",
-        "trained",
-        "stored",
-        "times_bert",
-        *EXAMPLES,
-        "device",
-        "precision",
-        "threads",
-        "machine",
-    ]
-    return told[[*first, *scores, *last]].astype({name: "Int64" for name in COUNTED if name in (*first, *last)})
-
-
-def _ordered() -> list[str]:
-    every = [f"{split}_{metric}" for split in SPLITS for metric in METRICS]
-    return [column for column in every if column in SCORES]
+    last = [*WEIGHTS, "times_bert", *EXAMPLES, "device", "precision", "threads", "machine"]
+    return told[[*first, *scores, *last]].astype(dict.fromkeys(COUNTED, "Int64"))
 
 
 def summary(study: Study) -> dict[str, dict[str, float]]:
     """Return summary.json: mean dev scores over seeds by variant or ensemble, then metric, to six decimals."""
-    said: dict[str, dict[str, float]] = {}
-    for name in study.about:
-        means = {metric: study.group([name]).over_seeds(metric) for metric in METRICS}
-        said[name] = {metric: round(mean.mean, 6) for metric, mean in means.items() if mean}
-    return said
+    means = {name: study.group([name]).means for name in study.about}
+    return {name: {metric: round(one.mean, 6) for metric, one in of.items()} for name, of in means.items()}
 
 
 def bars(means: dict[str, dict[str, float]]) -> Frame:

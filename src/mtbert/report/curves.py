@@ -1,14 +1,12 @@
-"""Training loss against steps, small enough for `dvc plots` and pictures."""
+"""Training loss against steps, small enough for `dvc plots`."""
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from mtbert.report.study import Study
 from mtbert.results.tables import Frame
-from mtbert.tasks import TASKS
 
 POINTS = 200  # at most, for the longest run
 
@@ -23,61 +21,24 @@ def losses(study: Study) -> Frame:
     Returns:
         Column step (last of the bin) and one column per variant; NaN after the end of a shorter run.
     """
-    histories = {name: _histories(study, name) for name in study.variants}
-    longest = max((max(one["step"], default=1) for several in histories.values() for one in several), default=1)
-    width = math.ceil(longest / POINTS)
-    columns = {
-        name: pd.concat([binned(one, width).mean(axis=1) for one in several], axis=1).mean(axis=1)
-        for name, several in histories.items()
-    }
-    return pd.DataFrame(columns).sort_index().round(5).rename_axis("step").reset_index()
+    every, variants = study.results.history, study.variants
+    own = {(name, f"loss/{task}") for name in variants for task in study.about[name].tasks}
+    history = every[[pair in own for pair in zip(every["variant"], every["name"], strict=True)]]
+    width = math.ceil(history["step"].max() / POINTS) if len(history) else 1
+    runs = history.groupby(["variant", "seed"], observed=True)
+    curves: Frame = pd.DataFrame({run: _binned(table, width).mean(axis=1) for run, table in runs})
+    columns = {name: curves[name].mean(axis=1) for name in variants if name in curves}
+    return pd.DataFrame(columns, columns=variants).sort_index().round(5).rename_axis("step").reset_index()
 
 
-def by_task(study: Study, names: Sequence[str]) -> dict[str, dict[str, pd.Series]]:
-    """Return each task's training loss by task and variant, a mean over seeds, by the bins' last steps.
-
-    Only where every seed has a value, if there is such a bin: another mix of seeds would move the line.
-    """
-    curves: dict[str, dict[str, pd.Series]] = {task: {} for task in TASKS}
-    for name in names:
-        histories = _histories(study, name)
-        width = math.ceil(max((max(one["step"], default=1) for one in histories), default=1) / POINTS)
-        every = [binned(one, width) for one in histories]
-        for task in study.about[name].tasks:
-            seeds = [bins[column].dropna() for bins in every if (column := f"loss/{task}") in bins]
-            if seeds:
-                joined = pd.concat(seeds, axis=1).sort_index()
-                whole = joined.dropna()
-                curves[task][name] = (joined if whole.empty else whole).mean(axis=1)
-    return {task: of for task, of in curves.items() if of}
-
-
-def _histories(study: Study, name: str) -> list[Frame]:
-    """The losses of a variant's own tasks, one table a seed."""
-    history = study.results.history
-    wanted = [f"loss/{task}" for task in study.about[name].tasks]
-    mine = history[(history["variant"] == name) & history["name"].isin(wanted)]
-    return [mine[mine["seed"] == seed] for seed in study.seeds[name]]
-
-
-def binned(history: Frame, width: int) -> Frame:
-    """Return the mean loss of each name by the last step of each bin of `width` steps.
-
-    Args:
-        history: columns step, name, value.
-        width: steps of a bin; one without a value takes what lies between its neighbours.
-    """
-    steps, row = np.unique(_ends(history["step"].to_numpy(), width), return_inverse=True)
-    names, column = np.unique(history["name"].to_numpy(dtype=str), return_inverse=True)
-    at, shape = row * len(names) + column, (len(steps), len(names))
-    written, before = np.unique(history["step"].to_numpy(), return_inverse=True)
-    updates = np.diff(written, prepend=0)[before]  # how many each entry is a mean of
-    counts = np.bincount(at, weights=updates, minlength=len(steps) * len(names)).reshape(shape)
-    values = history["value"].to_numpy(dtype=float)
-    sums = np.bincount(at, weights=updates * values, minlength=counts.size).reshape(shape)
-    means = np.where(counts, sums / np.maximum(counts, 1), np.nan)
-    frame = pd.DataFrame(means, pd.Index(steps, name="step"), pd.Index(names, name="name"))
-    return frame.interpolate(limit_area="inside")
+def _binned(history: Frame, width: int) -> Frame:
+    """Return the mean loss of each name by the last step of each bin; a value stands for the updates since the last."""
+    steps = np.unique(history["step"])
+    updates = history["step"].map(dict(zip(steps, np.diff(steps, prepend=0), strict=True)))
+    table = pd.DataFrame({"step": _ends(history["step"].to_numpy(), width), "name": history["name"].astype(str)})
+    table = table.assign(loss=history["value"] * updates, updates=updates)
+    sums: Frame = table.groupby(["step", "name"]).sum()
+    return (sums["loss"] / sums["updates"]).unstack().interpolate(limit_area="inside")
 
 
 def _ends(steps: np.ndarray, width: int) -> np.ndarray:

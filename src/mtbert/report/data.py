@@ -11,7 +11,7 @@ from mtbert import predictions
 from mtbert.report import markdown
 from mtbert.report.study import Study
 from mtbert.results.tables import Frame
-from mtbert.tasks import SPLITS, TASKS
+from mtbert.tasks import TASKS
 
 COLUMNS = ["variant", "task", "without", "rows", "left_out", "score", "score_without", "change"]
 WITHOUT = {  # by name: what is left out, in words
@@ -22,30 +22,21 @@ WITHOUT = {  # by name: what is left out, in words
 
 
 def render(study: Study) -> str:
-    """Return what the check of the data found."""
+    """Return what the check of the data found; empty where it is not known."""
     report = study.results.data.report
-    if report is None:
-        return ""
-    named = [f"{task}/{split}" for task in TASKS for split in SPLITS if f"{task}/{split}" in report.files]
     files = [
-        {"file": name, "labels": "yes" if counts.labelled else "withheld", "read": markdown.count(counts.read)}
-        | {"kept": markdown.count(counts.kept), "refused": markdown.count(len(counts.refused))}
-        | {"duplicates": markdown.count(counts.duplicates.folded), "conflicts": markdown.count(len(counts.conflicts))}
-        for name, counts in ((name, report.files[name]) for name in named)
+        {"file": markdown.literal(name), "labels": "yes" if counts.labelled else "withheld"}
+        | {"read": f"{counts.read:,}", "kept": f"{counts.kept:,}", "refused": f"{len(counts.refused):,}"}
+        | {"duplicates": f"{counts.duplicates.folded:,}", "conflicts": f"{len(counts.conflicts):,}"}
+        for name, counts in (report.files if report else {}).items()
     ]
-    overlaps = [
-        {"rows of": markdown.literal(one.of), "in": markdown.literal(one.with_), "rows": markdown.count(one.rows)}
-        | {"exactly": markdown.count(one.exact), "case folded": markdown.count(one.folded)}
-        | {"punctuation dropped": markdown.count(one.bare), "sharing a sentence": markdown.count(one.sharing)}
-        for one in (*report.overlaps, *report.overlaps_with_pretraining) if one.sharing or one.bare
-    ]  # fmt: skip
     about = "Duplicates: rows whose sentences an earlier row has; conflicts: such rows with different labels."
-    return "\n\n".join(filter(None, ["## Data", markdown.lined(files, 2), about, markdown.lined(overlaps, 2)]))
+    return f"{about}\n\n{markdown.lined(files, 2)}" if files else ""
 
 
 def leakage(study: Study) -> Frame:
     """Return leakage.csv: a line for each variant, task and thing that is left out; means over seeds."""
-    lines: list[dict[str, object]] = []
+    lines = []
     for task in TASKS:
         for variant, _, table in study.results.of(task, "dev"):
             table = table[table["scored"] & table["label"].notna()]
@@ -53,24 +44,22 @@ def leakage(study: Study) -> Frame:
             for without, gone in (out | {"pretraining": table["in_pretraining"]}).items():
                 if gone.any() and not gone.all():
                     scores = [predictions.score(part, TASKS[task]) for part in (table, table[~gone])]
-                    values = variant, task, without, len(table), int(gone.sum()), *scores
-                    lines.append(dict(zip(COLUMNS, values, strict=False)))
-    if not lines:
-        return pd.DataFrame(columns=COLUMNS)
+                    lines.append((variant, task, without, len(table), int(gone.sum()), *scores))
     keys = ["task", "variant", "without", "rows", "left_out"]
-    means: Frame = pd.DataFrame(lines).groupby(keys, sort=False, as_index=False).mean()
+    table: Frame = pd.DataFrame(lines, columns=COLUMNS[:-1])
+    means: Frame = table.groupby(keys, sort=False, as_index=False).mean()
     return means.assign(change=means["score_without"] - means["score"])[COLUMNS]
 
 
-def render_leakage(study: Study, table: Frame) -> str:
+def render_leakage(table: Frame) -> str:
     """Return by task what is left out, of how many rows, and the mean and the largest change over variants."""
     lines = []
     for (task, without, rows, left_out), group in table.groupby(["task", "without", "rows", "left_out"], sort=False):
-        most = group.iloc[group["change"].abs().argmax()]
+        most = group.loc[group["change"].abs().idxmax()]
         lines.append({
-            "task": TASKS[str(task)].title, "without": WITHOUT[str(without)], "rows": f"{left_out:,} of {rows:,}",
-            "mean change": markdown.number(float(group["change"].mean()), "+"),
-            "largest": f"{markdown.number(float(most['change']), '+')} ({most['variant']})",
+            "task": TASKS[task].title, "without": WITHOUT[without], "rows": f"{left_out:,} of {rows:,}",
+            "mean change": markdown.number(group["change"].mean(), "+"),
+            "largest": f"{markdown.number(most['change'], '+')} ({most['variant']})",
         })  # fmt: skip
     about = "Dev scores without rows that a model may have seen before, less those with them, over all variants."
-    return f"## Leakage\n\n{about}\n\n{markdown.lined(lines, 2)}" if lines else ""
+    return f"{about}\n\n{markdown.lined(lines, 2)}" if lines else ""

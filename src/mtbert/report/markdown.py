@@ -5,10 +5,13 @@ from collections.abc import Mapping, Sequence
 
 from tabulate import tabulate
 
-from mtbert.results.tables import METRICS
 from mtbert.tasks import TASKS
 
-HEADINGS = {metric: TASKS[metric].title if metric in TASKS else metric for metric in METRICS}
+HEADINGS = {task.name: task.title for task in TASKS.values()} | {
+    "overall_raw": "overall",
+    "overall_normalised": "normalised",
+    "overfitting": "overfitting",
+}
 DASH, MINUS, TIMES = "\N{EN DASH}", "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 MARKS = re.compile(r"[\\`*_\[\]|~&]")  # what Markdown takes for its own within a line
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -30,19 +33,9 @@ def number(value: float | None, sign: str = "") -> str:
     return f"{round(value, 3) + 0.0:{sign}.3f}".replace("-", MINUS)
 
 
-def interval(low: float | None, high: float | None, sign: str = "") -> str:
-    """Return such as `[0.483, 0.521]`; nothing without."""
-    return "" if low is None else f"[{number(low, sign)}, {number(high, sign)}]"
-
-
-def count(value: float | None) -> str:
-    """Return a whole number with commas, or a dash."""
-    return DASH if value is None or value != value else f"{int(value):,}"
-
-
-def code(words: Sequence[str]) -> str:
-    """Return words as Markdown shows code."""
-    return ", ".join(f"`{word}`" for word in words)
+def estimate(mean: float | None, low: float | None, high: float | None, sign: str = "") -> str:
+    """Return such as `0.502 [0.483, 0.521]`; the mean alone where there is no interval."""
+    return number(mean, sign) if low is None else f"{number(mean, sign)} [{number(low, sign)}, {number(high, sign)}]"
 
 
 def literal(text: str) -> str:

@@ -3,41 +3,58 @@
 import base64
 import html
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
 from markdown_it import MarkdownIt
 
+from mtbert.report import markdown
+
 LAYOUT = Path(__file__).with_name("page.html")
 IMAGE = re.compile(r'<img src="([^":]+\.png)"')
 
 
-def render(title: str, sections: dict[str, str], folder: Path) -> str:
-    """Return the page.
+@dataclass(frozen=True)
+class Section:
+    """A section of the report.
 
-    Args:
-        title: of the page.
-        sections: Markdown by the anchor of each section, in order; a first `## ` heading is its title.
-        folder: holds the pictures that the Markdown names.
+    Attributes:
+        name: its anchor.
+        title: its heading.
+        body: Markdown.
+        folded: whether it opens on a click.
     """
-    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-    parts = [
-        {"anchor": anchor, "title": html.unescape(_title(text)), "body": _embedded(markdown.render(text), folder)}
-        for anchor, text in sections.items()
-    ]
+
+    name: str
+    title: str
+    body: str
+    folded: bool = False
+
+    @property
+    def markdown(self) -> str:
+        """The section for a README."""
+        title = markdown.literal(self.title)
+        if self.folded:
+            return f"<details><summary>{title}</summary>\n\n{self.body}\n\n</details>"
+        return f"## {title}\n\n{self.body}"
+
+
+def render(sections: Sequence[Section], folder: Path) -> str:
+    """Return the page, with the first section's title; `folder` holds the pictures that the Markdown names."""
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    bodies = {one.name: _embedded(parser.render(one.body), folder) for one in sections}
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    return environment.from_string(LAYOUT.read_text(encoding="utf-8")).render(title=title, sections=parts)
-
-
-def _title(text: str) -> str:
-    return text.lstrip().splitlines()[0].lstrip("# ").replace("`", "")
+    return environment.from_string(LAYOUT.read_text(encoding="utf-8")).render(sections=sections, bodies=bodies)
 
 
 def _embedded(body: str, folder: Path) -> str:
-    """The pictures' own bytes in place of their names."""
+    """The pictures' own bytes in place of their names, and each table in a box that scrolls."""
 
     def content(found: re.Match[str]) -> str:
         picture = (folder / html.unescape(found[1])).read_bytes()
         return f'<img loading="lazy" src="data:image/png;base64,{base64.b64encode(picture).decode()}"'
 
-    return IMAGE.sub(content, body)
+    boxed = body.replace("<table>", '<div class="box"><table>').replace("</table>", "</table></div>")
+    return IMAGE.sub(content, boxed)

@@ -1,78 +1,76 @@
 """Pictures, one function a kind; each is drawn when it is written."""
 
 import io
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
 from mtbert import files
-from mtbert.claims import ClaimResult
-from mtbert.report import claims, curves, misses
+from mtbert.claims import ClaimResult, Part, PartResult
+from mtbert.report import claims, front
 from mtbert.report.published import TITLES
 from mtbert.report.study import Group, Study
 from mtbert.results.tables import Frame
 from mtbert.tasks import TASKS
 
 COLOURS = 48  # of a picture's file, which makes it a third as large
-DOTS = 72  # an inch
-PANELS = 8  # of a picture; the variants of a paper in its tables' order
-BARS = ("#2b6a99", "#a7c6dd", "#f6d9a8", "#e8965a", "#b2402a")  # right, then farther and farther off
-LINES = ("-", "--", ":", "-.")
+DOTS = 72  # an inch; the report's first picture has twice as many of both
+PANELS = 8  # of a picture of places; the variants of a paper in its tables' order
+OURS, GHOST, PUBLISHED, UNTRAINED = "#2b6a99", "#8fb6d3", "#b2402a", "#2e7d32"
+EDGE = 0.06  # largest difference that a picture of differences shows
+WRAP = 44  # letters of a line beside a picture
 PAIRS = (("similarity 4 to 5", 4.0, 5.0), ("0 to 1", 0.0, 1.0))  # of STS-B: lines between a pair's sentences
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture: the name of its file, what it shows, and a function that makes the figure."""
+    """A picture: the name of its file, what it shows, a function that makes the figure, and how fine it is."""
 
     name: str
     title: str
     draw: Callable[[], Figure]
+    fineness: int = 1
 
     def write(self, directory: Path) -> None:
         """Draw it into a PNG file of the directory."""
         buffer = io.BytesIO()
-        self.draw().savefig(buffer, dpi=DOTS, metadata={"Software": None})
-        small = Image.open(buffer).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+        self.draw().savefig(buffer, dpi=self.fineness * DOTS, metadata={"Software": None})
+        small = Image.open(buffer).convert("RGB").quantize(self.fineness * COLOURS, dither=Image.Dither.NONE)
         directory.mkdir(parents=True, exist_ok=True)
         with files.new_file(directory / f"{self.name}.png") as partial:
             small.save(partial, "PNG", optimize=True)
 
 
+def of_questions(study: Study, questions: Sequence[ClaimResult]) -> Picture:
+    """Return the report's first picture: a line for each question."""
+    draw = partial(_differences, study, {front.asked(one): one.parts[0] for one in questions})
+    return Picture(front.PICTURE, "Differences with their intervals, and the published ones", draw, fineness=2)
+
+
 def all_of(study: Study, judged: Sequence[ClaimResult]) -> Iterator[Picture]:
-    """Yield every picture that the results have something for."""
-    if rows := [row for row in study.rows if row.over_seeds("overall_raw")]:
+    """Yield every other picture that the results have something for."""
+    if rows := [row for row in study.rows if "overall_raw" in row.means]:
         yield Picture("costs", "Overall score on dev against weights, with 95 % intervals", partial(_costs, rows))
     for paper in dict.fromkeys(one.claim.paper for one in judged):
-        title = f"{TITLES[paper]}: differences that it claims, ours with 95 % interval, published as a cross"
-        yield Picture(f"claims-{paper}", title, partial(_forest, [one for one in judged if one.claim.paper == paper]))
-    counts = {task: misses.confusions(study, task) for task in ("sst", "qqp")}
-    if shares := {name: misses.distances(of) for name, of in counts["sst"].items()}:
-        title = "SST-5 dev: how many steps the predicted sentiment is from the label"
-        yield Picture("distances", title, partial(_distances, shares))
-    if study.results.data.labels:
-        yield Picture("labels", "Share of each label in train and dev", partial(_labels, study))
+        parts = [part for one in judged if one.claim.paper == paper for part in one.parts if part.difference]
+        draw = partial(_differences, study, {claims.pair(part.part): part for part in parts})
+        yield Picture(f"claims-{paper}", f"{TITLES[paper]}: differences that it claims", draw)
     placed = {task: _placed(study, task) for task in ("sst", "sts")}
     for paper in dict.fromkeys(about.paper for about in study.about.values()):
         title = TITLES.get(paper, "Variants of one's own")
         names = [name for name, about in study.about.items() if about.paper == paper]
-        if losses := curves.by_task(study, [name for name in names if name in study.variants]):
-            yield Picture(f"{paper}-loss", f"{title}: training loss by step", partial(_losses, losses))
-        for task, of in counts.items():
-            if panels := {name: of[name] for name in names[:PANELS] if name in of}:
-                said = f"{title}: {TASKS[task].title} dev labels (rows) and predictions (columns), share of the label"
-                yield Picture(f"{paper}-confusion-{task}", said, partial(_grid, panels, _confusion))
         for task, of in placed.items():
             if panels := {name: of[name] for name in names[:PANELS] if name in of}:
                 said = f"{title}: {TASKS[task].title} dev sentences by t-SNE; neighbours tell, places do not"
-                yield Picture(f"{paper}-embeddings-{task}", said, partial(_grid, panels, _places))
+                yield Picture(f"{paper}-embeddings-{task}", said, partial(_grid, panels))
 
 
 def _placed(study: Study, task: str) -> dict[str, Frame]:
@@ -87,13 +85,13 @@ def canvas(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, figure.subplots()
 
 
-def _grid(panels: dict, draw: Callable) -> Figure:
+def _grid(panels: dict[str, Frame]) -> Figure:
     columns = min(4, len(panels))
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(2.6 * columns, 2.6 * rows), layout="constrained")
     every = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes, (name, shown) in zip(every, panels.items(), strict=False):
-        draw(axes, shown)
+        _places(axes, shown)
         axes.set_title(name, fontsize="small")
     for axes in every[len(panels) :]:
         axes.set_axis_off()
@@ -104,11 +102,10 @@ def _costs(rows: list[Group]) -> Figure:
     """The overall score against weights, by powers of ten; the names stand in the table."""
     figure, axes = canvas(9, 4.5)
     for row in rows:
-        overall = row.over_seeds("overall_raw")
-        assert overall is not None  # only such rows are drawn
+        overall = row.means["overall_raw"]
         bar = None if overall.high is None else overall.high - overall.mean
         x = max(row.weights["trained"] / 1e6, 1e-3)
-        axes.errorbar(x, overall.mean, yerr=bar, fmt="o", color=BARS[0], markersize=4, elinewidth=0.6, alpha=0.8)
+        axes.errorbar(x, overall.mean, yerr=bar, fmt="o", color=OURS, markersize=4, elinewidth=0.6, alpha=0.8)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("trained weights, millions")
@@ -116,75 +113,64 @@ def _costs(rows: list[Group]) -> Figure:
     return figure
 
 
-def _forest(judged: list[ClaimResult]) -> Figure:
-    """A line for each comparison: the margin as a band, ours with its interval, the published one as a cross."""
-    parts = [part for one in judged for part in one.parts if part.difference is not None]
-    figure, axes = canvas(9, 0.8 + 0.22 * len(parts))
-    for at, part in enumerate(parts):
-        found = part.difference
-        assert found is not None  # only such parts are drawn
-        low, high = found.interval or (found.mean, found.mean)
-        axes.barh(at, 2 * part.part.margin, 0.9, -part.part.margin, color="0.92")
-        axes.plot([low, high], [at, at], color=BARS[0], linewidth=1)
-        axes.plot(
-            found.mean, at, "o", color=BARS[0], markersize=4, fillstyle="none" if part.part.confounded else "full"
-        )
-        if part.part.published is not None:
-            axes.plot(part.part.published, at, "x", color=BARS[-1], markersize=4)
-    axes.axvline(0, color="0.5", linewidth=0.6)
-    axes.set_yticks(range(len(parts)), [claims.pair(part.part) for part in parts], fontsize="xx-small")
-    axes.set_ylim(len(parts), -1)
+def tick(study: Study, part: Part) -> float | None:
+    """Return where the untrained encoder stands, less the second side; None where it is not known."""
+    if part.metric not in study.untrained or not all(name in study.about for name in part.other):
+        return None
+    other = study.group(part.other).means.get(part.metric)
+    return study.untrained[part.metric] - other.mean if other else None
+
+
+def _differences(study: Study, parts: dict[str, PartResult]) -> Figure:
+    """A line for each comparison, by label: ours with its interval, and what it is to be held against."""
+    figure, axes = canvas(9.7, 1.1 + 0.42 * len(parts))
+    for at, part in enumerate(parts.values()):
+        axes.barh(at, 2 * part.part.margin, 0.8, -part.part.margin, color="0.9", zorder=0)
+        _mark(axes, tick(study, part.part), at, "|", UNTRAINED, markersize=15, markeredgewidth=2)
+        _mark(axes, part.part.published, at, "D", PUBLISHED, beyond=at + 0.25, markersize=7, fillstyle="none")
+        if part.difference is None:
+            axes.text(-EDGE, at, "not trained yet", va="center", color="0.45", fontsize="small", style="italic")
+            continue
+        _mark(axes, part.third and part.third.mean, at, "o", GHOST, markersize=6)
+        if part.difference.interval:
+            ends = np.clip(part.difference.interval, -1.06 * EDGE, 1.06 * EDGE)
+            axes.plot(ends, [at, at], color=OURS, linewidth=2)
+        full = "none" if part.part.confounded else "full"
+        _mark(axes, part.difference.mean, at, "o", OURS, beyond=at - 0.25, markersize=7, fillstyle=full)
+    axes.axvline(0, color="0.4", linewidth=0.8, zorder=0)
+    axes.set_yticks(range(len(parts)), [textwrap.fill(label, WRAP) for label in parts])
+    axes.set_ylim(len(parts) - 0.4, -0.6)
+    axes.set_xlim(-1.12 * EDGE, 1.12 * EDGE)
+    axes.set_xticks(np.linspace(-EDGE, EDGE, 7))
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x:+.2f}".replace("-", "\N{MINUS SIGN}") if round(x, 3) else "0")
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    _explain(figure, axes)
     return figure
 
 
-def _distances(shares: dict[str, np.ndarray]) -> Figure:
-    figure, axes = canvas(8, 1.2 + 0.2 * len(shares))
-    left = np.zeros(len(shares))
-    for steps, (share, colour) in enumerate(zip(np.array(list(shares.values())).T, BARS, strict=True)):
-        axes.barh(list(shares), share, left=left, color=colour, label=f"{steps} off" if steps else "right")
-        left += share
-    axes.invert_yaxis()
-    axes.tick_params(axis="y", labelsize="x-small")
-    axes.set_xlim(0, 1)
-    axes.set_xlabel("share of dev rows")
-    figure.legend(ncols=len(BARS), loc="outside upper center", frameon=False, fontsize="small")
-    return figure
+def _mark(
+    axes: Axes, value: float | None, at: float, marker: str, colour: str, beyond: float | None = None, **look: Any
+) -> None:
+    """Draw a value; past the edge an arrow with its number, at the height `beyond`."""
+    if value is None:
+        return
+    if abs(value) <= EDGE:
+        axes.plot(value, at, marker, color=colour, **look)
+        return
+    at, side = at if beyond is None else beyond, 1 if value > 0 else -1
+    axes.plot(side * EDGE * 1.06, at, ">" if side > 0 else "<", color=colour, markersize=7)
+    text, align = f"{value:+.2f}".replace("-", "\N{MINUS SIGN}"), "right" if side > 0 else "left"
+    axes.text(side * EDGE * 1.02, at, text, ha=align, va="center", color=colour, fontsize="small")
 
 
-def _labels(study: Study) -> Figure:
-    labels = study.results.data.labels
-    figure = Figure(figsize=(3 * len(labels), 2.6), layout="constrained")
-    for axes, (task, counts) in zip(figure.subplots(1, len(labels), squeeze=False)[0], labels.items(), strict=True):
-        for side, (split, of) in enumerate(counts.items()):
-            share = np.array(list(of.values())) / max(1, sum(of.values()))
-            axes.bar(np.array([int(label) for label in of]) + 0.4 * side - 0.2, share, 0.4, label=split)
-        axes.set_title(TASKS[task].title, fontsize="small")
-        axes.legend(fontsize="x-small", frameon=False)
-    return figure
-
-
-def _losses(losses: dict[str, dict[str, pd.Series]]) -> Figure:
-    figure = Figure(figsize=(4 * len(losses) + 2.5, 4), layout="constrained")
-    names = list(dict.fromkeys(name for of in losses.values() for name in of))
-    looks = {name: {"color": f"C{at % 10}", "linestyle": LINES[at // 10 % 4]} for at, name in enumerate(names)}
-    handles = {}
-    for axes, (task, of) in zip(figure.subplots(1, len(losses), squeeze=False)[0], losses.items(), strict=True):
-        for name, loss in of.items():
-            (handles[name],) = axes.plot(loss.index, loss.to_numpy(), linewidth=1, label=name, **looks[name])
-        axes.set_title(TASKS[task].title, fontsize="small")
-        axes.set_xlabel("step", fontsize="small")
-    figure.legend(handles.values(), handles, loc="outside right upper", fontsize="x-small", frameon=False)
-    return figure
-
-
-def _confusion(axes: Axes, counts: np.ndarray) -> None:
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    for (row, column), share in np.ndenumerate(shares):
-        colour = "white" if share > 0.5 else "black"
-        axes.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize="xx-small", color=colour)
-    axes.set_xticks(range(len(shares)))
-    axes.set_yticks(range(len(shares)))
+def _explain(figure: Figure, axes: Axes) -> None:
+    axes.plot([], [], "o-", color=OURS, label="ours, 95 % interval")
+    axes.plot([], [], "o", color=GHOST, label="at a third of the training")
+    axes.plot([], [], "D", color=PUBLISHED, fillstyle="none", label="published")
+    axes.plot([], [], "|", color=UNTRAINED, markersize=13, markeredgewidth=2, label="untrained encoder")
+    axes.barh([0], [0], color="0.9", label="too little to matter")
+    figure.legend(loc="outside upper center", ncols=5, frameon=False, fontsize="small", columnspacing=1.2)
 
 
 def _places(axes: Axes, table: Frame) -> None:

@@ -1,13 +1,13 @@
 """The papers' own numbers, from papers/*.yaml.
 
-One number a line: paper, table, row, split, metric, value, note. A metric is a task, or the overall as the paper prints
-it: `overall_raw`, (sst + qqp + r) / 3, or `overall_normalised`, (sst + qqp + (r + 1) / 2) / 3. A note is of the whole
-row.
+A metric is a task, or the overall as the paper prints it: `overall_raw`, (sst + qqp + r) / 3, or `overall_normalised`,
+(sst + qqp + (r + 1) / 2) / 3. A note is of the whole row.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from mtbert import metrics
 from mtbert.config import papers
@@ -16,11 +16,9 @@ from mtbert.metrics import MAIN_TASKS
 from mtbert.results.tables import METRICS, OVERALLS
 from mtbert.tasks import SPLITS
 
-ROW = ("paper", "table", "row", "split")  # what makes numbers one row
 ROUNDING = 0.001  # parts are off by 0.0005 at most, and so is their mean: 0.001 together
 INCONSISTENT = "inconsistent"  # a note that begins so admits an overall that does not follow from its parts
-Line = dict[str, str]
-
+NOTE = "note"
 RIVALS = "rivals"  # stands for the paper of what is held against PALs beside the reports
 TITLES = papers.titles()
 
@@ -51,8 +49,8 @@ class PublishedRow:
         return given if given and "overall_raw" in self.values else MAIN_TASKS
 
 
-def load(lines: Sequence[Line] | None = None) -> list[PublishedRow]:
-    """Check the published numbers, the papers' or those given, in their order.
+def load(read: Mapping[str, papers.Paper] | None = None) -> list[PublishedRow]:
+    """Check the published numbers of these papers, or of all, in their order.
 
     The overall that a paper does not print is computed from its parts where all three are there.
 
@@ -60,54 +58,40 @@ def load(lines: Sequence[Line] | None = None) -> list[PublishedRow]:
         DataError: an unknown split or metric, a score that is no number from -1 to 1, or
             an overall that does not follow from its parts and whose note does not say so. The message lists all faults.
     """
-    rows: dict[tuple[str, ...], list[Line]] = {}
-    for line in papers.published() if lines is None else lines:
-        rows.setdefault(tuple(line[column] for column in ROW), []).append(line)
-    faults = [f"{', '.join(key)}: {fault}" for key, row in rows.items() for line in row for fault in _faults(line)]
-    faults = faults or [f"{', '.join(key)}: {fault}" for key, row in rows.items() for fault in _overall_faults(row)]
-    if faults:
-        raise DataError("papers/*.yaml:\n" + "\n".join(faults))
-    return [_row(key, row) for key, row in rows.items()]
-
-
-def _row(key: tuple[str, ...], lines: Sequence[Line]) -> PublishedRow:
-    printed = {line["metric"]: float(line["value"]) for line in lines}
-    scale = next((name.removeprefix("overall_") for name in OVERALLS if name in printed), "")
-    paper, table, row, split = key
-    return PublishedRow(paper, table, row, split, metrics.overall(printed) | printed, scale, _note(lines))
-
-
-def _note(lines: Sequence[Line]) -> str:
-    return "; ".join(line["note"] for line in lines if line["note"])
-
-
-def _faults(line: Line) -> list[str]:
-    """What is wrong with one line of the file."""
-    return [
-        *([] if _is_score(line["value"]) else [f"value is {line['value']!r}, not a number from -1 to 1"]),
-        *([] if line["split"] in SPLITS else [f"split is {line['split']!r}, not one of {', '.join(SPLITS)}"]),
-        *([] if line["metric"] in METRICS else [f"metric is {line['metric']!r}, not one of {', '.join(METRICS)}"]),
+    given = [
+        (paper, number, row, split, printed, str(content.get(NOTE, "")))
+        for paper, its in (papers.load() if read is None else read).items()
+        for number, table in its.tables.items()
+        for row, content in table.rows.items()
+        for split, printed in content.items()
+        if split != NOTE
     ]
+    if faults := [f"{', '.join(key[:4])}: {fault}" for key in given if (fault := _fault(*key[3:]))]:
+        raise DataError("papers/*.yaml:\n" + "\n".join(faults))
+    return [_row(*one) for one in given]
 
 
-def _is_score(text: str) -> bool:
-    try:
-        return -1 <= float(text) <= 1
-    except ValueError:
-        return False
+def _row(paper: str, table: str, row: str, split: str, printed: Any, note: str) -> PublishedRow:
+    scale = next((name.removeprefix("overall_") for name in OVERALLS if name in printed), "")
+    return PublishedRow(paper, table, row, split, metrics.overall(printed) | printed, scale, note)
 
 
-def _overall_faults(lines: Sequence[Line]) -> list[str]:
-    """What is wrong with the overall that a row prints."""
-    values = {line["metric"]: float(line["value"]) for line in lines}
-    printed = {name: values[name] for name in OVERALLS if name in values}
-    if len(printed) > 1:
-        return [f"both {' and '.join(printed)} are given; a paper prints one"]
-    parts = {task: values[task] for task in MAIN_TASKS if task in values}
-    for name, value in printed.items():
+def _fault(split: str, printed: Any, note: str) -> str:
+    """What is wrong with the scores of a row on a split; empty for nothing."""
+    if split not in SPLITS or not isinstance(printed, dict):
+        return f"allowed: {NOTE}, and scores of {', '.join(SPLITS)}"
+    if unknown := [name for name in printed if name not in METRICS]:
+        return f"metric is {unknown[0]!r}, not one of {', '.join(METRICS)}"
+    if wrong := [f"{name} is {value}" for name, value in printed.items() if not -1 <= value <= 1]:
+        return f"{wrong[0]}, not a number from -1 to 1"
+    overalls = [name for name in OVERALLS if name in printed]
+    parts = {task: printed[task] for task in MAIN_TASKS if task in printed}
+    if len(overalls) > 1:
+        return f"both {' and '.join(overalls)} are given; a paper prints one"
+    for name in overalls:
         if not parts or (name == "overall_normalised" and len(parts) < len(MAIN_TASKS)):
-            return [f"{name} without the parts it is the mean of"]
+            return f"{name} without the parts it is the mean of"
         expected = metrics.overall(parts).get(name, math.fsum(parts.values()) / len(parts))
-        if abs(value - expected) > ROUNDING and not _note(lines).startswith(INCONSISTENT):
-            return [f"{name} {value} does not follow from its parts, which give {expected:.3f}"]
-    return []
+        if abs(printed[name] - expected) > ROUNDING and not note.startswith(INCONSISTENT):
+            return f"{name} {printed[name]} does not follow from its parts, which give {expected:.3f}"
+    return ""

@@ -1,32 +1,44 @@
 """What the report says of the results: each variant's scores over seeds, and variants that make one row together."""
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 
-import numpy as np
 import pandas as pd
 
 from mtbert import metrics, stats
 from mtbert.metrics import MAIN_TASKS
+from mtbert.report import markdown
 from mtbert.report.published import RIVALS
 from mtbert.results import tables
-from mtbert.results.tables import METRICS, UNTRAINED, WEIGHTS, About, Frame, Results
+from mtbert.results.tables import KEY, METRICS, UNTRAINED, WEIGHTS, Frame, Results
 from mtbert.tasks import TASKS
 
 THREADS = "run.threads="  # changes last digits alone, and no row
-Scores = dict[int, dict[str, float]]  # by seed, then metric
+OWN = "own"  # stands for the paper of variants of one's own
 
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean over seeds; std (sample) is None for one seed, the 95 % interval below three."""
+    """A mean over so many seeds; std (sample) is None for one seed, the 95 % interval below three."""
 
     mean: float
-    std: float | None
-    low: float | None
-    high: float | None
+    std: float | None = None
+    low: float | None = None
+    high: float | None = None
+    seeds: int = 1
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Mean":
+        """Return that of these scores, one a seed."""
+        mean, std, interval = stats.summary(values)
+        return cls(mean, std, *(interval or (None, None)), len(values))
+
+    def __str__(self) -> str:
+        """Return mean and interval as tables show them."""
+        return markdown.estimate(self.mean, self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -35,39 +47,41 @@ class Group:
 
     Attributes:
         names: of the variants, or of an ensemble.
-        scores: on one split, of the seeds that all of them have.
+        means: by metric, on one split, over the seeds that all of them have.
+        seeds: these.
         weights: `encoder` of one of them; added, trained and stored of all; times_bert: all over one encoder's.
         overrides: their settings that differ from the shipped ones.
     """
 
     names: tuple[str, ...]
-    scores: Scores
+    means: dict[str, Mean]
+    seeds: list[int]
     weights: dict[str, float]
-    overrides: tuple[str, ...]
+    overrides: tuple[str, ...] = ()
 
     @property
-    def seeds(self) -> list[int]:
-        """Those that its numbers are means of."""
-        return sorted(self.scores)
-
-    def over_seeds(self, metric: str) -> Mean | None:
-        """Return mean and interval of a metric; None where a seed has none."""
-        values = [scores[metric] for scores in self.scores.values() if metric in scores]
-        if not values:
-            return None
-        mean, std, interval = stats.summary(values)
-        return Mean(mean, std, *(interval or (None, None)))
+    def overall(self) -> float:
+        """The mean overall score; below every other where it has none."""
+        return self.means["overall_raw"].mean if "overall_raw" in self.means else -1.0
 
 
 class Study:
-    """Results with what several parts of the report ask of them."""
+    """Results with what several parts of the report ask of them.
+
+    Attributes:
+        results: as they were read.
+        about: by variant or ensemble, what its settings say of it.
+        runs: without the untrained encoder, by variant and seed, with all weights over one encoder's as `times_bert`.
+    """
 
     def __init__(self, results: Results) -> None:
         self.results = results
         self.about = {name: about for name, about in results.about.items() if name != UNTRAINED}
         runs = results.runs[results.runs["kind"] != "encoder"]
-        self.runs = runs.assign(times_bert=_times_bert(runs, self.about))
-        self._told = {(run["variant"], run["seed"]): run for run in self.runs.to_dict("records")}
+        models = runs["variant"].map(lambda name: len(self.about[name].members) or 1)  # each has an encoder of its own
+        times = models.astype(float) + runs["added"].astype(float) / runs["encoder"].astype(float)
+        self.runs: Frame = runs.assign(times_bert=times).set_index(KEY, drop=False)
+        self._told = self.runs.to_dict("index")
         self._parts = tables.parts(results)
 
     @cached_property
@@ -83,80 +97,84 @@ class Study:
     @cached_property
     def seeds(self) -> dict[str, list[int]]:
         """The seeds of each variant and ensemble."""
-        return {str(name): sorted(seeds.tolist()) for name, seeds in self.runs.groupby("variant", sort=False)["seed"]}
+        return {name: sorted(self.runs.loc[name].index.tolist()) for name in self.about}
 
     @cached_property
     def untrained(self) -> dict[str, float]:
         """Dev scores of the starting weights without any training, by task; empty where nobody computed them."""
         rows = self.results.runs[self.results.runs["variant"] == UNTRAINED]
-        told = {task: float(rows[f"dev_{task}"].iloc[0]) for task in TASKS if len(rows)}
-        return {task: score for task, score in told.items() if not np.isnan(score)}
+        return {task: float(rows[f"dev_{task}"].iloc[0]) for task in TASKS if rows[f"dev_{task}"].notna().any()}
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether the data are those of the papers, so that their numbers and claims can be held against ours."""
+        return self.results.data.whose == "course"
 
     def answering(self, paper: str, row: str) -> list[str]:
         """Return the variants and ensembles that a published row, or one of PALs' rivals, asks for."""
-        return [name for name, about in self.about.items() if answers(about, paper, row)]
+        return [
+            name
+            for name, about in self.about.items()
+            if (paper == RIVALS and about.rival == row) or (paper == about.paper and row in (about.row, *about.also))
+        ]
+
+    @cached_property
+    def varied(self) -> dict[str, str]:
+        """By variant of one's own, the paper's variant of the same tasks that differs from it in the fewest settings.
+
+        A variant of one's own without such a neighbour is left out.
+        """
+        documents = {name: json.loads(self._told[name, self.seeds[name][0]]["settings"]) for name in self.variants}
+        lines = {name: {*json.dumps(one, indent=1).splitlines()} for name, one in documents.items()}
+        papers = [name for name in self.variants if self.about[name].paper != OWN]
+        found = {}
+        for name in self.variants:
+            near = [other for other in papers if self.about[other].tasks == self.about[name].tasks]
+            if self.about[name].paper == OWN and near:
+                found[name] = min(near, key=lambda other: len(lines[name] ^ lines[other]))
+        return found
 
     def group(self, names: Sequence[str], split: str = "dev", averaged: Sequence[str] = MAIN_TASKS) -> Group:
         """Return the row that these make; `averaged` are the tasks that its overall is the mean of."""
-        shared = set.intersection(*(set(self.seeds[name]) for name in names))
-        scores = {seed: self._of_seed(names, seed, split, averaged) for seed in sorted(shared)}
-        first = [self._told[name, self.seeds[name][0]] for name in names]
-        weights = {kind: float(sum(run[kind] for run in first)) for kind in (*WEIGHTS, "times_bert")}
-        changed = dict.fromkeys(one for run in first for one in (run["overrides"] or "").split("; ") if one)
-        kept = tuple(one for one in changed if not one.startswith(THREADS))
-        return Group(tuple(names), scores, weights | {"encoder": float(first[0]["encoder"])}, kept)
+        shared = sorted(set.intersection(*(set(self.seeds[name]) for name in names)))
+        scores = [self._of_seed(names, seed, split, averaged) for seed in shared]
+        by_metric = {metric: [of[metric] for of in scores if metric in of] for metric in METRICS}
+        first: Frame = pd.DataFrame([self._told[name, self.seeds[name][0]] for name in names])
+        weights = first[[*WEIGHTS, "times_bert"]].astype(float).sum().to_dict()
+        weights["encoder"] = float(first["encoder"][0])
+        overrides = dict.fromkeys(one for told in first["overrides"].fillna("") for one in told.split("; ") if one)
+        kept = tuple(one for one in overrides if not one.startswith(THREADS))
+        means = {metric: Mean.of(values) for metric, values in by_metric.items() if values}
+        return Group(tuple(names), means, shared, weights, kept)
 
     def _of_seed(self, names: Sequence[str], seed: int, split: str, averaged: Sequence[str]) -> dict[str, float]:
-        told = {metric: value for name in names for metric in METRICS
-                if not np.isnan(value := self._told[name, seed][f"{split}_{metric}"])}  # fmt: skip
-        if len(names) == 1 and set(averaged) == set(MAIN_TASKS):
-            return told
+        told = {task: self._told[name, seed][f"{split}_{task}"] for name in names for task in self.about[name].tasks}
+        scores = {task: float(score) for task, score in told.items() if not pd.isna(score)}
         parts = {task: score for name in names for task, score in self._parts.get((name, seed, split), {}).items()}
-        overall = metrics.overall(parts)
-        if len(averaged) < len(MAIN_TASKS) and set(averaged) <= set(parts):
-            overall = {"overall_raw": fmean(parts[task] for task in averaged)}
-        return {metric: score for metric, score in told.items() if metric in TASKS} | overall
+        if len(averaged) == len(MAIN_TASKS):
+            return scores | metrics.overall(parts)
+        known = set(averaged) <= set(parts)
+        return scores | ({"overall_raw": fmean(parts[task] for task in averaged)} if known else {})
 
     def joined(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         """Return names of one row as groups of different tasks: three single-task models make one row."""
         groups: list[list[str]] = []
         for name in names:
-            tasks = set(self.about[name].tasks)
-            fitting = (g for g in groups if not any(tasks & set(self.about[other].tasks) for other in g))
-            group = next(fitting, None)
-            if group is None:
-                groups.append([name])
+            for group in groups:
+                if not any({*self.about[name].tasks} & {*self.about[other].tasks} for other in group):
+                    group.append(name)
+                    break
             else:
-                group.append(name)
+                groups.append([name])
         return [tuple(group) for group in groups]
 
     @cached_property
     def rows(self) -> list[Group]:
         """Every variant and ensemble that is scored on dev, and single-task variants that make one row of all tasks."""
-        groups = [self.group([name]) for name in self.about]
         by_row: dict[tuple[str, str], list[str]] = {}
         for name, about in self.about.items():
             by_row.setdefault((about.paper, about.row), []).append(name)
-        for names in (names for several in by_row.values() for names in self.joined(several) if len(names) > 1):
-            if {task for name in names for task in self.about[name].tasks} >= set(MAIN_TASKS):
-                groups.append(self.group(names))
-        return [group for group in groups if any(group.scores.values())]
-
-    def leaders(self) -> Iterator[tuple[Group, Mean]]:
-        """Yield the rows of all three tasks with as many seeds as most have, from the highest overall on dev."""
-        whole = [(row, overall) for row in self.rows if (overall := row.over_seeds("overall_raw"))]
-        most = min(3, max((len(row.seeds) for row, _ in whole), default=0))  # one run may lead by luck
-        yield from sorted((one for one in whole if len(one[0].seeds) >= most), key=lambda one: -one[1].mean)
-
-
-def answers(about: About, paper: str, row: str) -> bool:
-    """Return whether a variant or ensemble answers to that row of a paper, or to that row among PALs' rivals."""
-    if paper == RIVALS and about.rival == row:
-        return True
-    return paper == about.paper and row in (about.row, *about.also)
-
-
-def _times_bert(runs: Frame, about: dict[str, About]) -> pd.Series:
-    """All weights over one encoder's; each model, and each member of a vote, has an encoder of its own."""
-    models = runs["variant"].map(lambda name: len(about[name].members) or 1).astype(float)
-    return models + runs["added"].astype(float) / runs["encoder"].astype(float)
+        together = [names for several in by_row.values() for names in self.joined(several) if len(names) > 1]
+        whole = [names for names in together if {t for n in names for t in self.about[n].tasks} >= set(MAIN_TASKS)]
+        groups = [self.group(names) for names in (*((name,) for name in self.about), *whole)]
+        return [group for group in groups if group.means]

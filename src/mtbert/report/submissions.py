@@ -10,15 +10,9 @@ from pathlib import Path
 
 from mtbert import files
 from mtbert.results.tables import Frame, Results
-from mtbert.tasks import TASKS, Split, Task
+from mtbert.tasks import TASKS, Task
 
-SUBMITTED_SPLITS: tuple[Split, ...] = ("dev", "test")
 STEMS = {"qqp": "para"}  # the course's name of a task in file names, where it is not ours
-
-
-def file_name(task: str, split: Split) -> str:
-    """Such as `para-test-output.csv`."""
-    return f"{STEMS.get(task, task)}-{split}-output.csv"
 
 
 def text(table: Frame, task: Task) -> str:
@@ -33,7 +27,8 @@ def write(results: Results, directory: Path) -> None:
     """Write `directory` anew: <variant or ensemble>/<seed>/<file> for every predicted task of the course."""
     submitted = [task for task in TASKS.values() if task.submission]
     with files.new_directory(directory) as partial:
-        for task, split in itertools.product(submitted, SUBMITTED_SPLITS):
+        for task, split in itertools.product(submitted, ("dev", "test")):
             for variant, seed, table in results.of(task.name, split):
                 if table["prediction"].notna().all():  # a run may predict some rows alone: `run.scored_rows`
-                    files.write_text(partial / variant / str(seed) / file_name(task.name, split), text(table, task))
+                    file = f"{STEMS.get(task.name, task.name)}-{split}-output.csv"
+                    files.write_text(partial / variant / str(seed) / file, text(table, task))

@@ -17,21 +17,18 @@ def of_results(results: Results) -> str:
 
 
 def in_short(tables: Sequence[beside.Table]) -> str:
-    """Return each table with the rows that have run: the papers' numbers, an arrow, and ours."""
+    """Return each table: the papers' numbers, an arrow, and ours."""
     shown = []
     for table in tables:
         lines = [
             {"": markdown.literal(row.label)} | {markdown.HEADINGS[m]: _both(row, m) for m in table.metrics}
             for row in table.rows
-            if row.group
         ]
-        absent = len(table.rows) - len(lines)
-        more = f"\n{absent} more row{'s' * (absent > 1)} of it: not run" if absent else ""
-        shown.append(f"{table.heading}\n\n{markdown.lined(lines)}{more}")
+        shown.append(f"{table.heading}\n\n{markdown.lined(lines)}\n{table.more}".strip())
     return "\n\n".join([*shown, NEXT])
 
 
 def _both(row: beside.Row, metric: str) -> str:
-    ours = row.group.over_seeds(metric) if row.group else None
-    said, paper = markdown.number(ours.mean if ours else None), row.published.values.get(metric)
+    ours, paper = row.group.means.get(metric), row.published.values.get(metric)
+    said = markdown.number(ours and ours.mean)
     return f"{markdown.number(paper)} \N{RIGHTWARDS ARROW} {said}" if paper is not None else said

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from mtbert.claims import Claim, Evidence, Part, Reason, Stability, TaskRows, Verdict, at_a_third, judge
@@ -15,12 +14,12 @@ SEEDS = (1, 2, 3, 4, 5, 6)
 FACTS = {
     "updates": 100, "examples_sst": 1000, "examples_qqp": 0, "examples_sts": 0, "examples_cfimdb": 0,
     "train_overall_normalised": None, "code": "a1", "profile": "laptop", "precision": "fp32", "threads": 1,
-    "keep": "best", "selection": "cross", "encoder": None, "sts_head": "cosine", "techniques": "{}",
+    "keep": "best", "selection": "cross", "encoder": None, "sts_head": "cosine", "techniques": {},
 }  # fmt: skip
 
 
 def evidence(
-    right: dict[str, Sequence[float]], *, clusters: int = ROWS, task: str = "sst", untrained_sts: float | None = None,
+    right: dict[str, Sequence[float]], *, clusters: int = ROWS, task: str = "sst", untrained: float | None = None,
     faulty: Sequence[str] = (), **changed: Any,
 ) -> Evidence:  # fmt: skip
     """Runs that answer a share of 100 rows rightly: by variant, of seeds 1, 2, ...; `changed` is of variant `new`."""
@@ -37,19 +36,13 @@ def evidence(
     labels = np.zeros(ROWS)
     every = np.ones(ROWS, dtype=bool)
     rows = TaskRows(labels, np.arange(ROWS) % clusters, predictions, every, ~every)
-    return Evidence(pd.DataFrame(lines), {task: rows}, untrained_sts, faulty)
+    return Evidence(lines, {task: rows}, {} if untrained is None else {task: untrained}, faulty)
 
 
 def claim(name: str = "c", **part: Any) -> Claim:
     """A claim that `new` is higher on SST than `old`, margin 0.05."""
-    values: dict[str, Any] = {
-        "ours": "new",
-        "other": "old",
-        "metric": "sst",
-        "expects": "higher",
-        "margin": 0.05,
-    } | part
-    return Claim(name=name, paper="p", section="1", statement="New is better.", parts=(Part(**values),))
+    values: dict[str, Any] = {"ours": "new", "other": "old", "metric": "sst", "expects": "higher", "margin": 0.05}
+    return Claim(name=name, paper="p", statement="New is better.", parts=(Part(**(values | part)),))
 
 
 LOW, HIGH = [0.50, 0.51, 0.49, 0.50, 0.52, 0.48], [0.70, 0.71, 0.69, 0.70, 0.72, 0.68]
@@ -65,6 +58,8 @@ NOISY = [0.30, 0.80, 0.40, 0.60, 0.70, 0.35]
         (HIGH, LOW, "close", Verdict.FAILS),
         (LOW, HIGH, "not higher", Verdict.HOLDS),
         (HIGH, LOW, "not higher", Verdict.FAILS),
+        (HIGH, LOW, "not lower", Verdict.HOLDS),
+        (LOW, HIGH, "not lower", Verdict.FAILS),
         (NOISY, LOW, "higher", Verdict.TOO_CLOSE),
     ],
 )
@@ -119,11 +114,6 @@ def test_a_seventh_seed_changes_nothing() -> None:
     assert six.parts[0].difference == seven.parts[0].difference
 
 
-def test_a_side_that_was_not_run() -> None:
-    (result,) = judge([claim()], evidence({"old": LOW}))
-    assert (result.verdict, result.reason) == (None, Reason.NOT_RUN)
-
-
 @pytest.mark.parametrize(
     ("before", "stability", "verdict"),
     [
@@ -143,7 +133,7 @@ def test_a_flip_from_a_third_of_the_budget_blocks_the_verdict(
 def test_holm_corrects_over_the_paper_even_for_claims_that_were_not_run() -> None:
     runs = evidence({"new": HIGH, "old": LOW})
     alone, beside = judge([claim()], runs)[0], judge([claim(), claim("d", ours="none")], runs)[0]
-    assert beside.p_holds == pytest.approx(2 * alone.p_holds)
+    assert beside.p.holds == pytest.approx(2 * alone.p.holds)
 
 
 def test_a_confounded_part_decides_nothing() -> None:
@@ -153,7 +143,7 @@ def test_a_confounded_part_decides_nothing() -> None:
     runs = evidence({"new": HIGH, "old": LOW})
     alone = judge([claim(expects="lower")], runs)[0]
     (result,) = judge([both], runs)
-    assert (result.verdict, result.p_fails) == (Verdict.FAILS, alone.p_fails)
+    assert (result.verdict, result.p.fails) == (Verdict.FAILS, alone.p.fails)
 
 
 def test_a_claim_without_a_part_that_decides_is_refused() -> None:
@@ -162,9 +152,18 @@ def test_a_claim_without_a_part_that_decides_is_refused() -> None:
 
 
 def test_the_untrained_encoder_is_above_both_sides_on_sts() -> None:
-    runs = evidence({"new": HIGH, "old": LOW}, task="sts", untrained_sts=0.9)
+    runs = evidence({"new": HIGH, "old": LOW}, task="sts", untrained=0.9)
     (result,) = judge([claim(metric="sts")], runs)
     assert (result.verdict, result.reason) == (None, Reason.ENCODER)
+
+
+def test_the_untrained_encoder_as_a_side_scores_alike_with_every_seed() -> None:
+    runs = evidence({"new": HIGH}, untrained=0.4)
+    (result,) = judge([claim(other="untrained-encoder")], runs)
+    found = result.parts[0].difference
+    assert found is not None
+    assert (found.mean, found.seeds, result.verdict) == (pytest.approx(0.3), (6, 6), Verdict.HOLDS)
+    assert judge([claim(other="untrained-encoder")], evidence({"new": HIGH}))[0].reason is Reason.NOT_RUN
 
 
 def test_only_runs_of_a_third_of_the_updates_are_compared_with_the_whole():

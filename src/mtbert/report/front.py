@@ -1,0 +1,82 @@
+"""What the report begins with: questions in a student's words, each answered by a difference, as rows and as a picture.
+
+The questions are those of claims/common.yaml, judged like claims.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from mtbert import files
+from mtbert.claims import SEEDS, ClaimResult, Verdict
+from mtbert.errors import DataError
+from mtbert.report import claims, markdown
+from mtbert.report.study import Study
+from mtbert.results.tables import UNTRAINED
+
+ROWS = "front"  # the questions that are rows; all are lines of the picture
+PICTURE = "questions"
+START, END = "<!-- questions -->\n", "<!-- /questions -->\n"
+SAYS = claims.WORDS | {Verdict.HOLDS: "yes", Verdict.FAILS: "no", Verdict.SMALL: "yes, but too little to matter"}
+PUBLISHED = {"higher": "above 0", "lower": "below 0", "close": "about 0", "not higher": "0 or below",
+             "not lower": "0 or above"}  # fmt: skip
+ABOUT = (
+    "Ours is the first side's score less the second's, with its 95 % interval. A verdict needs six seeds of each side. "
+    "*Overall* is the mean of SST-5, QQP and STS-B, *normalised* with (r + 1) / 2 in place of r. The "
+    "untrained encoder predicts by the cosine of two sentences."
+)
+
+
+def rows(questions: Sequence[ClaimResult]) -> list[dict[str, str]]:
+    """Return the rows: question, ours, published, says."""
+    found = []
+    for result in (one for one in questions if one.claim.paper == ROWS):
+        part = result.parts[0].part
+        nobody = markdown.DASH if UNTRAINED in part.other else PUBLISHED[part.expects]
+        published = nobody if part.published is None else markdown.number(part.published, "+")
+        cells = {"question": asked(result), "ours": claims.difference(result.parts[0])}
+        found.append(cells | {"published": published, "says": says(result)})
+    return found
+
+
+def asked(result: ClaimResult) -> str:
+    """Return the question and, in brackets, the score that answers it."""
+    return f"{result.claim.statement} ({markdown.HEADINGS[result.parts[0].part.metric]})"
+
+
+def says(result: ClaimResult) -> str:
+    """Return the answer, how many seeds there are of those that it needs, or that a side has not been trained."""
+    found = result.parts[0].difference
+    if found is None:
+        return "not trained yet"
+    if min(found.seeds) < SEEDS:
+        return f"{min(found.seeds)} of {SEEDS} seeds"
+    return SAYS[result.verdict or result.reason]
+
+
+def render(study: Study, questions: Sequence[ClaimResult], pictures: str) -> str:
+    """Return picture and rows as Markdown; empty where there are no questions.
+
+    Args:
+        study: the results.
+        questions: as judged.
+        pictures: the folder of pictures, as the Markdown names it.
+    """
+    if not questions:
+        return ""
+    table = markdown.lined(rows(questions))
+    shown = f"![Differences with their intervals, and the published ones]({pictures}/{PICTURE}.png)"
+    return "\n\n".join(filter(None, [shown, table, ABOUT, claims.contamination(study, table)]))
+
+
+def put(readme: Path, study: Study, questions: Sequence[ClaimResult], report: Path) -> None:
+    """Write the rows and the picture of a report's folder into a file, between two markers; DataError without any."""
+    if not questions:
+        raise DataError(f"{report} has no rows for {readme}: its data are not the papers'")
+    text = readme.read_text(encoding="utf-8")
+    before, start, rest = text.partition(START)
+    _, end, after = rest.partition(END)
+    if not start or not end:
+        raise DataError(f"{readme} lacks the lines {START.strip()} and {END.strip()}, between which rows are written")
+    pictures = os.path.relpath(report / "pictures", readme.parent)
+    files.write_text(readme, f"{before}{start}\n{render(study, questions, pictures)}\n\n{end}{after}")

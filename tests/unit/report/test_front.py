@@ -1,0 +1,85 @@
+"""The report's first rows and picture: what is said of each question, and that README.md says the same."""
+
+from pathlib import Path
+from typing import Any
+
+import made
+import pytest
+
+from mtbert.claims import Claim, ClaimResult, Part, PartResult, Reason, Verdict
+from mtbert.claims.rule import NOTHING
+from mtbert.errors import DataError
+from mtbert.report import claims, front, markdown, pictures
+from mtbert.report.study import Study
+from mtbert.results import tables
+from mtbert.stats import Difference
+
+ROOT = Path(__file__).parents[3]
+OURS = f"{markdown.MINUS}0.023"
+
+
+def result(seeds: int = 6, verdict: Verdict | None = None, reason: Reason | None = None, **part: Any) -> ClaimResult:
+    """An answer to a question about SST-5, of so many seeds; none were trained where that is 0."""
+    values = {"ours": "new", "other": "old", "metric": "sst", "expects": "higher", "margin": 0.01} | part
+    found = Difference(-0.0234, None, 0.0, (seeds, 6), 100, 100) if seeds else None
+    claim = Claim(name="c", paper=front.ROWS, statement="Better?", parts=(Part(**values),))
+    return ClaimResult(claim, verdict, reason, NOTHING, (PartResult(claim.parts[0], reason, found),))
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (result(0), "not trained yet"),
+        (result(3, reason=Reason.UNEQUAL_BUDGETS), "3 of 6 seeds"),
+        (result(verdict=Verdict.HOLDS), "yes"),
+        (result(verdict=Verdict.FAILS), "no"),
+        (result(reason=Reason.FLIPS), claims.WORDS[Reason.FLIPS]),
+    ],
+)
+def test_what_is_said(answer: ClaimResult, said: str):
+    assert front.says(answer) == said
+
+
+@pytest.mark.parametrize(
+    ("part", "cells"),
+    [
+        ({}, {"question": "Better? (SST-5)", "ours": OURS, "published": "above 0", "says": "2 of 6 seeds"}),
+        ({"published": 0.02}, {"published": "+0.020"}),
+        ({"expects": "not lower"}, {"published": "0 or above"}),
+        ({"other": "untrained-encoder"}, {"published": markdown.DASH}),
+        ({"metric": "qqp"}, {"ours": f"{OURS} {claims.SEEN}"}),
+    ],
+)
+def test_a_row(part: dict[str, Any], cells: dict[str, str]):
+    (row,) = front.rows([result(2, **part)])
+    assert cells.items() <= row.items()
+
+
+def test_a_tick_is_the_untrained_encoder_less_the_second_side():
+    study = Study(made.results({("old", 1): {"sts": [0, 1, 2, 5]}}))
+    study.untrained = {"sts": 0.75}
+    parts = [result(metric=metric).parts[0].part for metric in ("sts", "sst")]
+    assert [pictures.tick(study, part) for part in parts] == [pytest.approx(-0.25), None]
+
+
+def test_rows_are_written_between_the_markers_alone(tmp_path: Path):
+    study, readme = Study(made.results({("old", 1): {"sst": [0, 1, 2, 0]}})), tmp_path / "README.md"
+    readme.write_text(f"before\n{front.START}old\n{front.END}after\n")
+    front.put(readme, study, [result(0)], tmp_path / "reports/mine")
+    lines = readme.read_text().splitlines()
+    assert (lines[:2], lines[-2:]) == (["before", front.START.strip()], [front.END.strip(), "after"])
+    assert "(reports/mine/pictures/questions.png)" in lines[3]
+    assert "old" not in lines
+    with pytest.raises(DataError, match=r"README\.md"):
+        front.put(readme, study, [], tmp_path)
+    readme.write_text("before\n")
+    with pytest.raises(DataError, match="questions"):
+        front.put(readme, study, [result(0)], tmp_path)
+
+
+def test_readme_says_what_the_evidence_does(tmp_path: Path):
+    whole, third = (Study(tables.read(ROOT / f"reports/{name}/evidence")) for name in ("headline", "small"))
+    readme = tmp_path / "README.md"
+    readme.write_text((ROOT / "README.md").read_text())
+    front.put(readme, whole, claims.judge(whole, third)[1], tmp_path / "reports/headline")
+    assert readme.read_text() == (ROOT / "README.md").read_text()
