@@ -113,7 +113,7 @@ class EncoderSettings(Section):
     layers: PositiveInt | None = None
     width: PositiveInt = 384
     heads: PositiveInt = 12
-    feed_forward: PositiveInt = 1536
+    feed_forward: PositiveInt = 768
     vocabulary: int = Field(default=8000, ge=1000)
     corpora: list[TaskName] = Field(default=["sst", "qqp", "sts", "cfimdb", "snli", "mnli"], min_length=1)
     positions: PositiveInt = 512
