@@ -181,7 +181,7 @@ def compared(
 
 
 def in_words(value: Any) -> str:
-    """A setting's value, such as `sst 1.5, qqp 0.75`; two are the same where their words are."""
+    """Return a setting's value in words, such as `sst 1.5, qqp 0.75`."""
     return ", ".join(f"{key} {item}" for key, item in value.items()) if isinstance(value, dict) else str(value)
 
 

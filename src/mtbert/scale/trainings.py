@@ -40,17 +40,17 @@ class Training(Section):
 
     @property
     def name(self) -> str:
-        """Such as `pals-1`."""
+        """Return the name, such as `pals-1`."""
         return f"{self.variant}-{self.seed}"
 
     @property
     def stage(self) -> str:
-        """As DVC calls it, such as `train@pals-1`."""
+        """Return the name of its DVC stage, such as `train@pals-1`."""
         return f"train@{self.name}"
 
     @property
     def place(self) -> Path:
-        """Folder of its run below `runs`, and of its logs below `logs`."""
+        """Return the folder of its run below `runs`, and of its logs below `logs`."""
         return Path(self.variant, str(self.seed))
 
 

@@ -213,6 +213,7 @@ class Store:
             DatasetInput(Dataset(name, digest[:36], "local", name), [InputTag("mlflow.data.context", name)])
             for name, digest in wanted.data.items()  # 36 characters are MLflow's limit
         ]
-        self.client.log_inputs(run_id, inputs)
+        if inputs:  # a server of MLflow 2 refuses none
+            self.client.log_inputs(run_id, inputs)
         self.client.set_terminated(run_id, "FINISHED", wanted.ended)
         self.client.set_tag(run_id, RUN_KEY, wanted.run_key)

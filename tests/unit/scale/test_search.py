@@ -90,46 +90,40 @@ def test_what_was_found_is_told_and_counts_from_then_on(capsys: pytest.CaptureFi
     assert search.planned_of(params, OF_SETTING)["rival-fixed-1"]["phases"][0]["learning_rate"] == 3e-4
 
 
-@pytest.mark.parametrize(
-    ("kinds", "message"),
-    [
-        ({"heads": "pals"}, r"search.kinds.heads is pals, which is trained as encoder"),
-        ({"encoder": "slap-base"}, r"is slap-base, which is trained as encoder_constant"),
-        ({"encoder": "slap-individual"}, r"which is trained as adapters_constant and encoder_constant"),
-        ({"encoder": "slap-rand"}, r"is slap-rand, which is trained as nothing"),
-        ({"encoder": "palls"}, r"is palls, which catalog lacks"),
-        ({"encoder": "mypal-more-data"}, r"draws on corpora beside its tasks'"),
-    ],
-)
-def test_a_variant_that_cannot_stand_for_its_kind_is_refused(kinds: dict[str, str], message: str) -> None:
-    params = ASKED.put(("search", "kinds"), kinds)
-    with pytest.raises(SettingsError, match=message):
-        search.planned_of(params, search.trials_of_rates(search.settings(params)))
+def plan(params: Params) -> None:
+    """Plan both searches."""
+    for trials in (search.trials_of_rates, search.trials_of_setting):
+        search.planned_of(params, trials(search.settings(params)))
 
 
-def test_phases_with_a_rate_of_their_own_are_refused() -> None:
-    params = ASKED.put(("catalog", "pals", "phases"), [{"learning_rate": 0.5}])
-    with pytest.raises(SettingsError, match="whose phases state a learning_rate of their own"):
-        search.planned_of(params, OF_RATES)
-
-
-def test_a_profile_without_a_search_is_told() -> None:
-    with pytest.raises(SettingsError, match=r"search, for the profile paper: rates: Field required.*held_out"):
-        search.settings(PARAMS.put(("profile",), "paper"))
+KIND, ONLY = ("search", "kinds"), ("search", "setting")
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("place", "value", "said"),
     [
-        ("rates", [1e-3, 1e-4], "from small to large"),
-        ("rates", [1e-3, 1e-3], "each once"),
-        ("setting", ONE | {"values": [1.0, 1.0]}, "each once"),
-        ("setting", ONE | {"values": [1.0]}, "at least 2"),
+        (KIND, {"heads": "pals"}, r"search.kinds.heads is pals, which is trained as encoder"),
+        (KIND, {"encoder": "slap-base"}, r"is slap-base, which is trained as encoder_constant"),
+        (KIND, {"encoder": "slap-individual"}, r"which is trained as adapters_constant and encoder_constant"),
+        (KIND, {"encoder": "slap-rand"}, r"is slap-rand, which is trained as nothing"),
+        (KIND, {"encoder": "palls"}, r"is palls, which catalog lacks"),
+        (KIND, {"encoder": "mypal-more-data"}, r"draws on corpora beside its tasks'"),
+        (("catalog", "pals", "phases"), [{"learning_rate": 0.5}], "whose phases state a learning_rate of their own"),
+        (("search", "rates"), [1e-3, 1e-4], "from small to large"),
+        (("search", "rates"), [1e-3, 1e-3], "each once"),
+        (("profile",), "paper", r"search, for the profile paper: rates: Field required.*held_out"),
+        (ONLY, None, r"search\.setting names no setting"),
+        (ONLY, ONE | {"values": [1.0, 1.0]}, "each once"),
+        (ONLY, ONE | {"values": [1.0]}, "at least 2"),
+        (ONLY, ONE | {"variant": "rival-fixd"}, "search.setting.variant is rival-fixd, which catalog lacks"),
+        (ONLY, ONE | {"variant": "pals"}, "the variant does not use fixed"),
+        (ONLY, ONE | {"name": "fixed.weight"}, "weight"),
+        (ONLY, ONE | {"values": [{"sst": -1.0}, {"sst": 1.0}]}, "greater than 0"),
     ],
 )
-def test_lists_that_cannot_be_searched_are_refused(key: str, value: object, said: str) -> None:
+def test_what_cannot_be_searched_is_refused(place: tuple[str, ...], value: object, said: str) -> None:
     with pytest.raises(SettingsError, match=said):
-        search.settings(ASKED.put(("search", key), value))
+        plan(ASKED.put(place, value))
 
 
 def test_the_setting_is_tried_as_often_as_a_kind_of_training() -> None:
@@ -156,26 +150,6 @@ def test_of_the_values_the_one_with_the_highest_mean_is_chosen_and_of_equal_ones
     }  # fmt: skip
     params = search.found(ASKED, OF_SETTING, found)
     assert params.get("profiles", "laptop", "fixed", "weights") == {"sst": 1.0, "qqp": 1.0}
-
-
-def test_a_search_without_a_setting_is_told() -> None:
-    with pytest.raises(SettingsError, match=r"search\.setting names no setting to be looked for"):
-        search.trials_of_setting(SETTINGS.model_copy(update={"setting": None}))
-
-
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"variant": "rival-fixd"}, "search.setting.variant is rival-fixd, which catalog lacks"),
-        ({"variant": "pals"}, "the variant does not use fixed"),
-        ({"name": "fixed.weight"}, "weight"),
-        ({"values": [{"sst": -1.0}, {"sst": 1.0}]}, "greater than 0"),
-    ],
-)
-def test_a_setting_that_cannot_be_tried_is_refused(changed: dict[str, Any], said: str) -> None:
-    params = ASKED.put(("search", "setting"), ONE | changed)
-    with pytest.raises(SettingsError, match=said):
-        search.planned_of(params, search.trials_of_setting(search.settings(params)))
 
 
 def chosen(file: Path) -> list[dict[str, Any]]:
