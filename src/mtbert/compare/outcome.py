@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mtbert import metrics, seeding
+from mtbert import metrics
 from mtbert.claims.rule import SEEDS
 from mtbert.compare.pairing import Pairs, pair
 from mtbert.compare.reading import KNOWN, Side, read
@@ -17,11 +17,9 @@ from mtbert.errors import DataError, MtbertError, UnknownNameError
 from mtbert.stats import Difference, difference, resampling
 from mtbert.stats.differences import LEAST_CLUSTERS, LEVEL, Interval, of_models, of_side
 from mtbert.stats.exact import FEW, of_few
-from mtbert.stats.resampling import Resamples
 from mtbert.tasks import TASKS
 
 MARGIN = 0.01  # without a task
-SEED = 0  # of the resamples, so that the same files give the same answer
 DRAWS = {"f1": resampling.f1s, "pearson": resampling.pearsons, "spearman": resampling.spearmans}
 Scored = tuple[np.ndarray, np.ndarray]  # of each seed, and [draws, seeds]
 
@@ -95,8 +93,7 @@ def compare(ours: Side, theirs: Side, metric: str, margin: float) -> Outcome:
         what = f"one of {ours.name} and {theirs.name} holds a score of each row and the other predictions"
         raise DataError(f"{what}; allowed: --metric accuracy, not {metric}")
     pairs = pair(ours, theirs, metric)
-    drawn = _drawn(pairs, metric)
-    our_side, their_side = (_scored(pairs, said, metric, drawn) for said in (pairs.ours, pairs.theirs))
+    our_side, their_side = (_scored(pairs, said, metric) for said in (pairs.ours, pairs.theirs))
     found = _difference(pairs, our_side, their_side)
     return Outcome(
         _side(ours.name, our_side, pairs), _side(theirs.name, their_side, pairs), metric, margin, found,
@@ -108,19 +105,15 @@ def score(file: Path, metric: str) -> SideScore:
     """Score a file of predictions, with its interval over rows; DataError where it is faulty."""
     side = read(str(file), metric)
     pairs = pair(side, side, metric)
-    return _side(side.name, _scored(pairs, pairs.ours, metric, _drawn(pairs, metric)), pairs)
+    return _side(side.name, _scored(pairs, pairs.ours, metric), pairs)
 
 
-def _drawn(pairs: Pairs, metric: str) -> Resamples:
-    return resampling.resamples(pairs.clusters, seeding.stream(SEED, "bootstrap", metric))
-
-
-def _scored(pairs: Pairs, values: np.ndarray, metric: str, drawn: Resamples) -> Scored:
+def _scored(pairs: Pairs, values: np.ndarray, metric: str) -> Scored:
     """Return a side's scores for each seed, and the same on resampled rows."""
     if pairs.of_rows:
-        return values.mean(axis=0), resampling.accuracies(values, drawn)
+        return values.mean(axis=0), resampling.accuracies(values, pairs.drawn)
     scores = np.array([metrics.SCORES[metric](pairs.labels, column) for column in values.T])
-    return scores, DRAWS[metric](pairs.labels, values, drawn)
+    return scores, DRAWS[metric](pairs.labels, values, pairs.drawn)
 
 
 def _difference(pairs: Pairs, our_side: Scored, their_side: Scored) -> Difference:

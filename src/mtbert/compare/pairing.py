@@ -6,12 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from mtbert import seeding
 from mtbert.compare.reading import Frame, Side, refuse
 from mtbert.errors import DataError
+from mtbert.stats.resampling import Resamples, resamples
 
 CLASSES = ("accuracy", "f1")  # metrics of classes, whose labels may be words
 PARTNERS = "both need the same rows: leave out rows that only one has, or mark them with 0 in a column scored"
 NUMBERS = "allowed: numbers; for accuracy and f1 classes, as whole numbers or all as words, and no probabilities"
+SEED = 0  # of the resamples, so that the same files give the same answer
 LABELS = "predictions of other rows or labels cannot be compared"
 
 
@@ -24,6 +27,7 @@ class Pairs:
         labels: [rows]; NaN where a file holds such scores.
         ours, theirs: these scores, else predictions, [rows, seeds of the side].
         clusters: a number for each row.
+        drawn: resamples of the clusters.
         notes: sentences on clusters and on what was left out.
     """
 
@@ -32,6 +36,7 @@ class Pairs:
     ours: np.ndarray
     theirs: np.ndarray
     clusters: np.ndarray
+    drawn: Resamples
     notes: list[str]
 
 
@@ -63,7 +68,8 @@ def pair(ours: Side, theirs: Side, metric: str) -> Pairs:
     said, others_said = (_by_seed(rows).loc[first["id"]].to_numpy(float) for rows in numbers)
     clusters, note = _clusters(ours.name, theirs.name, both)
     notes = [f"Rows left out, since a file marks them as not scored: {len(unscored)}."] if unscored else []
-    return Pairs(metric == "accuracy" or ours.of_scores, labels, said, others_said, clusters, [*notes, note])
+    drawn = resamples(clusters, seeding.stream(SEED, "bootstrap", metric))
+    return Pairs(metric == "accuracy" or ours.of_scores, labels, said, others_said, clusters, drawn, [*notes, note])
 
 
 def _check_complete(side: Side) -> None:

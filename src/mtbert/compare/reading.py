@@ -217,17 +217,17 @@ def _run(run_id: str, path: str | None, task: str | None, build: Path, read_file
     if not tracking.installed():
         raise DataError(f"{run_id} is a run of MLflow, which is not installed: pip install 'mtbert[pipeline]'")
     from mlflow import MlflowClient
-    from mlflow.artifacts import download_artifacts
 
-    from mtbert.tracking import store  # `store` silences MLflow, and shortens its timeouts
+    from mtbert.tracking import store  # it silences MLflow, and shortens its timeouts
 
-    uri, address = tracking.tracking_uri(), f"runs:/{run_id}/{path}"
+    uri = tracking.tracking_uri()
     with tempfile.TemporaryDirectory() as folder:
         try:
-            tags = MlflowClient(uri).get_run(run_id).data.tags
-            local = download_artifacts(address, dst_path=folder, tracking_uri=uri) if path else None
+            client = MlflowClient(uri)
+            tags = client.get_run(run_id).data.tags
+            local = client.download_artifacts(run_id, path, folder) if path else None
         except Exception as error:  # of MLflow, its store of artifacts or the network: many types, with one message
-            what = f"{address if path else run_id} cannot be read from MLflow at {store.shown(uri)}"
+            what = f"{f'runs:/{run_id}/{path}' if path else run_id} cannot be read from MLflow at {store.shown(uri)}"
             raise DataError(f"{what}: {store.reason(error, uri)}") from None
         side = read_file(Path(local) if local else _of_this_project(run_id, tags, task, build))
     return side if side.rows["seed"].any() else _of_seed(side, tags.get("seed", ""))

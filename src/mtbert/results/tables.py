@@ -172,9 +172,9 @@ class Results:
     def by_run(self) -> dict[tuple[str, int, str], dict[str, Frame]]:
         """Predictions by variant, seed and split, then by task; the rows in the order of the data."""
         found: dict[tuple[str, int, str], dict[str, Frame]] = {}
-        in_order = self.predictions.sort_values("row", kind="stable")
-        for (variant, seed, split, task), table in in_order.groupby([*KEY, "split", "task"], observed=True, sort=False):
-            found.setdefault((variant, int(seed), split), {})[task] = table
+        groups = self.predictions.groupby([*KEY, "split", "task"], observed=True, sort=False)
+        for (variant, seed, split, task), table in groups:
+            found.setdefault((variant, int(seed), split), {})[task] = table.sort_values("row")
         return found
 
     def of(self, task: str, split: str) -> Iterator[tuple[str, int, Frame]]:

@@ -96,14 +96,15 @@ def test_a_runs_own_file_gets_the_clusters_that_preprocessing_found(tmp_path: Pa
         ("a.jsonl", '{"id": 1}\nnonsense\n', "line 2: not JSON"),
         ("a.parquet", "nonsense", "is not a whole Parquet file"),
         ("a.txt", "id\n", "is none; allowed: a file that ends in .csv, .tsv, .jsonl, .ndjson, .parquet"),
-        ("folder.csv/b", "", "is a folder; allowed"),
-        ("b.csv", "", "a.csv does not exist; allowed"),
+        ("a/b.csv", "", "a is a folder; allowed"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, name: str, text: str, message: str) -> None:
     written(tmp_path / name, text)
     with pytest.raises(DataError, match=message):
-        read(tmp_path / ("a.csv" if name == "b.csv" else name.removesuffix("/b")))
+        read(tmp_path / name.removesuffix("/b.csv"))
+    with pytest.raises(DataError, match=r"c\.csv does not exist; allowed"):
+        read(tmp_path / "c.csv")
 
 
 def test_a_column_that_comes_twice_in_parquet_is_refused(tmp_path: Path) -> None:
