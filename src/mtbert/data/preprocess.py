@@ -155,7 +155,11 @@ def report(files: dict[Name, FileRows]) -> dict[str, Any]:
 
     No row of dev should be in train, none of test in either, and none of both in what encoders are pretrained on.
     """
-    pairs = [pair for pair in itertools.product(files, repeat=2) if SPLITS.index(pair[0][1]) > SPLITS.index(pair[1][1])]
+    pairs = [
+        (one, other)
+        for one, other in itertools.product(files, repeat=2)
+        if SPLITS.index(one[1]) > SPLITS.index(other[1])
+    ]
 
     def overlaps(chosen: Iterable[tuple[Name, Name]]) -> list[dict[str, Any]]:
         return [
@@ -166,7 +170,7 @@ def report(files: dict[Name, FileRows]) -> dict[str, Any]:
     return {
         "files": {"/".join(name): _file(name, rows) for name, rows in files.items()},
         "missing": [file for name, file in FILES.items() if name not in files],
-        "overlaps": overlaps(pair for pair in pairs if pair[0][0] == pair[1][0]),
+        "overlaps": overlaps((one, other) for one, other in pairs if one[0] == other[0]),
         "overlaps with pretraining": overlaps(
             (one, other)
             for one, other in pairs

@@ -19,6 +19,7 @@ WANTED = (
 )  # fmt: skip
 HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
 FOLDER = ("/", "./", "../", "~/")  # how the name of a folder begins: no other name begins so
+CUT = re.compile("-[0-9]+$")  # how a name ends that also says how many layers are kept
 COMMIT, DIGEST = re.compile("[0-9a-f]{40}"), re.compile("[0-9a-f]{64}")
 
 
@@ -66,7 +67,7 @@ SOURCES: dict[str, Source] = {
 
 
 def _known(name: str) -> str:
-    if not (name in SOURCES or name.startswith(FOLDER) or HUB_NAME.fullmatch(name)):
+    if not (CUT.sub("", name) in SOURCES or name.startswith(FOLDER) or HUB_NAME.fullmatch(name)):
         others = ("owner/name on the model hub", f"a folder that begins with {', '.join(FOLDER)}")
         raise UnknownNameError("encoder", name, (*SOURCES, *others))
     return name
@@ -124,12 +125,14 @@ class EncoderSettings(Section):
     @model_validator(mode="before")
     @classmethod
     def _cut_by_name(cls, given: dict[str, Any]) -> dict[str, Any]:
-        whole, _, layers = str(given.get("name")).rpartition("-")
-        if whole not in SOURCES or not re.fullmatch("[0-9]+", layers):
+        name = str(given.get("name"))
+        whole, cut = CUT.sub("", name), CUT.search(name)
+        if not cut or whole not in SOURCES:
             return given
-        if given.get("layers") not in (None, int(layers)):
-            raise ValueError(f"name is {given['name']}, but layers is {given['layers']}: set layers to null")
-        return given | {"name": whole, "layers": int(layers)}
+        layers = int(cut[0].removeprefix("-"))
+        if given.get("layers") not in (None, layers):
+            raise ValueError(f"name is {name}, but layers is {given['layers']}: set layers to null")
+        return given | {"name": whole, "layers": layers}
 
     @model_validator(mode="after")
     def _fits(self) -> "EncoderSettings":

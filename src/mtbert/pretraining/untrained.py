@@ -82,7 +82,8 @@ def cosines(encoder: Path) -> Callable[[pd.DataFrame], np.ndarray]:
     def of_pairs(rows: pd.DataFrame) -> np.ndarray:
         sentences = pd.Index(sorted({*rows["sentence1"], *rows["sentence2"]}))
         embedded = embed([*sentences])
-        first, second = (embedded[sentences.get_indexer(rows[column])] for column in ("sentence1", "sentence2"))
+        places = (sentences.get_indexer(rows[column].tolist()) for column in ("sentence1", "sentence2"))
+        first, second = (embedded[at] for at in places)
         return np.sum(first * second, axis=1)
 
     return of_pairs
