@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 STYLE: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
 CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 SHOW_TRACEBACKS = "MTBERT_TRACEBACK"
-CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+CONTROL = re.compile(r"\x1b\[[\d;]*m|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def run(main: Callable[..., None]) -> None:
@@ -60,8 +60,10 @@ def plainly() -> Iterator[None]:
     """
     with _printable(sys.stdout), _printable(sys.stderr):
         try:
-            yield
-            sys.stdout.flush()  # where a disk is full, this tells it
+            try:
+                yield
+            finally:
+                sys.stdout.flush()  # where a disk is full, this tells it
         except BrokenPipeError:  # whoever read the output has enough
             _forget_output()
             sys.exit(1)
@@ -91,7 +93,8 @@ def _printable(stream: Any) -> Iterator[None]:
 
 
 def _coded(text: str) -> str:
-    return CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    """Write what would steer the terminal as its code, and leave out colours."""
+    return CONTROL.sub(lambda found: "" if found[0].endswith("m") else f"\\x{ord(found[0]):02x}", text)
 
 
 def write_data(text: str) -> None:

@@ -119,18 +119,15 @@ class RunSettings(Section):
     Attributes:
         device: `auto` is CUDA, else Apple's, else the CPU.
         precision: `auto` is bf16 where the hardware has it, else fp32.
-        threads: CPU threads of a training. Another number sums in another order and so changes scores: it is a setting,
-            not left to the machine.
-        keep: which epoch is kept and scored: the `last`, or the `best` of the last phase by the mean of the tasks'
-            scores on what `selection` says.
-        selection: `cross` keeps two epochs of one training, each chosen on one half of dev and scored on the other, so
-            that all of dev counts; weights, test scores and embeddings are those of the epoch that the first half
-            chose. `half` keeps that epoch alone and scores on the second half. `whole` chooses and scores on all of
-            dev, as the papers do: scores are then a little too good where `keep` is `best`. A schedule that watches
-            dev sees the first half.
+        threads: CPU threads of a training. Another number sums in another order, and so changes scores.
+        keep: the epoch that is kept and scored: the `last`, or the `best` of the last phase by the tasks' mean score on
+            what `selection` says.
+        selection: `cross` keeps two epochs, each chosen on one half of dev and scored on the other; weights, test
+            scores and embeddings are those of the epoch that the first half chose. `half` keeps that epoch alone and
+            scores on the second half. `whole` chooses and scores on all of dev, as the papers do: such scores are a
+            little too good. A schedule that watches dev sees the first half.
         evaluations: dev scores during training, after every this many epochs; 0 for none.
-        evaluation_rows: dev rows of each task that these scores use, drawn at random, or `all`. The final scores
-            use all that count.
+        evaluation_rows: dev rows of each task that these scores use, drawn at random, or `all`.
         overall_rows: dev rows of each task that overall scores are computed on, drawn once for all runs, or `all`.
         scored_rows: the dev rows that are predicted and scored at the end: `all`, or those of `overall` scores alone.
         train_rows: training rows of each task, drawn at random, that are scored at the end beside dev; 0 for none.
@@ -200,8 +197,7 @@ class PhaseSettings(Section):
         batch_sizes: the same for single tasks.
         epochs: number of epochs. With each the sampler starts over, dev is scored and annealing moves on.
         steps_per_epoch: steps of an epoch; `all`: as many as see as many examples as the phase's tasks have together.
-        examples_per_task: in place of that, examples of each task in an epoch, or `all`. A model of three tasks then
-            has three times the steps of a model of one, and both see as many examples of a task.
+        examples_per_task: in place of that, examples of each task in an epoch, or `all`.
         share_of_examples: in place of both, the share of the tasks' examples that an epoch sees, or `all`.
         rows: number of training rows of each task that the phase trains on, drawn at random, or `all`.
         batching: which examples share a batch: `by_length` those of about the same length, which saves padding, or

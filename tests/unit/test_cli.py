@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from mtbert import tracking
 from mtbert.cli import app
 from mtbert.inference import exporting, loading
 from mtbert.inference.predicting import Ensemble, Model
@@ -89,15 +88,11 @@ def test_it_ends_with_a_status_and_one_plain_fault(tmp_path: Path, arguments: li
 
 
 EACH: list[tuple[Any, str, list[str], tuple]] = [
-    (grid, "run", ["grid"], (None, None, None, None, None)),
     (grid, "run", ["grid", "--jobs", "3", "--variants", "a b", "--storage", "/s"], (3, "a b", None, None, "/s")),
     (grid, "run", ["grid", "--address", "h:1", "--gpus", "0.25"], (None, None, "h:1", 0.25, None)),
-    (search, "start", ["search"], (1, None)),
     (search, "start", ["search", "--jobs", "2", "--only", "setting"], (2, "setting")),
     (packs, "pack", ["pack", "o", "--seeds", "1, 2", "--weights", "fp16"], (Path("o"), None, [1, 2], "fp16")),
-    (packs, "unpack", ["unpack", "o"], (Path("o"),)),
     (merge, "write", ["evidence", "a", "b", "--out", "o"], (["a", "b"], Path("o"))),
-    (tracking, "bring_in", ["track", "b"], (Path("b"),)),
     (ui, "serve", ["ui", "5001"], (5001,)),
     (write, "write", ["report", "--evidence", "/r/evidence", "--out", "o"], ("/r/evidence", Path("o"), None, None)),
     (write, "write", ["report", "--evidence", "/r/evidence"], ("/r/evidence", Path("/r"), None, None)),

@@ -58,7 +58,7 @@ def test_an_error_is_its_message_alone(monkeypatch: pytest.MonkeyPatch, tmp_path
     ("error", "status"),
     [
         (DataError("qqp-train.csv:7: label is 2"), "error: qqp-train.csv:7: label is 2"),
-        (DataError("\x1b[31mred\x07\x9b"), "error: \\x1b[31mred\\x07\\x9b"),
+        (DataError("\x1b[31mred\x1b[2J\x07\x9b"), "error: red\\x1b[2J\\x07\\x9b"),
         (OSError(28, "No space left on device"), "error: No space left on device"),
         (
             ModuleNotFoundError("", name="onnxruntime.x"),
@@ -110,8 +110,9 @@ def test_what_the_terminal_cannot_show_or_would_obey_is_printed_as_its_code(
     assert printed(code, **environment).stdout == out
 
 
-def test_a_full_disk_behind_the_output_is_one_line():
-    script = "from mtbert import command\nwith command.plainly():\n    print('a')"
+@pytest.mark.parametrize("end", ["", "; raise SystemExit(0)"])
+def test_a_full_disk_behind_the_output_is_one_line(end: str):
+    script = f"from mtbert import command\nwith command.plainly():\n    print('a'){end}"
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([sys.executable, "-c", script], stdout=full, stderr=subprocess.PIPE, check=False)
     assert (done.returncode, done.stderr) == (1, b"error: No space left on device\n")

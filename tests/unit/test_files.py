@@ -246,15 +246,11 @@ def test_what_is_as_it_should_be_is_read(tmp_path: Path):
     ("profile", "data_dir", "whose", "name"),
     [
         ("sample", "data/sample", "sample", "sample"),
-        ("sample", "data/sample", None, "sample"),
         ("sample", "data/sample", "own", "sample-sample"),  # somebody has changed it
         ("sample", "/home/me/reviews", "own", "sample-reviews"),
         ("sample", "/home/me/reviews", None, "sample-reviews"),
         ("sample", "data/official", "course", "sample-course"),
-        ("laptop", "data/official", "course", "laptop"),
         ("laptop", "/mnt/corpora", "course", "laptop"),
-        ("laptop", "data/sample", "sample", "laptop-sample"),
-        ("paper", "/home/me/reviews", "own", "paper-reviews"),
     ],
 )
 def test_a_study_is_named_by_profile_and_data(

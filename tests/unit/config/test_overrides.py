@@ -111,7 +111,6 @@ def resolved(params: Params, name: str) -> Any:
             "training.learning_rate", 0.001, "training.learning_rate = 0.001 (without: 0.0003): changes bert-sst, "
             "bert-qqp, bert-sts, pals, frozen-pals, sbert-pals, smart-pals",
         ),
-        ("training.epochs", 10, "training.epochs = 10 (without: 4): changes bert-sst, "),
         ("encoder.width", 96, "encoder.width = 96 (without: 384): changes bert-sst, "),
         ("pretrain.sbert.epochs", 2, "pretrain.sbert.epochs = 2 (without: 4): changes sbert-pals"),
         ("catalog.pals.pals.dim", 276, "catalog.pals.pals.dim = 276: changes pals"),
@@ -136,7 +135,6 @@ def test_the_catalog_tells_of_each_variant_what_changes_it() -> None:
     ("edits", "told"),
     [
         ([("linear.dropout", 0.5)], "linear.dropout: 0.5 changes none of the selected variants, bert-sst, bert-qqp, "),
-        ([("pretrain.mlm.epochs", 2)], "pretrain.mlm.epochs: 2 changes none of the selected variants, "),
         ([("model.heads.cfimdb", "linear")], "model.heads.cfimdb: linear changes none of the selected variants, "),
         (
             [("pals.dim", 12), ("variants", ["pals"]), ("catalog.pals.pals.dim", 24)],
@@ -166,7 +164,6 @@ def test_a_value_that_does_not_fit_a_variant_that_nobody_selected_is_no_fault() 
     ("edits", "arguments"),
     [
         ([("pals.layers", [0, 1])], ["pals.layers=[0,1]"]),
-        ([("training.eps", 1e-8)], ["training.eps=1e-08"]),
         ([("training.batch_sizes.sst", 8)], ["++training.batch_sizes.sst=8"]),
         ([("catalog.pals.training.learning_rate", 1e-5)], ["++catalog.pals.training.learning_rate=1e-05"]),
         ([("catalog.slap-rand.row", "a 'row', \"x\"")], ['++catalog.slap-rand.row="a \'row\', \\"x\\""']),
@@ -174,7 +171,6 @@ def test_a_value_that_does_not_fit_a_variant_that_nobody_selected_is_no_fault() 
             [("catalog.mine", {"uses": ["pals"], "row": "", "pals": {"dim": 276, "bias": False}, "phases": [{}, {}]})],
             ['++catalog.mine={uses:[pals],row:"",pals:{dim:276,bias:false},phases:[{},{}]}'],
         ),
-        ([("encoder.width", 96)], ["++encoder.width=96"]),
         ([("seeds", [1, 2])], []),
     ],
 )

@@ -81,7 +81,6 @@ def _told(params: Params) -> list[str]:
         ("run", {"keep": "best", "evaluations": 0}, "run: keep is best, which needs dev scores"),
         ("training.supervised", False, "training: supervised is false and objectives is empty"),
         ("training.gradients", "pcgrad", "training.gradients: pcgrad needs several tasks in a step"),
-        ("training.weighting", "famo", "training.weighting: famo needs several tasks in a step"),
         (
             "catalog.bert-sst.model",
             {"connector": "relational"},
@@ -93,7 +92,6 @@ def _told(params: Params) -> list[str]:
             ["annealed", "round_robin"],
             "catalog.pals.uses.1: 'round_robin' would take the place of",
         ),
-        ("catalog.pals.uses", ["sbert", "mlm"], "catalog.pals.uses.1: 'mlm' would take the place of 'sbert'"),
         ("catalog.pals.model", {"heads": {"sts": "squared_cosine"}}, "catalog.pals.model.heads.sts: "),
         ("catalog.pals.training", {"tasks": ["sst", "cfimdb"]}, "catalog.pals.training.tasks: cfimdb: trains none of"),
     ],
