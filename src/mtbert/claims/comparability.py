@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
+import pandas as pd
+
 ALIKE = ("code", "profile", "precision", "threads", "keep", "selection")  # columns of `runs`
 UNEQUAL = 0.05  # examples of a task, or updates, may differ by this share: samplers draw
 Line = Mapping[str, Any]  # of a run; `mtbert.claims` lists the keys
@@ -12,10 +14,8 @@ Line = Mapping[str, Any]  # of a run; `mtbert.claims` lists the keys
 def unlike(lines: Sequence[Line]) -> tuple[str, ...]:
     """Return the columns of ALIKE in which these runs differ, and the techniques whose code does."""
     columns = [name for name in ALIKE if len({line[name] for line in lines}) > 1]
-    techniques = [line["techniques"] for line in lines]
-    names = dict.fromkeys(name for one in techniques for name in one)
-    digests = {name: {one[name] for one in techniques if name in one} for name in names}
-    return (*columns, *(name for name, several in digests.items() if len(several) > 1))
+    digests: Any = pd.DataFrame([line["techniques"] for line in lines]).nunique()
+    return (*columns, *digests.index[digests > 1])
 
 
 def unequal(ours: Sequence[Line], other: Sequence[Line], tasks: Sequence[str], differs: Collection[str]) -> bool:
