@@ -53,12 +53,12 @@ def scores(tables: Mapping[str, "pd.DataFrame"]) -> dict[str, float]:
     return _known(tables) | metrics.overall(of_overall(tables))
 
 
-def of_overall(tables: Mapping[str, pd.DataFrame]) -> dict[str, float]:
+def of_overall(tables: Mapping[str, "pd.DataFrame"]) -> dict[str, float]:
     """Return each task's metric on the rows that count in an overall score, where labels are known."""
     return _known({task: table.loc[table["overall"]] for task, table in tables.items()})
 
 
-def _known(tables: Mapping[str, pd.DataFrame]) -> dict[str, float]:
+def _known(tables: Mapping[str, "pd.DataFrame"]) -> dict[str, float]:
     found = {task: score(table, TASKS[task]) for task, table in tables.items()}
     return {task: value for task, value in found.items() if value is not None}
 
