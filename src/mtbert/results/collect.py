@@ -27,8 +27,7 @@ Tables = dict[str, dict[str, Frame]]  # of one run, by split and task
 def write(build: Path, out: Path, votes: Path) -> list[Run]:
     """Write the tables and the votes of a build directory anew; return what is missing."""
     results, missing = collect(build)
-    with files.new_directory(out) as partial:
-        tables.write(results, partial)
+    tables.write(results, out)
     write_votes(results, votes)
     return missing
 

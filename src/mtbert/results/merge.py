@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from mtbert import files
 from mtbert.errors import DataError, first_of
 from mtbert.results import tables
 from mtbert.results.tables import PROBABILITIES, SCHEMAS, Results
@@ -38,5 +37,4 @@ def write(results: Results, folder: Path) -> None:
     there = {file.name for file in folder.iterdir()} if folder.is_dir() else set()
     if others := sorted(there - {f"{name}.parquet" for name in SCHEMAS}):
         raise DataError(f"{folder} holds {first_of(others, 3)}, which no evidence does; name another folder")
-    with files.new_directory(folder) as partial:
-        tables.write(results, partial)
+    tables.write(results, folder)
