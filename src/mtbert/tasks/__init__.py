@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from mtbert import files
 from mtbert.errors import SettingsError, UnknownNameError, in_words
+from mtbert.files import read_yaml
 
 FOLDER = Path(__file__).parent
 Split = Literal["train", "dev", "test"]
@@ -82,7 +82,7 @@ def load(folder: Path = FOLDER) -> tuple[dict[str, Task], dict[str, Reuse]]:
     """
     tasks, reuses = list[Task](), dict[str, Reuse]()
     for file in folder.glob("*.yaml"):
-        content = _checked(dict[str, Any], files.read_yaml(file, "correct it"), file)
+        content = _checked(dict[str, Any], read_yaml(file, "correct it"), file)
         for name, rest in _checked(dict[str, dict[str, Any]], content.pop("reused", {}), file).items():
             reuses[name] = _checked(Reuse, {"name": name, "corpus": file.stem, **rest}, file)
         task = _checked(Task, {"name": file.stem, **content}, file)
