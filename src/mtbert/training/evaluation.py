@@ -18,10 +18,7 @@ BATCH = 128  # larger than in training, since there are no gradients
 
 
 def predict(model: MultitaskModel, examples: Examples, device: torch.device) -> "pd.DataFrame":
-    """Return the prediction table of the examples, in their order.
-
-    Columns as in `mtbert.predictions`; NaN where an example is not predicted.
-    """
+    """Return the prediction table of the examples, as in `mtbert.predictions`; NaN where one is not predicted."""
     import pandas as pd
 
     predicted = columns(model, examples, device)
@@ -32,28 +29,26 @@ def predict(model: MultitaskModel, examples: Examples, device: torch.device) -> 
 
 @torch.no_grad()
 def columns(model: MultitaskModel, examples: Examples, device: torch.device) -> dict[str, np.ndarray]:
-    """Return `prediction` and, for classes, the columns of probabilities, float64 [examples].
+    """Return `prediction` and, for classes, probabilities, float64 [examples]; each of several processes all of them.
 
-    Each of several processes predicts its share, and all return the whole. The model is left in the mode that it was
-    in.
+    The model is left in the mode that it was in.
     """
     was_training = model.training
     model.eval()
     share = Share.here()
-    outputs = torch.zeros(len(examples), model.head(examples.task.name).outputs, device=device)
+    outputs: Any = torch.zeros(len(examples), model.head(examples.task.name).outputs, device=device)
     for number, (picks, batch) in enumerate(examples.in_order(BATCH, np.flatnonzero(examples.predicted))):
         if number % share.count == share.rank:
             outputs[picks] = model(batch.to(device)).float()
     model.train(was_training)
-    whole: Any = outputs
     if share.count > 1:  # predictions of other processes are still 0 here
         from accelerate.utils import reduce  # whoever predicts by one process does without its import
 
-        whole = reduce(outputs, "sum")
+        outputs = reduce(outputs, "sum")
     head = model.head(examples.task.name)
     if examples.task.kind == "score":
-        return {"prediction": head.scores(whole.cpu()).double().numpy()}
-    probabilities = head.log_probabilities(whole.cpu()).exp().double().numpy()
+        return {"prediction": head.scores(outputs.cpu()).double().numpy()}
+    probabilities = head.log_probabilities(outputs.cpu()).exp().double().numpy()
     names = predictions.probability_columns(examples.task)
     return {"prediction": probabilities.argmax(axis=1).astype(float)} | dict(zip(names, probabilities.T, strict=True))
 
