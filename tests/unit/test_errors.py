@@ -4,19 +4,10 @@ import pytest
 
 from mtbert.errors import (
     DataError,
-    EncoderError,
-    MtbertError,
-    SettingsError,
-    TrainingError,
     UnknownNameError,
     first_of,
     shown_plainly,
 )
-
-
-@pytest.mark.parametrize("kind", [SettingsError, DataError, EncoderError, TrainingError])
-def test_every_error_for_people_is_an_mtbert_error(kind: type[Exception]):
-    assert issubclass(kind, MtbertError)
 
 
 def test_a_fault_ends_the_script_with_its_message(monkeypatch: pytest.MonkeyPatch):
@@ -43,12 +34,6 @@ def test_ctrl_c_is_status_130(capsys: pytest.CaptureFixture[str]):
         raise KeyboardInterrupt
     assert exit_.value.code == 130
     assert capsys.readouterr().err == "stopped; no half-written output was left behind\n"
-
-
-def test_without_a_fault_nothing_happens():
-    with shown_plainly():
-        done = True
-    assert done
 
 
 def test_many_names_are_shortened():

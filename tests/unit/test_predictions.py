@@ -27,18 +27,6 @@ def qqp(labels: list[float | None]) -> pd.DataFrame:
     )
 
 
-def test_probability_columns_one_a_class_and_none_for_a_score():
-    assert predictions.probability_columns(SST) == [f"probability_{label}" for label in (0, 1, 2, 3, 4)]
-    assert predictions.probability_columns(QQP) == ["probability_0", "probability_1"]
-    assert predictions.probability_columns(STS) == []
-
-
-def test_where_the_predictions_of_a_task_and_split_lie():
-    assert predictions.path(Path("build/runs/pals/1"), "sts", "dev").as_posix() == (
-        "build/runs/pals/1/predictions/sts-dev.parquet"
-    )
-
-
 def test_what_is_written_is_read_again(tmp_path: Path):
     file = predictions.path(tmp_path, "qqp", "dev")
     predictions.write(file, qqp([1, 0, 0]), QQP)

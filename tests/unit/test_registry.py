@@ -59,14 +59,5 @@ def test_an_unknown_option_or_a_wrong_type_is_refused(options: dict):
         SPICES.build({"name": "salt"} | options)
 
 
-def test_names_come_in_the_order_of_registration():
-    assert list(SPICES) == ["salt", "plain"]
-
-
-def test_membership():
-    assert "salt" in SPICES
-    assert "pepper" not in SPICES
-
-
 def test_the_source_is_the_file_that_holds_the_technique():
     assert SPICES["salt"].source == Path(__file__)

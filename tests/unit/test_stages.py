@@ -67,13 +67,6 @@ def test_the_machine_on_which_a_build_was_begun_is_written_once(monkeypatch: pyt
     assert files.read_json(file)["processor"] == "i486"
 
 
-@pytest.mark.parametrize("name", sorted(file.name for file in STAGES.glob("*.py")))
-def test_a_stage_is_a_command_of_at_most_40_lines(name: str):
-    lines = (STAGES / name).read_text(encoding="utf-8").splitlines()
-    assert lines[-2:] == ['if __name__ == "__main__":', "    command.run(main)"]
-    assert len(lines) <= 40
-
-
 @pytest.mark.parametrize("stage", sorted(file.stem for file in STAGES.glob("*.py")))
 @pytest.mark.parametrize("arguments", [[], ["1", "2", "3", "4", "5"]])
 def test_a_stage_with_other_arguments_than_it_takes_ends_with_status_2(

@@ -2,8 +2,6 @@
 
 import dataclasses
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -295,16 +293,6 @@ def test_a_loss_that_is_not_finite_leaves_the_last_good_checkpoint(tmp_path, mon
     assert all(torch.equal(saved[name], value) for name, value in made.model.state_dict().items())
 
 
-def test_ctrl_c_leaves_nothing_half_written(tmp_path, monkeypatch):
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(run, "save_file", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        train(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["checkpoints"]  # from which the same command goes on
-
-
 def test_a_rate_that_is_cut_after_an_epoch_holds_from_the_first_step_of_the_next(tmp_path):
     never_better = {"name": "reduce_on_plateau", "watch": "train", "factor": 0.1, "patience": 0, "threshold": 1.0}
     train(tmp_path, phase={"schedule": never_better, "epochs": 3}, run={"log_every": 1})
@@ -329,31 +317,3 @@ def test_an_epoch_is_chosen_by_the_phases_own_tasks(tmp_path, monkeypatch):
     monkeypatch.setattr(run.evaluation, "mean_score", lambda values, of: asked.append(list(of)) or mean(values, of))
     train_made(made, tmp_path)
     assert asked == [["sts"], ["sts"]]
-
-
-def test_a_schedule_is_told_of_each_epoch(tmp_path, monkeypatch):
-    told, scores = [], []
-
-    def observe(_, loss: float, dev: float | None) -> None:
-        told.append(loss)
-        scores.append(dev)
-
-    monkeypatch.setattr("mtbert.training.schedules.constant.Constant.observe", observe)
-    train(tmp_path, run={"log_every": 1})
-    history = pd.read_csv(tmp_path / "run/history.csv")
-    losses = history.loc[history["name"].str.startswith("loss/")]
-    expected = [
-        losses.loc[(losses["step"] > first) & (losses["step"] <= first + 3)].groupby("name")["value"].mean().mean()
-        for first in (0, 3)
-    ]
-    assert told == pytest.approx(expected)
-    assert scores == [None, None]  # it does not go by dev
-
-
-def test_training_needs_no_mlflow():
-    script = (
-        "import sys; sys.modules['mlflow'] = None\n"
-        "import mtbert.training.assembly, mtbert.training.run\n"
-        "assert not any(name.split('.')[0] == 'dvc' for name in sys.modules)\n"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True)
