@@ -48,6 +48,16 @@ def test_a_damaged_plan_is_told_with_what_makes_it(
     assert f"{PLAN}/{command[0]}.yaml is not as `dvc repro plan` writes it" in told(monkeypatch, tmp_path, *command[1:])
 
 
+def test_a_data_dir_with_credentials_is_refused_and_not_repeated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """It would stand in plan files, in dvc.lock and in the report's command."""
+    text = (STAGES.parent / "params.yaml").read_text()
+    text = text.replace("data_dir: data/sample", "data_dir: https://ann:s3cret@host/x")
+    (tmp_path / "params.yaml").write_text(text)
+    message = told(monkeypatch, tmp_path, "plan", "params.yaml", "plan")
+    assert message.startswith("error: data_dir in params.yaml is https://***@host/x, which holds a user and password; ")
+    assert not (tmp_path / "plan").exists()
+
+
 def test_a_variant_that_was_not_planned_is_told_with_what_plans_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     files.write_yaml(tmp_path / f"{PLAN}/catalog.yaml", {"variants": {"pals": {"selected": True}}})
     message = told(monkeypatch, tmp_path, "init", "build", "build/init")

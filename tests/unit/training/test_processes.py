@@ -31,15 +31,10 @@ EACH = {
 }
 
 
-def command(processes: int, folder: Path, phase: dict) -> list[str]:
+def command(processes: int, folder: Path, phases: dict[str, dict]) -> list[str]:
     launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    return [
-        sys.executable,
-        *(launcher if processes > 1 else []),
-        str(TESTS / "worker.py"),
-        str(folder),
-        json.dumps(phase),
-    ]
+    started = launcher if processes > 1 else []
+    return [sys.executable, *started, str(TESTS / "worker.py"), str(folder), json.dumps(phases)]
 
 
 def environment() -> dict[str, str]:
@@ -47,33 +42,39 @@ def environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
 
 
-def run(processes: int, folder: Path, **phase: object) -> None:
-    subprocess.run(command(processes, folder, phase), env=environment(), check=True, capture_output=True, text=True)
+def run(processes: int, folder: Path, phases: dict[str, dict]) -> Path:
+    subprocess.run(command(processes, folder, phases), env=environment(), check=True, capture_output=True, text=True)
+    return folder
 
 
-def history(folder: Path) -> pd.DataFrame:
-    return pd.read_csv(folder / "run/history.csv", index_col=["phase", "step", "name"])
-
-
-@pytest.mark.parametrize("phase", EACH.values(), ids=EACH)
-def test_two_processes_at_half_the_batch_are_one_at_the_full_batch(tmp_path: Path, phase: dict):
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Each training on two processes at half the batch, and on one at the full batch."""
     # 12 training examples in batches of 8 make a second batch of 4; 10 make one of 2
-    run(1, tmp_path / "one", **phase, batch_size=8)
-    run(2, tmp_path / "two", **phase, batch_size=4)
-    one, two = history(tmp_path / "one"), history(tmp_path / "two")
+    folder = tmp_path_factory.mktemp("processes")
+    two, one = ({name: phase | {"batch_size": size} for name, phase in EACH.items()} for size in (4, 8))
+    return run(2, folder / "two", two), run(1, folder / "one", one)
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_two_processes_at_half_the_batch_are_one_at_the_full_batch(trained: tuple[Path, Path], name: str):
+    def history(folder: Path) -> pd.DataFrame:
+        return pd.read_csv(folder / name / "run/history.csv", index_col=["phase", "step", "name"])
+
+    two, one = map(history, trained)
     pd.testing.assert_frame_equal(two, one, atol=1e-5, rtol=0)
     for split in ("sst-dev", "sts-test"):
-        frames = [pd.read_parquet(tmp_path / name / f"run/predictions/{split}.parquet") for name in ("two", "one")]
+        frames = [pd.read_parquet(folder / name / f"run/predictions/{split}.parquet") for folder in trained]
         pd.testing.assert_frame_equal(*frames, atol=1e-4, rtol=0)
 
 
 def test_several_processes_go_on_where_they_were_when_one_was_killed(tmp_path: Path):
-    phase = {"dropout": 0.1, "steps_per_epoch": 4, "objectives": [{"name": "simcse"}]}
-    run(2, tmp_path / "whole", **phase)
-    killed = subprocess.run([*command(2, tmp_path / "killed", phase), "7"], env=environment(), capture_output=True)
+    phases = {"": {"dropout": 0.1, "steps_per_epoch": 4, "objectives": [{"name": "simcse"}]}}
+    run(2, tmp_path / "whole", phases)
+    killed = subprocess.run([*command(2, tmp_path / "killed", phases), "7"], env=environment(), capture_output=True)
     assert killed.returncode != 0
     assert not (tmp_path / "killed/run").exists()
-    run(2, tmp_path / "killed", **phase)
+    run(2, tmp_path / "killed", phases)
     for name in ("history.csv", "model.safetensors", "metrics.json"):
         assert (tmp_path / "killed/run" / name).read_bytes() == (tmp_path / "whole/run" / name).read_bytes(), name
     log = tmp_path / "killed/logs" / files.log_key(tmp_path / "killed/run") / "run.json"
@@ -96,7 +97,9 @@ def children(pid: int) -> list[int]:
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds the workers in /proc, which Linux has")
 def test_a_killed_worker_ends_the_job_with_a_clear_error_and_no_orphan(tmp_path: Path):
-    job = subprocess.Popen(command(2, tmp_path, {"epochs": 5000}), env=environment(), stderr=subprocess.PIPE, text=True)
+    job = subprocess.Popen(
+        command(2, tmp_path, {"": {"epochs": 5000}}), env=environment(), stderr=subprocess.PIPE, text=True
+    )
     until = time.monotonic() + 60
     while len(workers := children(job.pid)) < 2 and time.monotonic() < until:
         time.sleep(0.1)
