@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import survivor
-from accelerate.state import AcceleratorState
+from accelerate import Accelerator
 from runs import TASKS_HERE, checkpoints, parts, settings
 
 from mtbert.data.batches import Share
@@ -34,6 +34,6 @@ def train(folder: Path, phase: dict) -> None:
 if __name__ == "__main__":
     if len(sys.argv) > 3 and Share.here().rank == 1:
         survivor.arm(survivor.at_work(), int(sys.argv[3]), "forward")
+    Accelerator.end_training = Accelerator.wait_for_everyone  # the group of processes serves the next training, too
     for name, phase in json.loads(sys.argv[2]).items():
-        AcceleratorState._reset_state(reset_partial_state=True)  # a training ends its group of processes
         train(Path(sys.argv[1]) / name, phase)

@@ -6,8 +6,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import yaml
 
@@ -22,6 +24,14 @@ SMALL: dict[str, Any] = {
     "run": {"evaluation_rows": 10, "threads": 1},
     "mlp": {"width": 8},
 }
+SECRETS = {
+    "MLFLOW_TRACKING_PASSWORD": "s3cret-1",
+    "MLFLOW_TRACKING_TOKEN": "s3cret-2",
+    "AWS_ACCESS_KEY_ID": "s3cret-3",
+    "AWS_SECRET_ACCESS_KEY": "s3cret-4",
+    "AWS_SESSION_TOKEN": "s3cret-5",
+    "HF_TOKEN": "s3cret-6",
+}
 
 
 def heed_ctrl_c() -> None:
@@ -29,8 +39,24 @@ def heed_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+def wait_for(condition: Callable[[], object], seconds: float = 300) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "waited too long"
+        time.sleep(0.05)
+
+
 class Project:
     """The copy, and the commands that a user would give in it."""
+
+    root: Path
+
+    @classmethod
+    def at(cls, root: Path) -> Self:
+        """A project that has been made there."""
+        project = cls.__new__(cls)
+        project.root = root
+        return project
 
     def __init__(self, root: Path, **params: Any) -> None:
         self.root = root

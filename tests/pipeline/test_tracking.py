@@ -2,6 +2,7 @@
 
 import os
 import random
+import runpy
 import shutil
 import signal
 import socket
@@ -9,14 +10,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import numpy
 import pytest
 from pipeline import tracked
-from pipeline.tracked import POINTS, Server, outcomes, runs, train, wait_for, write_catalog, write_run
+from pipeline.small import wait_for
+from pipeline.tracked import POINTS, Server, outcomes, runs, train, write_catalog, write_run
 
 from mtbert import files, tracking
 from mtbert.tracking import live, place, record
@@ -88,15 +90,14 @@ def break_off(root: Path) -> None:
     Store(tracking.tracking_uri()).begin(record.card(settings, 1, root / "build"))
 
 
-def test_a_killed_training_is_replaced_by_its_successor(root: Path) -> None:
+@pytest.mark.parametrize(
+    "complete",
+    [lambda root: train(root, first=12), lambda root: tracking.bring_in(root / "build")],
+    ids=["the training that goes on from a checkpoint, which holds the history before", "track"],
+)
+def test_what_was_broken_off_is_replaced(root: Path, complete: Callable[[Path], object]) -> None:
     break_off(root)
-    train(root, first=12)  # it goes on from a checkpoint, which holds the history before
-    assert outcomes(tracking.tracking_uri()) == [FINISHED]
-
-
-def test_what_was_broken_off_is_replaced_by_track(root: Path) -> None:
-    break_off(root)
-    assert bring_in(root) == "1 new, 0 already there"
+    complete(root)
     assert outcomes(tracking.tracking_uri()) == [FINISHED]
 
 
@@ -226,12 +227,22 @@ def test_a_server_that_never_answers_is_waited_for_a_bounded_time(
                 thread.join()  # its own warning, after MLflow's limits
 
 
-def test_the_stage_fails_where_mlflow_is_away_but_not_within_an_experiment(root: Path) -> None:
-    away = {"DVC_ROOT": str(root), place.URI: "http://127.0.0.1:1"}
-    failed, warned = tracked.track(root, **away), tracked.track(root, **away, DVC_EXP_NAME="calm-eels")
-    assert (failed.returncode, failed.stderr.partition(":")[0]) == (1, "error")
-    assert (warned.returncode, warned.stderr.partition(":")[0]) == (0, "warning")
-    assert warned.stderr.endswith("(`dvc exp apply calm-eels` first)\n")
+def test_the_stage_fails_where_mlflow_is_away_but_not_within_an_experiment(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def ended() -> object:
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_path(str(tracked.REPOSITORY / "stages/track.py"), run_name="__main__")
+        return ended.value.code
+
+    monkeypatch.setenv(place.URI, "http://127.0.0.1:1")
+    monkeypatch.setattr(sys, "argv", ["track.py", "build"])
+    assert str(ended()).startswith("error: ")
+    monkeypatch.setenv("DVC_EXP_NAME", "calm-eels")
+    assert ended() == 0
+    told = capsys.readouterr().err
+    assert told.startswith("warning: ")
+    assert told.endswith("(`dvc exp apply calm-eels` first)\n")
 
 
 def test_mlflow_opens_on_the_runs_without_a_plan(root: Path) -> None:
