@@ -14,9 +14,8 @@ import numpy as np
 import pydantic
 import pytest
 import torch
-from models import build_adapter, ours, small_batch, small_bert, small_model
+from models import build_adapter, small_batch, small_bert, small_model
 from torch import nn
-from transformers import BertConfig, BertModel
 
 import mtbert
 from mtbert.data.batches import Batch
@@ -28,8 +27,6 @@ from mtbert.models.encoder.bert import Encoder
 from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
 from mtbert.models.heads.base import Head
-from mtbert.models.heads.linear import LinearHead
-from mtbert.models.heads.linear import Settings as LinearSettings
 from mtbert.models.multitask import MultitaskModel
 from mtbert.registry import Registry
 from mtbert.settings import NoOptions
@@ -339,32 +336,9 @@ def test_a_phase_of_one_epoch_and_one_task(name: str):
 # --- objectives and gradient rules ------------------------------------------------------------------------------------
 
 
-def tiny_model() -> MultitaskModel:
-    torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=20, hidden_size=24, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24, dtype="float32"
-    )
-    adapter = ADAPTERS.build({"name": "none"}, Shape(24, 1, 24), ["sst", "sts"])
-    heads = {task: LinearHead(LinearSettings(dropout=0.0), TASKS[task], 24, 1) for task in ("sst", "sts")}
-    connector = CONNECTORS.build({"name": "direct"}, 24, ["sst", "sts"])
-    features = FEATURES.build({"name": "words"}, 24, ())
-    return MultitaskModel(
-        Encoder(ours(BertModel(config)), 0.0, mask_token=4),
-        features,
-        adapter,
-        connector,
-        heads,
-        {"sst": "pooler", "sts": "mean"},
-    )
-
-
-def batch(task: str) -> Batch:
-    ids = torch.tensor([[2, 5, 6, 3], [2, 7, 3, 0]])
-    return Batch(task, ("a", "b"), ids, (ids > 0).long(), torch.zeros_like(ids), torch.tensor([1.0, 0.0]), 1)
-
-
 def build_objective(name: str) -> tuple[Objective, MultitaskModel]:
-    model = tiny_model()
+    model = small_model().eval()
+    model.encoder.mask_token = 4
     return OBJECTIVES.build({"name": name}, model, torch.Generator().manual_seed(0)), model
 
 
@@ -372,7 +346,7 @@ def build_objective(name: str) -> tuple[Objective, MultitaskModel]:
 @pytest.mark.parametrize("task", ["sst", "sts"])
 def test_a_term_is_a_finite_scalar_that_trains_the_model(name: str, task: str):
     objective, model = build_objective(name)
-    term = objective.term(batch(task), model(batch(task)))
+    term = objective.term(small_batch(task), model(small_batch(task)))
     assert term.shape == ()
     term.backward()
     gradients = [p.grad for p in model.parameters() if p.grad is not None]
@@ -385,8 +359,8 @@ def test_a_term_is_a_finite_scalar_that_trains_the_model(name: str, task: str):
 def test_an_objective_leaves_the_weights_and_other_generators_alone(name: str):
     objective, model = build_objective(name)
     before = {key: value.clone() for key, value in model.state_dict().items()}
-    outputs, state = model(batch("sst")), torch.get_rng_state()
-    objective.term(batch("sst"), outputs)
+    outputs, state = model(small_batch("sst")), torch.get_rng_state()
+    objective.term(small_batch("sst"), outputs)
     objective.after_step(0.5)
     assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
     assert torch.equal(torch.get_rng_state(), state)
@@ -394,7 +368,8 @@ def test_an_objective_leaves_the_weights_and_other_generators_alone(name: str):
 
 @pytest.mark.parametrize("name", list(OBJECTIVES))
 def test_the_same_generator_gives_the_same_term(name: str):
-    terms = [objective.term(batch("sst"), model(batch("sst"))) for objective, model in map(build_objective, [name] * 2)]
+    batch = small_batch("sst")
+    terms = [objective.term(batch, model(batch)) for objective, model in map(build_objective, [name] * 2)]
     assert torch.equal(*terms)
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from pipeline.conftest import CATALOG
 from pipeline.small import Project
 
 EVERY = ["apart-1", "bert-sst-1", "pals-1", "smart-1"]
@@ -22,7 +23,7 @@ def as_at_first(project: Project):
 
 
 def to_train(project: Project) -> list[str]:
-    """The trainings that `dvc repro` would start, after the stages that plan them."""
+    """The trainings that `dvc repro` would start, once the stages before them have run."""
     project.dvc("repro", "init")
     return sorted(
         stage.removeprefix("train@") for stage in project.dvc("repro", "--dry", "train") if stage.startswith("train@")
@@ -36,14 +37,8 @@ def test_a_setting_of_a_technique_trains_its_users_that_do_not_set_it_themselves
     assert "dim: 12" in (project.root / "build/runs/pals/1/settings.yaml").read_text()
 
 
-def test_a_setting_of_a_pretraining_trains_those_that_start_from_it(project: Project):
-    ran = project.dvc("exp", "run", "-S", "pretrain.sbert.max_pairs=20", "train")
-    assert [stage for stage in ran if "@" in stage] == ["pretrain@sbert", "train@apart-1"]
-
-
 def test_a_variants_own_setting_and_another_seed_train_that_variant(project: Project):
-    params = project.root / "params.yaml"
-    params.write_text(params.read_text().replace("dim: 6", "dim: 8"))
+    project.edit(catalog=CATALOG | {"smart": CATALOG["smart"] | {"pals": {"dim": 8}}})
     assert to_train(project) == ["smart-1"]
     project.git("checkout", "-q", "--force", "HEAD")
     project.edit(seeds=[1, 2], variants=["bert-sst"], ensembles={})
@@ -73,3 +68,8 @@ def test_a_fault_in_the_settings_stops_before_anything(project: Project):
     assert done.returncode != 0
     assert ": pals: dim is 13 and heads 2, which does not divide it" in done.stdout
     assert "Running stage 'train" not in done.stdout
+
+
+def test_a_setting_of_a_pretraining_trains_those_that_start_from_it(project: Project):
+    ran = project.dvc("exp", "run", "-S", "pretrain.sbert.max_pairs=20", "train")
+    assert [stage for stage in ran if "@" in stage] == ["pretrain@sbert", "train@apart-1"]

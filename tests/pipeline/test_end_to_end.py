@@ -9,7 +9,6 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import yaml
 from pipeline.small import Project
@@ -33,24 +32,6 @@ def metrics_in_mlflow(root: Path, run: str) -> set[str]:
 def output(trained_project: Path) -> str:
     """What `dvc repro` printed."""
     return (trained_project.parent / "output").read_text()
-
-
-def test_the_vote_is_of_its_members(project: Project):
-    def prediction(place: str) -> pd.Series:
-        return pd.read_parquet(project.root / "build" / place / "1/predictions/sts-dev.parquet")["prediction"]
-
-    mean = (prediction("runs/pals") + prediction("runs/apart")) / 2
-    pd.testing.assert_series_equal(prediction("ensembles/vote"), mean)
-
-
-def test_submission_files_have_the_courses_form(project: Project):
-    lines = (project.root / "build/submissions/vote/1/sst-test-output.csv").read_text().splitlines()
-    test_set = pd.read_parquet(project.root / "build/data/sst/test.parquet")
-    assert lines[0] == "id \t Predicted_Sentiment "
-    assert len(lines) == 1 + len(test_set)
-    identity, prediction = lines[1].split(" , ")
-    assert identity == test_set["id"][0]
-    assert prediction.strip() in {"0", "1", "2", "3", "4"}
 
 
 def test_the_report_has_both_tables_and_every_row(project: Project, output: str):

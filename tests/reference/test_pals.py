@@ -64,20 +64,6 @@ def test_half_pals_stand_in_the_top_six_layers_only():
     assert adapter.slot("sst", 6).parallel(hidden, mask).shape == (1, 2, 768)
 
 
-def test_projections_belong_to_a_task_and_attention_to_a_task_and_layer():
-    adapter = pals(width=8, layers=2, tasks=("sst", "qqp"), dim=4, heads=2, bias=False)
-    assert sorted(name for name, _ in adapter.named_parameters()) == [
-        "paths.qqp.down.weight",
-        "paths.qqp.query_key_value.0.weight",
-        "paths.qqp.query_key_value.1.weight",
-        "paths.qqp.up.weight",
-        "paths.sst.down.weight",
-        "paths.sst.query_key_value.0.weight",
-        "paths.sst.query_key_value.1.weight",
-        "paths.sst.up.weight",
-    ]
-
-
 def test_heads_that_do_not_divide_dim_are_refused():
     with pytest.raises(
         SettingsError,
