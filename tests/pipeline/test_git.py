@@ -78,12 +78,6 @@ def test_what_dvc_checkout_takes_away_comes_back_untrained(project: Stubs):
     assert runs(project) == before
 
 
-def test_two_projects_leave_the_same_lock(project: Stubs, tmp_path: Path):
-    second = Stubs(tmp_path / "project", variants=["a"])
-    second.dvc("repro")
-    assert (second.root / "dvc.lock").read_bytes() == project.own_lock  # type: ignore[attr-defined]
-
-
 def test_a_repository_without_the_official_data_is_whole(project: Stubs):
     project.dvc("repro")
     assert "Data and pipelines are up to date" in project.run("-m", "dvc", "status").stdout
