@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import yaml
 
@@ -23,14 +23,6 @@ SMALL: dict[str, Any] = {
     "pretrain": {"sbert": {"max_pairs": 40, "epochs": 1}},
     "run": {"evaluation_rows": 10, "threads": 1},
     "mlp": {"width": 8},
-}
-SECRETS = {
-    "MLFLOW_TRACKING_PASSWORD": "s3cret-1",
-    "MLFLOW_TRACKING_TOKEN": "s3cret-2",
-    "AWS_ACCESS_KEY_ID": "s3cret-3",
-    "AWS_SECRET_ACCESS_KEY": "s3cret-4",
-    "AWS_SESSION_TOKEN": "s3cret-5",
-    "HF_TOKEN": "s3cret-6",
 }
 
 
@@ -48,15 +40,6 @@ def wait_for(condition: Callable[[], object], seconds: float = 300) -> None:
 
 class Project:
     """The copy, and the commands that a user would give in it."""
-
-    root: Path
-
-    @classmethod
-    def at(cls, root: Path) -> Self:
-        """A project that has been made there."""
-        project = cls.__new__(cls)
-        project.root = root
-        return project
 
     def __init__(self, root: Path, **params: Any) -> None:
         self.root = root

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from elsewhere import snapshot
-from pipeline.small import Project
+from pipeline.small import Project, small
 
+HEAD = {"paper": "mine", "row": "mine", "tasks": ["sst"]}
 # What a bare machine has not: an import of it fails there as it does where it is not installed.
 BARE = """
 import importlib.machinery, runpy, sys
@@ -28,13 +29,13 @@ sys.meta_path.insert(0, Refuser())
 
 
 @pytest.fixture(scope="module")
-def packed(project: Project) -> Project:
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Two trainings, packed; `bare/sitecustomize.py` makes each Python that sees it a bare one."""
-    project.edit(variants=["bert-sst"], ensembles={}, seeds=[2, 3])
-    packed = mtbert(project, "pack", "pack.tar")
+    made = Project(tmp_path_factory.mktemp("packs") / "project", **small({"plain": HEAD}, seeds=[1, 2]))
+    packed = mtbert(made, "pack", "pack.tar")
     assert packed.returncode == 0, packed.stdout[-4000:]
     assert "pack.tar: 2 trainings" in packed.stdout
-    return project
+    return made
 
 
 def mtbert(project: Project, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -60,20 +61,20 @@ def run_there(there: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def test_what_was_trained_elsewhere_is_recorded_and_nothing_trains_here(packed: Project, tmp_path: Path):
-    with tarfile.open(packed.root / "pack.tar") as tar:
+def test_what_was_trained_elsewhere_is_recorded_and_nothing_trains_here(project: Project, tmp_path: Path):
+    with tarfile.open(project.root / "pack.tar") as tar:
         tar.extractall(tmp_path, filter="data")
-    assert "2 of 2 runs" in run_there(tmp_path, "--jobs", "2", "--out", str(packed.root / "light.tar"))
-    unpacked = mtbert(packed, "unpack", "light.tar")
+    assert "2 of 2 runs" in run_there(tmp_path, "--jobs", "2", "--out", str(project.root / "light.tar"))
+    unpacked = mtbert(project, "unpack", "light.tar")
     assert unpacked.returncode == 0, unpacked.stdout[-4000:]
     assert "2 runs in place and recorded" in unpacked.stdout
-    assert not (packed.root / "build/runs/bert-sst/2/model.safetensors").exists()
-    assert [stage for stage in packed.dvc("repro", "report") if stage.startswith("train@")] == []
-    packed.run("-c", "import shutil; shutil.rmtree('build/runs')")
-    assert [stage for stage in packed.dvc("repro", "report") if stage.startswith("train@")] == []
-    assert (packed.root / "build/runs/bert-sst/2/elsewhere.json").exists()  # by the run cache
-    run_there(tmp_path, "--weights", "--out", str(packed.root / "runs.tar"))
-    assert mtbert(packed, "unpack", "runs.tar").returncode == 0
-    brought = snapshot(packed.root / "build/runs")
-    assert packed.dvc("repro", "--force", "--single-item", "train@bert-sst-2") == ["train@bert-sst-2"]
-    assert snapshot(packed.root / "build/runs") == brought  # the same bytes as from a training here
+    assert not (project.root / "build/runs/plain/1/model.safetensors").exists()
+    assert [stage for stage in project.dvc("repro", "report") if stage.startswith("train@")] == []
+    project.run("-c", "import shutil; shutil.rmtree('build/runs')")
+    assert [stage for stage in project.dvc("repro", "report") if stage.startswith("train@")] == []
+    assert (project.root / "build/runs/plain/1/elsewhere.json").exists()  # by the run cache
+    run_there(tmp_path, "--weights", "--out", str(project.root / "runs.tar"))
+    assert mtbert(project, "unpack", "runs.tar").returncode == 0
+    brought = snapshot(project.root / "build/runs")
+    assert project.dvc("repro", "--force", "--single-item", "train@plain-1") == ["train@plain-1"]
+    assert snapshot(project.root / "build/runs") == brought  # the same bytes as from a training here
