@@ -33,21 +33,8 @@ def byte_level(lines: Iterable[str] = LINES, pieces: int = 400, **about: Any) ->
 def cased() -> PreTrainedTokenizerFast:
     """BERT's kind of tokenizer with capital letters, its marks at unusual ids."""
     words = [
-        "man",
-        "Man",
-        "A",
-        "##ning",
-        "smi",
-        "##ling",
-        ".",
-        "[MASK]",
-        "[UNK]",
-        "[SEP]",
-        "[PAD]",
-        "[CLS]",
-        "Ü",
-        "##s",
-    ]
+        "man", "Man", "A", "##ning", "smi", "##ling", ".", "[MASK]", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "Ü", "##s",
+    ]  # fmt: skip
     tokenizer = Tokenizer(models.WordPiece({word: number for number, word in enumerate(words)}, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()

@@ -56,6 +56,7 @@ ADAPTERS: dict[str, dict] = {technique: {"name": "none"} for technique in NO_PAL
 }
 NOT_BY_EXAMPLE = {"simcse", "simcse with a linear layer", "masked language model"}
 # Where it dies, one after the other: the step (of 16, with a checkpoint after every second), and at what.
+EVERYWHERE = ("plain", "best epochs of two halves", "several phases")  # the others die at every third of these
 DEATHS = [
     (1, "forward"),
     (3, "before the update"),

@@ -14,9 +14,8 @@ import numpy as np
 import pydantic
 import pytest
 import torch
-from models import build_adapter, ours, small_batch, small_bert
+from models import build_adapter, small_batch, small_bert, small_model
 from torch import nn
-from transformers import BertConfig, BertModel
 
 import mtbert
 from mtbert.data.batches import Batch
@@ -28,8 +27,6 @@ from mtbert.models.encoder.bert import Encoder
 from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
 from mtbert.models.heads.base import Head
-from mtbert.models.heads.linear import LinearHead
-from mtbert.models.heads.linear import Settings as LinearSettings
 from mtbert.models.multitask import MultitaskModel
 from mtbert.registry import Registry
 from mtbert.settings import NoOptions
@@ -119,20 +116,18 @@ def test_a_file_says_what_it_does_by_which_formula_and_whence(package: str, name
     assert required <= headings
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        "mtbert.training.samplers",
-        "mtbert.training.schedules",
-        "mtbert.results.collect",
-        "mtbert.results.vote",
-        "mtbert.report.write",
-    ],
-)
-def test_what_needs_no_torch_does_not_import_it(module: str):
-    script = f"import sys, {module}; sys.exit('torch' in sys.modules)"
+def test_what_needs_no_torch_does_not_import_it_and_training_needs_no_mlflow():
+    script = """
+import importlib, sys
+sys.modules["mlflow"] = None
+for name in ("training.samplers", "training.schedules", "results.collect", "results.vote", "report.write"):
+    importlib.import_module(f"mtbert.{name}")
+    assert "torch" not in sys.modules, name
+import mtbert.training.assembly, mtbert.training.run
+assert not {name.partition(".")[0] for name in sys.modules} & {"dvc", "ray"}
+"""
     environment = os.environ | {"PYTHONPATH": str(SOURCE.parent)}
-    assert subprocess.run([sys.executable, "-c", script], env=environment, check=False).returncode == 0
+    subprocess.run([sys.executable, "-c", script], env=environment, check=True)
 
 
 # --- adapters ---------------------------------------------------------------------------------------------------------
@@ -180,6 +175,46 @@ def test_all_weights_of_an_adapter_are_used_by_some_task(name: str):
     for task in ("sst", "sts"):
         hidden_of(encoder, adapter, task, small_batch("sst")).square().sum().backward()
     assert [weight for weight, parameter in adapter.named_parameters() if parameter.grad is None] == []
+
+
+@pytest.mark.parametrize("name", list(ADAPTERS))
+def test_weights_of_a_checkpoint_take_the_place_of_what_an_adapter_starts_from(name: str):
+    trained = small_model({"name": name}).eval()
+    for weight in trained.parameters():
+        weight.data += 0.1 * torch.randn(weight.shape)
+    fresh = small_model({"name": name}).eval()
+    fresh.load_state_dict(trained.state_dict())
+    assert torch.equal(fresh(small_batch("sst")), trained(small_batch("sst")))
+
+
+@pytest.mark.parametrize("name", [name for name in ADAPTERS if "per_task" in ADAPTERS[name].settings.model_fields])
+@pytest.mark.parametrize("per_task", [False, True])
+def test_tasks_share_one_set_or_have_one_each(name: str, per_task: bool):
+    encoder = Encoder(small_bert(), 0.0).eval()
+    adapter = build_adapter({"name": name, "per_task": per_task}, encoder, ["sst", "sts"])
+    for parameter in adapter.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    first, second = (hidden_of(encoder, adapter, task, small_batch("sst")) for task in ("sst", "sts"))
+    assert torch.equal(first, second) != per_task
+
+
+@pytest.mark.parametrize(
+    ("choice", "weights"),
+    [
+        ({"name": "pals", "dim": 204, "bias": False}, 2 * 1_811_520),
+        ({"name": "houlsby", "size": 8}, 313_536),
+        ({"name": "pfeiffer"}, 894_528),
+        ({"name": "low_rank"}, 2 * 1_853_616),
+        ({"name": "lora"}, 294_912),
+        ({"name": "dora"}, 294_912 + 12 * 2 * 768),
+        ({"name": "ia3", "per_task": True}, 2 * 55_296),
+        ({"name": "mtl_lora", "rank": 8, "ways": 3, "targets": ["value"]}, 12 * (8 * 4 * 768 + 2 * (8**2 + 3))),
+    ],
+    ids=lambda value: value["name"] if isinstance(value, dict) else "",
+)
+def test_weights_of_two_tasks_at_the_shape_of_bert_base(choice: dict[str, Any], weights: int):
+    adapter = ADAPTERS.build(choice, Shape(768, 12, 3072), ["sst", "sts"])
+    assert sum(parameter.numel() for parameter in adapter.parameters()) == weights
 
 
 @pytest.mark.parametrize("name", list(ADAPTERS))
@@ -301,32 +336,9 @@ def test_a_phase_of_one_epoch_and_one_task(name: str):
 # --- objectives and gradient rules ------------------------------------------------------------------------------------
 
 
-def tiny_model() -> MultitaskModel:
-    torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=20, hidden_size=24, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24, dtype="float32"
-    )
-    adapter = ADAPTERS.build({"name": "none"}, Shape(24, 1, 24), ["sst", "sts"])
-    heads = {task: LinearHead(LinearSettings(dropout=0.0), TASKS[task], 24, 1) for task in ("sst", "sts")}
-    connector = CONNECTORS.build({"name": "direct"}, 24, ["sst", "sts"])
-    features = FEATURES.build({"name": "words"}, 24, ())
-    return MultitaskModel(
-        Encoder(ours(BertModel(config)), 0.0, mask_token=4),
-        features,
-        adapter,
-        connector,
-        heads,
-        {"sst": "pooler", "sts": "mean"},
-    )
-
-
-def batch(task: str) -> Batch:
-    ids = torch.tensor([[2, 5, 6, 3], [2, 7, 3, 0]])
-    return Batch(task, ("a", "b"), ids, (ids > 0).long(), torch.zeros_like(ids), torch.tensor([1.0, 0.0]), 1)
-
-
 def build_objective(name: str) -> tuple[Objective, MultitaskModel]:
-    model = tiny_model()
+    model = small_model().eval()
+    model.encoder.mask_token = 4
     return OBJECTIVES.build({"name": name}, model, torch.Generator().manual_seed(0)), model
 
 
@@ -334,7 +346,7 @@ def build_objective(name: str) -> tuple[Objective, MultitaskModel]:
 @pytest.mark.parametrize("task", ["sst", "sts"])
 def test_a_term_is_a_finite_scalar_that_trains_the_model(name: str, task: str):
     objective, model = build_objective(name)
-    term = objective.term(batch(task), model(batch(task)))
+    term = objective.term(small_batch(task), model(small_batch(task)))
     assert term.shape == ()
     term.backward()
     gradients = [p.grad for p in model.parameters() if p.grad is not None]
@@ -347,8 +359,8 @@ def test_a_term_is_a_finite_scalar_that_trains_the_model(name: str, task: str):
 def test_an_objective_leaves_the_weights_and_other_generators_alone(name: str):
     objective, model = build_objective(name)
     before = {key: value.clone() for key, value in model.state_dict().items()}
-    outputs, state = model(batch("sst")), torch.get_rng_state()
-    objective.term(batch("sst"), outputs)
+    outputs, state = model(small_batch("sst")), torch.get_rng_state()
+    objective.term(small_batch("sst"), outputs)
     objective.after_step(0.5)
     assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
     assert torch.equal(torch.get_rng_state(), state)
@@ -356,7 +368,8 @@ def test_an_objective_leaves_the_weights_and_other_generators_alone(name: str):
 
 @pytest.mark.parametrize("name", list(OBJECTIVES))
 def test_the_same_generator_gives_the_same_term(name: str):
-    terms = [objective.term(batch("sst"), model(batch("sst"))) for objective, model in map(build_objective, [name] * 2)]
+    batch = small_batch("sst")
+    terms = [objective.term(batch, model(batch)) for objective, model in map(build_objective, [name] * 2)]
     assert torch.equal(*terms)
 
 

@@ -6,6 +6,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,13 @@ SMALL: dict[str, Any] = {
 def heed_ctrl_c() -> None:
     """Where the tests run in the background, their shell has told them to ignore Ctrl-C, and children inherit that."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 300) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "waited too long"
+        time.sleep(0.05)
 
 
 class Project:

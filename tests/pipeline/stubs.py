@@ -6,8 +6,7 @@ What the stubs meet and do beyond writing outputs goes through the folder `told`
 import contextlib
 import shutil
 import subprocess
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -170,10 +169,3 @@ def told(output: str) -> list[str]:
     """Lines on trainings, without their times, and without what Ray repeats of its nodes: `(plain-1 pid=7) ...`."""
     lines = [line.partition(" after ")[0] for line in output.splitlines() if not line.startswith("(")]
     return [line for line in lines if line.split(": ")[-1] in ("trained", "restored", "failed")]
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 300) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "waited too long"
-        time.sleep(0.05)

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import encoders
-import yaml
 from pipeline.small import SMALL, Project, small
 from safetensors import safe_open
 
@@ -61,19 +60,3 @@ def test_a_folder_of_robertas_kind_goes_through_every_stage(tmp_path: Path) -> N
             assert not any("pooler" in name for name in weights.keys())  # noqa: SIM118, it is no mapping
     digests = {name: files.sha256(build / f"encoders/{name}/tokenizer.json") for name in ("base", "sbert", "mlm")}
     assert len(set(digests.values())) == 1
-
-
-def test_what_is_wrong_with_a_folder_is_told_by_plan_or_init(tmp_path: Path) -> None:
-    at = project(tmp_path, {"mine": VARIANT}, revision=None)
-    digest = sources.folder_digest(tmp_path / "models/roberta")
-    told = at.run(*STAGES[1], PYTHONPATH="src").stdout
-    assert f"encoder.revision: None, but the digest of the files in ./models/roberta is {digest}" in told
-    at.edit(encoder={"name": "./models/nothing"})
-    assert "encoder.name: ./models/nothing is not a folder" in at.run(*STAGES[1], PYTHONPATH="src").stdout
-    params = yaml.safe_load((tmp_path / "params.yaml").read_text())
-    params["profiles"]["sample"]["model"]["pooling"] = dict.fromkeys(TASKS, "pooler")
-    at.edit(encoder={"name": "./models/roberta", "revision": digest}, profiles=params["profiles"])
-    for stage in STAGES[:4]:
-        run(at, *stage)
-    told = at.run(*STAGES[6], PYTHONPATH="src").stdout
-    assert "error: model.pooling is pooler for sst, sts, but roberta has none" in told

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy
 import pytest
 from pipeline import tracked
-from pipeline.tracked import POINTS, Server, outcomes, runs, train, wait_for, write_catalog, write_run
+from pipeline.small import wait_for
+from pipeline.tracked import POINTS, Server, outcomes, runs, train, write_catalog, write_run
 
 from mtbert import files, tracking
 from mtbert.tracking import live, record, store

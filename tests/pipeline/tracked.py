@@ -6,11 +6,12 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+
+from pipeline.small import wait_for
 
 from mtbert import files
 from mtbert.tracking import LiveRun, live
@@ -104,13 +105,6 @@ def outcomes(uri: str) -> list[tuple[str, str, int]]:
 def _points(uri: str, run: Any) -> int:
     series = [name for name in run.data.metrics if not name.startswith("system/")]
     return sum(len(client(uri).get_metric_history(run.info.run_id, name)) for name in series)
-
-
-def wait_for(condition: Callable[[], object], seconds: float = 120) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "waited too long"
-        time.sleep(0.1)
 
 
 def free_port() -> int:

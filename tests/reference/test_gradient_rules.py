@@ -1,8 +1,6 @@
-"""Gradient rules against TorchJD and against what makes a solution one, on 500 random sets of gradients.
+"""Gradient rules against TorchJD and against what makes a solution one, on 250 random sets of gradients.
 
-Where a rule solves a problem, the conditions of its solution decide, to 1e-6, since they need no other solver; TorchJD
-has to agree as far as its own solver goes. It needs further packages for three of the rules: quadprog for upgrad, cvxpy
-with clarabel for cagrad and with ecos for nash_mtl. Where they are missing, these comparisons are left out.
+Where a rule solves a problem, the conditions of its solution decide, to 1e-6, since they need no other solver.
 """
 
 import itertools
@@ -11,8 +9,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from torchjd.aggregation import CAGradWeighting, IMTLGWeighting, MGDAWeighting, NashMTL, UPGradWeighting
-from torchjd.linalg import QuadprogProjector
+from torchjd.aggregation import IMTLGWeighting, MGDAWeighting
 
 from mtbert.training.gradients import GRADIENTS
 
@@ -52,11 +49,11 @@ def in_agreement(tasks: int) -> Array:
     return np.abs(some(tasks))
 
 
-PLAIN = [make(2 + number % 4) for make in (some, in_agreement) for number in range(150)]
+PLAIN = [make(2 + number % 4) for make in (some, in_agreement) for number in range(75)]
 DEGENERATE = [
     make(2 + number % 4)
     for make in (of_low_rank, with_a_zero, with_two_opposed, with_two_equal)
-    for number in range(50)
+    for number in range(25)
 ]
 ALL = [*PLAIN, *DEGENERATE]
 
@@ -73,10 +70,6 @@ def counts(name: str, rows: Array) -> Array:
 def made(name: str, rows: Array) -> Array:
     """The gradient that comes out."""
     return counts(name, rows) @ rows
-
-
-def test_there_are_500_with_two_to_five_tasks():
-    assert (len(ALL), {len(rows) for rows in ALL}) == (500, {2, 3, 4, 5})
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -126,7 +119,7 @@ def test_cagrad_does_as_much_for_the_worst_task_as_its_dual_problem_allows():
         assert weights.min() >= 0
         assert (rows @ given).min() >= worst @ mean + radius * np.linalg.norm(worst) - 1e-9
         helped += 1
-    assert helped > 400
+    assert helped > 200
 
 
 def test_imtl_g_gives_equal_projections():
@@ -193,35 +186,3 @@ def test_mgda_is_torchjds_where_that_is_exact_and_no_longer_elsewhere():
 def test_imtl_g_is_torchjds():
     for rows in map(unit, PLAIN):
         assert counts("imtl_g", rows) == pytest.approx(theirs(IMTLGWeighting(), rows), rel=1e-6, abs=1e-6)
-
-
-def test_upgrad_is_torchjds():
-    pytest.importorskip("quadprog", reason="torchjd[quadprog_projector] is not installed")
-    weighting = UPGradWeighting(projector=QuadprogProjector(norm_eps=0.0, reg_eps=1e-13))
-    for rows in map(unit, ALL):
-        assert made("upgrad", rows) == pytest.approx(theirs(weighting, rows) @ rows, abs=1e-6)
-
-
-def test_cagrad_is_torchjds_which_never_does_more_for_the_worst_task():
-    pytest.importorskip("clarabel", reason="torchjd[cagrad] is not installed")
-    for rows in map(unit, ALL):
-        found, expected = counts("cagrad", rows), theirs(CAGradWeighting(c=C), rows)
-        assert np.ptp(found).astype(bool) == expected.any()  # where no direction helps all, it gives nothing
-        if expected.any():
-            assert found @ rows == pytest.approx(expected @ rows, abs=1e-4)  # as far as clarabel goes: half to 1e-9
-            assert (rows @ (found @ rows)).min() >= (rows @ (expected @ rows)).min() - 1e-9
-
-
-@pytest.mark.filterwarnings("ignore:You are solving a parameterized problem")
-def test_nash_mtl_is_torchjds_where_that_comes_near_a_solution():
-    pytest.importorskip("ecos", reason="torchjd[nash_mtl] is not installed")
-    near = 0
-    for rows in map(unit, PLAIN):
-        gramian = rows @ rows.T
-        size = np.sqrt(np.linalg.norm(gramian))  # by which its code multiplies
-        weighting = NashMTL(len(rows), max_norm=0.0, optim_niter=100).weighting
-        expected = weighting(torch.tensor(rows)).numpy() / size
-        if np.abs(expected * (gramian @ expected) - 1).max() < 1e-2:  # most of its answers are far from one
-            assert counts("nash_mtl", rows) * size == pytest.approx(expected * size, rel=2e-2)
-            near += 1
-    assert near >= 20

@@ -51,20 +51,3 @@ def test_it_starts_as_the_encoder_and_its_ways_out_part():
     output.square().sum().backward()
     first, second, _ = adapter.layers[0]["query"].ups.grad
     assert not torch.allclose(first, second)
-
-
-def test_weights_of_a_target_and_layer():
-    adapter = mtl_lora(width=768, rank=8, ways=3, targets=["value"])
-    weights = sum(weight.numel() for weight in adapter.layers[0].parameters())
-    assert weights == 8 * (768 + 3 * 768) + 2 * (8**2 + 3)
-
-
-def test_the_ways_are_shared_and_the_rest_is_a_tasks_own():
-    adapter = mtl_lora(targets=["key"])
-    adapter.slot("sst", 0).linear("key", nn.Linear(8, 8), torch.randn(1, 2, 8)).sum().backward()
-    assert sorted(name for name, weight in adapter.layers[0].named_parameters() if weight.grad is not None) == [
-        "key.choices.sst",
-        "key.down.weight",
-        "key.inner.sst",
-        "key.ups",
-    ]

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 import torch
-from models import small_batch, small_model
 from scipy.special import erf, softmax
 
 from mtbert.errors import SettingsError
@@ -54,10 +53,6 @@ def test_output_equals_numpy():
     np.testing.assert_allclose(ours.detach().numpy(), theirs, atol=1e-6)
 
 
-def test_weights_at_bert_base_shape():
-    assert weights(pals(width=768, layers=12, dim=204, heads=12)) == 1_811_520
-
-
 def test_half_pals_stand_in_the_top_six_layers_only():
     adapter = ADAPTERS.build(
         {"name": "pals", "dim": 276, "heads": 12, "layers": "top_half"}, Shape(768, 12, 3072), ["sst"]
@@ -67,27 +62,6 @@ def test_half_pals_stand_in_the_top_six_layers_only():
     hidden, mask = torch.zeros(1, 2, 768), torch.ones(1, 1, 1, 2, dtype=torch.bool)
     assert adapter.slot("sst", 5).parallel(hidden, mask) is None
     assert adapter.slot("sst", 6).parallel(hidden, mask).shape == (1, 2, 768)
-
-
-def test_projections_belong_to_a_task_and_attention_to_a_task_and_layer():
-    adapter = pals(width=8, layers=2, tasks=("sst", "qqp"), dim=4, heads=2, bias=False)
-    assert sorted(name for name, _ in adapter.named_parameters()) == [
-        "paths.qqp.down.weight",
-        "paths.qqp.query_key_value.0.weight",
-        "paths.qqp.query_key_value.1.weight",
-        "paths.qqp.up.weight",
-        "paths.sst.down.weight",
-        "paths.sst.query_key_value.0.weight",
-        "paths.sst.query_key_value.1.weight",
-        "paths.sst.up.weight",
-    ]
-
-
-def test_a_task_moves_no_other_task():
-    model = small_model({"name": "pals", "dim": 8, "heads": 2})
-    model.loss(small_batch("sst"), model(small_batch("sst"))).backward()
-    assert all(p.grad is None for p in model.adapter.paths["qqp"].parameters())
-    assert all(p.grad is not None for p in model.adapter.paths["sst"].parameters())
 
 
 def test_heads_that_do_not_divide_dim_are_refused():

@@ -30,10 +30,11 @@ def hold(file: Path) -> subprocess.Popen[str]:
     return process
 
 
-def test_who_has_a_free_lock_need_not_wait_and_is_written_beside_it(tmp_path: Path):
+def test_who_has_a_free_lock_need_not_wait_and_is_written_beside_it_until_the_end(tmp_path: Path):
     with locking.alone(tmp_path / "pals/0.lock", "training pals, seed 1") as waited:
         assert waited is False
         assert files.read_json(tmp_path / "pals/0.json")["pid"] == os.getpid()
+    assert not (tmp_path / "pals/0.json").exists()
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
@@ -58,12 +59,6 @@ def test_a_holder_that_cannot_be_read_is_another_process(tmp_path: Path, capfd: 
         with locking.alone(tmp_path / "0.lock", "training"):
             pass
     assert capfd.readouterr().err == "training: another process is at it; waiting until that ends\n"
-
-
-def test_who_gives_the_lock_back_is_no_longer_named(tmp_path: Path):
-    with locking.alone(tmp_path / "0.lock", "training"):
-        assert (tmp_path / "0.json").exists()
-    assert not (tmp_path / "0.json").exists()
 
 
 def test_different_locks_do_not_meet(tmp_path: Path):

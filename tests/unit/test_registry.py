@@ -1,7 +1,5 @@
 """Names to techniques."""
 
-from pathlib import Path
-
 import pytest
 
 from mtbert.errors import SettingsError
@@ -47,7 +45,3 @@ def test_an_unknown_name_is_refused_with_the_known_ones():
 def test_an_unknown_option_or_a_wrong_type_is_refused(options: dict):
     with pytest.raises(SettingsError, match=next(iter(options))):
         SPICES.build({"name": "salt"} | options)
-
-
-def test_the_source_is_the_file_that_holds_the_technique():
-    assert SPICES["salt"].source == Path(__file__)

@@ -124,7 +124,9 @@ class EncoderSettings(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _cut_by_name(cls, given: dict[str, Any]) -> dict[str, Any]:
+    def _cut_by_name(cls, given: Any) -> Any:
+        if not isinstance(given, dict):  # pydantic tells what is wrong
+            return given
         name = str(given.get("name"))
         whole, cut = CUT.sub("", name), CUT.search(name)
         if not cut or whole not in SOURCES:

@@ -59,12 +59,6 @@ def test_the_transformer_layer_is_a_bert_layer_over_the_sentences():
         assert torch.allclose(torch.stack(ours("qqp", (H1, H2)), dim=1), expected, atol=1e-5)
 
 
-def test_it_may_serve_sts_alone():
-    layer = connector("transformer_layer", tasks=["sts"])
-    assert layer("qqp", (H1, H2))[0] is H1
-    assert layer("sts", (H1, H2))[0] is not H1
-
-
 def test_sentences_may_go_through_it_one_by_one():
     layer = connector("transformer_layer", dropout=0.0, apart=["sts"])
     first, second = layer("sts", (H1, H2))

@@ -21,11 +21,6 @@ def project(gradients: torch.Tensor, generator: torch.Generator) -> torch.Tensor
     return coefficients(gradients @ gradients.T, generator) @ gradients
 
 
-def test_two_tasks_in_conflict():
-    # (1, 0) . (-1, 1) = -1: (1, 0) + 1/2 (-1, 1) = (1/2, 1/2); (-1, 1) + 1/1 (1, 0) = (0, 1)
-    assert project(vectors([1.0, 0.0], [-1.0, 1.0]), generator()).tolist() == [[0.5, 0.5], [0.0, 1.0]]
-
-
 def by_the_book(gradients: np.ndarray, orders: list[list[int]]) -> np.ndarray:
     """Algorithm 1 of Yu et al. (2020), in NumPy, with the order of each task's others given."""
     found = gradients.copy()

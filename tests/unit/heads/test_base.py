@@ -13,10 +13,6 @@ CLASSES, BINARY, SCORE = (Head(NoOptions(), TASKS[name], width=4, embeddings=1) 
 LN2, LN3 = math.log(2), math.log(3)
 
 
-def test_sizes_of_an_output():
-    assert (CLASSES.outputs, BINARY.outputs, SCORE.outputs) == (5, 1, 1)
-
-
 def test_cross_entropy():
     # probabilities 1/3, 1/6, 1/6, 1/6, 1/6: (ln 3 + ln 6) / 2
     outputs = torch.tensor([[LN2, 0, 0, 0, 0], [LN2, 0, 0, 0, 0]])
@@ -30,15 +26,6 @@ def test_binary_cross_entropy():
 
 def test_squared_error():
     assert SCORE.loss(torch.tensor([[1.0], [4.0]]), torch.tensor([2.0, 2.0])).item() == pytest.approx(2.5)
-
-
-def test_probabilities_of_classes():
-    probabilities = CLASSES.log_probabilities(torch.tensor([[LN2, 0, 0, 0, 0]])).exp()
-    torch.testing.assert_close(probabilities, torch.tensor([[1 / 3, 1 / 6, 1 / 6, 1 / 6, 1 / 6]]))
-
-
-def test_probabilities_of_no_and_yes():
-    torch.testing.assert_close(BINARY.log_probabilities(torch.tensor([[LN3]])).exp(), torch.tensor([[0.25, 0.75]]))
 
 
 @pytest.mark.parametrize("head", [CLASSES, BINARY])

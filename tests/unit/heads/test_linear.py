@@ -1,7 +1,5 @@
 """Linear head: dropout, then one linear layer."""
 
-import pydantic
-import pytest
 import torch
 
 from mtbert.models.heads.linear import LinearHead, Settings
@@ -38,9 +36,3 @@ def test_a_score_starts_plain_or_in_the_middle_of_its_range():
     plain, middle = (LinearHead(Settings(output_bias=bias), TASKS["sts"], 2, 1) for bias in ("plain", "middle"))
     assert abs(plain.linear.bias.item()) <= 0.5**0.5  # as PyTorch draws it for two inputs
     assert middle.linear.bias.tolist() == [2.5]
-
-
-@pytest.mark.parametrize("dropout", [-0.1, 1.0])
-def test_a_dropout_that_is_no_share_is_refused(dropout: float):
-    with pytest.raises(pydantic.ValidationError, match="dropout"):
-        Settings(dropout=dropout)

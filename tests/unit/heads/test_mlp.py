@@ -1,11 +1,8 @@
 """Two feed-forward layers with GELU between them."""
 
-from typing import Literal
-
 import pytest
 import torch
 
-from mtbert.models.heads import HEADS
 from mtbert.models.heads.mlp import MlpHead, Settings
 from mtbert.tasks import TASKS
 
@@ -38,24 +35,3 @@ def test_dropout_is_before_the_first_layer_in_training_alone():
     torch.manual_seed(0)
     assert set(made.train()(twenties).flatten().tolist()) == {0.5, 40.5}
     assert set(made.eval()(twenties).flatten().tolist()) == {20.5}
-
-
-def test_the_papers_width_is_256():
-    made = HEADS.build({"name": "mlp"}, TASKS["sst"], 8, 1)
-    assert made(torch.zeros(3, 8)).shape == (3, 5)
-    assert sum(p.numel() for p in made.parameters()) == (8 * 256 + 256) + (256 * 5 + 5)
-
-
-def test_a_score_starts_in_the_middle_of_its_range():
-    head = HEADS.build({"name": "mlp", "width": 4, "output_bias": "middle"}, TASKS["sts"], 8, 1)
-    assert isinstance(head, MlpHead)
-    assert head.output.bias.tolist() == [2.5]
-
-
-@pytest.mark.parametrize(("task", "output_bias"), [("sts", "plain"), ("sst", "middle")])
-def test_a_plain_output_and_that_of_classes_is_as_pytorch_draws_it(task: str, output_bias: Literal["plain", "middle"]):
-    torch.manual_seed(0)
-    made = MlpHead(Settings(width=4, output_bias=output_bias), TASKS[task], 8, 1)
-    torch.manual_seed(0)
-    torch.nn.Linear(8, 4)
-    assert torch.equal(made.output.bias, torch.nn.Linear(4, made.outputs).bias)

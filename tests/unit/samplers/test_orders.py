@@ -48,11 +48,6 @@ def test_round_robin_ends_with_the_smallest_set(epoch: int):
     assert order("round_robin_shortest", None, epoch) == ["sst", "qqp", "sts"]
 
 
-def test_round_robin_to_the_shortest_has_no_more_steps_than_set():
-    assert order("round_robin_shortest", 2) == ["sst", "qqp"]
-    assert order("round_robin_shortest", 9) == ["sst", "qqp", "sts"]
-
-
 def test_round_robin_until_a_set_that_is_named():
     plan = Plan(SIZES, 2, None, BATCHES)
     named = SAMPLERS.build({"name": "round_robin_shortest", "until": "sst"}, plan)

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -40,16 +39,6 @@ def test_probabilities(exponent: float, expected: dict[str, float]):
     assert task_probabilities({"a": 100, "b": 1}, exponent) == pytest.approx(expected, abs=1e-6)
 
 
-def test_three_tasks():
-    assert task_probabilities({"a": 9, "b": 4, "c": 1}, 0.5) == pytest.approx({"a": 3 / 6, "b": 2 / 6, "c": 1 / 6})
-
-
-def test_a_weight_divided_by_ten():
-    assert task_probabilities({"qqp": 90, "snli_as_qqp": 100}, 1.0, {"snli_as_qqp": 10.0}) == {
-        "qqp": pytest.approx(0.9), "snli_as_qqp": pytest.approx(0.1),
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("name", "exponents"),
     [("proportional", [1.0, 1.0, 1.0]), ("square_root", [0.5, 0.5, 0.5]), ("annealed", [1.0, 0.6, 0.2])],
@@ -64,21 +53,11 @@ def test_annealing_by_another_decrease():
     assert [built.exponent(epoch) for epoch in (1, 2, 3, 4, 5)] == [1.0, 0.75, 0.5, 0.25, 0.0]
 
 
-def test_a_certain_task_is_always_drawn():
-    assert draw({"a": 0.0, "b": 1.0}, 3, np.random.default_rng(0)) == [("b",), ("b",), ("b",)]
-
-
 def test_draws_follow_the_probabilities_and_the_generator():
     wanted = {"a": 0.2, "b": 0.3, "c": 0.5}
     one, other = (draw(wanted, DRAWS, np.random.default_rng(seed)) for seed in (0, 1))
     assert shares(one) == pytest.approx(wanted, abs=0.015)  # four standard deviations
     assert one != other
-
-
-def test_draws_are_independent_of_each_other():
-    drawn = draw({"a": 0.5, "b": 0.5}, DRAWS, np.random.default_rng(0))
-    after_a = [later for earlier, later in pairwise(drawn) if earlier == ("a",)]
-    assert shares(after_a) == pytest.approx({"a": 0.5, "b": 0.5}, abs=0.02)
 
 
 @pytest.mark.parametrize(

@@ -66,12 +66,6 @@ def test_an_evaluation_does_not_count_towards_the_time(clock: SimpleNamespace):
     assert record.speed == [(1, "examples_per_second", 5.0)]
 
 
-def test_without_examples_there_is_no_throughput():
-    record, _ = recorded(every=1)
-    record.step(1, 1, 0.1)
-    assert record.speed == []
-
-
 def test_the_files(tmp_path: Path, clock: SimpleNamespace):
     record, _ = recorded(every=1)
     record.loss("sst", 0.25, examples=10)

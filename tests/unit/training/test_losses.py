@@ -47,13 +47,6 @@ def test_as_many_parts_as_examples_at_most():
     assert [part.ids for part in small_batch("sst", rows=2).micro_batches(8)] == [("sst-0",), ("sst-1",)]
 
 
-def test_terms_are_told_by_kind():
-    model, phase = phase_of(objectives=[SMART])
-    loss = losses.of_micro_batches(model, phase, "sst", small_batch("sst"), 2)
-    assert loss.terms.keys() == {"sst", "smart/sst"}
-    torch.testing.assert_close(loss.total, loss.terms["sst"] + loss.terms["smart/sst"])
-
-
 def test_examples_that_are_compared_with_one_another_cannot_be_parted():
     model, phase = phase_of()
     assert losses.can_be_split(model, phase, small_batch("sst"))

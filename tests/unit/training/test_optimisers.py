@@ -1,6 +1,5 @@
 """What takes weight decay, and what has a learning rate of its own."""
 
-import pytest
 import torch
 from models import small_model
 from runs import settings
@@ -31,15 +30,6 @@ def test_biases_and_layer_norms_take_no_weight_decay():
 def test_biases_alone_take_no_weight_decay():
     (kept,) = optimisers.groups(phase(), small_model().train_only(["biases"]), EQUAL)
     assert (kept["weight_decay"], len(kept["params"])) == (0.0, 1 + 2 * 8 + 1)  # embeddings, two layers, pooler
-
-
-def test_a_step_without_a_gradient_shrinks_matrices_alone():
-    matrix, bias = nn.Parameter(torch.ones(1, 1)), nn.Parameter(torch.ones(1))
-    optimiser = optimisers.adamw(phase(weight_decay=0.5, learning_rate=0.1), [matrix, bias], EQUAL)
-    for parameter in (matrix, bias):
-        parameter.grad = torch.zeros_like(parameter)
-    optimiser.step()
-    assert (matrix.item(), bias.item()) == (pytest.approx(0.95), 1.0)
 
 
 def test_learnt_weights_of_losses_have_a_rate_of_their_own_and_no_decay():

@@ -33,11 +33,6 @@ def test_each_task_has_its_own():
     assert weighting.s["sts"].grad.item() == pytest.approx(1 - 2 * math.e)  # 1 - exp(-s) l
 
 
-def test_its_learning_rate_is_its_own_and_that_of_equal_the_models():
-    assert Dynamic(Settings(learning_rate=0.5), ["sst"], torch.Generator()).learning_rate(1e-5) == 0.5
-    assert Equal(NoOptions(), ["sst"], torch.Generator()).learning_rate(1e-5) == 1e-5
-
-
 def test_equal_has_nothing_to_learn():
     equal = Equal(NoOptions(), ["sst"], torch.Generator())
     assert (weighted(equal, "sst", torch.tensor(3.0)).item(), list(equal.parameters())) == (3.0, [])
