@@ -112,7 +112,7 @@ def resolved(params: Params, name: str) -> Any:
             "bert-qqp, bert-sts, pals, frozen-pals, sbert-pals, smart-pals",
         ),
         ("encoder.width", 96, "encoder.width = 96 (without: 384): changes bert-sst, "),
-        ("pretrain.sbert.epochs", 2, "pretrain.sbert.epochs = 2 (without: 4): changes sbert-pals"),
+        ("pretrain.sbert.epochs", 3, "pretrain.sbert.epochs = 3 (without: 2): changes sbert-pals"),
         ("catalog.pals.pals.dim", 276, "catalog.pals.pals.dim = 276: changes pals"),
     ],
 )  # fmt: skip
