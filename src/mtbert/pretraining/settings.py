@@ -112,14 +112,14 @@ class EncoderSettings(Section):
     directory: str | None = None
     weights: Literal["fp32", "fp16"] = "fp32"
     layers: PositiveInt | None = None
-    width: PositiveInt = 384
-    heads: PositiveInt = 12
-    feed_forward: PositiveInt = 768
+    width: PositiveInt = 192
+    heads: PositiveInt = 4
+    feed_forward: PositiveInt = 384
     vocabulary: int = Field(default=8000, ge=1000)
     corpora: list[TaskName] = Field(default=["sst", "qqp", "sts", "cfimdb", "snli", "mnli"], min_length=1)
     positions: PositiveInt = 512
     dropout: float = Field(default=0.0, ge=0, lt=1)
-    initializer_range: PositiveFloat = 0.05
+    initializer_range: PositiveFloat = 0.07
     seed: int = Field(default=1, ge=0)
 
     @model_validator(mode="before")

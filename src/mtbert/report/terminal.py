@@ -6,7 +6,7 @@ from mtbert.report import beside, markdown, published
 from mtbert.report.study import Study
 from mtbert.results.tables import Results
 
-NEXT = """Look at it:        reports, index.html of the profile's folder
+NEXT = """Look at it:        build/report/index.html
 Compare the runs:  make mlflow
 Change something:  . .venv/bin/activate; dvc exp run -S pals.dim=276"""
 
