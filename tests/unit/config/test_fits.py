@@ -50,7 +50,7 @@ def test_a_connector_is_asked_with_the_encoders_width(encoder: dict[str, Any], t
 
 
 def test_a_number_of_attention_heads_that_does_not_divide_the_encoders_width_is_refused():
-    told = "model.connector: transformer_layer.heads is 7, which does not divide the width 384"
+    told = "model.connector: transformer_layer.heads is 7, which does not divide the width 192"
     assert faults("slap-share-surgery", transformer_layer__heads=7) == [told]
     assert faults("slap-share-surgery", transformer_layer__heads=6) == []
 

@@ -108,10 +108,10 @@ def resolved(params: Params, name: str) -> Any:
             "pals.dim", 276, "pals.dim = 276 (without: 204): changes pals, frozen-pals, sbert-pals, smart-pals",
         ),
         (
-            "training.learning_rate", 0.001, "training.learning_rate = 0.001 (without: 0.0003): changes bert-sst, "
+            "training.learning_rate", 0.001, "training.learning_rate = 0.001 (without: 0.0005): changes bert-sst, "
             "bert-qqp, bert-sts, pals, frozen-pals, sbert-pals, smart-pals",
         ),
-        ("encoder.width", 96, "encoder.width = 96 (without: 384): changes bert-sst, "),
+        ("encoder.width", 96, "encoder.width = 96 (without: 192): changes bert-sst, "),
         ("pretrain.sbert.epochs", 3, "pretrain.sbert.epochs = 3 (without: 2): changes sbert-pals"),
         ("catalog.pals.pals.dim", 276, "catalog.pals.pals.dim = 276: changes pals"),
     ],
