@@ -229,7 +229,7 @@ def tables(build: BuildArgument = BUILD) -> None:
     from mtbert.report import terminal
     from mtbert.results import tables
 
-    print(terminal.of_results(tables.read(build / "results")))
+    print(terminal.of_results(tables.read(build / "results"), build / "report"))
 
 
 @app.command()

@@ -22,9 +22,17 @@ def imports() -> Iterator[None]:
         gc.enable()
 
 
+def memory() -> int:
+    """Return the machine's memory in bytes; 0 where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError):
+        return 0
+
+
 def tell_memory(sizes: Iterable[int]) -> None:
     """Warn where as many weights, with gradients and AdamW's two means, need more memory than the machine has."""
-    needed, there = 16 * sum(sizes), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > there:
+    needed, there = 16 * sum(sizes), memory()
+    if needed > there > 0:
         told = f"training takes {needed / 2**30:.1f} GiB for weights, and this machine has {there / 2**30:.1f} GiB"
         print(f"warning: {told}", file=sys.stderr)

@@ -21,7 +21,8 @@ SAYS = claims.WORDS | {Verdict.HOLDS: "yes", Verdict.FAILS: "no", Verdict.SMALL:
 PUBLISHED = {"higher": "above 0", "lower": "below 0", "close": "about 0", "not higher": "0 or below",
              "not lower": "0 or above"}  # fmt: skip
 ABOUT = (
-    "Ours is the first side's score less the second's, with its 95 % interval. A verdict needs six seeds of each side. "
+    "Ours is the first side's score less the second's, from three seeds on with its 95 % interval. A verdict needs six "
+    "seeds of each side. "
     "*Overall* is the mean of SST-5, QQP and STS-B, *normalised* with (r + 1) / 2 in place of r. The "
     "untrained encoder predicts by the cosine of two sentences."
 )

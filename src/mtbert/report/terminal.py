@@ -1,23 +1,24 @@
 """What a run of the pipeline ends with: the tables that have results, narrow, and what to do next."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from mtbert.report import beside, markdown, published
 from mtbert.report.study import Study
 from mtbert.results.tables import Results
 
-NEXT = """Look at it:        build/report/index.html
+NEXT = """Look at it:        {page}
 Compare the runs:  make mlflow
 Change something:  . .venv/bin/activate; dvc exp run -S pals.dim=276"""
 
 
-def of_results(results: Results) -> str:
-    """Return `in_short` of these results."""
-    return in_short(beside.tables(Study(results), published.load()))
+def of_results(results: Results, report: Path) -> str:
+    """Return `in_short` of these results, whose report is in that folder."""
+    return in_short(beside.tables(Study(results), published.load()), report)
 
 
-def in_short(tables: Sequence[beside.Table]) -> str:
-    """Return each table: the papers' numbers, an arrow, and ours."""
+def in_short(tables: Sequence[beside.Table], report: Path) -> str:
+    """Return each table, the papers' numbers, an arrow, and ours; then what to do next, first with the report."""
     shown = []
     for table in tables:
         lines = [
@@ -25,7 +26,7 @@ def in_short(tables: Sequence[beside.Table]) -> str:
             for row in table.rows
         ]
         shown.append(f"{table.heading}\n\n{markdown.lined(lines)}\n{table.more}".strip())
-    return "\n\n".join([*shown, NEXT])
+    return "\n\n".join([*shown, NEXT.format(page=report / "index.html")])
 
 
 def _both(row: beside.Row, metric: str) -> str:

@@ -61,7 +61,7 @@ def write(results: Results, directory: Path, third: Results | None = None, readm
             (directory / EVIDENCE).rename(partial / EVIDENCE)
     if readme is not None:
         front.put(readme, study, questions, directory)
-    return terminal.in_short(tables)
+    return terminal.in_short(tables, directory)
 
 
 def _refuse_others(directory: Path) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+from mtbert import starting
+
 PACKAGES = ("torch", "transformers", "accelerate", "sentence-transformers", "numpy", "pandas", "dvc", "mlflow")
 
 
@@ -30,7 +32,7 @@ def machine() -> dict[str, Any]:
     return {
         "processor": _processor(),
         "cores": cores,
-        "memory_gb": _memory_gb(),
+        "memory_gb": round(starting.memory() / 2**30),
         "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else "",
     }
 
@@ -55,10 +57,3 @@ def _processor() -> str:
             if line.startswith("model name"):
                 return line.split(":", 1)[1].strip()
     return platform.processor() or platform.machine()
-
-
-def _memory_gb() -> int:
-    try:
-        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
-    except (ValueError, OSError):
-        return 0  # unknown on this system

@@ -42,12 +42,18 @@ def study(results: Results) -> Study:
 @pytest.fixture(scope="module")
 def report(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report") / "laptop"
-    write.write(results, folder)
+    (folder.parent / "shown").write_text(write.write(results, folder))
     return folder
 
 
 def lines(file: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(file.read_text().splitlines()))
+
+
+def test_what_is_printed_names_the_page(report: Path):
+    told = (report.parent / "shown").read_text().splitlines()
+    (page,) = [line.split()[-1] for line in told if line.startswith("Look at it:")]
+    assert (page, Path(page).is_file()) == (str(report / "index.html"), True)
 
 
 def test_means_over_seeds_are_what_dvc_shows(report: Path):
