@@ -175,6 +175,8 @@ def _course(path: Path, task: Task, split: Split) -> Iterator[tuple[int, Fields]
     if "," in first and "\t" not in first:
         convert = CONVERT.format(path=path, separator=",")
         raise DataError(f"{path}:1: its columns are separated by commas; allowed: tabs. {convert}")
+    if "\r" in first.rstrip("\r\n"):
+        raise DataError(f"{path}:1: its lines end in CR; allowed: LF, or CR and LF")
     reader = csv.reader(itertools.chain([first], lines), delimiter="\t", strict=True)
     try:
         header = next(reader, [])

@@ -234,6 +234,7 @@ def test_refuses_labels_of_an_unlabelled_json_file(tmp_path: Path) -> None:
         ("sst", b"", "ids-sst-train.csv:1: needs one column each of"),
         ("sst", b"\tid\tsentence\n", "ids-sst-train.csv:1: needs one column each of id, sentence, sentiment; missing"),
         ("sst", b"id,sentence,sentiment\n", "csv:1: its columns are separated by commas"),
+        ("sst", b"\tid\tsentence\tsentiment\r0\ta\tgood .\t3\r", "csv:1: its lines end in CR"),
         ("qqp", b"id\tquestion1\tquestion2\tis_duplicate\n", "missing or doubled: sentence1, sentence2; it has"),
         ("sst", b"id\tsentence\tsentence\tsentiment\n", "missing or doubled: sentence; it has"),
         ("sst", b"\tid\tsentence\tsentiment\n", "ids-sst-train.csv: it holds no row"),
