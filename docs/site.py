@@ -9,7 +9,7 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
-REPORT = "reports/laptop/index.html"  # on real data; links to its README.md lead there
+REPORT = "reports/headline/index.html"  # on real data; links to its README.md lead there
 IMAGE = re.compile(r"!\[[^]\n]*\]\(([^)\s]+)\)")
 LINK = re.compile(r"(?<!!)\[([^]\n]+)\]\(((?!https?:|#)[^)\s]+)\)")
 
