@@ -1,4 +1,4 @@
-"""What MkDocs does beside its own work: README.md as the first page, the report, a page of reference a package."""
+"""Add to MkDocs' pages: README.md, CONTRIBUTING.md, the report, and a page of reference a package."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,8 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
-REPORT = "reports/headline/index.html"  # on real data; links to its README.md lead there
+REPORT = "reports/headline/index.html"
+PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "reports/headline/README.md": REPORT}
 IMAGE = re.compile(r"!\[[^]\n]*\]\(([^)\s]+)\)")
 LINK = re.compile(r"(?<!!)\[([^]\n]+)\]\(((?!https?:|#)[^)\s]+)\)")
 
@@ -22,9 +23,10 @@ def on_config(config: Any) -> Any:
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages that are made of other files."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    files.append(File.generated(config, "index.md", content=LINK.sub(_within_docs, readme)))
-    for picture in IMAGE.findall(readme):
+    for name in ("README.md", "CONTRIBUTING.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        files.append(File.generated(config, PAGES[name], content=LINK.sub(_within_docs, text)))
+    for picture in IMAGE.findall((ROOT / "README.md").read_text(encoding="utf-8")):
         files.append(File(picture, str(ROOT), config.site_dir, use_directory_urls=False))
     files.append(File(REPORT, str(ROOT), config.site_dir, use_directory_urls=False))
     for package in _packages():
@@ -36,7 +38,7 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> str:
     """Leave the text alone of a link to a file of the repository: the site does not hold it."""
     here = ROOT / "docs" / Path(page.file.src_uri).parent
-    return markdown if page.file.src_uri == "index.md" else LINK.sub(lambda link: _outside(link, here), markdown)
+    return markdown if page.file.src_uri in PAGES.values() else LINK.sub(lambda link: _outside(link, here), markdown)
 
 
 def _within_docs(link: re.Match[str]) -> str:
@@ -49,8 +51,8 @@ def _within_docs(link: re.Match[str]) -> str:
 def _outside(link: re.Match[str], here: Path) -> str:
     text, target = link.groups()
     file = (here / target.partition("#")[0]).resolve()
-    if file == ROOT / Path(REPORT).with_name("README.md"):
-        return f"[{text}]({REPORT})"
+    if page := PAGES.get(str(file.relative_to(ROOT))):
+        return f"[{text}]({page})"
     if file.is_relative_to(ROOT / "docs") or not file.exists():  # a dead link stays, for MkDocs to complain of
         return link[0]
     return text if text.startswith("`") else f"{text} (`{file.relative_to(ROOT)}`)"
