@@ -250,6 +250,7 @@ def report(
 ) -> None:
     """Write the report from the finished runs; train nothing."""
     with starting.imports():
+        from mtbert import inputs
         from mtbert.report import submissions, write
         from mtbert.results import collect, tables
     if evidence is not None:
@@ -258,7 +259,8 @@ def report(
         folder = out or evidence.resolve().parent
         print(write.write(tables.read(evidence), folder, third and tables.read(third), readme))
         return
-    collect.write(build, build / "results", build / "ensembles")
+    inputs.check_stages(build, "plan", "data", "init")
+    collect.write(build, build / "results")
     results = tables.read(build / "results")
     shown = write.write(results, out or build / "report", third and tables.read(third), readme)
     submissions.write(results, build / "submissions")

@@ -15,7 +15,7 @@ from mtbert import files
 from mtbert.errors import DataError
 from mtbert.models.encoder.config import MLM_HEAD
 from mtbert.pretraining import loading
-from mtbert.schemas import Manifest
+from mtbert.schemas import Manifest, Origin
 from mtbert.tasks import REUSES, SPLITS, corpus
 
 MACHINE = "machine.json"
@@ -45,7 +45,7 @@ def manifest(settings: dict[str, Any], build: Path) -> dict[str, Any]:
 
 def machine(build: Path) -> dict[str, str]:
     """Return processor, accelerator and PyTorch's version where the build folder was begun: scores depend on them."""
-    return files.read_as(dict[str, str], build / MACHINE, f"rm -f {build / MACHINE} && dvc repro machine")
+    return files.read_as(Origin, build / MACHINE, f"rm -f {build / MACHINE} && dvc repro machine").model_dump()
 
 
 def write(plan: Path, build: Path, out: Path) -> None:
@@ -57,15 +57,20 @@ def write(plan: Path, build: Path, out: Path) -> None:
             model = settings["model"]
             loading.check_use(build / "encoders" / model["encoder"], model["pooling"], model["max_tokens"])
             files.write_json(directory / f"{name}.json", manifest(settings, build))
+        files.seal(directory)
 
 
-def check_stages(build: Path) -> None:
-    """Compare what `preprocess`, `encoder` and `pretrain` wrote with its digests, so that no damage is passed on.
+def check_stages(build: Path, *names: str) -> None:
+    """Compare what earlier stages wrote with its digests, so that no damage is passed on.
+
+    Args:
+        build: the build directory.
+        names: folders below it that are compared, beside those of the encoders; a missing one is left to its reader.
 
     Raises:
         DataError: a file was altered since, is missing, or is one too many; the message names it and what makes it.
     """
-    for folder in (build / "data", *sorted(build.glob("encoders/*"))):
+    for folder in (*(build / name for name in names), *sorted(build.glob("encoders/*"))):
         if folder.is_dir():
             files.check_sealed(folder, f"dvc repro {_stage(_relative(folder / files.DIGESTS, build))}")
 
@@ -85,9 +90,9 @@ def identity(build: Path, variant: str, seed: int, torch: str | None = None) -> 
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def code(manifest: Path) -> str:
-    """Return the digest of the code that all trainings share, from a manifest."""
-    return files.read_as(Manifest, manifest, "dvc repro init").code
+def read(manifest: Path) -> Manifest:
+    """Read a manifest that `write` wrote; DataError where it is missing or damaged."""
+    return files.read_as(Manifest, manifest, "dvc repro init")
 
 
 def check(manifest: Path, build: Path) -> None:
@@ -108,21 +113,17 @@ def check(manifest: Path, build: Path) -> None:
 
 def named(manifest: Path) -> dict[str, str]:
     """Return the files that a manifest names, relative to the build directory, with their digests."""
-    if not manifest.is_file():
-        raise DataError(f"{manifest} is missing; `dvc repro init` makes it for the variants that params.yaml lists")
-    content = files.read_as(Manifest, manifest, "dvc repro init").model_dump(by_alias=True)
-    encoder = content["encoder"]
-    return {
-        f"{encoder['path']}/{name}": digest for name in (*ENCODER_FILES, MLM_HEAD) if (digest := encoder[name])
-    } | content["data"]
+    content = read(manifest)
+    encoder = dict(content.encoder)
+    path = encoder.pop("path")
+    return {f"{path}/{name}": digest for name, digest in encoder.items()} | content.data
 
 
 def _stage(path: str) -> str:
     """Return the stage that makes a file below the build directory."""
-    if path.startswith("data/"):
-        return "preprocess"
-    name = Path(path).parent.name
-    return "encoder" if name == "base" else f"pretrain@{name}"
+    stages = {"plan": "plan", "data": "preprocess", "init": "init", "encoders/base": "encoder"}
+    start = next((start for start in stages if path.startswith(f"{start}/")), None)
+    return stages[start] if start else f"pretrain@{Path(path).parent.name}"
 
 
 def _relative(path: Path, build: Path) -> str:

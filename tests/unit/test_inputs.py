@@ -39,7 +39,7 @@ def build(tmp_path: Path) -> Path:
 
 def written(build: Path) -> dict[str, bytes]:
     inputs.write(build / "plan", build, build / "init")
-    return {file.name: file.read_bytes() for file in (build / "init").iterdir()}
+    return {file.name: file.read_bytes() for file in (build / "init").iterdir() if file.name != "digests.json"}
 
 
 def test_a_manifest_names_the_weights_and_the_examples_of_its_own_tasks(build: Path):
@@ -172,22 +172,25 @@ def test_a_manifest_without_examples_is_refused(build: Path):
     ("folder", "file", "stage"),
     [
         ("data", "sts/dev.parquet", "preprocess"),
+        ("plan", "a.yaml", "plan"),
+        ("init", "b.json", "init"),
         ("encoders/base", "model.safetensors", "encoder"),
         ("encoders/base", "encoder.json", "encoder"),
         ("encoders/sbert", "config.json", "pretrain@sbert"),
     ],
 )
 def test_a_flipped_bit_in_what_a_stage_wrote_is_refused(build: Path, folder: str, file: str, stage: str):
-    for made in ("data", "encoders/base", "encoders/sbert"):
+    written(build)
+    for made in ("data", "plan", "encoders/base", "encoders/sbert"):
         files.seal(build / made)
-    inputs.check_stages(build)
+    inputs.check_stages(build, "data", "plan", "init")
     content = bytearray((build / folder / file).read_bytes())
     content[-1] ^= 1
     (build / folder / file).write_bytes(content)
     with pytest.raises(DataError, match=rf"{folder} .*altered: {file}.*dvc repro {stage}`"):
-        inputs.check_stages(build)
+        inputs.check_stages(build, "data", "plan", "init")
 
 
 def test_what_was_never_sealed_is_refused(build: Path):
     with pytest.raises(DataError, match=r"data holds no digests\.json"):
-        inputs.check_stages(build)
+        inputs.check_stages(build, "data")

@@ -13,7 +13,7 @@ PLAN = "build/plan"
 COMMANDS = [  # the file of the plan that each misses, and its script's arguments
     ("catalog", "init", "build", "build/init"),
     ("catalog", "track", "build"),
-    ("catalog", "collect", "build", "build/results", "build/ensembles"),
+    ("catalog", "collect", "build", "build/results"),
     ("encoder", "encoder", f"{PLAN}/encoder.yaml", "data", "build/encoders/base"),
     ("needs", "preprocess", "data", "build/encoders/base", "build/data", f"{PLAN}/needs.yaml"),
     ("pretrain-sbert", "pretrain", "sbert", f"{PLAN}/pretrain-sbert.yaml", "build"),
@@ -44,6 +44,7 @@ def test_a_damaged_plan_is_told_with_what_makes_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: tuple[str, ...], content: str
 ):
     files.write_text(tmp_path / f"{PLAN}/{command[0]}.yaml", content)
+    files.seal(tmp_path / PLAN)
     assert f"{PLAN}/{command[0]}.yaml is not as `dvc repro plan` writes it" in told(monkeypatch, tmp_path, *command[1:])
 
 
@@ -59,6 +60,7 @@ def test_a_data_dir_with_credentials_is_refused_and_not_repeated(monkeypatch: py
 
 def test_a_variant_that_was_not_planned_is_told_with_what_plans_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     files.write_yaml(tmp_path / f"{PLAN}/catalog.yaml", {"variants": {"pals": {"selected": True}}})
+    files.seal(tmp_path / PLAN)
     message = told(monkeypatch, tmp_path, "init", "build", "build/init")
     assert message == f"error: {PLAN}/pals.yaml is missing; `dvc repro plan` makes it for what params.yaml lists"
 

@@ -18,7 +18,7 @@ from pydantic import Json, ValidationError, model_validator
 
 from mtbert import files, predictions
 from mtbert.errors import DataError, first_of, in_words
-from mtbert.schemas import DataReport, Lenient, MlmMetrics, SbertMetrics
+from mtbert.schemas import DataReport, Lenient
 from mtbert.settings import Name, TaskName
 from mtbert.tasks import SPLITS, TASKS
 
@@ -68,7 +68,6 @@ SCHEMAS = {
         + _columns(("cluster",), pa.int32())
         + _columns(("in_train", "shares", "in_pretraining"), pa.bool_())
         + _columns(("x", "y", "x2", "y2"), pa.float32(), optional=True)
-        + _columns(("text",), _WORD, optional=True)
     ),
     "history": pa.schema(
         _columns(("variant",), _WORD)
@@ -106,21 +105,18 @@ class About(Lenient):
 
 
 class Data(Lenient):
-    """What `data` of a run says: the folder, whose data, the check's counts, and how often each label comes."""
+    """What `data` of a run says: the folder, whose data, and the check's counts."""
 
     name: str = ""
     whose: Literal["sample", "course", "own"] = "own"
     report: DataReport | None = None
-    labels: dict[TaskName, dict[Literal["train", "dev"], dict[str, int]]] = {}
 
 
 class Start(Lenient):
-    """What `start` of a run says: the starting weights, and what each pretraining came to."""
+    """What `start` of a run says of the starting weights."""
 
     name: str = ""
     note: str = ""
-    sbert: SbertMetrics | None = None
-    mlm: MlmMetrics | None = None
 
 
 class Run(Lenient):
@@ -151,7 +147,14 @@ class Results:
     @cached_property
     def typed(self) -> list[Run]:
         """The rows of `runs`; DataError, with variant and seed, where one holds a value of another kind."""
-        return [_typed(row) for row in self.runs.to_dict("records")]
+        found = []
+        for row in self.runs.to_dict("records"):
+            try:
+                found.append(Run.model_validate(row))
+            except ValidationError as error:
+                name = f"run {str(row['variant'])[:80]!r}, seed {row['seed']}"
+                raise DataError(f"{name}: {in_words(error)[:300]}") from None
+        return found
 
     @cached_property
     def about(self) -> dict[str, About]:
@@ -184,13 +187,6 @@ class Results:
                 yield variant, seed, table
 
 
-def _typed(row: dict[str, Any]) -> Run:
-    try:
-        return Run.model_validate(row)
-    except ValidationError as error:
-        raise DataError(f"run {str(row['variant'])[:80]!r}, seed {row['seed']}: {in_words(error)[:300]}") from None
-
-
 def write(results: Results, folder: Path) -> None:
     """Write `folder` anew: runs.parquet, predictions.parquet and history.parquet, in as few bytes as Parquet can."""
     with files.new_directory(folder) as partial:
@@ -209,6 +205,8 @@ def write(results: Results, folder: Path) -> None:
 
 def read(folder: Path) -> Results:
     """Read and check a folder's three tables; DataError for anything that `collect` would not have written."""
+    if (folder / files.DIGESTS).is_file():  # of a build's results; evidence is three files
+        files.check_sealed(folder, "dvc repro collect")
     results = Results(*(_read(folder / f"{name}.parquet", schema) for name, schema in SCHEMAS.items()))
     check(results, str(folder))
     return results
@@ -223,11 +221,22 @@ def _read(file: Path, schema: pa.Schema) -> Frame:
         for field in schema:  # of a task that was added since
             if field.name not in table.column_names and field.name in (*SCORES, *EXAMPLES, *PROBABILITIES):
                 table = table.append_column(field.name, pa.nulls(len(table), field.type))
-        table = table.select(schema.names).cast(schema)
+        return _frame(table.select(schema.names).cast(schema))
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:  # ValueError: an empty value where none may be
         said = " ".join(str(error).split())
         raise DataError(f"{file} is not a table of results: {said[:200]}") from None
+
+
+def _frame(table: pa.Table) -> Frame:
     return table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get).astype({"seed": "int64"})
+
+
+def joined(tables: Iterable[Frame], name: str) -> Frame:
+    """Return the tables as one with all columns of its schema, in its types."""
+    schema = SCHEMAS[name]
+    every = [table.reindex(columns=schema.names) for table in tables if len(table)]
+    whole = pd.concat(every, ignore_index=True) if every else pd.DataFrame(columns=schema.names)
+    return _frame(pa.Table.from_pandas(whole, schema, preserve_index=False))
 
 
 def check(results: Results, where: str) -> None:
@@ -326,13 +335,3 @@ def scores(results: Results) -> dict[tuple[str, int], dict[str, float]]:
 def parts(results: Results) -> dict[tuple[str, int, str], dict[str, float]]:
     """Return each task's score on the rows that overall scores are computed on, by run and split."""
     return {run: predictions.of_overall(tables) for run, tables in results.by_run.items()}
-
-
-def joined(tables: Iterable[Frame], name: str) -> Frame:
-    """Return the tables as one with all columns of its schema, in its types."""
-    schema = SCHEMAS[name]
-    every = [table.reindex(columns=schema.names) for table in tables if len(table)]
-    whole = pd.concat(every, ignore_index=True) if every else pd.DataFrame(columns=schema.names)
-    kinds = {pa.int64(): "Int64", pa.int32(): "int32", pa.float64(): float, pa.float32(): "float32", pa.bool_(): bool}
-    types = {field.name: kinds.get(field.type, "category" if field.type == _WORD else "object") for field in schema}
-    return whole.astype(types | {"seed": "int64"})
