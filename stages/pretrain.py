@@ -12,7 +12,7 @@ from mtbert.settings import checked
 def main(kind: str, plan: Path, build: Path) -> None:
     """Write build/encoders/KIND; only a card that says so where no selected variant starts from it."""
     if kind not in PRETRAININGS:
-        raise errors.SettingsError(str(errors.UnknownNameError("pretraining", kind, PRETRAININGS)))
+        raise errors.UnknownNameError("pretraining", kind, PRETRAININGS)
     content = files.read_plan(plan, "needed")
     if not content.pop("needed"):
         with files.new_directory(build / "encoders" / kind) as partial:

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+import made
 import pandas as pd
 import runs
 from accelerate.state import AcceleratorState
 
-from mtbert import files, inputs
+from mtbert import files
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
 from mtbert.pretraining import fetching
@@ -25,8 +26,6 @@ STEPS = {"steps_per_epoch": 4, "learning_rate": 0.03}
 def build(folder: Path) -> Path:
     """Variants `crossed` and `apart` of SST and STS, seed 1, and the ensemble `both`."""
     fetching.fetch(ENCODER, DATA, folder / "encoders" / "base")
-    files.write_yaml(folder / "plan" / "code-train.yaml", {})
-    files.write_json(folder / "machine.json", {"processor": "i386", "accelerator": "", "torch": "2.13.0"})
     preprocess(DATA, folder / "data", wordpieces(folder / "encoders" / "base"), set())
     for name, changes in MODEL.items():
         train(folder, name, 1, changes)
@@ -48,7 +47,7 @@ def train(folder: Path, name: str, seed: int, model: dict[str, object]) -> None:
     plan = settings(name, **model)
     AcceleratorState._reset_state(True)  # it keeps the precision of a process's first training
     files.write_yaml(folder / "plan" / f"{name}.yaml", plan.model_dump())
-    files.write_json(folder / "init" / f"{name}.json", inputs.manifest(plan.model_dump(), folder))
+    files.write_json(folder / "init" / f"{name}.json", made.MANIFEST)
     parts = assembly.assemble(plan, seed, folder)
     run.train(parts, folder / "runs" / name / str(seed), folder / "logs" / name / str(seed), runs.checkpoints(folder))
     AcceleratorState._reset_state(True)

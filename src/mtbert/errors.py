@@ -30,14 +30,13 @@ class TrainingError(MtbertError):
     """A training that cannot continue, such as for a loss that is not finite."""
 
 
-class UnknownNameError(ValueError):
-    """An unknown name; `meant` is the known name with the most similar spelling, if there is one."""
+class UnknownNameError(SettingsError, ValueError):  # pydantic takes a ValueError for a fault of the value
+    """An unknown name; the message has the known name with the most similar spelling, if there is one."""
 
     def __init__(self, kind: str, name: object, known: Iterable[object]) -> None:
         known = [str(one) for one in known]  # which settings may have made of anything
         self.kind, self.name = kind, name
-        self.meant = next(iter(difflib.get_close_matches(str(name), known, 1)), None)
-        hint = f"did you mean {self.meant}? " if self.meant else ""
+        hint = "".join(f"did you mean {meant}? " for meant in difflib.get_close_matches(str(name), known, 1))
         super().__init__(f"unknown {kind} {name!r}; {hint}known: {', '.join(known)}")
 
 

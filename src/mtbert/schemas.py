@@ -3,20 +3,22 @@
 Each is read with `mtbert.files.read_as`, which reports what is wrong with an altered file.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
 from mtbert.settings import Section
 
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+
 
 class Sizes(Section):
     """Numbers of weights, as `MultitaskModel.sizes` returns them."""
 
-    encoder: int = Field(ge=1)
-    added: int = Field(ge=0)
-    trained: int = Field(ge=0)
-    stored: int = Field(ge=0)
+    encoder: Count = Field(ge=1)
+    added: Count
+    trained: Count
+    stored: Count
 
 
 class RunMetrics(Section):
@@ -29,11 +31,11 @@ class RunMetrics(Section):
     """
 
     variant: str
-    seed: int
-    steps: int = Field(ge=0)
-    epoch: int = Field(ge=0)
-    epochs: list[int] = []
-    examples: dict[str, int] | None = None
+    seed: Count
+    steps: Count
+    epoch: Count
+    epochs: list[Count] = []
+    examples: dict[str, Count] | None = None
     device: str | None = None
     precision: str | None = None
     parameters: Sizes

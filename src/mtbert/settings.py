@@ -24,7 +24,6 @@ from pydantic import (
 from mtbert.errors import SettingsError, UnknownNameError, in_words
 from mtbert.tasks import REUSES, TASKS
 
-MOST_HEADS = 64  # most heads that a message lists
 Content = TypeVar("Content")
 Choice = dict[str, Any]  # {"name": technique, option: value, ...}; the technique's own settings type checks the options
 
@@ -100,12 +99,9 @@ class Section(BaseModel):
 
 def undivided(width: str, size: int, heads: int) -> str:
     """Return the message for attention heads that do not divide a width."""
-    below = size - size % heads
-    sizes = " or ".join(str(near) for near in (below, below + heads) if near)
-    fitting = ", ".join(str(number) for number in range(1, min(size, MOST_HEADS) + 1) if size % number == 0)
     return (
-        f"{width} is {size} and heads {heads}, which does not divide it; allowed: a {width} that is a multiple of "
-        f"{heads}, such as {sizes}, or heads that divide {size}: {fitting}"
+        f"{width} is {size} and heads {heads}, which does not divide it; "
+        f"allowed: a {width} that is a multiple of {heads}, or heads that divide {size}"
     )
 
 

@@ -35,6 +35,7 @@ def write_catalog(
     entries = {name: {**about, "selected": True} for name in variants} | {"never": {**about, "selected": False}}
     catalog = {"profile": "sample", "data_dir": "data/sample", "seeds": list(seeds), "variants": entries}
     files.write_yaml(root / "build/plan/catalog.yaml", catalog)
+    files.write_json(root / "build/data/report.json", {"whose": "sample"})
 
 
 def write_run(root: Path, variant: str = "pals", dim: int = 204) -> Path:

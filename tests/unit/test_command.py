@@ -62,7 +62,7 @@ def test_an_error_is_its_message_alone(monkeypatch: pytest.MonkeyPatch, tmp_path
         (OSError(28, "No space left on device"), "error: No space left on device"),
         (
             ModuleNotFoundError("", name="onnxruntime.x"),
-            "error: this command needs the package onnxruntime, which is not installed: run `make setup-onnx`",
+            f"error: this command needs the package onnxruntime, which is not installed; {command.INSTALL}",
         ),
         (KeyboardInterrupt(), 130),
         (BrokenPipeError(), 1),

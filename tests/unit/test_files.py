@@ -143,7 +143,7 @@ def test_sha256_is_the_digest_of_the_content(tmp_path: Path):
     ("read", "content"),
     [
         (files.read_json, b"{"), (files.read_json, b"[NaN]"), (files.read_json, b"[-Infinity]"),
-        (files.read_json, b"1" * 400), (files.read_json, b"[" * 100_000),
+        (files.read_json, b"1" * 5000), (files.read_json, b"[" * 100_000),
         (files.read_yaml, b"{"), (files.read_yaml, b"\x80\x04."), (files.read_yaml, b"!!python/object/apply:f []"),
         (files.read_yaml, b"[" * 2_000), (files.read_yaml, b"a: &x 1\nb: *x"),
     ],
@@ -201,7 +201,7 @@ def test_of_a_sealed_directory_only_what_is_asked_for_is_read(tmp_path: Path):
 def test_a_run_without_digests_is_of_an_earlier_version(tmp_path: Path):
     with pytest.raises(DataError, match=r"holds no digests\.json.*earlier version.*dvc repro train@pals-1`"):
         files.check_sealed(tmp_path, "dvc repro train@pals-1")
-    with pytest.raises(DataError, match=r"digests\.json is missing"):
+    with pytest.raises(DataError, match=r"holds no digests\.json"):
         files.log_directory(tmp_path, tmp_path)
 
 

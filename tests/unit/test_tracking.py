@@ -30,6 +30,7 @@ SETTINGS: dict[str, Any] = {
 
 def write_plan(build: Path, data_dir: str = "data/sample", overrides: dict[str, Any] | None = None) -> None:
     catalog = {"profile": "sample", "data_dir": data_dir, "variants": {"pals": {"overrides": overrides}}}
+    files.write_json(build / "data/report.json", {"whose": "sample" if data_dir == "data/sample" else "own"})
     files.write_yaml(build / "plan/catalog.yaml", catalog)
 
 

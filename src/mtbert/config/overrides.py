@@ -13,7 +13,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from mtbert.config import resolve
-from mtbert.config.documents import shared
 from mtbert.config.params import MISSING, SEARCH, SHARED, Fault, Params, Place, at, dotted, layers
 from mtbert.config.sections import WRITTEN
 from mtbert.config.techniques import SECTIONS
@@ -42,15 +41,10 @@ class Override:
     documents: list[str]
 
     @property
-    def key(self) -> str:
-        """The place in dotted form: pals.dim."""
-        return dotted(self.place)
-
-    @property
     def argument(self) -> str:
         """What `dvc exp run -S` takes to set it: pals.dim=276, ++catalog.mine={uses:[pals]}."""
         in_file = len(self.place) == 2 and self.place[0] in SECTIONS and self.place[0] not in SHARED
-        return f"{'' if in_file else '++'}{self.key}={_in_hydra(self.value)}"
+        return f"{'' if in_file else '++'}{dotted(self.place)}={_in_hydra(self.value)}"
 
     @property
     def is_lost(self) -> bool:
@@ -58,29 +52,23 @@ class Override:
         return self.place[0] in SECTIONS and not (self.changes or self.documents)
 
 
-def find(params: Params, selected: Variants) -> list[Override]:
-    """Return the overrides in the order of params.yaml, each with its effect on the selected variants."""
-    now = shared(params, selected)
-    found = [
-        (Override(place, value, without, *_effect(params, selected, now, place)), differs)
-        for place, value, without, differs in _set(params, selected)
-    ]
-    return [one for one, differs in found if differs or one.changes]
-
-
-def _set(params: Params, selected: Variants) -> Iterator[tuple[Place, Any, Any, bool]]:
-    """Yield place, value, what holds without it, and whether that differs, of what may be an override."""
+def find(params: Params, selected: Variants) -> Iterator[Override]:
+    """Yield the overrides in the order of params.yaml, each with its effect on the selected variants."""
     below = list(dict.fromkeys(tuple(layers(params, name)[:2]) for name in selected))
     for section in (section for section in params.own if section in SECTIONS and section != SEARCH):
         for place, value in _leaves((section,), params.own[section]):
             lower = [_lower(params, pair, place) for pair in below]
-            if (differs := not all(same(place, value, one) for one in lower)) or place[-1] in REPLACING:
-                yield place, value, lower[0], differs
+            differs = not all(same(place, value, one) for one in lower)
+            if differs or place[-1] in REPLACING:
+                found = Override(place, value, lower[0], *_effect(params, selected, place))
+                if differs or found.changes:
+                    yield found
     for collection in ("catalog", "ensembles"):
+        theirs = params.of_papers[collection]
         for name, entry in (params.own.get(collection) or {}).items():
-            theirs = params.of_papers[collection]
             for place, value in _leaves((name,), entry) if name in theirs else [((name,), entry)]:
-                yield (collection, *place), value, at(theirs, place, MISSING), True
+                whole = (collection, *place)
+                yield Override(whole, value, at(theirs, place, MISSING), *_effect(params, selected, whole))
 
 
 def _leaves(place: Place, node: Any) -> Iterator[tuple[Place, Any]]:
@@ -122,19 +110,17 @@ def same(place: Place, value: Any, other: Any) -> bool:
     return read[0] == read[1] and isinstance(read[0], bool) == isinstance(read[1], bool)
 
 
-def _effect(params: Params, selected: Variants, now: dict[str, Any], place: Place) -> tuple[list[str], list[str]]:
-    """Resolve without a value; return the selected variants, and the files of `now`, that are others with it."""
-    other = params.put(place, MISSING)
-    before = now
-    if place[0] in ("encoder", "pretrain", "run"):
-        try:
-            before = shared(other, selected)
-        except ValidationError:  # of two values that go together, such as encoder.name and its revision
-            before = dict.fromkeys(now)
+def _effect(params: Params, selected: Variants, place: Place) -> tuple[list[str], list[str]]:
+    """Resolve without a value; return the selected variants, and the shared files, that are others with it."""
+    other, now = params.put(place, MISSING), resolve.shared(params, selected)
+    try:
+        before = resolve.shared(other, selected)
+    except ValidationError:  # of two values that go together, such as encoder.name and its revision
+        before = dict.fromkeys(now)
     documents = [name for name in now if now[name] != before[name]]
     changes = []
     for name, document in selected.items():
-        starts_anew = "encoder" in documents or f"pretrain-{document['model']['encoder']}" in documents
+        starts_anew = {"encoder", f"pretrain-{document['model']['encoder']}"} & {*documents}
         concerned = place[0] in SECTIONS or place[:2] == ("catalog", name)
         if starts_anew or (concerned and _resolved(other, name) != document):
             changes.append(name)
@@ -158,10 +144,9 @@ def describe(params: Params, one: Override) -> str:
 def lost(params: Params, one: Override) -> Fault:
     """Return the fault of a value that was set and has no effect."""
     places: list[Place] = [("catalog", name, *one.place) for name in params.get("variants")]
-    own = [dotted(place) for place in places if params.get(*place) is not None]
+    own = ", ".join(dotted(place) for place in places if params.get(*place) is not None)
     told = f"{_shown(one.value)} changes none of the selected variants, {', '.join(params.get('variants'))}"
-    kept = f", which have {', '.join(own)}" if own else ""
-    return Fault(one.place, f"{told}{kept}; allowed: null, or a selection in `variants` that it changes")
+    return Fault(one.place, f"{told}{own and f', which have {own}'}; allowed: null, or a selection that it changes")
 
 
 def _shown(value: Any) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import Json, ValidationError, model_validator
+from pydantic import Json, TypeAdapter, ValidationError, model_validator
 
 from mtbert import files, predictions
 from mtbert.errors import DataError, first_of, in_words
@@ -136,6 +136,9 @@ class Run(Lenient):
         return self
 
 
+_RUNS = TypeAdapter(list[Run])
+
+
 @dataclass
 class Results:
     """The three tables; `runs` is small, `predictions` may have millions of rows."""
@@ -146,15 +149,11 @@ class Results:
 
     @cached_property
     def typed(self) -> list[Run]:
-        """The rows of `runs`; DataError, with variant and seed, where one holds a value of another kind."""
-        found = []
-        for row in self.runs.to_dict("records"):
-            try:
-                found.append(Run.model_validate(row))
-            except ValidationError as error:
-                name = f"run {str(row['variant'])[:80]!r}, seed {row['seed']}"
-                raise DataError(f"{name}: {in_words(error)[:300]}") from None
-        return found
+        """The rows of `runs`; DataError, with the number of a row from 0, where one holds a value of another kind."""
+        try:
+            return _RUNS.validate_python(self.runs.to_dict("records"))
+        except ValidationError as error:
+            raise DataError(f"runs: {in_words(error)[:300]}") from None
 
     @cached_property
     def about(self) -> dict[str, About]:

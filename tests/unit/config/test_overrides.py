@@ -9,7 +9,6 @@ from dvc.utils.hydra import apply_overrides
 from unit.config.conftest import PARAMS, edited
 
 from mtbert.config import overrides, planning, resolve
-from mtbert.config.documents import shared
 from mtbert.config.params import SEARCH, SHARED, Params
 from mtbert.config.sections import WRITTEN
 from mtbert.config.techniques import SECTIONS, USABLE
@@ -98,7 +97,7 @@ def test_every_value_set_in_a_section_takes_effect(section: str, key: str) -> No
 def resolved(params: Params, name: str) -> Any:
     """A variant and what it starts from; None where it is not possible with these values."""
     document, faults = resolve.variant(params, name)
-    return None if faults else (document, shared(params, {name: document}))
+    return None if faults else (document, resolve.shared(params, {name: document}))
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_what_is_trained_and_how_it_starts_make_the_kind(trainable: list[str], k
 def test_a_schedule_is_asked_for_its_first_step(
     monkeypatch: pytest.MonkeyPatch, schedule: dict[str, Any], kind: str
 ) -> None:
-    monkeypatch.setitem(SCHEDULES._techniques, "half", Technique(NoOptions, HalfAtFirst))
+    monkeypatch.setitem(SCHEDULES, "half", Technique(NoOptions, HalfAtFirst))
     assert of_phase({"trainable": ["heads"], "schedule": schedule}) == kind
 
 

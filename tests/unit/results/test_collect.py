@@ -3,15 +3,15 @@
 import json
 from pathlib import Path
 
+import made
 import pandas as pd
 import pytest
 
-from mtbert import files, inputs, predictions
+from mtbert import files, predictions
 from mtbert.errors import DataError
 from mtbert.results import collect, tables
 from mtbert.tasks import TASKS
 
-MACHINE = {"processor": "i386", "accelerator": "", "torch": "2.13.0"}
 SIZES = {"encoder": 1000, "added": 10, "trained": 1010, "stored": 1010}
 
 
@@ -44,9 +44,8 @@ def build(tmp_path: Path) -> Path:
     vote = {"selected": True, "paper": "pals-for-pals", "row": "vote", "members": ["one", "two"]}
     plan = {"profile": "own", "seeds": [1], "data_dir": "mine", "encoder": {"name": "tiny"}}
     variants = {"one": entry, "two": entry | {"overrides": {}}, "three": {"selected": False}}
-    manifest = {"encoder": dict.fromkeys(["path", *inputs.ENCODER_FILES], "1a"), "data": {"data/sst": "2b"}, "code": ""}
     for name in ("one", "two"):
-        files.write_json(tmp_path / f"init/{name}.json", manifest | {"machine": MACHINE})
+        files.write_json(tmp_path / f"init/{name}.json", made.MANIFEST)
     files.write_json(tmp_path / "data/report.json", {"files": {}, "whose": "own"})
     files.write_yaml(tmp_path / "plan/catalog.yaml", plan | {"variants": variants, "ensembles": {"vote": vote}})
     return tmp_path
