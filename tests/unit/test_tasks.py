@@ -47,7 +47,7 @@ def test_words_of_entailment_have_fixed_numbers(name: str):
 @pytest.mark.parametrize(
     ("name", "change", "told"),
     [
-        ("mood", {"metrics": "f1"}, "did you mean metric?"),
+        ("mood", {"metrics": "f1"}, "metrics"),
         ("mood", {"classes": 3}, "classes is 3"),
         ("mood", {"metric": "pearson"}, "metric pearson"),
         ("mood", {"reader": "csv"}, "reader: "),
