@@ -22,7 +22,7 @@ from ruamel.yaml.events import AliasEvent
 from ruamel.yaml.nodes import MappingNode, SequenceNode
 from ruamel.yaml.representer import SafeRepresenter
 
-from mtbert.errors import LONGEST_SHOWN, DataError, SettingsError, in_words
+from mtbert.errors import LONGEST_SHOWN, DataError, in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -206,13 +206,16 @@ def yaml_line(path: Path, place: Iterable[str | int]) -> int:
     return line
 
 
-def read_plan(path: Path, *keys: str) -> Any:
-    """Read a file of the plan; SettingsError where it is missing or, with keys, is not a mapping with these."""
-    if not path.is_file():
-        raise SettingsError(f"{path} is missing; `dvc repro plan` makes it for what params.yaml lists")
-    content = read_yaml(path)
-    if keys and not (isinstance(content, dict) and content.keys() >= set(keys)):
-        raise SettingsError(f"{path} is not as `dvc repro plan` writes it; the same command makes it again")
+def read_planned(kind: type[Kind], path: Path) -> Kind:
+    """Read a file of the plan as a value of that type; DataError as for `read_as`."""
+    return read_as(kind, path, "dvc repro plan", read_yaml)
+
+
+def read_plan(path: Path, *keys: str) -> dict[str, Any]:
+    """Read a file of the plan that is a mapping; DataError where it is missing or lacks one of these keys."""
+    content = read_planned(dict[str, Any], path)
+    if lacking := [key for key in keys if key not in content]:
+        raise DataError(f"{path} is damaged: it lacks {', '.join(lacking)}; `dvc repro plan` makes it again")
     return content
 
 

@@ -6,8 +6,7 @@ A technique's own section is typed in the technique's file. Every section refuse
 import re
 from collections.abc import Iterable
 from functools import partial
-from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -15,16 +14,13 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    TypeAdapter,
-    ValidationError,
     ValidationInfo,
     model_validator,
 )
 
-from mtbert.errors import SettingsError, UnknownNameError, in_words
+from mtbert.errors import UnknownNameError
 from mtbert.tasks import REUSES, TASKS
 
-Content = TypeVar("Content")
 Choice = dict[str, Any]  # {"name": technique, option: value, ...}; the technique's own settings type checks the options
 
 
@@ -338,11 +334,3 @@ class VariantSettings(Answers):
     phases: list[PhaseSettings]
     run: RunSettings
     sources: dict[str, str]
-
-
-def checked(kind: type[Content], values: Any, file: Path) -> Content:
-    """Return the values of a plan file as that type; SettingsError where they do not fit it."""
-    try:
-        return TypeAdapter(kind).validate_python(values)
-    except ValidationError as error:
-        raise SettingsError(f"{file} is not as `dvc repro plan` writes it: {in_words(error)}") from None

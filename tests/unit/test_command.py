@@ -17,12 +17,6 @@ def train(variant: str, seed: int, build: Path = Path("build")) -> None:
     CAME[:] = [variant, seed, build]
 
 
-def fail(out: Path) -> None:
-    if out.name == "full":
-        raise DataError(f"{out} is full")
-    out.read_text()
-
-
 def ended(monkeypatch: pytest.MonkeyPatch, main: object, *arguments: str) -> object:
     monkeypatch.setattr(sys, "argv", ["stages/train.py", *arguments])
     with pytest.raises(SystemExit) as exit_:
@@ -47,19 +41,12 @@ def test_wrong_usage_ends_with_status_2(monkeypatch: pytest.MonkeyPatch, argumen
 
 
 @pytest.mark.parametrize(
-    ("out", "told"), [("full", "error: full is full"), ("none", "error: none: No such file or directory")]
-)
-def test_an_error_is_its_message_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, out: str, told: str):
-    monkeypatch.chdir(tmp_path)
-    assert ended(monkeypatch, fail, out) == told
-
-
-@pytest.mark.parametrize(
     ("error", "status"),
     [
         (DataError("qqp-train.csv:7: label is 2"), "error: qqp-train.csv:7: label is 2"),
         (DataError("\x1b[31mred\x1b[2J\x07\x9b"), "error: red\\x1b[2J\\x07\\x9b"),
         (OSError(28, "No space left on device"), "error: No space left on device"),
+        (FileNotFoundError(2, "No such file", "out"), "error: out: No such file"),
         (
             ModuleNotFoundError("", name="onnxruntime.x"),
             f"error: this command needs the package onnxruntime, which is not installed; {command.INSTALL}",

@@ -85,12 +85,9 @@ def test_what_an_encoder_does_not_allow_is_refused_before_anything_trains(build:
         written(build)
 
 
-@pytest.mark.parametrize("content", [None, "[]", "{", '{"processor": 5}'])
-def test_a_machine_that_is_missing_or_damaged_is_told_with_what_makes_it(build: Path, content: str | None):
-    (build / "machine.json").unlink()
-    if content is not None:
-        (build / "machine.json").write_text(content)
-    with pytest.raises(DataError, match=r"machine\.json .*dvc repro machine|machine\.json is not JSON"):
+def test_a_damaged_machine_is_told_with_what_makes_it(build: Path):
+    (build / "machine.json").write_text('{"processor": 5}')
+    with pytest.raises(DataError, match=r"machine\.json .*dvc repro machine"):
         written(build)
 
 
@@ -106,12 +103,6 @@ def test_a_manifest_names_the_corpora_that_are_reused_for_its_tasks(build: Path)
     assert list(inputs.manifest(mixed, build)["data"]) == [
         "data/sst/train.parquet", "data/sst/dev.parquet", "data/cfimdb/train.parquet",
     ]  # fmt: skip
-
-
-def test_inputs_as_the_manifest_names_them_pass(build: Path):
-    written(build)
-    inputs.check(build / "init/a.json", build)
-    inputs.check(build / "init/b.json", build)
 
 
 @pytest.mark.parametrize(
@@ -142,30 +133,13 @@ def test_an_altered_or_missing_input_is_told_with_what_makes_it_again(
     )
 
 
-def test_a_manifest_that_is_missing_is_told_with_what_makes_it(build: Path):
-    with pytest.raises(DataError, match=r"a\.json is missing; `dvc repro init` makes it"):
-        inputs.check(build / "init/a.json", build)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "\x80", "{", "[]", '{"encoder": {}, "data": {}}', '{"encoder": 5, "data": {"a": "b"}}',
-        '{"encoder": {"path": "encoders/base"}, "data": {"a": "b"}}', '{"encoder": {"path": "p"}, "data": ["a"]}',
-    ],
-)  # fmt: skip
-def test_a_manifest_that_names_less_than_it_has_to_is_refused(build: Path, content: str):
-    (build / "a.json").write_bytes(content.encode("latin-1"))
-    with pytest.raises(DataError, match=r"a\.json is (damaged|not JSON): .+; `dvc repro init` makes it again"):
-        inputs.check(build / "a.json", build)
-
-
-def test_a_manifest_without_examples_is_refused(build: Path):
+@pytest.mark.parametrize("change", [{"encoder": {"path": "p"}}, {"data": {}}, {"data": ["a"]}, {"code": 1}])
+def test_a_manifest_that_names_less_than_it_has_to_is_refused(build: Path, change: dict):
     written(build)
-    whole = files.read_json(build / "init/a.json")
-    files.write_json(build / "init/a.json", whole | {"data": {}})
-    with pytest.raises(DataError, match=r"data: Dictionary should have at least 1 item"):
-        inputs.check(build / "init/a.json", build)
+    file = build / "init/a.json"
+    files.write_json(file, files.read_json(file) | change)
+    with pytest.raises(DataError, match=r"a\.json is damaged: .+; `dvc repro init` makes it again"):
+        inputs.check(file, build)
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ def test_a_pickle_within_a_parquet_file_is_not_loaded(tmp_path: Path, canary: by
 
 TAG = "!!python/object/apply:pathlib.Path.touch [!!python/object/apply:pathlib.Path [{song}]]"
 NOT_PLAIN = "pals.yaml is not plain YAML: could not determine a constructor for the tag"
-NOT_A_PLAN = "pals.yaml is not as `dvc repro plan` writes it"
+NOT_A_PLAN = "pals.yaml is damaged"
 
 
 @pytest.mark.parametrize(

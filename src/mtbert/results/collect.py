@@ -36,8 +36,7 @@ def collect(build: Path) -> tuple[Results, list[Run]]:
     """Return the results of all runs that build/plan/catalog.yaml asks for, and the runs and votes that are missing.
 
     Raises:
-        SettingsError: no catalog.
-        DataError: nothing has run, a run was altered or is not whole, or runs do not fit together; named.
+        DataError: no catalog, nothing has run, a run was altered or is not whole, or runs do not fit together; named.
     """
     catalog = files.read_plan(build / "plan" / "catalog.yaml", "profile", "seeds", "variants", "data_dir")
     ensembles = catalog.get("ensembles") or {}

@@ -241,85 +241,61 @@ def joined(tables: Iterable[Frame], name: str) -> Frame:
 def check(results: Results, where: str) -> None:
     """Raise DataError, naming the run, where a value is of another kind than its column or tables contradict."""
     try:
-        _check_runs(results)
-        for name in SCHEMAS:
-            _check_numbers(getattr(results, name), name)
-            _check_keys(getattr(results, name), name, results.runs)
-        _check_predictions(results.predictions)
-        _check_scores(results)
+        for what, table, faulty in _checks(results):
+            runs = table[faulty][KEY].drop_duplicates()
+            if names := [f"{run.variant}, seed {run.seed}" for run in runs.itertuples()]:
+                raise DataError(f"{what}: {first_of(names, 3)}")
     except DataError as error:
         raise DataError(f"{where}: {error}") from None
 
 
-def _refuse(what: str, table: Frame, faulty: Any) -> None:
-    """Raise DataError with the first runs of the rows [rows] that are faulty, if there are any."""
-    runs = table[faulty][KEY].drop_duplicates()
-    if len(runs):
-        raise DataError(f"{what}: {first_of([f'{run.variant}, seed {run.seed}' for run in runs.itertuples()], 3)}")
-
-
-def _check_runs(results: Results) -> None:
-    """All runs are of one profile, encoder and data, and seeds of a variant of one training."""
-    trained = [run for run in results.typed if run.kind != "encoder"]
-    found = {
-        "profile": {run.settings.profile for run in trained},
-        "data": {run.data.name for run in trained},
-        "encoder": {run.start.name for run in trained},
-    }
-    for what, names in found.items():
-        if len(names) > 1:
-            raise DataError(f"runs of more than one {what}: {first_of(sorted(names), 3)}; a report is of one")
-    runs = results.runs[results.runs["kind"] != "encoder"]
-    _refuse("no numbers of weights", runs, runs[[*WEIGHTS]].isna().any(axis=1) | (runs["encoder"] == 0))
+def _checks(results: Results) -> Iterator[tuple[str, Frame, Any]]:
+    """Yield faults: what is wrong, a table, and which of its rows have it [rows]."""
+    trained, typed = results.runs["kind"] != "encoder", results.typed
+    runs = results.runs[trained]
+    for what, values in (
+        ("profile", [run.settings.profile for run in typed]),
+        ("data", [run.data.name for run in typed]),
+        ("encoder", [run.start.name for run in typed]),
+    ):
+        of_runs = pd.Series(values, results.runs.index)[trained]
+        yield f"runs of more than one {what}; a report is of one", runs, of_runs != of_runs.iloc[0]
+    yield "no numbers of weights", runs, runs[[*WEIGHTS]].isna().any(axis=1) | (runs["encoder"] == 0)
     unlike = "settings or code of another seed of the variant are others; `dvc repro` trains what is out of date"
     trainings = runs.drop_duplicates(["variant", "settings", "code"])
-    _refuse(unlike, trainings, trainings.duplicated("variant"))
-
-
-def _check_numbers(table: Frame, name: str) -> None:
-    for field in SCHEMAS[name]:
-        if pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
-            most = 1 if field.name in SCORES else sys.float_info.max
-            least = -1 if field.name == "cluster" else 0 if pa.types.is_integer(field.type) else -most
-            values = table[field.name].dropna().astype(float)
-            if len(faulty := values[~values.between(least, most)]):
-                allowed = "finite numbers, no scores beyond 1, no counts below 0"
-                raise DataError(f"{field.name} of {name} holds {faulty.iloc[0]}; allowed: {allowed}")
-
-
-def _check_keys(table: Frame, name: str, runs: Frame) -> None:
-    _refuse(f"{name} twice, or unlike in two sources", table, table.duplicated(UNIQUE[name]))
-    there = table[KEY].drop_duplicates().astype({"variant": str})
-    known = pd.MultiIndex.from_frame(there).isin(pd.MultiIndex.from_frame(runs[KEY]))
-    _refuse(f"{name} hold runs that runs.parquet does not list", there, ~known)
-
-
-def _check_predictions(predicted: Frame) -> None:
+    yield unlike, trainings, trainings.duplicated("variant")
+    for name, schema in SCHEMAS.items():
+        table = getattr(results, name)
+        for field in schema:
+            if pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
+                most = 1 if field.name in SCORES else sys.float_info.max
+                least = -1 if field.name == "cluster" else 0 if pa.types.is_integer(field.type) else -most
+                faulty = table[field.name].notna() & ~table[field.name].astype(float).between(least, most)
+                yield f"{field.name} of {name} is no finite number from {least:g} to {most:g}", table, faulty
+        yield f"{name} twice, or unlike in two sources", table, table.duplicated(UNIQUE[name])
+        there = table[KEY].drop_duplicates().astype({"variant": str})
+        known = pd.MultiIndex.from_frame(there).isin(pd.MultiIndex.from_frame(results.runs[KEY]))
+        yield f"{name} hold runs that runs.parquet does not list", there, ~known
+    predicted = results.predictions
     for column, known in (("task", TASKS), ("split", SPLITS)):
-        if unknown := [str(name)[:40] for name in predicted[column].unique() if name not in known]:
-            raise DataError(f"unknown {column} {first_of(unknown, 3)}; known: {', '.join(known)}")
-    faulty: Frame = predicted["scored"] & predicted["prediction"].isna()
+        yield f"unknown {column}; known: {', '.join(known)}", predicted, ~predicted[column].isin([*known])
+    faulty = predicted["scored"] & predicted["prediction"].isna()
     for name, task in TASKS.items():
         if task.kind != "score":
             for column in ("label", "prediction"):
-                is_class: Frame = predicted[column].isna() | predicted[column].isin(range(max(task.classes, 2)))
+                is_class = predicted[column].isna() | predicted[column].isin(range(max(task.classes, 2)))
                 faulty |= (predicted["task"] == name) & ~is_class
-    _refuse("labels or predictions that the task has not", predicted, faulty)
+    yield "labels or predictions that the task has not", predicted, faulty
     shared = predicted[predicted["split"] != "train"]  # each run draws its own training rows
     rows = shared.drop_duplicates(["task", "split", "row", "id", "label"])
     unlike = "rows or labels that are others in another run; train both on the same data (`dvc repro`)"
-    _refuse(unlike, rows, rows.duplicated(["task", "split", "row"]))
-
-
-def _check_scores(results: Results) -> None:
-    """Scores are those of the predictions."""
-    runs = results.runs[results.runs["kind"] != "encoder"]
+    yield unlike, rows, rows.duplicated(["task", "split", "row"])
     told = runs.set_index(KEY)[[*SCORES]]
     computed = pd.DataFrame.from_dict(scores(results), orient="index").reindex(told.index, columns=told.columns)
-    unlike = ((told - computed).abs() > ROUNDING) | (told.isna() != computed.isna())
-    what = f"{', '.join(unlike.columns[unlike.any()])} not as the predictions say"
+    differ = ((told - computed).abs() > ROUNDING) | (told.isna() != computed.isna())
+    what = f"{', '.join(differ.columns[differ.any()])} not as the predictions say"
     remedy = "`dvc repro --force --single-item train@VARIANT-SEED` makes both"
-    _refuse(f"{what}; {remedy}", runs, unlike.any(axis=1).to_numpy())
+    yield f"{what}; {remedy}", runs, differ.any(axis=1).to_numpy()
 
 
 def scores(results: Results) -> dict[tuple[str, int], dict[str, float]]:

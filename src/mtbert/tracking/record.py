@@ -88,7 +88,7 @@ def begun(settings: Mapping[str, Any], seed: int, build: Path) -> Record:
         seed: the run's seed.
         build: the build directory, whose plan says what departs from the defaults, and which data they are.
 
-    Raises: SettingsError where the build directory holds no plan.
+    Raises: DataError where the build directory holds no plan.
     """
     settings = {**settings, "seed": seed}
     kind = "variant" if "variant" in settings else "ensemble"
