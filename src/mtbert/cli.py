@@ -33,12 +33,20 @@ Weights = Literal["fp32", "fp16"]
 Searched = Literal["rates", "setting"]
 BUILD = Path("build")
 
-app = typer.Typer(help=ABOUT, no_args_is_help=True, context_settings=command.CONTEXT, **command.STYLE)
+app = typer.Typer(
+    help=ABOUT,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
 
 
 def main() -> None:
     """Run the command line."""
-    command.start(app, "mtbert")
+    with command.plainly():
+        app(prog_name="mtbert")
 
 
 def _version(asked: bool) -> None:

@@ -1,4 +1,4 @@
-"""Command lines that signatures describe: of the command `mtbert`, by typer, and of each stage's script.
+"""The command line of each stage's script, which its signature describes, and the end of every program.
 
 The scripts do without typer, since a machine that only trains may lack it.
 """
@@ -11,15 +11,10 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mtbert import credentials, errors
 
-if TYPE_CHECKING:
-    import typer
-
-STYLE: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
-CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 INSTALL = "`make setup` installs what all need, `make setup-onnx` and `make setup-cluster` the rest"
 SHOW_TRACEBACKS = "MTBERT_TRACEBACK"
 CONTROL = re.compile(r"\x1b\[[\d;]*m|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -30,24 +25,10 @@ def run(main: Callable[..., None]) -> None:
     parser = argparse.ArgumentParser(description=main.__globals__["__doc__"])
     for name, argument in inspect.signature(main).parameters.items():
         default = {} if argument.default is argument.empty else {"nargs": "?", "default": argument.default}
-        kind = natural_number if argument.annotation is int else argument.annotation  # argparse shows its name
-        parser.add_argument(name, type=kind, **default)
+        parser.add_argument(name, type=argument.annotation, **default)
     with plainly():
         main(**vars(parser.parse_args()))
     sys.exit(0)
-
-
-def natural_number(text: str) -> int:
-    """Return a number of digits alone; ValueError for others."""
-    if not text.isdecimal():
-        raise ValueError(text)
-    return int(text)
-
-
-def start(app: "typer.Typer", name: str | None = None) -> None:
-    """Run a command line, and leave the process: status 2 for wrong usage, else as `plainly` says."""
-    with plainly():
-        app(prog_name=name)
 
 
 @contextlib.contextmanager

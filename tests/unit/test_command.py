@@ -35,7 +35,7 @@ def test_arguments_become_what_the_signature_says(
     assert came == CAME
 
 
-@pytest.mark.parametrize("arguments", [[], ["pals"], ["pals", "one"], ["pals", "-1"], ["pals", "1", "build", "more"]])
+@pytest.mark.parametrize("arguments", [[], ["pals"], ["pals", "one"], ["pals", "1", "build", "more"]])
 def test_wrong_usage_ends_with_status_2(monkeypatch: pytest.MonkeyPatch, arguments: list[str]):
     assert ended(monkeypatch, train, *arguments) == 2
 

@@ -4,16 +4,13 @@ That is the profile, the preset, or the typed default; of `catalog` and `ensembl
 value departs.
 """
 
-import json
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from mtbert.config import resolve
-from mtbert.config.params import MISSING, SEARCH, SHARED, Fault, Params, Place, at, dotted, layers
+from mtbert.config.params import MISSING, SEARCH, Fault, Params, Place, at, dotted, layers
 from mtbert.config.sections import WRITTEN
 from mtbert.config.techniques import SECTIONS
 from mtbert.settings import LENGTHS
@@ -23,33 +20,19 @@ REPLACING = (*LENGTHS, "learning_rate")  # keys that take effect through others 
 Variants = dict[str, dict[str, Any]]  # resolved, by name
 
 
-@dataclass(frozen=True)
-class Override:
+class Override(NamedTuple):
     """A value of params.yaml, and what it changes.
 
     Attributes:
         place, value: where it stands, and what it is.
         without: what holds in its place where it is not set; MISSING where it is a key of one's own.
-        changes: the selected variants that it changes.
-        documents: the files of encoder and pretrainings that it changes.
+        changes: the selected variants that it changes, else the files of encoder and pretrainings.
     """
 
     place: Place
     value: Any
     without: Any
     changes: list[str]
-    documents: list[str]
-
-    @property
-    def argument(self) -> str:
-        """What `dvc exp run -S` takes to set it: pals.dim=276, ++catalog.mine={uses:[pals]}."""
-        in_file = len(self.place) == 2 and self.place[0] in SECTIONS and self.place[0] not in SHARED
-        return f"{'' if in_file else '++'}{dotted(self.place)}={_in_hydra(self.value)}"
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether it was set for all variants and reaches none."""
-        return self.place[0] in SECTIONS and not (self.changes or self.documents)
 
 
 def find(params: Params, selected: Variants) -> Iterator[Override]:
@@ -60,7 +43,7 @@ def find(params: Params, selected: Variants) -> Iterator[Override]:
             lower = [_lower(params, pair, place) for pair in below]
             differs = not all(same(place, value, one) for one in lower)
             if differs or place[-1] in REPLACING:
-                found = Override(place, value, lower[0], *_effect(params, selected, place))
+                found = Override(place, value, lower[0], _changes(params, selected, place))
                 if differs or found.changes:
                     yield found
     for collection in ("catalog", "ensembles"):
@@ -68,7 +51,7 @@ def find(params: Params, selected: Variants) -> Iterator[Override]:
         for name, entry in (params.own.get(collection) or {}).items():
             for place, value in _leaves((name,), entry) if name in theirs else [((name,), entry)]:
                 whole = (collection, *place)
-                yield Override(whole, value, at(theirs, place, MISSING), *_effect(params, selected, whole))
+                yield Override(whole, value, at(theirs, place, MISSING), _changes(params, selected, whole))
 
 
 def _leaves(place: Place, node: Any) -> Iterator[tuple[Place, Any]]:
@@ -110,21 +93,21 @@ def same(place: Place, value: Any, other: Any) -> bool:
     return read[0] == read[1] and isinstance(read[0], bool) == isinstance(read[1], bool)
 
 
-def _effect(params: Params, selected: Variants, place: Place) -> tuple[list[str], list[str]]:
-    """Resolve without a value; return the selected variants, and the shared files, that are others with it."""
+def _changes(params: Params, selected: Variants, place: Place) -> list[str]:
+    """Resolve without a value; return the selected variants, else the shared files, that are others with it."""
     other, now = params.put(place, MISSING), resolve.shared(params, selected)
     try:
         before = resolve.shared(other, selected)
     except ValidationError:  # of two values that go together, such as encoder.name and its revision
         before = dict.fromkeys(now)
-    documents = [name for name in now if now[name] != before[name]]
-    changes = []
+    files = [name for name in now if now[name] != before[name]]
+    variants = []
     for name, document in selected.items():
-        starts_anew = {"encoder", f"pretrain-{document['model']['encoder']}"} & {*documents}
+        starts_anew = {"encoder", f"pretrain-{document['model']['encoder']}"} & {*files}
         concerned = place[0] in SECTIONS or place[:2] == ("catalog", name)
         if starts_anew or (concerned and _resolved(other, name) != document):
-            changes.append(name)
-    return changes, documents
+            variants.append(name)
+    return variants or files
 
 
 def _resolved(params: Params, name: str) -> dict[str, Any] | None:
@@ -137,8 +120,7 @@ def describe(params: Params, one: Override) -> str:
     """Return one line: the value, and what it changes."""
     without = "" if one.without is MISSING else f" (without: {_shown(one.without)})"
     file, line, key = params.find(one.place)
-    changed = ", ".join(one.changes or one.documents) or "none"
-    return f"  {file}:{line}: {key} = {_shown(one.value)}{without}: changes {changed}"
+    return f"  {file}:{line}: {key} = {_shown(one.value)}{without}: changes {', '.join(one.changes) or 'none'}"
 
 
 def lost(params: Params, one: Override) -> Fault:
@@ -152,9 +134,3 @@ def lost(params: Params, one: Override) -> Fault:
 def _shown(value: Any) -> str:
     text = "null" if value is None else str(value)
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
-
-
-def _in_hydra(value: Any) -> str:
-    """Return a value in Hydra's grammar: JSON whose keys and plain words have no quotation marks."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return re.sub(r'(?<![\\\w])"(?!(?:null|true|false|inf|nan)")([A-Za-z_][\w-]*)"(?=[:,\]}]|$)', r"\1", text)

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from mtbert import files
 from mtbert.config import overrides, resolve, sections
-from mtbert.config.params import Fault, Params, dotted, merged
+from mtbert.config.params import Fault, Params, dotted
+from mtbert.config.techniques import SECTIONS
 from mtbert.errors import SettingsError
 from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings
-from mtbert.settings import RunSettings
 from mtbert.tasks import corpus
 
 
@@ -33,9 +33,9 @@ def plan(params: Params) -> Planned:
         faults += own
     _refuse(params, faults)
     found = [*overrides.find(params, selected)]
-    _refuse(params, [overrides.lost(params, one) for one in found if one.is_lost])
+    lost = [one for one in found if one.place[0] in SECTIONS and not one.changes]  # set for all, and reaches none
+    _refuse(params, [overrides.lost(params, one) for one in lost])
     planned = documents(params, selected)
-    planned["catalog"]["overrides"] = [one.argument for one in found]
     for name, entry in planned["catalog"]["variants"].items():
         theirs = [one for one in found if name in one.changes and one.place != ("catalog", name)]
         entry["overrides"] = {dotted(one.place): one.value for one in theirs}  # none for a variant of your own
@@ -51,12 +51,10 @@ def _refuse(params: Params, faults: list[Fault]) -> None:
 def documents(params: Params, selected: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return the content of each file: one for each selected variant, and those that the other stages read."""
     shared = resolve.shared(params, selected)
-    run, encoder = RunSettings(**merged(params, "run")), EncoderSettings(**shared["encoder"])
+    encoder = EncoderSettings(**shared["encoder"])
     rounded = "Its weights are rounded to fp16." if encoder.weights == "fp16" else ""
     catalog = {
         **{knob: params.get(knob) for knob in ("profile", "data_dir", "seeds")},
-        "keep": run.keep,
-        "selection": run.selection,
         "encoder": {"name": encoder.shown, "note": " ".join(filter(None, [encoder.note, rounded]))},
         "variants": {
             name: resolve.about(params, name) | {"selected": name in selected} for name in params.get("catalog")

@@ -3,7 +3,8 @@
 A variant's file holds only what the variant uses.
 """
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import pydantic
@@ -183,22 +184,21 @@ class _Resolver:
         """Let connector and heads check whether they can serve the tasks."""
         connector, settings = _class(CONNECTORS, model["connector"]), CONNECTORS.settings(model["connector"])
         width = EncoderSettings(**merged(self.params, "encoder")).known_width
-        passes = self._passes(("model", "connector"), connector.check, settings, self.tasks, width)
-        mixed = connector.mixes(settings, self.tasks) if passes else ()
-        for task, choice in model["heads"].items():
-            head, place = _class(HEADS, choice), ("model", "heads", task)
-            embeddings = 2 if TASKS[task].is_pair and model.get("pair_encoding") == "bi" else 1
-            if self._passes(place, head.check, HEADS.settings(choice), TASKS[task], embeddings):
-                self._passes(place, check_apart, task, head, mixed)
+        with self._faults_at("model", "connector"):
+            connector.check(settings, self.tasks, width)
+            mixed = connector.mixes(settings, self.tasks)
+            for task, choice in model["heads"].items():
+                embeddings = 2 if TASKS[task].is_pair and model.get("pair_encoding") == "bi" else 1
+                with self._faults_at("model", "heads", task):
+                    _class(HEADS, choice).check(HEADS.settings(choice), TASKS[task], embeddings)
+                    check_apart(task, _class(HEADS, choice), mixed)
 
-    def _passes(self, place: Place, check: Callable[..., None], *arguments: Any) -> bool:
-        """Return whether a check passes; record a fault where it does not."""
+    @contextlib.contextmanager
+    def _faults_at(self, *place: str) -> Iterator[None]:
         try:
-            check(*arguments)
+            yield
         except SettingsError as error:
             self._fault(place, str(error))
-            return False
-        return True
 
     def _fault(self, place: Place, message: str) -> None:
         """Record a fault where the value was set."""

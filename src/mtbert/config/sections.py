@@ -23,6 +23,7 @@ from mtbert.settings import (
     Name,
     PhaseSettings,
     PhaseTask,
+    Pooling,
     RunSettings,
     SearchSettings,
     Section,
@@ -131,7 +132,7 @@ WRITTEN = {place: _written(kind) for place, kind in FULL.items()} | {
         encoder=(Start, "base"),
         token_types=(Literal["zeros", "by_sentence"], "zeros"),  # what a run states that has none is the encoder's own
         heads=_by_task(Annotated[str, one_of(HEADS.kind, HEADS)], HEADS.default),
-        pooling=_by_task(Literal["pooler", "cls", "mean"], "pooler"),
+        pooling=_by_task(Pooling, "pooler"),
         **_techniques("model"),
     ),
 }

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from mtbert.errors import SettingsError, in_words
 from mtbert.files import read_yaml
@@ -50,7 +50,7 @@ class Task:
     highest: float = 0.0
     id: str = "id"
     order: int = 1000
-    __pydantic_config__ = ConfigDict(extra="forbid")
+    __pydantic_config__ = {"extra": "forbid"}
 
     @property
     def is_pair(self) -> bool:
@@ -73,7 +73,7 @@ class Reuse:
     corpus: str
     serves: str
     labels: dict[int, int]
-    __pydantic_config__ = ConfigDict(extra="forbid")
+    __pydantic_config__ = {"extra": "forbid"}
 
 
 def load(folder: Path = FOLDER) -> tuple[dict[str, Task], dict[str, Reuse]]:
