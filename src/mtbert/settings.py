@@ -244,12 +244,6 @@ Kind = Literal["encoder", "adapters", "heads", "encoder_constant", "adapters_con
 LearningRates = dict[Kind, Rate | None]
 
 
-def _rising(rates: list[float]) -> list[float]:
-    if rates != sorted(set(rates)):
-        raise ValueError("allowed: rates from small to large, each once")
-    return rates
-
-
 def _without_names(values: Any) -> Any:
     return [*values.values()] if isinstance(values, dict) else values
 
@@ -272,14 +266,14 @@ class SearchSettings(Section):
     """Section `search`: how settings are searched on rows held out of the training sets.
 
     Attributes:
-        rates: the rates that each kind of training is tried with, from small to large.
+        rates: the rates that each kind of training is tried with.
         kinds: the variant that is trained for each kind.
         setting: a further one, looked for with the rates that were found.
         held_out: training rows of each task that are scored and not trained on; fewer where whole clusters do not fit.
         seed: draws these rows, and seeds the trainings.
     """
 
-    rates: Annotated[list[Rate], AfterValidator(_rising)] = Field(min_length=2)
+    rates: Annotated[list[Rate], ONCE] = Field(min_length=2)
     kinds: dict[Kind, Name] = Field(min_length=1)
     setting: OneSetting | None = None
     held_out: int = Field(ge=2)

@@ -91,12 +91,6 @@ def test_a_damaged_machine_is_told_with_what_makes_it(build: Path):
         written(build)
 
 
-def test_weights_that_are_missing_are_told_with_the_command_that_makes_them(build: Path):
-    (build / "encoders/sbert/model.safetensors").unlink()
-    with pytest.raises(DataError, match=r"encoders/sbert holds no model\.safetensors; `dvc repro pretrain@sbert`"):
-        written(build)
-
-
 def test_a_manifest_names_the_corpora_that_are_reused_for_its_tasks(build: Path):
     files.write_text(build / "data/cfimdb/train.parquet", "films")
     mixed = settings("base", "sst") | {"phases": [{"tasks": ["sst", "cfimdb_as_sst"]}]}
@@ -118,19 +112,13 @@ def test_an_altered_or_missing_input_is_told_with_what_makes_it_again(
     build: Path, file: str, stage: str, after: bytes | None
 ):
     written(build)
-    before = hashlib.sha256((build / file).read_bytes()).hexdigest()
     if after is None:
         (build / file).unlink()
     else:
         (build / file).write_bytes(after)
-    came = "no file" if after is None else f"SHA-256 {hashlib.sha256(after).hexdigest()}"
     inputs.check(build / "init/a.json", build)  # starts from other files
-    with pytest.raises(DataError) as error:
+    with pytest.raises(DataError, match=rf"{file} is missing, or not .*init/b.json, .*`dvc repro {stage} init`"):
         inputs.check(build / "init/b.json", build)
-    assert str(error.value) == (
-        f"{build / file} is not the file of {build / 'init/b.json'}: expected SHA-256 {before}, came {came}; "
-        f"`dvc repro {stage} init` makes both again"
-    )
 
 
 @pytest.mark.parametrize("change", [{"encoder": {"path": "p"}}, {"data": {}}, {"data": ["a"]}, {"code": 1}])
