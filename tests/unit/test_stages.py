@@ -48,6 +48,28 @@ def test_a_damaged_plan_is_told_with_what_makes_it(
     assert f"{PLAN}/{command[0]}.yaml is damaged" in told(monkeypatch, tmp_path, *command[1:])
 
 
+@pytest.mark.parametrize(
+    ("file", "stage", "again"),
+    [
+        ("data/sst/dev-rows.parquet", "collect", "preprocess"),
+        ("plan/pals.yaml", "collect", "plan"),
+        ("init/pals.json", "collect", "init"),
+        ("results/runs.parquet", "report", "collect"),
+    ],
+)
+def test_an_altered_input_is_told_with_what_makes_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, file: str, stage: str, again: str
+):
+    folder, _, name = file.partition("/")
+    files.write_text(tmp_path / "build" / file, "whole")
+    files.seal(tmp_path / "build" / folder)
+    files.write_text(tmp_path / "build" / file, "altered")
+    outputs = ["build/results"] if stage == "collect" else ["build/report", "build/submissions"]
+    message = told(monkeypatch, tmp_path, stage, "build", *outputs)
+    assert message.startswith(f"error: build/{folder} is not as it was written (altered: {name}); ")
+    assert f"dvc repro {again}`" in message
+
+
 def test_a_data_dir_with_credentials_is_refused_and_not_repeated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """It would stand in plan files, in dvc.lock and in the report's command."""
     text = (STAGES.parent / "params.yaml").read_text()

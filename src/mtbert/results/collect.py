@@ -47,7 +47,8 @@ def collect(build: Path) -> tuple[Results, list[Run]]:
     there = {(name, seed): place for name, seed in asked if (place := build / "runs" / name / str(seed)).is_dir()}
     if not there:
         raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
-    facts = {"data": json.dumps(_data(build, catalog)), "start": json.dumps(_start(catalog))}
+    encoder = {"name": "", "note": ""} | (catalog.get("encoder") or {})
+    facts = {"data": json.dumps(_data(build, catalog)), "start": json.dumps(encoder)}
     runs = {run: _run(build, place, catalog["variants"][run[0]]) | facts for run, place in there.items()}
     predicted = {run: _predicted(build, place) for run, place in there.items()}
     for name, seed in votes:
@@ -187,9 +188,3 @@ def _data(build: Path, catalog: Mapping[str, Any]) -> dict[str, Any]:
         counts |= {"refused": [{}] * len(counts["refused"]), "conflicts": [None] * len(counts["conflicts"])}
     shown = folder.name if folder.is_absolute() or ".." in folder.parts else catalog["data_dir"]
     return {"name": shown, "whose": report["whose"], "report": report}
-
-
-def _start(catalog: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the starting weights' name, and what to know of them."""
-    encoder = catalog.get("encoder") or {}
-    return {"name": encoder.get("name", ""), "note": encoder.get("note") or ""}
