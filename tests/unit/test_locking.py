@@ -29,11 +29,6 @@ def hold(file: Path) -> subprocess.Popen[str]:
     return process
 
 
-def test_who_has_a_free_lock_need_not_wait(tmp_path: Path):
-    with locking.alone(tmp_path / "pals/0.lock", "training pals, seed 1") as waited:
-        assert waited is False
-
-
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
 def test_it_waits_for_a_process_that_has_the_lock_and_goes_on_when_that_is_killed(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], end: int
