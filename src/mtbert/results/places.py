@@ -42,7 +42,7 @@ def beside(embedded: np.ndarray, labels: np.ndarray) -> Frame:
     from sklearn.manifold import TSNE  # takes a second to import
 
     kinds = np.floor(np.nan_to_num(labels[: embedded.shape[1]], nan=-1.0))
-    turn = pd.Series(kinds).groupby(kinds).cumcount()  # how many of the label come before
+    turn = pd.Series(kinds).groupby(kinds).cumcount().to_numpy()  # how many of the label come before
     chosen = np.sort(np.argsort(turn, kind="stable")[: POINTS // len(embedded)])
     columns = ["x", "y", "x2", "y2"][: 2 * len(embedded)]
     if len(chosen) < FEWEST:
