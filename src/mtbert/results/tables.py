@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -258,8 +259,8 @@ def _checks(results: Results) -> Iterator[tuple[str, Frame, Any]]:
         ("data", [run.data.name for run in typed]),
         ("encoder", [run.start.name for run in typed]),
     ):
-        of_runs = pd.Series(values, results.runs.index)[trained]
-        yield f"runs of more than one {what}; a report is of one", runs, of_runs != of_runs.iloc[0]
+        number_of_value, _ = pd.factorize(np.array(values, dtype=object)[trained])
+        yield f"runs of more than one {what}; a report is of one", runs, number_of_value > 0
     yield "no numbers of weights", runs, runs[[*WEIGHTS]].isna().any(axis=1) | (runs["encoder"] == 0)
     unlike = "settings or code of another seed of the variant are others; `dvc repro` trains what is out of date"
     trainings = runs.drop_duplicates(["variant", "settings", "code"])
@@ -283,7 +284,7 @@ def _checks(results: Results) -> Iterator[tuple[str, Frame, Any]]:
     for name, task in TASKS.items():
         if task.kind != "score":
             for column in ("label", "prediction"):
-                is_class = predicted[column].isna() | predicted[column].isin(range(max(task.classes, 2)))
+                is_class: Frame = predicted[column].isna() | predicted[column].isin(range(max(task.classes, 2)))
                 faulty |= (predicted["task"] == name) & ~is_class
     yield "labels or predictions that the task has not", predicted, faulty
     shared = predicted[predicted["split"] != "train"]  # each run draws its own training rows
