@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtbert import files, tracking
-from mtbert.errors import DataError, SettingsError
+from mtbert.errors import DataError
 from mtbert.tracking import TrackingError, live, record, store
 from mtbert.tracking.record import Point
 
@@ -149,7 +149,7 @@ def test_damaged_logs_are_told(tmp_path: Path, run: Path, text: str, told: str) 
 
 
 def test_without_a_plan_a_run_has_no_name(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"catalog\.yaml is missing; `dvc repro plan` makes it"):
+    with pytest.raises(DataError, match=r"catalog\.yaml is missing; `dvc repro plan` makes it"):
         record.begun(SETTINGS, 1, tmp_path)
 
 
