@@ -192,6 +192,8 @@ def write_results(build: Path, count: int) -> None:
     """What `count` trainings leave, made up: scores, predictions of 200 rows, history, log. No embeddings."""
     import pandas as pd
 
+    from mtbert import inputs
+
     task, rows = TASKS["sst"], 200
     labels = [float(number % task.classes) for number in range(rows)]
     table = pd.DataFrame({"id": [f"r{number}" for number in range(rows)], "label": labels, "prediction": labels})
@@ -199,7 +201,11 @@ def write_results(build: Path, count: int) -> None:
     table[["scored", "overall"]] = True
     content = {"steps": 40, "epoch": 1, "parameters": {"encoder": 1000, "added": 250, "trained": 1250, "stored": 1250}}
     history = "phase,step,name,value\n" + "".join(f"1,{step},loss/sst,{2 / step}\n" for step in range(1, 41))
+    files.write_json(build / "data" / "report.json", {"files": {}})
+    machine = {"processor": "", "accelerator": "", "torch": ""}
+    manifest = {"encoder": dict.fromkeys(["path", *inputs.ENCODER_FILES], ""), "data": {"none": ""}, "code": ""}
     for name in (f"v{number}" for number in range(count)):
+        files.write_json(build / "init" / f"{name}.json", manifest | {"machine": machine})
         run = build / "runs" / name / "1"
         files.write_json(run / "metrics.json", {"variant": name, "seed": 1, **content, "dev": {"sst": 1.0}, "test": {}})
         files.write_text(run / "history.csv", history)
@@ -262,7 +268,6 @@ def settle(root: Path, count: int) -> None:
         "encoders/mlm",
         "data",
         "init",
-        "ensembles",
         "results",
         "submissions",
     ):

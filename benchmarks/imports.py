@@ -36,7 +36,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "pretrain": ("sbert", "pretrain.yaml", "no"),
     "init": ("no", "no/init"),
     "train": ("none", "1", "no"),
-    "collect": ("no", "no/results", "no/ensembles"),
+    "collect": ("no", "no/results"),
     "report": ("no", "no/report", "no/submissions"),
     "track": ("build",),
 }

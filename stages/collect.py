@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-from mtbert import command
+from mtbert import command, inputs
 from mtbert.results import collect
 
 
-def main(build: Path, out: Path, votes: Path) -> None:
-    """Write the tables and the votes; print what was asked for and is not there."""
-    for name, seed in collect.write(build, out, votes):
+def main(build: Path, out: Path) -> None:
+    """Check what the stages before it wrote, write the tables, and print what was asked for and is not there."""
+    inputs.check_stages(build, "plan", "data", "init")
+    for name, seed in collect.write(build, out):
         print(f"{name}, seed {seed}: not there; `dvc repro train@{name}-{seed}`, or its members', makes it")
 
 

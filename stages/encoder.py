@@ -5,12 +5,11 @@ from pathlib import Path
 from mtbert import command, files
 from mtbert.pretraining import fetching, loading, untrained
 from mtbert.pretraining.settings import EncoderSettings
-from mtbert.settings import checked
 
 
 def main(plan: Path, data_dir: Path, out: Path) -> None:
     """Read the settings, write the encoder's directory, print two scores."""
-    settings = checked(EncoderSettings, files.read_plan(plan), plan)
+    settings = files.read_planned(EncoderSettings, plan)
     fetching.fetch(settings, data_dir, out)
     if settings.weights == "fp16":
         loading.to_fp16(out)

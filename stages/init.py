@@ -7,7 +7,7 @@ from mtbert import command, inputs
 
 def main(build: Path, out: Path) -> None:
     """Write a file for each variant."""
-    inputs.check_stages(build)
+    inputs.check_stages(build, "plan", "data")
     inputs.write(build / "plan", build, out)
 
 

@@ -5,18 +5,17 @@ there are any.
 """
 
 from pathlib import Path
+from typing import Any
 
 from mtbert import command
 from mtbert.data.preprocess import preprocess, refusals
 from mtbert.data.tokens import wordpieces
-from mtbert.files import read_plan
-from mtbert.settings import checked
-from mtbert.tasks import Split
+from mtbert.files import read_planned
 
 
 def main(data_dir: Path, encoder_dir: Path, out: Path, needs: Path) -> None:
     """Read, check and tokenize every corpus file below `data_dir` into `out`."""
-    required = checked(set[tuple[str, Split]], read_plan(needs), needs)
+    required: Any = {(task, split) for task, split in read_planned(list[list[str]], needs)}
     if refused := refusals(preprocess(data_dir, out, wordpieces(encoder_dir), required), out):
         print(refused)
 

@@ -6,20 +6,19 @@ from pathlib import Path
 
 from mtbert import command, errors, files, starting
 from mtbert.pretraining.settings import PRETRAININGS
-from mtbert.settings import checked
 
 
 def main(kind: str, plan: Path, build: Path) -> None:
     """Write build/encoders/KIND; only a card that says so where no selected variant starts from it."""
     if kind not in PRETRAININGS:
-        raise errors.SettingsError(str(errors.UnknownNameError("pretraining", kind, PRETRAININGS)))
+        raise errors.UnknownNameError("pretraining", kind, PRETRAININGS)
     content = files.read_plan(plan, "needed")
     if not content.pop("needed"):
         with files.new_directory(build / "encoders" / kind) as partial:
             files.write_json(partial / "encoder.json", {"needed": False})
             files.seal(partial)
         return
-    settings = checked(PRETRAININGS[kind], content, plan)
+    settings = files.read_as(PRETRAININGS[kind], plan, "dvc repro plan", lambda *_: content)
     # All files are local: keep the libraries from asking the model hub. They read this when they are imported.
     os.environ["HF_HUB_OFFLINE"] = "1"
     with starting.imports():

@@ -22,7 +22,7 @@ def main(variant: str, seed: int, build: Path = Path("build")) -> None:
         if metrics is None:
             settings = assembly.read_settings(build / "plan" / f"{variant}.yaml")
             parts = assembly.assemble(settings, seed, build)
-            parts.code = inputs.code(build / "init" / f"{variant}.json")
+            parts.code = inputs.read(build / "init" / f"{variant}.json").code
             if rank == 0:
                 starting.tell_memory(weight.numel() for weight in parts.model.parameters())
                 print(f"{variant}, seed {seed}: {parts.steps} steps on {', '.join(settings.tasks)}")

@@ -5,9 +5,14 @@ from typing import Any
 
 import pandas as pd
 
+from mtbert import inputs
 from mtbert.results import tables
 from mtbert.results.tables import Results
 
+MANIFEST = {
+    "encoder": dict.fromkeys(["path", *inputs.ENCODER_FILES], "1a"), "data": {"data/sst": "2b"}, "code": "",
+    "machine": {"processor": "i386", "accelerator": "", "torch": "2.13.0"},
+}  # fmt: skip
 LABELS = {"sst": [0.0, 1.0, 2.0, 3.0], "qqp": [0.0, 1.0, 1.0, 0.0], "sts": [0.0, 1.0, 2.0, 5.0]}
 DATA = {"name": "data/sample", "whose": "course", "labels": {"sst": {"train": {"0": 3, "4": 1}, "dev": {"0": 4}}}}
 WEIGHTS = {"encoder": 1000, "added": 100, "trained": 1100, "stored": 1100}
@@ -46,9 +51,7 @@ def _rows(task: str, values: list[float]) -> pd.DataFrame:
     rows = {"task": task, "split": "dev", "row": range(count), "id": [f"{task}-{row}" for row in range(count)]}
     flags = {"scored": True, "overall": True, "cluster": range(count), "in_train": False, "in_pretraining": False}
     shares = [row == 0 for row in range(count)]
-    return pd.DataFrame(
-        rows | flags | {"shares": shares, "label": LABELS[task], "prediction": values, "text": "a | <b>"}
-    )
+    return pd.DataFrame(rows | flags | {"shares": shares, "label": LABELS[task], "prediction": values})
 
 
 def _history(task: str) -> pd.DataFrame:

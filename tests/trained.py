@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import made
 import pandas as pd
 import runs
 from accelerate.state import AcceleratorState
@@ -31,7 +32,7 @@ def build(folder: Path) -> Path:
     vote = {"paper": "own", "row": "both", "members": list(MODEL), "selected": True}
     plan = {"profile": "test", "seeds": [1], "variants": {name: {"selected": True} for name in MODEL}}
     files.write_yaml(folder / "plan" / "catalog.yaml", plan | {"data_dir": "data/sample", "ensembles": {"both": vote}})
-    collect.write(folder, folder / "results", folder / "ensembles")
+    collect.write(folder, folder / "results")
     return folder
 
 
@@ -46,6 +47,7 @@ def train(folder: Path, name: str, seed: int, model: dict[str, object]) -> None:
     plan = settings(name, **model)
     AcceleratorState._reset_state(True)  # it keeps the precision of a process's first training
     files.write_yaml(folder / "plan" / f"{name}.yaml", plan.model_dump())
+    files.write_json(folder / "init" / f"{name}.json", made.MANIFEST)
     parts = assembly.assemble(plan, seed, folder)
     run.train(parts, folder / "runs" / name / str(seed), folder / "logs" / name / str(seed), runs.checkpoints(folder))
     AcceleratorState._reset_state(True)

@@ -27,14 +27,26 @@ BuildArgument = Annotated[Path, Argument(help="The build directory.")]
 Seed = Annotated[int | None, Option(min=0, help="For a variant's or an ensemble's name: the seed; else the lowest.")]
 Jobs = Annotated[int, Option(min=1, help="Trainings at a time.")]
 Variants = Annotated[str | None, Option(help="Set `variants` in params.yaml first: 'pals slap-smart', or all.")]
+Format = Literal["csv", "tsv", "jsonl", "txt"]
+Device = Literal["auto", "cpu", "cuda", "mps"]
+Weights = Literal["fp32", "fp16"]
+Searched = Literal["rates", "setting"]
 BUILD = Path("build")
 
-app = typer.Typer(help=ABOUT, no_args_is_help=True, context_settings=command.CONTEXT, **command.STYLE)
+app = typer.Typer(
+    help=ABOUT,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
 
 
 def main() -> None:
     """Run the command line."""
-    command.start(app, "mtbert")
+    with command.plainly():
+        app(prog_name="mtbert")
 
 
 def _version(asked: bool) -> None:
@@ -52,22 +64,16 @@ def _all(
 
 @app.command()
 def predict(
-    model: Annotated[
-        str, Argument(help="A variant or an ensemble, such as pals; a run's folder; or MLflow's models:/NAME@best.")
-    ],
+    model: Annotated[str, Argument(help="A variant or an ensemble, such as pals; a run's folder; models:/NAME@best.")],
     sentences: Annotated[list[str] | None, Argument(help="Sentences, or the two of a pair; or use --file.")] = None,
     task: Annotated[str | None, Option(help="The task, such as sst; not needed for a model of one.")] = None,
     all_tasks: Annotated[bool, Option("--all-tasks", help="Predict every task that the sentences fit.")] = False,
-    file: Annotated[
-        Path | None, Option("--file", "-f", help="Read .csv, .tsv, .jsonl or .txt; - for standard input.")
-    ] = None,
+    file: Annotated[Path | None, Option("--file", "-f", help="A .csv, .tsv, .jsonl or .txt; - for stdin.")] = None,
     out: Annotated[Path | None, Option("--out", "-o", help="Write to this file; else to standard output.")] = None,
-    format: Annotated[
-        Literal["csv", "tsv", "jsonl", "txt"] | None, Option(help="For files with another ending.")
-    ] = None,
+    format: Annotated[Format | None, Option(help="For files with another ending.")] = None,
     seed: Seed = None,
     build: Build = BUILD,
-    device: Annotated[Literal["auto", "cpu", "cuda", "mps"], Option(help="The device to compute on.")] = "auto",
+    device: Annotated[Device, Option(help="The device to compute on.")] = "auto",
 ) -> None:
     """Predict with a trained model: sentences, or a file of them.
 
@@ -94,9 +100,7 @@ def export(
     model: Annotated[str, Argument(help="A variant's name, a run's folder, or an address of MLflow's.")],
     out: Annotated[Path, Argument(help="The folder to write; it must not exist.")],
     form: Annotated[str, Option("--format", help="hf, sentence-transformers or onnx.")] = "hf",
-    task: Annotated[
-        str | None, Option(help="hf: a plain BertForSequenceClassification of this task; onnx: its graph alone.")
-    ] = None,
+    task: Annotated[str | None, Option(help="hf: plain BertForSequenceClassification; onnx: its graph alone.")] = None,
     seed: Seed = None,
     build: Build = BUILD,
 ) -> None:
@@ -116,13 +120,9 @@ def export(
 @app.command()
 def compare(
     ours: Annotated[str, Argument(help="CSV, TSV, JSON lines or parquet; {seed} in a path stands for a number.")],
-    theirs: Annotated[
-        str, Argument(help="The same, or a run of MLflow, as runs:/ID/path; several, one a seed, with commas.")
-    ],
+    theirs: Annotated[str, Argument(help="The same, or MLflow's runs:/ID/path; several, one a seed, with commas.")],
     task: Annotated[str | None, Option(help="Sets metric and margin, such as sst.")] = None,
-    metric: Annotated[
-        str | None, Option(help="accuracy, f1, pearson, spearman, or one of a log of lm-evaluation-harness.")
-    ] = None,
+    metric: Annotated[str | None, Option(help="accuracy, f1, pearson, spearman, or one of a harness's log.")] = None,
     margin: Annotated[float | None, Option(help="The smallest difference that matters; 0.01 without a task.")] = None,
     columns: Annotated[str, Option(help="Your column names: label=gold,prediction=guess; ignores others.")] = "",
     filter_: Annotated[str | None, Option("--filter", help="Filter of such a log, if it has several.")] = None,
@@ -143,9 +143,7 @@ def compare(
 
 @app.command()
 def grid(
-    jobs: Annotated[
-        int | None, Option(min=1, help="Trainings at a time: 1, or as many as a cluster has room for.")
-    ] = None,
+    jobs: Annotated[int | None, Option(min=1, help="Trainings at a time: 1, or what a cluster has room for.")] = None,
     variants: Variants = None,
     address: Annotated[str | None, Option(help="Of a running Ray cluster, such as 10.0.0.1:6379.")] = None,
     gpus: Annotated[float | None, Option(min=0, help="Of a cluster: part of a GPU for each training, as 0.25.")] = None,
@@ -165,10 +163,7 @@ def pack(
     out: Annotated[Path, Argument(help="The pack to write, a tar file.")],
     variants: Variants = None,
     seeds: Annotated[str | None, Option(help="Set `seeds` in params.yaml first: '1 2 3'.")] = None,
-    weights: Annotated[
-        Literal["fp32", "fp16"] | None,
-        Option(help="Set `encoder.weights` first: fp16 rounds the starting weights, half the size."),
-    ] = None,
+    weights: Annotated[Weights | None, Option(help="Set `encoder.weights` first; fp16 is half the size.")] = None,
 ) -> None:
     """Write trainings to one file, for a machine without DVC.
 
@@ -196,10 +191,7 @@ def unpack(archive: Annotated[Path, Argument(help="An archive of runs, made from
 @app.command()
 def search(
     jobs: Jobs = 1,
-    only: Annotated[
-        Literal["rates", "setting"] | None,
-        Option(help="Search for the rates alone, or for the setting alone, with the rates of params.yaml."),
-    ] = None,
+    only: Annotated[Searched | None, Option(help="The rates alone, or the setting with the rates as they are.")] = None,
 ) -> None:
     """Search the learning rate of each kind of training.
 
@@ -235,42 +227,32 @@ def tables(build: BuildArgument = BUILD) -> None:
 @app.command()
 def report(
     build: BuildArgument = BUILD,
-    evidence: Annotated[
-        Path | None, Option(help="Make the report from this folder alone, such as reports/laptop/evidence.")
-    ] = None,
-    out: Annotated[
-        Path | None, Option(help="The report's folder; else BUILD/report, or with --evidence the folder around it.")
-    ] = None,
-    third: Annotated[
-        Path | None, Option(help="An evidence of the same variants at a third of the budget: are differences steady?")
-    ] = None,
-    readme: Annotated[
-        Path | None, Option(help="A file that gets the report's first rows, too, between its two markers.")
-    ] = None,
+    evidence: Annotated[Path | None, Option(help="Report this folder alone, such as reports/laptop/evidence.")] = None,
+    out: Annotated[Path | None, Option(help="The report's folder; else BUILD/report, or that of the evidence.")] = None,
+    third: Annotated[Path | None, Option(help="Evidence of a third of the budget: are differences steady?")] = None,
+    readme: Annotated[Path | None, Option(help="A file that gets the report's first rows between markers.")] = None,
 ) -> None:
     """Write the report from the finished runs; train nothing."""
     with starting.imports():
+        from mtbert import inputs
         from mtbert.report import submissions, write
         from mtbert.results import collect, tables
-    if evidence is not None:
-        if out is None and evidence.resolve().name != write.EVIDENCE:
-            raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
-        folder = out or evidence.resolve().parent
-        print(write.write(tables.read(evidence), folder, third and tables.read(third), readme))
-        return
-    collect.write(build, build / "results", build / "ensembles")
-    results = tables.read(build / "results")
-    shown = write.write(results, out or build / "report", third and tables.read(third), readme)
-    submissions.write(results, build / "submissions")
-    print(shown)
+    if evidence is None:
+        inputs.check_stages(build, "plan", "data", "init")
+        collect.write(build, build / "results")
+    elif out is None and evidence.resolve().name != write.EVIDENCE:
+        raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
+    results = tables.read(evidence or build / "results")
+    if evidence is None:
+        submissions.write(results, build / "submissions")
+    folder = out or (evidence.resolve().parent if evidence else build / "report")
+    print(write.write(results, folder, third and tables.read(third), readme))
 
 
 @app.command()
 def evidence(
     out: Annotated[Path, Option(help="The folder to write.")],
-    sources: Annotated[
-        list[Path] | None, Argument(help="Build directories and evidences; without any, `build`.")
-    ] = None,
+    sources: Annotated[list[Path] | None, Argument(help="Build directories and evidences; else `build`.")] = None,
 ) -> None:
     """Write the results of all sources to one folder of tables.
 

@@ -1,4 +1,4 @@
-"""Command lines that signatures describe: of the command `mtbert`, by typer, and of each stage's script.
+"""The command line of each stage's script, which its signature describes, and the end of every program.
 
 The scripts do without typer, since a machine that only trains may lack it.
 """
@@ -11,16 +11,11 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mtbert import credentials, errors
 
-if TYPE_CHECKING:
-    import typer
-
-STYLE: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
-CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
+INSTALL = "`make setup` installs what all need, `make setup-onnx` and `make setup-cluster` the rest"
 SHOW_TRACEBACKS = "MTBERT_TRACEBACK"
 CONTROL = re.compile(r"\x1b\[[\d;]*m|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
@@ -30,24 +25,10 @@ def run(main: Callable[..., None]) -> None:
     parser = argparse.ArgumentParser(description=main.__globals__["__doc__"])
     for name, argument in inspect.signature(main).parameters.items():
         default = {} if argument.default is argument.empty else {"nargs": "?", "default": argument.default}
-        kind = natural_number if argument.annotation is int else argument.annotation  # argparse shows its name
-        parser.add_argument(name, type=kind, **default)
+        parser.add_argument(name, type=argument.annotation, **default)
     with plainly():
         main(**vars(parser.parse_args()))
     sys.exit(0)
-
-
-def natural_number(text: str) -> int:
-    """Return a number of digits alone; ValueError for others."""
-    if not text.isdecimal():
-        raise ValueError(text)
-    return int(text)
-
-
-def start(app: "typer.Typer", name: str | None = None) -> None:
-    """Run a command line, and leave the process: status 2 for wrong usage, else as `plainly` says."""
-    with plainly():
-        app(prog_name=name)
 
 
 @contextlib.contextmanager
@@ -109,7 +90,7 @@ def _told(error: Exception) -> str | None:
     """Return the line that tells of an error; None for a fault of the program's."""
     if isinstance(error, ModuleNotFoundError):
         name = str(error.name).partition(".")[0]
-        missing = f"this command needs the package {name}, which is not installed: run `{_brings(name)}`"
+        missing = f"this command needs the package {name}, which is not installed; {INSTALL}"
         return None if name in ("mtbert", "None") else missing
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
@@ -122,13 +103,3 @@ def _forget_output() -> None:
         sys.stdout.flush()
         return
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _brings(name: str) -> str:
-    """Return the command that installs a package: make's for mtbert itself, or for the extra that names it."""
-    for requirement in metadata.requires("mtbert") or ():
-        needed, _, condition = requirement.partition(";")
-        if re.split(r"[^\w.-]", needed)[0].lower() == name.replace("_", "-").lower():
-            extra = re.search(r'extra == "(\w+)"', condition)
-            return f"make setup-{extra[1]}" if extra and extra[1] not in ("pipeline", "minilm") else "make setup"
-    return "make setup"

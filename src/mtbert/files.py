@@ -8,12 +8,13 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic_core import from_json
 from ruamel.yaml import YAML
 from ruamel.yaml.composer import Composer
 from ruamel.yaml.error import YAMLError
@@ -21,7 +22,7 @@ from ruamel.yaml.events import AliasEvent
 from ruamel.yaml.nodes import MappingNode, SequenceNode
 from ruamel.yaml.representer import SafeRepresenter
 
-from mtbert.errors import LONGEST_SHOWN, DataError, SettingsError, in_words
+from mtbert.errors import LONGEST_SHOWN, DataError, in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,9 +30,8 @@ if TYPE_CHECKING:
 Kind = TypeVar("Kind")
 AGAIN = "remove it and run the stage that makes it"
 ELSEWHERE = "elsewhere.json"  # of a run from another machine: the machine, and the files that stayed there
-DIGESTS = "digests.json"  # of a run or an ensemble: the SHA-256 of each of its other files
+DIGESTS = "digests.json"  # in what a stage wrote: the SHA-256 of each of the folder's other files
 LOG_KEY = 12  # hexadecimal digits that distinguish the logs of one variant and seed
-LONGEST_INTEGER = 20  # digits and sign of a 64-bit number
 PARTIAL = ".partial"  # ending of unfinished files; .dvcignore and .gitignore list it
 
 
@@ -92,8 +92,6 @@ def new_directory(path: Path) -> Iterator[Path]:
 
 def flush(path: Path) -> None:
     """Wait until a file, or a directory's entries, are on the disk."""
-    if path.is_dir() and os.name == "nt":  # Windows cannot flush directories
-        return
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -119,21 +117,7 @@ def json_text(value: Any) -> str:
 
 def read_json(path: Path, again: str = AGAIN) -> Any:
     """Read JSON; DataError where the file is missing or holds something else, also for NaN and infinities."""
-    return _parsed(path, _json, "JSON", again)
-
-
-def _json(text: str) -> Any:
-    return json.loads(text, parse_constant=_refused, parse_int=_whole)
-
-
-def _whole(digits: str) -> int:
-    if len(digits) > LONGEST_INTEGER:
-        raise ValueError(f"{digits[:LONGEST_INTEGER]}… is too large a number")
-    return int(digits)
-
-
-def _refused(constant: str) -> None:
-    raise ValueError(f"{constant} is not a number in JSON")
+    return _parsed(path, partial(from_json, allow_inf_nan=False), "JSON", again)
 
 
 def read_as(kind: type[Kind], path: Path, remedy: str, read: Callable[[Path, str], Any] = read_json) -> Kind:
@@ -195,17 +179,12 @@ def _yaml(aliases: bool = False) -> YAML:
     return yaml
 
 
-def yaml_text(value: Any, in_order: bool = False) -> str:
-    """Return block-style YAML without aliases; keys `in_order`, or sorted, so that equal settings are equal bytes."""
+def write_yaml(path: Path, value: Any, in_order: bool = False) -> None:
+    """Write block-style YAML without aliases; keys `in_order`, or sorted, so that equal settings are equal bytes."""
     yaml, text = _yaml(), io.StringIO()
     yaml.sort_base_mapping_type_on_output = not in_order  # pyright: ignore[reportAttributeAccessIssue]
     yaml.dump(value, text)
-    return text.getvalue()
-
-
-def write_yaml(path: Path, value: Any, in_order: bool = False) -> None:
-    """Write what `yaml_text` returns."""
-    write_text(path, yaml_text(value, in_order))
+    write_text(path, text.getvalue())
 
 
 def read_yaml(path: Path, again: str = AGAIN, aliases: bool = False) -> Any:
@@ -227,24 +206,24 @@ def yaml_line(path: Path, place: Iterable[str | int]) -> int:
     return line
 
 
-def read_plan(path: Path, *keys: str) -> Any:
-    """Read a file of the plan; SettingsError where it is missing or, with keys, is not a mapping with these."""
-    if not path.is_file():
-        raise SettingsError(f"{path} is missing; `dvc repro plan` makes it for what params.yaml lists")
-    content = read_yaml(path)
-    if keys and not (isinstance(content, dict) and content.keys() >= set(keys)):
-        raise SettingsError(f"{path} is not as `dvc repro plan` writes it; the same command makes it again")
+def read_planned(kind: type[Kind], path: Path) -> Kind:
+    """Read a file of the plan as a value of that type; DataError as for `read_as`."""
+    return read_as(kind, path, "dvc repro plan", read_yaml)
+
+
+def read_plan(path: Path, *keys: str) -> dict[str, Any]:
+    """Read a file of the plan that is a mapping; DataError where it is missing or lacks one of these keys."""
+    content = read_planned(dict[str, Any], path)
+    if lacking := [key for key in keys if key not in content]:
+        raise DataError(f"{path} is damaged: it lacks {', '.join(lacking)}; `dvc repro plan` makes it again")
     return content
 
 
-WHOSE = {"data/sample": "sample", "data/official": "course"}  # by folder, where preprocessing has not determined it
-
-
-def whose_data(build: Path, data_dir: str) -> str:
+def whose_data(build: Path) -> str:
     """Return whose corpora a build directory was made from, as preprocessing found: `sample`, `course` or `own`."""
     file = build / "data" / "report.json"
     whose = read_as(dict[str, Any], file, "dvc repro preprocess").get("whose") if file.is_file() else None
-    return whose if isinstance(whose, str) and whose else WHOSE.get(data_dir, "own")
+    return whose if isinstance(whose, str) and whose else "own"
 
 
 def study(build: Path) -> str:
@@ -253,12 +232,11 @@ def study(build: Path) -> str:
     It is `sample` for profile `sample` on the sample, and another profile's name for that profile on the course's
     corpora. All others also name the data, such as `sample-reviews` for data in a folder `reviews`.
     """
-    plan = read_plan(build / "plan" / "catalog.yaml", "profile")
-    profile, data_dir = plan["profile"], plan.get("data_dir", "data/sample")
-    whose = whose_data(build, data_dir)
+    plan = read_plan(build / "plan" / "catalog.yaml", "profile", "data_dir")
+    profile, whose = plan["profile"], whose_data(build)
     if whose == ("sample" if profile == "sample" else "course"):
         return profile
-    return f"{profile}-{Path(data_dir).name if whose == 'own' else whose}"
+    return f"{profile}-{Path(plan['data_dir']).name if whose == 'own' else whose}"
 
 
 def _parsed(path: Path, parse: Callable[[str], Any], form: str, again: str) -> Any:
@@ -314,49 +292,43 @@ def sha256_of(content: bytes) -> str:
 
 
 def seal(directory: Path) -> None:
-    """Write digests.json, the last file of a run or an ensemble: the SHA-256 of every other file by its name there."""
+    """Write digests.json, the last file of what a stage writes: the SHA-256 of every other file by its name there."""
     write_json(directory / DIGESTS, {name: sha256(directory / name) for name in _names(directory)})
 
 
 def check_sealed(directory: Path, remedy: str, only: Collection[str] | None = None) -> None:
-    """Compare a run's or an ensemble's files with its digests.json.
+    """Compare the files of a directory with its digests.json.
 
     Args:
-        directory: the run's or ensemble's directory.
+        directory: what a stage wrote, such as a run.
         remedy: the command that makes it again, such as `dvc repro train@pals-1`.
         only: the files whose content is compared, such as `metrics.json`; None for all. All files have to exist.
 
     Raises:
         DataError: a file is altered, missing or surplus, or there are no digests; the message names them.
     """
-    if faults := differences(directory, _digests(directory, remedy), only):
-        raise DataError(f"{directory} is not as it was written ({faults}); {_again(directory, remedy)}")
-
-
-def differences(directory: Path, expected: Mapping[str, str], only: Collection[str] | None = None) -> str:
-    """List altered, missing and surplus files of a directory, by the digests; `only` as in `check_sealed`."""
-    names = _names(directory)
+    expected, names = _digests(directory, remedy), _names(directory)
     compared = expected.keys() & names & (expected.keys() if only is None else set(only))
     faults = {
         "altered": {name for name in compared if sha256(directory / name) != expected[name]},
         "missing": expected.keys() - names,
         "too many": names - expected.keys(),
     }
-    return "; ".join(f"{kind}: {', '.join(sorted(faulty))}" for kind, faulty in faults.items() if faulty)
+    if told := "; ".join(f"{kind}: {', '.join(sorted(faulty))}" for kind, faulty in faults.items() if faulty):
+        raise DataError(f"{directory} is not as it was written ({told}); {_again(directory, remedy)}")
 
 
 def sealed(directory: Path, name: str, remedy: str) -> Path:
-    """Compare a file of a run or an ensemble with its digest, and return its path; errors as for `check_sealed`."""
+    """Compare a file of a sealed directory with its digest, and return its path; errors as for `check_sealed`."""
     expected, file = _digests(directory, remedy).get(name), directory / name
     if name in left_elsewhere(directory):
         raise DataError(
             f"{file} stayed on the machine that trained it; run.py --weights there and `mtbert unpack` bring it "
             f"here, or `{remedy} --force --single-item` trains here"
         )
-    if expected is None or not file.is_file():
-        raise DataError(f"{file} is missing; {_again(directory, remedy)}")
-    if sha256(file) != expected:
-        raise DataError(f"{file} is not as it was written; {_again(directory, remedy)}")
+    if not file.is_file() or sha256(file) != expected:
+        what = "is not as it was written" if file.is_file() else "is missing"
+        raise DataError(f"{file} {what}; {_again(directory, remedy)}")
     return file
 
 
@@ -386,10 +358,8 @@ def _again(directory: Path, remedy: str) -> str:
 
 def log_key(run_directory: Path) -> str:
     """Return the name of the folder of a run's log; DataError where the run holds no digests.json."""
-    file = run_directory / DIGESTS
-    if not file.is_file():
-        raise DataError(f"{file} is missing; `dvc repro` makes the run again")
-    return sha256(file)[:LOG_KEY]
+    _digests(run_directory, "dvc repro")
+    return sha256(run_directory / DIGESTS)[:LOG_KEY]
 
 
 def log_directory(build: Path, run_directory: Path) -> Path:

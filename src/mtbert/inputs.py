@@ -15,7 +15,7 @@ from mtbert import files
 from mtbert.errors import DataError
 from mtbert.models.encoder.config import MLM_HEAD
 from mtbert.pretraining import loading
-from mtbert.schemas import Manifest
+from mtbert.schemas import Manifest, Origin
 from mtbert.tasks import REUSES, SPLITS, corpus
 
 MACHINE = "machine.json"
@@ -26,11 +26,7 @@ ENCODER_FILES = ("model.safetensors", "config.json", "tokenizer.json", "tokenize
 def manifest(settings: dict[str, Any], build: Path) -> dict[str, Any]:
     """Return the digests of one variant's starting weights, examples and code, and the build's machine."""
     encoder = build / "encoders" / settings["model"]["encoder"]
-    for name in ENCODER_FILES:
-        if not (encoder / name).is_file():
-            stage = _stage(_relative(encoder / name, build))
-            raise DataError(f"{encoder} holds no {name}; `dvc repro {stage}` makes it")
-    weights = [name for name in (*ENCODER_FILES, MLM_HEAD) if (encoder / name).is_file()]
+    weights = [*ENCODER_FILES, *([MLM_HEAD] if (encoder / MLM_HEAD).is_file() else [])]
     parts = (*SPLITS, "dev-rows")
     examples = [build / "data" / task / f"{part}.parquet" for task in settings["tasks"] for part in parts]
     reused = {corpus(entry) for phase in settings["phases"] for entry in phase["tasks"] if entry in REUSES}
@@ -45,7 +41,7 @@ def manifest(settings: dict[str, Any], build: Path) -> dict[str, Any]:
 
 def machine(build: Path) -> dict[str, str]:
     """Return processor, accelerator and PyTorch's version where the build folder was begun: scores depend on them."""
-    return files.read_as(dict[str, str], build / MACHINE, f"rm -f {build / MACHINE} && dvc repro machine")
+    return files.read_as(Origin, build / MACHINE, f"rm -f {build / MACHINE} && dvc repro machine").model_dump()
 
 
 def write(plan: Path, build: Path, out: Path) -> None:
@@ -57,15 +53,20 @@ def write(plan: Path, build: Path, out: Path) -> None:
             model = settings["model"]
             loading.check_use(build / "encoders" / model["encoder"], model["pooling"], model["max_tokens"])
             files.write_json(directory / f"{name}.json", manifest(settings, build))
+        files.seal(directory)
 
 
-def check_stages(build: Path) -> None:
-    """Compare what `preprocess`, `encoder` and `pretrain` wrote with its digests, so that no damage is passed on.
+def check_stages(build: Path, *names: str) -> None:
+    """Compare what earlier stages wrote with its digests, so that no damage is passed on.
+
+    Args:
+        build: the build directory.
+        names: folders below it that are compared, beside those of the encoders; a missing one is left to its reader.
 
     Raises:
         DataError: a file was altered since, is missing, or is one too many; the message names it and what makes it.
     """
-    for folder in (build / "data", *sorted(build.glob("encoders/*"))):
+    for folder in (*(build / name for name in names), *sorted(build.glob("encoders/*"))):
         if folder.is_dir():
             files.check_sealed(folder, f"dvc repro {_stage(_relative(folder / files.DIGESTS, build))}")
 
@@ -85,9 +86,9 @@ def identity(build: Path, variant: str, seed: int, torch: str | None = None) -> 
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def code(manifest: Path) -> str:
-    """Return the digest of the code that all trainings share, from a manifest."""
-    return files.read_as(Manifest, manifest, "dvc repro init").code
+def read(manifest: Path) -> Manifest:
+    """Read a manifest that `write` wrote; DataError where it is missing or damaged."""
+    return files.read_as(Manifest, manifest, "dvc repro init")
 
 
 def check(manifest: Path, build: Path) -> None:
@@ -97,32 +98,26 @@ def check(manifest: Path, build: Path) -> None:
         DataError: the manifest is missing or damaged, or a file that it names is missing or altered.
     """
     for path, expected in named(manifest).items():
-        file = build / path
-        came = f"SHA-256 {files.sha256(file)}" if file.is_file() else "no file"
-        if came != f"SHA-256 {expected}":
+        if not (build / path).is_file() or files.sha256(build / path) != expected:
             raise DataError(
-                f"{file} is not the file of {manifest}: expected SHA-256 {expected}, came {came}; "
+                f"{build / path} is missing, or not the file of {manifest}, whose SHA-256 is {expected}; "
                 f"`dvc repro {_stage(path)} init` makes both again"
             )
 
 
 def named(manifest: Path) -> dict[str, str]:
     """Return the files that a manifest names, relative to the build directory, with their digests."""
-    if not manifest.is_file():
-        raise DataError(f"{manifest} is missing; `dvc repro init` makes it for the variants that params.yaml lists")
-    content = files.read_as(Manifest, manifest, "dvc repro init").model_dump(by_alias=True)
-    encoder = content["encoder"]
-    return {
-        f"{encoder['path']}/{name}": digest for name in (*ENCODER_FILES, MLM_HEAD) if (digest := encoder[name])
-    } | content["data"]
+    content = read(manifest)
+    encoder = dict(content.encoder)
+    path = encoder.pop("path")
+    return {f"{path}/{name}": digest for name, digest in encoder.items()} | content.data
 
 
 def _stage(path: str) -> str:
     """Return the stage that makes a file below the build directory."""
-    if path.startswith("data/"):
-        return "preprocess"
-    name = Path(path).parent.name
-    return "encoder" if name == "base" else f"pretrain@{name}"
+    stages = {"plan": "plan", "data": "preprocess", "init": "init", "encoders/base": "encoder"}
+    start = next((start for start in stages if path.startswith(f"{start}/")), None)
+    return stages[start] if start else f"pretrain@{Path(path).parent.name}"
 
 
 def _relative(path: Path, build: Path) -> str:

@@ -37,19 +37,16 @@ def spearman(labels: Values, predictions: Values) -> float:
 def f1(labels: Values, predictions: Values) -> float:
     """Return F1, the harmonic mean of precision and recall, 0 to 1, as the mean over `f1_classes`."""
     gold, guess = _aligned(labels, predictions)
-    each = [_f1_of((gold == one), (guess == one)) for one in f1_classes(gold, guess)]
-    return float(np.mean(each))
+    classes = f1_classes(gold, guess)
+    right = [2 * np.sum((gold == one) & (guess == one)) for one in classes]
+    either = [np.sum(gold == one) + np.sum(guess == one) for one in classes]
+    return float(np.mean([both / max(all_, 1) for both, all_ in zip(right, either, strict=True)]))
 
 
 def f1_classes(labels: np.ndarray, predictions: np.ndarray) -> list[float]:
     """Return the classes that F1 is the mean over: 1 alone where there are only 0 and 1, else all on either side."""
     classes = sorted({*labels.tolist(), *predictions.tolist()})
     return [1.0] if set(classes) <= {0.0, 1.0} else classes
-
-
-def _f1_of(is_one: np.ndarray, predicted_one: np.ndarray) -> float:
-    of_both = int(is_one.sum() + predicted_one.sum())
-    return 2 * int((is_one & predicted_one).sum()) / of_both if of_both else 0.0
 
 
 SCORES = {"accuracy": accuracy, "f1": f1, "pearson": pearson, "spearman": spearman}

@@ -50,16 +50,13 @@ def read(file: Path) -> "pd.DataFrame":
 
 def scores(tables: Mapping[str, "pd.DataFrame"]) -> dict[str, float]:
     """Return each task's metric where labels are known, and both overall scores where all main tasks have one."""
-    return _known(tables) | metrics.overall(of_overall(tables))
+    found = {task: score(table, TASKS[task]) for task, table in tables.items()}
+    return {task: value for task, value in found.items() if value is not None} | metrics.overall(of_overall(tables))
 
 
 def of_overall(tables: Mapping[str, "pd.DataFrame"]) -> dict[str, float]:
     """Return each task's metric on the rows that count in an overall score, where labels are known."""
-    return _known({task: table.loc[table["overall"]] for task, table in tables.items()})
-
-
-def _known(tables: Mapping[str, "pd.DataFrame"]) -> dict[str, float]:
-    found = {task: score(table, TASKS[task]) for task, table in tables.items()}
+    found = {task: score(table.loc[table["overall"]], TASKS[task]) for task, table in tables.items()}
     return {task: value for task, value in found.items() if value is not None}
 
 

@@ -5,7 +5,7 @@ and the file use.
 """
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
@@ -32,29 +32,20 @@ class Technique(Generic[S, P, T]):
         return Path(inspect.getfile(self.build))
 
 
-class Registry(Generic[P, T]):
-    """The techniques of one kind, by name.
+class Registry(dict[str, Technique[Any, P, T]], Generic[P, T]):
+    """The techniques of one kind, by name; an unknown name is a SettingsError.
 
     `Registry[[Shape, Sequence[str]], Adapter]` holds techniques that are built from (settings, shape, tasks); the type
     checker compares every constructor with that. `default` is the one that holds where settings name none.
     """
 
     def __init__(self, kind: str, techniques: dict[str, Technique[Any, P, T]], default: str | None = None) -> None:
+        super().__init__(techniques)
         self.kind = kind
         self.default = default
-        self._techniques = techniques
 
-    def __getitem__(self, name: str) -> Technique[Any, P, T]:
-        """Return the technique of that name; SettingsError names the known ones."""
-        if name not in self._techniques:
-            raise SettingsError(str(UnknownNameError(self.kind, name, self._techniques)))
-        return self._techniques[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._techniques
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._techniques)
+    def __missing__(self, name: str) -> Technique[Any, P, T]:
+        raise UnknownNameError(self.kind, name, self)
 
     def build(self, choice: dict[str, Any], *surroundings: P.args, **named: P.kwargs) -> T:
         """Build the technique that `choice` ({"name": ..., option: value, ...}) describes."""

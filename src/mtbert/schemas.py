@@ -3,20 +3,22 @@
 Each is read with `mtbert.files.read_as`, which reports what is wrong with an altered file.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
 from mtbert.settings import Section
 
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+
 
 class Sizes(Section):
     """Numbers of weights, as `MultitaskModel.sizes` returns them."""
 
-    encoder: int = Field(ge=1)
-    added: int = Field(ge=0)
-    trained: int = Field(ge=0)
-    stored: int = Field(ge=0)
+    encoder: Count = Field(ge=1)
+    added: Count
+    trained: Count
+    stored: Count
 
 
 class RunMetrics(Section):
@@ -29,11 +31,11 @@ class RunMetrics(Section):
     """
 
     variant: str
-    seed: int
-    steps: int = Field(ge=0)
-    epoch: int = Field(ge=0)
-    epochs: list[int] = []
-    examples: dict[str, int] | None = None
+    seed: Count
+    steps: Count
+    epoch: Count
+    epochs: list[Count] = []
+    examples: dict[str, Count] | None = None
     device: str | None = None
     precision: str | None = None
     parameters: Sizes
@@ -115,84 +117,41 @@ class Untrained(Section):
     rows: dict[str, int]
 
 
-class SbertMetrics(Section):
-    """metrics.json of build/encoders/sbert."""
+class Duplicates(Lenient):
+    """Numbers of rows that occur twice, by form of comparison."""
 
-    sts_dev_pearson_before: float
-    sts_dev_pearson_after: float
-    pairs: int
-    steps: int
-
-
-class MlmMetrics(Section):
-    """metrics.json of build/encoders/mlm.
-
-    mlm_dev_loss_of_frequencies: what a guess by how frequent each token is would have; None in those of before.
-    """
-
-    mlm_dev_loss_before: float
-    mlm_dev_loss_after: float
-    mlm_dev_loss_of_frequencies: float | None = None
-    sentences: int
-    steps: int
-
-
-PRETRAINED: dict[str, type[SbertMetrics] | type[MlmMetrics]] = {"sbert": SbertMetrics, "mlm": MlmMetrics}
-
-
-class Counts(Section):
-    """Numbers of rows that two sets share, or that occur twice, by form of comparison."""
-
-    exact: int
     folded: int
-    bare: int
 
 
-class CheckedFile(Section):
+class CheckedFile(Lenient):
     """Part of report.json: one corpus file."""
 
-    file: str = ""
     labelled: bool
     read: int
     kept: int
     refused: list[dict[str, Any]]
-    duplicates: Counts
+    duplicates: Duplicates
     conflicts: list[Any]
 
 
-class Overlap(Counts):
-    """Part of report.json: rows of one file that are in another, or share a sentence with it."""
-
-    of: str
-    with_: str = Field(alias="with")
-    rows: int
-    sharing: int
-
-
-class DataReport(Section):
-    """build/data/report.json."""
+class DataReport(Lenient):
+    """The part of build/data/report.json that the report shows; `whose` corpora: `sample`, `course` or `own`."""
 
     files: dict[str, CheckedFile]
-    whose: str = ""
-    missing: list[str] = []
-    overlaps: list[Overlap] = []
-    overlaps_with_pretraining: list[Overlap] = Field(default=[], alias="overlaps with pretraining")
+    whose: str = "own"
 
 
-class InitEncoder(Section):
-    """Part of a manifest: the folder of the starting weights, and the digest of each of its files."""
+class Manifest(Section):
+    """build/init/<variant>.json: the SHA-256 of each input.
 
-    path: str
-    weights: str = Field(alias="model.safetensors")
-    config: str = Field(alias="config.json")
-    tokenizer: str = Field(alias="tokenizer.json")
-    special_tokens: str = Field(alias="tokenizer_config.json")
-    mlm_head: str | None = Field(default=None, alias="mlm_head.safetensors")
+    Attributes:
+        encoder: of the files of the starting weights; `path` is their folder.
+        data: of the examples, by path.
+        code: of the code that every training uses.
+        machine: where the build folder was begun.
+    """
 
-
-class Manifest(Lenient):
-    """build/init/<variant>.json."""
-
-    encoder: InitEncoder
+    encoder: dict[str, str] = Field(min_length=5)
     data: dict[str, str] = Field(min_length=1)
     code: str
+    machine: Origin

@@ -6,8 +6,7 @@ A technique's own section is typed in the technique's file. Every section refuse
 import re
 from collections.abc import Iterable
 from functools import partial
-from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -15,17 +14,13 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    TypeAdapter,
-    ValidationError,
     ValidationInfo,
     model_validator,
 )
 
-from mtbert.errors import SettingsError, UnknownNameError, in_words
+from mtbert.errors import UnknownNameError
 from mtbert.tasks import REUSES, TASKS
 
-MOST_HEADS = 64  # most heads that a message lists
-Content = TypeVar("Content")
 Choice = dict[str, Any]  # {"name": technique, option: value, ...}; the technique's own settings type checks the options
 
 
@@ -100,12 +95,9 @@ class Section(BaseModel):
 
 def undivided(width: str, size: int, heads: int) -> str:
     """Return the message for attention heads that do not divide a width."""
-    below = size - size % heads
-    sizes = " or ".join(str(near) for near in (below, below + heads) if near)
-    fitting = ", ".join(str(number) for number in range(1, min(size, MOST_HEADS) + 1) if size % number == 0)
     return (
-        f"{width} is {size} and heads {heads}, which does not divide it; allowed: a {width} that is a multiple of "
-        f"{heads}, such as {sizes}, or heads that divide {size}: {fitting}"
+        f"{width} is {size} and heads {heads}, which does not divide it; "
+        f"allowed: a {width} that is a multiple of {heads}, or heads that divide {size}"
     )
 
 
@@ -252,12 +244,6 @@ Kind = Literal["encoder", "adapters", "heads", "encoder_constant", "adapters_con
 LearningRates = dict[Kind, Rate | None]
 
 
-def _rising(rates: list[float]) -> list[float]:
-    if rates != sorted(set(rates)):
-        raise ValueError("allowed: rates from small to large, each once")
-    return rates
-
-
 def _without_names(values: Any) -> Any:
     return [*values.values()] if isinstance(values, dict) else values
 
@@ -280,14 +266,14 @@ class SearchSettings(Section):
     """Section `search`: how settings are searched on rows held out of the training sets.
 
     Attributes:
-        rates: the rates that each kind of training is tried with, from small to large.
+        rates: the rates that each kind of training is tried with.
         kinds: the variant that is trained for each kind.
         setting: a further one, looked for with the rates that were found.
         held_out: training rows of each task that are scored and not trained on; fewer where whole clusters do not fit.
         seed: draws these rows, and seeds the trainings.
     """
 
-    rates: Annotated[list[Rate], AfterValidator(_rising)] = Field(min_length=2)
+    rates: Annotated[list[Rate], ONCE] = Field(min_length=2)
     kinds: dict[Kind, Name] = Field(min_length=1)
     setting: OneSetting | None = None
     held_out: int = Field(ge=2)
@@ -342,11 +328,3 @@ class VariantSettings(Answers):
     phases: list[PhaseSettings]
     run: RunSettings
     sources: dict[str, str]
-
-
-def checked(kind: type[Content], values: Any, file: Path) -> Content:
-    """Return the values of a plan file as that type; SettingsError where they do not fit it."""
-    try:
-        return TypeAdapter(kind).validate_python(values)
-    except ValidationError as error:
-        raise SettingsError(f"{file} is not as `dvc repro plan` writes it: {in_words(error)}") from None

@@ -46,7 +46,7 @@ outs = {
     "pretrain": [f"build/encoders/{sys.argv[1]}/weights"],
     "init": [f"build/init/{name}.json" for name in variants],
     "train": [],
-    "collect": ["build/results/runs.parquet", "build/ensembles/scores"],
+    "collect": ["build/results/runs.parquet"],
     "report": ["build/submissions/file",
         "build/report/summary.json", "build/report/scores.csv", "build/report/curves.csv"],
     "track": [],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipeline.small import Project, small
 
-COLLECT = ("stages/collect.py", "build", "build/results", "build/ensembles")
+COLLECT = ("stages/collect.py", "build", "build/results")
 
 
 def test_an_altered_object_of_the_cache_is_refused_and_mended_by_what_the_message_says(tmp_path: Path):

@@ -1,7 +1,6 @@
 """From raw text to tables, submission files and MLflow, as `dvc repro` does it, on a very small setting."""
 
 import json
-import os
 import shutil
 import signal
 import sqlite3
@@ -74,11 +73,11 @@ def test_every_run_has_its_files(project: Project):
 
 
 def test_the_vote_is_of_its_members(project: Project):
-    def prediction(place: str) -> pd.Series:
-        return pd.read_parquet(project.root / "build" / place / "1/predictions/sts-dev.parquet")["prediction"]
-
-    mean = (prediction("runs/pals") + prediction("runs/apart")) / 2
-    pd.testing.assert_series_equal(prediction("ensembles/vote"), mean)
+    told = pd.read_parquet(project.root / "build/results/predictions.parquet")
+    told = told[(told["task"] == "sts") & (told["split"] == "dev")].pivot(
+        index="row", columns="variant", values="prediction"
+    )
+    pd.testing.assert_series_equal(told["vote"], (told["pals"] + told["apart"]) / 2, check_names=False)
 
 
 def test_submission_files_have_the_courses_form(project: Project):
@@ -156,7 +155,7 @@ def test_what_another_process_has_just_finished_is_taken_over_and_else_is_traine
             training = project.start("stages/train.py", "bert-sst", "1", PYTHONPATH="src", MTBERT_LIVE="off")
             assert training.stdout is not None
             first = training.stdout.readline()
-            assert first.startswith(f"training bert-sst, seed 1: process {os.getpid()} on "), first
+            assert first.startswith("training bert-sst, seed 1: another process"), first
             end()
         rest, _ = training.communicate(timeout=120)
         assert training.returncode == 0, rest
@@ -187,11 +186,13 @@ def test_ctrl_c_stops_at_once_and_leaves_a_checkpoint_alone(project: Project):
     assert sorted(project.root.glob("build/*/*")) == sorted(
         [*before, project.root / "build/checkpoints/long", project.root / "build/locks/long"]
     )
+    for name in ("plan/long.yaml", "init/long.json"):
+        (project.root / "build" / name).unlink()
 
 
 def test_a_missing_run_is_told_with_the_command_that_makes_it_and_the_rest_collected(project: Project):
     (project.root / "build/runs/pals/1").rename(project.root / "aside")
-    done = project.run("stages/collect.py", "build", "build/aside", "build/aside-votes", PYTHONPATH="src")
+    done = project.run("stages/collect.py", "build", "build/aside", PYTHONPATH="src")
     (project.root / "aside").rename(project.root / "build/runs/pals/1")
     assert done.returncode == 0, done.stdout[-3000:]
     assert "pals, seed 1: not there; `dvc repro train@pals-1`" in done.stdout

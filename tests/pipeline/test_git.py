@@ -15,7 +15,6 @@ ELSEWHERE = (
     "build/init",
     "build/runs",
     "build/results",
-    "build/ensembles",
     "build/report",
     "build/submissions",
 )

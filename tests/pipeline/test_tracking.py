@@ -1,5 +1,6 @@
 """Trainings and `track` against real MLflow: at once, broken off, restored, moved, and with a server that fails."""
 
+import json
 import os
 import random
 import shutil
@@ -13,6 +14,7 @@ from contextlib import closing
 from pathlib import Path
 
 import numpy
+import pandas as pd
 import pytest
 from pipeline import tracked
 from pipeline.small import wait_for
@@ -62,9 +64,11 @@ def test_a_training_is_logged_live_and_whole(root: Path, capfd: pytest.CaptureFi
 def test_restored_runs_appear_once_beside_those_of_other_settings(root: Path) -> None:
     assert bring_in(root) == "1 new, 0 already there"
     write_run(root, dim=276)
-    vote = {"ensemble": "vote", "seed": 1, "members": ["pals"], "dev": {"sst": 0.75}, "test": {}}
-    files.write_json(root / "build/ensembles/vote/1/metrics.json", vote)
-    files.seal(root / "build/ensembles/vote/1")
+    told = {"profile": "sample", "paper": "pals-for-pals", "row": "PALs ensemble", "members": ["pals"]}
+    vote = {"kind": "ensemble", "variant": "vote", "seed": 1, "settings": json.dumps(told), "dev_sst": 0.75}
+    (root / "build/results").mkdir()
+    pd.DataFrame([vote]).to_parquet(root / "build/results/runs.parquet")
+    files.seal(root / "build/results")
     write_catalog(root, ["pals", "not-yet"], {"pals.dim": 276})
     assert bring_in(root) == "2 new, 0 already there, 1 not trained yet"
     write_run(root, dim=204)  # back to the earlier settings, as DVC's cache restores them

@@ -65,10 +65,7 @@ def test_half_pals_stand_in_the_top_six_layers_only():
 
 
 def test_heads_that_do_not_divide_dim_are_refused():
-    with pytest.raises(
-        SettingsError,
-        match=r"adapter pals: dim is 12 and heads 5, which does not divide it; .*divide 12: 1, 2, 3, 4, 6, 12",
-    ):
+    with pytest.raises(SettingsError, match="adapter pals: dim is 12 and heads 5, which does not divide it"):
         pals(width=8, layers=2, dim=12, heads=5)
 
 

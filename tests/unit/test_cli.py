@@ -61,30 +61,16 @@ def test_the_help_imports_nothing_large():
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        (
-            ["predict", "nobody", "--task", "sst", "a film"],
-            1,
-            "error: nobody is no folder of a finished run",
-        ),
-        (
-            ["tables", "nowhere"],
-            1,
-            "error: nowhere/results/runs.parquet is missing; `dvc repro collect` writes build/results",
-        ),
-        (["predict"], 2, "Error: Missing argument 'model'"),
-        (["predict", "pals"], 2, "pass either sentences or --file"),
-        (["predict", "pals", "--task", "sst", "--all-tasks", "a"], 2, "pass either --task or --all-tasks"),
-        (["predict", "pals", "--format", "xml", "a"], 2, "Invalid value for '--format'"),
-        (["grid", "--jobs", "0"], 2, "Invalid value for '--jobs'"),
+        (["predict", "nobody", "--task", "sst", "a film"], 1, "error: nobody is no folder of a finished run"),
+        (["tables", "nowhere"], 1, "error: nowhere/results/runs.parquet is missing"),
         (["predicct"], 2, "No such command 'predicct'. Did you mean 'predict'?"),
     ],
 )
 def test_it_ends_with_a_status_and_one_plain_fault(tmp_path: Path, arguments: list[str], status: int, said: str):
     ended = called(*arguments, cwd=tmp_path)
-    assert ended.returncode == status
+    assert (ended.returncode, ended.stdout) == (status, "")
     assert said in ended.stderr
     assert "Traceback" not in ended.stderr
-    assert not ended.stdout
 
 
 EACH: list[tuple[Any, str, list[str], tuple]] = [
@@ -96,12 +82,7 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
     (ui, "serve", ["ui", "5001"], (5001,)),
     (write, "write", ["report", "--evidence", "/r/evidence", "--out", "o"], ("/r/evidence", Path("o"), None, None)),
     (write, "write", ["report", "--evidence", "/r/evidence"], ("/r/evidence", Path("/r"), None, None)),
-    (
-        exporting,
-        "export",
-        ["export", "pals", "o", "--format", "onnx", "--task", "sst"],
-        (PALS, "onnx", Path("o"), "sst"),
-    ),
+    (exporting, "export", ["export", "pals", "o", "--format", "onnx"], (PALS, "onnx", Path("o"), None)),
 ]
 
 
@@ -123,10 +104,9 @@ def test_what_was_said_is_handed_on(
     ("arguments", "said"),
     [
         (["pack", "o", "--seeds", "1 two"], "'two' is not a whole number of 0 or more"),
-        (["search", "--only", "weights"], "'weights' is not one of 'rates', 'setting'"),
         (["report", "--evidence", "/r/mine"], "is not called evidence"),
-        (["ui", "65536"], "Input should be less than or equal to 65535"),
-        (["unpack"], "Missing argument 'archive'"),
+        (["predict", "pals"], "pass either sentences or --file"),
+        (["predict", "pals", "--task", "sst", "--all-tasks", "a"], "pass either --task or --all-tasks"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_status_2(arguments: list[str], said: str):

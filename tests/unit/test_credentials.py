@@ -1,16 +1,11 @@
 """Users, passwords and keys never reach a message."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mtbert import credentials
-from mtbert.command import plainly
-from mtbert.errors import DataError
 
-ROOT = Path(__file__).parents[2]
 KEYS = {
     "MLFLOW_TRACKING_PASSWORD": "pa55word",
     "MLFLOW_TRACKING_TOKEN": "pa55word-and-more",
@@ -43,9 +38,3 @@ def test_masked(text: str, told: str, monkeypatch: pytest.MonkeyPatch):
 def test_no_password_of_an_address_is_told(before: str, after: str):
     told = credentials.masked(f"got https://ann:{before}s3cret{after}@host/x")
     assert told == "got https://***@host/x"
-
-
-def test_no_error_of_a_stage_tells_them():
-    with pytest.raises(SystemExit) as exit_, plainly():
-        raise DataError("data_dir is https:/ann:s3cret@host/corpora, which is not a directory")
-    assert exit_.value.code == "error: data_dir is https:/***@host/corpora, which is not a directory"

@@ -2,17 +2,18 @@
 
 import pytest
 
-from mtbert.errors import DataError, EncoderError, MtbertError, SettingsError, TrainingError, UnknownNameError, first_of
-
-
-@pytest.mark.parametrize("kind", [SettingsError, DataError, EncoderError, TrainingError])
-def test_every_error_for_people_is_an_mtbert_error(kind: type[Exception]):
-    assert issubclass(kind, MtbertError)
+from mtbert.errors import SettingsError, UnknownNameError, first_of
+from mtbert.models.heads import HEADS
 
 
 def test_many_names_are_shortened():
     assert first_of(["a", "b"], 2) == "a, b"
     assert first_of(["a", "b", "c", "d"], 2) == "a, b and 2 more"
+
+
+def test_an_unknown_technique_is_told_with_the_one_that_was_meant():
+    with pytest.raises(SettingsError, match=r"^unknown head 'mlpp'; did you mean mlp\? known: "):
+        HEADS.build({"name": "mlpp"})
 
 
 def test_known_names_need_be_no_text():

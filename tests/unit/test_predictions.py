@@ -36,16 +36,11 @@ def test_what_is_written_is_read_again(tmp_path: Path):
 
 @pytest.mark.parametrize(
     "table",
-    [
-        qqp([1, 0, 0]).drop(columns="probability_1"),
-        qqp([1, 0, 0]).assign(logit=0.0),
-        qqp([1, 0, 0])[["id", "prediction", "label", "probability_0", "probability_1", "scored", "overall"]],
-    ],
-    ids=["missing", "unknown", "other order"],
+    [qqp([1, 0, 0]).drop(columns="probability_1"), qqp([1, 0, 0]).assign(logit=0.0)],
+    ids=["missing", "unknown"],
 )
 def test_other_columns_are_refused_and_nothing_is_written(tmp_path: Path, table: pd.DataFrame):
-    expected = r"expected \['id', 'label', 'prediction', 'probability_0', 'probability_1', 'scored', 'overall'\]"
-    with pytest.raises(DataError, match=expected):
+    with pytest.raises(DataError, match=r"expected \['id', .*, 'probability_1', 'scored', 'overall'\]"):
         predictions.write(tmp_path / "qqp-dev.parquet", table, QQP)
     assert list(tmp_path.iterdir()) == []
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtbert import files, tracking
-from mtbert.errors import DataError, SettingsError
+from mtbert.errors import DataError
 from mtbert.tracking import TrackingError, live, record, store
 from mtbert.tracking.record import Point
 
@@ -30,6 +30,7 @@ SETTINGS: dict[str, Any] = {
 
 def write_plan(build: Path, data_dir: str = "data/sample", overrides: dict[str, Any] | None = None) -> None:
     catalog = {"profile": "sample", "data_dir": data_dir, "variants": {"pals": {"overrides": overrides}}}
+    files.write_json(build / "data/report.json", {"whose": "sample" if data_dir == "data/sample" else "own"})
     files.write_yaml(build / "plan/catalog.yaml", catalog)
 
 
@@ -148,7 +149,7 @@ def test_damaged_logs_are_told(tmp_path: Path, run: Path, text: str, told: str) 
 
 
 def test_without_a_plan_a_run_has_no_name(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"catalog\.yaml is missing; `dvc repro plan` makes it"):
+    with pytest.raises(DataError, match=r"catalog\.yaml is missing; `dvc repro plan` makes it"):
         record.begun(SETTINGS, 1, tmp_path)
 
 

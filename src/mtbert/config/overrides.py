@@ -4,17 +4,13 @@ That is the profile, the preset, or the typed default; of `catalog` and `ensembl
 value departs.
 """
 
-import json
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from mtbert.config import resolve
-from mtbert.config.documents import shared
-from mtbert.config.params import MISSING, SEARCH, SHARED, Fault, Params, Place, at, dotted, layers
+from mtbert.config.params import MISSING, SEARCH, Fault, Params, Place, at, dotted, layers
 from mtbert.config.sections import WRITTEN
 from mtbert.config.techniques import SECTIONS
 from mtbert.settings import LENGTHS
@@ -24,63 +20,38 @@ REPLACING = (*LENGTHS, "learning_rate")  # keys that take effect through others 
 Variants = dict[str, dict[str, Any]]  # resolved, by name
 
 
-@dataclass(frozen=True)
-class Override:
+class Override(NamedTuple):
     """A value of params.yaml, and what it changes.
 
     Attributes:
         place, value: where it stands, and what it is.
         without: what holds in its place where it is not set; MISSING where it is a key of one's own.
-        changes: the selected variants that it changes.
-        documents: the files of encoder and pretrainings that it changes.
+        changes: the selected variants that it changes, else the files of encoder and pretrainings.
     """
 
     place: Place
     value: Any
     without: Any
     changes: list[str]
-    documents: list[str]
-
-    @property
-    def key(self) -> str:
-        """The place in dotted form: pals.dim."""
-        return dotted(self.place)
-
-    @property
-    def argument(self) -> str:
-        """What `dvc exp run -S` takes to set it: pals.dim=276, ++catalog.mine={uses:[pals]}."""
-        in_file = len(self.place) == 2 and self.place[0] in SECTIONS and self.place[0] not in SHARED
-        return f"{'' if in_file else '++'}{self.key}={_in_hydra(self.value)}"
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether it was set for all variants and reaches none."""
-        return self.place[0] in SECTIONS and not (self.changes or self.documents)
 
 
-def find(params: Params, selected: Variants) -> list[Override]:
-    """Return the overrides in the order of params.yaml, each with its effect on the selected variants."""
-    now = shared(params, selected)
-    found = [
-        (Override(place, value, without, *_effect(params, selected, now, place)), differs)
-        for place, value, without, differs in _set(params, selected)
-    ]
-    return [one for one, differs in found if differs or one.changes]
-
-
-def _set(params: Params, selected: Variants) -> Iterator[tuple[Place, Any, Any, bool]]:
-    """Yield place, value, what holds without it, and whether that differs, of what may be an override."""
+def find(params: Params, selected: Variants) -> Iterator[Override]:
+    """Yield the overrides in the order of params.yaml, each with its effect on the selected variants."""
     below = list(dict.fromkeys(tuple(layers(params, name)[:2]) for name in selected))
     for section in (section for section in params.own if section in SECTIONS and section != SEARCH):
         for place, value in _leaves((section,), params.own[section]):
             lower = [_lower(params, pair, place) for pair in below]
-            if (differs := not all(same(place, value, one) for one in lower)) or place[-1] in REPLACING:
-                yield place, value, lower[0], differs
+            differs = not all(same(place, value, one) for one in lower)
+            if differs or place[-1] in REPLACING:
+                found = Override(place, value, lower[0], _changes(params, selected, place))
+                if differs or found.changes:
+                    yield found
     for collection in ("catalog", "ensembles"):
+        theirs = params.of_papers[collection]
         for name, entry in (params.own.get(collection) or {}).items():
-            theirs = params.of_papers[collection]
             for place, value in _leaves((name,), entry) if name in theirs else [((name,), entry)]:
-                yield (collection, *place), value, at(theirs, place, MISSING), True
+                whole = (collection, *place)
+                yield Override(whole, value, at(theirs, place, MISSING), _changes(params, selected, whole))
 
 
 def _leaves(place: Place, node: Any) -> Iterator[tuple[Place, Any]]:
@@ -122,23 +93,21 @@ def same(place: Place, value: Any, other: Any) -> bool:
     return read[0] == read[1] and isinstance(read[0], bool) == isinstance(read[1], bool)
 
 
-def _effect(params: Params, selected: Variants, now: dict[str, Any], place: Place) -> tuple[list[str], list[str]]:
-    """Resolve without a value; return the selected variants, and the files of `now`, that are others with it."""
-    other = params.put(place, MISSING)
-    before = now
-    if place[0] in ("encoder", "pretrain", "run"):
-        try:
-            before = shared(other, selected)
-        except ValidationError:  # of two values that go together, such as encoder.name and its revision
-            before = dict.fromkeys(now)
-    documents = [name for name in now if now[name] != before[name]]
-    changes = []
+def _changes(params: Params, selected: Variants, place: Place) -> list[str]:
+    """Resolve without a value; return the selected variants, else the shared files, that are others with it."""
+    other, now = params.put(place, MISSING), resolve.shared(params, selected)
+    try:
+        before = resolve.shared(other, selected)
+    except ValidationError:  # of two values that go together, such as encoder.name and its revision
+        before = dict.fromkeys(now)
+    files = [name for name in now if now[name] != before[name]]
+    variants = []
     for name, document in selected.items():
-        starts_anew = "encoder" in documents or f"pretrain-{document['model']['encoder']}" in documents
+        starts_anew = {"encoder", f"pretrain-{document['model']['encoder']}"} & {*files}
         concerned = place[0] in SECTIONS or place[:2] == ("catalog", name)
         if starts_anew or (concerned and _resolved(other, name) != document):
-            changes.append(name)
-    return changes, documents
+            variants.append(name)
+    return variants or files
 
 
 def _resolved(params: Params, name: str) -> dict[str, Any] | None:
@@ -151,25 +120,17 @@ def describe(params: Params, one: Override) -> str:
     """Return one line: the value, and what it changes."""
     without = "" if one.without is MISSING else f" (without: {_shown(one.without)})"
     file, line, key = params.find(one.place)
-    changed = ", ".join(one.changes or one.documents) or "none"
-    return f"  {file}:{line}: {key} = {_shown(one.value)}{without}: changes {changed}"
+    return f"  {file}:{line}: {key} = {_shown(one.value)}{without}: changes {', '.join(one.changes) or 'none'}"
 
 
 def lost(params: Params, one: Override) -> Fault:
     """Return the fault of a value that was set and has no effect."""
     places: list[Place] = [("catalog", name, *one.place) for name in params.get("variants")]
-    own = [dotted(place) for place in places if params.get(*place) is not None]
+    own = ", ".join(dotted(place) for place in places if params.get(*place) is not None)
     told = f"{_shown(one.value)} changes none of the selected variants, {', '.join(params.get('variants'))}"
-    kept = f", which have {', '.join(own)}" if own else ""
-    return Fault(one.place, f"{told}{kept}; allowed: null, or a selection in `variants` that it changes")
+    return Fault(one.place, f"{told}{own and f', which have {own}'}; allowed: null, or a selection that it changes")
 
 
 def _shown(value: Any) -> str:
     text = "null" if value is None else str(value)
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
-
-
-def _in_hydra(value: Any) -> str:
-    """Return a value in Hydra's grammar: JSON whose keys and plain words have no quotation marks."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return re.sub(r'(?<![\\\w])"(?!(?:null|true|false|inf|nan)")([A-Za-z_][\w-]*)"(?=[:,\]}]|$)', r"\1", text)

@@ -41,8 +41,8 @@ class Paper(Section):
     title: str
     order: int = Field(ge=1)
     presets: dict[Name, Any] = {}
-    variants: dict[Name, Any] = {}
-    ensembles: dict[Name, Any] = {}
+    variants: dict[Name, dict[str, Any]] = {}
+    ensembles: dict[Name, dict[str, Any]] = {}
     tables: dict[str, Table] = {}
     claims: dict[Name, Any] = {}
 
@@ -54,7 +54,12 @@ def load(folder: Path = FOLDER) -> dict[str, Paper]:
 
 @cache
 def _load(folder: Path) -> dict[str, Paper]:
-    found = {file.stem: _paper(file) for file in sorted(folder.glob("*.yaml"))}
+    found = dict[str, Paper]()
+    for file in sorted(folder.glob("*.yaml")):
+        try:
+            found[file.stem] = Paper.model_validate(files.read_yaml(file, "correct it", aliases=True))
+        except pydantic.ValidationError as error:
+            raise SettingsError(f"{file}: {in_words(error)}") from None
     papers = dict(sorted(found.items(), key=lambda item: item[1].order))
     for key in ("presets", "variants", "ensembles", "claims"):
         owners: dict[str, str] = {}
@@ -63,13 +68,6 @@ def _load(folder: Path) -> dict[str, Paper]:
                 if (other := owners.setdefault(name, paper)) != paper:
                     raise SettingsError(f"{folder / paper}.yaml: {key}.{name}: {other}.yaml has one of this name, too")
     return papers
-
-
-def _paper(file: Path) -> Paper:
-    try:
-        return Paper.model_validate(files.read_yaml(file, "correct it", aliases=True))
-    except pydantic.ValidationError as error:
-        raise SettingsError(f"{file}: {in_words(error)}") from None
 
 
 def titles(folder: Path = FOLDER) -> dict[str, str]:

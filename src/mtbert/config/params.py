@@ -60,20 +60,13 @@ class Params:
         self.values = self._merged()
 
     def _of_papers(self, key: str) -> dict[str, Any]:
-        return {
-            name: {"paper": of, **entry} if isinstance(entry, dict) else entry
-            for of, paper in self.papers.items()
-            for name, entry in getattr(paper, key).items()
-        }
+        every = ((of, name, entry) for of, paper in self.papers.items() for name, entry in getattr(paper, key).items())
+        return {name: {"paper": of, **entry} for of, name, entry in every}
 
     def _merged(self) -> dict[str, Any]:
         """Return all values; what params.yaml has in the place of a mapping and is none stays, to be refused."""
-        values = dict(self.own)
-        for collection, theirs in self.of_papers.items():
-            ours = self.own.get(collection)
-            if ours is None or isinstance(ours, dict):
-                values[collection] = over(theirs, ours or {})
-        return values
+        given = {key: {} if (own := self.own.get(key)) is None else own for key in self.of_papers}
+        return self.own | {key: over(theirs, given[key]) for key, theirs in self.of_papers.items()}
 
     def get(self, *place: str | int) -> Any:
         """Return the value at a place, or None."""
@@ -110,14 +103,9 @@ class Params:
 def _put(node: Any, place: Place, value: Any) -> Any:
     if not place:
         return value
-    key, *below = place
-    if isinstance(node, list):
-        return [_put(item, tuple(below), value) if number == key else item for number, item in enumerate(node)]
     node = node if isinstance(node, dict) else {}
-    if value is MISSING and key not in node:
-        return node
-    changed = _put(node.get(key), tuple(below), value)
-    return {name: item for name, item in {**node, key: changed}.items() if item is not MISSING}
+    changed = _put(node.get(place[0]), place[1:], value)
+    return {name: item for name, item in {**node, place[0]: changed}.items() if item is not MISSING}
 
 
 def at(node: Any, place: Iterable[str | int], missing: Any = None) -> Any:

@@ -3,7 +3,8 @@
 A variant's file holds only what the variant uses.
 """
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import pydantic
@@ -17,7 +18,7 @@ from mtbert.models.adapters import ADAPTERS
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.heads import HEADS
 from mtbert.models.multitask import check_apart
-from mtbert.pretraining.settings import EncoderSettings
+from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings
 from mtbert.registry import Registry
 from mtbert.settings import Entry, VariantSettings
 from mtbert.tasks import FOLDER, TASKS, corpus, served
@@ -36,6 +37,23 @@ def variant(params: Params, name: str) -> tuple[dict[str, Any], list[Fault]]:
     except pydantic.ValidationError as error:
         resolver.located(error)
         return {}, resolver.faults
+
+
+def shared(params: Params, selected: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the files on the starting weights of the selected variants, by name."""
+    pretrainings = {f"pretrain-{name}": _pretraining(params, name, selected) for name in PRETRAININGS}
+    return {"encoder": EncoderSettings(**merged(params, "encoder")).model_dump(), **pretrainings}
+
+
+def _pretraining(params: Params, name: str, selected: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return a pretraining's settings, or that no selected variant needs it."""
+    if not any(variant["model"]["encoder"] == name for variant in selected.values()):
+        return {"needed": False}
+    run, encoder = merged(params, "run"), merged(params, "encoder")
+    given = {key: run[key] for key in ("device", "precision", "threads") if key in run}  # as for trainings
+    given |= {key: encoder[key] for key in ("weights",) if key in encoder}
+    settings = PRETRAININGS[name](**(given | merged(params, "pretrain").get(name, {})))
+    return {"needed": True, **settings.model_dump(mode="json")}
 
 
 def about(params: Params, name: str) -> dict[str, Any]:
@@ -63,20 +81,23 @@ class _Resolver:
         self.faults: list[Fault] = []
 
     def resolve(self) -> dict[str, Any]:
-        """Return the content of the variant's file."""
+        """Return the content of the variant's file; nothing where there are faults."""
         model, training, run = (merged(self.params, section, self.name) for section in ("model", "training", "run"))
         self._use(model, training)
+        resolved = self._model(model)
         document = {
             **self.about,
             "variant": self.name,
             "profile": self.params.get("profile"),
-            "model": self._model(model),
-            "phases": [self._phase(over(training, phase)) for phase in self.entry.phases],
+            "model": resolved,
+            "phases": [self._phase(over(training, phase), resolved["heads"], run) for phase in self.entry.phases],
             "run": run,
         }
-        if not self.faults:
-            self._check_together(document)
-        self._check_used()
+        for key in self.params.get("catalog", self.name):
+            if key not in (*ENTRY, *COMMON, *self.used):  # it would have no effect
+                allowed = ", ".join(sorted(self.used))
+                message = f"the variant does not use {key}; add it to `uses`, or allowed here: {allowed}"
+                self._fault(("catalog", self.name, key), message)
         used = [registry[name].source for registry in REGISTRIES for name in registry if name in self.used]
         entries = {*self.tasks, *(entry for phase in document["phases"] for entry in phase["tasks"])}
         used += [FOLDER / f"{corpus(entry)}.yaml" for entry in entries]
@@ -85,20 +106,16 @@ class _Resolver:
 
     def _use(self, model: dict[str, Any], training: dict[str, Any]) -> None:
         """Put the techniques that `uses` lists into their places; a variant may have several objectives."""
-        sections = {"model": model, "training": training}
         chosen: dict[tuple[str, str], str] = {}  # for each place that holds one name
         for number, name in enumerate(self.entry.uses or []):
-            place = ("training", "objectives") if name in OBJECTIVES else place_of(name)
-            before = (training.get("objectives") or []) if name in OBJECTIVES else []
-            if place in chosen or name in before:
-                message = (
-                    f"{name!r} would take the place of {chosen.get(place, name)!r}; allowed: one {'.'.join(place)}"
-                )
+            if name in OBJECTIVES:
+                training["objectives"] = [*dict.fromkeys([*(training.get("objectives") or []), name])]
+                continue
+            place = place_of(name)
+            if other := chosen.get(place):
+                message = f"{name!r} would take the place of {other!r}; allowed: one {'.'.join(place)}"
                 self._fault(("catalog", self.name, "uses", number), message)
-            elif name in OBJECTIVES:
-                training["objectives"] = [*before, name]
-            else:
-                chosen[place] = sections[place[0]][place[1]] = name
+            chosen[place] = (model if place[0] == "model" else training)[place[1]] = name
 
     def _model(self, model: dict[str, Any]) -> dict[str, Any]:
         heads, pooling = model.get("heads") or {}, model.get("pooling") or {}
@@ -114,22 +131,36 @@ class _Resolver:
             self._check_connector_and_heads(resolved)
         return resolved
 
-    def _phase(self, phase: dict[str, Any]) -> dict[str, Any]:
+    def _phase(self, phase: dict[str, Any], heads: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
         tasks = self.tasks if phase.get("tasks") in (None, "all") else phase["tasks"]
         if strange := [task for task in tasks if served(task) not in self.tasks]:
             message = f"{', '.join(strange)}: trains none of the variant's tasks, {', '.join(self.tasks)}"
             self._fault(("training", "tasks"), message)
         if phase.get("trainable") == ["adapters"] and self.used.isdisjoint(set(ADAPTERS) - {"none"}):
             self._fault(("training", "trainable"), "adapters alone are trained, but the variant has no adapter")
-        objectives = phase.get("objectives") or []
-        resolved = {
-            **phase,
-            **self._choices("training", phase),
-            "tasks": tasks,
-            "objectives": [self._choice(OBJECTIVES, name) for name in objectives],
-        }
-        self._check_steps(resolved)
-        return resolved if self.faults else rates.settled(resolved)
+        objectives = [self._choice(OBJECTIVES, name) for name in phase.get("objectives") or []]
+        resolved = {**phase, **self._choices("training", phase), "tasks": tasks, "objectives": objectives}
+        if self.faults:
+            return resolved
+        self._check_phase(resolved, heads, run)
+        return rates.settled(resolved)
+
+    def _check_phase(self, phase: dict[str, Any], heads: dict[str, Any], run: dict[str, Any]) -> None:
+        """Check that the techniques of a phase fit each other, the heads and the section `run`."""
+        if not _class(SAMPLERS, phase["sampler"]).several_tasks:
+            fitting = ", ".join(name for name in SAMPLERS if _class(SAMPLERS, {"name": name}).several_tasks)
+            for key, registry in (("gradients", GRADIENTS), ("weighting", WEIGHTINGS)):
+                if _class(registry, phase[key]).several_tasks:
+                    needs = f"{phase[key]['name']} needs several tasks in a step"
+                    have = f"the steps of sampler {phase['sampler']['name']} hold one"
+                    self._fault(("training", key), f"{needs}, but {have}; allowed with it: {fitting}")
+        for task in sorted(set(map(served, phase["tasks"]))):
+            if not _class(HEADS, heads[task]).learns:
+                message = f"{heads[task]['name']} learns nothing, but {task} is trained; allowed with it: `phases: []`"
+                self._fault(("model", "heads", task), message)
+        if SCHEDULES.build(phase["schedule"]).needs_dev and run.get("evaluations") == 0:
+            message = f"{phase['schedule']['name']} needs dev scores, but run.evaluations is 0"
+            self._fault(("training", "schedule"), message)
 
     def _choices(self, section: str, values: dict[str, Any]) -> dict[str, Any]:
         """Return the techniques that a section names, each with its options."""
@@ -153,55 +184,21 @@ class _Resolver:
         """Let connector and heads check whether they can serve the tasks."""
         connector, settings = _class(CONNECTORS, model["connector"]), CONNECTORS.settings(model["connector"])
         width = EncoderSettings(**merged(self.params, "encoder")).known_width
-        passes = self._passes(("model", "connector"), connector.check, settings, self.tasks, width)
-        mixed = connector.mixes(settings, self.tasks) if passes else ()
-        for task, choice in model["heads"].items():
-            head, place = _class(HEADS, choice), ("model", "heads", task)
-            embeddings = 2 if TASKS[task].is_pair and model.get("pair_encoding") == "bi" else 1
-            if self._passes(place, head.check, HEADS.settings(choice), TASKS[task], embeddings):
-                self._passes(place, check_apart, task, head, mixed)
+        with self._faults_at("model", "connector"):
+            connector.check(settings, self.tasks, width)
+            mixed = connector.mixes(settings, self.tasks)
+            for task, choice in model["heads"].items():
+                embeddings = 2 if TASKS[task].is_pair and model.get("pair_encoding") == "bi" else 1
+                with self._faults_at("model", "heads", task):
+                    _class(HEADS, choice).check(HEADS.settings(choice), TASKS[task], embeddings)
+                    check_apart(task, _class(HEADS, choice), mixed)
 
-    def _passes(self, place: Place, check: Callable[..., None], *arguments: Any) -> bool:
-        """Return whether a check passes; record a fault where it does not."""
+    @contextlib.contextmanager
+    def _faults_at(self, *place: str) -> Iterator[None]:
         try:
-            check(*arguments)
+            yield
         except SettingsError as error:
             self._fault(place, str(error))
-            return False
-        return True
-
-    def _check_steps(self, phase: dict[str, Any]) -> None:
-        """Check that a technique for several tasks in a step has a sampler whose steps hold several."""
-        if _class(SAMPLERS, phase["sampler"]).several_tasks:
-            return
-        for key, registry in (("gradients", GRADIENTS), ("weighting", WEIGHTINGS)):
-            if _class(registry, phase[key]).several_tasks:
-                fitting = [name for name in SAMPLERS if _class(SAMPLERS, {"name": name}).several_tasks]
-                message = (
-                    f"{phase[key]['name']} needs several tasks in a step, but the steps of sampler "
-                    f"{phase['sampler']['name']} hold one; allowed with it: {', '.join(fitting)}"
-                )
-                self._fault(("training", key), message)
-
-    def _check_together(self, document: dict[str, Any]) -> None:
-        """Check that model, phases and run fit each other."""
-        for phase in document["phases"]:
-            for task in sorted(set(map(served, phase["tasks"]))):
-                if not _class(HEADS, head := document["model"]["heads"][task]).learns:
-                    message = f"{head['name']} learns nothing, but {task} is trained; allowed with it: `phases: []`"
-                    self._fault(("model", "heads", task), message)
-            if SCHEDULES.build(phase["schedule"]).needs_dev and document["run"].get("evaluations") == 0:
-                message = f"{phase['schedule']['name']} needs dev scores, but run.evaluations is 0"
-                self._fault(("training", "schedule"), message)
-
-    def _check_used(self) -> None:
-        """Refuse settings of what the variant does not use, which would have no effect."""
-        for key in self.params.get("catalog", self.name):
-            if key not in (*ENTRY, *COMMON, *self.used):
-                message = (
-                    f"the variant does not use {key}; add it to `uses`, or allowed here: {', '.join(sorted(self.used))}"
-                )
-                self._fault(("catalog", self.name, key), message)
 
     def _fault(self, place: Place, message: str) -> None:
         """Record a fault where the value was set."""

@@ -14,7 +14,7 @@ from mtbert.config.params import COMMON, SEARCH, Fault, Params, Place, at, merge
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USABLE
 from mtbert.errors import faults
 from mtbert.models.heads import HEADS
-from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings, folder_digest
+from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings
 from mtbert.settings import (
     ONCE,
     Entry,
@@ -23,6 +23,7 @@ from mtbert.settings import (
     Name,
     PhaseSettings,
     PhaseTask,
+    Pooling,
     RunSettings,
     SearchSettings,
     Section,
@@ -131,7 +132,7 @@ WRITTEN = {place: _written(kind) for place, kind in FULL.items()} | {
         encoder=(Start, "base"),
         token_types=(Literal["zeros", "by_sentence"], "zeros"),  # what a run states that has none is the encoder's own
         heads=_by_task(Annotated[str, one_of(HEADS.kind, HEADS)], HEADS.default),
-        pooling=_by_task(Literal["pooler", "cls", "mean"], "pooler"),
+        pooling=_by_task(Pooling, "pooler"),
         **_techniques("model"),
     ),
 }
@@ -201,7 +202,7 @@ def _sections(params: Params) -> Iterator[Fault]:
 
 
 def _there(params: Params) -> Iterator[Fault]:
-    """Check that folders exist, and hold what is expected; an encoder's that is missing may have been read before."""
+    """Check that the data's folder holds what is expected; `pretraining.fetching` checks that of an encoder."""
     data = params.file.parent / params.get("data_dir")
     if not any((data / file).is_file() for task in TASKS.values() for file in task.files.values()):
         message = (
@@ -209,12 +210,3 @@ def _there(params: Params) -> Iterator[Fault]:
             "data/sample, data/official (`make official`), or a folder of your own"
         )
         yield Fault(("data_dir",), message)
-    settings = EncoderSettings(**merged(params, "encoder"))
-    folder = settings.folder and params.file.parent / settings.folder
-    if folder and folder.is_dir() and (digest := folder_digest(folder)) != settings.revision:
-        message = (
-            f"{settings.revision}, but the digest of the files in {settings.name} is {digest}: set it if they are meant"
-        )
-        yield Fault(origin(params, ("encoder", "revision")), message)
-    elif folder and not folder.is_dir() and not settings.revision:
-        yield Fault(origin(params, ("encoder", "name")), f"{settings.name} is not a folder")

@@ -17,7 +17,7 @@ Scores = list[tuple[Task, float, tuple[float, float] | None]]  # on dev, with 95
 
 def card(model: Model, form: str, tasks: list[str]) -> str:
     """Return the text of README.md, with metadata for the Hub, of an export of these tasks in that form."""
-    scores, sample = _scores(model, tasks), _on_sample(model)
+    scores, sample = _scores(model, tasks), files.whose_data(build_around(model.run)) == "sample"
     text = ModelCard.from_template(
         _data(model, form, scores, sample),
         template_path=str(TEMPLATE),
@@ -68,10 +68,3 @@ def _data(model: Model, form: str, scores: Scores, sample: bool) -> ModelCardDat
         eval_results=results or None,
         pipeline_tag="sentence-similarity" if form == "sentence-transformers" else "text-classification",
     )
-
-
-def _on_sample(model: Model) -> bool:
-    build = build_around(model.run)
-    catalog = build / "plan" / "catalog.yaml"
-    data_dir = files.read_plan(catalog).get("data_dir", "") if catalog.is_file() else ""
-    return files.whose_data(build, data_dir) == "sample"

@@ -2,6 +2,7 @@
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -17,7 +18,7 @@ from mtbert.models.encoder import bert, hardware
 from mtbert.models.encoder.config import CONFIG, read_config
 from mtbert.models.multitask import MultitaskModel
 from mtbert.schemas import RunMetrics
-from mtbert.settings import VariantSettings, checked
+from mtbert.settings import VariantSettings
 
 PACKAGE = Path(mtbert.__file__).parent
 WEIGHTS, METRICS, SETTINGS = "model.safetensors", "metrics.json", "settings.yaml"
@@ -85,8 +86,9 @@ def of_run(folder: Path, device: str = "auto") -> Model:
     """Load the model of a finished run's folder; errors as for `load`."""
     again = f"dvc repro train@{folder.parent.name}-{folder.name}"
     weights, metrics, plan = (files.sealed(folder, name, again) for name in (WEIGHTS, METRICS, SETTINGS))
-    content = files.read_plan(plan, "variant", "model")
-    settings = checked(VariantSettings, {key: content[key] for key in content if key not in ("seed", "code")}, plan)
+    content = files.read_as(dict[str, Any], plan, again, files.read_yaml)
+    planned = {key: content[key] for key in content if key not in ("seed", "code")}
+    settings = files.read_as(VariantSettings, plan, again, lambda *_: planned)
     _warn_of_changed_code(settings, folder)
     encoder, target = _encoder(folder, settings), hardware.device(device)
     return Model(

@@ -7,6 +7,8 @@ from mtbert.errors import DataError, first_of
 from mtbert.results import tables
 from mtbert.results.tables import PROBABILITIES, SCHEMAS, Results
 
+FACTS = ["data", "start"]  # of all runs of a source, in which versions of mtbert differ
+
 
 def merge(sources: Sequence[Path]) -> Results:
     """Return the runs of all sources, each a build directory or a folder of tables.
@@ -17,7 +19,7 @@ def merge(sources: Sequence[Path]) -> Results:
     folders = [source / "results" if (source / "results").is_dir() else source for source in sources]
     several = [packed(tables.read(folder)) for folder in folders]
     joined = (tables.joined([getattr(one, name) for one in several], name) for name in SCHEMAS)
-    results = Results(*(table.drop_duplicates(ignore_index=True) for table in joined))
+    results = Results(*(table.drop_duplicates(table.columns.difference(FACTS), ignore_index=True) for table in joined))
     tables.check(results, ", ".join(map(str, sources)))
     return results
 

@@ -11,14 +11,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import Json, ValidationError, model_validator
+from pydantic import Json, TypeAdapter, ValidationError, model_validator
 
 from mtbert import files, predictions
 from mtbert.errors import DataError, first_of, in_words
-from mtbert.schemas import DataReport, Lenient, MlmMetrics, SbertMetrics
+from mtbert.schemas import DataReport, Lenient
 from mtbert.settings import Name, TaskName
 from mtbert.tasks import SPLITS, TASKS
 
@@ -68,7 +69,6 @@ SCHEMAS = {
         + _columns(("cluster",), pa.int32())
         + _columns(("in_train", "shares", "in_pretraining"), pa.bool_())
         + _columns(("x", "y", "x2", "y2"), pa.float32(), optional=True)
-        + _columns(("text",), _WORD, optional=True)
     ),
     "history": pa.schema(
         _columns(("variant",), _WORD)
@@ -106,21 +106,18 @@ class About(Lenient):
 
 
 class Data(Lenient):
-    """What `data` of a run says: the folder, whose data, the check's counts, and how often each label comes."""
+    """What `data` of a run says: the folder, whose data, and the check's counts."""
 
     name: str = ""
     whose: Literal["sample", "course", "own"] = "own"
     report: DataReport | None = None
-    labels: dict[TaskName, dict[Literal["train", "dev"], dict[str, int]]] = {}
 
 
 class Start(Lenient):
-    """What `start` of a run says: the starting weights, and what each pretraining came to."""
+    """What `start` of a run says of the starting weights."""
 
     name: str = ""
     note: str = ""
-    sbert: SbertMetrics | None = None
-    mlm: MlmMetrics | None = None
 
 
 class Run(Lenient):
@@ -140,6 +137,9 @@ class Run(Lenient):
         return self
 
 
+_RUNS = TypeAdapter(list[Run])
+
+
 @dataclass
 class Results:
     """The three tables; `runs` is small, `predictions` may have millions of rows."""
@@ -150,8 +150,11 @@ class Results:
 
     @cached_property
     def typed(self) -> list[Run]:
-        """The rows of `runs`; DataError, with variant and seed, where one holds a value of another kind."""
-        return [_typed(row) for row in self.runs.to_dict("records")]
+        """The rows of `runs`; DataError, with the number of a row from 0, where one holds a value of another kind."""
+        try:
+            return _RUNS.validate_python(self.runs.to_dict("records"))
+        except ValidationError as error:
+            raise DataError(f"runs: {in_words(error)[:300]}") from None
 
     @cached_property
     def about(self) -> dict[str, About]:
@@ -184,13 +187,6 @@ class Results:
                 yield variant, seed, table
 
 
-def _typed(row: dict[str, Any]) -> Run:
-    try:
-        return Run.model_validate(row)
-    except ValidationError as error:
-        raise DataError(f"run {str(row['variant'])[:80]!r}, seed {row['seed']}: {in_words(error)[:300]}") from None
-
-
 def write(results: Results, folder: Path) -> None:
     """Write `folder` anew: runs.parquet, predictions.parquet and history.parquet, in as few bytes as Parquet can."""
     with files.new_directory(folder) as partial:
@@ -209,6 +205,8 @@ def write(results: Results, folder: Path) -> None:
 
 def read(folder: Path) -> Results:
     """Read and check a folder's three tables; DataError for anything that `collect` would not have written."""
+    if (folder / files.DIGESTS).is_file():  # of a build's results; evidence is three files
+        files.check_sealed(folder, "dvc repro collect")
     results = Results(*(_read(folder / f"{name}.parquet", schema) for name, schema in SCHEMAS.items()))
     check(results, str(folder))
     return results
@@ -223,95 +221,82 @@ def _read(file: Path, schema: pa.Schema) -> Frame:
         for field in schema:  # of a task that was added since
             if field.name not in table.column_names and field.name in (*SCORES, *EXAMPLES, *PROBABILITIES):
                 table = table.append_column(field.name, pa.nulls(len(table), field.type))
-        table = table.select(schema.names).cast(schema)
+        return _frame(table.select(schema.names).cast(schema))
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:  # ValueError: an empty value where none may be
         said = " ".join(str(error).split())
         raise DataError(f"{file} is not a table of results: {said[:200]}") from None
+
+
+def _frame(table: pa.Table) -> Frame:
     return table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get).astype({"seed": "int64"})
+
+
+def joined(tables: Iterable[Frame], name: str) -> Frame:
+    """Return the tables as one with all columns of its schema, in its types."""
+    schema = SCHEMAS[name]
+    every = [table.reindex(columns=schema.names) for table in tables if len(table)]
+    whole = pd.concat(every, ignore_index=True) if every else pd.DataFrame(columns=schema.names)
+    return _frame(pa.Table.from_pandas(whole, schema, preserve_index=False))
 
 
 def check(results: Results, where: str) -> None:
     """Raise DataError, naming the run, where a value is of another kind than its column or tables contradict."""
     try:
-        _check_runs(results)
-        for name in SCHEMAS:
-            _check_numbers(getattr(results, name), name)
-            _check_keys(getattr(results, name), name, results.runs)
-        _check_predictions(results.predictions)
-        _check_scores(results)
+        for what, table, faulty in _checks(results):
+            runs = table[faulty][KEY].drop_duplicates()
+            if names := [f"{run.variant}, seed {run.seed}" for run in runs.itertuples()]:
+                raise DataError(f"{what}: {first_of(names, 3)}")
     except DataError as error:
         raise DataError(f"{where}: {error}") from None
 
 
-def _refuse(what: str, table: Frame, faulty: Any) -> None:
-    """Raise DataError with the first runs of the rows [rows] that are faulty, if there are any."""
-    runs = table[faulty][KEY].drop_duplicates()
-    if len(runs):
-        raise DataError(f"{what}: {first_of([f'{run.variant}, seed {run.seed}' for run in runs.itertuples()], 3)}")
-
-
-def _check_runs(results: Results) -> None:
-    """All runs are of one profile, encoder and data, and seeds of a variant of one training."""
-    trained = [run for run in results.typed if run.kind != "encoder"]
-    found = {
-        "profile": {run.settings.profile for run in trained},
-        "data": {run.data.name for run in trained},
-        "encoder": {run.start.name for run in trained},
-    }
-    for what, names in found.items():
-        if len(names) > 1:
-            raise DataError(f"runs of more than one {what}: {first_of(sorted(names), 3)}; a report is of one")
-    runs = results.runs[results.runs["kind"] != "encoder"]
-    _refuse("no numbers of weights", runs, runs[[*WEIGHTS]].isna().any(axis=1) | (runs["encoder"] == 0))
+def _checks(results: Results) -> Iterator[tuple[str, Frame, Any]]:
+    """Yield faults: what is wrong, a table, and which of its rows have it [rows]."""
+    trained, typed = results.runs["kind"] != "encoder", results.typed
+    runs = results.runs[trained]
+    for what, values in (
+        ("profile", [run.settings.profile for run in typed]),
+        ("data", [run.data.name for run in typed]),
+        ("encoder", [run.start.name for run in typed]),
+    ):
+        number_of_value, _ = pd.factorize(np.array(values, dtype=object)[trained])
+        yield f"runs of more than one {what}; a report is of one", runs, number_of_value > 0
+    yield "no numbers of weights", runs, runs[[*WEIGHTS]].isna().any(axis=1) | (runs["encoder"] == 0)
     unlike = "settings or code of another seed of the variant are others; `dvc repro` trains what is out of date"
     trainings = runs.drop_duplicates(["variant", "settings", "code"])
-    _refuse(unlike, trainings, trainings.duplicated("variant"))
-
-
-def _check_numbers(table: Frame, name: str) -> None:
-    for field in SCHEMAS[name]:
-        if pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
-            most = 1 if field.name in SCORES else sys.float_info.max
-            least = -1 if field.name == "cluster" else 0 if pa.types.is_integer(field.type) else -most
-            values = table[field.name].dropna().astype(float)
-            if len(faulty := values[~values.between(least, most)]):
-                allowed = "finite numbers, no scores beyond 1, no counts below 0"
-                raise DataError(f"{field.name} of {name} holds {faulty.iloc[0]}; allowed: {allowed}")
-
-
-def _check_keys(table: Frame, name: str, runs: Frame) -> None:
-    _refuse(f"{name} twice, or unlike in two sources", table, table.duplicated(UNIQUE[name]))
-    there = table[KEY].drop_duplicates().astype({"variant": str})
-    known = pd.MultiIndex.from_frame(there).isin(pd.MultiIndex.from_frame(runs[KEY]))
-    _refuse(f"{name} hold runs that runs.parquet does not list", there, ~known)
-
-
-def _check_predictions(predicted: Frame) -> None:
+    yield unlike, trainings, trainings.duplicated("variant")
+    for name, schema in SCHEMAS.items():
+        table = getattr(results, name)
+        for field in schema:
+            if pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
+                most = 1 if field.name in SCORES else sys.float_info.max
+                least = -1 if field.name == "cluster" else 0 if pa.types.is_integer(field.type) else -most
+                faulty = table[field.name].notna() & ~table[field.name].astype(float).between(least, most)
+                yield f"{field.name} of {name} is no finite number from {least:g} to {most:g}", table, faulty
+        yield f"{name} twice, or unlike in two sources", table, table.duplicated(UNIQUE[name])
+        there = table[KEY].drop_duplicates().astype({"variant": str})
+        known = pd.MultiIndex.from_frame(there).isin(pd.MultiIndex.from_frame(results.runs[KEY]))
+        yield f"{name} hold runs that runs.parquet does not list", there, ~known
+    predicted = results.predictions
     for column, known in (("task", TASKS), ("split", SPLITS)):
-        if unknown := [str(name)[:40] for name in predicted[column].unique() if name not in known]:
-            raise DataError(f"unknown {column} {first_of(unknown, 3)}; known: {', '.join(known)}")
-    faulty: Frame = predicted["scored"] & predicted["prediction"].isna()
+        yield f"unknown {column}; known: {', '.join(known)}", predicted, ~predicted[column].isin([*known])
+    faulty = predicted["scored"] & predicted["prediction"].isna()
     for name, task in TASKS.items():
         if task.kind != "score":
             for column in ("label", "prediction"):
                 is_class: Frame = predicted[column].isna() | predicted[column].isin(range(max(task.classes, 2)))
                 faulty |= (predicted["task"] == name) & ~is_class
-    _refuse("labels or predictions that the task has not", predicted, faulty)
+    yield "labels or predictions that the task has not", predicted, faulty
     shared = predicted[predicted["split"] != "train"]  # each run draws its own training rows
     rows = shared.drop_duplicates(["task", "split", "row", "id", "label"])
     unlike = "rows or labels that are others in another run; train both on the same data (`dvc repro`)"
-    _refuse(unlike, rows, rows.duplicated(["task", "split", "row"]))
-
-
-def _check_scores(results: Results) -> None:
-    """Scores are those of the predictions."""
-    runs = results.runs[results.runs["kind"] != "encoder"]
+    yield unlike, rows, rows.duplicated(["task", "split", "row"])
     told = runs.set_index(KEY)[[*SCORES]]
     computed = pd.DataFrame.from_dict(scores(results), orient="index").reindex(told.index, columns=told.columns)
-    unlike = ((told - computed).abs() > ROUNDING) | (told.isna() != computed.isna())
-    what = f"{', '.join(unlike.columns[unlike.any()])} not as the predictions say"
+    differ = ((told - computed).abs() > ROUNDING) | (told.isna() != computed.isna())
+    what = f"{', '.join(differ.columns[differ.any()])} not as the predictions say"
     remedy = "`dvc repro --force --single-item train@VARIANT-SEED` makes both"
-    _refuse(f"{what}; {remedy}", runs, unlike.any(axis=1).to_numpy())
+    yield f"{what}; {remedy}", runs, differ.any(axis=1).to_numpy()
 
 
 def scores(results: Results) -> dict[tuple[str, int], dict[str, float]]:
@@ -326,13 +311,3 @@ def scores(results: Results) -> dict[tuple[str, int], dict[str, float]]:
 def parts(results: Results) -> dict[tuple[str, int, str], dict[str, float]]:
     """Return each task's score on the rows that overall scores are computed on, by run and split."""
     return {run: predictions.of_overall(tables) for run, tables in results.by_run.items()}
-
-
-def joined(tables: Iterable[Frame], name: str) -> Frame:
-    """Return the tables as one with all columns of its schema, in its types."""
-    schema = SCHEMAS[name]
-    every = [table.reindex(columns=schema.names) for table in tables if len(table)]
-    whole = pd.concat(every, ignore_index=True) if every else pd.DataFrame(columns=schema.names)
-    kinds = {pa.int64(): "Int64", pa.int32(): "int32", pa.float64(): float, pa.float32(): "float32", pa.bool_(): bool}
-    types = {field.name: kinds.get(field.type, "category" if field.type == _WORD else "object") for field in schema}
-    return whole.astype(types | {"seed": "int64"})

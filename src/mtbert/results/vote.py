@@ -16,14 +16,11 @@ SAME = ["id", "label", "scored", "overall"]  # for all members: else a vote has 
 
 
 def vote(tables: Mapping[str, Frame], task: Task) -> Frame:
-    """Make one prediction table from the members' tables.
+    """Return the first member's prediction table with the voted predictions, and the members' mean probabilities.
 
     Args:
-        tables: the prediction table of each member by its name, at least one; columns as in `mtbert.predictions`.
+        tables: by member, at least one; columns as in `mtbert.predictions`.
         task: the task that they predict.
-
-    Returns:
-        The first member's table with the voted predictions; the probability columns are the members' means.
 
     Raises:
         DataError: the members' rows are not the same, in the same order; the message names the members.

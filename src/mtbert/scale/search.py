@@ -14,7 +14,6 @@ import pydantic
 
 from mtbert import errors, files, inputs, locking
 from mtbert.config import code, planning, rates, resolve
-from mtbert.config.documents import documents
 from mtbert.config.params import SEARCH, Params, merged
 from mtbert.data.held_out import hold_out
 from mtbert.errors import SettingsError
@@ -137,7 +136,7 @@ def planned_of(params: Params, trials: Sequence[Trial]) -> dict[str, Any]:
         if any(set(phase["tasks"]) - set(document["tasks"]) for phase in phases):
             raise SettingsError(f"{where}, which draws on corpora beside its tasks'; allowed: one that does not")
         variants[trial.name] = document
-    return documents(params.put(("variants",), [*variants]).put(("ensembles",), None), variants)
+    return planning.documents(params.put(("variants",), [*variants]).put(("ensembles",), None), variants)
 
 
 def _prepare(search: SearchSettings, planned: dict[str, Any], build: Path) -> dict[str, int]:

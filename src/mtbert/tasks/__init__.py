@@ -1,13 +1,13 @@
 """The tasks: one file NAME.yaml a task, here, with its corpus's files, the meaning of its labels, and its metric."""
 
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from mtbert.errors import SettingsError, UnknownNameError, in_words
+from mtbert.errors import SettingsError, in_words
 from mtbert.files import read_yaml
 
 FOLDER = Path(__file__).parent
@@ -50,6 +50,7 @@ class Task:
     highest: float = 0.0
     id: str = "id"
     order: int = 1000
+    __pydantic_config__ = {"extra": "forbid"}
 
     @property
     def is_pair(self) -> bool:
@@ -72,6 +73,7 @@ class Reuse:
     corpus: str
     serves: str
     labels: dict[int, int]
+    __pydantic_config__ = {"extra": "forbid"}
 
 
 def load(folder: Path = FOLDER) -> tuple[dict[str, Task], dict[str, Reuse]]:
@@ -94,9 +96,6 @@ def load(folder: Path = FOLDER) -> tuple[dict[str, Task], dict[str, Reuse]]:
 
 
 def _checked(kind: Any, content: Any, file: Path) -> Any:
-    known = [one.name for one in fields(kind)] if kind in (Task, Reuse) else content
-    if unknown := [key for key in content if key not in known]:
-        raise SettingsError(f"{file}: {UnknownNameError('key', unknown[0], known)}")
     try:
         return TypeAdapter(kind).validate_python(content)
     except ValidationError as error:

@@ -1,7 +1,5 @@
 """Log the runs of a build directory that MLflow lacks: not logged live, or restored from DVC's cache."""
 
-from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,8 +26,15 @@ def bring_in(build: Path) -> str:
     """
     if not store.installed():
         raise TrackingError(f"MLflow is not installed; `{store.AGAIN}` brings the runs in once it is")
-    selected = list(_selected(build))
-    records = [read() for directory, read in selected if (directory / "metrics.json").is_file()]
+    catalog = files.read_plan(build / "plan" / "catalog.yaml", "seeds", "variants")
+    names = [name for name, entry in catalog["variants"].items() if entry["selected"]]
+    selected = [build / "runs" / name / str(seed) for seed in catalog["seeds"] for name in names]
+    records = [record.of_run(run) for run in selected if (run / "metrics.json").is_file()]
+    untrained = len(selected) - len(records)
+    if (build / "results").is_dir():
+        runs = files.read_parquet(files.sealed(build / "results", "runs.parquet", "dvc repro collect"))
+        votes = runs[runs["kind"] == "ensemble"].to_dict("records")  # type: ignore[call-overload]
+        records += [record.of_ensemble(vote, build) for vote in votes]
     uri = store.tracking_uri()
     try:
         with locking.alone(store.project_root() / LOCK, "track"):
@@ -43,21 +48,8 @@ def bring_in(build: Path) -> str:
             f"the runs are not in MLflow at {store.shown(uri)} yet ({store.reason(error, uri)}); "
             f"their results are safe in {build}: once MLflow answers, `{store.AGAIN}` brings them in"
         ) from None  # the cause's own text may hold credentials
-    untrained = f", {len(selected) - len(records)} not trained yet" if len(selected) > len(records) else ""
-    return f"{new} new, {len(records) - new} already there{untrained}{'' if models else NO_MODELS}"
-
-
-def _selected(build: Path) -> Iterator[tuple[Path, Callable[[], Record]]]:
-    """Yield the directory of every selected run and ensemble, and what reads it."""
-    catalog = files.read_plan(build / "plan" / "catalog.yaml", "seeds", "variants", "profile")
-    for seed in map(str, catalog["seeds"]):
-        for name in (name for name, entry in catalog["variants"].items() if entry["selected"]):
-            run = build / "runs" / name / seed
-            yield run, partial(record.of_run, run)
-        for name, entry in (catalog.get("ensembles") or {}).items():
-            if entry["selected"]:
-                vote = build / "ensembles" / name / seed
-                yield vote, partial(record.of_ensemble, vote, entry, catalog["profile"])
+    told = f", {untrained} not trained yet" if untrained else ""
+    return f"{new} new, {len(records) - new} already there{told}{'' if models else NO_MODELS}"
 
 
 def _bring(there: "Store", wanted: Record) -> bool:

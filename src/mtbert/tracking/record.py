@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -87,7 +88,7 @@ def begun(settings: Mapping[str, Any], seed: int, build: Path) -> Record:
         seed: the run's seed.
         build: the build directory, whose plan says what departs from the defaults, and which data they are.
 
-    Raises: SettingsError where the build directory holds no plan.
+    Raises: DataError where the build directory holds no plan.
     """
     settings = {**settings, "seed": seed}
     kind = "variant" if "variant" in settings else "ensemble"
@@ -205,16 +206,16 @@ def of_run(directory: Path) -> Record:
     )
 
 
-def of_ensemble(directory: Path, entry: Mapping[str, Any], profile: str) -> Record:
-    """Return the record of an ensemble, from `build/ensembles/<name>/<seed>` and its entry in the catalog.
-
-    Raises: DataError where the ensemble has been altered.
-    """
-    files.check_sealed(directory, "dvc repro collect", READ)
-    results = files.read_json(directory / "metrics.json")
-    settings = {"ensemble": results["ensemble"], "members": results["members"], "profile": profile}
-    settings |= {name: entry[name] for name in ("paper", "row") if name in entry}
-    about = begun(settings, int(results["seed"]), directory.parents[2])
+def of_ensemble(vote: Mapping[str, Any], build: Path) -> Record:
+    """Return the record of an ensemble, from its row of `build/results/runs.parquet`."""
+    told, seed = json.loads(vote["settings"]), int(vote["seed"])
+    settings = {"ensemble": vote["variant"]}
+    settings |= {name: told[name] for name in ("members", "profile", "paper", "row") if told.get(name) is not None}
+    results: dict[str, Any] = {"ensemble": vote["variant"], "seed": seed, "members": told["members"]}
+    for split in ("dev", "test"):
+        scores = {name.removeprefix(f"{split}_"): vote[name] for name in vote if name.startswith(f"{split}_")}
+        results[split] = {metric: score for metric, score in scores.items() if not math.isnan(score)}
+    about = begun(settings, seed, build)
     points = [Point(name, 0, value, 0) for name, value in _scores(results).items()]
     return replace(about, run_key=_digest([about.tags["settings_key"], results]), points=points)
 

@@ -15,7 +15,7 @@ from mtbert.models.building import build_model
 from mtbert.models.encoder import bert
 from mtbert.models.multitask import MultitaskModel
 from mtbert.pretraining import loading
-from mtbert.settings import PhaseSettings, RunSettings, VariantSettings, checked
+from mtbert.settings import PhaseSettings, RunSettings, VariantSettings
 from mtbert.tasks import REUSES, SPLITS, TASKS, Split
 from mtbert.training import optimisers, processes
 from mtbert.training.gradients import GRADIENTS
@@ -29,15 +29,14 @@ from mtbert.training.weightings import WEIGHTINGS
 
 
 def read_settings(file: Path) -> VariantSettings:
-    """Read and check a plan file; SettingsError where it is missing or not what `plan` writes."""
-    return checked(VariantSettings, files.read_plan(file), file)
+    """Read and check a plan file; DataError where it is missing or not what `plan` writes."""
+    return files.read_planned(VariantSettings, file)
 
 
 def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     """Build the parts of one run from its settings and what earlier stages wrote below `build`."""
     encoder = build / "encoders" / settings.model.encoder
     examples = read_examples(settings, build / "data", encoder)
-    loading.check(encoder)
     loading.check_use(encoder, settings.model.pooling, settings.model.max_tokens)
     model = build_model(settings, bert.read(encoder), seed, tokens.vocabulary(encoder), tokens.special_tokens(encoder))
     model.train_only([])  # nothing is trained unless a phase says so

@@ -49,12 +49,6 @@ def test_a_connector_is_asked_with_the_encoders_width(encoder: dict[str, Any], t
     assert found == [f"model.connector: transformer_layer.heads is 12, {told}"] * bool(told)
 
 
-def test_a_number_of_attention_heads_that_does_not_divide_the_encoders_width_is_refused():
-    told = "model.connector: transformer_layer.heads is 7, which does not divide the width 192"
-    assert faults("slap-share-surgery", transformer_layer__heads=7) == [told]
-    assert faults("slap-share-surgery", transformer_layer__heads=6) == []
-
-
 def test_nothing_is_built_to_see_what_fits(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("torch.nn.Module.__init__", lambda *_: pytest.fail("a module is built"))
     assert faults("slap-smart-mnr") == []

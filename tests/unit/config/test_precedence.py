@@ -100,13 +100,6 @@ def test_the_paper_profile_leaves_each_paper_its_settings(planned: Planned) -> N
     assert (phases[0]["epochs"], phases[0]["steps_per_epoch"], phases[0]["eps"]) == (10, 6000, 1e-7)
 
 
-def test_an_entry_of_the_catalog_is_merged_into_the_papers_variant_of_its_name(planned: Planned) -> None:
-    own = ("catalog.pals.pals.dim", 12)
-    after = planned(own, ("pals.dim", 276))
-    assert [after[name]["model"]["adapter"]["dim"] for name in ("pals", "frozen-pals")] == [12, 276]
-    assert after["pals"]["row"] == "Original PALs"
-
-
 def test_a_variant_of_ones_own(planned: Planned) -> None:
     mine = {"uses": ["pals", "square_root"], "pals": {"dim": 276}}
     documents = planned(("catalog.wide", mine), ("variants", ["wide"]))
@@ -138,16 +131,8 @@ def test_what_the_other_stages_need_follows_from_the_selection(planned: Planned)
 def test_a_variant_holds_nothing_of_what_it_does_not_use(planned: Planned) -> None:
     assert "smart" not in str(planned()["bert-sst"])
     assert list(planned()["smart-pals"]["sources"]) == [
-        "models/adapters/pals.py",
-        "models/connectors/direct.py",
-        "models/features/words.py",
-        "models/heads/mlp.py",
-        "tasks/qqp.yaml",
-        "tasks/sst.yaml",
-        "tasks/sts.yaml",
-        "training/gradients/total.py",
-        "training/objectives/smart.py",
-        "training/samplers/annealed.py",
-        "training/schedules/slanted_triangular.py",
+        "models/adapters/pals.py", "models/connectors/direct.py", "models/features/words.py", "models/heads/mlp.py",
+        "tasks/qqp.yaml", "tasks/sst.yaml", "tasks/sts.yaml", "training/gradients/total.py",
+        "training/objectives/smart.py", "training/samplers/annealed.py", "training/schedules/slanted_triangular.py",
         "training/weightings/equal.py",
-    ]
+    ]  # fmt: skip

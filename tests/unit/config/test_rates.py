@@ -5,18 +5,6 @@ from typing import Any
 import pytest
 
 from mtbert.config.rates import of_phase, settled
-from mtbert.registry import Technique
-from mtbert.settings import NoOptions
-from mtbert.training.schedules import SCHEDULES
-from mtbert.training.schedules.base import Schedule
-
-
-class HalfAtFirst(Schedule):
-    """A schedule of a user's own."""
-
-    def factor(self, step: int, steps: int) -> float:
-        """Half of the rate for the first half."""
-        return 0.5 if 2 * step < steps else 1.0
 
 
 @pytest.mark.parametrize(
@@ -47,13 +35,9 @@ def test_what_is_trained_and_how_it_starts_make_the_kind(trainable: list[str], k
         ({"name": "slanted_triangular", "warmup": 0.1}, "heads"),
         ({"name": "slanted_triangular", "warmup": 0.001}, "heads"),
         ({"name": "slanted_triangular", "warmup": 0.0}, "heads_constant"),
-        ({"name": "half"}, "heads"),
     ],
 )
-def test_a_schedule_is_asked_for_its_first_step(
-    monkeypatch: pytest.MonkeyPatch, schedule: dict[str, Any], kind: str
-) -> None:
-    monkeypatch.setitem(SCHEDULES._techniques, "half", Technique(NoOptions, HalfAtFirst))
+def test_a_schedule_is_asked_for_its_first_step(schedule: dict[str, Any], kind: str) -> None:
     assert of_phase({"trainable": ["heads"], "schedule": schedule}) == kind
 
 

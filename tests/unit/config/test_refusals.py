@@ -25,11 +25,11 @@ Refused = Callable[..., list[str]]
         ("catalog.pals.zzz", "red", "catalog.pals.zzz: unknown key 'zzz'; known: paper, row, also"),
         ("presets.mine", {"encoder": {"name": "tiny"}}, "presets.mine.encoder: unknown key 'encoder'"),
         ("pals.dim", "wide", "pals.dim: Input should be a valid integer, came 'wide'"),
-        ("pals", 5, "pals: Input should be a valid dictionary or instance of "),
         ("run.log_every", 0, "run.log_every: Input should be greater than or equal to 1, came 0"),
         ("training.clip", "nil", "training.clip: allowed: a number, or none, came 'nil'"),
         ("training.learning_rate", float("nan"), "training.learning_rate: Input should be a finite number"),
         ("profiles.paper.training.epochs", 1.5, "profiles.paper.training.epochs: Input should be a valid integer"),
+        ("catalog", [], "catalog: Input should be a valid dictionary"),
         ("catalog.pals.phases", [{"epochs": 1.5}], "catalog.pals.phases.0.epochs: Input should be a valid integer"),
         ("training.sampler", "fair", "training.sampler: unknown sampler 'fair'; known: sequential"),
         ("training.trainable", ["hands"], "training.trainable.0: unknown part 'hands'; did you mean heads?"),
@@ -45,7 +45,6 @@ Refused = Callable[..., list[str]]
         ("catalog.catalog", {}, "catalog.catalog: a file of the plan has such a name"),
         ("catalog.../x", {}, "catalog.../x: String should match pattern"),
         ("data_dir", "/", "data_dir: / holds no file of a task, such as cs224n/ids-sst-train.csv; allowed: data/"),
-        ("data_dir", "/proc", "data_dir: /proc holds no file of a task"),
         ("run.threads", 1000, "run.threads: allowed: at most 256, came 1000"),
         ("pals.dim", 1_200_000_000, "pals.dim: allowed: at most 4096, came 1200000000"),
         ("training.learning_rate", 1e39, "training.learning_rate: allowed: at most 100, came 1e+39"),
@@ -55,9 +54,7 @@ Refused = Callable[..., list[str]]
         ("smart.weight", 1e38, "smart.weight: allowed: at most 1000000000, came 1e+38"),
         ("data_dir", "../data", "data_dir: it cannot be part of a command; allowed: letters"),
         ("data_dir", "$(x)", "data_dir: it cannot be part of a command"),
-        ("data_dir", "-rf", "data_dir: it cannot be part of a command"),
         ("launch", "a;b", "launch: it cannot be part of a command; allowed: one command"),
-        ("launch", "python\n", "launch: it cannot be part of a command"),
     ],
 )
 def test_a_value_is_refused_with_its_key_what_came_and_what_is_allowed(
@@ -170,13 +167,3 @@ def test_any_value_at_any_key_is_resolved_or_refused(place: tuple[Any, ...], val
         planning.plan(edited(("variants", ["pals"])).put(place, value))
     except SettingsError:
         return
-
-
-def test_a_relative_folder_of_papers_is_that_of_the_directory_one_is_in(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for title in ("A", "B"):
-        (tmp_path / title / "papers").mkdir(parents=True)
-        (tmp_path / title / "papers/one.yaml").write_text(f"title: {title}\norder: 1\n")
-        monkeypatch.chdir(tmp_path / title)
-        assert papers.load(Path("papers"))["one"].title == title

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import made
 import numpy as np
 import pandas as pd
 import pytest
@@ -196,8 +197,7 @@ def test_a_tokenizer_that_was_altered_since_the_manifest_is_refused(copy: Path):
     encoder = copy / "encoders/base"
     names = ("model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json")
     digests = {name: files.sha256(encoder / name) for name in names}
-    manifest = {"encoder": {"path": "encoders/base", **digests}, "data": {"data/sts/dev.parquet": "0"}, "code": "0"}
-    files.write_json(copy / "init/crossed.json", manifest)
+    files.write_json(copy / "init/crossed.json", made.MANIFEST | {"encoder": {"path": "encoders/base", **digests}})
     assert mtbert.load("crossed", build=copy).name == "crossed"
     tokenizer = encoder / "tokenizer.json"
     tokenizer.write_text(tokenizer.read_text().replace(": 50", ": 51", 1))

