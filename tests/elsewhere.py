@@ -32,8 +32,8 @@ with files.new_directory(build / "runs" / place) as run:
     about = {"variant": variant, "seed": int(seed), "steps": 1, "epoch": 1, "dev": {"qqp": 0.5}, "test": {}}
     sizes = {"encoder": 1, "added": 0, "trained": 0, "stored": 1}
     files.write_json(run / "metrics.json", about | {"parameters": sizes})
-    files.write_yaml(run / "settings.yaml", {"variant": variant})
-    files.write_text(run / "history.csv", "step,name,value\\n")
+    files.write_yaml(run / "settings.yaml", {"variant": variant, "tasks": ["qqp"]})
+    files.write_text(run / "history.csv", "phase,step,name,value\\n")
     save_file({"weights": np.ones(2)}, run / "model.safetensors")
     table = pd.DataFrame({"id": ["1", "2"], "label": [1.0, 0.0], "prediction": [1.0, 1.0],
         "probability_0": [0.2, 0.2], "probability_1": [0.8, 0.8], "scored": True,
@@ -62,6 +62,8 @@ def repository(root: Path) -> Path:
     for name in ("a", "b"):
         settings = {"model": {"encoder": "base"}, "tasks": ["sst"], "phases": [{"tasks": ["sst"]}]}
         files.write_yaml(build / f"plan/{name}.yaml", settings | {"variant": name, "run": {"threads": 1}})
+    catalog = {"profile": "sample", "seeds": [1], "variants": {"a": {"selected": True}, "b": {"selected": True}}}
+    files.write_yaml(build / "plan/catalog.yaml", catalog)
     start_from(build)
     files.write_text(root / "stages/train.py", SCRIPT)
     files.write_yaml(root / "params.yaml", {"variants": ["a", "b"], "seeds": [1]})

@@ -164,11 +164,6 @@ def grid(
 def pack(
     out: Annotated[Path, Argument(help="The pack to write, a tar file.")],
     variants: Variants = None,
-    seeds: Annotated[str | None, Option(help="Set `seeds` in params.yaml first: '1 2 3'.")] = None,
-    weights: Annotated[
-        Literal["fp32", "fp16"] | None,
-        Option(help="Set `encoder.weights` first: fp16 rounds the starting weights, half the size."),
-    ] = None,
 ) -> None:
     """Write trainings to one file, for a machine without DVC.
 
@@ -176,10 +171,7 @@ def pack(
     """
     from mtbert.scale import packs
 
-    numbers = (seeds or "").replace(",", " ").split()
-    if wrong := [number for number in numbers if not number.isdecimal()]:
-        raise BadParameter(f"{wrong[0]!r} is not a whole number of 0 or more", param_hint="--seeds")
-    packs.pack(out, variants, [int(number) for number in numbers], weights)
+    packs.pack(out, variants)
 
 
 @app.command()
@@ -194,20 +186,11 @@ def unpack(archive: Annotated[Path, Argument(help="An archive of runs, made from
 
 
 @app.command()
-def search(
-    jobs: Jobs = 1,
-    only: Annotated[
-        Literal["rates", "setting"] | None,
-        Option(help="Search for the rates alone, or for the setting alone, with the rates of params.yaml."),
-    ] = None,
-) -> None:
-    """Search the learning rate of each kind of training.
-
-    Then search one further setting; docs/settings.md describes how.
-    """
+def search(jobs: Jobs = 1) -> None:
+    """Search the learning rate of each kind of training; docs/settings.md describes how."""
     from mtbert.scale import search
 
-    search.start(jobs, only)
+    search.start(jobs)
 
 
 @app.command()

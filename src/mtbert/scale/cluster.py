@@ -39,7 +39,7 @@ def joined(address: str, wanted: Sequence[Training], gpus: float | None, storage
     Args: see `mtbert grid --help`. Yields: what starts a training on some node.
 
     Raises:
-        ClusterError: the cluster cannot be reached. SettingsError: no node has the cores or GPUs that a training needs.
+        ClusterError: the cluster cannot be reached. SettingsError: the address is of another kind.
     """
     import ray
     from ray import cloudpickle
@@ -54,15 +54,7 @@ def joined(address: str, wanted: Sequence[Training], gpus: float | None, storage
         why = " ".join(str(error).split())
         raise ClusterError(f"--address is {address}, where no Ray can be joined: {why}") from None
     try:
-        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        part = float(any(node.get("GPU") for node in nodes)) if gpus is None else gpus
-        cores = max(map(threads, wanted))
-        if not any(node.get("CPU", 0) >= cores and node.get("GPU", 0) >= part for node in nodes):
-            have = "; ".join(f"{node.get('CPU', 0):g} cores, {node.get('GPU', 0):g} GPUs" for node in nodes)
-            raise SettingsError(
-                f"a training needs {cores} cores (run.threads in params.yaml) and {part:g} GPUs, which no node has: "
-                f"{have}"
-            )
+        part = float("GPU" in ray.cluster_resources()) if gpus is None else gpus
         for module in (sys.modules[__name__], trainings):  # a node has nothing of mtbert but the pack
             cloudpickle.register_pickle_by_value(module)
         packs.write(OUTPUT / "pack.tar", wanted)

@@ -43,7 +43,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: list[Trainin
 @pytest.fixture
 def there(here: Path, tmp_path: Path) -> Path:
     """The folder of a pack of both trainings, on a machine of its own."""
-    packs.pack(here / "pack.tar", None, [], None)
+    packs.pack(here / "pack.tar", None)
     archives.extract(here / "pack.tar", tmp_path / "there")
     told(tmp_path / "there/mtbert-pack")
     return tmp_path / "there/mtbert-pack"
@@ -196,25 +196,25 @@ def rewrite(file: str, old: str, new: str) -> Callable[[Path], None]:
     return lambda folder: (folder / file).write_text((folder / file).read_text().replace(old, new)) and None
 
 
-def other_labels(folder: Path) -> None:
-    table = pd.DataFrame({"id": ["1"], "label": [1.0], "prediction": [1.0], "probability_0": [0.2], "scored": [True]})
+def other_columns(folder: Path) -> None:
+    table = pd.DataFrame({"id": ["1"], "label": [1.0], "prediction": [1.0]})
     table.to_parquet(predictions.path(folder / "runs/a/1", "qqp", "dev"))
 
 
 RUN = "runs/a/1"
 DAMAGES: list[tuple[Callable[[Path], object], Sequence[str], str]] = [
     (rewrite(f"{RUN}/metrics.json", '"steps": 1', '"steps": 2'), [], "is not as it was written"),
-    (lambda folder: shutil.rmtree(folder / "runs/a"), [], r"runs/a/1/digests\.json is missing"),
-    (lambda folder: (folder / RUN / "more").touch(), ["a/1"], "more is no file of a run"),
-    (lambda folder: (folder / RUN / "history.csv").write_text("step,name,value\n1,loss,low\n"), ["a/1"], "low"),
-    (lambda folder: (next((folder / "logs/a/1").iterdir()) / "more").touch(), [], "holds other files"),
+    (lambda folder: shutil.rmtree(folder / "runs/a"), [], r"not finished; its output is build/grid/a-1\.log"),
+    (lambda folder: (folder / RUN / "digests.json").unlink(), [], r"runs/a/1/digests\.json is missing"),
+    (lambda folder: (folder / RUN / "history.csv").write_text("phase,step,name,value\n0,1,a,low\n"), ["a/1"], "low"),
     (rewrite(f"{RUN}/metrics.json", "0.5", "NaN"), ["a/1"], "NaN is not a number in JSON"),
-    (rewrite(f"{RUN}/metrics.json", "0.5", "0.9"), ["a/1"], r"says {'qqp': 0.9} of dev, but it is {'qqp': 0.5}"),
-    (rewrite(f"{RUN}/metrics.json", '"seed": 1', '"seed": 2'), ["a/1"], r"its metrics\.json is of a, seed 2"),
+    (rewrite(f"{RUN}/metrics.json", "0.5", "0.9"), ["a/1"], "dev_qqp not as the predictions say"),
+    (rewrite(f"{RUN}/metrics.json", '"steps": 1', '"steps": 99999999999999999999'), ["a/1"], "it cannot be read"),
     (lambda folder: (folder / RUN / "model.safetensors").write_text("weights"), ["a/1"], "it cannot be read: "),
     (lambda folder: (folder / RUN / "settings.yaml").write_text("a: !!python/none"), ["a/1"], "is not plain YAML"),
+    (lambda folder: (folder / RUN / "settings.yaml").write_text("{run: 5}"), ["a/1"], "it cannot be read: "),
     (lambda folder: (folder / RUN / "predictions/qqp-dev.parquet").write_text("rows"), ["a/1"], "not a whole Parquet"),
-    (other_labels, ["a/1"], "predictions of qqp, dev lack probability_1"),
+    (other_columns, ["a/1"], "it cannot be read: 'scored'"),
     (lambda folder: save_file({}, next((folder / "logs/a/1").iterdir()) / "run.json"), [], r"run\.json is not JSON"),
 ]  # fmt: skip
 
@@ -234,15 +234,15 @@ def test_a_run_that_is_not_whole_or_cannot_be_read_is_named_and_the_others_are_r
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ('"variant": "a"', '"variant": "../a"', "done.0.variant: String should match pattern"),
-        ('"seed": 1', '"seed": "1/../../.."', "done.0.seed: Input should be a valid integer"),
+        ('"variant": "a"', '"variant": "../a"', "trainings.0.variant: String should match pattern"),
+        ('"seed": 1', '"seed": "1/../../.."', "trainings.0.seed: Input should be a valid integer"),
         ('"variant": "a"', '"variant": "c"', "c-1: params.yaml does not list its variant or seed, but a-1, b-1"),
         ('"seed": 1', '"seed": 2', "a-2: params.yaml does not list its variant or seed, but a-1, b-1"),
-        ('"done": [', '"done": [[[', "is not JSON"),
+        ('"trainings": [', '"trainings": [[[', "is not JSON"),
     ],
 )
 def test_names_that_are_paths_or_not_listed_are_refused(archive: Path, old: str, new: str, why: str):
-    repacked(archive, rewrite("runs.json", old, new))
+    repacked(archive, rewrite("pack.json", old, new))
     with pytest.raises(DataError, match=why):
         packs.unpack(archive)
 
@@ -266,8 +266,8 @@ def test_a_run_of_something_else_than_lies_here_is_refused(here: Path, archive: 
 def test_a_truncated_archive_is_refused_and_a_pack_is_none_of_runs(here: Path, archive: Path):
     content = archive.read_bytes()
     archive.write_bytes(content[: len(content) // 2])
-    with pytest.raises(DataError, match=r"is cut off|b-1: .*missing"):
+    with pytest.raises(DataError, match=r"is cut off|pack\.json is missing"):
         packs.unpack(archive)
     packs.write(here / "pack.tar", [A, B])
-    with pytest.raises(DataError, match=r"runs\.json is missing"):
+    with pytest.raises(DataError, match=r"mtbert-runs/pack\.json is missing"):
         packs.unpack(here / "pack.tar")
