@@ -59,12 +59,9 @@ def predict(
     task: Annotated[str | None, Option(help="The task, such as sst; not needed for a model of one.")] = None,
     all_tasks: Annotated[bool, Option("--all-tasks", help="Predict every task that the sentences fit.")] = False,
     file: Annotated[
-        Path | None, Option("--file", "-f", help="Read .csv, .tsv, .jsonl or .txt; - for standard input.")
+        Path | None, Option("--file", "-f", help="Read .csv, .tsv or plain lines; - for standard input.")
     ] = None,
     out: Annotated[Path | None, Option("--out", "-o", help="Write to this file; else to standard output.")] = None,
-    format: Annotated[
-        Literal["csv", "tsv", "jsonl", "txt"] | None, Option(help="For files with another ending.")
-    ] = None,
     seed: Seed = None,
     build: Build = BUILD,
     device: Annotated[Literal["auto", "cpu", "cuda", "mps"], Option(help="The device to compute on.")] = "auto",
@@ -73,7 +70,7 @@ def predict(
 
     A file needs a column `text`, and `text_pair` for a task of pairs (or the columns of the task's own corpus, such
     as sentence1 and sentence2); all its columns are kept. A plain line is a sentence, or two with a tab between. The
-    output has the kind of the input.
+    output has the columns of the input first.
 
     \b
     mtbert predict pals --task sst "What a film!" "What a bore."
@@ -86,7 +83,7 @@ def predict(
         raise BadParameter("pass either --task or --all-tasks")
     with starting.imports():
         from mtbert.inference import predict
-    predict.run(model, file or sentences or [], task, all_tasks, out, format, seed, build, device)
+    predict.run(model, file or sentences or [], task, all_tasks, out, seed, build, device)
 
 
 @app.command()
@@ -266,7 +263,7 @@ def evidence(
 
 @app.command()
 def track(build: BuildArgument = BUILD) -> None:
-    """Log finished runs and ensembles that MLflow lacks."""
+    """Log finished runs that MLflow lacks."""
     from mtbert import tracking
 
     print(tracking.bring_in(build))

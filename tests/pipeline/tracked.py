@@ -33,10 +33,8 @@ def write_catalog(
 ) -> None:
     about = {"paper": "pals-for-pals", "row": "Original PALs", "tasks": ["sst"], "overrides": dict(overrides or {})}
     entries = {name: {**about, "selected": True} for name in variants} | {"never": {**about, "selected": False}}
-    vote = {"paper": "pals-for-pals", "row": "PALs ensemble", "members": ["pals"], "selected": True}
     catalog = {"profile": "sample", "data_dir": "data/sample", "seeds": list(seeds), "variants": entries}
-    ensembles = {"vote": vote} if (root / "build/ensembles/vote").exists() else {}
-    files.write_yaml(root / "build/plan/catalog.yaml", catalog | {"ensembles": ensembles})
+    files.write_yaml(root / "build/plan/catalog.yaml", catalog)
 
 
 def write_run(root: Path, variant: str = "pals", dim: int = 204) -> Path:

@@ -97,14 +97,12 @@ class Model(Predictor):
     """One trained model.
 
     Attributes:
-        settings: those that it was trained with.
-        metrics: the scores of its training.
+        settings, metrics: those of its training.
         network: the network with its trained weights, in evaluation mode.
         tokenize: maps sentences to the ids of their word pieces.
         special_tokens: the ids that frame a sequence.
         device: the device that it computes on.
-        run: the folder of its run.
-        encoder: the folder that holds its tokenizer and the encoder's config.json.
+        run, encoder: the folder of its run, and the one that holds its tokenizer and the encoder's config.json.
     """
 
     settings: VariantSettings

@@ -1,25 +1,19 @@
 """Log the runs of a build directory that MLflow lacks: not logged live, or restored from DVC's cache."""
 
-from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mtbert import files, locking
 from mtbert.errors import MtbertError
 from mtbert.tracking import record, store
 from mtbert.tracking.record import Record
-from mtbert.tracking.store import TrackingError
-
-if TYPE_CHECKING:
-    from mtbert.tracking.store import Store
+from mtbert.tracking.store import Store, TrackingError
 
 LOCK = "mlflow.db.track.lock"  # in the repository: two `track` at once would both find a run missing
 NO_MODELS = "\nwarning: no models are logged, since the server has no place for them; that of MLflow 3 has"
 
 
 def bring_in(build: Path) -> str:
-    """Log every selected run and ensemble of `build` to MLflow, once and completely, and the models of the runs.
+    """Log every selected run of `build` to MLflow, once and completely, and the models of the runs.
 
     Returns: how many were logged now, were there already, and are not trained.
 
@@ -28,14 +22,17 @@ def bring_in(build: Path) -> str:
     """
     if not store.installed():
         raise TrackingError(f"MLflow is not installed; `{store.AGAIN}` brings the runs in once it is")
-    selected = list(_selected(build))
-    records = [read() for directory, read in selected if (directory / "metrics.json").is_file()]
+    catalog = files.read_plan(build / "plan" / "catalog.yaml", "seeds", "variants", "profile")
+    selected = [name for name, entry in catalog["variants"].items() if entry["selected"]]
+    directories = [build / "runs" / name / str(seed) for seed in catalog["seeds"] for name in selected]
+    records = [record.of_run(run) for run in directories if (run / "metrics.json").is_file()]
     uri = store.tracking_uri()
     try:
         with locking.alone(store.project_root() / LOCK, "track"):
-            there = store.Store(uri)
+            there = Store(uri)
             new = sum(_bring(there, wanted) for wanted in records)
-            models = _bring_models(there, [wanted for wanted in records if wanted.has_weights])
+            trained = [wanted for wanted in records if (wanted.directory / "model.safetensors").is_file()]
+            models = _bring_models(there, trained)
     except MtbertError:  # of a file; MLflow does not matter for it
         raise
     except Exception as error:  # of MLflow, its database or the network: many types, with one message
@@ -43,24 +40,12 @@ def bring_in(build: Path) -> str:
             f"the runs are not in MLflow at {store.shown(uri)} yet ({store.reason(error, uri)}); "
             f"their results are safe in {build}: once MLflow answers, `{store.AGAIN}` brings them in"
         ) from None  # the cause's own text may hold credentials
-    untrained = f", {len(selected) - len(records)} not trained yet" if len(selected) > len(records) else ""
+    left = len(directories) - len(records)
+    untrained = f", {left} not trained yet" if left else ""
     return f"{new} new, {len(records) - new} already there{untrained}{'' if models else NO_MODELS}"
 
 
-def _selected(build: Path) -> Iterator[tuple[Path, Callable[[], Record]]]:
-    """Yield the directory of every selected run and ensemble, and what reads it."""
-    catalog = files.read_plan(build / "plan" / "catalog.yaml", "seeds", "variants", "profile")
-    for seed in map(str, catalog["seeds"]):
-        for name in (name for name, entry in catalog["variants"].items() if entry["selected"]):
-            run = build / "runs" / name / seed
-            yield run, partial(record.of_run, run)
-        for name, entry in (catalog.get("ensembles") or {}).items():
-            if entry["selected"]:
-                vote = build / "ensembles" / name / seed
-                yield vote, partial(record.of_ensemble, vote, entry, catalog["profile"])
-
-
-def _bring(there: "Store", wanted: Record) -> bool:
+def _bring(there: Store, wanted: Record) -> bool:
     """Log a record if it is missing, and delete its copies; return whether it was missing."""
     complete, broken_off = there.find(wanted)
     if complete:
@@ -70,7 +55,7 @@ def _bring(there: "Store", wanted: Record) -> bool:
     return True
 
 
-def _bring_models(there: "Store", records: list[Record]) -> bool:
+def _bring_models(there: Store, records: list[Record]) -> bool:
     """Log and register a model of each record; return False where MLflow's server knows no models."""
     from mtbert.tracking import models
 
