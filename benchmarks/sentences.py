@@ -28,7 +28,7 @@ from mtbert.pretraining.settings import EncoderSettings
 from mtbert.schemas import RunMetrics, Sizes
 from mtbert.settings import VariantSettings
 
-COUNT, BY_TURNS, AIM = 1000, 7, 1.5
+COUNT, AIM = 1000, 1.5
 PARTS: dict[str, Any] = {
     "features": {"name": "words"}, "adapter": {"name": "none"}, "connector": {"name": "direct"},
     "pooling": {"sst": "mean"}, "heads": {"sst": {"name": "linear"}},
@@ -63,7 +63,7 @@ def predictor(encoder: Path, precision: str, threads: int) -> Model:
     )  # fmt: skip
 
 
-def measure(precision: str, threads: int) -> list[dict[str, Any]]:
+def measure(precision: str, threads: int, turns: int) -> list[dict[str, Any]]:
     """A line for predictions and one for embeddings, each beside `encode`."""
     from sentence_transformers import SentenceTransformer
 
@@ -84,7 +84,7 @@ def measure(precision: str, threads: int) -> list[dict[str, Any]]:
         "encode": lambda: ours.encode(texts, "sst"),
     }
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
-    for turn in range(BY_TURNS + 1):
+    for turn in range(turns + 1):
         for name, run in contestants.items():
             started = time.perf_counter()
             run()
@@ -105,9 +105,11 @@ def main() -> None:
     """Measure, print, and record where asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--turns", type=int, default=7)
+    parser.add_argument("--precision", nargs="+", choices=["fp32", "bf16"], default=["fp32", "bf16"])
     parser.add_argument("--record", type=Path, help="keep the results in results.json and README.md of this folder")
     arguments = parser.parse_args()
-    rows = [row for precision in ("fp32", "bf16") for row in measure(precision, arguments.threads)]
+    rows = [row for one in arguments.precision for row in measure(one, arguments.threads, arguments.turns)]
     print(record.table(rows))
     if arguments.record:
         record.keep(arguments.record, "sentences", {"rows": rows}, {"1,000 sentences on MiniLM:": rows})

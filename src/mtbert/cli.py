@@ -145,7 +145,7 @@ def grid(
     ] = None,
     variants: Variants = None,
     address: Annotated[str | None, Option(help="Of a running Ray cluster, such as 10.0.0.1:6379.")] = None,
-    gpus: Annotated[float | None, Option(min=0, help="Of a cluster: part of a GPU for each training, as 0.25.")] = None,
+    gpus: Annotated[float | None, Option(min=0, max=1, help="Of a cluster: part of a GPU for each, as 0.25.")] = None,
     storage: Annotated[str | None, Option(help="A folder that all nodes share, for checkpoints.")] = None,
 ) -> None:
     """Train what params.yaml lists, several trainings at a time.

@@ -128,7 +128,7 @@ def test_several_processes_a_training_are_refused(project: Stubs, monkeypatch: p
         grid.run(2)
 
 
-@pytest.mark.parametrize("given", [{"gpus": 1.5, "address": "here:1"}, {"gpus": 0.5}, {"storage": "/shared"}])
+@pytest.mark.parametrize("given", [{"gpus": 0.5}, {"storage": "/shared"}])
 def test_what_a_grid_cannot_heed_is_refused(given: dict[str, Any]):
     with pytest.raises(SettingsError, match="--gpus"):
         grid.run(**given)

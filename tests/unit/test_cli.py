@@ -122,6 +122,7 @@ def test_what_was_said_is_handed_on(
     ("arguments", "said"),
     [
         (["report", "--evidence", "/r/mine"], "is not called evidence"),
+        (["grid", "--address", "h:1", "--gpus", "1.5"], "Invalid value for '--gpus'"),
         (["ui", "65536"], "Input should be less than or equal to 65535"),
         (["unpack"], "Missing argument 'archive'"),
     ],

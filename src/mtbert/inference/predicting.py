@@ -185,7 +185,6 @@ class Ensemble(Predictor):
     """Several models that vote; see `mtbert.results.vote`."""
 
     def __init__(self, name: str, members: Mapping[str, Model]) -> None:
-        """Take members by name, at least one, that share a task."""
         first, *others = members.values()
         self.name, self.seed, self.members = name, first.seed, dict(members)
         self.tasks = tuple(task for task in first.tasks if all(task in other.tasks for other in others))

@@ -16,13 +16,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+# Before Ray is imported: no tool may send usage data, and lines of trainings differ in numbers alone.
+os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0"}
+import ray
+from ray import cloudpickle
+from ray.exceptions import RayError
+
 from mtbert.errors import DataError, MtbertError, SettingsError
 from mtbert.scale import packs, trainings
 from mtbert.scale.packs import PACK
 from mtbert.scale.trainings import OUTPUT, Share, Start, Training, end_with_parent, say, threads
 
-os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # before Ray is imported; no tool may send usage data
-os.environ["RAY_DEDUP_LOGS"] = "0"  # lines of trainings differ in numbers alone
 REACHED = 10.0  # seconds in which a cluster has to answer
 RETRIES = 4  # of a training whose node was lost
 PATIENCE = 50.0  # seconds in which a training that is stopped has to write its checkpoint, less than elsewhere
@@ -41,9 +45,6 @@ def joined(address: str, wanted: Sequence[Training], gpus: float | None, storage
     Raises:
         ClusterError: the cluster cannot be reached. SettingsError: the address is of another kind.
     """
-    import ray
-    from ray import cloudpickle
-
     if address.startswith("ray://"):
         raise SettingsError(f"--address is {address}; allowed: what `ray start` printed, such as 10.0.0.1:6379")
     try:
@@ -82,9 +83,6 @@ class OnNode:
 
     def poll(self) -> int | None:
         """Return None while it runs; place its run here, and return 0, or 1 where that failed."""
-        import ray
-        from ray.exceptions import RayError
-
         if not ray.wait([self.task], timeout=0)[0]:
             return None
         archive = self.log.with_suffix(".tar")
@@ -102,14 +100,10 @@ class OnNode:
 
     def terminate(self) -> None:
         """Have Ray interrupt it."""
-        import ray
-
         ray.cancel(self.task)
 
     def wait(self, timeout: float) -> None:
         """Wait until its checkpoint is written; end it where that takes longer."""
-        import ray
-
         if not ray.wait([self.task], timeout=timeout)[0]:
             ray.cancel(self.task, force=True)
 
@@ -119,8 +113,6 @@ def on_node(name: str, pack: list[Any], storage: str | None) -> bytes:
 
     The reference to the pack's bytes is in a list, so that a task does not hold them while it trains.
     """
-    import ray
-
     with tempfile.TemporaryDirectory(prefix="mtbert-") as folder:
         with tarfile.open(fileobj=io.BytesIO(ray.get(pack[0]))) as tar:
             tar.extractall(folder, filter="data")

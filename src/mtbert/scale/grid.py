@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mtbert import locking
+from mtbert.config.params import Params
 from mtbert.errors import SettingsError
 from mtbert.scale import trainings
 from mtbert.scale.trainings import OUTPUT, Training, say
@@ -34,8 +35,6 @@ def run(
         TrainingError, KeyboardInterrupt: see `trainings.run`; what was trained is recorded.
         SystemExit: a stage failed, which DVC has told.
     """
-    if gpus is not None and not 0 < gpus <= 1:
-        raise SettingsError(f"--gpus is {gpus:g}; allowed: a part of one, such as 0.25, up to 1")
     if not address and (gpus or storage):
         raise SettingsError("--gpus and --storage are of a cluster, --address; here --jobs trainings share the GPUs")
     with locking.alone(LOCK, "grid"):
@@ -74,8 +73,6 @@ def prepare(variants: str | None = None) -> list[Training]:
         SettingsError: params.yaml launches each training on several processes.
         SystemExit: a stage failed, which DVC has told.
     """
-    from mtbert.config.params import Params  # packages that a machine with a pack lacks
-
     if variants is None:
         dvc("repro", "init")
     else:
@@ -92,8 +89,6 @@ def prepare(variants: str | None = None) -> list[Training]:
 
 def listed() -> list[Training]:
     """Return the trainings that params.yaml lists, all seeds of a variant before the next."""
-    from mtbert.config.params import Params
-
     params = Params(PARAMS)
     return [Training(variant=name, seed=seed) for name in params.get("variants") for seed in params.get("seeds")]
 

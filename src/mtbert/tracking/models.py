@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlparse
 
 import mlflow
 from mlflow.artifacts import download_artifacts
+from mlflow.entities import LoggedModel
 from mlflow.exceptions import MlflowException
 from mlflow.models import Model, ModelSignature
 from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema
@@ -55,20 +56,15 @@ def folder(uri: str) -> Path:
 def bring(there: Store, records: list[Record]) -> None:
     """Make and register a model of each finished run of a variant; alias the one with the best choosing score."""
     name = re.sub(r"[^\w.-]", "_", f"{records[0].experiment}-{records[0].tags['variant']}")
-    versions = {one.source: int(one.version) for one in there.client.search_model_versions(f"name='{name}'")}
+    versions = {one.source: one.version for one in there.client.search_model_versions(f"name='{name}'")}
     scored = []
     for wanted in records:
-        experiment = there.experiment(wanted.experiment)
-        found = there.client.search_logged_models([experiment], f"tags.{RUN_KEY} = '{wanted.run_key}'")
-        whole = [source for one in found if one.status == "READY" and (source := f"models:/{one.model_id}") in versions]
-        if whole:
-            version = versions[whole[0]]
-        else:
-            for one in found:  # broken off
-                there.client.delete_logged_model(one.model_id)
-            version = _log(there, wanted, name)
+        source = f"models:/{_model(there, wanted).model_id}"
+        if source not in versions:
+            with redirect_stderr(StringIO()):  # MLflow tells of each
+                versions[source] = mlflow.register_model(source, name, await_registration_for=0).version
         if (score := choosing(wanted)) is not None:
-            scored.append((score, -version))
+            scored.append((score, -int(versions[source])))
     if scored:
         there.client.set_registered_model_alias(name, BEST, str(-max(scored)[1]))
 
@@ -84,33 +80,34 @@ def choosing(wanted: Record) -> float | None:
     return best(means) if means else None
 
 
-def _log(there: Store, wanted: Record, name: str) -> int:
-    """Make MLflow's model of a finished run, and register it by that name; return its version."""
+def _model(there: Store, wanted: Record) -> LoggedModel:
+    """Return MLflow's model of a finished run; make it if it is missing or unfinished."""
+    experiment = there.experiment(wanted.experiment)
+    for model in there.client.search_logged_models([experiment], f"tags.{RUN_KEY} = '{wanted.run_key}'"):
+        if model.status == "READY":
+            return model
+        there.client.delete_logged_model(model.model_id)
+    run_id = there.find(wanted)[0][0].info.run_id
+    tags = {RUN_KEY: wanted.run_key, "choosing": str(choosing(wanted))}
+    made = there.client.create_logged_model(experiment, wanted.tags["variant"], run_id, tags)
     columns = [ColSpec("string", "text"), ColSpec("string", "text_pair", required=False)]
     task = ParamSchema([ParamSpec("task", "string", json.loads(wanted.params["tasks"])[0])])  # type: ignore[arg-type]
-    with (
-        tempfile.TemporaryDirectory() as scratch,
-        warnings.catch_warnings(action="ignore"),  # as in `folder`
-        redirect_stderr(StringIO()),  # MLflow tells of each
-    ):
+    with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings(action="ignore"):  # as in `folder`
         run = Path(scratch) / RUN  # MLflow keeps the folder's name
         _collect(wanted.directory, wanted.params.get("model.encoder", "base"), run)
-        made = Model.log(
+        Model.log(
             artifact_path=None,
             flavor=mlflow.pyfunc,
-            registered_model_name=name,
-            await_registration_for=0,
-            run_id=there.find(wanted)[0][0].info.run_id,
-            name=wanted.tags["variant"],
-            tags={RUN_KEY: wanted.run_key, "choosing": str(choosing(wanted))},
+            run_id=run_id,
+            model_id=made.model_id,
             step=wanted.points[-1][1],  # MLflow gives the model the scores of that step
             python_model=str(SERVED),
             artifacts={RUN: str(run)},
             signature=ModelSignature(Schema(columns), params=task),  # type: ignore[arg-type]
-            pip_requirements=[f"{one}=={metadata.version(one).partition('+')[0]}" for one in NEEDED],
+            pip_requirements=[f"{name}=={metadata.version(name).partition('+')[0]}" for name in NEEDED],
         )
-    _share(wanted.directory, str(there.client.get_logged_model(made.model_id).artifact_location))
-    return int(str(made.registered_model_version))
+    _share(wanted.directory, made)
+    return made
 
 
 def _collect(directory: Path, encoder: str, folder: Path) -> None:
@@ -123,9 +120,9 @@ def _collect(directory: Path, encoder: str, folder: Path) -> None:
         shutil.copyfile(directory.parents[2] / "encoders" / encoder / name, folder / "encoder" / name)
 
 
-def _share(directory: Path, address: str) -> None:
+def _share(directory: Path, model: LoggedModel) -> None:
     """Put a second name of the weights' file in the place of its copy, where both lie in one file system."""
-    location = urlparse(address)
+    location = urlparse(str(model.artifact_location))
     copy = Path(unquote(location.path)) / "artifacts" / RUN / WEIGHTS
     if location.scheme == "file":
         with suppress(OSError), files.new_file(copy) as partial:
