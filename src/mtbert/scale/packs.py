@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import safetensors
 
@@ -122,6 +123,7 @@ def take(archive: Path) -> tuple[list[Training], list[str]]:
         DataError: the archive is damaged, or stages/train.py was another.
     """
     taken, faults = list[Training](), list[str]()
+    listed, catalog = grid.listed(), files.read_plan(BUILD / CATALOG, "variants")
     with tempfile.TemporaryDirectory(dir=BUILD, prefix=".", suffix=files.PARTIAL) as scratch:
         archives.extract(archive, Path(scratch))
         folder = Path(scratch, RUNS)
@@ -132,7 +134,10 @@ def take(archive: Path) -> tuple[list[Training], list[str]]:
             if (output := folder / "output" / f"{training.name}.log").is_file():
                 files.write_text(OUTPUT / output.name, output.read_text("utf-8", errors="replace"))
             try:
-                _check(training, folder)
+                if training not in listed:
+                    names = first_of([one.name for one in listed], SHOWN)
+                    raise DataError(f"params.yaml does not list its variant or seed, but {names}")
+                _check(training, folder, catalog)
             except DataError as error:
                 faults.append(f"{training.name}: {error}")
                 continue
@@ -142,14 +147,10 @@ def take(archive: Path) -> tuple[list[Training], list[str]]:
     return taken, faults
 
 
-def _check(training: Training, folder: Path) -> None:
-    """Check that a foreign run is listed, whole, made from what lies here, and as `collect` would have it."""
-    if training not in (listed := grid.listed()):
-        names = first_of([one.name for one in listed], SHOWN)
-        raise DataError(f"params.yaml does not list its variant or seed, but {names}")
+def _check(training: Training, folder: Path, catalog: dict[str, Any]) -> None:
+    """Check that a foreign run is whole, was made from what lies here, and is such that `collect` takes it."""
     if not (folder / "runs" / training.place).is_dir():
         raise DataError(f"not finished; its output is {OUTPUT / training.name}.log")
-    catalog = files.read_plan(BUILD / CATALOG, "variants")
     one = {training.variant: catalog["variants"][training.variant] | {"seeds": [training.seed]}}
     files.write_yaml(folder / CATALOG, catalog | {"variants": one, "ensembles": {}})
     try:
