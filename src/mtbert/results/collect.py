@@ -58,8 +58,7 @@ def collect(build: Path, pictures: bool = True) -> tuple[Results, list[Run]]:
             predicted[name, seed] = _vote(name, {member: predicted[member, seed] for member in entry["members"]})
             row = _row_of_vote(entry, [runs[member, seed] for member in entry["members"]], predicted[name, seed])
             runs[name, seed] = {"kind": "ensemble", "variant": name, "seed": seed} | row | facts
-    first = {name: (name, seed) for name, seed in reversed(there)} if pictures else {}
-    for run in first.values():
+    for run in {name: (name, seed) for name, seed in reversed(there) if pictures}.values():  # a variant's first seed
         _add_places(there[run], predicted[run]["dev"])
     results = Results(
         tables.joined([pd.DataFrame([*_untrained(build, catalog, facts), *runs.values()])], "runs"),
