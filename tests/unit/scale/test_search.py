@@ -1,6 +1,5 @@
 """The search for learning rates, but for its trainings."""
 
-import itertools
 from pathlib import Path
 
 import pandas as pd
@@ -27,13 +26,6 @@ def test_every_kind_is_tried_with_every_rate() -> None:
         ("heads-2", "heads", "frozen-bert", 3e-4),
         ("heads-3", "heads", "frozen-bert", 1e-3),
     ]
-
-
-@pytest.mark.parametrize(("profile", "count"), [("sample", 5), ("laptop", 7)])
-def test_profiles_state_rates_a_factor_three_apart(profile: str, count: int) -> None:
-    rates = search.settings(PARAMS.put(("profile",), profile)).rates
-    steps = [after / before for before, after in itertools.pairwise(rates)]
-    assert steps == [pytest.approx(3.2, abs=0.25)] * (count - 1)
 
 
 def test_a_trial_is_its_variant_with_another_rate_and_nothing_else() -> None:
