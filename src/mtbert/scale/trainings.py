@@ -131,7 +131,9 @@ def run(wanted: Sequence[Training], start: Start, shares: Sequence[Share], outpu
                 if time.monotonic() > told + TELL:
                     told = time.monotonic()
                     for training in running:
-                        say(f"{training.name}: {_last_line(logs[training])}")
+                        if logs[training].is_file():  # that of a node comes with its run
+                            lines = logs[training].read_text("utf-8", errors="replace").strip().split("\n")
+                            say(f"{training.name}: {lines[-1]}")
         except BaseException:
             _end([job for job, *_ in running.values()])
             raise
@@ -140,11 +142,6 @@ def run(wanted: Sequence[Training], start: Start, shares: Sequence[Share], outpu
         raise KeyboardInterrupt
     if failed:
         raise TrainingError(f"{len(failed)} of {len(wanted)} failed, the others are kept{''.join(failed)}")
-
-
-def _last_line(log: Path) -> str:
-    text = log.read_text("utf-8", errors="replace") if log.is_file() else "runs"  # that of a node comes with its run
-    return text.strip().split("\n")[-1]
 
 
 @contextlib.contextmanager

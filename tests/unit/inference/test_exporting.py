@@ -108,14 +108,8 @@ def test_transformers_loads_it_with_its_code_and_says_the_same(
     assert np.array(sts) == pytest.approx(logits(model, "sts"), abs=1e-6)
     for half, whole in zip(halves, (sst, sts), strict=True):
         assert np.array(half) == pytest.approx(np.array(whole), abs=0.02)
-    assert {file.suffix for file in (tmp_path / "out").iterdir()} == {
-        ".md",
-        ".json",
-        ".safetensors",
-        ".py",
-        ".txt",
-        ".yaml",
-    }
+    suffixes = {file.suffix for file in (tmp_path / "out").iterdir()}
+    assert suffixes == {".md", ".json", ".safetensors", ".py", ".txt", ".yaml"}
     weights = load_file(tmp_path / "out" / "model.safetensors")
     assert weights.keys() == {f"model.{key}" for key in model.network.state_dict()}
 
@@ -162,11 +156,8 @@ def test_the_card_tells_what_the_hub_reads_and_how_it_came_to_be(load: Callable[
     export(model, "hf", tmp_path / "out")
     card = ModelCard.load(tmp_path / "out" / "README.md")
     about = card.data.to_dict()
-    assert (about["library_name"], about["license"], about["tags"]) == (
-        "transformers",
-        "apache-2.0",
-        ["mtbert", "sst", "sts"],
-    )
+    told = about["library_name"], about["license"], about["tags"]
+    assert told == ("transformers", "apache-2.0", ["mtbert", "sst", "sts"])
     for task, title in (("sst", "SST-5 | accuracy"), ("sts", "STS-B | Pearson's r")):
         (line,) = (line for line in card.text.splitlines() if line.startswith(f"| {title} |"))
         score, low, high = map(float, re.findall(r"-?\d\.\d{3}", line))
@@ -182,12 +173,7 @@ def test_the_card_tells_what_the_hub_reads_and_how_it_came_to_be(load: Callable[
         ("crossed", "hf", "qqp", "unknown task 'qqp'; .*known: sst, sts"),
         ("crossed", "sentence-transformers", None, "crossed encodes both sentences of a pair together"),
         ("apart", "sentence-transformers", "sts", "takes the task in encode"),
-        (
-            "apart",
-            "hf",
-            "sts",
-            "apart is more than a plain BERT with a classifier in sts; leave out --task",
-        ),
+        ("apart", "hf", "sts", "apart is more than a plain BERT with a classifier in sts; leave out --task"),
     ],
 )
 def test_what_cannot_be_is_said_and_nothing_is_left(
