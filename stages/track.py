@@ -1,4 +1,4 @@
-"""Stage `track`: log every run and ensemble that MLflow lacks."""
+"""Stage `track`: log every run that MLflow lacks."""
 
 import os
 import sys

@@ -1,6 +1,6 @@
 """A repository of two planned trainings, and a script in the place of theirs that writes a run without training.
 
-What the script does beyond that is told by files in a folder `told`: `<name>.fail`, `<name>.hold`.
+It fails where there is a file `<name>.fail` in a folder `told`.
 """
 
 import os
@@ -11,7 +11,7 @@ from mtbert import files, inputs
 REPOSITORY = Path(__file__).parents[1]
 MACHINE = {"processor": "Some CPU", "accelerator": "", "torch": "2.13.0"}
 SCRIPT = """
-import os, signal, sys, time
+import os, sys
 import numpy as np, pandas as pd
 from pathlib import Path
 from safetensors.numpy import save_file
@@ -20,20 +20,15 @@ from mtbert.tasks import TASKS
 variant, seed = sys.argv[1:3]
 build, place, told = Path("build"), Path(variant, seed), Path("told")
 name, torch = f"{variant}-{seed}", os.environ.get("TORCH", "2.13.0")
-signal.signal(signal.SIGTERM, lambda *_: (told / f"{name}.stopped").touch() or sys.exit(1))
-(told / f"{name}.begun").touch()
 print("3 of 8 steps, 00:01 gone, 00:02 left, loss=0.7", flush=True)
-(told / f"{name}.gpu").write_text(os.environ.get("CUDA_VISIBLE_DEVICES", ""))
-while (told / f"{name}.hold").exists():
-    time.sleep(0.02)
 if (told / f"{name}.fail").exists():
     sys.exit("error: the loss is not finite")
 with files.new_directory(build / "runs" / place) as run:
     about = {"variant": variant, "seed": int(seed), "steps": 1, "epoch": 1, "dev": {"qqp": 0.5}, "test": {}}
     sizes = {"encoder": 1, "added": 0, "trained": 0, "stored": 1}
     files.write_json(run / "metrics.json", about | {"parameters": sizes})
-    files.write_yaml(run / "settings.yaml", {"variant": variant})
-    files.write_text(run / "history.csv", "step,name,value\\n")
+    files.write_yaml(run / "settings.yaml", {"variant": variant, "tasks": ["qqp"]})
+    files.write_text(run / "history.csv", "phase,step,name,value\\n")
     save_file({"weights": np.ones(2)}, run / "model.safetensors")
     table = pd.DataFrame({"id": ["1", "2"], "label": [1.0, 0.0], "prediction": [1.0, 1.0],
         "probability_0": [0.2, 0.2], "probability_1": [0.8, 0.8], "scored": True,
@@ -62,6 +57,8 @@ def repository(root: Path) -> Path:
     for name in ("a", "b"):
         settings = {"model": {"encoder": "base"}, "tasks": ["sst"], "phases": [{"tasks": ["sst"]}]}
         files.write_yaml(build / f"plan/{name}.yaml", settings | {"variant": name, "run": {"threads": 1}})
+    catalog = {"profile": "sample", "seeds": [1], "variants": {"a": {"selected": True}, "b": {"selected": True}}}
+    files.write_yaml(build / "plan/catalog.yaml", catalog)
     start_from(build)
     files.write_text(root / "stages/train.py", SCRIPT)
     files.write_yaml(root / "params.yaml", {"variants": ["a", "b"], "seeds": [1]})

@@ -68,9 +68,10 @@ def predict(
     sentences: Annotated[list[str] | None, Argument(help="Sentences, or the two of a pair; or use --file.")] = None,
     task: Annotated[str | None, Option(help="The task, such as sst; not needed for a model of one.")] = None,
     all_tasks: Annotated[bool, Option("--all-tasks", help="Predict every task that the sentences fit.")] = False,
-    file: Annotated[Path | None, Option("--file", "-f", help="A .csv, .tsv, .jsonl or .txt; - for stdin.")] = None,
+    file: Annotated[
+        Path | None, Option("--file", "-f", help="Read .csv, .tsv or plain lines; - for standard input.")
+    ] = None,
     out: Annotated[Path | None, Option("--out", "-o", help="Write to this file; else to standard output.")] = None,
-    format: Annotated[Format | None, Option(help="For files with another ending.")] = None,
     seed: Seed = None,
     build: Build = BUILD,
     device: Annotated[Device, Option(help="The device to compute on.")] = "auto",
@@ -79,7 +80,7 @@ def predict(
 
     A file needs a column `text`, and `text_pair` for a task of pairs (or the columns of the task's own corpus, such
     as sentence1 and sentence2); all its columns are kept. A plain line is a sentence, or two with a tab between. The
-    output has the kind of the input.
+    output has the columns of the input first.
 
     \b
     mtbert predict pals --task sst "What a film!" "What a bore."
@@ -92,7 +93,7 @@ def predict(
         raise BadParameter("pass either --task or --all-tasks")
     with starting.imports():
         from mtbert.inference import predict
-    predict.run(model, file or sentences or [], task, all_tasks, out, format, seed, build, device)
+    predict.run(model, file or sentences or [], task, all_tasks, out, seed, build, device)
 
 
 @app.command()
@@ -146,7 +147,7 @@ def grid(
     jobs: Annotated[int | None, Option(min=1, help="Trainings at a time: 1, or what a cluster has room for.")] = None,
     variants: Variants = None,
     address: Annotated[str | None, Option(help="Of a running Ray cluster, such as 10.0.0.1:6379.")] = None,
-    gpus: Annotated[float | None, Option(min=0, help="Of a cluster: part of a GPU for each training, as 0.25.")] = None,
+    gpus: Annotated[float | None, Option(min=0, max=1, help="Of a cluster: part of a GPU for each, as 0.25.")] = None,
     storage: Annotated[str | None, Option(help="A folder that all nodes share, for checkpoints.")] = None,
 ) -> None:
     """Train what params.yaml lists, several trainings at a time.
@@ -162,8 +163,6 @@ def grid(
 def pack(
     out: Annotated[Path, Argument(help="The pack to write, a tar file.")],
     variants: Variants = None,
-    seeds: Annotated[str | None, Option(help="Set `seeds` in params.yaml first: '1 2 3'.")] = None,
-    weights: Annotated[Weights | None, Option(help="Set `encoder.weights` first; fp16 is half the size.")] = None,
 ) -> None:
     """Write trainings to one file, for a machine without DVC.
 
@@ -171,10 +170,7 @@ def pack(
     """
     from mtbert.scale import packs
 
-    numbers = (seeds or "").replace(",", " ").split()
-    if wrong := [number for number in numbers if not number.isdecimal()]:
-        raise BadParameter(f"{wrong[0]!r} is not a whole number of 0 or more", param_hint="--seeds")
-    packs.pack(out, variants, [int(number) for number in numbers], weights)
+    packs.pack(out, variants)
 
 
 @app.command()
@@ -189,17 +185,11 @@ def unpack(archive: Annotated[Path, Argument(help="An archive of runs, made from
 
 
 @app.command()
-def search(
-    jobs: Jobs = 1,
-    only: Annotated[Searched | None, Option(help="The rates alone, or the setting with the rates as they are.")] = None,
-) -> None:
-    """Search the learning rate of each kind of training.
-
-    Then search one further setting; docs/settings.md describes how.
-    """
+def search(jobs: Jobs = 1) -> None:
+    """Search the learning rate of each kind of training; docs/settings.md describes how."""
     from mtbert.scale import search
 
-    search.start(jobs, only)
+    search.start(jobs)
 
 
 @app.command()
@@ -265,7 +255,7 @@ def evidence(
 
 @app.command()
 def track(build: BuildArgument = BUILD) -> None:
-    """Log finished runs and ensembles that MLflow lacks."""
+    """Log finished runs that MLflow lacks."""
     from mtbert import tracking
 
     print(tracking.bring_in(build))

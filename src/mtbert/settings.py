@@ -244,38 +244,18 @@ Kind = Literal["encoder", "adapters", "heads", "encoder_constant", "adapters_con
 LearningRates = dict[Kind, Rate | None]
 
 
-def _without_names(values: Any) -> Any:
-    return [*values.values()] if isinstance(values, dict) else values
-
-
-class OneSetting(Section):
-    """A setting beside the rates that is looked for, in the same way, for one variant.
-
-    Attributes:
-        variant: what is trained with each of the values.
-        name: of the setting: section and key, with a dot between.
-        values: what is tried, each under a name that explains it; of equally good ones the first is chosen.
-    """
-
-    variant: Name
-    name: Annotated[str, Field(pattern=r"^\w+\.\w+$")]
-    values: Annotated[list[Any], BeforeValidator(_without_names), Field(min_length=2), ONCE]
-
-
 class SearchSettings(Section):
-    """Section `search`: how settings are searched on rows held out of the training sets.
+    """Section `search`: how learning rates are searched on rows held out of the training sets.
 
     Attributes:
         rates: the rates that each kind of training is tried with.
         kinds: the variant that is trained for each kind.
-        setting: a further one, looked for with the rates that were found.
         held_out: training rows of each task that are scored and not trained on; fewer where whole clusters do not fit.
         seed: draws these rows, and seeds the trainings.
     """
 
     rates: Annotated[list[Rate], ONCE] = Field(min_length=2)
     kinds: dict[Kind, Name] = Field(min_length=1)
-    setting: OneSetting | None = None
     held_out: int = Field(ge=2)
     seed: int = Field(default=1, ge=0)
 

@@ -26,7 +26,6 @@ SMALL = {
     ("run", "threads"): 1,
     ("mlp", "width"): 8,
 }
-SETTING = {"variant": "weighed", "name": "fixed.weights", "values": [{"sst": 1.0}, {"sst": 0.5}]}
 
 
 @pytest.fixture
@@ -50,7 +49,7 @@ def test_a_search_trains_each_rate_once_and_leaves_a_table(
         params = params.put(place, value)
     monkeypatch.setattr(trainings, "cores", lambda: 1)
     monkeypatch.setattr(trainings, "gpus", list)
-    search.run(params, search.trials_of_rates(search.settings(params)), 2, build, tmp_path / "out")
+    search.run(params, 2, build, tmp_path / "out")
     shown = capsys.readouterr().out
     assert "2 of 2 to train" in shown
     assert "1 at a time" in shown
@@ -59,29 +58,18 @@ def test_a_search_trains_each_rate_once_and_leaves_a_table(
     assert list(table) == ["kind", "variant", "rate", "seed", "sst", "mean", "chosen", "rows", "steps"]
     assert list(table["rate"]) == [1e-4, 1e-2]
     assert (table["rows"].tolist(), table["steps"].tolist()) == ([60, 60], [2, 2])
-    assert table["chosen"].sum() == 1
+    (best,) = table.loc[table["chosen"], "rate"]
+    assert f"profiles.sample.training.learning_rates.encoder: {best}\n" in shown
+    assert "The best rate of encoder is at the end of the list" in shown
 
-    search.run(params, search.trials_of_rates(search.settings(params)), 1, build, tmp_path / "out")
+    search.run(params, 1, build, tmp_path / "out")
     assert "0 of 2 to train" in capsys.readouterr().out
     assert file.read_bytes() == first
-
-    best = float(table.loc[table["chosen"], "rate"].iloc[0])
-    weighed = params.get("catalog", "bert-sst") | {"uses": ["fixed"], "training": {"learning_rate": best}}
-    params = params.put(("search", "setting"), SETTING).put(("catalog", "weighed"), weighed)
-    search.run(params, search.trials_of_setting(search.settings(params)), 2, build, tmp_path / "out")
-    assert "2 of 2 to train" in capsys.readouterr().out
-    setting = pd.read_csv(tmp_path / "out/sample-setting.csv")
-    assert list(setting["value"]) == ["sst 1.0", "sst 0.5"]
-    assert list(setting["rate"]) == [best, best]
-    assert sorted(setting["chosen"]) == [False, True]
-
-    search.run(params, search.trials_of_rates(search.settings(params)), 1, build, tmp_path / "out")
-    assert "0 of 2 to train" in capsys.readouterr().out
 
     files.write_text(tmp_path / "train.py", "raise SystemExit('out of memory')")
     monkeypatch.setattr(trainings, "SCRIPT", tmp_path / "train.py")
     params = params.put(("search", "rates"), [1e-4, 1e-3])
     with pytest.raises(TrainingError, match=r"1 of 1 failed.*\n.*encoder-2-1\.log"):
-        search.run(params, search.trials_of_rates(search.settings(params)), 1, build, tmp_path / "out")
+        search.run(params, 1, build, tmp_path / "out")
     assert (build / "search/output/encoder-2-1.log").read_text() == "out of memory\n"
     assert file.read_bytes() == first

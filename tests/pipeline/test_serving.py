@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -182,15 +181,3 @@ def test_the_server_s_faults_are_the_client_s(server: str):
     assert "sts: row 1: needs two texts, came 1" in alone.text
     null = asked(server, [{"text": "a film"}, {"text": None, "text_pair": "the film is nice ."}], task="sst")
     assert null.status_code == 400
-
-
-def test_eight_clients_at_once_each_get_their_own(server: str, best: Any, root: Path):
-    rows = trained.rows(root / "build", "sst", "test")[:80]
-
-    def ask(client: int) -> list[Any]:
-        mine = rows[client * 10 : client * 10 + 10]
-        return [asked(server, [{"text": text}], task="sst").json()["predictions"][0] for (text,) in mine]
-
-    with ThreadPoolExecutor(8) as clients:
-        said = [answer for answers in clients.map(ask, range(8)) for answer in answers]
-    assert said == [best.predict("sst", [row]).to_dict("records")[0] for row in rows]

@@ -34,7 +34,7 @@ def write_catalog(
     about = {"paper": "pals-for-pals", "row": "Original PALs", "tasks": ["sst"], "overrides": dict(overrides or {})}
     entries = {name: {**about, "selected": True} for name in variants} | {"never": {**about, "selected": False}}
     catalog = {"profile": "sample", "data_dir": "data/sample", "seeds": list(seeds), "variants": entries}
-    files.write_yaml(root / "build/plan/catalog.yaml", catalog)
+    files.write_yaml(root / "build/plan/catalog.yaml", catalog | {"ensembles": {}})
     files.write_json(root / "build/data/report.json", {"whose": "sample"})
 
 

@@ -61,8 +61,20 @@ def test_the_help_imports_nothing_large():
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        (["predict", "nobody", "--task", "sst", "a film"], 1, "error: nobody is no folder of a finished run"),
-        (["tables", "nowhere"], 1, "error: nowhere/results/runs.parquet is missing"),
+        (
+            ["predict", "nobody", "--task", "sst", "a film"],
+            1,
+            "error: nobody is no folder of a finished run",
+        ),
+        (
+            ["tables", "nowhere"],
+            1,
+            "error: nowhere/results/runs.parquet is missing; `dvc repro collect` writes build/results",
+        ),
+        (["predict"], 2, "Error: Missing argument 'model'"),
+        (["predict", "pals"], 2, "pass either sentences or --file"),
+        (["predict", "pals", "--task", "sst", "--all-tasks", "a"], 2, "pass either --task or --all-tasks"),
+        (["grid", "--jobs", "0"], 2, "Invalid value for '--jobs'"),
         (["predicct"], 2, "No such command 'predicct'. Did you mean 'predict'?"),
     ],
 )
@@ -76,8 +88,8 @@ def test_it_ends_with_a_status_and_one_plain_fault(tmp_path: Path, arguments: li
 EACH: list[tuple[Any, str, list[str], tuple]] = [
     (grid, "run", ["grid", "--jobs", "3", "--variants", "a b", "--storage", "/s"], (3, "a b", None, None, "/s")),
     (grid, "run", ["grid", "--address", "h:1", "--gpus", "0.25"], (None, None, "h:1", 0.25, None)),
-    (search, "start", ["search", "--jobs", "2", "--only", "setting"], (2, "setting")),
-    (packs, "pack", ["pack", "o", "--seeds", "1, 2", "--weights", "fp16"], (Path("o"), None, [1, 2], "fp16")),
+    (search, "start", ["search", "--jobs", "2"], (2,)),
+    (packs, "pack", ["pack", "o", "--variants", "a b"], (Path("o"), "a b")),
     (merge, "write", ["evidence", "a", "b", "--out", "o"], (["a", "b"], Path("o"))),
     (ui, "serve", ["ui", "5001"], (5001,)),
     (write, "write", ["report", "--evidence", "/r/evidence", "--out", "o"], ("/r/evidence", Path("o"), None, None)),
@@ -103,10 +115,10 @@ def test_what_was_said_is_handed_on(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["pack", "o", "--seeds", "1 two"], "'two' is not a whole number of 0 or more"),
         (["report", "--evidence", "/r/mine"], "is not called evidence"),
-        (["predict", "pals"], "pass either sentences or --file"),
-        (["predict", "pals", "--task", "sst", "--all-tasks", "a"], "pass either --task or --all-tasks"),
+        (["grid", "--address", "h:1", "--gpus", "1.5"], "Invalid value for '--gpus'"),
+        (["ui", "65536"], "Input should be less than or equal to 65535"),
+        (["unpack"], "Missing argument 'archive'"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_status_2(arguments: list[str], said: str):

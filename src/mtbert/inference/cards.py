@@ -2,24 +2,34 @@
 
 from pathlib import Path
 
-from huggingface_hub import EvalResult, ModelCard, ModelCardData
+from huggingface_hub import ModelCard, ModelCardData
 
 from mtbert import compare, files, predictions
 from mtbert.inference.loading import build_around
 from mtbert.inference.predicting import Model, class_names
 from mtbert.pretraining import loading
-from mtbert.tasks import TASKS, Task
+from mtbert.tasks import TASKS
 
 TEMPLATE = Path(__file__).with_name("card.md")
 METRICS = {"accuracy": "accuracy", "pearson": "Pearson's r"}
-Scores = list[tuple[Task, float, tuple[float, float] | None]]  # on dev, with 95 % intervals
 
 
 def card(model: Model, form: str, tasks: list[str]) -> str:
     """Return the text of README.md, with metadata for the Hub, of an export of these tasks in that form."""
-    scores, sample = _scores(model, tasks), files.whose_data(build_around(model.run)) == "sample"
+    build, is_sentences = build_around(model.run), form == "sentence-transformers"
+    sample = files.whose_data(build) == "sample"
+    found = {name: predictions.path(model.run, name, "dev") for name in tasks if name in model.metrics.dev}
+    labelled = {name: file for name, file in found.items() if file.is_file()}
+    about = ModelCardData(
+        language="en",
+        license="apache-2.0" if sample else "other",
+        library_name=form if is_sentences or form == "onnx" else "transformers",
+        tags=["mtbert", *tasks],
+        model_name=f"{model.name}-{model.seed}",
+        pipeline_tag="sentence-similarity" if is_sentences else "text-classification",
+    )
     text = ModelCard.from_template(
-        _data(model, form, scores, sample),
+        about,
         template_path=str(TEMPLATE),
         model=model,
         form=form,
@@ -27,44 +37,8 @@ def card(model: Model, form: str, tasks: list[str]) -> str:
         tasks=[TASKS[name] for name in tasks],
         class_names=class_names,
         metrics=METRICS,
-        scores=scores,
+        scores=[(TASKS[name], compare.score(file, TASKS[name].metric)) for name, file in labelled.items()],
         settings=(model.run / "settings.yaml").read_text(encoding="utf-8").strip(),
         seen=loading.card(model.encoder) if (model.encoder / loading.CARD).is_file() else None,
     )
     return str(text)
-
-
-def _scores(model: Model, tasks: list[str]) -> Scores:
-    """Score the predictions of dev; the run may hold none with labels."""
-    scores: Scores = []
-    for task in tasks:
-        file = predictions.path(model.run, task, "dev")
-        if file.is_file() and task in model.metrics.dev:
-            side = compare.score(file, TASKS[task].metric)
-            scores.append((TASKS[task], side.score, side.interval))
-    return scores
-
-
-def _data(model: Model, form: str, scores: Scores, sample: bool) -> ModelCardData:
-    results = [
-        EvalResult(
-            task_type="sentence-similarity" if task.kind == "score" else "text-classification",
-            dataset_type=task.name,
-            dataset_name=f"mtbert's sample in place of {task.title}" if sample else task.title,
-            dataset_split="dev",
-            metric_type=task.metric,
-            metric_name=METRICS[task.metric],
-            metric_value=round(score, 4),
-            metric_args={"interval_95": [round(bound, 4) for bound in interval]} if interval else None,
-        )
-        for task, score, interval in scores
-    ]
-    return ModelCardData(
-        language="en",
-        license="apache-2.0" if sample else "other",
-        library_name=form if form in ("sentence-transformers", "onnx") else "transformers",
-        tags=["mtbert", *(task.name for task, *_ in scores)],
-        model_name=f"{model.name}-{model.seed}",
-        eval_results=results or None,
-        pipeline_tag="sentence-similarity" if form == "sentence-transformers" else "text-classification",
-    )

@@ -49,7 +49,11 @@ def load(
         from mtbert.tracking.models import folder  # MLflow, where it is needed
 
         return of_run(folder(name), device)
-    runs, ensembles = _finished(build), _ensembles(build)
+    folders = [file.parent.resolve() for file in build.glob(f"runs/*/*/{METRICS}") if file.parent.name.isdecimal()]
+    runs = {(folder.parent.name, int(folder.name)): folder for folder in folders}
+    catalog = build / "plan" / "catalog.yaml"
+    planned = files.read_plan(catalog, "ensembles")["ensembles"] if catalog.is_file() else {}
+    ensembles = {ensemble: [*entry["members"]] for ensemble, entry in planned.items()}
     members = {variant: [variant] for variant, _ in runs} | ensembles
     if name in members:
         of_all = [{number for variant, number in runs if variant == member} for member in members[name]]
@@ -67,19 +71,6 @@ def load(
         return of_run(Path(place).resolve(), device)
     unknown = str(UnknownNameError("model", name, sorted(members))) if members else "nothing is trained there"
     raise ModelError(f"{name} is no folder of a finished run, such as build/runs/pals/1, and in {build}: {unknown}")
-
-
-def _finished(build: Path) -> dict[tuple[str, int], Path]:
-    """Return the folders of finished runs by name and seed."""
-    folders = [file.parent for file in build.glob(f"runs/*/*/{METRICS}") if file.parent.name.isdecimal()]
-    return {(folder.parent.name, int(folder.name)): folder.resolve() for folder in folders}
-
-
-def _ensembles(build: Path) -> dict[str, list[str]]:
-    """Return the members of each ensemble of the plan."""
-    catalog = build / "plan" / "catalog.yaml"
-    planned = files.read_plan(catalog, "ensembles")["ensembles"] if catalog.is_file() else {}
-    return {name: list(entry["members"]) for name, entry in planned.items()}
 
 
 def of_run(folder: Path, device: str = "auto") -> Model:
@@ -105,15 +96,11 @@ def of_run(folder: Path, device: str = "auto") -> Model:
 
 def _warn_of_changed_code(settings: VariantSettings, folder: Path) -> None:
     """Warn of files of the model's techniques that have changed since it was trained."""
-    used = {name: digest for name, digest in settings.sources.items() if name.startswith("models/")}
-    changed = [
-        name
-        for name, digest in used.items()
-        if not (PACKAGE / name).is_file() or files.code_digest(PACKAGE / name) != digest
-    ]
+    used = {PACKAGE / name: digest for name, digest in settings.sources.items() if name.startswith("models/")}
+    changed = [file for file, digest in used.items() if not file.is_file() or files.code_digest(file) != digest]
     if changed:
         warnings.warn(
-            f"the code of {', '.join(changed)} has changed since {folder} was trained; predictions may differ",
+            f"{', '.join(map(str, changed))} changed since {folder} was trained; predictions may differ",
             stacklevel=3,
         )
 

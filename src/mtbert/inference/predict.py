@@ -1,5 +1,7 @@
-"""What `mtbert predict` does: sentences or a file in, lines for people or a file out."""
+"""What `mtbert predict` does: sentences or a file in, lines for people or a table out."""
 
+import csv
+import io
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -8,11 +10,15 @@ from typing import Any
 
 from mtbert import command, files
 from mtbert.errors import DataError, first_of
-from mtbert.inference import loading, texts
+from mtbert.inference import loading
 from mtbert.inference.predicting import Predictor, class_names
-from mtbert.inference.texts import Kind, TextFile, Values
+from mtbert.records import decoded, lines, separated
 from mtbert.tasks import TASKS, Task
 
+Values = dict[str, Any]  # a row's, by column
+STANDARD = Path("-")  # standard input
+SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None, "": None}  # by ending; None: plain lines
+ANY_TASK = ("text", "text_pair")  # columns that every task takes
 SHOWN = 10  # most cut rows in a message
 
 
@@ -22,22 +28,22 @@ def run(
     task: str | None,
     every: bool,
     out: Path | None,
-    kind: Kind | None,
     seed: int | None,
     build: Path,
     device: str,
 ) -> None:
     """Predict the sentences, or those of a file; print the predictions, or write them to `out`."""
     warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}")
-    given = texts.read(source, kind) if isinstance(source, Path) else source
+    given, separator = read(source) if isinstance(source, Path) else (source, None)
+    if out is not None:
+        separator = _separator(out) or separator
     predictor = loading.load(model, seed, build, device)
     _say(f"{predictor.name}, seed {predictor.seed}")
     predicted = [row for name in _tasks(predictor, given, task, every) for row in _predicted(predictor, name, given)]
-    if isinstance(given, list) and out is None and kind is None:
+    if isinstance(source, list) and out is None:
         print("\n".join(_in_words(predicted)))
         return
-    ending = out and texts.ENDINGS.get(out.suffix.lower())
-    text = texts.written(predicted, ending or kind or (given.kind if isinstance(given, TextFile) else "tsv"))
+    text = written(predicted, separator or "\t")
     if out is None:
         command.write_data(text)
     else:
@@ -45,59 +51,124 @@ def run(
             files.write_text(partial, text)
 
 
+def read(path: Path) -> tuple[list[Values], str | None]:
+    """Return the rows of a file, or of standard input for `-`, by column, and what separates the columns.
+
+    A .csv or .tsv file has a header; a .csv file whose header holds tabs is read as TSV, like the course's. In others a
+    line is a text, or two texts with a tab between.
+
+    Raises:
+        DataError: the file is missing, empty, not UTF-8, malformed or of another kind; the message names the line.
+    """
+    separator = _separator(path)
+    name = "standard input" if path == STANDARD else str(path)
+    try:
+        text = decoded(sys.stdin.buffer.read() if path == STANDARD else path.read_bytes(), name)
+    except OSError as error:
+        raise DataError(f"{name} cannot be read: {error.strerror}") from None
+    if separator == "," and "\t" in next(lines(text), ""):
+        separator = "\t"
+    rows = [values for _, values in separated(text, name, separator)] if separator else _plain(text, name)
+    if not rows:
+        raise DataError(f"{name} holds no rows")
+    return rows, separator
+
+
+def _separator(path: Path) -> str | None:
+    if (ending := path.suffix.lower()) not in SEPARATORS:
+        raise DataError(f"{path}: unknown ending; allowed: {', '.join(filter(None, SEPARATORS))}")
+    return SEPARATORS[ending]
+
+
+def _plain(text: str, name: str) -> list[Values]:
+    texts = [line.split("\t") for line in lines(text)]
+    for number, row in enumerate(texts, 1):
+        if len(row) > len(ANY_TASK):
+            raise DataError(f"{name}, line {number}: {len(row)} texts with tabs between; allowed: one or two")
+    columns = ANY_TASK[: max(map(len, texts), default=1)]
+    empty: Values = dict.fromkeys(columns)
+    return [empty | dict(zip(columns, row, strict=False)) for row in texts if "".join(row).strip()]
+
+
 def _say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def _tasks(predictor: Predictor, given: list[str] | TextFile, task: str | None, every: bool) -> list[str]:
+def _tasks(predictor: Predictor, given: list[str] | list[Values], task: str | None, every: bool) -> list[str]:
     """Return the tasks to predict: the one that was named, or all that the texts fit."""
     if task is not None or len(predictor.tasks) == 1:
         return [task or predictor.tasks[0]]
     if not every:
         raise DataError(f"choose with --task: {', '.join(predictor.tasks)}; or pass --all-tasks")
-    left = [name for name in predictor.tasks if not _fits(predictor.task(name), given)]
-    if len(left) == len(predictor.tasks):
-        raise DataError(f"the texts fit none of {', '.join(left)}; choose one with --task to see why")
+    fitting = [name for name in predictor.tasks if _columns(TASKS[name], _rows(TASKS[name], given))]
+    left = ", ".join(name for name in predictor.tasks if name not in fitting)
+    if not fitting:
+        raise DataError(f"the texts fit none of {left}; choose one with --task to see why")
     if left:
-        _say(f"left out, since the texts do not fit: {', '.join(left)}")
-    return [name for name in predictor.tasks if name not in left]
+        _say(f"left out, since the texts do not fit: {left}")
+    return fitting
 
 
-def _fits(task: Task, given: list[str] | TextFile) -> bool:
-    if isinstance(given, TextFile):
-        return given.columns(task) is not None
-    return not task.is_pair or len(given) == 2
+def _rows(task: Task, given: list[str] | list[Values]) -> list[Values]:
+    """Return the rows by column; two sentences of the command line are one row for a task of pairs."""
+    rows = [{"text": one} if isinstance(one, str) else one for one in given]
+    if task.is_pair and len(given) == 2 and isinstance(given[0], str):
+        return [{"text": given[0], "text_pair": given[1]}]
+    return rows
 
 
-def _predicted(predictor: Predictor, name: str, given: list[str] | TextFile) -> list[Values]:
+def _columns(task: Task, rows: Sequence[Values]) -> tuple[str, ...] | None:
+    """Return the columns of the texts that the task needs; None where they are not there, or there is one too many."""
+    if not task.is_pair and rows[0].keys() & {"text_pair", "sentence2"}:
+        return None
+    return next((names for names in _wanted(task) if rows[0].keys() >= set(names)), None)
+
+
+def _wanted(task: Task) -> list[tuple[str, ...]]:
+    return [task.sentences, ANY_TASK[: len(task.sentences)]]
+
+
+def _predicted(predictor: Predictor, name: str, given: list[str] | list[Values]) -> list[Values]:
     """Return the rows as they came with their predictions; warn of rows that were cut."""
-    if isinstance(given, TextFile):
-        rows, came = given.texts(predictor.task(name)), given.rows
-    else:
-        rows = [tuple(given)] if predictor.task(name).is_pair else [(sentence,) for sentence in given]
-        came = [texts.named(row) for row in rows]
-    columns = {column: values.tolist() for column, values in predictor.columns(name, rows).items()}
-    if cut := [str(number) for number, is_cut in enumerate(columns["cut"], 1) if is_cut]:
+    task = predictor.task(name)
+    rows = _rows(task, given)
+    if (columns := _columns(task, rows)) is None:
+        wanted = ", or ".join(" and ".join(names) for names in _wanted(task))
+        raise DataError(f"the rows have the columns {', '.join(rows[0])}; {name} needs {wanted}")
+    table = predictor.columns(name, [tuple(row[column] for column in columns) for row in rows])
+    if cut := [str(number) for number, is_cut in enumerate(table["cut"], 1) if is_cut]:
         _say(
             f"warning: {name}: {len(cut)} of {len(rows)} rows are longer than {predictor.longest} word pieces and lost "
             f"their end, as in training: row {first_of(cut, SHOWN)}"
         )
-    predictions = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-    return texts.joined(came, name, predictions)
+    if taken := rows[0].keys() & {"task", *table}:
+        raise DataError(f"the rows have columns with names of predictions: {', '.join(sorted(taken))}; rename them")
+    predictions = zip(*(values.tolist() for values in table.values()), strict=True)
+    return [row | {"task": name} | dict(zip(table, of, strict=True)) for row, of in zip(rows, predictions, strict=True)]
+
+
+def written(rows: Sequence[Values], separator: str) -> str:
+    """Write rows as text with a header, with all digits; a column of the one task is empty in rows of the other."""
+    text = io.StringIO()
+    columns = dict.fromkeys(column for row in rows for column in row)
+    writer = csv.DictWriter(text, [*columns], delimiter=separator, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def _in_words(rows: Sequence[Values]) -> Iterator[str]:
     """Yield lines for people: each row's texts, and below them the prediction for each task."""
     by_texts: dict[str, list[str]] = {}
     for row in rows:
-        shown = " | ".join(row[column] for column in texts.ANY_TASK if column in row)
+        shown = " | ".join(row[column] for column in ANY_TASK if column in row)
         by_texts.setdefault(shown, []).append(f"  {row['task']}: {_verdict(TASKS[row['task']], row)}")
-    for shown, lines in by_texts.items():
+    for shown, verdicts in by_texts.items():
         yield shown
-        yield from lines
+        yield from verdicts
 
 
-def _verdict(task: Task, row: dict[str, Any]) -> str:
+def _verdict(task: Task, row: Values) -> str:
     """Return `2.303 on a scale of 0 to 5`, or each class with its probability, the predicted one first."""
     if task.kind == "score":
         return f"{row['prediction']:.3f} on a scale of {task.lowest:g} to {task.highest:g}"

@@ -97,14 +97,12 @@ class Model(Predictor):
     """One trained model.
 
     Attributes:
-        settings: those that it was trained with.
-        metrics: the scores of its training.
+        settings, metrics: those of its training.
         network: the network with its trained weights, in evaluation mode.
         tokenize: maps sentences to the ids of their word pieces.
         special_tokens: the ids that frame a sequence.
         device: the device that it computes on.
-        run: the folder of its run.
-        encoder: the folder that holds its tokenizer and the encoder's config.json.
+        run, encoder: the folder of its run, and the one that holds its tokenizer and the encoder's config.json.
     """
 
     settings: VariantSettings
@@ -187,7 +185,6 @@ class Ensemble(Predictor):
     """Several models that vote; see `mtbert.results.vote`."""
 
     def __init__(self, name: str, members: Mapping[str, Model]) -> None:
-        """Take members by name, at least one, that share a task."""
         first, *others = members.values()
         self.name, self.seed, self.members = name, first.seed, dict(members)
         self.tasks = tuple(task for task in first.tasks if all(task in other.tasks for other in others))

@@ -32,8 +32,10 @@ def write(build: Path, out: Path) -> list[Run]:
     return missing
 
 
-def collect(build: Path) -> tuple[Results, list[Run]]:
+def collect(build: Path, pictures: bool = True) -> tuple[Results, list[Run]]:
     """Return the results of all runs that build/plan/catalog.yaml asks for, and the runs and votes that are missing.
+
+    `pictures` adds places of sentences to the first seed of each variant, which takes seconds.
 
     Raises:
         DataError: no catalog, nothing has run, a run was altered or is not whole, or runs do not fit together; named.
@@ -57,7 +59,7 @@ def collect(build: Path) -> tuple[Results, list[Run]]:
             predicted[name, seed] = _vote(name, {member: predicted[member, seed] for member in members})
             row = _row_of_vote(ensembles[name], [runs[member, seed] for member in members], predicted[name, seed])
             runs[name, seed] = {"kind": "ensemble", "variant": name, "seed": seed} | row | facts
-    for run in {name: (name, seed) for name, seed in reversed(there)}.values():  # the first seed of each variant
+    for run in {name: (name, seed) for name, seed in reversed(there) if pictures}.values():  # a variant's first seed
         _add_places(there[run], predicted[run]["dev"])
     results = Results(
         tables.joined([pd.DataFrame([*_untrained(build, catalog, facts), *runs.values()])], "runs"),

@@ -16,13 +16,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+# Before Ray is imported: no tool may send usage data, and lines of trainings differ in numbers alone.
+os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0"}
+import ray
+from ray import cloudpickle
+from ray.exceptions import RayError
+
 from mtbert.errors import DataError, MtbertError, SettingsError
 from mtbert.scale import packs, trainings
 from mtbert.scale.packs import PACK
 from mtbert.scale.trainings import OUTPUT, Share, Start, Training, end_with_parent, say, threads
 
-os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # before Ray is imported; no tool may send usage data
-os.environ["RAY_DEDUP_LOGS"] = "0"  # lines of trainings differ in numbers alone
 REACHED = 10.0  # seconds in which a cluster has to answer
 RETRIES = 4  # of a training whose node was lost
 PATIENCE = 50.0  # seconds in which a training that is stopped has to write its checkpoint, less than elsewhere
@@ -39,11 +43,8 @@ def joined(address: str, wanted: Sequence[Training], gpus: float | None, storage
     Args: see `mtbert grid --help`. Yields: what starts a training on some node.
 
     Raises:
-        ClusterError: the cluster cannot be reached. SettingsError: no node has the cores or GPUs that a training needs.
+        ClusterError: the cluster cannot be reached. SettingsError: the address is of another kind.
     """
-    import ray
-    from ray import cloudpickle
-
     if address.startswith("ray://"):
         raise SettingsError(f"--address is {address}; allowed: what `ray start` printed, such as 10.0.0.1:6379")
     try:
@@ -54,15 +55,7 @@ def joined(address: str, wanted: Sequence[Training], gpus: float | None, storage
         why = " ".join(str(error).split())
         raise ClusterError(f"--address is {address}, where no Ray can be joined: {why}") from None
     try:
-        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        part = float(any(node.get("GPU") for node in nodes)) if gpus is None else gpus
-        cores = max(map(threads, wanted))
-        if not any(node.get("CPU", 0) >= cores and node.get("GPU", 0) >= part for node in nodes):
-            have = "; ".join(f"{node.get('CPU', 0):g} cores, {node.get('GPU', 0):g} GPUs" for node in nodes)
-            raise SettingsError(
-                f"a training needs {cores} cores (run.threads in params.yaml) and {part:g} GPUs, which no node has: "
-                f"{have}"
-            )
+        part = float("GPU" in ray.cluster_resources()) if gpus is None else gpus
         for module in (sys.modules[__name__], trainings):  # a node has nothing of mtbert but the pack
             cloudpickle.register_pickle_by_value(module)
         packs.write(OUTPUT / "pack.tar", wanted)
@@ -90,9 +83,6 @@ class OnNode:
 
     def poll(self) -> int | None:
         """Return None while it runs; place its run here, and return 0, or 1 where that failed."""
-        import ray
-        from ray.exceptions import RayError
-
         if not ray.wait([self.task], timeout=0)[0]:
             return None
         archive = self.log.with_suffix(".tar")
@@ -110,14 +100,10 @@ class OnNode:
 
     def terminate(self) -> None:
         """Have Ray interrupt it."""
-        import ray
-
         ray.cancel(self.task)
 
     def wait(self, timeout: float) -> None:
         """Wait until its checkpoint is written; end it where that takes longer."""
-        import ray
-
         if not ray.wait([self.task], timeout=timeout)[0]:
             ray.cancel(self.task, force=True)
 
@@ -127,8 +113,6 @@ def on_node(name: str, pack: list[Any], storage: str | None) -> bytes:
 
     The reference to the pack's bytes is in a list, so that a task does not hold them while it trains.
     """
-    import ray
-
     with tempfile.TemporaryDirectory(prefix="mtbert-") as folder:
         with tarfile.open(fileobj=io.BytesIO(ray.get(pack[0]))) as tar:
             tar.extractall(folder, filter="data")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mtbert import locking
+from mtbert.config.params import Params
 from mtbert.errors import SettingsError
 from mtbert.scale import trainings
 from mtbert.scale.trainings import OUTPUT, Training, say
@@ -29,24 +30,21 @@ def run(
     Args: see `mtbert grid --help`.
 
     Raises:
-        SettingsError: params.yaml launches each training on several processes, no node has what a training needs, or an
-            argument would have no effect.
+        SettingsError: params.yaml launches each training on several processes, or an argument would have no effect.
         ClusterError: the cluster cannot be reached.
         TrainingError, KeyboardInterrupt: see `trainings.run`; what was trained is recorded.
         SystemExit: a stage failed, which DVC has told.
     """
-    if gpus is not None and not 0 < gpus <= 1:
-        raise SettingsError(f"--gpus is {gpus:g}; allowed: a part of one, such as 0.25, up to 1")
     if not address and (gpus or storage):
         raise SettingsError("--gpus and --storage are of a cluster, --address; here --jobs trainings share the GPUs")
     with locking.alone(LOCK, "grid"):
-        if waiting := prepare(variants, []):
+        if waiting := prepare(variants):
             say(f"{len(waiting)} to train; their output is in {OUTPUT}/")
         if waiting and address:
             from mtbert.scale import cluster
 
             with cluster.joined(address, waiting, gpus, storage) as start:
-                trainings.run(waiting, start, [{}] * min(jobs or len(waiting), len(waiting)), OUTPUT, commit)
+                trainings.run(waiting, start, [{}] * (jobs or len(waiting)), OUTPUT, commit)
         else:
             trainings.run_here(waiting, jobs or 1, OUTPUT, commit, environment={})
         dvc("repro")
@@ -66,38 +64,31 @@ def dvc(*arguments: str) -> None:
         sys.exit(abs(done.returncode))
 
 
-def prepare(variants: str | None, settings: Sequence[str]) -> list[Training]:
+def prepare(variants: str | None = None) -> list[Training]:
     """Make what trainings start from, and return those that have to be trained; restore those that DVC's cache has.
 
-    Args:
-        variants: to be set in params.yaml first: names with spaces between, or all; None for what it says.
-        settings: further ones to be set, as `dvc exp run -S` takes them.
+    `variants` are set in params.yaml first: names with spaces between, or all; None for what it says.
 
     Raises:
         SettingsError: params.yaml launches each training on several processes.
         SystemExit: a stage failed, which DVC has told.
     """
-    from mtbert.config.params import Params  # packages that a machine with a pack lacks
-
-    if variants is not None:
+    if variants is None:
+        dvc("repro", "init")
+    else:
         names = Params(PARAMS).get("catalog") if variants == "all" else variants.split()
-        settings = [f"variants=[{','.join(map(repr, names))}]", *settings]  # in quotes: a name may be 12 or off
-    dvc(*(["exp", "run"] if settings else ["repro"]), *(part for one in settings for part in ("-S", one)), "init")
-    launch = str(Params(PARAMS).get("launch")).split()
-    if launch[:1] in (["torchrun"], ["accelerate"]):
+        dvc("exp", "run", "-S", f"variants=[{','.join(map(repr, names))}]", "init")  # in quotes: a name may be 12
+    launch = str(Params(PARAMS).get("launch"))
+    if launch.startswith(("torchrun", "accelerate")):
         raise SettingsError(
-            f"{PARAMS}: launch is {' '.join(launch)!r}, which gives each training several processes and GPUs of its "
-            "own choice; side by side they take one each: launch: python, or `dvc repro` for one after the other"
+            f"{PARAMS}: launch is {launch!r}, which gives each training several processes and GPUs of its own choice; "
+            "side by side they take one each: launch: python, or `dvc repro` for one after the other"
         )
-    waiting, restored = _outdated(listed())
-    commit(*restored)
-    return waiting
+    return _outdated(listed())
 
 
 def listed() -> list[Training]:
     """Return the trainings that params.yaml lists, all seeds of a variant before the next."""
-    from mtbert.config.params import Params
-
     params = Params(PARAMS)
     return [Training(variant=name, seed=seed) for name in params.get("variants") for seed in params.get("seeds")]
 
@@ -108,8 +99,8 @@ def commit(*done: Training) -> None:
         dvc("commit", "--quiet", "--force", *(training.stage for training in done))
 
 
-def _outdated(found: Sequence[Training]) -> tuple[list[Training], list[Training]]:
-    """Return those to be trained, and those restored, since no command of DVC's restores without training the rest."""
+def _outdated(found: Sequence[Training]) -> list[Training]:
+    """Return those to be trained; restore the others, since no command of DVC's restores without training the rest."""
     from dvc.repo import Repo, lock_repo
     from dvc.stage.cache import RunCacheNotFoundError
     from dvc_data.hashfile.hash_info import HashInfo
@@ -131,7 +122,8 @@ def _outdated(found: Sequence[Training]) -> tuple[list[Training], list[Training]
                 say(f"{training.name}: restored")
             except RunCacheNotFoundError:
                 waiting.append(training)
-    return waiting, restored
+    commit(*restored)
+    return waiting
 
 
 def _wait_for_others() -> None:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import Field
 
@@ -62,17 +62,9 @@ class Log(RunLog):
 
 say = partial(print, flush=True)  # at once, wherever the output goes
 Share = Mapping[str, str]  # what the environment of a training adds
+Done = Callable[[Training], object]  # is called for each that is trained
 # Starts a training whose output goes to the file; what it returns has poll, terminate, wait and kill as a Popen has.
 Start = Callable[[Training, Path, Share], Any]
-
-
-class Running(NamedTuple):
-    """A training that runs."""
-
-    job: Any
-    share: Share
-    log: Path
-    began: float
 
 
 def threads(training: Training, build: Path = BUILD) -> int:
@@ -80,17 +72,17 @@ def threads(training: Training, build: Path = BUILD) -> int:
     return files.read_plan(build / "plan" / f"{training.variant}.yaml", "run")["run"]["threads"]
 
 
-def log_of(training: Training, build: Path) -> tuple[Path, Log]:
-    """Return the log's folder of a run, and what run.json says; DataError where there is none."""
+def log(training: Training, build: Path) -> Log:
+    """Return what the log of a run says; DataError where there is none."""
     folder = files.log_directory(build, build / "runs" / training.place)
-    return folder, files.read_as(Log, folder / "run.json", f"dvc repro {training.stage}")
+    return files.read_as(Log, folder / "run.json", f"dvc repro {training.stage}")
 
 
 def check(training: Training, there: Path, build: Path = BUILD) -> None:
     """Check that a run below `there` is whole and was made from what lies in `build`; DataError where it is not."""
-    run, (_, log) = there / "runs" / training.place, log_of(training, there)
+    run, about = there / "runs" / training.place, log(training, there)
     files.check_sealed(run, f"dvc repro {training.stage}")
-    if log.identity != inputs.identity(build, training.variant, training.seed, log.versions.get("torch", "")):
+    if about.identity != inputs.identity(build, training.variant, training.seed, about.versions.get("torch", "")):
         raise DataError(f"{run} was made from other settings, data, weights or code than lie in {build}")
 
 
@@ -103,20 +95,15 @@ def is_finished(training: Training, build: Path = BUILD) -> bool:
     return True
 
 
-def run(
-    wanted: Sequence[Training],
-    start: Start,
-    shares: Sequence[Share],
-    output: Path,
-    done: Callable[[Training], None] = lambda _: None,
-) -> None:
-    """Train all in order, one with each share at a time, their logs in `output`; call `done` for each that is trained.
+def run(wanted: Sequence[Training], start: Start, shares: Sequence[Share], output: Path, done: Done) -> None:
+    """Train all in order, one with each share at a time, their logs in `output`.
 
     Raises:
         TrainingError: some failed; all have ended. KeyboardInterrupt: Ctrl-C, SIGTERM or SIGHUP came; all have ended.
     """
     waiting, free, failed = [*wanted], [*shares], list[str]()
-    running: dict[Training, Running] = {}
+    logs = {training: output / f"{training.name}.log" for training in wanted}
+    running: dict[Training, tuple[Any, Share, float]] = {}  # the job, its share, and when it began
     output.mkdir(parents=True, exist_ok=True)
     told = time.monotonic()
     with _heeded() as stop:
@@ -124,32 +111,31 @@ def run(
             while running or (waiting and not stop):
                 while waiting and free and not stop:
                     training, share = waiting.pop(0), free.pop(0)
-                    log = output / f"{training.name}.log"
-                    log.unlink(missing_ok=True)
-                    running[training] = Running(start(training, log, share), share, log, time.monotonic())
+                    logs[training].unlink(missing_ok=True)
+                    running[training] = start(training, logs[training], share), share, time.monotonic()
                 if stop:
-                    _end(running.values())
+                    _end([job for job, *_ in running.values()])
                 time.sleep(POLL)
-                for training, one in [*running.items()]:
-                    if (status := one.job.poll()) is None:
+                for training, (job, share, began) in [*running.items()]:
+                    if (status := job.poll()) is None:
                         continue
                     del running[training]
-                    free.append(one.share)
+                    free.append(share)
                     what = "trained" if status == 0 else "stopped" if stop else "failed"
-                    say(f"{training.name}: {what} after {time.monotonic() - one.began:.0f} s")
+                    say(f"{training.name}: {what} after {time.monotonic() - began:.0f} s")
                     if status == 0:
                         done(training)
                     elif not stop:
                         killed = KILLED if status == -signal.SIGKILL else ""
-                        failed.append(f"\n  {training.name}: {one.log}{killed}")
+                        failed.append(f"\n  {training.name}: {logs[training]}{killed}")
                 if time.monotonic() > told + TELL:
                     told = time.monotonic()
-                    for training, one in running.items():
-                        if one.log.is_file():  # that of a node comes with its run
-                            lines = one.log.read_text("utf-8", errors="replace").strip().split("\n")
+                    for training in running:
+                        if logs[training].is_file():  # that of a node comes with its run
+                            lines = logs[training].read_text("utf-8", errors="replace").strip().split("\n")
                             say(f"{training.name}: {lines[-1]}")
         except BaseException:
-            _end(running.values())
+            _end([job for job, *_ in running.values()])
             raise
     if stop:
         say("the same command goes on")
@@ -173,22 +159,22 @@ def _heeded() -> Iterator[list[int]]:
             signal.signal(number, before[number])
 
 
-def _end(running: Collection[Running]) -> None:
+def _end(jobs: Collection[Any]) -> None:
     """Have trainings write a checkpoint and end."""
-    for one in running:
-        one.job.terminate()
-    for one in running:
+    for job in jobs:
+        job.terminate()
+    for job in jobs:
         try:
-            one.job.wait(PATIENCE)
+            job.wait(PATIENCE)
         except subprocess.TimeoutExpired:
-            one.job.kill()
+            job.kill()
 
 
 def run_here(
     wanted: Sequence[Training],
     jobs: int,
     output: Path,
-    done: Callable[[Training], None] = lambda _: None,
+    done: Done = lambda _: None,
     folder: Path = Path(),
     build: Path = BUILD,
     environment: Share = NOT_LIVE,

@@ -1,23 +1,19 @@
 """Log the runs of a build directory that MLflow lacks: not logged live, or restored from DVC's cache."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mtbert import files, locking
 from mtbert.errors import MtbertError
 from mtbert.tracking import record, store
 from mtbert.tracking.record import Record
-from mtbert.tracking.store import TrackingError
-
-if TYPE_CHECKING:
-    from mtbert.tracking.store import Store
+from mtbert.tracking.store import Store, TrackingError
 
 LOCK = "mlflow.db.track.lock"  # in the repository: two `track` at once would both find a run missing
 NO_MODELS = "\nwarning: no models are logged, since the server has no place for them; that of MLflow 3 has"
 
 
 def bring_in(build: Path) -> str:
-    """Log every selected run and ensemble of `build` to MLflow, once and completely, and the models of the runs.
+    """Log every selected run of `build` to MLflow, once and completely, and the models of the runs.
 
     Returns: how many were logged now, were there already, and are not trained.
 
@@ -27,20 +23,16 @@ def bring_in(build: Path) -> str:
     if not store.installed():
         raise TrackingError(f"MLflow is not installed; `{store.AGAIN}` brings the runs in once it is")
     catalog = files.read_plan(build / "plan" / "catalog.yaml", "seeds", "variants")
-    names = [name for name, entry in catalog["variants"].items() if entry["selected"]]
-    selected = [build / "runs" / name / str(seed) for seed in catalog["seeds"] for name in names]
-    records = [record.of_run(run) for run in selected if (run / "metrics.json").is_file()]
-    untrained = len(selected) - len(records)
-    if (build / "results").is_dir():
-        runs = files.read_parquet(files.sealed(build / "results", "runs.parquet", "dvc repro collect"))
-        votes = runs[runs["kind"] == "ensemble"].to_dict("records")  # type: ignore[call-overload]
-        records += [record.of_ensemble(vote, build) for vote in votes]
+    selected = [name for name, entry in catalog["variants"].items() if entry["selected"]]
+    directories = [build / "runs" / name / str(seed) for seed in catalog["seeds"] for name in selected]
+    records = [record.of_run(run) for run in directories if (run / "metrics.json").is_file()]
     uri = store.tracking_uri()
     try:
         with locking.alone(store.project_root() / LOCK, "track"):
-            there = store.Store(uri)
+            there = Store(uri)
             new = sum(_bring(there, wanted) for wanted in records)
-            models = _bring_models(there, [wanted for wanted in records if wanted.has_weights])
+            trained = [wanted for wanted in records if (wanted.directory / "model.safetensors").is_file()]
+            models = _bring_models(there, trained)
     except MtbertError:  # of a file; MLflow does not matter for it
         raise
     except Exception as error:  # of MLflow, its database or the network: many types, with one message
@@ -48,11 +40,12 @@ def bring_in(build: Path) -> str:
             f"the runs are not in MLflow at {store.shown(uri)} yet ({store.reason(error, uri)}); "
             f"their results are safe in {build}: once MLflow answers, `{store.AGAIN}` brings them in"
         ) from None  # the cause's own text may hold credentials
-    told = f", {untrained} not trained yet" if untrained else ""
-    return f"{new} new, {len(records) - new} already there{told}{'' if models else NO_MODELS}"
+    left = len(directories) - len(records)
+    untrained = f", {left} not trained yet" if left else ""
+    return f"{new} new, {len(records) - new} already there{untrained}{'' if models else NO_MODELS}"
 
 
-def _bring(there: "Store", wanted: Record) -> bool:
+def _bring(there: Store, wanted: Record) -> bool:
     """Log a record if it is missing, and delete its copies; return whether it was missing."""
     complete, broken_off = there.find(wanted)
     if complete:
@@ -62,7 +55,7 @@ def _bring(there: "Store", wanted: Record) -> bool:
     return True
 
 
-def _bring_models(there: "Store", records: list[Record]) -> bool:
+def _bring_models(there: Store, records: list[Record]) -> bool:
     """Log and register a model of each record; return False where MLflow's server knows no models."""
     from mtbert.tracking import models
 

@@ -6,23 +6,22 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec
+from typing import Any
 
 from mtbert import credentials
 from mtbert.tracking import record, store
 
 OFF = "MTBERT_LIVE"  # set to `off` to train without a live log; `track` logs the runs afterwards
-Given = ParamSpec("Given")
 
 
-def _bounded(act: "Callable[Concatenate[LiveRun, Given], None]") -> "Callable[Concatenate[LiveRun, Given], None]":
+def _bounded(act: Callable[..., None]) -> Callable[..., None]:
     """Have a method do nothing where the log is off; an error is printed in one line, and ends the log alone."""
 
     @functools.wraps(act)
-    def bounded(run: "LiveRun", *given: Given.args, **named: Given.kwargs) -> None:
+    def bounded(run: "LiveRun", *given: Any) -> None:
         try:
             if run.is_on:
-                act(run, *given, **named)
+                act(run, *given)
         except Exception as error:  # of MLflow, its database or the network: many types, with one message
             run.is_on = False
             at = f" at {store.shown(run.uri)}" if run.uri else ""
@@ -38,11 +37,7 @@ class LiveRun(AbstractContextManager):
     """A run of MLflow while it trains. Whatever MLflow does costs a warning, and the time of one request at most."""
 
     def __init__(
-        self,
-        settings: Mapping[str, Any],
-        seed: int,
-        build: Path = Path("build"),
-        silent: bool = False,
+        self, settings: Mapping[str, Any], seed: int, build: Path = Path("build"), silent: bool = False
     ) -> None:
         """Describe a run; `with` begins it.
 
@@ -55,7 +50,7 @@ class LiveRun(AbstractContextManager):
         self.uri = ""
 
     def __enter__(self) -> "LiveRun":
-        """Begin the run, or go on with that of a training that was broken off."""
+        """Begin the run, in the place of that of a training that was broken off."""
         self._begin()
         return self
 
@@ -70,14 +65,13 @@ class LiveRun(AbstractContextManager):
         self._mlflow, self.uri = mlflow, store.tracking_uri()
         self._store = store.Store(self.uri)
         self._run = self._store.begin(record.begun(*self._about))
-        self._logged = self._store.logged(self._run)
         mlflow.start_run(self._run, log_system_metrics=True)
 
     @_bounded
     def log(self, step: int, values: Mapping[str, float]) -> None:
         """Log the values of a step, such as `{"loss/sst": 0.7}`; returns at once."""
-        new = {name: record.rounded(name, value) for name, value in values.items() if (name, step) not in self._logged}
-        self._mlflow.log_metrics(new, step, synchronous=False)
+        shown = {name: record.rounded(name, value) for name, value in values.items()}
+        self._mlflow.log_metrics(shown, step, synchronous=False)
 
     @_bounded
     def finish(self, run_directory: Path, logs_directory: Path) -> None:

@@ -72,9 +72,9 @@ def bring(there: Store, records: list[Record]) -> None:
 def choosing(wanted: Record) -> float | None:
     """Return the mean task score by which the run's epoch was chosen; None where dev was not scored in training."""
     steps: defaultdict[int, list[float]] = defaultdict(list)
-    for point in wanted.points:
-        if point.name.startswith("dev/") and point.name.removeprefix("dev/") in TASKS:
-            steps[point.step].append(point.value)
+    for name, step, value in wanted.points:
+        if name.startswith("dev/") and name.removeprefix("dev/") in TASKS:
+            steps[step].append(value)
     means = [sum(steps[step]) / len(steps[step]) for step in sorted(steps)]
     best = max if wanted.params.get("run.keep") == "best" else list.pop
     return best(means) if means else None
@@ -88,9 +88,8 @@ def _model(there: Store, wanted: Record) -> LoggedModel:
             return model
         there.client.delete_logged_model(model.model_id)
     run_id = there.find(wanted)[0][0].info.run_id
-    about = {name: wanted.tags[name] for name in ("variant", "seed", "profile", "data")}
     tags = {RUN_KEY: wanted.run_key, "choosing": str(choosing(wanted))}
-    made = there.client.create_logged_model(experiment, about["variant"], run_id, tags, about)
+    made = there.client.create_logged_model(experiment, wanted.tags["variant"], run_id, tags)
     columns = [ColSpec("string", "text"), ColSpec("string", "text_pair", required=False)]
     task = ParamSchema([ParamSpec("task", "string", json.loads(wanted.params["tasks"])[0])])  # type: ignore[arg-type]
     with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings(action="ignore"):  # as in `folder`
@@ -101,7 +100,7 @@ def _model(there: Store, wanted: Record) -> LoggedModel:
             flavor=mlflow.pyfunc,
             run_id=run_id,
             model_id=made.model_id,
-            step=wanted.points[-1].step,  # MLflow gives the model the scores of that step
+            step=wanted.points[-1][1],  # MLflow gives the model the scores of that step
             python_model=str(SERVED),
             artifacts={RUN: str(run)},
             signature=ModelSignature(Schema(columns), params=task),  # type: ignore[arg-type]

@@ -3,24 +3,21 @@
 import csv
 import hashlib
 import json
-import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mtbert import files
 from mtbert.schemas import RunLog
-from mtbert.tasks import TASKS
 
 READ = ("settings.yaml", "metrics.json", "history.csv")  # of a run's directory; the rest is not opened here
-DESCRIPTION = "mlflow.note.content"  # the tag that MLflow shows as a description
 LONGEST_CHANGES = 80  # characters of a run's name; the tag `overrides` has all of them
 LONGEST_TAG = 5000  # MLflow's limit
-ASIDE = {"also", "rival", "sources", "phases", "members"}  # of a plan file: no settings, or flattened apart
+ASIDE = {"also", "rival", "sources", "phases"}  # of a plan file: no settings, or flattened apart
 DIGITS = 4  # of a score
 GROUPS = {"dev": "final/dev", "test": "final/test", "train": "final/train", "parameters": "parameters"}
 TOTALS = {"seconds", "examples_per_second", "peak_memory_mb"}  # of a run's log
@@ -31,13 +28,11 @@ steps since the entry before. One seed decides nothing: the report has means ove
 """
 
 
-class Point(NamedTuple):
-    """One value at one step; `time` in milliseconds since 1970."""
-
-    name: str
-    step: int
-    value: float
-    time: int
+EXPERIMENT_TAGS = {  # what MLflow shows as its description, and that it opens with its runs
+    "mlflow.note.content": ABOUT,
+    "mlflow.experimentKind": "custom_model_development",
+}
+Point = tuple[str, int, float]  # name, step and value
 
 
 @dataclass(frozen=True)
@@ -50,9 +45,8 @@ class Record:
             digest of starting weights, data and code.
         run_key: SHA-256 over settings, seed and results: identifies the run.
         points: the history, then the final scores at the last step.
-        data: SHA-256 of the data that it was trained and scored on, by name such as `sst-train`.
         started, ended: milliseconds since 1970; None where the log is missing.
-        directory, has_weights: its folder, and whether its weights are there.
+        directory: its folder.
     """
 
     experiment: str
@@ -61,51 +55,35 @@ class Record:
     tags: dict[str, str]
     run_key: str = ""
     points: Sequence[Point] = ()
-    data: Mapping[str, str] = field(default_factory=dict)
     started: int | None = None
     ended: int | None = None
     directory: Path = Path()
-    has_weights: bool = False
-
-
-def experiment_tags() -> dict[str, str]:
-    """Return an experiment's tags: its description, that it opens with its runs, and the view "Scores"."""
-    columns = [f"metrics.`final/dev/{name}`" for name in ("overall_normalised", *TASKS)]
-    state = {"orderByKey": columns[0], "orderByAsc": False, "selectedColumns": columns}
-    view = {"name": "Scores", "createdAt": 0, "updatedAt": 0, "state": json.dumps(state)}
-    return {
-        DESCRIPTION: ABOUT,
-        "mlflow.experimentKind": "custom_model_development",
-        "mlflow.sharedViewState.scores": json.dumps(view),
-    }
 
 
 def begun(settings: Mapping[str, Any], seed: int, build: Path) -> Record:
     """Return the record of a run that has no results yet.
 
     Args:
-        settings: the plan file of a variant, or `ensemble`, `members`, `paper`, `row` and `profile`.
+        settings: the plan file of a variant.
         seed: the run's seed.
         build: the build directory, whose plan says what departs from the defaults, and which data they are.
 
     Raises: DataError where the build directory holds no plan.
     """
     settings = {**settings, "seed": seed}
-    kind = "variant" if "variant" in settings else "ensemble"
-    subject = str(settings[kind])
-    file, init = build / "plan" / "catalog.yaml", build / "init" / f"{subject}.json"
+    variant = str(settings["variant"])
+    file, init = build / "plan" / "catalog.yaml", build / "init" / f"{variant}.json"
     catalog, folder = _plan(file, file.stat().st_mtime_ns if file.is_file() else 0)
-    entries = [catalog["variants"].get(name, {}) for name in settings.get("members", [subject])]
-    changes = {key: value for entry in entries for key, value in sorted((entry.get("overrides") or {}).items())}
+    changes = dict(sorted((catalog["variants"].get(variant, {}).get("overrides") or {}).items()))
     other_data = folder.removeprefix(str(settings["profile"])).removeprefix("-")
     data = other_data or str(catalog.get("data_dir", "data/sample"))
-    tags = {name: str(settings[name]) for name in (kind, "seed", "paper", "row", "profile") if name in settings}
+    tags = {name: str(settings[name]) for name in ("variant", "seed", "paper", "row", "profile") if name in settings}
     tags |= {"data": data, "settings_key": _digest(settings)}
     tags |= {"inputs": files.sha256(init)} if init.is_file() else {}
     tags |= {name.lower(): value for name in ("DVC_STAGE", "DVC_EXP_NAME") if (value := os.environ.get(name))}
     if changes:
         tags["overrides"] = "; ".join(f"{key}={_text(value)}" for key, value in changes.items())[:LONGEST_TAG]
-    name = run_name(subject, ({"data": data} if other_data else {}) | changes, seed)
+    name = run_name(variant, ({"data": data} if other_data else {}) | changes, seed)
     return Record(f"mtbert-{folder}", name, parameters(settings) | {"data": data}, tags)
 
 
@@ -115,12 +93,12 @@ def _plan(file: Path, changed: int) -> tuple[dict[str, Any], str]:
     return files.read_plan(file, "variants", "profile"), files.study(file.parents[1])
 
 
-def run_name(subject: str, changes: Mapping[str, Any], seed: int) -> str:
+def run_name(variant: str, changes: Mapping[str, Any], seed: int) -> str:
     """Return a name such as `pals pals.dim=276 seed 1`; a long list of changes is cut off, and its length added."""
-    text = " ".join(f"{key.removeprefix(f'catalog.{subject}.')}={_text(value)}" for key, value in changes.items())
+    text = " ".join(f"{key.removeprefix(f'catalog.{variant}.')}={_text(value)}" for key, value in changes.items())
     if len(text) > LONGEST_CHANGES:
         text = f"{text[:LONGEST_CHANGES]}... ({len(changes)} changes)"
-    return " ".join(filter(None, [subject, text, f"seed {seed}"]))
+    return " ".join(filter(None, [variant, text, f"seed {seed}"]))
 
 
 def parameters(settings: Mapping[str, Any]) -> dict[str, str]:
@@ -177,50 +155,23 @@ def of_run(directory: Path) -> Record:
     files.check_sealed(directory, f"dvc repro {stage}", READ)
     settings, results = files.read_yaml(directory / "settings.yaml"), files.read_json(directory / "metrics.json")
     settings = {name: value for name, value in settings.items() if name != "code"}  # a live run starts without it
-    file, started, seconds = files.log_directory(build, directory) / "run.json", None, 0.0
-    final = _scores(results)
+    file, started, ended = files.log_directory(build, directory) / "run.json", None, None
+    final = {f"{GROUPS[group]}/{name}": value for group in GROUPS for name, value in results.get(group, {}).items()}
+    final |= {f"run/{name}": results[name] for name in ("steps", "epoch")}
     if file.is_file():
         log = files.read_as(RunLog, file, f"dvc repro --force --single-item {stage}")
         final |= {f"run/{name}": value for name, value in log.model_dump(include=TOTALS, exclude_none=True).items()}
-        started, seconds = log.started and datetime.fromisoformat(log.started).timestamp(), log.seconds
+        if log.started:
+            started = int(1000 * datetime.fromisoformat(log.started).timestamp())
+            ended = started + int(1000 * log.seconds)
     with (directory / "history.csv").open(encoding="utf-8", newline="") as handle:
-        rows = [(row["name"], int(row["step"]), float(row["value"])) for row in csv.DictReader(handle)]
-    last = int(results["steps"])
-    rows += [(name, last, value) for name, value in final.items()]
-
-    def at(step: int) -> int:
-        """Spread the steps evenly over the run: their times are not stored."""
-        return int(1000 * (started + seconds * step / max(last, 1))) if started else 0
-
+        history = [(row["name"], int(row["step"]), float(row["value"])) for row in csv.DictReader(handle)]
     about = begun(settings, int(results["seed"]), build)
-    data = [build / "data" / task / f"{split}.parquet" for task in settings["tasks"] for split in ("train", "dev")]
     return replace(
         about,
         run_key=_digest([about.tags["settings_key"], results, files.sha256(directory / "history.csv")]),
-        points=[Point(name, step, value, at(step)) for name, step, value in rows],
-        data={f"{file.parent.name}-{file.stem}": files.sha256(file) for file in data if file.is_file()},
-        started=at(0) or None,
-        ended=at(last) or None,
+        points=[*history, *((name, int(results["steps"]), value) for name, value in final.items())],
+        started=started,
+        ended=ended,
         directory=directory,
-        has_weights=(directory / "model.safetensors").is_file(),
     )
-
-
-def of_ensemble(vote: Mapping[str, Any], build: Path) -> Record:
-    """Return the record of an ensemble, from its row of `build/results/runs.parquet`."""
-    told, seed = json.loads(vote["settings"]), int(vote["seed"])
-    settings = {"ensemble": vote["variant"]}
-    settings |= {name: told[name] for name in ("members", "profile", "paper", "row") if told.get(name) is not None}
-    results: dict[str, Any] = {"ensemble": vote["variant"], "seed": seed, "members": told["members"]}
-    for split in ("dev", "test"):
-        scores = {name.removeprefix(f"{split}_"): vote[name] for name in vote if name.startswith(f"{split}_")}
-        results[split] = {metric: score for metric, score in scores.items() if not math.isnan(score)}
-    about = begun(settings, seed, build)
-    points = [Point(name, 0, value, 0) for name, value in _scores(results).items()]
-    return replace(about, run_key=_digest([about.tags["settings_key"], results]), points=points)
-
-
-def _scores(results: Mapping[str, Any]) -> dict[str, float]:
-    """Return final scores and counts: `final/dev/sts`, `parameters/added`, `run/steps`."""
-    named = {f"{GROUPS[group]}/{name}": value for group in GROUPS for name, value in results.get(group, {}).items()}
-    return named | {f"run/{name}": results[name] for name in ("steps", "epoch") if name in results}

@@ -1,7 +1,7 @@
 """Where runs are tracked, and MLflow's client there. MLflow takes seconds to import: only functions import it.
 
-A run is complete once it has the tag `run_key`, which is written last. One without it was broken off: a training of the
-same settings, seed and inputs goes on with it.
+A run is complete once it has the tag `run_key`, which is written last. One without it was broken off: the next training
+of the same settings and seed replaces it.
 """
 
 import importlib.util
@@ -17,7 +17,7 @@ from filelock import FileLock
 
 from mtbert import credentials, files
 from mtbert.errors import MtbertError
-from mtbert.tracking.record import Record, experiment_tags, rounded
+from mtbert.tracking.record import EXPERIMENT_TAGS, Record, rounded
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -165,7 +165,7 @@ class Store:
                 return found.experiment_id
             if found:
                 self.client.rename_experiment(found.experiment_id, f"{name} moved {found.experiment_id}")
-            return self.client.create_experiment(name, location, experiment_tags())
+            return self.client.create_experiment(name, location, EXPERIMENT_TAGS)
 
     def find(self, wanted: Record) -> "tuple[list[Run], list[Run]]":
         """Return the complete runs with that key, and those of the same settings and seed that were broken off."""
@@ -175,17 +175,11 @@ class Store:
         return complete, [run for run in runs if RUN_KEY not in run.data.tags]
 
     def begin(self, wanted: Record) -> str:
-        """Go on with the run that was broken off, or start one; return its id. Those of other inputs are deleted."""
+        """Start a run in the place of those that were broken off; return its id."""
         from mlflow.entities import Param
         from mlflow.tracking.context.registry import resolve_tags
 
-        broken_off = self.find(wanted)[1]
-        same = [run for run in broken_off if run.data.tags.get("inputs") == wanted.tags.get("inputs")][:1]
-        self.delete(run for run in broken_off if run not in same)
-        for run in same:
-            if "ended_by" in run.data.tags:
-                self.client.delete_tag(run.info.run_id, "ended_by")
-            return run.info.run_id
+        self.delete(self.find(wanted)[1])
         tags = {**resolve_tags(), **wanted.tags}
         run = self.client.create_run(self.experiment(wanted.experiment), wanted.started, tags, wanted.name)
         self.client.log_batch(run.info.run_id, params=[Param(name, value) for name, value in wanted.params.items()])
@@ -196,24 +190,14 @@ class Store:
         for run in runs:
             self.client.delete_run(run.info.run_id)
 
-    def logged(self, run_id: str) -> set[tuple[str, int]]:
-        """Return the names and steps of the values that a run has, without the machine's load."""
-        names = [name for name in self.client.get_run(run_id).data.metrics if not name.startswith("system/")]
-        return {(name, value.step) for name in names for value in self.client.get_metric_history(run_id, name)}
-
     def complete(self, run_id: str, wanted: Record) -> None:
         """Add the values that a run lacks, end it, and mark it as complete last."""
-        from mlflow.entities import Dataset, DatasetInput, InputTag, Metric
+        from mlflow.entities import Metric
 
-        logged = self.logged(run_id)
-        lacking = [one for one in wanted.points if (one.name, one.step) not in logged]
-        metrics = [Metric(one.name, rounded(one.name, one.value), one.time, one.step) for one in lacking]
-        self.client.log_batch(run_id, metrics)
-        inputs = [
-            DatasetInput(Dataset(name, digest[:36], "local", name), [InputTag("mlflow.data.context", name)])
-            for name, digest in wanted.data.items()  # 36 characters are MLflow's limit
-        ]
-        if inputs:  # a server of MLflow 2 refuses none
-            self.client.log_inputs(run_id, inputs)
+        names = {name for name, *_ in wanted.points} & self.client.get_run(run_id).data.metrics.keys()
+        logged = {(name, value.step) for name in names for value in self.client.get_metric_history(run_id, name)}
+        lacking = [(name, step, value) for name, step, value in wanted.points if (name, step) not in logged]
+        at = wanted.ended or 0  # the times of single steps are not stored
+        self.client.log_batch(run_id, [Metric(name, rounded(name, value), at, step) for name, step, value in lacking])
         self.client.set_terminated(run_id, "FINISHED", wanted.ended)
         self.client.set_tag(run_id, RUN_KEY, wanted.run_key)

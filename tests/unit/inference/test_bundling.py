@@ -1,8 +1,6 @@
 """Code that stands by itself: what is needed of each module, and nothing else."""
 
 import ast
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -123,17 +121,3 @@ def test_every_technique_of_a_model_can_be_brought(registry, name: str) -> None:
         compile(text, name, "exec")
         assert "import pydantic" not in text
         assert "mtbert." not in "".join(line for line in text.splitlines() if line.startswith(("from ", "import ")))
-
-
-def test_the_files_import_each_other(tmp_path: Path) -> None:
-    folder = tmp_path / "exported"
-    folder.mkdir()
-    (folder / "__init__.py").touch()
-    for name, text in bundling.bundle([("mtbert.models.multitask", "MultitaskModel")]).items():
-        (folder / name).write_text(text)
-    code = (
-        "import sys; sys.modules['mtbert'] = None; import exported.mtbert_models_multitask as m; "
-        "print(m.MultitaskModel.__name__)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stdout == "MultitaskModel\n", done.stderr

@@ -2,20 +2,30 @@
 
 import csv
 import io
-import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pandas as pd
 import pytest
 import trained
 
 from mtbert import cli
+from mtbert.errors import DataError
+from mtbert.inference import predict as predicting
 
 TEST = Path("data/sample/cs224n/sts-test-student.csv").resolve()
+PAIRS = [("a cat .", "a dog ."), ("a man, old", 'he said "no"')]
+WRITTEN = {
+    "pairs.csv": 'id,text,text_pair\n1,a cat .,a dog .\n2,"a man, old","he said ""no"""\n',
+    "pairs.tsv": 'id\ttext\ttext_pair\n1\ta cat .\ta dog .\n2\ta man, old\t"he said ""no"""\n',
+    "course.csv": '\tid\tsentence1\tsentence2\n0\tx\ta cat .\ta dog .\n1\ty\ta man, old\t"he said ""no"""\n',
+    "pairs.txt": 'a cat .\ta dog .\na man, old\the said "no"\n',
+}
 
 
 @pytest.fixture(scope="module")
@@ -23,12 +33,16 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return trained.build(tmp_path_factory.mktemp("trained") / "build")
 
 
-def predict(build: Path, capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[str, str]:
+def predict(build: Path, capsys: pytest.CaptureFixture[str], *arguments: str | Path, status: Any = 0) -> Any:
     capsys.readouterr()
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit if status == 0 else DataError, match=None if status == 0 else status) as ended:
         cli.app(["predict", *map(str, arguments), "--build", str(build)], prog_name="mtbert")
-    assert ended.value.code == 0
-    return capsys.readouterr()
+    return capsys.readouterr() if status == 0 else ended
+
+
+def rows_of(folder: Path, name: str, content: str | bytes) -> list[dict[str, Any]]:
+    (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return predicting.read(folder / name)[0]
 
 
 def test_a_person_reads_names_probabilities_and_ranges(build: Path, capsys: pytest.CaptureFixture[str]):
@@ -53,22 +67,48 @@ def test_a_file_comes_back_with_all_its_columns_and_every_digit(build: Path, cap
 
 
 def test_the_ending_of_the_output_decides_its_kind(build: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
-    out, _ = predict(build, capsys, "both", "--task", "sst", "a plot .", "--out", tmp_path / "said.jsonl")
+    out, _ = predict(build, capsys, "both", "--task", "sst", "a plot .", "--out", tmp_path / "said.csv")
     assert not out
-    record = json.loads((tmp_path / "said.jsonl").read_text())
-    assert list(record)[:4] == ["text", "task", "prediction", "class"]
+    assert (tmp_path / "said.csv").read_text().startswith("text,task,prediction,class,probability_0,")
+    predict(
+        build,
+        capsys,
+        "both",
+        "--task",
+        "sst",
+        "a",
+        "--out",
+        "a.json",
+        status=r"a\.json: unknown ending; allowed: \.csv",
+    )
 
 
 def test_what_was_cut_and_what_was_left_out_is_told(build: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text(f'{{"text": "{"a " * 40}", "text_pair": "b"}}\n{{"text": "a", "text_pair": "b"}}\n')
+    rows = tmp_path / "rows.csv"
+    rows.write_text(f"text,text_pair\n{'a ' * 40},b\na,b\n")
     out, err = predict(build, capsys, "crossed", "--all-tasks", "--file", rows)
-    assert [json.loads(line)["cut"] for line in out.splitlines()] == [True, False]
+    assert [line.rpartition(",")[2] for line in out.splitlines()] == ["cut", "True", "False"]
     assert err == (
         "crossed, seed 1\n"
         "left out, since the texts do not fit: sst\n"
         "warning: sts: 1 of 2 rows are longer than 16 word pieces and lost their end, as in training: row 1\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("header", "task", "said"),
+    [
+        ("id,sentence", "sts", "columns id, sentence; sts needs sentence1 and sentence2, or text and text_pair"),
+        ("text,text_pair", "sst", "columns text, text_pair; sst needs sentence, or text"),
+        ("Text", "sst", "columns Text; sst needs sentence, or text"),
+        ("text,task,prediction", "sst", "columns with names of predictions: prediction, task; rename them"),
+    ],
+)
+def test_columns_that_do_not_go(
+    build: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, header: str, task: str, said: str
+):
+    (tmp_path / "a.csv").write_text(f"{header}\n{','.join('a' for _ in header.split(','))}\n")
+    predict(build, capsys, "crossed", "--task", task, "--file", tmp_path / "a.csv", status=said)
 
 
 def test_a_link_and_a_device_are_written_through_and_stay(
@@ -85,12 +125,13 @@ def test_a_link_and_a_device_are_written_through_and_stay(
     os.close(reader)
 
 
-def test_standard_input_is_read_and_standard_output_written(build: Path):
-    command = [sys.executable, "-m", "mtbert", "predict", "crossed", "--task", "sst", "--build", str(build)]
-    ended = subprocess.run([*command, "--file", "-"], input="a plot .\na cast .\n", capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stderr
-    assert [line.split("\t")[:2] for line in ended.stdout.splitlines()] == [
-        ["text", "task"], ["a plot .", "sst"], ["a cast .", "sst"],
+def test_standard_input_is_read_and_standard_output_written(
+    build: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO("ein Hündchen\na cast .\n".encode())))
+    out, _ = predict(build, capsys, "crossed", "--task", "sst", "--file", "-")
+    assert [line.split("\t")[:2] for line in out.splitlines()] == [
+        ["text", "task"], ["ein Hündchen", "sst"], ["a cast .", "sst"],
     ]  # fmt: skip
 
 
@@ -110,3 +151,48 @@ def test_many_rows_have_a_progress_bar_at_a_terminal_alone(
     assert "%" not in predict(build, capsys, "crossed", "--task", "sts", "--file", TEST)[1]
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert "sts: 100%" in predict(build, capsys, "crossed", "--task", "sts", "--file", TEST)[1]
+
+
+# files
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_every_kind_gives_the_same_pairs(tmp_path: Path, name: str):
+    assert [tuple(row.values())[-2:] for row in rows_of(tmp_path, name, WRITTEN[name])] == PAIRS
+
+
+def test_only_line_ends_end_a_line(tmp_path: Path):
+    odd = ["a\u2028b", "c\x85d", "e\x0cf"]
+    rows = rows_of(tmp_path, "odd.txt", "\n".join(odd[:2]) + "\r\n" + odd[2] + "\r\n\n" + odd[0] + "\rg\th")
+    assert [row["text"] for row in rows] == [*odd, odd[0], "g"]
+    assert [row["text_pair"] for row in rows] == [None, None, None, None, "h"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.csv", "text\n", r"a\.csv holds no rows$"),
+        ("a.txt", "", r"a\.txt holds no rows$"),
+        ("a.csv", "text,n\na,b,c\n", r"a\.csv, line 2: it has 3 fields, the header 2; quote a text that holds ','"),
+        ("a.tsv", 'id\ttext\n1\t"a\n2\tb"\n', r"a\.tsv, line 3: a quoted text holds a tab and a line end"),
+        ("a.csv", 'text\n"a\n', r"a\.csv, line 2: unexpected end of data"),
+        ("a.csv", "text,text\na,b\n", r"a\.csv, line 1: columns come twice: text"),
+        ("a.csv", b"text\na\n\xff\n", r"a\.csv, line 3: not UTF-8 text"),
+        ("a.txt", "a\nb\tc\td\n", r"a\.txt, line 2: 3 texts with tabs between; allowed: one or two"),
+        ("a.xlsx", "text\na\n", r"a\.xlsx: unknown ending; allowed: \.csv, \.tsv, \.txt"),
+    ],
+)
+def test_a_file_that_cannot_be_read(tmp_path: Path, name: str, content: str | bytes, said: str):
+    with pytest.raises(DataError, match=said):
+        rows_of(tmp_path, name, content)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path):
+    with pytest.raises(DataError, match=r"rows\.csv cannot be read: No such file or directory"):
+        predicting.read(tmp_path / "rows.csv")
+
+
+def test_rows_are_written_with_all_digits_and_those_of_several_tasks_below_each_other():
+    rows = [{"text": "a, b", "task": "sst", "class": "x"}, {"text": "NaN", "task": "sts", "lowest": 0.1 + 0.2}]
+    assert predicting.written(rows, ",") == 'text,task,class,lowest\n"a, b",sst,x,\nNaN,sts,,0.30000000000000004\n'
+    assert predicting.written(rows[:1], "\t") == "text\ttask\tclass\na, b\tsst\tx\n"

@@ -1,6 +1,5 @@
 """Trained models predict as their training's own prediction files do."""
 
-import json
 import shutil
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from safetensors.numpy import load_file
 import mtbert
 from mtbert import files
 from mtbert.config import code
-from mtbert.errors import DataError, EncoderError
+from mtbert.errors import DataError
 from mtbert.inference.predicting import CLASS_NAMES, ModelError, class_names
 from mtbert.models.heads import HEADS
 from mtbert.tasks import TASKS
@@ -45,26 +44,10 @@ def test_predictions_of_the_test_rows_equal_the_training_s_to_the_last_digit(bui
     np.testing.assert_array_equal(ours[columns], its[columns])
 
 
-@pytest.mark.parametrize("name", ["crossed", "apart"])
-def test_of_dev_those_are_equal_that_the_kept_weights_were_scored_on(build: Path, name: str):
-    run, rows = build / "runs" / name / "1", trained.rows(build, "sts", "dev")
-    its, scored = predicted(run, "sts", "dev")["prediction"].to_numpy(), np.full(len(rows), True)
-    if len(set(json.loads((run / "metrics.json").read_text())["epochs"])) > 1:  # each half had batches of its own
-        scored = ~pd.read_parquet(build / "data/sts/dev-rows.parquet")["chooses"].to_numpy()
-    ours = mtbert.load(run).predict("sts", [row for row, is_scored in zip(rows, scored, strict=True) if is_scored])
-    np.testing.assert_array_equal(ours["prediction"], its[scored])
-
-
 def test_an_ensemble_votes(build: Path):
     rows = trained.rows(build, "sts", "test")
     mean = sum(predicted(build / "runs" / name / "1", "sts", "test")["prediction"] for name in trained.MODEL) / 2
     np.testing.assert_allclose(mtbert.load("both", build=build).predict("sts", rows)["prediction"], mean, rtol=1e-12)
-
-
-def test_a_row_alone_is_predicted_alike_up_to_the_sixth_digit(build: Path):
-    rows, its = trained.rows(build, "sts", "test"), predicted(build / "runs/crossed/1", "sts", "test")
-    alone = mtbert.load(build / "runs/crossed/1").predict("sts", rows[7:8])
-    assert alone["prediction"][0] == pytest.approx(its["prediction"][7], rel=1e-5)
 
 
 def test_classes_have_names_and_probabilities(build: Path):
@@ -154,16 +137,13 @@ def test_what_is_not_there(build: Path, tmp_path: Path):
         mtbert.load("crossed", build=tmp_path)
 
 
-def test_a_run_without_its_weights(copy: Path):
-    (copy / "runs/crossed/1/model.safetensors").unlink()
-    with pytest.raises(DataError, match=r"model\.safetensors is missing; .*dvc repro train@crossed-1"):
-        mtbert.load("crossed", build=copy)
-
-
-def test_a_run_that_was_altered(copy: Path):
+def test_a_run_that_was_altered_or_lacks_its_weights(copy: Path):
     weights = copy / "runs/crossed/1/model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"?")
     with pytest.raises(DataError, match="is not as it was written"):
+        mtbert.load("crossed", build=copy)
+    weights.unlink()
+    with pytest.raises(DataError, match=r"model\.safetensors is missing; .*dvc repro train@crossed-1"):
         mtbert.load("crossed", build=copy)
 
 
@@ -180,16 +160,6 @@ def test_a_run_whose_encoder_has_become_another(copy: Path):
     config = copy / "encoders/base/config.json"
     files.write_json(config, files.read_json(config) | {"hidden_size": 48})
     with pytest.raises(ModelError, match="is not the run's, or another version of mtbert trained the run"):
-        mtbert.load("crossed", build=copy)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("num_hidden_layers", 100_000), ("hidden_size", "24"), ("num_attention_heads", 7)]
-)
-def test_a_foreign_configuration_has_bounds(copy: Path, name: str, value: object):
-    config = copy / "encoders/base/config.json"
-    files.write_json(config, files.read_json(config) | {name: value})
-    with pytest.raises(EncoderError, match=name):
         mtbert.load("crossed", build=copy)
 
 
@@ -224,7 +194,7 @@ def test_code_that_has_changed_since_is_told(copy: Path):
     sources = {"models/heads/linear.py": "0" * 64, "training/samplers/base.py": "1", **unchanged}
     files.write_yaml(run / "settings.yaml", settings | {"sources": sources})
     files.seal(run)
-    with pytest.warns(UserWarning, match=r"^the code of models/heads/linear\.py has changed since .* was trained"):
+    with pytest.warns(UserWarning, match=r"^\S*/models/heads/linear\.py changed since .* was trained"):
         mtbert.load("crossed", build=copy)
 
 

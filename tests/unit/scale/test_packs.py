@@ -2,22 +2,20 @@
 
 import contextlib
 import shutil
-import signal
 import subprocess
 import sys
 import tarfile
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
-import pandas as pd
 import pytest
 from elsewhere import repository, snapshot, start_from, told
 from safetensors.numpy import save_file
 
-from mtbert import files, predictions
+from mtbert import files
 from mtbert.errors import DataError, TrainingError
-from mtbert.scale import archives, grid, packs
+from mtbert.scale import archives, grid, packs, trainings
 from mtbert.scale.trainings import Training
 
 A, B = Training(variant="a", seed=1), Training(variant="b", seed=1)
@@ -43,7 +41,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: list[Trainin
 @pytest.fixture
 def there(here: Path, tmp_path: Path) -> Path:
     """The folder of a pack of both trainings, on a machine of its own."""
-    packs.pack(here / "pack.tar", None, [], None)
+    packs.pack(here / "pack.tar", None)
     archives.extract(here / "pack.tar", tmp_path / "there")
     told(tmp_path / "there/mtbert-pack")
     return tmp_path / "there/mtbert-pack"
@@ -135,30 +133,24 @@ def test_what_fails_is_told_with_its_output_and_the_others_are_taken(here: Path,
     assert not (here / "build/runs/a").exists()
 
 
-def test_on_sigterm_trainings_stop_the_archive_is_written_and_the_same_command_goes_on(
-    here: Path, there: Path, recorded: list[Training]
+def test_stopped_the_archive_is_written_and_the_same_command_goes_on(
+    here: Path, there: Path, recorded: list[Training], monkeypatch: pytest.MonkeyPatch
 ):
-    told(there, "a-1.hold")
-    command = [sys.executable, str(there / "run.py"), "--jobs", "2", "--out", str(there.parent / "runs.tar")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        wait_for(lambda: (there / "build/runs/b/1").is_dir() and (there / "told/a-1.begun").exists())
-        process.send_signal(signal.SIGTERM)
-        output, _ = process.communicate(timeout=60)
-    assert process.returncode == 130, output
-    assert (there / "told/a-1.stopped").exists()
+    run_here = trainings.run_here
+
+    def stopped(waiting: list[Training], *given: Any, **named: Any) -> None:
+        run_here(waiting[1:], *given, **named)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trainings, "run_here", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            runs(there)
     with pytest.raises(DataError, match=r"\n  a-1: not finished; "):
         packs.unpack(there.parent / "runs.tar")
-    (there / "told/a-1.hold").unlink()
     packs.unpack(runs(there))
     assert trained(there) == ["b-1", "a-1"]
     assert recorded == [B, A, B]
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "waited too long"
-        time.sleep(0.05)
 
 
 def test_a_pack_that_was_altered_is_not_trained_on(here: Path, there: Path):
@@ -196,25 +188,15 @@ def rewrite(file: str, old: str, new: str) -> Callable[[Path], None]:
     return lambda folder: (folder / file).write_text((folder / file).read_text().replace(old, new)) and None
 
 
-def other_labels(folder: Path) -> None:
-    table = pd.DataFrame({"id": ["1"], "label": [1.0], "prediction": [1.0], "probability_0": [0.2], "scored": [True]})
-    table.to_parquet(predictions.path(folder / "runs/a/1", "qqp", "dev"))
-
-
 RUN = "runs/a/1"
 DAMAGES: list[tuple[Callable[[Path], object], Sequence[str], str]] = [
     (rewrite(f"{RUN}/metrics.json", '"steps": 1', '"steps": 2'), [], "is not as it was written"),
-    (lambda folder: shutil.rmtree(folder / "runs/a"), [], r"runs/a/1 holds no digests\.json"),
-    (lambda folder: (folder / RUN / "more").touch(), ["a/1"], "more is no file of a run"),
-    (lambda folder: (folder / RUN / "history.csv").write_text("step,name,value\n1,loss,low\n"), ["a/1"], "low"),
-    (lambda folder: (next((folder / "logs/a/1").iterdir()) / "more").touch(), [], "holds other files"),
-    (rewrite(f"{RUN}/metrics.json", "0.5", "NaN"), ["a/1"], r"metrics\.json is not JSON"),
-    (rewrite(f"{RUN}/metrics.json", "0.5", "0.9"), ["a/1"], r"says {'qqp': 0.9} of dev, but it is {'qqp': 0.5}"),
-    (rewrite(f"{RUN}/metrics.json", '"seed": 1', '"seed": 2'), ["a/1"], r"its metrics\.json is of a, seed 2"),
+    (lambda folder: shutil.rmtree(folder / "runs/a"), [], r"not finished; its output is build/grid/a-1\.log"),
+    (lambda folder: (folder / RUN / "digests.json").unlink(), [], r"runs/a/1/digests\.json is missing"),
+    (rewrite(f"{RUN}/metrics.json", "0.5", "NaN"), ["a/1"], "NaN is not a number in JSON"),
+    (rewrite(f"{RUN}/metrics.json", "0.5", "0.9"), ["a/1"], "dev_qqp not as the predictions say"),
     (lambda folder: (folder / RUN / "model.safetensors").write_text("weights"), ["a/1"], "it cannot be read: "),
-    (lambda folder: (folder / RUN / "settings.yaml").write_text("a: !!python/none"), ["a/1"], "is not plain YAML"),
-    (lambda folder: (folder / RUN / "predictions/qqp-dev.parquet").write_text("rows"), ["a/1"], "not a whole Parquet"),
-    (other_labels, ["a/1"], "predictions of qqp, dev lack probability_1"),
+    (lambda folder: (folder / RUN / "settings.yaml").write_text("{run: 5}"), ["a/1"], "it cannot be read: "),
     (lambda folder: save_file({}, next((folder / "logs/a/1").iterdir()) / "run.json"), [], r"run\.json is not JSON"),
 ]  # fmt: skip
 
@@ -234,15 +216,14 @@ def test_a_run_that_is_not_whole_or_cannot_be_read_is_named_and_the_others_are_r
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ('"variant": "a"', '"variant": "../a"', "done.0.variant: String should match pattern"),
-        ('"seed": 1', '"seed": "1/../../.."', "done.0.seed: Input should be a valid integer"),
+        ('"variant": "a"', '"variant": "../a"', "trainings.0.variant: String should match pattern"),
+        ('"seed": 1', '"seed": "1/../../.."', "trainings.0.seed: Input should be a valid integer"),
         ('"variant": "a"', '"variant": "c"', "c-1: params.yaml does not list its variant or seed, but a-1, b-1"),
-        ('"seed": 1', '"seed": 2', "a-2: params.yaml does not list its variant or seed, but a-1, b-1"),
-        ('"done": [', '"done": [[[', "is not JSON"),
+        ('"trainings": [', '"trainings": [[[', "is not JSON"),
     ],
 )
 def test_names_that_are_paths_or_not_listed_are_refused(archive: Path, old: str, new: str, why: str):
-    repacked(archive, rewrite("runs.json", old, new))
+    repacked(archive, rewrite("pack.json", old, new))
     with pytest.raises(DataError, match=why):
         packs.unpack(archive)
 
@@ -266,8 +247,8 @@ def test_a_run_of_something_else_than_lies_here_is_refused(here: Path, archive: 
 def test_a_truncated_archive_is_refused_and_a_pack_is_none_of_runs(here: Path, archive: Path):
     content = archive.read_bytes()
     archive.write_bytes(content[: len(content) // 2])
-    with pytest.raises(DataError, match=r"is cut off|b-1: .*missing"):
+    with pytest.raises(DataError, match=r"is cut off|pack\.json is missing"):
         packs.unpack(archive)
     packs.write(here / "pack.tar", [A, B])
-    with pytest.raises(DataError, match=r"runs\.json is missing"):
+    with pytest.raises(DataError, match=r"mtbert-runs/pack\.json is missing"):
         packs.unpack(here / "pack.tar")

@@ -65,7 +65,7 @@ def test_each_at_a_time_has_a_share_of_its_own_that_the_next_one_gets(tmp_path: 
         given.append((training.name, share["GPU"]))
         return Job(0, looks[training.seed])
 
-    trainings.run(TRAININGS, start, [{"GPU": "1"}, {"GPU": "2"}], tmp_path)
+    trainings.run(TRAININGS, start, [{"GPU": "1"}, {"GPU": "2"}], tmp_path, print)
     assert given == [("a-1", "1"), ("a-2", "2"), ("a-3", "2")]
 
 
@@ -78,7 +78,7 @@ def test_the_last_line_of_an_output_tells_how_far_a_training_is(
         log.write_text("started\n3 of 8 steps, 00:02 left\n")
         return Job(0, 2)
 
-    trainings.run(TRAININGS[:1], start, [{}], tmp_path)
+    trainings.run(TRAININGS[:1], start, [{}], tmp_path, print)
     assert "a-1: 3 of 8 steps, 00:02 left\n" in capsys.readouterr().out
 
 
