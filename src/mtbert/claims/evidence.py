@@ -6,18 +6,18 @@ from functools import cached_property
 
 import numpy as np
 
-from mtbert import metrics, seeding
+from mtbert import seeding
 from mtbert.claims.comparability import UNEQUAL, Line, a_seed, unlike
 from mtbert.claims.reading import OVERALLS, OVERFITTING
 from mtbert.errors import DataError
 from mtbert.metrics import MAIN_TASKS
 from mtbert.results.tables import UNTRAINED
 from mtbert.stats import Difference, difference, resampling
+from mtbert.stats.resampling import Scored
 from mtbert.tasks import TASKS
 
 SEED = 0  # of the resamples, so that the same runs give the same report
 Run = tuple[str, int]  # variant or ensemble, and seed
-Scored = tuple[np.ndarray, np.ndarray]  # a side's scores [seeds], and those on resampled rows [draws, seeds]
 
 
 def tasks_of(metric: str) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ class Evidence:
         if not kept.any():
             return None
         labels, drawn = of.labels[kept], self._resamples(task, kept)
-        ours, other = (_scores(task, labels, column[kept], drawn) for column in columns)
+        ours, other = (resampling.scored(TASKS[task].metric, labels, column[kept], drawn) for column in columns)
         return ours, other, int(kept.sum()), len(np.unique(of.clusters[kept]))
 
     def _resamples(self, task: str, kept: np.ndarray) -> resampling.Resamples:
@@ -181,10 +181,3 @@ def _is_a_third(whole: list[Line], third: list[Line]) -> bool:
         return False
     updates = a_seed(whole, "updates")
     return abs(3 * a_seed(third, "updates") - updates) <= UNEQUAL * updates
-
-
-def _scores(task: str, labels: np.ndarray, predicted: np.ndarray, drawn: resampling.Resamples) -> Scored:
-    scores = np.array([metrics.SCORES[TASKS[task].metric](labels, column) for column in predicted.T])
-    if TASKS[task].metric == "accuracy":
-        return scores, resampling.accuracies(predicted == labels[:, None], drawn)
-    return scores, resampling.pearsons(labels, predicted, drawn)

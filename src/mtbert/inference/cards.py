@@ -40,8 +40,8 @@ def _scores(model: Model, tasks: list[str]) -> Scores:
     for task in tasks:
         file = predictions.path(model.run, task, "dev")
         if file.is_file() and task in model.metrics.dev:
-            side = compare.score(file, TASKS[task].metric)
-            scores.append((TASKS[task], side.score, side.interval))
+            found = compare.score(file, TASKS[task].metric)
+            scores.append((TASKS[task], found.mean, found.interval))
     return scores
 
 

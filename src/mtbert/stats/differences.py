@@ -20,7 +20,6 @@ from statistics import fmean, stdev
 import numpy as np
 from scipy import special
 
-POWER = 0.8
 ROUNDING = 1e-12  # an error below it is of the last digits
 LEVEL = 0.05  # of every test of two sides; intervals hold 1 - LEVEL
 LEAST_SEEDS = 3  # of each side, for an interval
@@ -65,13 +64,6 @@ class Difference:
         if self.exact:
             return self.exact[1]
         return None if self.error is None else min(1.0, 2 * min(self.p_at_most(0), self.p_at_least(0)))
-
-    @property
-    def detectable(self) -> float | None:
-        """The smallest true difference that is found in four of five repetitions, about; None where it is not known."""
-        if self.error is None:
-            return None
-        return -float(special.stdtrit(self.freedom, [LEVEL / 2, 1 - POWER]).sum()) * self.error
 
     def p_at_most(self, bound: float) -> float:
         """Return the one-sided p of the true difference being `bound` or less; 1 where the error is not known."""
@@ -128,17 +120,6 @@ def of_models(mean: float, draws: np.ndarray, rows: int, clusters: int, differin
     """
     error = float(draws.std()) if clusters >= LEAST_CLUSTERS else 0.0
     return _known(mean, error, max(1, differing - 1), (1, 1), rows, clusters)
-
-
-def of_side(scores: np.ndarray, draws: np.ndarray, rows: int, clusters: int) -> Difference:
-    """Return one side's mean score, with its interval; arguments as of `difference`."""
-    count, mean = len(scores), float(scores.mean())
-    if count == 1:
-        return of_models(mean, draws[:, 0], rows, clusters, clusters)
-    if count < LEAST_SEEDS or clusters < LEAST_CLUSTERS:
-        return Difference(mean, None, 0.0, (count, 0), rows, clusters)
-    error, freedom = welch([_of_seeds(scores, draws)], [count], max(0.0, shared(draws)), clusters)
-    return _known(mean, float(error), float(freedom), (count, 0), rows, clusters)
 
 
 def _known(mean: float, error: float, freedom: float, seeds: tuple[int, int], rows: int, clusters: int) -> Difference:
