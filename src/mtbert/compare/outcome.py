@@ -74,10 +74,11 @@ def compare_files(
         margin = claims.load().margins.get(task, MARGIN) if task else MARGIN
     if not (math.isfinite(margin) and margin >= 0):
         raise DataError(f"margin is {margin}; allowed: a number of 0 or more")
-    pairs = reading.pair(*(reading.read(_path(source, task, build)) for source in (ours, theirs)), metric)
-    scored = [_scored(pairs, said, metric) for said in (pairs.ours, pairs.theirs)]
-    found = _difference(pairs, *scored, metric)
-    sides = [(name, _mean(pairs, side)) for name, side in zip((ours, theirs), scored, strict=True)]
+    our_rows, their_rows = (reading.read(_path(source, task, build)) for source in (ours, theirs))
+    pairs = reading.pair(our_rows, their_rows, metric)
+    our_side, their_side = (_scored(pairs, said, metric) for said in (pairs.ours, pairs.theirs))
+    found = _difference(pairs, our_side, their_side, metric)
+    sides = [(ours, _mean(pairs, our_side)), (theirs, _mean(pairs, their_side))]
     return Outcome(sides, metric, margin, found, _answer(found, margin), pairs.notes)
 
 

@@ -133,8 +133,8 @@ def pair(ours: Frame, theirs: Frame, metric: str) -> Pairs:
     said = rows.pivot(index="id", columns=["side", "seed"], values="prediction").loc[first["id"]]
     clusters, note = _clusters(rows, first["id"])
     notes = [f"Rows left out, since a file marks them as not scored: {len(unscored)}."] if len(unscored) else []
-    sides = (said.xs(side, axis="columns", level="side").to_numpy(float) for side in ("ours", "theirs"))
-    return Pairs(first["label"].to_numpy(float), *sides, clusters, [*notes, note])
+    one, other = (said.xs(side, axis="columns", level="side").to_numpy(float) for side in ("ours", "theirs"))
+    return Pairs(first["label"].to_numpy(float), one, other, clusters, [*notes, note])
 
 
 def _numbers(rows: Frame, metric: str) -> dict[str, Frame]:
