@@ -106,7 +106,11 @@ def test_on_other_data_nothing_published_is_shown_and_nothing_claimed(tmp_path: 
     table = lines(tmp_path / "sample/tables/pals-for-pals-table-1.csv")
     assert {(line["row"], line["published"]) for line in table} == {("Original PALs", "")}
     headings = [line for line in (tmp_path / "sample/README.md").read_text().splitlines() if line.startswith("#")]
-    assert headings[1:4] == ["## Scores and weights", "## Tables", "### Pals for PALs, table 1 (dev of data/sample)"]
+    assert headings[1:4] == [
+        "## Scores and weights",
+        "## Tables",
+        "### Pals for PALs, table 1 (dev of generated sentences, data/sample)",
+    ]
     assert not (tmp_path / "sample/claims.csv").exists()
 
 
