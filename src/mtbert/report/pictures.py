@@ -13,7 +13,7 @@ from PIL import Image
 
 from mtbert import files
 from mtbert.claims import ClaimResult, Part, PartResult
-from mtbert.report import claims, front
+from mtbert.report import claims, front, markdown
 from mtbert.report.published import TITLES
 from mtbert.report.study import Group, Study
 from mtbert.results.tables import Frame
@@ -75,12 +75,6 @@ def _placed(study: Study, task: str) -> dict[str, Frame]:
     return {name: table for name, table in tables if len(table)}
 
 
-def _canvas(width: float, height: float) -> tuple[Figure, Axes]:
-    """Return an empty figure of that many inches with one pair of axes."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots()
-
-
 def _grid(panels: dict[str, Frame]) -> Figure:
     columns = min(4, len(panels))
     rows = -(-len(panels) // columns)
@@ -96,7 +90,8 @@ def _grid(panels: dict[str, Frame]) -> Figure:
 
 def _costs(rows: list[Group]) -> Figure:
     """The overall score against weights, by powers of ten; the names stand in the table."""
-    figure, axes = _canvas(9, 4.5)
+    figure = Figure(figsize=(9, 4.5), layout="constrained")
+    axes = figure.subplots()
     for row in rows:
         overall = row.means["overall_raw"]
         bar = None if overall.high is None else overall.high - overall.mean
@@ -119,7 +114,8 @@ def tick(study: Study, part: Part) -> float | None:
 
 def _differences(study: Study, parts: dict[str, PartResult]) -> Figure:
     """A line for each comparison, by label: ours with its interval, and what it is to be held against."""
-    figure, axes = _canvas(9.7, 1.1 + 0.42 * len(parts))
+    figure = Figure(figsize=(9.7, 1.1 + 0.42 * len(parts)), layout="constrained")
+    axes = figure.subplots()
     for at, part in enumerate(parts.values()):
         axes.barh(at, 2 * part.part.margin, 0.8, -part.part.margin, color="0.9", zorder=0)
         _mark(axes, tick(study, part.part), at, "|", UNTRAINED, markersize=15, markeredgewidth=2)
@@ -138,7 +134,7 @@ def _differences(study: Study, parts: dict[str, PartResult]) -> Figure:
     axes.set_ylim(len(parts) - 0.4, -0.6)
     axes.set_xlim(-1.12 * EDGE, 1.12 * EDGE)
     axes.set_xticks(np.linspace(-EDGE, EDGE, 7))
-    axes.xaxis.set_major_formatter(lambda x, _: f"{x:+.2f}".replace("-", "\N{MINUS SIGN}") if round(x, 3) else "0")
+    axes.xaxis.set_major_formatter(lambda x, _: _signed(x) if round(x, 3) else "0")
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
     _explain(figure, axes)
@@ -156,8 +152,12 @@ def _mark(
         return
     at, side = at if beyond is None else beyond, 1 if value > 0 else -1
     axes.plot(side * EDGE * 1.06, at, ">" if side > 0 else "<", color=colour, markersize=7)
-    text, align = f"{value:+.2f}".replace("-", "\N{MINUS SIGN}"), "right" if side > 0 else "left"
-    axes.text(side * EDGE * 1.02, at, text, ha=align, va="center", color=colour, fontsize="small")
+    align = "right" if side > 0 else "left"
+    axes.text(side * EDGE * 1.02, at, _signed(value), ha=align, va="center", color=colour, fontsize="small")
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2f}".replace("-", markdown.MINUS)
 
 
 def _explain(figure: Figure, axes: Axes) -> None:

@@ -83,8 +83,8 @@ def _sections(
 ) -> Iterator[Section]:
     """Yield the sections in order; a new one is a line here. Those without text are left out."""
     comparable = study.is_comparable
-    where = "" if comparable else f", {study.results.data.name}"
     scores = Section("costs", "Scores and weights", costs.render(study), folded=comparable)
+    where = "" if comparable else f", {study.results.data.name}"
     yield Section("results", f"Results: profile {study.profile}{where}", _results(study, questions))
     if not comparable:
         yield scores
@@ -140,12 +140,8 @@ def _notes(study: Study) -> Iterator[str]:
         yield "**Another encoder** than the reports' `bert-base-uncased`: compare differences, not scores."
     of_half = "; dev scores are of one half of the set" if kept.selection == "half" else ""
     yield KEPT[kept.selection] if kept.keep == "best" else f"The last epoch is kept{of_half}."
-    if changed := _overrides(study):
-        yield f"**Changed settings** ({beside.CHANGED}): {', '.join(map(markdown.literal, changed))}."
-
-
-def _overrides(study: Study) -> list[str]:
-    return list(dict.fromkeys(one for row in study.rows for one in row.overrides))
+    if study.overrides:
+        yield f"**Changed settings** ({beside.CHANGED}): {', '.join(map(markdown.literal, study.overrides))}."
 
 
 def command(study: Study) -> str:
@@ -156,7 +152,7 @@ def command(study: Study) -> str:
     told = []
     for seeds, names in by_seeds.items():
         settings = [f"profile={study.profile}", f"data_dir={study.results.data.name}", f"variants=[{','.join(names)}]"]
-        settings += [f"seeds=[{','.join(map(str, seeds))}]", *_overrides(study)]
+        settings += [f"seeds=[{','.join(map(str, seeds))}]", *study.overrides]
         said = " ".join(["dvc exp run", *(f"-S {shlex.quote(one)}" for one in settings)])
         told.append(markdown.plain(said))
     return "\n".join(told)
