@@ -93,12 +93,11 @@ class Evidence:
         known = [one for one in found if one is not None]
         if len(known) < len(found):
             return None
-        our_scores, our_draws = self._joined(metric, ours, seeds[0], [task[0] for task in known])
-        other_scores, other_draws = self._joined(metric, sides[1], seeds[1], [task[1] for task in known])
+        first = self._joined(metric, ours, seeds[0], [task[0] for task in known])
+        second = self._joined(metric, sides[1], seeds[1], [task[1] for task in known])
         if untrained is not None:
-            other_scores, other_draws = (np.full_like(one, untrained) for one in (other_scores, other_draws))
-        rows, clusters = sum(rows for *_, rows, _ in known), min(clusters for *_, clusters in known)
-        return difference(our_scores, other_scores, our_draws, other_draws, rows, clusters)
+            second = np.full_like(second[0], untrained), np.full_like(second[1], untrained)
+        return difference(first, second, sum(rows for *_, rows, _ in known), min(clusters for *_, clusters in known))
 
     def _joined(self, metric: str, row: Sequence[str], seeds: Sequence[int], parts: Sequence[Scored]) -> Scored:
         """Return a side's mean over tasks; r counts as (r + 1) / 2 in a normalised overall."""

@@ -108,18 +108,18 @@ def _mean(pairs: Pairs, side: Scored) -> Difference:
     (scores, draws), rows, clusters = side, len(pairs.labels), len(np.unique(pairs.clusters))
     if len(scores) == 1:
         return of_models(float(scores[0]), draws[:, 0], rows, clusters, clusters)
-    return difference(scores, 0 * scores, draws, 0 * draws, rows, clusters)
+    return difference(side, (0 * scores, 0 * draws), rows, clusters)
 
 
-def _difference(pairs: Pairs, our_side: Scored, their_side: Scored, metric: str) -> Difference:
-    (ours, our_draws), (theirs, their_draws) = our_side, their_side
+def _difference(pairs: Pairs, ours: Scored, theirs: Scored, metric: str) -> Difference:
     rows, clusters = len(pairs.labels), len(np.unique(pairs.clusters))
     right = [said == pairs.labels[:, None] if metric == "accuracy" else said for said in (pairs.ours, pairs.theirs)]
     by_row = right[0].mean(axis=1) - right[1].mean(axis=1)
     differing = len(np.unique(pairs.clusters[by_row != 0]))
-    if len(ours) > 1 or len(theirs) > 1:
-        return difference(ours, theirs, our_draws, their_draws, rows, clusters, differing)
-    found = of_models(float(ours[0] - theirs[0]), (our_draws - their_draws)[:, 0], rows, clusters, differing)
+    if len(ours[0]) > 1 or len(theirs[0]) > 1:
+        return difference(ours, theirs, rows, clusters, differing)
+    (mean,), draws = (one - other for one, other in zip(ours, theirs, strict=True))
+    found = of_models(float(mean), draws[:, 0], rows, clusters, differing)
     if clusters >= LEAST_CLUSTERS and metric == "accuracy" and (differing <= FEW or found.error is None):
         return replace(found, exact=of_few(np.bincount(pairs.clusters, by_row), rows))
     return found

@@ -20,6 +20,8 @@ from statistics import fmean, stdev
 import numpy as np
 from scipy import special
 
+from mtbert.stats.resampling import Scored
+
 ROUNDING = 1e-12  # an error below it is of the last digits
 LEVEL = 0.05  # of every test of two sides; intervals hold 1 - LEVEL
 LEAST_SEEDS = 3  # of each side, for an interval
@@ -79,32 +81,22 @@ def p_below(distance: np.ndarray | float, error: np.ndarray | float, freedom: np
     return special.stdtr(freedom, np.asarray(distance) / error)
 
 
-def difference(
-    ours: np.ndarray,
-    other: np.ndarray,
-    our_draws: np.ndarray,
-    other_draws: np.ndarray,
-    rows: int,
-    clusters: int,
-    differing: int | None = None,
-) -> Difference:
-    """Compare two sides by their scores.
+def difference(ours: Scored, other: Scored, rows: int, clusters: int, differing: int | None = None) -> Difference:
+    """Compare two sides by their scores, and those on the same resampled rows; they may have other seeds.
 
     Args:
-        ours: scores, [seeds].
-        other: those of the other side, which may have more seeds or fewer.
-        our_draws: the same on resampled rows, [draws, seeds].
-        other_draws: likewise.
+        ours: of a side.
+        other: of the other.
         rows: their number.
         clusters: their number.
         differing: the number of clusters in which the sides differ, where these may be few.
     """
-    mean, seeds = float(ours.mean() - other.mean()), (len(ours), len(other))
+    (scores, draws), (other_scores, other_draws) = ours, other
+    mean, seeds = float(scores.mean() - other_scores.mean()), (len(scores), len(other_scores))
     if min(seeds) < LEAST_SEEDS or clusters < LEAST_CLUSTERS:
         return Difference(mean, None, 0.0, seeds, rows, clusters)
-    variances = [_of_seeds(ours, our_draws), _of_seeds(other, other_draws)]
-    of_rows = shared(our_draws) + shared(other_draws) - 2 * _covariance(our_draws, other_draws)
-    error, freedom = welch(variances, seeds, max(0.0, of_rows), differing or clusters)
+    of_rows = shared(draws) + shared(other_draws) - 2 * _covariance(draws, other_draws)
+    error, freedom = welch([_of_seeds(*ours), _of_seeds(*other)], seeds, max(0.0, of_rows), differing or clusters)
     return _known(mean, float(error), float(freedom), seeds, rows, clusters)
 
 
