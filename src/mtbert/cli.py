@@ -120,14 +120,14 @@ def export(
 
 @app.command()
 def compare(
-    ours: Annotated[str, Argument(help="CSV, TSV, JSON lines or parquet; {seed} in a path stands for a number.")],
-    theirs: Annotated[str, Argument(help="The same, or MLflow's runs:/ID/path; several, one a seed, with commas.")],
+    ours: Annotated[
+        str, Argument(help="CSV, TSV or parquet; {seed} in a path stands for a number. Or a variant, with --task.")
+    ],
+    theirs: Annotated[str, Argument(help="The same.")],
     task: Annotated[str | None, Option(help="Sets metric and margin, such as sst.")] = None,
-    metric: Annotated[str | None, Option(help="accuracy, f1, pearson, spearman, or one of a harness's log.")] = None,
+    metric: Annotated[str | None, Option(help="accuracy, f1, pearson or spearman.")] = None,
     margin: Annotated[float | None, Option(help="The smallest difference that matters; 0.01 without a task.")] = None,
-    columns: Annotated[str, Option(help="Your column names: label=gold,prediction=guess; ignores others.")] = "",
-    filter_: Annotated[str | None, Option("--filter", help="Filter of such a log, if it has several.")] = None,
-    build: Annotated[Path, Option(help="The build directory of MLflow's runs.")] = BUILD,
+    build: Build = BUILD,
     as_json: Annotated[bool, Option("--json", help="Print JSON, for scripts.")] = False,
 ) -> None:
     """Test whether one model predicts better than another.
@@ -138,7 +138,7 @@ def compare(
     """
     from mtbert import compare
 
-    outcome = compare.compare_files(ours, theirs, task, metric, margin, columns, filter_, build)
+    outcome = compare.compare_files(ours, theirs, task, metric, margin, build)
     print(json.dumps(compare.as_values(outcome), indent=2) if as_json else compare.as_text(outcome))
 
 

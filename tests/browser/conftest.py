@@ -15,7 +15,6 @@ MISSING = "is not installed, and the page is tested in a real browser: `make bro
 QUIET = (
     *("headless=new", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking"),
     *("disable-component-update", "disable-sync", "disable-dev-shm-usage", "hide-scrollbars"),
-    "enable-unsafe-swiftshader",  # WebGL on the CPU, for three dimensions
 )
 
 
@@ -40,17 +39,14 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
 
 @pytest.fixture
 def show(browser: Chrome) -> Callable[..., Chrome]:
-    """Opens a file in a window of that width, in light or dark mode; what was logged before is forgotten."""
+    """Opens a file in a window of that width; what was logged before is forgotten."""
 
-    def shown(file: Path, width: int = 1280, mode: str = "light") -> Chrome:
+    def shown(file: Path, width: int = 1280) -> Chrome:
         for kind in ("browser", "performance"):
             browser.get_log(kind)
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        preferred = {"features": [{"name": "prefers-color-scheme", "value": mode}]}
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", preferred)
         browser.get(file.as_uri())
-        browser.execute_script("document.documentElement.style.scrollBehavior = 'auto'")
         return browser
 
     return shown

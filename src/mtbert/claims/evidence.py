@@ -1,23 +1,25 @@
 """The scores of runs on dev, and on resampled rows of dev, so that any two rows of a table can be compared."""
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+import pandas as pd
 
-from mtbert import metrics, seeding
-from mtbert.claims.comparability import UNEQUAL, Line, a_seed, unlike
+from mtbert import seeding
 from mtbert.claims.reading import OVERALLS, OVERFITTING
 from mtbert.errors import DataError
 from mtbert.metrics import MAIN_TASKS
-from mtbert.results.tables import UNTRAINED
+from mtbert.results.tables import EXAMPLES, KEY, UNTRAINED, Frame, Results
 from mtbert.stats import Difference, difference, resampling
+from mtbert.stats.resampling import Scored
 from mtbert.tasks import TASKS
 
 SEED = 0  # of the resamples, so that the same runs give the same report
-Run = tuple[str, int]  # variant or ensemble, and seed
-Scored = tuple[np.ndarray, np.ndarray]  # a side's scores [seeds], and those on resampled rows [draws, seeds]
+ALIKE = ("code", "profile", "precision", "threads", "keep", "selection")  # in which two sides have to agree
+UNEQUAL = 0.05  # examples of a task, or steps, may differ by this share: samplers draw
 
 
 def tasks_of(metric: str) -> tuple[str, ...]:
@@ -30,32 +32,28 @@ class TaskRows:
     """One task's rows of dev.
 
     Attributes:
-        labels: [rows].
-        clusters: [rows], equal for rows that share a sentence.
-        predictions: of each run, [rows]; NaN where it does not score a row.
-        in_overall: [rows] bool, whether overalls are scored on the row.
-        leaked: [rows] bool, whether the row shares a sentence with a training row.
+        rows: their `label`, `cluster` (equal for rows that share a sentence), `overall` (whether overalls are scored on
+            the row) and `leaked` (whether it shares a sentence with a training row).
+        predictions: a column for each variant (or ensemble) and seed; NaN where it does not score a row.
     """
 
-    labels: np.ndarray
-    clusters: np.ndarray
-    predictions: Mapping[Run, np.ndarray]
-    in_overall: np.ndarray
-    leaked: np.ndarray
+    rows: Frame
+    predictions: Frame
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The runs of one budget; `mtbert.claims` lists the columns of `runs`.
+    """The runs of one budget.
 
     Attributes:
-        runs: one a run.
+        runs: a line for each, with `variant`, `seed`, `steps` of the optimiser, `examples_sst`, ...,
+            `train_overall_normalised`, ALIKE, `encoder`, `sts_head` (its name), and `techniques` (digests by name).
         tasks: by name.
         untrained: by task, the score of the untrained encoder by cosine, where it is known.
         faulty: the values of the column `code` in which a fault is known.
     """
 
-    runs: Sequence[Line]
+    runs: Frame
     tasks: Mapping[str, TaskRows]
     untrained: Mapping[str, float] = field(default_factory=dict)
     faulty: Collection[str] = ()
@@ -64,14 +62,15 @@ class Evidence:
     def seeds(self, row: Sequence[str], metric: str) -> list[int]:
         """Return the seeds of which all models of a row have scores, in order; none where it lacks a task."""
         models = self._models(row, metric)
-        sets = [self._seeds_of(task, name) for task, name in models.items()]
+        sets = [{*self.tasks[task].predictions[name]} for task, name in models.items()]
         if metric == OVERFITTING:
             sets += [{seed for of, seed in self._on_train if of == name} for name in row]
         return sorted(set.intersection(*sets)) if len(models) == len(tasks_of(metric)) else []
 
-    def lines(self, row: Collection[str], seeds: Collection[int] | None = None) -> list[Line]:
+    def lines(self, row: Collection[str], seeds: Collection[int] | None = None) -> Frame:
         """Return the lines of `runs` of these models, of all seeds or of some."""
-        return [line for line in self.runs if line["variant"] in row and (seeds is None or line["seed"] in seeds)]
+        own = self.runs[self.runs["variant"].isin([*row])]
+        return own if seeds is None else own[own["seed"].isin([*seeds])]
 
     def compare(
         self, ours: Sequence[str], other: Sequence[str], metric: str, most: int | None = None, leak_free: bool = False
@@ -94,12 +93,11 @@ class Evidence:
         known = [one for one in found if one is not None]
         if len(known) < len(found):
             return None
-        our_scores, our_draws = self._joined(metric, ours, seeds[0], [task[0] for task in known])
-        other_scores, other_draws = self._joined(metric, sides[1], seeds[1], [task[1] for task in known])
+        first = self._joined(metric, ours, seeds[0], [task[0] for task in known])
+        second = self._joined(metric, sides[1], seeds[1], [task[1] for task in known])
         if untrained is not None:
-            other_scores, other_draws = (np.full_like(one, untrained) for one in (other_scores, other_draws))
-        rows, clusters = sum(rows for *_, rows, _ in known), min(clusters for *_, clusters in known)
-        return difference(our_scores, other_scores, our_draws, other_draws, rows, clusters)
+            second = np.full_like(second[0], untrained), np.full_like(second[1], untrained)
+        return difference(first, second, sum(rows for *_, rows, _ in known), min(clusters for *_, clusters in known))
 
     def _joined(self, metric: str, row: Sequence[str], seeds: Sequence[int], parts: Sequence[Scored]) -> Scored:
         """Return a side's mean over tasks; r counts as (r + 1) / 2 in a normalised overall."""
@@ -117,74 +115,110 @@ class Evidence:
     ) -> tuple[Scored, Scored, int, int] | None:
         """Score two rows on the rows of dev that all of their runs have; these rows' number, and their clusters'."""
         of = self.tasks[task]
-        names = [self._models(row, metric)[task] for row in sides]
-        columns = [
-            np.column_stack([of.predictions[name, seed] for seed in own])
-            for name, own in zip(names, seeds, strict=True)
-        ]
-        kept = np.asarray(~np.isnan(np.column_stack([of.labels, *columns])).any(axis=1))
+        ours, other = (
+            of.predictions[self._models(row, metric)[task]][own].to_numpy()
+            for row, own in zip(sides, seeds, strict=True)
+        )
+        kept = ~np.isnan(np.column_stack([of.rows["label"], ours, other])).any(axis=1)
         if metric != task:
-            kept &= of.in_overall
+            kept &= of.rows["overall"].to_numpy(bool)
         if leak_free:
-            kept &= ~of.leaked
+            kept &= ~of.rows["leaked"].to_numpy(bool)
         if not kept.any():
             return None
-        labels, drawn = of.labels[kept], self._resamples(task, kept)
-        ours, other = (_scores(task, labels, column[kept], drawn) for column in columns)
-        return ours, other, int(kept.sum()), len(np.unique(of.clusters[kept]))
-
-    def _resamples(self, task: str, kept: np.ndarray) -> resampling.Resamples:
-        """Return the resamples of these rows, the same for all comparisons."""
-        key = task, kept.tobytes()
-        if key not in self._drawn:
-            generator = seeding.stream(SEED, "bootstrap", task)
-            self._drawn[key] = resampling.resamples(self.tasks[task].clusters[kept], generator)
-        return self._drawn[key]
+        labels, clusters = (of.rows[column].to_numpy()[kept] for column in ("label", "cluster"))
+        if (key := (task, kept.tobytes())) not in self._drawn:  # the same resamples for all comparisons
+            self._drawn[key] = resampling.resamples(clusters, seeding.stream(SEED, "bootstrap", task))
+        drawn, by = self._drawn[key], TASKS[task].metric
+        one, two = (resampling.scored(by, labels, said[kept], drawn) for said in (ours, other))
+        return one, two, len(labels), len(np.unique(clusters))
 
     def _models(self, row: Sequence[str], metric: str) -> dict[str, str]:
         """Return the first variant of a row that has each task of the metric."""
-        named = {task: [name for name in row if self._seeds_of(task, name)] for task in tasks_of(metric)}
-        return {task: names[0] for task, names in named.items() if names}
-
-    def _seeds_of(self, task: str, variant: str) -> set[int]:
-        rows = self.tasks.get(task)
-        return set() if rows is None else {seed for name, seed in rows.predictions if name == variant}
+        known = {task: [name for name in row if name in self.tasks[task].predictions]
+                 for task in tasks_of(metric) if task in self.tasks}  # fmt: skip
+        return {task: names[0] for task, names in known.items() if names}
 
     @cached_property
-    def _on_train(self) -> dict[Run, float]:
-        scores = {(line["variant"], line["seed"]): line["train_overall_normalised"] for line in self.runs}
-        return {run: float(score) for run, score in scores.items() if score is not None}
+    def _on_train(self) -> dict[tuple[str, int], float]:
+        return self.runs.set_index(KEY)["train_overall_normalised"].dropna().astype(float).to_dict()
+
+
+def of_results(results: Results, faulty: Collection[str] = ()) -> Evidence:
+    """Return results in the form that the rule takes; `faulty` is code in which a fault is known."""
+    dev = results.predictions[(results.predictions["split"] == "dev") & results.predictions["label"].notna()]
+    tasks = {str(task): _rows(table) for task, table in dev.groupby("task", observed=True)}
+    known = results.runs[results.runs["variant"] == UNTRAINED].filter(regex="^dev_")
+    untrained = {name.removeprefix("dev_"): float(score) for name in known for score in known[name].dropna()}
+    return Evidence(_lines(results), tasks, untrained, faulty)
+
+
+def _rows(table: Frame) -> TaskRows:
+    table = table.astype({"variant": str}).sort_values("row", kind="stable")
+    rows = table.drop_duplicates("row").set_index("row")
+    alone = np.arange(len(rows)) + rows["cluster"].max() + 1
+    rows = rows.assign(
+        cluster=rows["cluster"].where(rows["cluster"] >= 0, alone),
+        overall=table.groupby("row")["overall"].any(),
+        leaked=rows["in_train"] | rows["shares"],
+    )
+    said = table.assign(prediction=table["prediction"].where(table["scored"]))
+    return TaskRows(rows, said.pivot(index="row", columns=KEY, values="prediction"))
+
+
+def _lines(results: Results) -> Frame:
+    """Return a line a run; of a vote with its first member's settings, and the sum of what its members trained on."""
+    by_run = results.runs[results.runs["kind"] != "encoder"].set_index(KEY, drop=False).to_dict("index")
+    lines = []
+    for (name, seed), run in by_run.items():
+        members = [by_run[member, seed] for member in results.about[name].members if (member, seed) in by_run] or [run]
+        settings, about = json.loads(members[0]["settings"]), results.about[members[0]["variant"]]
+        model = settings.get("model") or {}
+        trained = pd.DataFrame(members)[["steps", *EXAMPLES]].astype(float).sum(min_count=1)
+        lines.append(
+            {"variant": name, "seed": seed, "train_overall_normalised": run["train_overall_normalised"]}
+            | trained.to_dict()
+            | {key: members[0][key] for key in ("code", "precision", "threads")}
+            | {"profile": about.profile, "keep": about.run.keep, "selection": about.run.selection}
+            | {"encoder": model.get("encoder"), "sts_head": ((model.get("heads") or {}).get("sts") or {}).get("name")}
+            | {"techniques": settings.get("sources") or {}}
+        )
+    return pd.DataFrame(lines)
+
+
+def unlike(lines: Frame) -> tuple[str, ...]:
+    """Return the columns of ALIKE in which these runs differ, and the techniques whose code does."""
+    columns = [name for name in ALIKE if lines[name].nunique(dropna=False) > 1]
+    digests: Frame = pd.DataFrame([*lines["techniques"]]).nunique()
+    return (*columns, *digests.index[digests > 1])
+
+
+def a_seed(lines: Frame, column: str) -> float:
+    """Return the mean over seeds of the sum over a row's models; NaN, which is unequal to nothing, if one is untold."""
+    return float(lines[column].astype(float).sum(skipna=False)) / lines["seed"].nunique()
 
 
 def at_a_third(whole: Evidence, third: Evidence) -> Evidence:
-    """Return the runs of `third` that had a third of the updates which their variant has in `whole`, and its code.
+    """Return the runs of `third` that had a third of the steps which their variant has in `whole`, and its code.
 
     Raises:
         DataError: there is no such run.
     """
-    names = {line["variant"] for line in third.runs}
-    kept = {name for name in names if _is_a_third(whole.lines([name]), third.lines([name]))}
+    kept = [name for name in third.runs["variant"].unique() if _is_a_third(whole.lines([name]), third.lines([name]))]
     if not kept:
         raise DataError(
             "no run of --third had a third of the updates that its variant has in the report, and the same code and "
             "settings; allowed: evidence of the same variants at a third of their budget"
         )
     tasks = {
-        name: replace(rows, predictions={run: said for run, said in rows.predictions.items() if run[0] in kept})
-        for name, rows in third.tasks.items()
+        name: replace(of, predictions=of.predictions[[one for one in of.predictions if one[0] in kept]])
+        for name, of in third.tasks.items()
     }
     return replace(third, runs=third.lines(kept), tasks=tasks)
 
 
-def _is_a_third(whole: list[Line], third: list[Line]) -> bool:
-    if not whole or unlike([*whole, *third]):
+def _is_a_third(whole: Frame, third: Frame) -> bool:
+    if not len(whole) or unlike(pd.concat([whole, third])):
         return False
-    updates = a_seed(whole, "updates")
-    return abs(3 * a_seed(third, "updates") - updates) <= UNEQUAL * updates
-
-
-def _scores(task: str, labels: np.ndarray, predicted: np.ndarray, drawn: resampling.Resamples) -> Scored:
-    scores = np.array([metrics.SCORES[TASKS[task].metric](labels, column) for column in predicted.T])
-    if TASKS[task].metric == "accuracy":
-        return scores, resampling.accuracies(predicted == labels[:, None], drawn)
-    return scores, resampling.pearsons(labels, predicted, drawn)
+    steps = a_seed(whole, "steps")
+    return abs(3 * a_seed(third, "steps") - steps) <= UNEQUAL * steps

@@ -1,18 +1,27 @@
 """Judge claims by the rule of docs/verdicts.md."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+import pandas as pd
 
-from mtbert.claims.comparability import Stability, stability, unequal, unlike
-from mtbert.claims.evidence import Evidence, tasks_of
+from mtbert.claims.evidence import UNEQUAL, Evidence, a_seed, tasks_of, unlike
 from mtbert.claims.reading import Claim, Part
 from mtbert.claims.rule import NOTHING, SEEDS, Ps, Verdict, decide, part_p
-from mtbert.results.tables import UNTRAINED
+from mtbert.results.tables import UNTRAINED, Frame
 from mtbert.stats import LEAST_CLUSTERS, Difference
+
+
+class Stability(StrEnum):
+    """How a difference changes from a third of the budget to all of it."""
+
+    STEADY = "steady"  # by the margin or less
+    SHRINKING = "shrinking"
+    GROWING = "growing"
+    FLIPS = "flips"  # its sign changes, and it moves by more than the margin
 
 
 class Reason(StrEnum):
@@ -109,16 +118,17 @@ def see(part: Part, evidence: Evidence, third: Evidence | None = None) -> PartRe
     if found is None:
         return PartResult(part)
     before = None if third is None else third.compare(ours, other, metric, SEEDS)
-    moved = None if before is None else stability(before.mean, found.mean, part.margin)
+    moved = None if before is None else _stability(before.mean, found.mean, part.margin)
     rows = [evidence.lines(row, evidence.seeds(row, metric)[:SEEDS]) for row in (ours, other)]
-    made, of_similarity = unlike([*rows[0], *rows[1]]), _is_of_similarity(part, evidence)
+    both = pd.concat(rows)
+    made, of_similarity = unlike(both), _is_of_similarity(part, evidence)
     above = [evidence.compare(row, (UNTRAINED,), "sts") for row in (ours, other) if of_similarity]
     clean = evidence.compare(ours, other, metric, SEEDS, leak_free=True)
     leak_free = None if clean is None or clean.rows == found.rows else clean.mean
     applies = {
-        Reason.FAULTY_CODE: any(line["code"] in evidence.faulty for row in rows for line in row),
+        Reason.FAULTY_CODE: both["code"].isin([*evidence.faulty]).any(),
         Reason.UNLIKE_RUNS: bool(made),
-        Reason.UNEQUAL_BUDGETS: all(rows) and unequal(rows[0], rows[1], tasks_of(metric), part.differs),
+        Reason.UNEQUAL_BUDGETS: all(map(len, rows)) and _unequal(rows, tasks_of(metric), part.differs),
         Reason.ENCODER: of_similarity and all(one is not None and one.mean < 0 for one in above),
         Reason.FEW_CLUSTERS: found.clusters < LEAST_CLUSTERS,
         Reason.FEW_SEEDS: min(found.seeds) < SEEDS,
@@ -131,11 +141,27 @@ def see(part: Part, evidence: Evidence, third: Evidence | None = None) -> PartRe
     return PartResult(part, reason, found, before, moved, leak_free, of_similarity, made, p)
 
 
+def _stability(third: float, whole: float, margin: float) -> Stability:
+    if abs(whole - third) <= margin:
+        return Stability.STEADY
+    if third * whole < 0:
+        return Stability.FLIPS
+    return Stability.GROWING if abs(whole) > abs(third) else Stability.SHRINKING
+
+
+def _unequal(rows: Sequence[Frame], tasks: Sequence[str], differs: Collection[str]) -> bool:
+    """Whether two rows trained unequally long on what the claim does not let them differ in."""
+    columns = [] if "updates" in differs else ["steps"]
+    columns += [] if "examples" in differs else [f"examples_{task}" for task in tasks]
+    totals = [[a_seed(row, name) for row in rows] for name in columns]
+    return any(abs(a - b) > UNEQUAL * max(a, b) for a, b in totals)
+
+
 def _is_of_similarity(part: Part, evidence: Evidence) -> bool:
     """Whether a part is about STS, SBERT or a cosine."""
     lines = evidence.lines([*part.ours, *part.other])
     return (
         part.metric == "sts"
-        or ("encoder" in part.differs and any(line["encoder"] == "sbert" for line in lines))
-        or ("heads" in part.differs and any("cosine" in str(line["sts_head"]) for line in lines))
+        or ("encoder" in part.differs and "sbert" in [*lines["encoder"]])
+        or ("heads" in part.differs and any("cosine" in str(name) for name in lines["sts_head"]))
     )

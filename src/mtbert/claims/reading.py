@@ -59,10 +59,7 @@ class Part(Section):
 
 
 class Claim(Section):
-    """A paper's claim: where it is made, in a sentence, and what it compares; or a question of the report's front.
-
-    source: who says so, where it is not one of the five reports.
-    """
+    """A paper's claim, or a question of the report's front; `source` says so where it is not one of the reports."""
 
     name: str
     paper: str
@@ -110,14 +107,13 @@ def load(folder: Path = papers.FOLDER) -> Claims:
 
 
 def _with_defaults(content: dict[str, Any]) -> dict[str, Any]:
-    """Each claim with its name; each part with its claim's values where it has none of its own, and its margin."""
-    margins, shared = content["margins"], Part.model_fields.keys()
-    whole = dict(content)
-    for kind in ("claims", "questions"):
-        whole[kind] = {}
-        for name, claim in content.get(kind, {}).items():
-            own = {key: claim[key] for key in claim.keys() & shared}
-            each = claim.get("parts", [{}])
-            parts = [{"margin": margins.get((own | part).get("metric", "")), **own, **part} for part in each]
-            whole[kind][name] = {key: claim[key] for key in claim.keys() - shared} | {"name": name, "parts": parts}
-    return whole
+    """Give each claim its name, and each part its margin and its claim's values where it has none of its own."""
+
+    def whole(name: str, claim: dict[str, Any]) -> dict[str, Any]:
+        shared = {key: claim[key] for key in claim.keys() & Part.model_fields.keys()}
+        parts = [shared | part for part in claim.get("parts", [{}])]
+        parts = [{"margin": content["margins"].get(part.get("metric", ""))} | part for part in parts]
+        return {key: claim[key] for key in claim.keys() - shared.keys()} | {"name": name, "parts": parts}
+
+    kinds = {kind: content.get(kind, {}) for kind in ("claims", "questions")}
+    return content | {kind: {name: whole(name, one) for name, one in of.items()} for kind, of in kinds.items()}

@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from mtbert import metrics
-from mtbert.claims.rule import SEEDS
-from mtbert.compare.pairing import Pairs, pair
-from mtbert.compare.reading import KNOWN, Side, read
+from mtbert import claims, metrics, seeding
+from mtbert.claims import SEEDS
+from mtbert.compare import reading
+from mtbert.compare.reading import Pairs
 from mtbert.errors import DataError, MtbertError, UnknownNameError
-from mtbert.stats import Difference, difference, resampling
-from mtbert.stats.differences import LEAST_CLUSTERS, LEVEL, Interval, of_models, of_side
+from mtbert.settings import NAME
+from mtbert.stats import LEAST_CLUSTERS, LEVEL, Difference, difference, of_models, resampling
 from mtbert.stats.exact import FEW, of_few
+from mtbert.stats.resampling import Scored
 from mtbert.tasks import TASKS
 
 MARGIN = 0.01  # without a task
-DRAWS = {"f1": resampling.f1s, "pearson": resampling.pearsons, "spearman": resampling.spearmans}
-Scored = tuple[np.ndarray, np.ndarray]  # of each seed, and [draws, seeds]
+SEED = 0  # of the resamples, so that the same files give the same answer
 
 
 class Answer(StrEnum):
@@ -38,21 +38,11 @@ class Answer(StrEnum):
 
 
 @dataclass(frozen=True)
-class SideScore:
-    """A side's name, its score for each seed, and their mean with its 95 % interval, None where it is not known."""
-
-    name: str
-    by_seed: list[float]
-    score: float
-    interval: Interval | None
-
-
-@dataclass(frozen=True)
 class Outcome:
     """The result of a comparison.
 
     Attributes:
-        ours, theirs: the sides.
+        sides: by name as it was given, the mean score; ours first.
         metric: what they are scored by.
         margin: the smallest difference that matters.
         difference: ours - theirs.
@@ -60,8 +50,7 @@ class Outcome:
         notes: sentences on clusters and on what was left out.
     """
 
-    ours: SideScore
-    theirs: SideScore
+    sides: list[tuple[str, Difference]]
     metric: str
     margin: float
     difference: Difference
@@ -71,7 +60,7 @@ class Outcome:
 
 def compare_files(
     ours: str, theirs: str, task: str | None = None, metric: str | None = None, margin: float | None = None,
-    columns: str = "", filtered: str | None = None, build: Path = Path("build"),
+    build: Path = Path("build"),
 ) -> Outcome:  # fmt: skip
     """Compare as `mtbert compare` does, which describes each argument; DataError where the two do not fit together."""
     if task is not None and task not in TASKS:
@@ -79,52 +68,59 @@ def compare_files(
     if metric is None and task is None:
         raise MtbertError(f"needs --task, one of {', '.join(TASKS)}, or --metric, one of {', '.join(metrics.SCORES)}")
     metric = metric or TASKS[str(task)].metric
-    our_side, their_side = (read(source, metric, _columns(columns), filtered, task, build) for source in (ours, theirs))
-    return compare(our_side, their_side, metric, _margin(task) if margin is None else margin)
-
-
-def compare(ours: Side, theirs: Side, metric: str, margin: float) -> Outcome:
-    """Compare ours with theirs; DataError where their rows do not fit together, or the metric is unknown."""
+    if metric not in metrics.SCORES:
+        raise DataError(str(UnknownNameError("metric", metric, metrics.SCORES)))
+    if margin is None:
+        margin = claims.load().margins.get(task, MARGIN) if task else MARGIN
     if not (math.isfinite(margin) and margin >= 0):
         raise DataError(f"margin is {margin}; allowed: a number of 0 or more")
-    if metric not in metrics.SCORES and not (ours.of_scores and theirs.of_scores):
-        raise DataError(str(UnknownNameError("metric", metric, metrics.SCORES)))
-    if metric != "accuracy" and ours.of_scores != theirs.of_scores:
-        what = f"one of {ours.name} and {theirs.name} holds a score of each row and the other predictions"
-        raise DataError(f"{what}; allowed: --metric accuracy, not {metric}")
-    pairs = pair(ours, theirs, metric)
+    our_rows, their_rows = (reading.read(_path(source, task, build)) for source in (ours, theirs))
+    pairs = reading.pair(our_rows, their_rows, metric)
     our_side, their_side = (_scored(pairs, said, metric) for said in (pairs.ours, pairs.theirs))
-    found = _difference(pairs, our_side, their_side)
-    return Outcome(
-        _side(ours.name, our_side, pairs), _side(theirs.name, their_side, pairs), metric, margin, found,
-        _answer(found, margin), pairs.notes,
-    )  # fmt: skip
+    found = _difference(pairs, our_side, their_side, metric)
+    sides = [(ours, _mean(pairs, our_side)), (theirs, _mean(pairs, their_side))]
+    return Outcome(sides, metric, margin, found, _answer(found, margin), pairs.notes)
 
 
-def score(file: Path, metric: str) -> SideScore:
+def score(file: Path, metric: str) -> Difference:
     """Score a file of predictions, with its interval over rows; DataError where it is faulty."""
-    side = read(str(file), metric)
-    pairs = pair(side, side, metric)
-    return _side(side.name, _scored(pairs, pairs.ours, metric), pairs)
+    side = reading.read(str(file))
+    pairs = reading.pair(side, side, metric)
+    return _mean(pairs, _scored(pairs, pairs.ours, metric))
 
 
-def _scored(pairs: Pairs, values: np.ndarray, metric: str) -> Scored:
-    """Return a side's scores for each seed, and the same on resampled rows."""
-    if pairs.of_rows:
-        return values.mean(axis=0), resampling.accuracies(values, pairs.drawn)
-    scores = np.array([metrics.SCORES[metric](pairs.labels, column) for column in values.T])
-    return scores, DRAWS[metric](pairs.labels, values, pairs.drawn)
+def _path(source: str, task: str | None, build: Path) -> str:
+    """Return the files of a variant's or an ensemble's seeds, of whose name there is no file; else the source."""
+    if task is not None and re.fullmatch(NAME, source) and not Path(source).exists():
+        for folder in (build / "runs" / source, build / "ensembles" / source):
+            if folder.is_dir():
+                return str(folder / reading.SEED / "predictions" / f"{task}-dev.parquet")
+    return source
 
 
-def _difference(pairs: Pairs, our_side: Scored, their_side: Scored) -> Difference:
-    (ours, our_draws), (theirs, their_draws) = our_side, their_side
+def _scored(pairs: Pairs, said: np.ndarray, metric: str) -> Scored:
+    drawn = resampling.resamples(pairs.clusters, seeding.stream(SEED, "bootstrap", metric))
+    return resampling.scored(metric, pairs.labels, said, drawn)
+
+
+def _mean(pairs: Pairs, side: Scored) -> Difference:
+    """Return a side's mean score: its difference from nothing."""
+    (scores, draws), rows, clusters = side, len(pairs.labels), len(np.unique(pairs.clusters))
+    if len(scores) == 1:
+        return of_models(float(scores[0]), draws[:, 0], rows, clusters, clusters)
+    return difference(side, (0 * scores, 0 * draws), rows, clusters)
+
+
+def _difference(pairs: Pairs, ours: Scored, theirs: Scored, metric: str) -> Difference:
     rows, clusters = len(pairs.labels), len(np.unique(pairs.clusters))
-    by_row = pairs.ours.mean(axis=1) - pairs.theirs.mean(axis=1)
+    right = [said == pairs.labels[:, None] if metric == "accuracy" else said for said in (pairs.ours, pairs.theirs)]
+    by_row = right[0].mean(axis=1) - right[1].mean(axis=1)
     differing = len(np.unique(pairs.clusters[by_row != 0]))
-    if len(ours) > 1 or len(theirs) > 1:
-        return difference(ours, theirs, our_draws, their_draws, rows, clusters, differing)
-    found = of_models(float(ours[0] - theirs[0]), (our_draws - their_draws)[:, 0], rows, clusters, differing)
-    if clusters >= LEAST_CLUSTERS and pairs.of_rows and (differing <= FEW or found.error is None):
+    if len(ours[0]) > 1 or len(theirs[0]) > 1:
+        return difference(ours, theirs, rows, clusters, differing)
+    (mean,), draws = (one - other for one, other in zip(ours, theirs, strict=True))
+    found = of_models(float(mean), draws[:, 0], rows, clusters, differing)
+    if clusters >= LEAST_CLUSTERS and metric == "accuracy" and (differing <= FEW or found.error is None):
         return replace(found, exact=of_few(np.bincount(pairs.clusters, by_row), rows))
     return found
 
@@ -143,68 +139,48 @@ def _answer(found: Difference, margin: float) -> Answer:
     return Answer.NOT_BETTER if not_better else Answer.NOT_WORSE if not_worse else Answer.OPEN
 
 
-def _side(name: str, scored: Scored, pairs: Pairs) -> SideScore:
-    scores, draws = scored
-    mean = of_side(scores, draws, len(pairs.labels), len(np.unique(pairs.clusters)))
-    return SideScore(name, scores.tolist(), mean.mean, mean.interval)
-
-
-def _margin(task: str | None) -> float:
-    from mtbert.claims import load  # takes a while, and most comparisons name a margin or no task
-
-    return load().margins.get(task, MARGIN) if task else MARGIN
-
-
-def _columns(columns: str) -> dict[str, str]:
-    names = dict(re.findall(r"(\w+)=([^=,]+)", columns))
-    if ",".join(f"{known}={own}" for known, own in names.items()) != columns or not names.keys() <= {*KNOWN}:
-        allowed = f"pairs such as label=gold,prediction=guess, of {', '.join(KNOWN)}"
-        raise MtbertError(f"--columns {columns}; allowed: {allowed}")
-    return names
-
-
 def as_text(outcome: Outcome) -> str:
     """Return a few lines for a terminal."""
-    found, sides = outcome.difference, (outcome.ours, outcome.theirs)
-    width = max(len("difference"), *(len(side.name) for side in sides))
+    found = outcome.difference
     seeds = "" if max(found.seeds) == 1 else f", {found.seeds[0]} and {found.seeds[1]} seeds"
-    told = "cannot be told" if found.p is None else f"{found.p:.4g}"
-    lines = [
+    rows = [*outcome.sides, ("difference", found)]
+    width = max(len(name) for name, _ in rows)
+    return "\n".join([
         f"{outcome.metric} on {found.rows} rows in {found.clusters} clusters{seeds}",
         "",
         f"{'':<{width}}  {'score':>8}  95 % interval",
-        *(f"{side.name:<{width}}  {side.score:>8.4f}  {_interval(side.interval)}" for side in sides),
-        f"{'difference':<{width}}  {found.mean:>+8.4f}  {_interval(found.interval, '+')}",
+        *(f"{name:<{width}}  {one.mean:>{'+' * (one is found)}8.4f}  {_interval(one)}" for name, one in rows),
         "",
-        f"p of no difference: {told}",
-    ]
-    if found.detectable is not None:
-        lines.append(f"Smallest difference that such files show in four of five cases: {found.detectable:.4f}")
-    return "\n".join([*lines, *outcome.notes, "", verdict(outcome)])
+        f"p of no difference: {'cannot be told' if found.p is None else f'{found.p:.4g}'}",
+        *outcome.notes,
+        "",
+        verdict(outcome),
+    ])  # fmt: skip
 
 
 def as_values(outcome: Outcome) -> dict[str, Any]:
     """Return the same as values for JSON; scores and p are not rounded."""
     found = outcome.difference
+    sides = zip(("ours", "theirs"), outcome.sides, strict=True)
     low, high = found.interval or (None, None)
-    sides = {name: vars(side) for name, side in (("ours", outcome.ours), ("theirs", outcome.theirs))}
-    return sides | {
+    return {
+        **{side: {"name": name, "score": one.mean, "interval": one.interval} for side, (name, one) in sides},
         "metric": outcome.metric, "rows": found.rows, "clusters": found.clusters, "seeds": found.seeds,
-        "difference": found.mean, "low": low, "high": high, "p": found.p, "detectable": found.detectable,
-        "margin": outcome.margin, "answer": outcome.answer, "verdict": verdict(outcome), "notes": outcome.notes,
+        "difference": found.mean, "low": low, "high": high, "p": found.p, "margin": outcome.margin,
+        "answer": outcome.answer, "verdict": verdict(outcome), "notes": outcome.notes,
     }  # fmt: skip
 
 
 def verdict(outcome: Outcome) -> str:
     """Return one sentence: what is shown, and of which models or seeds."""
-    found = outcome.difference
+    found, ((ours, _), (theirs, _)) = outcome.difference, outcome.sides
     of = f"the rule of verdicts asks for {SEEDS} seeds"
     if max(found.seeds) == 1:
         of = "of these two models: one training each says nothing of other trainings"
     if found.clusters < LEAST_CLUSTERS:
         of = f"from {found.clusters} clusters of rows; at least {LEAST_CLUSTERS} are needed"
-    return f"{outcome.ours.name} against {outcome.theirs.name}: {outcome.answer} (margin {outcome.margin:g}; {of})."
+    return f"{ours} against {theirs}: {outcome.answer} (margin {outcome.margin:g}; {of})."
 
 
-def _interval(interval: Interval | None, sign: str = "") -> str:
-    return "cannot be told" if interval is None else f"{interval[0]:{sign}.4f} to {interval[1]:{sign}.4f}"
+def _interval(found: Difference) -> str:
+    return "cannot be told" if found.interval is None else "{:.4f} to {:.4f}".format(*found.interval)

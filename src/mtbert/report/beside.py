@@ -44,7 +44,7 @@ class Table:
         number: as in the paper, `text` for its text, `variants` where there is no such paper.
         rows: those that were run, in the paper's order.
         absent: how many were not.
-        data: the folder of the data, where these are not the paper's.
+        data: what the data are, where these are not the paper's.
     """
 
     paper: str
@@ -64,7 +64,7 @@ class Table:
         title = TITLES.get(self.paper, "Variants of one's own" if self.paper == OWN else self.paper)
         number = f", table {self.number}" if self.number.isdigit() else ", in the text" if self.number == "text" else ""
         split = ", ".join(dict.fromkeys(row.published.split for row in self.rows))
-        return f"{title}{number} ({split}{f' of {markdown.literal(self.data)}' if self.data else ''})"
+        return f"{title}{number} ({split}{f' of {self.data}' if self.data else ''})"
 
     @property
     def more(self) -> str:
@@ -107,7 +107,9 @@ def tables(study: Study, published: Sequence[PublishedRow]) -> list[Table]:
     if study.is_comparable:
         made = [Table(*key, tuple(rows), absent.get(key, 0)) for key, rows in found.items()]
     else:
-        made = [Table(*key, tuple(rows), data=study.results.data.name) for key, rows in found.items()]
+        generated = "generated sentences, " if study.results.data.whose == "sample" else ""
+        said = generated + markdown.plain(study.results.data.name)
+        made = [Table(*key, tuple(rows), data=said) for key, rows in found.items()]
     return [table for table in made if table.metrics]
 
 
@@ -162,7 +164,7 @@ def render(table: Table, study: Study) -> str:
                           for row in table.rows if row.published.note)  # fmt: skip
     marks = [table.more, *(said for mark, said in MARKS.items() if mark in grid)]
     below = " ".join(filter(None, marks))
-    return "\n\n".join(filter(None, [f"### {table.heading}", grid, below, "\n".join(notes)]))
+    return "\n\n".join(filter(None, [f"### {markdown.literal(table.heading)}", grid, below, "\n".join(notes)]))
 
 
 def _line(table: Table, row: Row, study: Study, printed: bool, with_split: bool) -> dict[str, str]:

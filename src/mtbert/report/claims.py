@@ -1,10 +1,8 @@
 """What the papers claim beside what our runs say of it, by the rule of docs/verdicts.md: one table, and its words."""
 
-import json
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
 from mtbert import claims
@@ -12,8 +10,7 @@ from mtbert.claims import ClaimResult, Part, PartResult, Reason, Verdict
 from mtbert.report import markdown
 from mtbert.report.published import TITLES
 from mtbert.report.study import Study
-from mtbert.results.tables import EXAMPLES, Frame
-from mtbert.tasks import TASKS
+from mtbert.results.tables import Frame
 
 WORDS: dict[Verdict | Reason | None, str] = {
     Verdict.HOLDS: "holds", Verdict.FAILS: "does not hold", Verdict.SMALL: "real, but smaller than what matters",
@@ -39,52 +36,10 @@ def judge(study: Study, third: Study | None = None) -> tuple[list[ClaimResult], 
     if not study.is_comparable:
         return [], []
     every = claims.load()
-    whole = evidence(study, every.faulty)
-    before = None if third is None else claims.at_a_third(whole, evidence(third))
+    whole = claims.of_results(study.results, every.faulty)
+    before = None if third is None else claims.at_a_third(whole, claims.of_results(third.results))
     papers, questions = (claims.judge(of.values(), whole, before) for of in (every.claims, every.questions))
     return [result for result in papers if result.reason is not Reason.NOT_RUN], questions
-
-
-def evidence(study: Study, faulty: Collection[str] = ()) -> claims.Evidence:
-    """Return the results in the form that the rule takes; `faulty` is code in which a fault is known."""
-    tasks = {task: rows for task in TASKS if (rows := _rows(study, task)) is not None}
-    return claims.Evidence(_lines(study), tasks, study.untrained, faulty)
-
-
-def _rows(study: Study, task: str) -> claims.TaskRows | None:
-    """All runs' predictions of the dev rows whose labels are known; None where there are none."""
-    runs = {(name, seed): table for name, seed, table in study.results.of(task, "dev") if table["label"].notna().any()}
-    if not runs:
-        return None
-    first = next(iter(runs.values()))
-    overall = np.any([table["overall"].to_numpy() for table in runs.values()], axis=0)
-    said = {run: np.where(table["scored"], table["prediction"].astype(float), np.nan) for run, table in runs.items()}
-    cluster, alone = first["cluster"].to_numpy(), np.arange(len(first))
-    leaked = np.asarray(first["in_train"] | first["shares"], dtype=bool)
-    clusters = np.where(cluster < 0, alone + cluster.max() + 1, cluster)
-    return claims.TaskRows(first["label"].to_numpy(float), clusters, said, overall, leaked)
-
-
-def _lines(study: Study) -> list[dict[str, object]]:
-    """One line a run; of a vote, with what its members have in common, and the sum of what they trained on."""
-    by_run = study.runs.to_dict("index")
-    lines = []
-    for (name, seed), run in by_run.items():
-        members = [by_run[member, seed] for member in study.about[name].members if (member, seed) in by_run] or [run]
-        settings = json.loads(members[0]["settings"])
-        model, kept = settings.get("model") or {}, settings.get("run") or {}
-        trained = pd.DataFrame(members)[["steps", *EXAMPLES]].astype(float).sum(min_count=1)
-        lines.append(
-            {"variant": name, "seed": seed, "train_overall_normalised": run["train_overall_normalised"]}
-            | trained.rename({"steps": "updates"}).to_dict()
-            | {key: members[0][key] for key in ("code", "precision", "threads")}
-            | {"profile": settings.get("profile"), "keep": kept.get("keep"), "selection": kept.get("selection")}
-            | {"encoder": "sbert" if model.get("encoder") == "sbert" else None}
-            | {"sts_head": ((model.get("heads") or {}).get("sts") or {}).get("name")}
-            | {"techniques": settings.get("sources") or {}}
-        )
-    table: Frame = pd.DataFrame(lines).astype(object)
-    return table.where(table.notna(), None).to_dict("records")
 
 
 def answer(result: ClaimResult) -> str:

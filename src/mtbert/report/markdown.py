@@ -38,7 +38,11 @@ def estimate(mean: float | None, low: float | None, high: float | None, sign: st
     return number(mean, sign) if low is None else f"{number(mean, sign)} [{number(low, sign)}, {number(high, sign)}]"
 
 
+def plain(text: str) -> str:
+    """Return any text as one line without control characters."""
+    return " ".join(CONTROL.sub(" ", text).split())
+
+
 def literal(text: str) -> str:
     """Return any text so that Markdown and HTML show it as it is, in one cell of a table."""
-    plain = " ".join(CONTROL.sub(" ", text).split())
-    return MARKS.sub(r"\\\g<0>", plain).replace("<", "&lt;").replace(">", "&gt;")
+    return MARKS.sub(r"\\\g<0>", plain(text)).replace("<", "&lt;").replace(">", "&gt;")

@@ -1,10 +1,8 @@
-"""Pictures, one function a kind; each is drawn when it is written."""
+"""Pictures, one function a kind."""
 
 import io
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ from PIL import Image
 
 from mtbert import files
 from mtbert.claims import ClaimResult, Part, PartResult
-from mtbert.report import claims, front
+from mtbert.report import claims, front, markdown
 from mtbert.report.published import TITLES
 from mtbert.report.study import Group, Study
 from mtbert.results.tables import Frame
@@ -30,39 +28,37 @@ WRAP = 44  # letters of a line beside a picture
 PAIRS = (("similarity 4 to 5", 4.0, 5.0), ("0 to 1", 0.0, 1.0))  # of STS-B: lines between a pair's sentences
 
 
-@dataclass(frozen=True)
-class Picture:
-    """A picture: the name of its file, what it shows, a function that makes the figure, and how fine it is."""
-
-    name: str
-    title: str
-    draw: Callable[[], Figure]
-    fineness: int = 1
-
-    def write(self, directory: Path) -> None:
-        """Draw it into a PNG file of the directory."""
-        buffer = io.BytesIO()
-        self.draw().savefig(buffer, dpi=self.fineness * DOTS, metadata={"Software": None})
-        small = Image.open(buffer).convert("RGB").quantize(self.fineness * COLOURS, dither=Image.Dither.NONE)
-        directory.mkdir(parents=True, exist_ok=True)
-        with files.new_file(directory / f"{self.name}.png") as partial:
-            small.save(partial, "PNG", optimize=True)
+def write(
+    study: Study, judged: Sequence[ClaimResult], questions: Sequence[ClaimResult], folder: Path
+) -> dict[str, str]:
+    """Draw every picture that the results have something for; return their titles by name, without the questions'."""
+    if questions:
+        asked = _differences(study, {front.asked(one): one.parts[0] for one in questions})
+        _save(asked, folder / f"{front.PICTURE}.png", fineness=2)
+    titles = {}
+    for name, title, figure in _all(study, judged):
+        _save(figure, folder / f"{name}.png")
+        titles[name] = title
+    return titles
 
 
-def of_questions(study: Study, questions: Sequence[ClaimResult]) -> Picture:
-    """Return the report's first picture: a line for each question."""
-    draw = partial(_differences, study, {front.asked(one): one.parts[0] for one in questions})
-    return Picture(front.PICTURE, "Differences with their intervals, and the published ones", draw, fineness=2)
+def _save(figure: Figure, file: Path, fineness: int = 1) -> None:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, dpi=fineness * DOTS, metadata={"Software": None})
+    small = Image.open(buffer).convert("RGB").quantize(fineness * COLOURS, dither=Image.Dither.NONE)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with files.new_file(file) as partial:
+        small.save(partial, "PNG", optimize=True)
 
 
-def all_of(study: Study, judged: Sequence[ClaimResult]) -> Iterator[Picture]:
-    """Yield every other picture that the results have something for."""
+def _all(study: Study, judged: Sequence[ClaimResult]) -> Iterator[tuple[str, str, Figure]]:
+    """Yield name, title and figure of each picture but the questions'."""
     if rows := [row for row in study.rows if "overall_raw" in row.means]:
-        yield Picture("costs", "Overall score on dev against weights, with 95 % intervals", partial(_costs, rows))
+        yield "costs", "Overall score on dev against weights, with 95 % intervals", _costs(rows)
     for paper in dict.fromkeys(one.claim.paper for one in judged):
         parts = [part for one in judged if one.claim.paper == paper for part in one.parts if part.difference]
-        draw = partial(_differences, study, {claims.pair(part.part): part for part in parts})
-        yield Picture(f"claims-{paper}", f"{TITLES[paper]}: differences that it claims", draw)
+        figure = _differences(study, {claims.pair(part.part): part for part in parts})
+        yield f"claims-{paper}", f"{TITLES[paper]}: differences that it claims", figure
     placed = {task: _placed(study, task) for task in ("sst", "sts")}
     for paper in dict.fromkeys(about.paper for about in study.about.values()):
         title = TITLES.get(paper, "Variants of one's own")
@@ -70,19 +66,13 @@ def all_of(study: Study, judged: Sequence[ClaimResult]) -> Iterator[Picture]:
         for task, of in placed.items():
             if panels := {name: of[name] for name in names[:PANELS] if name in of}:
                 said = f"{title}: {TASKS[task].title} dev sentences by t-SNE; neighbours tell, places do not"
-                yield Picture(f"{paper}-embeddings-{task}", said, partial(_grid, panels))
+                yield f"{paper}-embeddings-{task}", said, _grid(panels)
 
 
 def _placed(study: Study, task: str) -> dict[str, Frame]:
     """By variant, the dev rows that have a place: those of one seed."""
     tables = ((name, table[table["x"].notna()]) for name, _, table in study.results.of(task, "dev"))
     return {name: table for name, table in tables if len(table)}
-
-
-def canvas(width: float, height: float) -> tuple[Figure, Axes]:
-    """Return an empty figure of that many inches with one pair of axes."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots()
 
 
 def _grid(panels: dict[str, Frame]) -> Figure:
@@ -100,7 +90,8 @@ def _grid(panels: dict[str, Frame]) -> Figure:
 
 def _costs(rows: list[Group]) -> Figure:
     """The overall score against weights, by powers of ten; the names stand in the table."""
-    figure, axes = canvas(9, 4.5)
+    figure = Figure(figsize=(9, 4.5), layout="constrained")
+    axes = figure.subplots()
     for row in rows:
         overall = row.means["overall_raw"]
         bar = None if overall.high is None else overall.high - overall.mean
@@ -123,7 +114,8 @@ def tick(study: Study, part: Part) -> float | None:
 
 def _differences(study: Study, parts: dict[str, PartResult]) -> Figure:
     """A line for each comparison, by label: ours with its interval, and what it is to be held against."""
-    figure, axes = canvas(9.7, 1.1 + 0.42 * len(parts))
+    figure = Figure(figsize=(9.7, 1.1 + 0.42 * len(parts)), layout="constrained")
+    axes = figure.subplots()
     for at, part in enumerate(parts.values()):
         axes.barh(at, 2 * part.part.margin, 0.8, -part.part.margin, color="0.9", zorder=0)
         _mark(axes, tick(study, part.part), at, "|", UNTRAINED, markersize=15, markeredgewidth=2)
@@ -142,7 +134,7 @@ def _differences(study: Study, parts: dict[str, PartResult]) -> Figure:
     axes.set_ylim(len(parts) - 0.4, -0.6)
     axes.set_xlim(-1.12 * EDGE, 1.12 * EDGE)
     axes.set_xticks(np.linspace(-EDGE, EDGE, 7))
-    axes.xaxis.set_major_formatter(lambda x, _: f"{x:+.2f}".replace("-", "\N{MINUS SIGN}") if round(x, 3) else "0")
+    axes.xaxis.set_major_formatter(lambda x, _: _signed(x) if round(x, 3) else "0")
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
     _explain(figure, axes)
@@ -160,8 +152,12 @@ def _mark(
         return
     at, side = at if beyond is None else beyond, 1 if value > 0 else -1
     axes.plot(side * EDGE * 1.06, at, ">" if side > 0 else "<", color=colour, markersize=7)
-    text, align = f"{value:+.2f}".replace("-", "\N{MINUS SIGN}"), "right" if side > 0 else "left"
-    axes.text(side * EDGE * 1.02, at, text, ha=align, va="center", color=colour, fontsize="small")
+    align = "right" if side > 0 else "left"
+    axes.text(side * EDGE * 1.02, at, _signed(value), ha=align, va="center", color=colour, fontsize="small")
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2f}".replace("-", markdown.MINUS)
 
 
 def _explain(figure: Figure, axes: Axes) -> None:

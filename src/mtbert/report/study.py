@@ -70,6 +70,7 @@ class Study:
 
     Attributes:
         results: as they were read.
+        profile: of all runs.
         about: by variant or ensemble, what its settings say of it.
         runs: without the untrained encoder, by variant and seed, with all weights over one encoder's as `times_bert`.
     """
@@ -77,6 +78,7 @@ class Study:
     def __init__(self, results: Results) -> None:
         self.results = results
         self.about = {name: about for name, about in results.about.items() if name != UNTRAINED}
+        self.profile = next(iter(self.about.values())).profile
         runs = results.runs[results.runs["kind"] != "encoder"]
         models = runs["variant"].map(lambda name: len(self.about[name].members) or 1)  # each has an encoder of its own
         times = models.astype(float) + runs["added"].astype(float) / runs["encoder"].astype(float)
@@ -88,11 +90,6 @@ class Study:
     def variants(self) -> list[str]:
         """Names of the variants, without ensembles, in the order of the tables."""
         return [name for name, about in self.about.items() if not about.members]
-
-    @cached_property
-    def profile(self) -> str:
-        """The profile of all runs."""
-        return next(iter(self.about.values())).profile
 
     @cached_property
     def seeds(self) -> dict[str, list[int]]:
@@ -160,13 +157,17 @@ class Study:
         """Return names of one row as groups of different tasks: three single-task models make one row."""
         groups: list[list[str]] = []
         for name in names:
-            for group in groups:
-                if not any({*self.about[name].tasks} & {*self.about[other].tasks} for other in group):
-                    group.append(name)
-                    break
-            else:
-                groups.append([name])
+            tasks = {*self.about[name].tasks}
+            free = (group for group in groups if not any(tasks & {*self.about[other].tasks} for other in group))
+            if (group := next(free, None)) is None:
+                groups.append(group := [])
+            group.append(name)
         return [tuple(group) for group in groups]
+
+    @property
+    def overrides(self) -> list[str]:
+        """The settings of any row that differ from the shipped ones."""
+        return list(dict.fromkeys(one for row in self.rows for one in row.overrides))
 
     @cached_property
     def rows(self) -> list[Group]:

@@ -22,7 +22,7 @@ def in_short(tables: Sequence[beside.Table], report: Path) -> str:
     shown = []
     for table in tables:
         lines = [
-            {"": markdown.literal(row.label)} | {markdown.HEADINGS[m]: _both(row, m) for m in table.metrics}
+            {"": markdown.plain(row.label)} | {markdown.HEADINGS[m]: _both(row, m) for m in table.metrics}
             for row in table.rows
         ]
         shown.append(f"{table.heading}\n\n{markdown.lined(lines)}\n{table.more}".strip())

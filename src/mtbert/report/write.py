@@ -1,7 +1,7 @@
 """The whole report: its sections as Markdown, files of numbers, pictures, and the page of all of them."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mtbert import files
@@ -10,7 +10,6 @@ from mtbert.errors import DataError, first_of
 from mtbert.report import beside, claims, costs, curves, data, front, markdown, page, pictures, published, terminal
 from mtbert.report.beside import Table
 from mtbert.report.page import Section
-from mtbert.report.pictures import Picture
 from mtbert.report.study import Study
 from mtbert.results.tables import Frame, Results
 
@@ -48,9 +47,7 @@ def write(results: Results, directory: Path, third: Results | None = None, readm
     judged, questions = claims.judge(study, None if third is None else Study(third))
     tables, leaked = beside.tables(study, published.load()), data.leakage(study)
     with files.new_directory(directory) as partial:
-        drawn = list(pictures.all_of(study, judged))
-        for picture in [*drawn, *([pictures.of_questions(study, questions)] if questions else [])]:
-            picture.write(partial / "pictures")
+        drawn = pictures.write(study, judged, questions, partial / "pictures")
         _write_numbers(study, tables, judged, leaked, partial)
         every = _sections(study, tables, judged, questions, leaked, drawn)
         sections = [section for section in every if section.body]
@@ -82,12 +79,12 @@ def _sections(
     judged: Sequence[ClaimResult],
     questions: Sequence[ClaimResult],
     leaked: Frame,
-    drawn: Sequence[Picture],
+    drawn: Mapping[str, str],
 ) -> Iterator[Section]:
     """Yield the sections in order; a new one is a line here. Those without text are left out."""
     comparable = study.is_comparable
-    where = "" if comparable else f", {study.results.data.name}"
     scores = Section("costs", "Scores and weights", costs.render(study), folded=comparable)
+    where = "" if comparable else f", {study.results.data.name}"
     yield Section("results", f"Results: profile {study.profile}{where}", _results(study, questions))
     if not comparable:
         yield scores
@@ -97,7 +94,7 @@ def _sections(
         yield scores
     yield Section("data", "Data", data.render(study), folded=True)
     yield Section("leakage", "Leakage", data.render_leakage(leaked), folded=True)
-    shown = [f"**{one.title}**\n\n![{one.title}](pictures/{one.name}.png)" for one in drawn]
+    shown = [f"**{title}**\n\n![{title}](pictures/{name}.png)" for name, title in drawn.items()]
     yield Section("pictures", "Pictures", "\n\n".join(shown), folded=True)
     yield Section("again", "To train it again", f"```\n{command(study)}\n```", folded=True)
 
@@ -143,12 +140,8 @@ def _notes(study: Study) -> Iterator[str]:
         yield "**Another encoder** than the reports' `bert-base-uncased`: compare differences, not scores."
     of_half = "; dev scores are of one half of the set" if kept.selection == "half" else ""
     yield KEPT[kept.selection] if kept.keep == "best" else f"The last epoch is kept{of_half}."
-    if changed := _overrides(study):
-        yield f"**Changed settings** ({beside.CHANGED}): {', '.join(map(markdown.literal, changed))}."
-
-
-def _overrides(study: Study) -> list[str]:
-    return list(dict.fromkeys(one for row in study.rows for one in row.overrides))
+    if study.overrides:
+        yield f"**Changed settings** ({beside.CHANGED}): {', '.join(map(markdown.literal, study.overrides))}."
 
 
 def command(study: Study) -> str:
@@ -159,7 +152,7 @@ def command(study: Study) -> str:
     told = []
     for seeds, names in by_seeds.items():
         settings = [f"profile={study.profile}", f"data_dir={study.results.data.name}", f"variants=[{','.join(names)}]"]
-        settings += [f"seeds=[{','.join(map(str, seeds))}]", *_overrides(study)]
+        settings += [f"seeds=[{','.join(map(str, seeds))}]", *study.overrides]
         said = " ".join(["dvc exp run", *(f"-S {shlex.quote(one)}" for one in settings)])
-        told.append(markdown.CONTROL.sub(" ", said))
+        told.append(markdown.plain(said))
     return "\n".join(told)

@@ -20,7 +20,8 @@ from statistics import fmean, stdev
 import numpy as np
 from scipy import special
 
-POWER = 0.8
+from mtbert.stats.resampling import Scored
+
 ROUNDING = 1e-12  # an error below it is of the last digits
 LEVEL = 0.05  # of every test of two sides; intervals hold 1 - LEVEL
 LEAST_SEEDS = 3  # of each side, for an interval
@@ -66,13 +67,6 @@ class Difference:
             return self.exact[1]
         return None if self.error is None else min(1.0, 2 * min(self.p_at_most(0), self.p_at_least(0)))
 
-    @property
-    def detectable(self) -> float | None:
-        """The smallest true difference that is found in four of five repetitions, about; None where it is not known."""
-        if self.error is None:
-            return None
-        return -float(special.stdtrit(self.freedom, [LEVEL / 2, 1 - POWER]).sum()) * self.error
-
     def p_at_most(self, bound: float) -> float:
         """Return the one-sided p of the true difference being `bound` or less; 1 where the error is not known."""
         return 1.0 if self.error is None else float(p_below(bound - self.mean, self.error, self.freedom))
@@ -87,32 +81,22 @@ def p_below(distance: np.ndarray | float, error: np.ndarray | float, freedom: np
     return special.stdtr(freedom, np.asarray(distance) / error)
 
 
-def difference(
-    ours: np.ndarray,
-    other: np.ndarray,
-    our_draws: np.ndarray,
-    other_draws: np.ndarray,
-    rows: int,
-    clusters: int,
-    differing: int | None = None,
-) -> Difference:
-    """Compare two sides by their scores.
+def difference(ours: Scored, other: Scored, rows: int, clusters: int, differing: int | None = None) -> Difference:
+    """Compare two sides by their scores, and those on the same resampled rows; they may have other seeds.
 
     Args:
-        ours: scores, [seeds].
-        other: those of the other side, which may have more seeds or fewer.
-        our_draws: the same on resampled rows, [draws, seeds].
-        other_draws: likewise.
+        ours: of a side.
+        other: of the other.
         rows: their number.
         clusters: their number.
         differing: the number of clusters in which the sides differ, where these may be few.
     """
-    mean, seeds = float(ours.mean() - other.mean()), (len(ours), len(other))
+    (scores, draws), (other_scores, other_draws) = ours, other
+    mean, seeds = float(scores.mean() - other_scores.mean()), (len(scores), len(other_scores))
     if min(seeds) < LEAST_SEEDS or clusters < LEAST_CLUSTERS:
         return Difference(mean, None, 0.0, seeds, rows, clusters)
-    variances = [_of_seeds(ours, our_draws), _of_seeds(other, other_draws)]
-    of_rows = shared(our_draws) + shared(other_draws) - 2 * _covariance(our_draws, other_draws)
-    error, freedom = welch(variances, seeds, max(0.0, of_rows), differing or clusters)
+    of_rows = shared(draws) + shared(other_draws) - 2 * _covariance(draws, other_draws)
+    error, freedom = welch([_of_seeds(*ours), _of_seeds(*other)], seeds, max(0.0, of_rows), differing or clusters)
     return _known(mean, float(error), float(freedom), seeds, rows, clusters)
 
 
@@ -128,17 +112,6 @@ def of_models(mean: float, draws: np.ndarray, rows: int, clusters: int, differin
     """
     error = float(draws.std()) if clusters >= LEAST_CLUSTERS else 0.0
     return _known(mean, error, max(1, differing - 1), (1, 1), rows, clusters)
-
-
-def of_side(scores: np.ndarray, draws: np.ndarray, rows: int, clusters: int) -> Difference:
-    """Return one side's mean score, with its interval; arguments as of `difference`."""
-    count, mean = len(scores), float(scores.mean())
-    if count == 1:
-        return of_models(mean, draws[:, 0], rows, clusters, clusters)
-    if count < LEAST_SEEDS or clusters < LEAST_CLUSTERS:
-        return Difference(mean, None, 0.0, (count, 0), rows, clusters)
-    error, freedom = welch([_of_seeds(scores, draws)], [count], max(0.0, shared(draws)), clusters)
-    return _known(mean, float(error), float(freedom), (count, 0), rows, clusters)
 
 
 def _known(mean: float, error: float, freedom: float, seeds: tuple[int, int], rows: int, clusters: int) -> Difference:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtbert.metrics import f1_classes
+from mtbert import metrics
 
 DRAWS = 10_000
 RANKED = 2**22  # values that are ranked at a time
 UNITS = 1_000  # the relative error of an interval's width is 1 / sqrt(2 units), 2 % here
+Scored = tuple[np.ndarray, np.ndarray]  # scores of a side, [seeds], and the same on resampled rows, [draws, seeds]
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,18 @@ def resamples(
     return Resamples(weights.astype(np.float32), of_cluster[of_row])
 
 
-def accuracies(right: np.ndarray, drawn: Resamples) -> np.ndarray:
-    """Return the share of right rows in every draw: [rows, models] -> [draws, models]."""
-    return drawn.sums(right) / drawn.sums(np.ones((len(right), 1)))
+def scored(metric: str, labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> Scored:
+    """Score predictions [rows, seeds] by one of `metrics.SCORES`, as they are and in every draw."""
+    scores = np.array([metrics.SCORES[metric](labels, column) for column in predictions.T])
+    return scores, DRAWN[metric](labels, predictions, drawn)
 
 
-def pearsons(labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> np.ndarray:
-    """Return Pearson's r in every draw, 0 where a side is constant: [rows] and [rows, models] -> [draws, models]."""
+def _accuracies(labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> np.ndarray:
+    return drawn.sums(predictions == labels[:, None]) / drawn.sums(np.ones((len(labels), 1)))
+
+
+def _pearsons(labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> np.ndarray:
+    """Return Pearson's r in every draw, 0 where a side is constant."""
     x, y = (_standardised(np.asarray(side, dtype=float).reshape(len(labels), -1)) for side in (labels, predictions))
     count = drawn.sums(np.ones((len(x), 1)))
     mean_x, mean_y, xy = drawn.sums(x) / count, drawn.sums(y) / count, drawn.sums(x * y) / count
@@ -75,34 +81,28 @@ def pearsons(labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> n
     return np.where(constant, 0, (xy - mean_x * mean_y) / np.sqrt(np.where(constant, 1, product)))
 
 
-def f1s(labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> np.ndarray:
-    """Return `metrics.f1` in every draw, over the classes of all rows: [rows] and [rows, models] -> [draws, models]."""
-    return np.column_stack([_f1s(labels, column, drawn) for column in predictions.T])
-
-
 def _f1s(labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> np.ndarray:
+    """Return `metrics.f1` in every draw, over the classes of all rows."""
+    return np.column_stack([_f1_of_one(labels, column, drawn) for column in predictions.T])
+
+
+def _f1_of_one(labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> np.ndarray:
     each = []
-    for one in f1_classes(labels, predictions):
+    for one in metrics.f1_classes(labels, predictions):
         is_one, predicted_one = labels == one, predictions == one
         hits, of_both = drawn.sums(np.column_stack([is_one & predicted_one, is_one.astype(int) + predicted_one])).T
         each.append(np.where(of_both > 0, 2 * hits / np.maximum(of_both, 1), 0))
     return np.mean(each, axis=0)
 
 
-def spearmans(labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> np.ndarray:
-    """Return Spearman's rho in every draw, 0 where a side is constant; each draw ranks its rows anew.
-
-    Shapes: [rows] and [rows, models] -> [draws, models].
-    """
-    blocks = np.array_split(drawn.weights, max(1, drawn.weights.shape[0] * len(labels) // RANKED))
-    return np.concatenate([_spearmans(labels, predictions, block[:, drawn.units]) for block in blocks])
-
-
-def _spearmans(labels: np.ndarray, predictions: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    counts = counts.astype(float)
-    x = _centred_ranks(labels, counts)
-    columns = (_centred_ranks(column, counts) for column in predictions.T)
-    return np.column_stack([_weighted_r(x, y, counts) for y in columns])
+def _spearmans(labels: np.ndarray, predictions: np.ndarray, drawn: Resamples) -> np.ndarray:
+    """Return Spearman's rho in every draw, 0 where a side is constant; each draw ranks its rows anew."""
+    found = []
+    for weights in np.array_split(drawn.weights, max(1, len(drawn.weights) * len(labels) // RANKED)):
+        counts = weights[:, drawn.units].astype(float)
+        x = _centred_ranks(labels, counts)
+        found.append([_weighted_r(x, _centred_ranks(column, counts), counts) for column in predictions.T])
+    return np.concatenate(found, axis=1).T
 
 
 def _centred_ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -125,3 +125,6 @@ def _standardised(columns: np.ndarray) -> np.ndarray:
     """Scale to mean 0 and variance 1, which leaves r as it is and keeps sums in single precision exact enough."""
     spread = columns.std(axis=0)
     return (columns - columns.mean(axis=0)) / np.where(spread == 0, 1, spread)
+
+
+DRAWN = {"accuracy": _accuracies, "f1": _f1s, "pearson": _pearsons, "spearman": _spearmans}

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from mtbert.claims import Claim, Evidence, Part, Reason, Stability, TaskRows, Verdict, at_a_third, judge
@@ -12,7 +13,7 @@ from mtbert.errors import DataError
 ROWS = 100
 SEEDS = (1, 2, 3, 4, 5, 6)
 FACTS = {
-    "updates": 100, "examples_sst": 1000, "examples_qqp": 0, "examples_sts": 0, "examples_cfimdb": 0,
+    "steps": 100, "examples_sst": 1000, "examples_qqp": 0, "examples_sts": 0, "examples_cfimdb": 0,
     "train_overall_normalised": None, "code": "a1", "profile": "laptop", "precision": "fp32", "threads": 1,
     "keep": "best", "selection": "cross", "encoder": None, "sts_head": "cosine", "techniques": {},
 }  # fmt: skip
@@ -33,10 +34,9 @@ def evidence(
         for name, shares in right.items()
         for seed, share in enumerate(shares, 1)
     }
-    labels = np.zeros(ROWS)
-    every = np.ones(ROWS, dtype=bool)
-    rows = TaskRows(labels, np.arange(ROWS) % clusters, predictions, every, ~every)
-    return Evidence(lines, {task: rows}, {} if untrained is None else {task: untrained}, faulty)
+    of_rows = {"label": np.zeros(ROWS), "cluster": np.arange(ROWS) % clusters, "overall": True, "leaked": False}
+    rows = TaskRows(pd.DataFrame(of_rows), pd.DataFrame(predictions))
+    return Evidence(pd.DataFrame(lines), {task: rows}, {} if untrained is None else {task: untrained}, faulty)
 
 
 def claim(name: str = "c", **part: Any) -> Claim:
@@ -85,9 +85,9 @@ def test_a_small_published_difference_is_not_refuted_by_a_small_one() -> None:
     [
         ({"faulty": ["a1"]}, Reason.FAULTY_CODE),
         ({"threads": 2}, Reason.UNLIKE_RUNS),
-        ({"updates": 106}, Reason.UNEQUAL_BUDGETS),
+        ({"steps": 106}, Reason.UNEQUAL_BUDGETS),
         ({"examples_sst": 940}, Reason.UNEQUAL_BUDGETS),
-        ({"updates": 105}, None),
+        ({"steps": 105}, None),
         ({"clusters": 5}, Reason.FEW_CLUSTERS),
     ],
 )
@@ -97,7 +97,7 @@ def test_a_reason_to_judge_nothing(changed: dict[str, Any], reason: Reason | Non
 
 
 def test_a_claim_about_budgets_may_have_other_budgets() -> None:
-    (result,) = judge([claim(differs="updates")], evidence({"new": HIGH, "old": LOW}, updates=300))
+    (result,) = judge([claim(differs="updates")], evidence({"new": HIGH, "old": LOW}, steps=300))
     assert result.verdict is Verdict.HOLDS
 
 
@@ -167,7 +167,7 @@ def test_the_untrained_encoder_as_a_side_scores_alike_with_every_seed() -> None:
 
 
 def test_only_runs_of_a_third_of_the_updates_are_compared_with_the_whole():
-    whole, third = evidence({"new": HIGH, "old": LOW}), evidence({"new": HIGH, "old": LOW}, updates=100 / 3)
+    whole, third = evidence({"new": HIGH, "old": LOW}), evidence({"new": HIGH, "old": LOW}, steps=100 / 3)
     assert {run for run, _ in at_a_third(whole, third).tasks["sst"].predictions} == {"new"}
 
 

@@ -1,9 +1,8 @@
-"""Files of predictions in every kind, logs of lm-evaluation-harness, runs of MLflow; and what is wrong with them."""
+"""Two files of predictions: how their rows are read and paired, and what is said where they do not fit."""
 
-import json
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -12,15 +11,7 @@ from mtbert.compare import reading
 from mtbert.errors import DataError
 
 HEAD = "id,label,prediction\n"
-HERE = [("7", "1", "0.5"), ("8", "0", "2")]
-
-
-def read(path: Path | str, columns: dict[str, str] | None = None, metric: str = "accuracy", **asked: Any) -> Any:
-    return reading.read(str(path), metric, columns, **asked).rows
-
-
-def values(rows: Any, *columns: str) -> list[tuple[Any, ...]]:
-    return list(rows[[*(columns or ("id", "label", "prediction"))]].itertuples(index=False, name=None))
+TWO = f"{HEAD}a,1,0.5\nb,2,3\n"
 
 
 def written(path: Path, text: str) -> Path:
@@ -29,40 +20,58 @@ def written(path: Path, text: str) -> Path:
     return path
 
 
-def parquet(path: Path, **columns: list[Any]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    odd = {b"pandas": b"{"}  # of a stranger; it is not read
-    pq.write_table(pa.table(columns).replace_schema_metadata(odd), path)
-    return path
+def paired(folder: Path, ours: str, theirs: str, metric: str = "pearson") -> reading.Pairs:
+    """Pair two files with these texts."""
+    sides = (written(folder / name, text) for name, text in (("x.csv", ours), ("y.csv", theirs)))
+    return reading.pair(*(reading.read(str(side)) for side in sides), metric)
 
 
-def test_csv_tsv_json_lines_and_parquet_give_the_same_text(tmp_path: Path) -> None:
-    lines = [{"id": 7, "label": 1.0, "prediction": 0.5}, {"id": "8", "label": False, "prediction": 2}]
-    paths = {
-        written(tmp_path / "a.csv", f"\ufeff{HEAD}7,1.0,0.50\n8,0,2\n"): ["line 2", "line 3"],
-        written(tmp_path / "a.tsv", "id\tlabel\tprediction\n7\t1\t0.5\n8\t0\t2\n"): ["line 2", "line 3"],
-        written(tmp_path / "a.jsonl", "\n\n".join(map(json.dumps, lines))): ["line 1", "line 3"],
-        parquet(tmp_path / "a.parquet", id=["7", "8"], label=[1.0, 0.0], prediction=[0.5, 2.0]): ["row 1", "row 2"],
-    }
-    for path, places in paths.items():
-        rows = read(path)
-        assert (values(rows), rows["place"].tolist()) == (HERE, places)
+@pytest.mark.parametrize(
+    ("name", "text"), [("a.csv", f"\ufeff{HEAD}7, 1.0,0.50\r\n8,0,2\n"), ("a.tsv", ""), ("a.parquet", "")]
+)
+def test_csv_tsv_and_parquet_are_the_same(tmp_path: Path, name: str, text: str) -> None:
+    path = written(tmp_path / name, text or f"{HEAD}7,1,0.5\n8,0,2\n".replace(",", "\t"))
+    if name == "a.parquet":
+        table = pa.table({"id": ["7", "8"], "label": [1.0, 0.0], "prediction": [0.5, 2.0]})
+        pq.write_table(table.replace_schema_metadata({b"pandas": b"{"}), path)  # of a stranger; it is not read
+    rows = reading.read(str(path))
+    found = reading.pair(rows, rows, "pearson")
+    assert (rows["id"].tolist(), found.labels.tolist(), found.ours.tolist()) == (["7", "8"], [1, 0], [[0.5], [2]])
+    assert rows["place"].tolist()[1] == f"{path}, {'row 2' if name == 'a.parquet' else 'line 3'}"
 
 
-def test_all_columns(tmp_path: Path) -> None:
-    head = "id,label,prediction,seed,cluster,scored,sentence1,sentence2,probability_0,overall\n"
-    rows = read(written(tmp_path / "a.csv", f"{head}07,1,1,3,x,True,A.,B.,0.5,True\n8,,1,3,y,0,,,,\n"))
-    assert values(rows, "id", "label", "seed", "cluster", "scored", "texts") == [
-        ("07", "1", "3", "x", True, ("A.", "B.")),
-        ("8", "", "3", "y", False, ()),
-    ]
+def test_rows_are_paired_by_id_in_the_order_of_ours(tmp_path: Path) -> None:
+    found = paired(tmp_path, TWO, f"{HEAD}b,2.0,4\na,1,7\n")
+    assert (found.labels.tolist(), found.ours.tolist(), found.theirs.tolist()) == ([1, 2], [[0.5], [3]], [[7], [4]])
+    assert found.clusters.tolist() == [0, 1]
 
 
-def test_other_names_of_columns(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.csv", "idx,gold,guess,note\n7,1,0.5,x\n8,0,2,y\n")
-    assert values(read(path, {"id": "idx", "label": "gold", "prediction": "guess"})) == HERE
-    with pytest.raises(DataError, match=r"a\.csv lacks id, label, prediction, group; it has idx, gold, guess, note"):
-        read(path, {"cluster": "group"})
+def test_sides_may_have_other_seeds(tmp_path: Path) -> None:
+    found = paired(tmp_path, "id,label,prediction,seed\na,1,3,3\na,1,9,9\na,1,5,5\n", f"{HEAD}a,1,7\n")
+    assert (found.ours.tolist(), found.theirs.tolist()) == ([[3, 9, 5]], [[7]])
+
+
+def test_rows_that_one_file_does_not_score_are_left_out_of_both(tmp_path: Path) -> None:
+    found = paired(tmp_path, "id,label,prediction,scored,probability_0\na,1,1,True,0\nb,,,0,0\n", TWO)
+    assert (found.labels.tolist(), len(found.notes)) == ([1], 2)
+
+
+def test_words_are_classes_where_all_labels_are(tmp_path: Path) -> None:
+    found = paired(tmp_path, f"{HEAD}a,yes,no\nb,no,no\n", f"{HEAD}a,yes,well\nb,no,no\n", "f1")
+    assert (found.labels.tolist(), found.ours.tolist(), found.theirs.tolist()) == ([4, 2], [[2], [2]], [[3], [2]])
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_clusters_of_either_file(tmp_path: Path, swap: bool) -> None:
+    texts = f"{HEAD}a,1,1\nb,2,1\nc,2,1\n", "id,label,prediction,cluster\na,1,1,x\nb,2,1,y\nc,2,1,x\n"
+    assert paired(tmp_path, *(texts[::-1] if swap else texts)).clusters.tolist() == [0, 1, 0]
+
+
+def test_rows_that_share_a_sentence_in_either_place_are_one_cluster(tmp_path: Path) -> None:
+    texts = [("A man.", "A dog."), ("a  MAN.", "A cat."), ("A bird.", "A fish."), ("A cow.", "A bird.")]
+    rows = "".join(f"{at},1,1,{first},{second}\n" for at, (first, second) in enumerate(texts))
+    found = paired(tmp_path, f"id,label,prediction,sentence1,sentence2\n{rows}", f"{HEAD}0,1,1\n1,1,1\n2,1,1\n3,1,1\n")
+    assert np.unique(found.clusters, return_inverse=True)[1].tolist() == [0, 0, 1, 1]
 
 
 @pytest.mark.parametrize("source", ["s{seed}/p[v2].csv", "./s{seed}/p[v2].csv", "s{seed}//p[v2].csv"])
@@ -70,133 +79,72 @@ def test_one_file_a_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source
     for seed in (10, 9, "x"):
         written(tmp_path / f"s{seed}/p[v2].csv", f"{HEAD}7,1,0.5\n")
     monkeypatch.chdir(tmp_path)
-    assert values(read(source), "seed", "place") == [("9", "seed 9, line 2"), ("10", "seed 10, line 2")]
+    assert reading.read(source)["seed"].tolist() == ["9", "10"]
     with pytest.raises(DataError, match=r"no file has a number in the place of \{seed\}"):
-        read("t{seed}/p[v2].csv")
+        reading.read("t{seed}/p[v2].csv")
 
 
 def test_a_runs_own_file_gets_the_clusters_that_preprocessing_found(tmp_path: Path) -> None:
-    file = tmp_path / "build/runs/pals/1/predictions/sts-dev.parquet"
-    parquet(file, id=["7", "8"], label=[1.0, 0.0], prediction=[0.5, 2.0])
-    parquet(tmp_path / "build/data/sts/dev-rows.parquet", id=["8", "7"], cluster=[4, 5])
-    assert read(file)["cluster"].tolist() == ["5", "4"]
-    parquet(tmp_path / "build/data/sts/dev-rows.parquet", id=["8"], cluster=[4])
-    with pytest.raises(DataError, match=r"rows that .*dev-rows.parquet lacks: 7"):
-        read(file)
+    file = written(tmp_path / "build/runs/pals/1/predictions/sts-dev.csv", TWO)
+    known = tmp_path / "build/data/sts/dev-rows.parquet"
+    known.parent.mkdir(parents=True)
+    pq.write_table(pa.table({"id": ["b", "a"], "cluster": [4, 5]}), known)
+    assert reading.read(str(file))["cluster"].tolist() == ["5", "4"]
+    pq.write_table(pa.table({"id": ["b"], "cluster": [4]}), known)
+    with pytest.raises(DataError, match=r"dev-rows.parquet lacks rows: a"):
+        reading.read(str(file))
 
 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.csv", "id,gold,prediction\n1,1,1\n", "lacks label; it has id, gold, prediction; name yours with --columns"),
+        ("a.csv", "id,prediction\n1,1\n", "lacks label; it has id, prediction"),
         ("a.csv", "id,label,prediction,Cluster\n1,1,1,1\n", "unknown columns: Cluster; known: id, label, prediction,"),
         ("a.csv", HEAD, "has no rows"),
         ("a.csv", f"{HEAD}1,1\n", "line 2: it has 2 fields, the header 3"),
-        ("a.csv", "id,label,prediction,scored\n1,1,1,maybe\n", r"scored is none of 1, true, 0, false: 1 \(line 2\)"),
-        ("a.jsonl", '{"id": 1}\nnonsense\n', "line 2: not JSON"),
         ("a.parquet", "nonsense", "is not a whole Parquet file"),
-        ("a.txt", "id\n", "is none; allowed: a file that ends in .csv, .tsv, .jsonl, .ndjson, .parquet"),
+        ("a.txt", "id\n", r"is none; allowed: a file that ends in .csv, .tsv or .parquet"),
         ("a/b.csv", "", "a is a folder; allowed"),
+        ("b.csv", "", r"a\.csv does not exist; allowed"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, name: str, text: str, message: str) -> None:
-    written(tmp_path / name, text)
+def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, name: str, text: str, message: str) -> None:
+    path = written(tmp_path / name, text)
     with pytest.raises(DataError, match=message):
-        read(tmp_path / name.removesuffix("/b.csv"))
-    with pytest.raises(DataError, match=r"c\.csv does not exist; allowed"):
-        read(tmp_path / "c.csv")
+        reading.read(str(tmp_path / {"a/b.csv": "a", "b.csv": "a.csv"}.get(name, path)))
 
 
-def test_a_column_that_comes_twice_in_parquet_is_refused(tmp_path: Path) -> None:
-    table = pa.table([["7"], [1], [1], [0]], names=["id", "label", "prediction", "prediction"])
-    pq.write_table(table, tmp_path / "a.parquet")
-    with pytest.raises(DataError, match="columns come twice: prediction"):
-        read(tmp_path / "a.parquet")
-
-
-def log(folder: Path, *lines: dict[str, Any]) -> Path:
-    """Lines of lm-evaluation-harness (evaluation_tracker.py, save_results_samples) with these values."""
-    whole = {
-        "doc": {"sentence1": "A.", "sentence2": "B.", "idx": 4}, "target": "1",
-        "filtered_resps": [["-1.0", "False"], ["-0.5", "True"]], "filter": "none", "metrics": ["acc", "acc_norm", "f1"],
-        "acc": 1.0, "acc_norm": 0.0, "f1": [1, 0],
-    }  # fmt: skip
-    texts = (json.dumps({"doc_id": number} | whole | line) for number, line in enumerate(lines))
-    return written(folder / "samples_mrpc_2026-01-01T00-00-00.jsonl", "\n".join(texts))
-
-
-def test_a_log_holds_the_score_that_the_harness_gave_each_row(tmp_path: Path) -> None:
-    found = reading.read(str(log(tmp_path, {}, {"acc": 0.0, "doc": None})), "accuracy")
-    assert found.of_scores
-    assert values(found.rows, "id", "label", "prediction", "texts") == [
-        ("0", "1", "1", ("A.", "B.")),
-        ("1", "1", "0", ()),
-    ]
-
-
-def test_its_other_metrics_go_by_its_names_and_pairs_are_label_and_prediction(tmp_path: Path) -> None:
-    assert values(read(log(tmp_path, {}), metric="acc_norm")) == [("0", "1", "0")]
-    assert values(read(log(tmp_path, {"target": "5"}), metric="f1")) == [("0", "1", "0")]
-    assert values(read(log(tmp_path, {"metrics": ["exact_match"], "exact_match": 1.0}))) == [("0", "1", "1")]
-
-
-def test_of_several_filters_one_is_chosen(tmp_path: Path) -> None:
-    path = log(tmp_path, {"filter": "strict-match"}, {"filter": "flexible-extract", "acc": 0.0})
-    assert values(read(path, filtered="flexible-extract")) == [("1", "1", "0")]
-    for filtered in (None, "none"):
-        with pytest.raises(DataError, match=r"holds the filters strict-match, flexible-extract; .*--filter"):
-            read(path, filtered=filtered)
+ONE = f"{HEAD}a,1,1\n"
+CLUSTER = "id,label,prediction,cluster\n"
 
 
 @pytest.mark.parametrize(
-    ("second", "metric", "message"),
+    ("ours", "theirs", "metric", "message"),
     [
-        ({}, "pearson", "has no pearson; allowed as --metric: acc, acc_norm, f1"),
-        ({"metrics": None}, "accuracy", "line 2: not a line of lm-evaluation-harness"),
-        ({"f1": 0.5}, "f1", "f1 is a pair in some lines"),
+        (f"{TWO}c,1,1\n", TWO, "pearson", r"^rows that not every side and seed has: c \(.*x.csv, line 4\)"),
+        (TWO, f"{TWO}c,1,1\n", "pearson", r"^rows that not every side and seed has: c \(.*y.csv, line 4\)"),
+        ("id,label,prediction,seed\na,1,1,1\na,1,1,2\nb,1,1,2\n", f"{HEAD}a,1,1\nb,1,1\n", "pearson", r"has: b \("),
+        (f"{TWO}a,1,2\n", TWO, "pearson", r"ids that occur twice: a \(.*x.csv, line 2\), a \(.*x.csv, line 4\);"),
+        (TWO, f"{HEAD}a,1,1\nb,3,1\n", "pearson", r"labels that differ: b \(.*x.csv, line 3\), b \(.*y.csv, line 3\)"),
+        ("id,label,prediction,seed\na,1,1,1\na,2,1,2\n", ONE, "pearson", r"labels that differ: a \(.*x.csv, line 2"),
+        (TWO, f"{HEAD}a,1,x\nb,2,1\n", "pearson", r"prediction is not a number: a \(.*y.csv, line 2: 'x'\)"),
+        (TWO, f"{HEAD}a,1,inf\nb,2,1\n", "pearson", r"prediction is not a number: a \(.*y.csv, line 2: 'inf'\)"),
+        (f"{HEAD}a,yes,1\n", f"{HEAD}a,yes,1\n", "pearson", r"label is not a number: a \(.*x.csv, line 2: 'yes'\)"),
+        (f"{HEAD}a,1,\n", ONE, "pearson", r"no prediction: a \(.*x.csv, line 2\);"),
+        (f"{HEAD},1,1\n", ONE, "pearson", r"no id:  \(.*x.csv, line 2\)"),
+        (ONE, f"{HEAD}a,,1\n", "pearson", r"no label: a \(.*y.csv, line 2\)"),
+        ("id,label,prediction,scored\na,1,1,0\n", ONE, "pearson", "no row is scored"),
+        ("id,label,prediction,scored\na,1,1,maybe\n", ONE, "pearson", r"scored is none of .*: a \(.*'maybe'\)"),
+        (f"{CLUSTER}a,1,1,x\nb,1,1,\n", f"{HEAD}a,1,1\nb,1,1\n", "pearson", "no cluster: b"),
+        (f"{CLUSTER}a,1,1,x\n", f"{CLUSTER}a,1,1,y\n", "pearson", "clusters that differ: a"),
+        (f"{HEAD}a,1,0.83\n", ONE, "accuracy", r"prediction is no class, .*: a \(.*x.csv, line 2: '0.83'"),
+        (f"{HEAD}a,yes,1\n", f"{HEAD}a,yes,yes\n", "f1", "prediction is a number, and labels are words: a"),
+        (f"{HEAD}a,1,yes\n", ONE, "accuracy", "prediction is not a number: a"),
+        (f"{HEAD}a,yes,Yes\n", f"{HEAD}a,yes,yes\n", "accuracy", "none of the labels, as all are: a .*x.csv.*Yes"),
     ],
-)
-def test_what_is_wrong_in_a_log_is_said(tmp_path: Path, second: dict[str, Any], metric: str, message: str) -> None:
+)  # fmt: skip
+def test_what_does_not_fit_is_said_with_the_first_rows(
+    tmp_path: Path, ours: str, theirs: str, metric: str, message: str
+) -> None:
     with pytest.raises(DataError, match=message):
-        read(log(tmp_path, {}, second), metric=metric)
-
-
-@pytest.fixture
-def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    mlflow = pytest.importorskip("mlflow")
-    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
-    return mlflow.MlflowClient(uri)
-
-
-def run(client: Any, folder: Path, tags: dict[str, str]) -> str:
-    """The id of a run with these tags and a file."""
-    found = client.get_experiment_by_name("e")
-    experiment = found.experiment_id if found else client.create_experiment("e", (folder / "artifacts").as_uri())
-    made = client.create_run(experiment, tags=tags).info.run_id
-    client.log_artifact(made, str(written(folder / "sts-dev.csv", f"{HEAD}7,1,{tags['seed']}\n")), "p")
-    return made
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of MLflow's own use of SQLAlchemy
-def test_files_of_mlflows_runs(client: Any, tmp_path: Path) -> None:
-    first, second = (f"runs:/{run(client, tmp_path, {'seed': seed})}/p/sts-dev.csv" for seed in ("3", "4"))
-    assert values(read(f"{first},{second}"), "seed", "prediction") == [("3", "3"), ("4", "4")]
-    for source in ("0" * 32, first.replace("sts", "sst")):
-        with pytest.raises(DataError, match=rf"{source} cannot be read from MLflow at .*mlflow.db"):
-            read(source)
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of MLflow's own use of SQLAlchemy
-@pytest.mark.parametrize("tags", [{"variant": "../../up", "seed": "1"}, {"variant": "pals", "seed": "../../up/1"}])
-def test_tags_of_a_strangers_run_lead_nowhere_else(client: Any, tmp_path: Path, tags: dict[str, str]) -> None:
-    (tmp_path / "build/runs/pals").mkdir(parents=True)
-    (tmp_path / "up/1").mkdir(parents=True)
-    with pytest.raises(DataError, match="does not hold the run"):
-        read(run(client, tmp_path, tags), task="sst", build=tmp_path / "build")
-
-
-def test_without_mlflow_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading.tracking, "installed", lambda: False)
-    with pytest.raises(DataError, match=r"which is not installed: pip install 'mtbert\[pipeline\]'"):
-        read("0" * 32)
+        paired(tmp_path, ours, theirs, metric)

@@ -7,6 +7,7 @@ from pathlib import Path
 import made
 import pytest
 
+from mtbert.claims import of_results
 from mtbert.errors import DataError
 from mtbert.report import beside, claims, costs, curves, data, markdown, published, submissions, write
 from mtbert.report.study import Study
@@ -105,7 +106,11 @@ def test_on_other_data_nothing_published_is_shown_and_nothing_claimed(tmp_path: 
     table = lines(tmp_path / "sample/tables/pals-for-pals-table-1.csv")
     assert {(line["row"], line["published"]) for line in table} == {("Original PALs", "")}
     headings = [line for line in (tmp_path / "sample/README.md").read_text().splitlines() if line.startswith("#")]
-    assert headings[1:4] == ["## Scores and weights", "## Tables", "### Pals for PALs, table 1 (dev of data/sample)"]
+    assert headings[1:4] == [
+        "## Scores and weights",
+        "## Tables",
+        "### Pals for PALs, table 1 (dev of generated sentences, data/sample)",
+    ]
     assert not (tmp_path / "sample/claims.csv").exists()
 
 
@@ -129,9 +134,9 @@ def test_submissions_have_the_courses_form_and_only_whole_predictions(tmp_path: 
 
 
 def test_claims_are_judged_of_these_tables(study: Study):
-    known = claims.evidence(study)
+    known = of_results(study.results)
     assert known.tasks["qqp"].predictions["pals", 1].tolist() == QQP
-    assert known.tasks["sst"].leaked.tolist() == [True, False, False, False]
+    assert known.tasks["sst"].rows["leaked"].tolist() == [True, False, False, False]
     (close,) = [result for result in claims.judge(study)[0] if result.claim.name == "pals-close-to-single"]
     assert claims.answer(close) == "cannot be told: unequal budgets"  # 20 updates beside 60
 
