@@ -54,6 +54,7 @@ from mtbert.training.stopping import Stop
 
 PARAMS = Path(__file__).parents[1] / "params.yaml"
 FEW, MORE = 1, 2  # examples of the two batches of each kind
+TWICE = (0, 1)  # so often with the plan's batches: only from the second step on are there moments
 SEED = 1
 # Stated, not measured: FLOP a second of a GPU, a sixth of an A100's bf16 peak, and the least seconds of a step on one,
 # whose many small kernels have to be launched. Measured (README, BERT-base, `plain`): FLOP a second of these two cores.
@@ -237,10 +238,10 @@ def train(
         for phase in assembly.phases(settings, SEED, model, examples):
             found = kinds(phase)
             steps.extend(found)
-            due.extend(step for step in found for _ in sizes or (0,))
-            phase.sampler = ours.Fixed([{task: [] for task in step.group} for step in found for _ in sizes or (0,)])
-            phase.streams = {
-                task: Sized(examples[task], (*(sizes or (size_of(phase, task),)),) * len(found))  # type: ignore[misc]
+            due.extend(step for step in found for _ in sizes or TWICE)
+            phase.sampler = ours.Fixed([{task: [] for task in step.group} for step in found for _ in sizes or TWICE])
+            phase.streams = {  # type: ignore[assignment]
+                task: Sized(examples[task], (sizes or (size_of(phase, task),) * len(TWICE)) * len(found))
                 for task in phase.settings.tasks
             }
             phase.settings = phase.settings.model_copy(update={"epochs": 1})

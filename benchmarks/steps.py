@@ -78,7 +78,7 @@ class Shape:
 FEW = ("plain", *ours.ADAPTERS, "bert-n-pals", "trainer", "trainer-best")
 EVERY = (*ours.KINDS, "bert-n-pals", "minbert", "trainer", "trainer-best")
 SHAPES = {
-    "minilm": Shape(6, 384, 12, 1536, 30522, 3, 5, EVERY, 1.3),
+    "minilm": Shape(6, 384, 12, 1536, 30522, 3, 5, EVERY, 1.25),
     "base": Shape(12, 768, 12, 3072, 30522, 1, 3, FEW, 1.15),
     "tiny": Shape(2, 24, 2, 48, 200, 1, 2, EVERY, 1.3),  # for the tests
 }
