@@ -191,7 +191,7 @@ def variant(params: Params, name: str, encoder: Path, whole: bool) -> dict[str, 
     held = sum(weight.numel() * weight.element_size() for weight in model.parameters())
     steps: list[Step] = []
 
-    def run(sizes: Sequence[int] | None) -> float:
+    def run(sizes: tuple[int, ...] | None) -> float:
         found: list[Step] = []
         peak = memory.peak(lambda: found.extend(train(settings, model, examples, sizes)))
         steps.extend(found if sizes else [])
@@ -227,7 +227,7 @@ def _shorter(step: Step, examples: Mapping[str, Corpus]) -> float:
 
 
 def train(
-    settings: VariantSettings, model: Any, examples: Mapping[str, Corpus], sizes: Sequence[int] | None
+    settings: VariantSettings, model: Any, examples: Mapping[str, Corpus], sizes: tuple[int, ...] | None
 ) -> list[Step]:
     """Train each kind of step with batches of each of these sizes, or of the plan's; return what each took."""
     precision = hardware.precision("auto", torch.device("cpu"))
