@@ -16,15 +16,17 @@ import torch
 from accelerate.state import AcceleratorState, PartialState
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
+Now = Callable[[], float]
 
-def steps(run: Callable[[], None], device: torch.device) -> list[float]:
-    """Seconds of every step of `run` but the first."""
+
+def steps(run: Callable[[], None], device: torch.device, now: Now = time.perf_counter) -> list[float]:
+    """Seconds of every step of `run` but the first, by the clock `now`."""
     stamps: list[float] = []
 
     def stamp(*_: Any) -> None:
         if device.type == "cuda":
             torch.cuda.synchronize(device)
-        stamps.append(time.perf_counter())
+        stamps.append(now())
 
     handle = register_optimizer_step_post_hook(stamp)
     try:
@@ -45,17 +47,17 @@ def peak_memory(run: Callable[[], None], device: torch.device) -> float | None:
     return (torch.cuda.max_memory_allocated(device) - before) / 2**20
 
 
-def matmul_peak(device: torch.device, dtype: torch.dtype) -> float:
+def matmul_peak(device: torch.device, dtype: torch.dtype, now: Now = time.perf_counter) -> float:
     """Multiplications and additions a second of a square matrix product: the median of ten."""
     size = 8192 if device.type == "cuda" else 1536
     matrix = torch.randn(size, size, device=device).to(dtype)
 
     def seconds() -> float:
-        started = time.perf_counter()
+        started = now()
         torch.mm(matrix, matrix)
         if device.type == "cuda":
             torch.cuda.synchronize(device)
-        return time.perf_counter() - started
+        return now() - started
 
     seconds()
     return 2 * size**3 / median(seconds() for _ in range(10))

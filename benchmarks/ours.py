@@ -95,6 +95,7 @@ def training(
     device: str,
     adapter: dict[str, Any],
     encoding: Literal["cross", "bi"] = "cross",
+    precision: Literal["auto", "bf16", "fp32"] = "auto",
 ) -> Callable[[], None]:
     """A function that trains the whole plan once more, with that adapter in the encoder (`{"name": ...}`)."""
     tasks = sorted({task for step in plan for task in step})
@@ -130,12 +131,19 @@ def training(
                 **KINDS[kind],
             }
         ],  # type: ignore[arg-type]
-        run={"device": device, "keep": "last", "selection": "whole", "evaluations": 0, "checkpoint_every": 0},  # type: ignore[arg-type]
+        run={
+            "device": device,
+            "precision": precision,
+            "keep": "last",
+            "selection": "whole",
+            "evaluations": 0,
+            "checkpoint_every": 0,
+        },  # type: ignore[arg-type]
         sources={},
     )
     parts = assembly.assemble(settings, SEED, build)
-    place, precision = device_and_precision(settings)
-    accelerator = Accelerator(mixed_precision="bf16" if precision == "bf16" else "no", cpu=place.type == "cpu")
+    place, chosen = device_and_precision(settings)
+    accelerator = Accelerator(mixed_precision="bf16" if chosen == "bf16" else "no", cpu=place.type == "cpu")
     parts.model.to(accelerator.device)
     (phase,) = parts.phases
     phase.sampler = Fixed(plan)
@@ -157,6 +165,6 @@ def device_of(setting: str) -> torch.device:
     return hardware.device(setting)
 
 
-def precision_on(device: torch.device) -> str:
-    """The precision that the project takes there."""
-    return hardware.precision("auto", device)
+def precision_on(setting: Literal["auto", "fp32"], device: torch.device) -> Literal["bf16", "fp32"]:
+    """The precision that the project takes there for a setting."""
+    return hardware.precision(setting, device)

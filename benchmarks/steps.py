@@ -7,6 +7,7 @@ contestant's is the mean over its steps, which stand for all its batches (see co
 import argparse
 import gc
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -77,7 +78,7 @@ class Shape:
 FEW = ("plain", *ours.ADAPTERS, "bert-n-pals", "trainer", "trainer-best")
 EVERY = (*ours.KINDS, "bert-n-pals", "minbert", "trainer", "trainer-best")
 SHAPES = {
-    "minilm": Shape(6, 384, 12, 1536, 30522, 3, 5, EVERY, 1.3),
+    "minilm": Shape(6, 384, 12, 1536, 30522, 3, 5, EVERY, 1.25),
     "base": Shape(12, 768, 12, 3072, 30522, 1, 3, FEW, 1.15),
     "tiny": Shape(2, 24, 2, 48, 200, 1, 2, EVERY, 1.3),  # for the tests
 }
@@ -130,18 +131,19 @@ class Bench:
     shape: Shape
     size: int
     encoding: Literal["cross", "bi"]
+    precision: Literal["bf16", "fp32"]  # of the project's contestants, and of the Trainer at its best
     device: torch.device
     scratch: Path
     corpora: dict[str, Corpus]
 
     def enter(self, name: str, steps: int) -> Contestant:
         """A contestant, ready to run."""
-        config, bf16 = self.shape.config(), ours.precision_on(self.device) == "bf16"
+        config, bf16 = self.shape.config(), self.precision == "bf16"
         if name in ours.KINDS:
             together = name in ("interleaved", "pcgrad")
             planned = plan(self.corpora, by_length, self.size, steps, together)
             device = self.device.type
-            more = (self.size, device, self.shape.adapter(name), self.encoding)
+            more = (self.size, device, self.shape.adapter(name), self.encoding, self.precision)
             return Contestant(planned, ours.training(name, planned, self.scratch / "build", *more))
         # Padded to 128 tokens all batches are alike, so one task's stand for all.
         corpora = {"qqp": self.corpora["qqp"]} if name == "bert-n-pals" else self.corpora
@@ -163,7 +165,7 @@ class Bench:
         }
         picked = [(task, pick) for step in steps for task, picks in step.items() for pick in picks]
         lengths = [tokens for task, pick in picked for tokens in self.corpora[task].sequences[pick]]
-        precision = "fp32" if name in FP32 else ours.precision_on(self.device)
+        precision = "fp32" if name in FP32 else self.precision
         adapter = "pals" if name in plain.KINDS else name
         done = None if name == "smart" else self.shape.arithmetic(lengths, adapter) / seconds.sum()
         return {
@@ -178,13 +180,13 @@ class Bench:
         }
 
 
-def measure(contestants: Mapping[str, Contestant], passes: int, device: torch.device) -> None:
+def measure(contestants: Mapping[str, Contestant], passes: int, device: torch.device, now: clock.Now) -> None:
     """Everyone in turn, pass after pass. Memory is that of the first, which makes everyone's optimiser."""
     for number in range(passes):
         for name, contestant in contestants.items():
 
             def once(name: str = name, contestant: Contestant = contestant) -> None:
-                seconds = clock.steps(contestant.run, device)
+                seconds = clock.steps(contestant.run, device, now)
                 assert len(seconds) == len(contestant.plan) - 1, f"{name} made another number of updates"
                 contestant.seconds.append(seconds[-len(contestant.timed) :])
 
@@ -221,18 +223,26 @@ def bench(shape: str, arguments: argparse.Namespace, scratch: Path) -> None:
     print(f"{shape}: {', '.join(names)}", flush=True)
     made = corpora(arguments.batch, chosen.vocabulary, arguments.encoding)
     ours.write_build(scratch / "build", chosen.config(), made)
-    entries = Bench(chosen, arguments.batch, arguments.encoding, device, scratch, made)
+    precision = ours.precision_on(arguments.precision, device)
+    entries = Bench(chosen, arguments.batch, arguments.encoding, precision, device, scratch, made)
     contestants = {name: entries.enter(name, steps) for name in names}
+    now = time.process_time if arguments.busy else time.perf_counter
     kinds = {"fp32": torch.float32, "bf16": torch.bfloat16}
-    before = {name: clock.matmul_peak(device, kind) for name, kind in kinds.items()}
-    measure(contestants, passes, device)
-    peaks = {name: max(before[name], clock.matmul_peak(device, kind)) for name, kind in kinds.items()}
+    before = {name: clock.matmul_peak(device, kind, now) for name, kind in kinds.items()}
+    measure(contestants, passes, device, now)
+    peaks = {name: max(before[name], clock.matmul_peak(device, kind, now)) for name, kind in kinds.items()}
     rows = [entries.row(name, contestant, peaks) for name, contestant in contestants.items()]
     compared = ratios({row["contestant"]: row["s a step"] for row in rows}, chosen.pals_aim)
     peak = [{"precision": name, "matrix product GFLOP/s": value / 1e9} for name, value in peaks.items()]
     print(*(f"\n{record.table(part)}" for part in (rows, compared, peak)), sep="\n", flush=True)
     if arguments.record:
-        settings = {"batch": arguments.batch, "steps a task": steps, "passes": passes, "encoding": arguments.encoding}
+        settings = {
+            "batch": arguments.batch,
+            "steps a task": steps,
+            "passes": passes,
+            "encoding": arguments.encoding,
+            "busy": arguments.busy,
+        }
         content = {
             "settings": settings | {"device": device.type},
             "contestants": rows,
@@ -240,7 +250,8 @@ def bench(shape: str, arguments: argparse.Namespace, scratch: Path) -> None:
             "peak": peak,
         }
         titles = {"Steps:": rows, "Ratios:": compared, "The machine's peak:": peak}
-        record.keep(arguments.record, f"steps-{shape}", content, titles)
+        part = f"steps-{shape}" + "-fp32" * (arguments.precision == "fp32") + "-busy" * arguments.busy
+        record.keep(arguments.record, part, content, titles)
 
 
 def main() -> None:
@@ -253,10 +264,18 @@ def main() -> None:
     parser.add_argument(
         "--encoding", choices=["cross", "bi"], default="cross", help="bi: the project's own steps alone"
     )
+    parser.add_argument(
+        "--precision", choices=["auto", "fp32"], default="auto", help="fp32: as where the hardware has no bf16"
+    )
     parser.add_argument("--only", nargs="+", choices=KNOWN, metavar="NAME", help=f"of {', '.join(KNOWN)}")
+    parser.add_argument(
+        "--busy", action="store_true", help="one thread and its own seconds, where other programs run, too"
+    )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
     parser.add_argument("--record", type=Path, help="keep the results in results.json and README.md of this folder")
     arguments = parser.parse_args()
+    if arguments.busy:
+        torch.set_num_threads(1)
     for shape in arguments.shape:
         with tempfile.TemporaryDirectory() as scratch:
             bench(shape, arguments, Path(scratch))

@@ -122,6 +122,7 @@ class RunSettings(Section):
         evaluation_rows: dev rows of each task that these scores use, drawn at random, or `all`.
         overall_rows: dev rows of each task that overall scores are computed on, drawn once for all runs, or `all`.
         scored_rows: the dev rows that are predicted and scored at the end: `all`, or those of `overall` scores alone.
+            Test rows are predicted with `all`, from which submission files come.
         train_rows: training rows of each task, drawn at random, that are scored at the end beside dev; 0 for none.
         log_every: steps between two entries of the history.
         checkpoint_every: steps between two checkpoints, from which a killed training goes on; with 0 only a training

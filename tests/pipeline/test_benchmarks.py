@@ -19,7 +19,7 @@ def _as_scripts(monkeypatch: pytest.MonkeyPatch):
 @pytest.fixture
 def kept(tmp_path: Path) -> Path:
     """A folder to keep results in, whose page has a place for every table."""
-    names = ("steps-tiny", "growth", "imports")
+    names = ("steps-tiny", "growth", "imports", "catalog")
     (tmp_path / "README.md").write_text("".join(f"<!-- {name} -->\nold\n<!-- /{name} -->\n" for name in names))
     return tmp_path
 
@@ -43,7 +43,7 @@ def test_every_contestant_trains_and_is_compared(kept: Path):
     assert {("bert-n-pals", "pals"), ("pals", "plain")} <= {(row["step of"], row["over"]) for row in found["ratios"]}
     page = (kept / "README.md").read_text()
     assert "\ntrainer-best " in page
-    assert page.count("old") == 2
+    assert page.count("old") == 3
 
 
 def test_growth_of_rows_tokens_and_variants(kept: Path):
@@ -59,6 +59,15 @@ def test_growth_of_rows_tokens_and_variants(kept: Path):
 def test_starts_name_the_slowest_imports(kept: Path):
     (row,) = measured("imports.py", kept, "--only", "preprocess", "--times", "1")["rows"]
     assert "pandas" in row["slowest imports, s"]
+
+
+def test_a_variant_of_the_catalog_trains_at_berts_true_size(kept: Path):
+    only = ("--csv", str(kept / "rows.csv"), "--only", "bert-sst", "slap-rand")
+    trained, untrained = measured("catalog.py", kept, *only)["rows"]
+    assert (trained["steps"], trained["trained weights"], trained["added weights"]) == (60_000, 109_680_389, 198_149)
+    assert trained["PFLOP"] == pytest.approx(6 * 85e6 * 60_000 * 16 * 25 / 1e15, rel=0.05)  # 6 a weight and token
+    assert 16 * 109_680_389 / 2**30 < trained["GiB"] < 3  # weights, gradients, two moments
+    assert (untrained["steps"], untrained["GPU hours"]) == (0, 0.0)
 
 
 def test_an_adapters_arithmetic_is_that_of_its_matrix_products():

@@ -14,7 +14,7 @@ from mtbert.models.multitask import MultitaskModel
 if TYPE_CHECKING:  # its import takes a fifth of a second, and whoever predicts one sentence does without
     import pandas as pd
 
-BATCH = 128  # larger than in training, since there are no gradients
+BATCH = 32  # of 250 rows, sorted by length, a batch of 128 is half padding; a larger one is 6 % faster a token
 
 
 def predict(model: MultitaskModel, examples: Examples, device: torch.device) -> "pd.DataFrame":

@@ -28,7 +28,7 @@ from mtbert.training.loop import OnUpdate, Outcome, Trainer
 from mtbert.training.phases import Phase
 from mtbert.training.stopping import Stop
 
-EMBEDDED = 1101  # dev rows of each task whose embeddings are written, for pictures: all of SST
+EMBEDDED = 500  # dev rows of each task whose embeddings are written: a picture shows 250, of each label equally many
 
 
 @dataclass
@@ -157,7 +157,7 @@ def _predictions(parts: Parts, outcome: Outcome, accelerator: Accelerator) -> di
         tables = {"dev": {task: evaluation.joined(of_first[task], of_second[task], e) for task, e in dev.items()}}
     else:
         tables = {"dev": predicted(dev)}
-    tables["test"] = predicted(parts.examples.get("test", {}))
+    tables["test"] = predicted(parts.examples.get("test", {})) if settings.run.scored_rows == "all" else {}
     if rows := settings.run.train_rows:
         tables["train"] = predicted({task: parts.examples["train"][task].drawn(rows) for task in settings.tasks})
     return tables

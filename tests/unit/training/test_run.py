@@ -179,6 +179,11 @@ def test_rows_of_overall_scores_alone_are_predicted_and_scored(tmp_path):
     assert metrics["dev"]["sst"] == (table["label"] == table["prediction"])[rows].mean()
 
 
+def test_test_rows_are_predicted_where_all_of_dev_is(tmp_path: Path):
+    train(tmp_path, run={"scored_rows": "overall"})
+    assert [p.name for p in sorted((tmp_path / "run/predictions").iterdir())] == ["sst-dev.parquet", "sts-dev.parquet"]
+
+
 def test_each_half_is_scored_by_the_epoch_that_the_other_chose(tmp_path, monkeypatch):
     made = with_halves(crossed=True, epochs=2)
     choose_by(monkeypatch, 0.1, 0.9, 0.2, 0.8)  # each epoch's on the first half, and on the other
