@@ -57,7 +57,9 @@ def repository(root: Path) -> Path:
     for name in ("a", "b"):
         settings = {"model": {"encoder": "base"}, "tasks": ["sst"], "phases": [{"tasks": ["sst"]}]}
         files.write_yaml(build / f"plan/{name}.yaml", settings | {"variant": name, "run": {"threads": 1}})
-    catalog = {"profile": "sample", "seeds": [1], "variants": {"a": {"selected": True}, "b": {"selected": True}}}
+    variants = {"a": {"selected": True}, "b": {"selected": True}}
+    catalog = {"profile": "sample", "data_dir": "data/sample", "seeds": [1], "variants": variants}
+    files.write_json(build / "data/report.json", {"files": {}, "whose": "sample"})
     files.write_yaml(build / "plan/catalog.yaml", catalog)
     start_from(build)
     files.write_text(root / "stages/train.py", SCRIPT)

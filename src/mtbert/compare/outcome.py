@@ -90,11 +90,10 @@ def score(file: Path, metric: str) -> Difference:
 
 
 def _path(source: str, task: str | None, build: Path) -> str:
-    """Return the files of a variant's or an ensemble's seeds, of whose name there is no file; else the source."""
-    if task is not None and re.fullmatch(NAME, source) and not Path(source).exists():
-        for folder in (build / "runs" / source, build / "ensembles" / source):
-            if folder.is_dir():
-                return str(folder / reading.SEED / "predictions" / f"{task}-dev.parquet")
+    """Return the files of a variant's seeds, of whose name there is no file; else the source."""
+    folder = build / "runs" / source
+    if task is not None and re.fullmatch(NAME, source) and folder.is_dir() and not Path(source).exists():
+        return str(folder / reading.SEED / "predictions" / f"{task}-dev.parquet")
     return source
 
 

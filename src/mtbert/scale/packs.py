@@ -130,6 +130,10 @@ def take(archive: Path) -> tuple[list[Training], list[str]]:
         packed = files.read_as(Pack, folder / ABOUT, "run.py")
         if packed.files.get(SCRIPT.as_posix()) != files.sha256(SCRIPT):
             raise DataError(f"{archive} was made with another {SCRIPT} than lies here; pack and train again")
+        for name in ("data", "init"):  # a run is checked against what lies here
+            if (folder / name).exists():
+                raise DataError(f"{archive} holds a folder {name}, which is of no run")
+            (folder / name).symlink_to((BUILD / name).resolve())
         for training in packed.trainings:
             if (output := folder / "output" / f"{training.name}.log").is_file():
                 files.write_text(OUTPUT / output.name, output.read_text("utf-8", errors="replace"))

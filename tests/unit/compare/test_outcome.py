@@ -136,13 +136,13 @@ def test_scores_are_those_of_the_whole_set_within_their_intervals(tmp_path: Path
 
 
 def test_a_variants_name_stands_for_the_files_of_its_seeds(tmp_path: Path) -> None:
-    for name, seed in (("runs/pals", 1), ("runs/pals", 2), ("ensembles/vote", 1)):
+    for name, seed in (("runs/pals", 1), ("runs/pals", 2), ("runs/smart", 1)):
         folder = tmp_path / name / str(seed) / "predictions"
         folder.mkdir(parents=True)
         pd.DataFrame({"id": range(9), "label": 1.0, "prediction": 1.0}).to_parquet(folder / "sst-dev.parquet")
-    assert compare_files("pals", "vote", task="sst", build=tmp_path).difference.seeds == (2, 1)
+    assert compare_files("pals", "smart", task="sst", build=tmp_path).difference.seeds == (2, 1)
     with pytest.raises(DataError, match="slap does not exist"):
-        compare_files("slap", "vote", task="sst", build=tmp_path)
+        compare_files("slap", "smart", task="sst", build=tmp_path)
 
 
 @pytest.mark.parametrize("margin", [float("nan"), -1.0, float("inf")])
