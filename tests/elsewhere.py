@@ -31,8 +31,7 @@ with files.new_directory(build / "runs" / place) as run:
     files.write_text(run / "history.csv", "phase,step,name,value\\n")
     save_file({"weights": np.ones(2)}, run / "model.safetensors")
     table = pd.DataFrame({"id": ["1", "2"], "label": [1.0, 0.0], "prediction": [1.0, 1.0],
-        "probability_0": [0.2, 0.2], "probability_1": [0.8, 0.8], "scored": True,
-        "overall": True})
+        "probability_0": [0.2, 0.2], "probability_1": [0.8, 0.8], "scored": True})
     predictions.write(predictions.path(run, "qqp", "dev"), table, TASKS["qqp"])
     files.seal(run)
 log = files.log_directory(build, build / "runs" / place)

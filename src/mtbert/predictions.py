@@ -1,9 +1,8 @@
 """Prediction files: what a model predicted for every row, from which every score in a table is computed.
 
 Columns: id (string), label (float, null if withheld), prediction (float: the class, or the score), for class tasks
-probability_0, probability_1, ... with the probability of each class, scored and overall (bool): whether the row counts
-in a task's score, and in an overall score besides. Rows on which the epoch was chosen do not count; rows that were not
-predicted neither, and hold NaN.
+probability_0, probability_1, ... with the probability of each class, scored (bool): whether the row counts. Rows on
+which the epoch was chosen do not.
 """
 
 from collections.abc import Mapping
@@ -27,7 +26,7 @@ def probability_columns(task: Task) -> list[str]:
 
 def columns(task: Task) -> list[str]:
     """Return the names of all columns, in order."""
-    return ["id", "label", "prediction", *probability_columns(task), "scored", "overall"]
+    return ["id", "label", "prediction", *probability_columns(task), "scored"]
 
 
 def path(directory: Path, task: str, split: Split) -> Path:
@@ -56,7 +55,8 @@ def scores(tables: Mapping[str, "pd.DataFrame"]) -> dict[str, float]:
 
 def of_overall(tables: Mapping[str, "pd.DataFrame"]) -> dict[str, float]:
     """Return each task's metric on the rows that count in an overall score, where labels are known."""
-    found = {task: score(table.loc[table["overall"]], TASKS[task]) for task, table in tables.items()}
+    counted = {task: table["overall"] if "overall" in table else table["scored"] for task, table in tables.items()}
+    found = {task: score(table.loc[counted[task]], TASKS[task]) for task, table in tables.items()}
     return {task: value for task, value in found.items() if value is not None}
 
 

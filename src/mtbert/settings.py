@@ -120,9 +120,7 @@ class RunSettings(Section):
             little too good. A schedule that watches dev sees the first half.
         evaluations: dev scores during training, after every this many epochs; 0 for none.
         evaluation_rows: dev rows of each task that these scores use, drawn at random, or `all`.
-        overall_rows: dev rows of each task that overall scores are computed on, drawn once for all runs, or `all`.
-        scored_rows: the dev rows that are predicted and scored at the end: `all`, or those of `overall` scores alone.
-            Test rows are predicted with `all`, from which submission files come.
+        predict_test: whether test rows are predicted, too, from which submission files come.
         train_rows: training rows of each task, drawn at random, that are scored at the end beside dev; 0 for none.
         log_every: steps between two entries of the history.
         checkpoint_every: steps between two checkpoints, from which a killed training goes on; with 0 only a training
@@ -136,8 +134,7 @@ class RunSettings(Section):
     selection: Literal["cross", "half", "whole"] = "cross"
     evaluations: int = Field(default=1, ge=0)
     evaluation_rows: Annotated[int | None, ALL] = Field(default=None, ge=1)
-    overall_rows: Annotated[int | None, ALL] = Field(default=None, ge=1)
-    scored_rows: Literal["all", "overall"] = "all"
+    predict_test: bool = True
     train_rows: int = Field(default=0, ge=0)
     log_every: int = Field(default=10, ge=1)
     checkpoint_every: int = Field(default=100, ge=0)

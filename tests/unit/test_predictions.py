@@ -22,7 +22,6 @@ def qqp(labels: list[float | None]) -> pd.DataFrame:
             "probability_0": [0.1, 0.8, 0.4],
             "probability_1": [0.9, 0.2, 0.6],
             "scored": [True, True, True],
-            "overall": [True, True, True],
         }
     )
 
@@ -40,7 +39,7 @@ def test_what_is_written_is_read_again(tmp_path: Path):
     ids=["missing", "unknown"],
 )
 def test_other_columns_are_refused_and_nothing_is_written(tmp_path: Path, table: pd.DataFrame):
-    with pytest.raises(DataError, match=r"expected \['id', .*, 'probability_1', 'scored', 'overall'\]"):
+    with pytest.raises(DataError, match=r"expected \['id', .*, 'probability_1', 'scored'\]"):
         predictions.write(tmp_path / "qqp-dev.parquet", table, QQP)
     assert list(tmp_path.iterdir()) == []
 

@@ -87,8 +87,6 @@ class Examples:
     Attributes:
         chooses, scored: masks [examples] of those on which an epoch is chosen, and of those that count in a score. Both
             hold all examples until `choose_on` is called.
-        overall, predicted: masks [examples] of those that count in an overall score, and of those that are predicted.
-            Both hold all examples until `limit_overall` is called.
         crossed: whether each half of the examples chooses the epoch for the other half's scores.
     """
 
@@ -108,7 +106,7 @@ class Examples:
         # in a tenth of the memory of lists
         self.rows: list[Row] = [tuple((np.array(ids, np.int32), second) for ids, second in row) for row in rows]
         self.lengths = np.array([max(len(ids) for ids, _ in row) for row in self.rows])
-        self.chooses = self.scored = self.overall = self.predicted = np.ones(len(self.ids), dtype=bool)
+        self.chooses = self.scored = np.ones(len(self.ids), dtype=bool)
         self.crossed = False
 
     def choose_on(self, chooses: np.ndarray, crossed: bool = False) -> None:
@@ -122,13 +120,6 @@ class Examples:
                 "run.selection in params.yaml is half or cross; allowed: whole"
             )
         self.chooses, self.scored, self.crossed = chooses, ~chooses | crossed, crossed
-
-    def limit_overall(self, rows: int, alone: bool) -> None:
-        """Compute overall scores on `rows` examples, the same in every run; predict and score these `alone`, or all."""
-        self.overall = np.zeros(len(self), dtype=bool)
-        self.overall[self._draw(rows)] = True
-        if alone:
-            self.predicted, self.scored = self.overall, self.scored & self.overall
 
     def choosing(self) -> list["Examples"]:
         """Return the parts on which an epoch is chosen: one, or both where `crossed`. All rows of a part are scored."""
@@ -144,7 +135,7 @@ class Examples:
         if count is None:
             return self
         part = self._part(self._draw(count))
-        part.scored = part.overall = part.predicted = np.ones(len(part), dtype=bool)
+        part.scored = np.ones(len(part), dtype=bool)
         return part
 
     def _draw(self, count: int) -> np.ndarray:
@@ -154,8 +145,7 @@ class Examples:
         part = copy.copy(self)
         part.ids, part.rows = tuple(self.ids[pick] for pick in picks), [self.rows[pick] for pick in picks]
         part.labels, part.lengths = self.labels[picks], self.lengths[picks]
-        part.overall, part.predicted = self.overall[picks], self.predicted[picks]
-        part.chooses, part.scored = np.ones(len(picks), dtype=bool), part.predicted
+        part.chooses = part.scored = np.ones(len(picks), dtype=bool)
         return part
 
     def __len__(self) -> int:

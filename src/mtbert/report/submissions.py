@@ -29,6 +29,5 @@ def write(results: Results, directory: Path) -> None:
     with files.new_directory(directory) as partial:
         for task, split in itertools.product(submitted, ("dev", "test")):
             for variant, seed, table in results.of(task.name, split):
-                if table["prediction"].notna().all():  # a run may predict some rows alone: `run.scored_rows`
-                    file = f"{STEMS.get(task.name, task.name)}-{split}-output.csv"
-                    files.write_text(partial / variant / str(seed) / file, text(table, task))
+                file = f"{STEMS.get(task.name, task.name)}-{split}-output.csv"
+                files.write_text(partial / variant / str(seed) / file, text(table, task))

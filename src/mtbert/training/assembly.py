@@ -75,11 +75,9 @@ def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[
 
 
 def _mark_dev(dev: Examples, run: RunSettings, rows: Path) -> None:
-    """Mark the rows of dev that choose an epoch, and those that are predicted and scored."""
+    """Mark the rows of dev that choose an epoch, and those that are scored."""
     if run.selection != "whole":
         batches.halve(dev, rows, run.selection == "cross")
-    if run.overall_rows is not None:
-        dev.limit_overall(run.overall_rows, alone=run.scored_rows == "overall")
 
 
 def steps(settings: VariantSettings, train: Mapping[str, Examples]) -> int:

@@ -18,13 +18,11 @@ BATCH = 32  # of 250 rows, sorted by length, a batch of 128 is half padding; a l
 
 
 def predict(model: MultitaskModel, examples: Examples, device: torch.device) -> "pd.DataFrame":
-    """Return the prediction table of the examples, as in `mtbert.predictions`; NaN where one is not predicted."""
+    """Return the prediction table of the examples, as in `mtbert.predictions`."""
     import pandas as pd
 
-    predicted = columns(model, examples, device)
-    table = pd.DataFrame({"id": examples.ids, "label": examples.labels, **predicted})
-    table.loc[~examples.predicted, [*predicted]] = np.nan
-    return table.assign(scored=examples.scored, overall=examples.overall)
+    about = {"id": examples.ids, "label": examples.labels}
+    return pd.DataFrame(about | columns(model, examples, device) | {"scored": examples.scored})
 
 
 @torch.no_grad()
@@ -37,7 +35,7 @@ def columns(model: MultitaskModel, examples: Examples, device: torch.device) -> 
     model.eval()
     share = Share.here()
     outputs: Any = torch.zeros(len(examples), model.head(examples.task.name).outputs, device=device)
-    for number, (picks, batch) in enumerate(examples.in_order(BATCH, np.flatnonzero(examples.predicted))):
+    for number, (picks, batch) in enumerate(examples.in_order(BATCH)):
         if number % share.count == share.rank:
             outputs[picks] = model(batch.to(device)).float()
     model.train(was_training)

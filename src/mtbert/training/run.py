@@ -157,7 +157,7 @@ def _predictions(parts: Parts, outcome: Outcome, accelerator: Accelerator) -> di
         tables = {"dev": {task: evaluation.joined(of_first[task], of_second[task], e) for task, e in dev.items()}}
     else:
         tables = {"dev": predicted(dev)}
-    tables["test"] = predicted(parts.examples.get("test", {})) if settings.run.scored_rows == "all" else {}
+    tables["test"] = predicted(parts.examples.get("test", {})) if settings.run.predict_test else {}
     if rows := settings.run.train_rows:
         tables["train"] = predicted({task: parts.examples["train"][task].drawn(rows) for task in settings.tasks})
     return tables

@@ -192,20 +192,10 @@ def test_in_order_of_some_rows_alone():
     assert [picks.tolist() for picks, _ in singles(5).in_order(size=2, numbers=np.array([0, 2, 4]))] == [[4, 2], [0]]
 
 
-@pytest.mark.parametrize(("alone", "predicted"), [(True, [2, 4]), (False, [0, 1, 2, 3, 4])])
-def test_overall_scores_are_of_rows_that_are_drawn_once(alone: bool, predicted: list[int]):
-    examples = singles(5)
-    examples.limit_overall(2, alone)
-    of = {name: np.flatnonzero(getattr(examples, name)).tolist() for name in ("overall", "predicted", "scored")}
-    assert of == {"overall": [2, 4], "predicted": predicted, "scored": predicted}
-
-
 def test_rows_that_choose_an_epoch_are_drawn_from_all():
     examples = singles(5)
     examples.choose_on(np.array([True, True, True, False, False]))
-    examples.limit_overall(2, alone=True)
-    first, second = examples.choosing()[0].drawn(3), examples.drawn(3)
-    assert (len(first), first.predicted.all(), second.predicted.all()) == (3, True, True)
+    assert (len(examples.choosing()[0].drawn(3)), len(examples.drawn(3))) == (3, 3)
 
 
 def test_a_reused_corpus_has_the_labels_of_the_task_it_serves_and_loses_what_has_none(tmp_path: Path):

@@ -165,22 +165,8 @@ def test_an_epoch_is_chosen_by_the_half_that_is_not_scored(tmp_path):
     assert history["dev/sst"] == right[HALF].mean()
 
 
-def test_rows_of_overall_scores_alone_are_predicted_and_scored(tmp_path):
-    made = with_halves(crossed=True, epochs=1)
-    for examples in made.examples["dev"].values():
-        examples.limit_overall(4, alone=True)
-    metrics = train_made(made, tmp_path)
-    table = pd.read_parquet(tmp_path / "run/predictions/sst-dev.parquet")
-    rows = made.examples["dev"]["sst"].overall
-    assert rows.sum() == 4
-    assert (
-        table["overall"].tolist() == table["scored"].tolist() == table["prediction"].notna().tolist() == rows.tolist()
-    )
-    assert metrics["dev"]["sst"] == (table["label"] == table["prediction"])[rows].mean()
-
-
-def test_test_rows_are_predicted_where_all_of_dev_is(tmp_path: Path):
-    train(tmp_path, run={"scored_rows": "overall"})
+def test_test_rows_are_predicted_where_asked(tmp_path: Path):
+    train(tmp_path, run={"predict_test": False})
     assert [p.name for p in sorted((tmp_path / "run/predictions").iterdir())] == ["sst-dev.parquet", "sts-dev.parquet"]
 
 
