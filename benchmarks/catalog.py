@@ -42,7 +42,7 @@ from mtbert.data.tokens import SpecialTokens
 from mtbert.models.building import build_model
 from mtbert.models.encoder import bert, hardware
 from mtbert.pretraining import loading
-from mtbert.settings import VariantSettings, checked
+from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS, served
 from mtbert.training import assembly
 from mtbert.training.checkpoints import Checkpoints
@@ -175,7 +175,7 @@ def settings_of(params: Params, name: str) -> VariantSettings:
     document, faults = resolve.variant(params, name)
     assert not faults, params.format_faults(faults)
     document["run"] |= {"device": "cpu", "keep": "last", "evaluations": 0, "checkpoint_every": 0}
-    return checked(VariantSettings, document, PARAMS)
+    return VariantSettings.model_validate(document)
 
 
 def variant(params: Params, name: str, encoder: Path, whole: bool) -> dict[str, Any]:
