@@ -224,19 +224,20 @@ def report(
 ) -> None:
     """Write the report from the finished runs; train nothing."""
     with starting.imports():
-        from mtbert import inputs
+        from mtbert import inputs, locking
         from mtbert.report import submissions, write
         from mtbert.results import collect, tables
-    if evidence is None:
-        inputs.check_stages(build, "plan", "data", "init")
-        collect.write(build, build / "results")
-    elif out is None and evidence.resolve().name != write.EVIDENCE:
+    if evidence is not None and out is None and evidence.resolve().name != write.EVIDENCE:
         raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
-    results = tables.read(evidence or build / "results")
-    if evidence is None:
-        submissions.write(results, build / "submissions")
     folder = out or (evidence.resolve().parent if evidence else build / "report")
-    print(write.write(results, folder, third and tables.read(third), readme))
+    with locking.alone(build / "locks" / "report.lock", "report"):
+        if evidence is None:
+            inputs.check_stages(build, "plan", "data", "init")
+            collect.write(build, build / "results")
+        results = tables.read(evidence or build / "results")
+        if evidence is None:
+            submissions.write(results, build / "submissions")
+        print(write.write(results, folder, third and tables.read(third), readme))
 
 
 @app.command()

@@ -79,8 +79,10 @@ def new_directory(path: Path) -> Iterator[Path]:
     partial.mkdir()
     try:
         yield partial
+        mode = partial.stat().st_mode & 0o666  # as the umask has it: safetensors lets nobody but the owner read
         for file in partial.rglob("*"):
             if file.is_file():
+                file.chmod(mode)
                 flush(file)
         if path.exists():
             path.replace(old)  # two renames, since a directory cannot be renamed onto one that is not empty

@@ -82,6 +82,12 @@ def test_a_new_directory_replaces_the_old_one_with_all_that_was_in_it(tmp_path: 
     assert tree(tmp_path) == {"d/deep/new.txt": "new"}
 
 
+def test_a_file_in_a_new_directory_is_as_readable_as_the_directory(tmp_path: Path):
+    with files.new_directory(tmp_path / "new") as folder:
+        (folder / "weights").touch(0o600)
+    assert (tmp_path / "new/weights").stat().st_mode & 0o777 == (tmp_path / "new").stat().st_mode & 0o666
+
+
 def test_a_stop_while_the_old_directory_is_removed_leaves_a_whole_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write_a_directory(tmp_path / "d", {"a.txt": "old", "b.txt": "old"})
     real = shutil.rmtree
