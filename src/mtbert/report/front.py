@@ -18,13 +18,13 @@ ROWS = "front"  # the questions that are rows; all are lines of the picture
 PICTURE = "questions"
 START, END = "<!-- questions -->\n", "<!-- /questions -->\n"
 SAYS = claims.WORDS | {Verdict.HOLDS: "yes", Verdict.FAILS: "no", Verdict.SMALL: "yes, but too little to matter"}
-PUBLISHED = {"higher": "above 0", "lower": "below 0", "close": "about 0", "not higher": "0 or below",
-             "not lower": "0 or above"}  # fmt: skip
+PUBLISHED = {"higher": "better", "lower": "worse", "close": "as good", "not higher": "not better",
+             "not lower": "not worse"}  # fmt: skip
 ABOUT = (
-    "Ours is the first side's score less the second's, from three seeds on with its 95 % interval. A verdict needs six "
-    "seeds of each side. "
-    "*Overall* is the mean of SST-5, QQP and STS-B, *normalised* with (r + 1) / 2 in place of r. The "
-    "untrained encoder predicts by the cosine of two sentences."
+    "Numbers are the first side's score less the second's: ours over all seeds, from three on with the 95 % interval. "
+    "A word is what is claimed without a number. A verdict needs six seeds of each side. *Overall* is the mean of the "
+    "accuracies on SST-5 and QQP and Pearson's r on STS-B, *normalised* with (r + 1) / 2 for r. The untrained encoder "
+    "is the one that trainings start from; it predicts by the cosine of two sentences."
 )
 
 
@@ -51,7 +51,7 @@ def says(result: ClaimResult) -> str:
     if found is None:
         return "not trained yet"
     if min(found.seeds) < SEEDS:
-        return f"{min(found.seeds)} of {SEEDS} seeds"
+        return f"open: {min(found.seeds)} of {SEEDS} seeds"
     return SAYS[result.verdict or result.reason]
 
 
@@ -67,7 +67,7 @@ def render(study: Study, questions: Sequence[ClaimResult], pictures: str) -> str
         return ""
     table = markdown.lined(rows(questions))
     shown = f"![Differences with their intervals, and the published ones]({pictures}/{PICTURE}.png)"
-    return "\n\n".join(filter(None, [shown, table, ABOUT, claims.contamination(study, table)]))
+    return "\n\n".join([shown, table, " ".join(filter(None, [ABOUT, claims.contamination(study, table)]))])
 
 
 def put(readme: Path, study: Study, questions: Sequence[ClaimResult], report: Path) -> None:
@@ -80,4 +80,4 @@ def put(readme: Path, study: Study, questions: Sequence[ClaimResult], report: Pa
     if not start or not end:
         raise DataError(f"{readme} lacks the lines {START.strip()} and {END.strip()}, between which rows are written")
     pictures = os.path.relpath(report / "pictures", readme.parent)
-    files.write_text(readme, f"{before}{start}\n{render(study, questions, pictures)}\n\n{end}{after}")
+    files.write_text(readme, f"{before}{start}{render(study, questions, pictures)}\n{end}{after}")

@@ -117,18 +117,20 @@ def _differences(study: Study, parts: dict[str, PartResult]) -> Figure:
     figure = Figure(figsize=(9.7, 1.1 + 0.42 * len(parts)), layout="constrained")
     axes = figure.subplots()
     for at, part in enumerate(parts.values()):
-        axes.barh(at, 2 * part.part.margin, 0.8, -part.part.margin, color="0.9", zorder=0)
-        _mark(axes, tick(study, part.part), at, "|", UNTRAINED, markersize=15, markeredgewidth=2)
-        _mark(axes, part.part.published, at, "D", PUBLISHED, beyond=at + 0.25, markersize=7, fillstyle="none")
+        margin, untrained = part.part.margin, "untrained encoder less the second"
+        axes.barh(at, 2 * margin, 0.8, -margin, color="0.9", zorder=0, label="too little to matter")
+        _mark(axes, tick(study, part.part), at, "|", UNTRAINED, label=untrained, markersize=15, markeredgewidth=2)
+        hollow = {"label": "published", "markersize": 7, "fillstyle": "none"}
+        _mark(axes, part.part.published, at, "D", PUBLISHED, beyond=at + 0.25, **hollow)
         if part.difference is None:
             axes.text(-EDGE, at, "not trained yet", va="center", color="0.45", fontsize="small", style="italic")
             continue
-        _mark(axes, part.third and part.third.mean, at, "o", GHOST, markersize=6)
+        _mark(axes, part.third and part.third.mean, at, "o", GHOST, label="at a third of the training", markersize=6)
         if part.difference.interval:
             ends = np.clip(part.difference.interval, -1.06 * EDGE, 1.06 * EDGE)
-            axes.plot(ends, [at, at], color=OURS, linewidth=2)
+            axes.plot(ends, [at, at], color=OURS, linewidth=2, label="95 % interval")
         full = "none" if part.part.confounded else "full"
-        _mark(axes, part.difference.mean, at, "o", OURS, beyond=at - 0.25, markersize=7, fillstyle=full)
+        _mark(axes, part.difference.mean, at, "o", OURS, beyond=at - 0.25, label="ours", markersize=7, fillstyle=full)
     axes.axvline(0, color="0.4", linewidth=0.8, zorder=0)
     axes.set_yticks(range(len(parts)), [textwrap.fill(label, WRAP) for label in parts])
     axes.set_ylim(len(parts) - 0.4, -0.6)
@@ -137,7 +139,11 @@ def _differences(study: Study, parts: dict[str, PartResult]) -> Figure:
     axes.xaxis.set_major_formatter(lambda x, _: _signed(x) if round(x, 3) else "0")
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    _explain(figure, axes)
+    axes.set_xlabel("ours: the first side less the second; right of 0, the first is better", fontsize="small")
+    by_label = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))  # each kind of mark once
+    figure.legend(
+        by_label.values(), by_label.keys(), loc="outside upper center", ncols=6, frameon=False, fontsize="small"
+    )
     return figure
 
 
@@ -158,15 +164,6 @@ def _mark(
 
 def _signed(value: float) -> str:
     return f"{value:+.2f}".replace("-", markdown.MINUS)
-
-
-def _explain(figure: Figure, axes: Axes) -> None:
-    axes.plot([], [], "o-", color=OURS, label="ours, 95 % interval")
-    axes.plot([], [], "o", color=GHOST, label="at a third of the training")
-    axes.plot([], [], "D", color=PUBLISHED, fillstyle="none", label="published")
-    axes.plot([], [], "|", color=UNTRAINED, markersize=13, markeredgewidth=2, label="untrained encoder")
-    axes.barh([0], [0], color="0.9", label="too little to matter")
-    figure.legend(loc="outside upper center", ncols=5, frameon=False, fontsize="small", columnspacing=1.2)
 
 
 def _places(axes: Axes, table: Frame) -> None:
