@@ -198,7 +198,7 @@ def write_results(build: Path, count: int) -> None:
     labels = [float(number % task.classes) for number in range(rows)]
     table = pd.DataFrame({"id": [f"r{number}" for number in range(rows)], "label": labels, "prediction": labels})
     table[list(predictions.probability_columns(task))] = 1 / task.classes
-    table[["scored", "overall"]] = True
+    table["scored"] = True
     content = {"steps": 40, "epoch": 1, "parameters": {"encoder": 1000, "added": 250, "trained": 1250, "stored": 1250}}
     history = "phase,step,name,value\n" + "".join(f"1,{step},loss/sst,{2 / step}\n" for step in range(1, 41))
     files.write_json(build / "data" / "report.json", {"files": {}})

@@ -155,8 +155,8 @@ def _check(training: Training, folder: Path, catalog: dict[str, Any]) -> None:
     """Check that a foreign run is whole, was made from what lies here, and is such that `collect` takes it."""
     if not (folder / "runs" / training.place).is_dir():
         raise DataError(f"not finished; its output is {OUTPUT / training.name}.log")
-    one = {training.variant: catalog["variants"][training.variant] | {"seeds": [training.seed]}}
-    files.write_yaml(folder / CATALOG, catalog | {"variants": one, "ensembles": {}})
+    one = {"variants": {training.variant: catalog["variants"][training.variant]}, "seeds": [training.seed]}
+    files.write_yaml(folder / CATALOG, catalog | one | {"ensembles": {}})
     try:
         _mark(training, folder)
         trainings.check(training, folder)
