@@ -9,8 +9,8 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
-REPORT = "reports/headline/index.html"
-PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "reports/headline/README.md": REPORT}
+REPORT = "reports/laptop/index.html"
+PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "reports/laptop/README.md": REPORT}
 IMAGE = re.compile(r"!\[[^]\n]*\]\(([^)\s]+)\)")
 LINK = re.compile(r"(?<!!)\[([^]\n]+)\]\(((?!https?:|#)[^)\s]+)\)")
 

@@ -67,7 +67,8 @@ def render(study: Study, questions: Sequence[ClaimResult], pictures: str) -> str
         return ""
     table = markdown.lined(rows(questions))
     shown = f"![Differences with their intervals, and the published ones]({pictures}/{PICTURE}.png)"
-    return "\n\n".join([shown, table, " ".join(filter(None, [ABOUT, claims.contamination(study, table)]))])
+    seen = claims.contamination(study, table) or markdown.literal(study.results.start.note)
+    return "\n\n".join([shown, table, f"{ABOUT} {seen}".strip()])
 
 
 def put(readme: Path, study: Study, questions: Sequence[ClaimResult], report: Path) -> None:
