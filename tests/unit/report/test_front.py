@@ -68,7 +68,7 @@ def test_rows_are_written_between_the_markers_alone(tmp_path: Path):
     front.put(readme, study, [result(0)], tmp_path / "reports/mine")
     lines = readme.read_text().splitlines()
     assert (lines[:2], lines[-2:]) == (["before", front.START.strip()], [front.END.strip(), "after"])
-    assert "(reports/mine/pictures/questions.png)" in lines[3]
+    assert "(reports/mine/pictures/questions.png)" in lines[2]
     assert "old" not in lines
     with pytest.raises(DataError, match=r"README\.md"):
         front.put(readme, study, [], tmp_path)
