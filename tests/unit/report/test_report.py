@@ -9,7 +9,7 @@ import pytest
 
 from mtbert.claims import of_results
 from mtbert.errors import DataError
-from mtbert.report import beside, claims, costs, curves, data, markdown, published, submissions, write
+from mtbert.report import beside, claims, costs, curves, data, markdown, published, submissions, terminal, write
 from mtbert.report.study import Study
 from mtbert.results import tables
 from mtbert.results.tables import OVERALLS, Results
@@ -122,6 +122,13 @@ def test_losses_are_binned_and_averaged(study: Study):
 def test_rows_that_share_a_sentence_with_train_are_left_out(study: Study):
     table = data.leakage(study).set_index(["variant", "task", "without"])
     assert table.loc["pals", "sst", "shared"].tolist() == pytest.approx([4, 1, 0.875, 5 / 6, -1 / 24])
+
+
+def test_a_copy_that_dvc_removes_is_not_pointed_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (copy := tmp_path / ".dvc/tmp/exps/one").mkdir(parents=True)
+    assert "dvc exp apply" not in terminal.in_short([], Path("build/report"))
+    monkeypatch.chdir(copy)
+    assert "dvc exp apply NAME; then build/report/index.html" in terminal.in_short([], Path("build/report"))
 
 
 def test_submissions_have_the_courses_form(tmp_path: Path):
