@@ -79,4 +79,4 @@ def test_what_cannot_be_searched_is_refused(place: tuple[str, ...], value: objec
 def test_a_profile_states_what_its_search_has_found() -> None:
     table, stated = pd.read_csv(ROOT / search.SEARCHES / "laptop.csv"), PARAMS.get("profiles", "laptop", "training")
     found = table[table["chosen"]].set_index("kind")["rate"].to_dict()
-    assert found == {kind: stated["learning_rates"][kind] for kind in ("adapters", "heads")}
+    assert found == {kind: stated["learning_rates"][kind] for kind in ("encoder", "adapters", "heads")}
