@@ -3,11 +3,14 @@
 import re
 import subprocess
 import sys
+import threading
+import time
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from typer.testing import CliRunner
 
 from mtbert.cli import app
@@ -100,9 +103,10 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
 
 @pytest.mark.parametrize(("module", "name", "arguments", "expected"), EACH, ids=[" ".join(one[2]) for one in EACH])
 def test_what_was_said_is_handed_on(
-    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, arguments: list[str], expected: tuple
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, module: Any, name: str, arguments: list[str], expected: tuple
 ):
     asked: list[tuple] = []
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(loading, "load", lambda *_: PALS)
     monkeypatch.setattr(tables, "read", str)
     monkeypatch.setattr(merge, "merge", lambda sources: [*map(str, sources)])
@@ -140,3 +144,21 @@ def test_variants_are_listed_with_paper_and_row_and_a_star_where_they_are_traine
         ["mypal-pals", "My", "PAL", "BERT", "1", "BERT", "+", "PALs"],
         ["*", "pals", "Pals", "for", "PALs", "Original", "PALs"],
     ]
+
+
+def test_a_report_waits_for_another(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tables, "read", str)
+    monkeypatch.setattr(write, "write", lambda *_: "written")
+    (tmp_path / "build/locks").mkdir(parents=True)
+    has_it = threading.Event()
+
+    def hold() -> None:
+        with FileLock(tmp_path / "build/locks/report.lock"):
+            has_it.set()
+            time.sleep(0.5)
+
+    threading.Thread(target=hold).start()
+    has_it.wait()
+    done = CliRunner().invoke(app, ["report", "--evidence", "/r/evidence"])
+    assert (done.stderr, done.stdout) == ("report: another process is at it; waiting until that ends\n", "written\n")

@@ -89,7 +89,7 @@ def _file(path: Path) -> Frame:
 
 
 def _with_clusters(path: Path, rows: Frame) -> Frame:
-    """Add the clusters that preprocessing found, where the file is of one of this project's runs or ensembles."""
+    """Add the clusters that preprocessing found, where the file is of one of this project's runs."""
     task, _, split = path.stem.partition("-")
     file = (path.absolute().parent / "../../../../data" / task / f"{split}-rows.parquet").resolve()
     if path.absolute().parent.name != "predictions" or not file.is_file():

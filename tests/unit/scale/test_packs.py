@@ -244,6 +244,21 @@ def test_a_run_of_something_else_than_lies_here_is_refused(here: Path, archive: 
     assert not (here / "build/runs/a").exists()
 
 
+@pytest.mark.parametrize("name", ["data", "init"])
+def test_an_archive_does_not_bring_what_its_runs_are_checked_against(archive: Path, name: str):
+    repacked(archive, lambda folder: files.write_text(folder / name / "a.json", "{}"))
+    with pytest.raises(DataError, match=f"holds a folder {name}, which is of no run"):
+        packs.unpack(archive)
+
+
+def test_runs_of_several_seeds_are_checked_one_by_one(here: Path, archive: Path, recorded: list[Training]):
+    catalog = files.read_yaml(here / "build/plan/catalog.yaml")
+    files.write_yaml(here / "build/plan/catalog.yaml", catalog | {"seeds": [1, 2]})
+    repacked(archive, lambda folder: files.write_text(folder / "runs/a/2/metrics.json", "{}"))
+    packs.unpack(archive)
+    assert recorded == [A, B]
+
+
 def test_a_truncated_archive_is_refused_and_a_pack_is_none_of_runs(here: Path, archive: Path):
     content = archive.read_bytes()
     archive.write_bytes(content[: len(content) // 2])
