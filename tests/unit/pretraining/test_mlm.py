@@ -10,7 +10,6 @@ import torch
 from tokenizers import Tokenizer
 
 from mtbert import files
-from mtbert.errors import DataError
 from mtbert.pretraining import fetching, loading, mlm
 from mtbert.pretraining.settings import EncoderSettings, MlmSettings
 
@@ -95,8 +94,3 @@ def test_sentences_are_drawn_and_framed(build: Path):
     tokenizer = Tokenizer.from_file(str(build / "encoders/base/tokenizer.json"))
     start, end = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     assert {(row[0], row[-1]) for row in found["input_ids"]} == {(start, end)}
-
-
-def test_a_corpus_that_is_not_there_is_named(build: Path):
-    with pytest.raises(DataError, match=r"qqp/train\.parquet is missing"):
-        mlm.pretrain(SETTINGS.model_copy(update={"corpora": ["qqp"]}), build)

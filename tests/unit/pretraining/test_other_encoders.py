@@ -15,7 +15,7 @@ import pytest
 import safetensors.torch
 import torch
 from huggingface_hub import constants
-from transformers import AutoModel, AutoTokenizer, BertTokenizer, RobertaTokenizer
+from transformers import AutoModel, AutoTokenizer, RobertaTokenizer
 
 from mtbert import files
 from mtbert.data import tokens
@@ -215,18 +215,6 @@ def test_a_cased_tokenizer_stays_cased_and_its_marks_are_where_it_has_them(tmp_p
     assert tokens.special_tokens(out) == SpecialTokens(start=11, end=9, padding=10, between=1, typed=True, mask=7)
 
 
-def test_a_cased_vocabulary_alone_is_read_as_its_settings_say(tmp_path: Path) -> None:
-    folder = encoders.folder(tmp_path / "bert", "BertModel", "bert")
-    pieces = tokens.vocabulary(folder)
-    files.write_text(folder / "vocab.txt", "".join(f"{piece}\n" for piece in pieces))
-    (folder / "tokenizer.json").unlink()
-    files.write_json(folder / "tokenizer_config.json", {"tokenizer_class": "BertTokenizer", "do_lower_case": False})
-    out = fetched(named(folder), tmp_path / "out")
-    theirs = BertTokenizer.from_pretrained(folder)
-    assert theirs("Man man", add_special_tokens=False)["input_ids"] == [1, 0]
-    assert tokens.wordpieces(out)(["Man man"]) == [[1, 0]]
-
-
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
@@ -252,12 +240,6 @@ def test_half_a_pooler_is_refused(tmp_path: Path) -> None:
     folder = encoders.folder(tmp_path / "bert", "BertModel", "bert")
     reweigh(folder, lambda weights: {name: one for name, one in weights.items() if name != "pooler.dense.bias"})
     assert refused(named(folder), tmp_path / "out").endswith("lacks weights of BERT: pooler.dense.bias")
-
-
-def test_pickles_are_refused(folder: Path, tmp_path: Path) -> None:
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    message = refused(named(folder), tmp_path / "out")
-    assert f"is read from {folder}, which lacks model.safetensors (weights in .bin files are pickles" in message
 
 
 def test_a_tokenizer_that_frames_sentences_otherwise_is_refused(folder: Path, tmp_path: Path) -> None:

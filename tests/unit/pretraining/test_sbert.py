@@ -1,7 +1,6 @@
 """SBERT pretraining on a handful of pairs."""
 
 import os
-import runpy
 import socket
 import subprocess
 import sys
@@ -160,11 +159,3 @@ def test_stage_where_nothing_needs_it(tmp_path: Path) -> None:
     out = tmp_path / "encoders" / "sbert"
     assert sorted(path.name for path in out.iterdir()) == ["digests.json", "encoder.json"]
     assert files.read_json(out / "encoder.json") == {"needed": False}
-
-
-def test_stage_with_settings(build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files.write_yaml(tmp_path / "plan.yaml", {"needed": True, "epochs": 1, "device": "cpu"})
-    monkeypatch.setattr(sys, "argv", ["pretrain", "sbert", str(tmp_path / "plan.yaml"), str(build)])
-    with pytest.raises(SystemExit, match="0"):
-        runpy.run_path(str(STAGE), run_name="__main__")
-    assert files.read_json(build / "encoders" / "sbert" / "metrics.json")["steps"] == 1

@@ -63,15 +63,12 @@ def test_a_cut_encoder_is_checked_as_the_whole_one_and_says_where_it_is_cut() ->
     [
         ({"name": "minilm-7"}, "minilm cannot be cut after layer 7; allowed: 1 to 6"),
         ({"name": "minilm-0"}, "greater than 0"),
-        ({"name": "minilm", "layers": 7}, "minilm cannot be cut after layer 7"),
         ({"name": "minilm-4", "layers": 3}, "name is minilm-4, but layers is 3: set layers to null"),
         ({"name": "minilm-four"}, "unknown encoder 'minilm-four'"),
-        ({"name": "minilm-4", "revision": "a" * 40}, "minilm has its revision in the project"),
         (
             {"name": "bert"},
             "unknown encoder 'bert'; known: tiny, minilm, bert-base-uncased, owner/name on the model hub, ",
         ),
-        ({"name": "bart/"}, "unknown encoder 'bart/'; known: tiny, minilm"),
         (
             {"name": "some/bert"},
             "revision is None, but some/bert is a name on the model hub, where branches move; allow",
@@ -88,7 +85,6 @@ def test_a_cut_encoder_is_checked_as_the_whole_one_and_says_where_it_is_cut() ->
         ({"width": 10, "heads": 3}, "width is 10 and heads 3, which does not divide it"),
         ({"name": "tiny", "directory": "weights"}, "known by name and not made here: set it to null"),
         ({"wdith": 384}, "unknown key"),
-        ({"layers": 0}, "greater than 0"),
     ],
 )
 def test_wrong_encoder_settings(wrong: dict[str, object], message: str) -> None:
