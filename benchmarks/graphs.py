@@ -45,7 +45,7 @@ def measure(model: loading.Model, task: str, threads: int) -> list[dict[str, Any
     options: Any = onnxruntime.SessionOptions()  # type: ignore[attr-defined]
     options.intra_op_num_threads = threads
     with tempfile.TemporaryDirectory() as place:
-        exporting.export(model, "onnx", Path(place) / "out", task)
+        exporting.export(model, "onnx", Path(place) / "out")
         session = onnxruntime.InferenceSession(str(Path(place) / "out" / f"{task}.onnx"), options)
     network = exporting.Graph(model, task)
     lines = []

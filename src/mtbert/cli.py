@@ -101,7 +101,6 @@ def export(
     model: Annotated[str, Argument(help="A variant's name, a run's folder, or an address of MLflow's.")],
     out: Annotated[Path, Argument(help="The folder to write; it must not exist.")],
     form: Annotated[str, Option("--format", help="hf, sentence-transformers or onnx.")] = "hf",
-    task: Annotated[str | None, Option(help="hf: plain BertForSequenceClassification; onnx: its graph alone.")] = None,
     seed: Seed = None,
     build: Build = BUILD,
 ) -> None:
@@ -114,7 +113,7 @@ def export(
     trained = loading.load(model, seed, build, "cpu")
     if not isinstance(trained, loading.Model):
         raise exporting.ExportError(f"{model} is an ensemble: export its members, {', '.join(trained.members)}")
-    exporting.export(trained, form, out, task)
+    exporting.export(trained, form, out)
     print(f"{out} holds {trained.name}, seed {trained.seed}; its README.md shows how to load it")
 
 

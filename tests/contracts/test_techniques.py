@@ -52,7 +52,7 @@ PACKAGES: dict[str, Registry[..., Any]] = {
 }
 SOURCE = Path(mtbert.__file__).parent
 OF_MODELS = ("features", "adapters", "connectors", "heads")  # the other kinds lie in training
-HELPERS = {"adapters": {"factors", "merging"}, "gradients": {"gramian"}}  # files that hold no technique
+HELPERS = {"adapters": {"factors"}, "gradients": {"gramian"}}  # files that hold no technique
 
 every_technique = pytest.mark.parametrize(
     ("registry", "name"),

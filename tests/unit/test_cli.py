@@ -97,7 +97,7 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
     (ui, "serve", ["ui", "5001"], (5001,)),
     (write, "write", ["report", "--evidence", "/r/evidence", "--out", "o"], ("/r/evidence", Path("o"), None, None)),
     (write, "write", ["report", "--evidence", "/r/evidence"], ("/r/evidence", Path("/r"), None, None)),
-    (exporting, "export", ["export", "pals", "o", "--format", "onnx"], (PALS, "onnx", Path("o"), None)),
+    (exporting, "export", ["export", "pals", "o", "--format", "onnx"], (PALS, "onnx", Path("o"))),
 ]
 
 

@@ -14,17 +14,17 @@ TEMPLATE = Path(__file__).with_name("card.md")
 METRICS = {"accuracy": "accuracy", "pearson": "Pearson's r"}
 
 
-def card(model: Model, form: str, tasks: list[str]) -> str:
-    """Return the text of README.md, with metadata for the Hub, of an export of these tasks in that form."""
+def card(model: Model, form: str) -> str:
+    """Return the text of README.md, with metadata for the Hub, of an export in that form."""
     build, is_sentences = build_around(model.run), form == "sentence-transformers"
     sample = files.whose_data(build) == "sample"
-    found = {name: predictions.path(model.run, name, "dev") for name in tasks if name in model.metrics.dev}
+    found = {name: predictions.path(model.run, name, "dev") for name in model.tasks if name in model.metrics.dev}
     labelled = {name: file for name, file in found.items() if file.is_file()}
     about = ModelCardData(
         language="en",
         license="apache-2.0" if sample else "other",
         library_name=form if is_sentences or form == "onnx" else "transformers",
-        tags=["mtbert", *tasks],
+        tags=["mtbert", *model.tasks],
         model_name=f"{model.name}-{model.seed}",
         pipeline_tag="sentence-similarity" if is_sentences else "text-classification",
     )
@@ -34,7 +34,7 @@ def card(model: Model, form: str, tasks: list[str]) -> str:
         model=model,
         form=form,
         sample=sample,
-        tasks=[TASKS[name] for name in tasks],
+        tasks=[TASKS[name] for name in model.tasks],
         class_names=class_names,
         metrics=METRICS,
         scores=[(TASKS[name], compare.score(file, TASKS[name].metric)) for name, file in labelled.items()],

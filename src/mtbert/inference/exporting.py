@@ -14,10 +14,9 @@ from torch import Tensor, nn
 
 from mtbert import files
 from mtbert.data import tokens
-from mtbert.errors import MtbertError, SettingsError, UnknownNameError
+from mtbert.errors import MtbertError, UnknownNameError
 from mtbert.inference import bundling, cards, modeling
-from mtbert.inference.predicting import Model, class_names
-from mtbert.models.adapters.merging import merge
+from mtbert.inference.predicting import Model
 from mtbert.models.building import PARTS
 from mtbert.models.heads import HEADS
 from mtbert.pretraining import loading
@@ -32,41 +31,35 @@ class ExportError(MtbertError):
     """A model cannot be exported in the form that was asked for, or its folder cannot be written."""
 
 
-def export(model: Model, form: str, out: Path, task: str | None = None) -> None:
+def export(model: Model, form: str, out: Path) -> None:
     """Write the folder, whole or not at all.
 
     Args:
         model: a trained model, on the CPU.
         form: a key of FORMS.
         out: a folder that does not exist.
-        task: for `hf`: a plain BertForSequenceClassification of this task alone; for `onnx`: its graph alone.
 
     Raises:
         ExportError: an unknown form, a folder that exists, or a form that the model cannot have.
-        ModelError: it lacks the task.
     """
     if form not in FORMS:
         raise ExportError(str(UnknownNameError("format", form, FORMS)))
-    tasks = [*model.tasks] if task is None else [model.task(task).name]
-    if task is not None and form == "sentence-transformers":
-        raise ExportError("--task is for hf and onnx; a model of sentence-transformers takes the task in encode")
     if out.exists():
         raise ExportError(f"{out} exists; name a new folder")
-    is_plain = task is not None and form == "hf"
     try:
         with files.new_directory(out) as partial, loading.quiet():
             loading.copy_tokenizer(model.encoder, partial)
             names = files.read_json(partial / tokens.NAMES)
             files.write_json(partial / tokens.NAMES, names | {"model_max_length": model.longest})
-            (_plain if is_plain else FORMS[form])(model, partial, tasks)
-            files.write_text(partial / "README.md", cards.card(model, "plain" if is_plain else form, tasks))
+            FORMS[form](model, partial)
+            files.write_text(partial / "README.md", cards.card(model, form))
             for name in ("settings.yaml", "metrics.json"):
                 shutil.copyfile(model.run / name, partial / f"mtbert_{name}")
     except SafetensorError as error:  # such as a full disk
         raise ExportError(f"{out} cannot be written: {error}") from None
 
 
-def _transformers(model: Model, out: Path, tasks: list[str], *more: tuple[str, str]) -> None:
+def _transformers(model: Model, out: Path, *more: tuple[str, str]) -> None:
     """Write config.json, weights, and the code that the model and `more` use."""
     exported = rebuilt(model)
     code = bundling.file_name(MODELING)
@@ -82,14 +75,14 @@ def _transformers(model: Model, out: Path, tasks: list[str], *more: tuple[str, s
         files.write_text(out / name, text)
 
 
-def _sentence_transformers(model: Model, out: Path, tasks: list[str]) -> None:
+def _sentence_transformers(model: Model, out: Path) -> None:
     """Write for SentenceTransformer."""
     if model.settings.model.pair_encoding == "cross" or set(model.tasks) <= model.network.connector.mixed:
         raise ExportError(
             f"{model.name} encodes both sentences of a pair together, so that one alone has no embedding; allowed: "
             "a variant with pair_encoding: bi, or format hf or onnx"
         )
-    _transformers(model, out, tasks, (SENTENCES, "MtbertSentences"))
+    _transformers(model, out, (SENTENCES, "MtbertSentences"))
     kind = f"{bundling.file_name(SENTENCES)}.MtbertSentences"
     files.write_json(out / "modules.json", [{"idx": 0, "name": "0", "path": "", "type": kind, "kwargs": ["task"]}])
     files.write_json(out / "config_sentence_transformers.json", {"model_type": "SentenceTransformer"})
@@ -143,41 +136,6 @@ def _same(model: Model, task: str, export: Callable[..., Tensor]) -> bool:
     return torch.allclose(ours, export(*probe), rtol=0, atol=1e-6)
 
 
-def _plain(model: Model, out: Path, tasks: list[str]) -> None:
-    """Write a BertForSequenceClassification of one task; ExportError where the model is more than that."""
-    from transformers import BertConfig, BertForSequenceClassification
-
-    (task,) = tasks
-    about, head = TASKS[task], model.network.head(task)
-    more = ExportError(
-        f"{model.name} is more than a plain BERT with a classifier in {task}; leave out --task to export the whole "
-        "model, with its code. Plain is: pooling pooler, a linear head, no features and no connector, sentences of a "
-        "pair encoded together, and at most an adapter that only changes the weights of linear maps"
-    )
-    try:
-        bert = merge(model.network.encoder, model.network.adapter, task)
-        (dense,) = (module for module in head.modules() if isinstance(module, nn.Linear))
-    except (SettingsError, ValueError):
-        raise more from None
-    if "dense" not in bert.pooler or dense.in_features != bert.config.hidden_size:
-        raise more
-    weight, bias = dense.weight.detach(), dense.bias.detach()
-    if about.kind == "binary":  # softmax of 0 and z is the sigmoid of z
-        weight, bias = (torch.cat([torch.zeros_like(each), each]) for each in (weight, bias))
-    sizes: Any = asdict(bert.config) | {"num_labels": len(bias)}
-    config = BertConfig(**sizes)
-    config.problem_type = "regression" if about.kind == "score" else "single_label_classification"
-    if about.kind != "score":
-        config.id2label = dict(enumerate(class_names(about)))
-        config.label2id = {label: number for number, label in config.id2label.items()}
-    plain = BertForSequenceClassification(config).eval()
-    weights = {f"bert.{name}": value for name, value in bert.state_dict().items()}
-    plain.load_state_dict(weights | {"classifier.weight": weight, "classifier.bias": bias})
-    if not _same(model, task, lambda *probe: plain(*probe).logits[:, -head.outputs :]):
-        raise more
-    plain.save_pretrained(out)
-
-
 class Graph(nn.Module):
     """One task of a model as a function of ids, mask and types, each [rows, tokens]."""
 
@@ -190,10 +148,10 @@ class Graph(nn.Module):
         return self.network(modeling.batch(input_ids, attention_mask, token_type_ids, *self.asked))
 
 
-def _onnx(model: Model, out: Path, tasks: list[str]) -> None:
+def _onnx(model: Model, out: Path) -> None:
     """Write a graph for each task."""
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it tells of its own parts, such as a missing torchvision
-    for task in tasks:
+    for task in model.tasks:
         rows = sequences(model, task) * torch.export.Dim("batch")
         shape = {0: rows, 1: torch.export.Dim("tokens", max=model.longest)}
         names = ["input_ids", "attention_mask", "token_type_ids"]
@@ -208,7 +166,7 @@ def _onnx(model: Model, out: Path, tasks: list[str]) -> None:
             raise ExportError(f"{model.name}, {task}: torch's exporter has fixed batch or length of the graph: {sizes}")
 
 
-FORMS: dict[str, Callable[[Model, Path, list[str]], None]] = {
+FORMS: dict[str, Callable[[Model, Path], None]] = {
     "hf": _transformers,
     "sentence-transformers": _sentence_transformers,
     "onnx": _onnx,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from torch import Tensor, nn
+from torch import nn
 
 from mtbert.models.encoder.slot import Linear, Slot
 
@@ -46,14 +46,6 @@ class Adapter(nn.Module):
 
     def init_from_encoder(self, layers: Sequence[Mapping[Linear, nn.Linear]]) -> None:
         """Read the linear maps of every layer once before training, for weights that start from theirs."""
-
-
-class Mergeable(Slot):
-    """A slot whose effect other weights of the layer's linear maps can have, too: see merging.py."""
-
-    def merged(self, name: Linear, dense: nn.Linear) -> tuple[Tensor, Tensor]:
-        """Return weight [out, in] and bias [out] with which `dense` alone computes what `linear` does in evaluation."""
-        raise NotImplementedError
 
 
 class InLayer(nn.Module, Slot):

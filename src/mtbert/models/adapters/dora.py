@@ -51,14 +51,8 @@ class DecomposedLayer(Factored):
     def stretch(self, name: Linear, dense: nn.Linear) -> Tensor:
         """m / |V|, [out]."""
         with torch.no_grad():
-            lengths = (dense.weight + self.product(name)).norm(dim=1)
+            lengths = (dense.weight + self.factors[name].product()).norm(dim=1)  # type: ignore[operator]
         return self.magnitude[name] / lengths
-
-    def merged(self, name: Linear, dense: nn.Linear) -> tuple[Tensor, Tensor]:
-        """m / |V| * V, b."""
-        if name not in self.factors:
-            return dense.weight, dense.bias
-        return self.stretch(name, dense)[:, None] * (dense.weight + self.product(name)), dense.bias
 
 
 class WeightDecomposedAdaptation(InEveryLayer):

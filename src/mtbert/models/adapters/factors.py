@@ -6,7 +6,7 @@ import torch
 from pydantic import AfterValidator, Field
 from torch import Tensor, nn
 
-from mtbert.models.adapters.base import InLayer, Mergeable, Shape
+from mtbert.models.adapters.base import InLayer, Shape
 from mtbert.models.encoder.dropout import Dropout
 from mtbert.models.encoder.slot import Linear
 from mtbert.settings import Section
@@ -55,13 +55,9 @@ class Factors(nn.Module):
             return self.scale * (self.up.weight @ self.down.weight)
 
 
-class Factored(InLayer, Mergeable):
+class Factored(InLayer):
     """A layer whose targets have factors."""
 
     def __init__(self, settings: FactorSettings, shape: Shape) -> None:
         super().__init__()
         self.factors = nn.ModuleDict({name: Factors(settings, *shape.linear(name)) for name in settings.targets})
-
-    def product(self, name: Linear) -> Tensor:
-        """s B A of a target, [out, in]."""
-        return self.factors[name].product()  # type: ignore[operator, return-value]

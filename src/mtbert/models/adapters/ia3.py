@@ -20,7 +20,7 @@ Prefer `lora` where examples are many: this one is made for few.
 import torch
 from torch import Tensor, nn
 
-from mtbert.models.adapters.base import InEveryLayer, InLayer, Mergeable, Shape
+from mtbert.models.adapters.base import InEveryLayer, InLayer, Shape
 from mtbert.models.encoder.slot import Linear
 from mtbert.settings import Section
 
@@ -31,7 +31,7 @@ class Settings(Section):
     per_task: bool = False
 
 
-class ScaledLayer(InLayer, Mergeable):
+class ScaledLayer(InLayer):
     """The scales of one layer, by linear map: they scale the outputs of key and value and the inputs of output."""
 
     def __init__(self, settings: Settings, shape: Shape) -> None:
@@ -46,15 +46,6 @@ class ScaledLayer(InLayer, Mergeable):
         if name == "output":
             return dense(_scaled(inputs, self.scales[name]))
         return _scaled(dense(inputs), self.scales[name])
-
-    def merged(self, name: Linear, dense: nn.Linear) -> tuple[Tensor, Tensor]:
-        """The scales in the rows of key and value, in the columns of output."""
-        if name not in self.scales:
-            return dense.weight, dense.bias
-        scale = self.scales[name]
-        if name == "output":
-            return dense.weight * scale, dense.bias
-        return dense.weight * scale[:, None], dense.bias * scale
 
 
 def _scaled(values: Tensor, scale: Tensor) -> Tensor:

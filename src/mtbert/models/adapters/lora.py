@@ -37,10 +37,6 @@ class LowRankLayer(Factored):
         """W x + b + s B A x for a target."""
         return dense(inputs) + self.factors[name](inputs) if name in self.factors else dense(inputs)
 
-    def merged(self, name: Linear, dense: nn.Linear) -> tuple[Tensor, Tensor]:
-        """W + s B A, b."""
-        return dense.weight + self.product(name) if name in self.factors else dense.weight, dense.bias
-
 
 class LowRankAdaptation(InEveryLayer):
     """One `LowRankLayer` for each layer and set."""

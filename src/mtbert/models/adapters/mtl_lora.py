@@ -26,10 +26,10 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
-from mtbert.models.adapters.base import Adapter, Mergeable, Shape
+from mtbert.models.adapters.base import Adapter, Shape
 from mtbert.models.adapters.factors import FactorSettings
 from mtbert.models.encoder.dropout import Dropout
-from mtbert.models.encoder.slot import Linear
+from mtbert.models.encoder.slot import Linear, Slot
 
 
 class Settings(FactorSettings):
@@ -70,7 +70,7 @@ class Mixture(nn.Module):
         return F.linear(self.down(self.dropout(inputs)), self.up(task))
 
 
-class ForTask(Mergeable):
+class ForTask(Slot):
     """A layer's mixtures, by linear map, for one task."""
 
     def __init__(self, mixtures: nn.ModuleDict, task: str) -> None:
@@ -81,13 +81,6 @@ class ForTask(Mergeable):
         if name not in self.mixtures:
             return dense(inputs)
         return dense(inputs) + self.mixtures[name](self.task, inputs)
-
-    def merged(self, name: Linear, dense: nn.Linear) -> tuple[Tensor, Tensor]:
-        """W and the task's change, b."""
-        if name not in self.mixtures:
-            return dense.weight, dense.bias
-        mixture = self.mixtures[name]
-        return dense.weight + mixture.up(self.task) @ mixture.down.weight, dense.bias  # type: ignore[operator]
 
 
 class MixedAdaptation(Adapter):
