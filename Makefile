@@ -68,7 +68,9 @@ bench: $(EVERY)  ## speed beside others, growth, starts: benchmarks/README.md; t
 
 mlflow: setup  ## compare runs in a browser, at the page that is printed; PORT=5001 for another port
 	@[ ! -d build/runs ] || $(BIN)/python stages/track.py build || true
-	@$(BIN)/python -m mtbert ui $(PORT)
+	@echo "http://127.0.0.1:$(PORT)/#/experiments?workflowType=machine_learning"
+	@MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false $(BIN)/mlflow ui --port $(PORT) --workers 1 \
+	  --backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///mlflow.db}" --default-artifact-root "$(CURDIR)/mlartifacts"
 
 docs: $(BIN)/.docs  ## the documentation as a site, with a reference made of the docstrings
 	$(BIN)/mkdocs build --strict

@@ -14,12 +14,11 @@ def main(build: Path) -> None:
     except tracking.TrackingError as error:
         # Exit status 1 keeps DVC from counting the stage as done, so that the next `dvc repro` tries again. The
         # stage is the last and nothing needs it, so all results are recorded by then. Within `dvc exp run` a
-        # failed stage would discard the whole experiment, and without MLflow another try would not help.
+        # failed stage would discard the whole experiment.
         experiment = os.environ.get("DVC_EXP_NAME")
-        if tracking.installed() and not experiment:
+        if not experiment:
             raise
-        first = f" (`dvc exp apply {experiment}` first)" if experiment else ""
-        print(f"warning: {error}{first}", file=sys.stderr)
+        print(f"warning: {error} (`dvc exp apply {experiment}` first)", file=sys.stderr)
         return
     print(done)
 

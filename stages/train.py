@@ -27,7 +27,7 @@ def main(variant: str, seed: int, build: Path = Path("build")) -> None:
                 starting.tell_memory(weight.numel() for weight in parts.model.parameters())
                 print(f"{variant}, seed {seed}: {parts.steps} steps on {', '.join(settings.tasks)}")
             own = Checkpoints(build / "checkpoints" / place / str(rank), identity)  # each process has its own
-            live = LiveRun(settings.model_dump(), seed, build, silent=rank != 0)
+            live = LiveRun(settings.model_dump(), seed, build) if rank == 0 else None
             metrics = run.train(parts, build / "runs" / place, build / "logs" / place, own, live_run=live)
             shutil.rmtree(build / "checkpoints" / place, ignore_errors=True)  # also those of another launch's processes
         if rank == 0:

@@ -259,14 +259,3 @@ def track(build: BuildArgument = BUILD) -> None:
     from mtbert import tracking
 
     print(tracking.bring_in(build))
-
-
-@app.command()
-def ui(port: Annotated[int, Argument(min=1, max=65535, help="The port.")] = 5000) -> None:
-    """Open MLflow's pages with the runs.
-
-    Ctrl-C ends it.
-    """
-    from mtbert.tracking import ui
-
-    ui.serve(port)

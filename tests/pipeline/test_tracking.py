@@ -1,9 +1,7 @@
 """Trainings and `track` against real MLflow: at once, broken off, restored, moved, and with a server that fails."""
 
-import os
 import random
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -149,20 +147,6 @@ def test_a_model_holds_files_that_outlive_dvcs_cache(root: Path) -> None:
     assert str(version.version) == "1"
 
 
-def test_a_server_without_models_gets_the_runs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mlflow.protos.databricks_pb2 import ENDPOINT_NOT_FOUND
-
-    from mtbert.tracking import models
-
-    def refuse(*_: object) -> None:
-        raise models.MlflowException("no such path", ENDPOINT_NOT_FOUND)
-
-    with_weights(root)
-    monkeypatch.setattr(models, "bring", refuse)
-    monkeypatch.setattr(models.mlflow.MlflowClient, "log_inputs", refuse)  # MLflow 2 takes no empty list
-    assert bring_in(root).startswith("1 new, 0 already there\nwarning: no models are logged")
-
-
 @pytest.fixture
 def server(tmp_path: Path, empty_database: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A server that trainings log to."""
@@ -214,18 +198,3 @@ def test_the_stage_fails_where_mlflow_is_away_but_not_within_an_experiment(root:
     assert (failed.returncode, failed.stderr.partition(":")[0]) == (1, "error")
     assert (warned.returncode, warned.stderr.partition(":")[0]) == (0, "warning")
     assert warned.stderr.endswith("(`dvc exp apply calm-eels` first)\n")
-
-
-def test_mlflow_opens_on_the_runs_without_a_plan(root: Path) -> None:
-    shutil.rmtree(root / "build/plan")
-    port = tracked.free_port()
-    command = [sys.executable, "-m", "mtbert", "ui", str(port)]
-    environment = tracked.environment({"DVC_ROOT": str(root)})
-    ui = subprocess.Popen(command, cwd=root, env=environment, stdout=subprocess.PIPE, start_new_session=True)
-    try:
-        assert ui.stdout is not None
-        assert ui.stdout.readline() == f"http://127.0.0.1:{port}/#/experiments?workflowType=machine_learning\n".encode()
-        wait_for(lambda: tracked.listens(port), 300)
-    finally:
-        os.killpg(ui.pid, signal.SIGTERM)
-        ui.communicate()

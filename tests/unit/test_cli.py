@@ -19,7 +19,6 @@ from mtbert.inference.predicting import Ensemble, Model
 from mtbert.report import write
 from mtbert.results import merge, tables
 from mtbert.scale import grid, packs, search
-from mtbert.tracking import ui
 
 
 def known(kind: type, **about: object) -> object:
@@ -39,7 +38,7 @@ def called(*arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
 
 COMMANDS = (
     "predict", "export", "compare", "grid", "pack", "unpack", "search", "variants", "tables", "report", "evidence",
-    "track", "ui",
+    "track",
 )  # fmt: skip
 
 
@@ -94,7 +93,6 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
     (search, "start", ["search", "--jobs", "2"], (2,)),
     (packs, "pack", ["pack", "o", "--variants", "a b"], (Path("o"), "a b")),
     (merge, "write", ["evidence", "a", "b", "--out", "o"], (["a", "b"], Path("o"))),
-    (ui, "serve", ["ui", "5001"], (5001,)),
     (write, "write", ["report", "--evidence", "/r/evidence", "--out", "o"], ("/r/evidence", Path("o"), None, None)),
     (write, "write", ["report", "--evidence", "/r/evidence"], ("/r/evidence", Path("/r"), None, None)),
     (exporting, "export", ["export", "pals", "o", "--format", "onnx"], (PALS, "onnx", Path("o"))),
@@ -121,7 +119,6 @@ def test_what_was_said_is_handed_on(
     [
         (["report", "--evidence", "/r/mine"], "is not called evidence"),
         (["grid", "--address", "h:1", "--gpus", "1.5"], "Invalid value for '--gpus'"),
-        (["ui", "65536"], "Input should be less than or equal to 65535"),
         (["unpack"], "Missing argument 'archive'"),
     ],
 )

@@ -145,11 +145,6 @@ def test_damaged_logs_are_told(tmp_path: Path, run: Path, text: str, told: str) 
         record.of_run(run)
 
 
-def test_without_a_plan_a_run_has_no_name(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"catalog\.yaml is missing; `dvc repro plan` makes it"):
-        record.begun(SETTINGS, 1, tmp_path)
-
-
 def test_root_is_the_one_that_dvc_names_or_the_nearest_with_a_pipeline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,7 +227,7 @@ def test_mlflow_is_imported_only_where_it_is_used() -> None:
 @pytest.mark.parametrize(
     ("switch", "told"),
     [
-        ("", "warning: MLflow is not installed: this run is not logged; `mtbert track` can bring it in once it is\n"),
+        ("", "warning: this run is not logged to MLflow any further (ModuleNotFoundError: "),
         ("off", ""),
     ],
 )
@@ -244,4 +239,4 @@ def test_a_training_without_mlflow(
     with tracking.LiveRun(SETTINGS, 1) as run:
         run.log(1, {"loss/sst": 1.5})
         run.finish(tmp_path, tmp_path)
-    assert capfd.readouterr() == ("", told)
+    assert capfd.readouterr().err.partition("import of")[0] == told

@@ -5,6 +5,6 @@ MLflow is imported only where it is used, so that a training needs no MLflow ins
 
 from mtbert.tracking.bring_in import bring_in
 from mtbert.tracking.live import LiveRun
-from mtbert.tracking.store import TrackingError, installed, tracking_uri
+from mtbert.tracking.store import TrackingError, tracking_uri
 
-__all__ = ["LiveRun", "TrackingError", "bring_in", "installed", "tracking_uri"]
+__all__ = ["LiveRun", "TrackingError", "bring_in", "tracking_uri"]

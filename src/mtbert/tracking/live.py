@@ -25,9 +25,11 @@ def _bounded(act: Callable[..., None]) -> Callable[..., None]:
         except Exception as error:  # of MLflow, its database or the network: many types, with one message
             run.is_on = False
             at = f" at {store.shown(run.uri)}" if run.uri else ""
-            _warn(
-                f"this run is not logged to MLflow{at} any further ({store.reason(error, run.uri)}); the training "
-                f"goes on, and `{store.AGAIN}` brings the run in later"
+            print(
+                f"warning: this run is not logged to MLflow{at} any further ({store.reason(error, run.uri)}); the "
+                f"training goes on, and `{store.AGAIN}` brings the run in later",
+                file=sys.stderr,
+                flush=True,
             )
 
     return bounded
@@ -36,17 +38,10 @@ def _bounded(act: Callable[..., None]) -> Callable[..., None]:
 class LiveRun(AbstractContextManager):
     """A run of MLflow while it trains. Whatever MLflow does costs a warning, and the time of one request at most."""
 
-    def __init__(
-        self, settings: Mapping[str, Any], seed: int, build: Path = Path("build"), silent: bool = False
-    ) -> None:
-        """Describe a run; `with` begins it.
-
-        Args:
-            settings, seed, build: see `record.begun`.
-            silent: log nothing, since another process of the same run does.
-        """
+    def __init__(self, settings: Mapping[str, Any], seed: int, build: Path = Path("build")) -> None:
+        """Describe a run, as for `record.begun`; `with` begins it."""
         self._about = dict(settings), seed, build
-        self.is_on = not silent and os.environ.get(OFF) != "off"
+        self.is_on = os.environ.get(OFF) != "off"
         self.uri = ""
 
     def __enter__(self) -> "LiveRun":
@@ -56,10 +51,6 @@ class LiveRun(AbstractContextManager):
 
     @_bounded
     def _begin(self) -> None:
-        if not store.installed():
-            self.is_on = False
-            _warn(f"MLflow is not installed: this run is not logged; `{store.AGAIN}` can bring it in once it is")
-            return
         import mlflow
 
         self._mlflow, self.uri = mlflow, store.tracking_uri()
@@ -91,7 +82,3 @@ class LiveRun(AbstractContextManager):
         self.is_on = False
         self._mlflow.flush_async_logging()
         self._mlflow.end_run(status)
-
-
-def _warn(text: str) -> None:
-    print(f"warning: {text}", file=sys.stderr, flush=True)

@@ -8,7 +8,6 @@ import tempfile
 import warnings
 from collections import defaultdict
 from contextlib import redirect_stderr, suppress
-from importlib import metadata
 from io import StringIO
 from pathlib import Path
 from urllib.parse import unquote, urlparse
@@ -33,10 +32,6 @@ RUN = "run"  # folder in a model's artifacts
 WEIGHTS = "model.safetensors"
 OF_RUN = ("settings.yaml", "metrics.json", files.DIGESTS, WEIGHTS)
 OF_ENCODER = ("tokenizer.json", "tokenizer_config.json", "config.json")
-NEEDED = (
-    "accelerate", "mlflow", "numpy", "pandas", "pyarrow", "pydantic", "ruamel.yaml", "safetensors", "tokenizers",
-    "torch", "tqdm",
-)  # fmt: skip
 
 
 def folder(uri: str) -> Path:
@@ -104,7 +99,7 @@ def _model(there: Store, wanted: Record) -> LoggedModel:
             python_model=str(SERVED),
             artifacts={RUN: str(run)},
             signature=ModelSignature(Schema(columns), params=task),  # type: ignore[arg-type]
-            pip_requirements=[f"{name}=={metadata.version(name).partition('+')[0]}" for name in NEEDED],
+            pip_requirements=[],  # mtbert itself, with what it needs
         )
     _share(wanted.directory, made)
     return made

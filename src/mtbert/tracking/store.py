@@ -4,7 +4,6 @@ A run is complete once it has the tag `run_key`, which is written last. One with
 of the same settings and seed replaces it.
 """
 
-import importlib.util
 import logging
 import os
 import re
@@ -46,11 +45,6 @@ for _name in ("urllib3", "alembic"):  # their lines would show the address, too
 
 class TrackingError(MtbertError):
     """MLflow cannot be reached, or refuses a request."""
-
-
-def installed() -> bool:
-    """Return whether MLflow can be imported, without importing it."""
-    return importlib.util.find_spec("mlflow") is not None
 
 
 def project_root() -> Path:
@@ -111,8 +105,8 @@ def reason(error: BaseException, uri: str) -> str:
     """
     while not uri.startswith("sqlite") and (below := error.__cause__ or error.__context__):
         error = below
-    lines = str(error).strip().splitlines() or [""]
-    return credentials.masked(f"{type(error).__name__}: {lines[0]}".replace(uri, shown(uri)))[:300]
+    line = f"{type(error).__name__}: {str(error).strip()}".splitlines()[0]
+    return credentials.masked(line.replace(uri, shown(uri)) if uri else line)[:300]
 
 
 def artifacts(file: Path) -> Path:
