@@ -14,7 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from mtbert import tracking
+from mtbert import files, tracking
+from mtbert.settings import VariantSettings
 from mtbert.training import assembly, run
 from mtbert.training.checkpoints import Checkpoints
 
@@ -56,7 +57,7 @@ class Alternating(tracking.LiveRun):
 
 def main(build: Path, every: int) -> None:
     """Train until the time is over; print what a step took with and without."""
-    settings = assembly.read_settings(build / "plan/pals.yaml")
+    settings = files.read_planned(VariantSettings, build / "plan/pals.yaml")
     phases = [phase.model_copy(update={"steps_per_epoch": 100_000}) for phase in settings.phases[:1]]
     logging = settings.run.model_copy(update={"log_every": every, "evaluations": 0, "checkpoint_every": 0})
     parts = assembly.assemble(settings.model_copy(update={"phases": phases, "run": logging}), 1, build)

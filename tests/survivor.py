@@ -15,7 +15,8 @@ from mtbert.data.batches import Batch
 from mtbert.data.tokens import SpecialTokens
 from mtbert.training import assembly, evaluation, losses, run, updates
 from mtbert.training import checkpoints as saving
-from mtbert.training.loop import OnUpdate, Trainer, mean_of_tasks
+from mtbert.training.loop import Trainer, mean_of_tasks
+from mtbert.training.phases import Phase
 
 FULL = {"name": "interleaved"}
 THREE = [*TASKS_HERE, "cfimdb_as_sst"]  # of two, the order in which gradients are projected does not matter
@@ -98,19 +99,22 @@ def train(folder: Path, technique: str, *blows: tuple[int, str, int]) -> None:
     for blow in blows:
         arm(trainers, *blow)
     folder.mkdir(exist_ok=True)
+    write_down(folder)
     with open(folder / "said.txt", "a", encoding="utf-8") as said, contextlib.redirect_stderr(said):
-        run.train(parts_of(technique), folder / "run", folder / "logs", checkpoints(folder), write_down(folder))
+        run.train(parts_of(technique), folder / "run", folder / "logs", checkpoints(folder))
 
 
-def write_down(folder: Path) -> OnUpdate:
+def write_down(folder: Path) -> None:
     """Note each update: its step, the mean loss of the epoch so far, which the schedule goes by, and its examples."""
+    update = Trainer._update
 
-    def written(trainer: Trainer, batches: Mapping[str, Batch]) -> None:
+    def written(trainer: Trainer, phase: Phase, batches: Mapping[str, Batch]) -> None:
+        update(trainer, phase, batches)
         with open(folder / "trained.txt", "a", encoding="utf-8") as file:
             mean = mean_of_tasks(trainer.position.losses)
             file.write(f"{trainer.outcome.steps} {mean} {' '.join(i for b in batches.values() for i in b.ids)}\n")
 
-    return written
+    Trainer._update = written
 
 
 def at_work() -> list[Trainer]:

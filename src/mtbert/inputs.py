@@ -15,7 +15,7 @@ from mtbert import files
 from mtbert.errors import DataError
 from mtbert.models.encoder.config import MLM_HEAD
 from mtbert.pretraining import loading
-from mtbert.schemas import Manifest, Origin
+from mtbert.schemas import Manifest, Origin, RunLog
 from mtbert.tasks import REUSES, SPLITS, corpus
 
 MACHINE = "machine.json"
@@ -84,6 +84,29 @@ def identity(build: Path, variant: str, seed: int, torch: str | None = None) -> 
         "processes": os.environ.get("WORLD_SIZE", "1"),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def log(run: Path) -> RunLog:
+    """Return what the log of a run says, which lies in a build folder's `runs`; DataError where there is none."""
+    folder = files.log_directory(run.parents[2], run)
+    return files.read_as(RunLog, folder / "run.json", f"dvc repro train@{run.parent.name}-{run.name}")
+
+
+def check_run(run: Path, build: Path) -> None:
+    """Check that a run, in any build folder, is whole and was made from what lies in `build`; DataError else."""
+    variant, seed, about = run.parent.name, run.name, log(run)
+    files.check_sealed(run, f"dvc repro train@{variant}-{seed}")
+    if about.identity != identity(build, variant, int(seed), about.versions.get("torch", "")):
+        raise DataError(f"{run} was made from other settings, data, weights or code than lie in {build}")
+
+
+def is_finished(run: Path, build: Path) -> bool:
+    """Return whether a run is there that `check_run` finds no fault in."""
+    try:
+        check_run(run, build)
+    except DataError:
+        return False
+    return True
 
 
 def read(manifest: Path) -> Manifest:

@@ -78,8 +78,9 @@ class Elsewhere(Section):
 
 
 class RunLog(Lenient):
-    """The part of run.json of a run's log that is read; what is None was not logged."""
+    """The part of run.json of a run's log that is read; `identity` is the digest of what the run was made from."""
 
+    identity: str = ""
     started: str | None = Field(default=None, pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\+00:00)?$")
     seconds: float = Field(ge=0)
     examples_per_second: float | None = None

@@ -17,8 +17,8 @@ from mtbert.models.encoder.config import read_config
 from mtbert.pretraining import fetching, loading, mlm, sbert
 from mtbert.pretraining.settings import EncoderSettings, MlmSettings, SbertSettings
 from mtbert.results import collect, places, tables
+from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS
-from mtbert.training import assembly
 
 ROOT = Path(__file__).parents[2]
 TINY = EncoderSettings(name="tiny", width=12, layers=1, heads=2, feed_forward=24, vocabulary=1000, positions=16)
@@ -74,7 +74,7 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "encoders/base/config.json": lambda file, _: loading.load(file.parent),
     "encoders/base/encoder.json": lambda file, _: loading.load(file.parent),
     "encoders/base/tokenizer.json": lambda file, _: tokens.wordpieces(file.parent),
-    "plan/pals.yaml": lambda file, _: assembly.read_settings(file),
+    "plan/pals.yaml": lambda file, _: files.read_planned(VariantSettings, file),
     "init/pals.json": lambda file, build: inputs.check(file, build),
     "data/report.json": lambda _, build: collect._data(build, {"data_dir": "mine"}),
     "data/sst/train.parquet": lambda file, _: batches.load(file, TASKS["sst"], "cross", SpecialTokens(1, 2, 0), 16),
@@ -187,7 +187,7 @@ NOT_A_PLAN = "pals.yaml is damaged"
 )
 def test_a_plan_file_with_python_tags_or_something_else_is_refused(tmp_path: Path, song: Path, text: str, told: str):
     put(tmp_path / "pals.yaml", text.format(song=song).encode())
-    assert told in refused(song, lambda: assembly.read_settings(tmp_path / "pals.yaml"))
+    assert told in refused(song, lambda: files.read_planned(VariantSettings, tmp_path / "pals.yaml"))
 
 
 MODULES = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "jsonpickle"}

@@ -151,11 +151,8 @@ class Model(Predictor):
                 )
             about = replace(about, sentences=about.sentences[:1])
         examples, _ = self.examples(about, checked_rows(about, rows))
-        embedded = np.zeros((len(examples), len(examples.rows[0]), self.network.encoder.width), dtype=np.float32)
-        with self._as_in_training(), torch.no_grad():
-            for picks, batch in examples.in_order(evaluation.BATCH):
-                embeddings = self.network.embeddings(batch.to(self.device))
-                embedded[picks] = torch.stack(embeddings, dim=1).float().cpu().numpy()
+        with self._as_in_training():
+            embedded = evaluation.embed(self.network, examples, self.device)
         return embedded.squeeze(1) if embedded.shape[1] == 1 else embedded
 
     def examples(self, task: Task, rows: Sequence[tuple[str, ...]]) -> tuple[Examples, np.ndarray]:

@@ -15,7 +15,7 @@ from mtbert import files, inputs, locking
 from mtbert.errors import DataError, first_of
 from mtbert.results import collect
 from mtbert.scale import archives, grid, trainings
-from mtbert.scale.trainings import BUILD, OUTPUT, SCRIPT, Training, is_finished, say
+from mtbert.scale.trainings import BUILD, OUTPUT, SCRIPT, Training, say
 from mtbert.schemas import Elsewhere, Origin
 from mtbert.settings import Section
 
@@ -74,7 +74,7 @@ def train(folder: Path, out: Path, jobs: int, weights: bool, only: str | None = 
         if not (folder / name).is_file() or files.sha256(folder / name) != digest:
             raise DataError(f"{folder / name} is not as it was packed; extract the pack again")
     wanted = [training for training in packed.trainings if only in (None, training.name)]
-    waiting = [training for training in wanted if not is_finished(training, build)]
+    waiting = [training for training in wanted if not inputs.is_finished(build / "runs" / training.place, build)]
     say(f"{len(wanted)} trainings, {len(wanted) - len(waiting)} of them finished before")
     try:
         trainings.run_here(waiting, jobs, folder / "output", folder=folder)
@@ -85,9 +85,10 @@ def train(folder: Path, out: Path, jobs: int, weights: bool, only: str | None = 
 def _bring(folder: Path, out: Path, packed: Pack, weights: bool) -> None:
     """Write the archive of the trainings that are finished, with the output of all."""
     build = folder / BUILD
-    done = [training for training in packed.trainings if is_finished(training, build)]
+    runs = [build / "runs" / training.place for training in packed.trainings]
+    done = [run for run in runs if inputs.is_finished(run, build)]
     members = dict[str, archives.Member]()
-    for run in (build / "runs" / training.place for training in done):
+    for run in done:
         for file in sorted([*run.rglob("*"), *files.log_directory(build, run).rglob("*")]):
             if file.is_file() and (weights or file.name != WEIGHTS):
                 members[file.relative_to(build).as_posix()] = file
@@ -146,7 +147,8 @@ def take(archive: Path) -> tuple[list[Training], list[str]]:
                 faults.append(f"{training.name}: {error}")
                 continue
             taken.append(training)
-            if not is_finished(training) or files.left_elsewhere(BUILD / "runs" / training.place):
+            here = BUILD / "runs" / training.place
+            if not inputs.is_finished(here, BUILD) or files.left_elsewhere(here):
                 _place(training, folder)
     return taken, faults
 
@@ -159,7 +161,7 @@ def _check(training: Training, folder: Path, catalog: dict[str, Any]) -> None:
     files.write_yaml(folder / CATALOG, catalog | one | {"ensembles": {}})
     try:
         _mark(training, folder)
-        trainings.check(training, folder)
+        inputs.check_run(folder / "runs" / training.place, BUILD)
         collect.collect(folder, pictures=False)
         for file in (folder / "runs" / training.place).glob("*.safetensors"):
             safetensors.safe_open(file, framework="numpy")
@@ -171,7 +173,8 @@ def _check(training: Training, folder: Path, catalog: dict[str, Any]) -> None:
 
 def _mark(training: Training, folder: Path) -> None:
     """Write elsewhere.json into a run of another machine, or one without its weights; it has its own digest."""
-    run, log = folder / "runs" / training.place, trainings.log(training, folder)
+    run = folder / "runs" / training.place
+    log = inputs.log(run)
     if log.machine is None:
         raise DataError("its log does not say on which machine it ran")
     digests = files.read_as(dict[str, str], run / files.DIGESTS, "run.py")

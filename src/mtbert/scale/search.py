@@ -17,7 +17,7 @@ from mtbert.config.params import SEARCH, Params, merged
 from mtbert.data.held_out import hold_out
 from mtbert.errors import SettingsError
 from mtbert.scale import grid, trainings
-from mtbert.scale.trainings import BUILD, Training, is_finished, say
+from mtbert.scale.trainings import BUILD, Training, say
 from mtbert.settings import Kind, SearchSettings
 from mtbert.training.evaluation import mean_score
 
@@ -80,7 +80,7 @@ def run(params: Params, jobs: int, build: Path, out: Path) -> None:
         (place / "encoders").symlink_to(Path("..") / "encoders")
     inputs.write(place / "plan", place, place / "init")
     wanted = [Training(variant=trial.name, seed=search.seed) for trial in trials]
-    waiting = [training for training in wanted if not is_finished(training, place)]
+    waiting = [training for training in wanted if not inputs.is_finished(place / "runs" / training.place, place)]
     say(f"{len(waiting)} of {len(trials)} to train; their output is in {place}/output/")
     trainings.run_here(waiting, jobs, place / "output", build=place)
     metrics = [files.read_json(place / "runs" / training.place / "metrics.json") for training in wanted]

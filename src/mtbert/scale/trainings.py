@@ -1,4 +1,4 @@
-"""Trainings: what one reads, whether its run is there, and how many run at a time, here or elsewhere.
+"""Trainings, and how many of them run at a time, here or elsewhere.
 
 A machine that a pack was brought to imports this module, and no package beside those that trainings need.
 """
@@ -17,15 +17,13 @@ from typing import Any
 
 from pydantic import Field
 
-from mtbert import files, inputs
-from mtbert.errors import DataError, TrainingError
-from mtbert.schemas import RunLog
+from mtbert import files
+from mtbert.errors import TrainingError
 from mtbert.settings import Name, Section
 
 BUILD, SCRIPT = Path("build"), Path("stages/train.py")
 OUTPUT = BUILD / "grid"  # a log for each training
 POLL = 0.2  # seconds
-TELL = 30.0  # seconds between two lines of a training that runs
 PATIENCE = 60.0  # seconds in which a training that is stopped has to write its checkpoint
 KILLED = " (killed, as by a system that runs out of memory; fewer at a time, --jobs, need less)"
 NOT_LIVE = {"MTBERT_LIVE": "off"}  # `track` logs the runs afterwards
@@ -54,12 +52,6 @@ class Training(Section):
         return Path(self.variant, str(self.seed))
 
 
-class Log(RunLog):
-    """run.json of a run's log; `identity` is the digest of what the run was made from."""
-
-    identity: str
-
-
 say = partial(print, flush=True)  # at once, wherever the output goes
 Share = Mapping[str, str]  # what the environment of a training adds
 Done = Callable[[Training], object]  # is called for each that is trained
@@ -72,29 +64,6 @@ def threads(training: Training, build: Path = BUILD) -> int:
     return files.read_plan(build / "plan" / f"{training.variant}.yaml", "run")["run"]["threads"]
 
 
-def log(training: Training, build: Path) -> Log:
-    """Return what the log of a run says; DataError where there is none."""
-    folder = files.log_directory(build, build / "runs" / training.place)
-    return files.read_as(Log, folder / "run.json", f"dvc repro {training.stage}")
-
-
-def check(training: Training, there: Path, build: Path = BUILD) -> None:
-    """Check that a run below `there` is whole and was made from what lies in `build`; DataError where it is not."""
-    run, about = there / "runs" / training.place, log(training, there)
-    files.check_sealed(run, f"dvc repro {training.stage}")
-    if about.identity != inputs.identity(build, training.variant, training.seed, about.versions.get("torch", "")):
-        raise DataError(f"{run} was made from other settings, data, weights or code than lie in {build}")
-
-
-def is_finished(training: Training, build: Path = BUILD) -> bool:
-    """Return whether a whole run of what lies in `build` is there."""
-    try:
-        check(training, build, build)
-    except DataError:
-        return False
-    return True
-
-
 def run(wanted: Sequence[Training], start: Start, shares: Sequence[Share], output: Path, done: Done) -> None:
     """Train all in order, one with each share at a time, their logs in `output`.
 
@@ -105,7 +74,6 @@ def run(wanted: Sequence[Training], start: Start, shares: Sequence[Share], outpu
     logs = {training: output / f"{training.name}.log" for training in wanted}
     running: dict[Training, tuple[Any, Share, float]] = {}  # the job, its share, and when it began
     output.mkdir(parents=True, exist_ok=True)
-    told = time.monotonic()
     with _heeded() as stop:
         try:
             while running or (waiting and not stop):
@@ -128,12 +96,6 @@ def run(wanted: Sequence[Training], start: Start, shares: Sequence[Share], outpu
                     elif not stop:
                         killed = KILLED if status == -signal.SIGKILL else ""
                         failed.append(f"\n  {training.name}: {logs[training]}{killed}")
-                if time.monotonic() > told + TELL:
-                    told = time.monotonic()
-                    for training in running:
-                        if logs[training].is_file():  # that of a node comes with its run
-                            lines = logs[training].read_text("utf-8", errors="replace").strip().split("\n")
-                            say(f"{training.name}: {lines[-1]}")
         except BaseException:
             _end([job for job, *_ in running.values()])
             raise

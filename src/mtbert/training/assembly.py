@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from mtbert import files, seeding
+from mtbert import seeding
 from mtbert.data import batches, tokens
 from mtbert.data.batches import Examples, Share, Stream
 from mtbert.errors import DataError
@@ -26,11 +26,6 @@ from mtbert.training.samplers import SAMPLERS
 from mtbert.training.samplers.base import Plan, Sampler
 from mtbert.training.schedules import SCHEDULES
 from mtbert.training.weightings import WEIGHTINGS
-
-
-def read_settings(file: Path) -> VariantSettings:
-    """Read and check a plan file; DataError where it is missing or not what `plan` writes."""
-    return files.read_planned(VariantSettings, file)
 
 
 def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:

@@ -52,21 +52,19 @@ def columns(model: MultitaskModel, examples: Examples, device: torch.device) -> 
 
 
 @torch.no_grad()
-def embed(model: MultitaskModel, examples: Examples, device: torch.device, rows: int) -> np.ndarray:
-    """Return embeddings of the first `rows` examples in the file's order, float16 [sentences, rows, width].
+def embed(model: MultitaskModel, examples: Examples, device: torch.device, rows: int | None = None) -> np.ndarray:
+    """Return embeddings of all examples, or of the first `rows`, in the file's order: float32 [rows, sentences, width].
 
     There are two sentences where a pair is encoded apart, else one. The model is left in the mode that it was in.
     """
     was_training = model.training
     model.eval()
-    picks, embeddings = [], []
-    for numbers, batch in examples.in_order(BATCH, np.arange(min(rows, len(examples)))):
-        picks.append(numbers)
-        embedded = torch.stack(model.embeddings(batch.to(device))).float().cpu().numpy()
-        embeddings.append(embedded.astype(np.float16))
+    numbers = np.arange(len(examples))[:rows]
+    embedded = np.zeros((len(numbers), len(examples.rows[0]), model.encoder.width), np.float32)
+    for picks, batch in examples.in_order(BATCH, numbers):
+        embedded[picks] = torch.stack(model.embeddings(batch.to(device)), dim=1).float().cpu().numpy()
     model.train(was_training)
-    order = np.argsort(np.concatenate(picks), kind="stable")
-    return np.ascontiguousarray(np.concatenate(embeddings, axis=1)[:, order])  # contiguous for safetensors
+    return embedded
 
 
 def choosing(dev: Mapping[str, Examples]) -> list[dict[str, Examples]]:

@@ -19,7 +19,6 @@ class History:
         self.every = every
         self.listener = listener
         self.rows: list[tuple[int, int, str, float]] = []
-        self.speed: list[tuple[int, str, float]] = []
         self._losses: defaultdict[str, list[float]] = defaultdict(list)
         self._examples = 0
         self._since = time.perf_counter()
@@ -43,7 +42,6 @@ class History:
         self.add(phase, step, values)
         if self._examples:
             rate = self._examples / (time.perf_counter() - self._since)
-            self.speed.append((step, "examples_per_second", rate))
             self.listener(step, {"examples_per_second": rate})
             self.pause()
         self._losses.clear()
@@ -60,26 +58,17 @@ class History:
 
     def state_dict(self) -> dict[str, Any]:
         """Return all entries, and the losses for the next one, for a checkpoint."""
-        return {"rows": self.rows, "speed": self.speed, "losses": self._losses}
+        return {"rows": self.rows, "losses": self._losses}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from what `state_dict` gave."""
         self.rows = [(phase, step, name, value) for phase, step, name, value in state["rows"]]
-        self.speed = [(step, name, value) for step, name, value in state["speed"]]
         self._losses = defaultdict(list, state["losses"])
         self.pause()
 
     def write(self, file: Path) -> None:
         """Write history.csv; nothing in it depends on the clock."""
-        _write_csv(file, ("phase", "step", "name", "value"), self.rows)
-
-    def write_speed(self, file: Path) -> None:
-        """Write speed.csv."""
-        _write_csv(file, ("step", "name", "value"), self.speed)
-
-
-def _write_csv(file: Path, header: tuple[str, ...], rows: list) -> None:
-    with files.new_file(file) as partial, partial.open("w", newline="", encoding="utf-8") as handle:
-        writer = csv.writer(handle, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
+        with files.new_file(file) as partial, partial.open("w", newline="", encoding="utf-8") as handle:
+            writer = csv.writer(handle, lineterminator="\n")
+            writer.writerow(("phase", "step", "name", "value"))
+            writer.writerows(self.rows)

@@ -8,7 +8,7 @@ import math
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
@@ -72,7 +72,6 @@ class Trainer:
 
     Attributes:
         dev: the parts of dev on which epochs are chosen.
-        on_update: called after every update with the trainer and the batches of the update.
         epochs: of all phases so far.
     """
 
@@ -84,7 +83,6 @@ class Trainer:
     seed: int
     checkpoints: Checkpoints
     stop: Stop
-    on_update: "OnUpdate | None" = None
     outcome: Outcome = field(default_factory=Outcome, init=False)
     position: Position = field(default_factory=Position, init=False)
     epochs: int = field(default=0, init=False)
@@ -159,8 +157,6 @@ class Trainer:
             self.history.loss(name, term, update.examples.get(name, 0))
         for name, count in update.examples.items():
             self.outcome.examples[name] = self.outcome.examples.get(name, 0) + count
-        if self.on_update:
-            self.on_update(self, batches)
 
     def _gradients(self, phase: Phase, batches: Mapping[str, Batch]) -> dict[str, Loss]:
         """Compute the losses, and their gradient in the parameters; in parts where memory is short."""
@@ -299,9 +295,6 @@ class Trainer:
         if self.accelerator.is_main_process:
             print(f"going on from the checkpoint of step {self.outcome.steps}")
         return state
-
-
-OnUpdate = Callable[[Trainer, Mapping[str, Batch]], None]
 
 
 def mean_of_tasks(losses: Mapping[str, Sequence[float]]) -> float:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import pandas as pd
 import torch
 from accelerate import Accelerator
@@ -16,7 +17,6 @@ from safetensors.torch import save_file
 
 from mtbert import files, predictions
 from mtbert.data.batches import Examples, Share
-from mtbert.errors import DataError
 from mtbert.models.encoder import hardware
 from mtbert.models.multitask import MultitaskModel
 from mtbert.settings import VariantSettings
@@ -24,7 +24,7 @@ from mtbert.tasks import TASKS, Split
 from mtbert.training import evaluation, logs
 from mtbert.training.checkpoints import Checkpoints
 from mtbert.training.history import History
-from mtbert.training.loop import OnUpdate, Outcome, Trainer
+from mtbert.training.loop import Outcome, Trainer
 from mtbert.training.phases import Phase
 from mtbert.training.stopping import Stop
 
@@ -65,13 +65,12 @@ def train(
     run_directory: Path,
     logs_directory: Path,
     checkpoints: Checkpoints,
-    on_update: OnUpdate | None = None,
     live_run: contextlib.AbstractContextManager[Live | None] | None = None,
 ) -> dict[str, Any]:
     """Train, score and write; return metrics.json's content. A failure leaves nothing behind but checkpoints.
 
     The log lies in a folder of `logs_directory` of its own, named after the results: see `files.log_directory`.
-    `on_update` is called after every update, as `Trainer` says; `live_run` is told of the run, and of its failure.
+    `live_run` is told of the run, and of its failure.
 
     Raises: Stopped on SIGTERM and Ctrl-C, once all that it takes to go on is written.
     """
@@ -94,7 +93,6 @@ def train(
             parts.seed,
             checkpoints,
             stop,
-            on_update,
         )
         outcome = trainer.run(parts.phases, parts.steps)
         with stop.at_once():
@@ -118,7 +116,6 @@ def train(
                 files.seal(directory)
             logs_directory /= files.log_key(run_directory)
             with files.new_directory(logs_directory) as directory:
-                history.write_speed(directory / "speed.csv")
                 took = time.perf_counter() - clock
                 log = _log(outcome, started, took, str(device), precision)
                 files.write_json(directory / "run.json", {"identity": checkpoints.identity, **log})
@@ -128,16 +125,6 @@ def train(
         if live:
             live.finish(run_directory, logs_directory)
     return metrics
-
-
-def finished(build: Path, run_directory: Path, identity: str) -> dict[str, Any] | None:
-    """Return metrics.json's content where the directory holds a whole run of that identity, else None."""
-    try:
-        files.check_sealed(run_directory, "dvc repro")
-        log = files.read_as(dict[str, Any], files.log_directory(build, run_directory) / "run.json", "dvc repro")
-        return files.read_json(run_directory / "metrics.json") if log.get("identity") == identity else None
-    except DataError:
-        return None
 
 
 def _predictions(parts: Parts, outcome: Outcome, accelerator: Accelerator) -> dict[str, dict[str, pd.DataFrame]]:
@@ -177,7 +164,8 @@ def _write(
     with accelerator.autocast():
         dev = parts.examples.get("dev", {})
         embedded = {t: evaluation.embed(parts.model, e, accelerator.device, EMBEDDED) for t, e in dev.items()}
-    numpy.save_file(embedded, directory / "embeddings.safetensors")
+    by_sentence = {task: np.ascontiguousarray(rows.swapaxes(0, 1), np.float16) for task, rows in embedded.items()}
+    numpy.save_file(by_sentence, directory / "embeddings.safetensors")  # [sentences, rows, width] of each task
     state = {name: value.detach().cpu().contiguous() for name, value in parts.model.state_dict().items()}
     save_file(state, directory / "model.safetensors")
     files.write_yaml(

@@ -16,7 +16,7 @@ from mtbert import files
 from mtbert.errors import DataError, TrainingError
 from mtbert.schemas import RunMetrics
 from mtbert.training import assembly, losses, run
-from mtbert.training.loop import OnUpdate, mean_of_tasks
+from mtbert.training.loop import mean_of_tasks
 
 HALF = np.array([True, False, True, False, True, False, True])
 
@@ -33,8 +33,8 @@ def train(folder: Path, seed: int = 1, **changes) -> dict:
     return train_made(parts(settings(**changes), seed), folder)
 
 
-def train_made(made: run.Parts, folder: Path, on_update: OnUpdate | None = None) -> dict:
-    return run.train(made, folder / "run", folder / "logs", checkpoints(folder), on_update)
+def train_made(made: run.Parts, folder: Path) -> dict:
+    return run.train(made, folder / "run", folder / "logs", checkpoints(folder))
 
 
 def with_halves(crossed: bool, **phase) -> run.Parts:
@@ -62,7 +62,6 @@ def test_what_a_run_leaves_behind(tmp_path):
     found = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file())
     assert found == [
         f"logs/{key}/run.json",
-        f"logs/{key}/speed.csv",
         "run/digests.json",
         "run/embeddings.safetensors",
         "run/history.csv",
@@ -88,17 +87,6 @@ def test_the_number_of_threads_is_the_settings_whatever_it_was(tmp_path: Path, t
     train(tmp_path, run={"threads": threads})
     assert torch.get_num_threads() == threads
     torch.set_num_threads(before)
-
-
-def test_a_run_is_finished_where_it_is_whole_and_of_that_identity(tmp_path: Path):
-    build, directory = tmp_path / "build", tmp_path / "build/runs/small/1"
-    own = checkpoints(tmp_path)
-    assert run.finished(build, directory, own.identity) is None
-    metrics = run.train(parts(settings(), 1), directory, build / "logs/small/1", own)
-    assert run.finished(build, directory, own.identity) == metrics
-    assert run.finished(build, directory, "of other settings") is None
-    (directory / "history.csv").write_text("altered")
-    assert run.finished(build, directory, own.identity) is None
 
 
 def test_scores_follow_from_the_prediction_files(tmp_path):
@@ -217,10 +205,10 @@ def test_rows_that_choose_an_epoch_and_training_rows_that_are_scored_are_drawn_f
     assert table["id"].tolist() == ["sst2", "sst4", "sst7", "sst9"]
 
 
-def test_a_phase_trains_on_as_many_rows_as_it_may_drawn_from_the_whole_file(tmp_path):
-    seen = set()
-    made = parts(settings(phase={"rows": 2}), 1)
-    train_made(made, tmp_path, lambda _, batches: seen.update(i for batch in batches.values() for i in batch.ids))
+def test_a_phase_trains_on_as_many_rows_as_it_may_drawn_from_the_whole_file(tmp_path, monkeypatch):
+    seen, of_batch = set(), losses.of_batch
+    monkeypatch.setattr(losses, "of_batch", lambda *given: seen.update(given[-1].ids) or of_batch(*given))
+    train(tmp_path, phase={"rows": 2})
     assert {name for name in seen if name.startswith("sst")} == {"sst2", "sst9"}
 
 
