@@ -66,8 +66,7 @@ def _all(
 def predict(
     model: Annotated[str, Argument(help="A variant or an ensemble, such as pals; a run's folder; models:/NAME@best.")],
     sentences: Annotated[list[str] | None, Argument(help="Sentences, or the two of a pair; or use --file.")] = None,
-    task: Annotated[str | None, Option(help="The task, such as sst; not needed for a model of one.")] = None,
-    all_tasks: Annotated[bool, Option("--all-tasks", help="Predict every task that the sentences fit.")] = False,
+    task: Annotated[str | None, Option(help="The task, such as sst; else every task that the sentences fit.")] = None,
     file: Annotated[
         Path | None, Option("--file", "-f", help="Read .csv, .tsv or plain lines; - for standard input.")
     ] = None,
@@ -89,11 +88,9 @@ def predict(
     """
     if bool(sentences) == (file is not None):
         raise BadParameter("pass either sentences or --file")
-    if task and all_tasks:
-        raise BadParameter("pass either --task or --all-tasks")
     with starting.imports():
         from mtbert.inference import predict
-    predict.run(model, file or sentences or [], task, all_tasks, out, seed, build, device)
+    predict.run(model, file or sentences or [], task, out, seed, build, device)
 
 
 @app.command()

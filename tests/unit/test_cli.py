@@ -75,7 +75,6 @@ def test_the_help_imports_nothing_large():
         ),
         (["predict"], 2, "Error: Missing argument 'model'"),
         (["predict", "pals"], 2, "pass either sentences or --file"),
-        (["predict", "pals", "--task", "sst", "--all-tasks", "a"], 2, "pass either --task or --all-tasks"),
         (["grid", "--jobs", "0"], 2, "Invalid value for '--jobs'"),
         (["predicct"], 2, "No such command 'predicct'. Did you mean 'predict'?"),
     ],

@@ -26,7 +26,6 @@ def run(
     model: str,
     source: list[str] | Path,
     task: str | None,
-    every: bool,
     out: Path | None,
     seed: int | None,
     build: Path,
@@ -39,7 +38,7 @@ def run(
         separator = _separator(out) or separator
     predictor = loading.load(model, seed, build, device)
     _say(f"{predictor.name}, seed {predictor.seed}")
-    predicted = [row for name in _tasks(predictor, given, task, every) for row in _predicted(predictor, name, given)]
+    predicted = [row for name in _tasks(predictor, given, task) for row in _predicted(predictor, name, given)]
     if isinstance(source, list) and out is None:
         print("\n".join(_in_words(predicted)))
         return
@@ -94,12 +93,10 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def _tasks(predictor: Predictor, given: list[str] | list[Values], task: str | None, every: bool) -> list[str]:
+def _tasks(predictor: Predictor, given: list[str] | list[Values], task: str | None) -> list[str]:
     """Return the tasks to predict: the one that was named, or all that the texts fit."""
     if task is not None or len(predictor.tasks) == 1:
         return [task or predictor.tasks[0]]
-    if not every:
-        raise DataError(f"choose with --task: {', '.join(predictor.tasks)}; or pass --all-tasks")
     fitting = [name for name in predictor.tasks if _columns(TASKS[name], _rows(TASKS[name], given))]
     left = ", ".join(name for name in predictor.tasks if name not in fitting)
     if not fitting:

@@ -179,7 +179,7 @@ class Model(Predictor):
 
 
 class Ensemble(Predictor):
-    """Several models that vote; see `mtbert.results.vote`."""
+    """Several models that vote; see `mtbert.results.vote`. It has no embeddings of its own."""
 
     def __init__(self, name: str, members: Mapping[str, Model]) -> None:
         first, *others = members.values()
@@ -198,10 +198,6 @@ class Ensemble(Predictor):
         voted = vote.vote({name: pd.DataFrame(about | columns) for name, (columns, _) in by_member.items()}, task)
         kept = {name: column.to_numpy() for name, column in voted.items() if name not in about}
         return kept, np.any([cut for _, cut in by_member.values()], axis=0)
-
-    def encode(self, rows: Sequence[Row], task: str | None = None) -> np.ndarray:
-        """Raise ModelError: an ensemble has no embeddings of its own."""
-        raise ModelError(f"{self.name} is an ensemble; its members have embeddings: {', '.join(self.members)}")
 
 
 class _Watched(Examples):

@@ -46,7 +46,7 @@ def rows_of(folder: Path, name: str, content: str | bytes) -> list[dict[str, Any
 
 
 def test_a_person_reads_names_probabilities_and_ranges(build: Path, capsys: pytest.CaptureFixture[str]):
-    out, err = predict(build, capsys, "crossed", "--all-tasks", "a plot .", "a cast .")
+    out, err = predict(build, capsys, "crossed", "a plot .", "a cast .")
     assert err == "crossed, seed 1\n"
     lines = out.splitlines()
     assert [lines[0], lines[2], lines[4]] == ["a plot .", "a cast .", "a plot . | a cast ."]
@@ -70,23 +70,14 @@ def test_the_ending_of_the_output_decides_its_kind(build: Path, capsys: pytest.C
     out, _ = predict(build, capsys, "both", "--task", "sst", "a plot .", "--out", tmp_path / "said.csv")
     assert not out
     assert (tmp_path / "said.csv").read_text().startswith("text,task,prediction,class,probability_0,")
-    predict(
-        build,
-        capsys,
-        "both",
-        "--task",
-        "sst",
-        "a",
-        "--out",
-        "a.json",
-        status=r"a\.json: unknown ending; allowed: \.csv",
-    )
+    ending = r"a\.json: unknown ending; allowed: \.csv"
+    predict(build, capsys, "both", "--task", "sst", "a", "--out", "a.json", status=ending)
 
 
 def test_what_was_cut_and_what_was_left_out_is_told(build: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
     rows = tmp_path / "rows.csv"
     rows.write_text(f"text,text_pair\n{'a ' * 40},b\na,b\n")
-    out, err = predict(build, capsys, "crossed", "--all-tasks", "--file", rows)
+    out, err = predict(build, capsys, "crossed", "--file", rows)
     assert [line.rpartition(",")[2] for line in out.splitlines()] == ["cut", "True", "False"]
     assert err == (
         "crossed, seed 1\n"

@@ -95,7 +95,6 @@ def test_sentences_that_are_encoded_apart_have_an_embedding_each(build: Path):
     [
         ("crossed", ["a plot ."], "sts", "encodes both sentences of a pair together in sts"),
         ("crossed", ["a plot ."], None, "an embedding for each of its tasks; choose one: sst, sts"),
-        ("both", ["a plot ."], "sst", "both is an ensemble; its members have embeddings: crossed, apart"),
     ],
 )
 def test_embeddings_that_are_not_to_be_had(build: Path, name: str, rows: list, task: str | None, said: str):
