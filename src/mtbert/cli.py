@@ -27,10 +27,8 @@ BuildArgument = Annotated[Path, Argument(help="The build directory.")]
 Seed = Annotated[int | None, Option(min=0, help="For a variant's or an ensemble's name: the seed; else the lowest.")]
 Jobs = Annotated[int, Option(min=1, help="Trainings at a time.")]
 Variants = Annotated[str | None, Option(help="Set `variants` in params.yaml first: 'pals slap-smart', or all.")]
-Format = Literal["csv", "tsv", "jsonl", "txt"]
+Form = Literal["hf", "sentence-transformers", "onnx"]
 Device = Literal["auto", "cpu", "cuda", "mps"]
-Weights = Literal["fp32", "fp16"]
-Searched = Literal["rates", "setting"]
 BUILD = Path("build")
 
 app = typer.Typer(
@@ -97,7 +95,7 @@ def predict(
 def export(
     model: Annotated[str, Argument(help="A variant's name, a run's folder, or an address of MLflow's.")],
     out: Annotated[Path, Argument(help="The folder to write; it must not exist.")],
-    form: Annotated[str, Option("--format", help="hf, sentence-transformers or onnx.")] = "hf",
+    form: Annotated[Form, Option("--format", help="The libraries that load it.")] = "hf",
     seed: Seed = None,
     build: Build = BUILD,
 ) -> None:

@@ -70,10 +70,8 @@ def test_restored_runs_appear_once_beside_those_of_other_settings(root: Path) ->
 
 def break_off(root: Path) -> None:
     """Leave a run as a training does that is killed after step 10."""
-    settings = files.read_yaml(root / "build/runs/pals/1/settings.yaml")
-    settings.pop("seed")
     there = store.Store(tracking.tracking_uri())
-    run_id = there.begin(record.begun(settings, 1, root / "build"))
+    run_id = there.begin(record.begun(tracked.planned(root / "build/runs/pals/1"), 1, root / "build"))
     for step in range(11):
         there.client.log_metric(run_id, "loss/sst", 1.0 / (step + 1), step=step)
     there.client.set_terminated(run_id, "KILLED")

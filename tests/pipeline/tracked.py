@@ -29,20 +29,25 @@ POINTS = 2 * STEPS + 4  # two values a step; then final/dev/sst, run/steps, run/
 
 
 def write_catalog(
-    root: Path, variants: list[str], overrides: Mapping[str, Any] | None = None, seeds: tuple[int, ...] = (1,)
+    root: Path,
+    variants: list[str],
+    overrides: Mapping[str, Any] | None = None,
+    seeds: tuple[int, ...] = (1,),
+    data_dir: str = "data/sample",
 ) -> None:
     about = {"paper": "pals-for-pals", "row": "Original PALs", "tasks": ["sst"], "overrides": dict(overrides or {})}
     entries = {name: {**about, "selected": True} for name in variants} | {"never": {**about, "selected": False}}
-    catalog = {"profile": "sample", "data_dir": "data/sample", "seeds": list(seeds), "variants": entries}
+    catalog = {"profile": "sample", "data_dir": data_dir, "seeds": list(seeds), "variants": entries}
     files.write_yaml(root / "build/plan/catalog.yaml", catalog | {"ensembles": {}})
-    files.write_json(root / "build/data/report.json", {"whose": "sample"})
+    whose = "sample" if data_dir == "data/sample" else "own"
+    files.write_json(root / "build/data/report.json", {"whose": whose})
 
 
 def write_run(root: Path, variant: str = "pals", dim: int = 204) -> Path:
     directory = root / f"build/runs/{variant}/1"
     about = {"variant": variant, "paper": "pals-for-pals", "row": "Original PALs", "profile": "sample"}
     model = {"adapter": {"name": "pals", "dim": dim}}
-    files.write_yaml(directory / "settings.yaml", {**about, "tasks": ["sst"], "model": model, "seed": 1})
+    files.write_yaml(directory / "settings.yaml", {**about, "tasks": ["sst"], "model": model, "seed": 1, "code": "1f"})
     results = {"variant": variant, "seed": 1, "steps": STEPS, "epoch": 1, "dev": {"sst": 0.123456}}
     files.write_json(directory / "metrics.json", results)
     rows = [f"0,{step},loss/sst,{1.0 / (step + 1)}\n0,{step},learning_rate,0.5\n" for step in range(STEPS)]
@@ -51,6 +56,12 @@ def write_run(root: Path, variant: str = "pals", dim: int = 204) -> Path:
     log = {"started": "2026-01-01T00:00:00+00:00", "seconds": 10.0}
     files.write_json(files.log_directory(root / "build", directory) / "run.json", log)
     return directory
+
+
+def planned(directory: Path) -> dict[str, Any]:
+    """The plan of a run: its settings, as a training begins with them."""
+    settings = files.read_yaml(directory / "settings.yaml")
+    return {name: value for name, value in settings.items() if name not in ("seed", "code")}
 
 
 def environment(changes: Mapping[str, str]) -> dict[str, str]:
@@ -69,9 +80,7 @@ def track(root: Path, **changes: str) -> subprocess.CompletedProcess[str]:
 def train(root: Path, variant: str = "pals", half_way: Callable[[], object] = lambda: None, first: int = 0) -> None:
     """Log a run as a training does, from the step `first` on, and call `half_way` at step 10."""
     directory = root / "build/runs" / variant / "1"
-    settings = files.read_yaml(directory / "settings.yaml")
-    settings.pop("seed")
-    with LiveRun(settings, 1, root / "build") as run:
+    with LiveRun(planned(directory), 1, root / "build") as run:
         for step in range(first, STEPS):
             if step == 10:
                 half_way()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pipeline.tracked import STEPS, planned, write_catalog, write_run
 
 from mtbert import files, tracking
 from mtbert.errors import DataError
@@ -27,26 +28,11 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def write_plan(build: Path, data_dir: str = "data/sample", overrides: dict[str, Any] | None = None) -> None:
-    catalog = {"profile": "sample", "data_dir": data_dir, "variants": {"pals": {"overrides": overrides}}}
-    files.write_json(build / "data/report.json", {"whose": "sample" if data_dir == "data/sample" else "own"})
-    files.write_yaml(build / "plan/catalog.yaml", catalog)
-
-
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """One finished run of two steps, with its plan, log and data."""
-    build = tmp_path
-    write_plan(build)
-    directory = build / "runs/pals/1"
-    files.write_yaml(directory / "settings.yaml", {**SETTINGS, "seed": 1, "code": "cd34"})
-    results = {"seed": 1, "steps": 2, "epoch": 1, "dev": {"sst": 0.5}, "parameters": {"added": 7}}
-    files.write_json(directory / "metrics.json", results)
-    files.write_text(directory / "history.csv", "phase,step,name,value\n0,1,loss/sst,1.5\n0,2,dev/sst,0.25\n")
-    files.seal(directory)
-    log = {"started": "2026-01-01T00:00:00+00:00", "seconds": 10.0}
-    files.write_json(files.log_directory(build, directory) / "run.json", log)
-    return directory
+    """One finished run, with its plan, log and data."""
+    write_catalog(tmp_path, ["pals"], {"pals.dim": 204})
+    return write_run(tmp_path)
 
 
 def test_parameters_have_the_names_of_params_yaml() -> None:
@@ -88,20 +74,17 @@ def test_names_of_runs(changes: dict[str, Any], name: str) -> None:
     assert record.run_name("pals", changes, 1) == name
 
 
-def test_a_finished_run(tmp_path: Path, run: Path) -> None:
-    write_plan(tmp_path, overrides={"pals.dim": 204})
+def test_a_finished_run(run: Path) -> None:
     found = record.of_run(run)
     start = 1767225600000
     assert (found.experiment, found.name) == ("mtbert-sample", "pals pals.dim=204 seed 1")
     assert (found.started, found.ended) == (start, start + 10_000)
-    assert found.points == [
-        ("loss/sst", 1, 1.5),
-        ("dev/sst", 2, 0.25),
-        ("final/dev/sst", 2, 0.5),
-        ("parameters/added", 2, 7),
-        ("run/steps", 2, 2),
-        ("run/epoch", 2, 1),
-        ("run/seconds", 2, 10.0),
+    assert found.points[:2] == [("loss/sst", 0, 1.0), ("learning_rate", 0, 0.5)]
+    assert found.points[2 * STEPS :] == [
+        ("final/dev/sst", 20, 0.123456),
+        ("run/steps", 20, 20),
+        ("run/epoch", 20, 1),
+        ("run/seconds", 20, 10.0),
     ]
     tags = found.tags
     assert (tags["data"], tags["variant"], tags["seed"]) == ("data/sample", "pals", "1")
@@ -109,19 +92,19 @@ def test_a_finished_run(tmp_path: Path, run: Path) -> None:
 
 
 def test_a_run_that_comes_back_is_the_one_that_was_live(tmp_path: Path, run: Path) -> None:
-    found, live = record.of_run(run), record.begun(SETTINGS, 1, tmp_path)
+    found, live = record.of_run(run), record.begun(planned(run), 1, tmp_path / "build")
     for name in ("experiment", "name", "params", "tags"):
         assert getattr(found, name) == getattr(live, name)
 
 
 def test_data_of_ones_own_never_look_like_the_sample(tmp_path: Path) -> None:
-    write_plan(tmp_path, "/home/me/reviews")
-    found = record.begun(SETTINGS, 1, tmp_path)
+    write_catalog(tmp_path, ["pals"], data_dir="/home/me/reviews")
+    found = record.begun(SETTINGS, 1, tmp_path / "build")
     assert (found.experiment, found.name) == ("mtbert-sample-reviews", "pals data=reviews seed 1")
     assert (found.tags["data"], found.params["data"]) == ("reviews", "reviews")
 
 
-@pytest.mark.parametrize(("file", "before", "after"), [("metrics.json", "0.5", "0.6"), ("history.csv", "1.5", "1.6")])
+@pytest.mark.parametrize(("file", "before", "after"), [("metrics.json", "0.12", "0.13"), ("history.csv", "0.5", "0.6")])
 def test_other_results_are_another_run(run: Path, file: str, before: str, after: str) -> None:
     first = record.of_run(run).run_key
     (run / file).write_text((run / file).read_text().replace(before, after))
@@ -140,7 +123,7 @@ def test_other_results_are_another_run(run: Path, file: str, before: str, after:
     ],
 )
 def test_damaged_logs_are_told(tmp_path: Path, run: Path, text: str, told: str) -> None:
-    (files.log_directory(tmp_path, run) / "run.json").write_text(text)
+    (files.log_directory(tmp_path / "build", run) / "run.json").write_text(text)
     with pytest.raises(DataError, match=rf"run.json is .*{told}"):
         record.of_run(run)
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from mtbert import files
 from mtbert.data import tokens
-from mtbert.errors import MtbertError, UnknownNameError
+from mtbert.errors import MtbertError
 from mtbert.inference import bundling, cards, modeling
 from mtbert.inference.predicting import Model
 from mtbert.models.building import PARTS
@@ -40,10 +40,8 @@ def export(model: Model, form: str, out: Path) -> None:
         out: a folder that does not exist.
 
     Raises:
-        ExportError: an unknown form, a folder that exists, or a form that the model cannot have.
+        ExportError: a folder that exists, or a form that the model cannot have.
     """
-    if form not in FORMS:
-        raise ExportError(str(UnknownNameError("format", form, FORMS)))
     if out.exists():
         raise ExportError(f"{out} exists; name a new folder")
     try:

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import os
 import re
 import subprocess
 import sys
@@ -100,20 +99,6 @@ def test_columns_that_do_not_go(
 ):
     (tmp_path / "a.csv").write_text(f"{header}\n{','.join('a' for _ in header.split(','))}\n")
     predict(build, capsys, "crossed", "--task", task, "--file", tmp_path / "a.csv", status=said)
-
-
-def test_a_link_and_a_device_are_written_through_and_stay(
-    build: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
-):
-    (tmp_path / "link").symlink_to("target")
-    os.mkfifo(tmp_path / "pipe")
-    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
-    for name in ("link", "pipe"):
-        predict(build, capsys, "crossed", "--task", "sst", "a plot .", "--out", tmp_path / name)
-    assert (tmp_path / "link").readlink() == Path("target")
-    assert (tmp_path / "pipe").is_fifo()
-    assert (tmp_path / "target").read_bytes() == os.read(reader, 10_000)
-    os.close(reader)
 
 
 def test_standard_input_is_read_and_standard_output_written(

@@ -116,15 +116,6 @@ def test_one_seed_one_result_and_another_seed_another(tmp_path):
         assert files.sha256(tmp_path / "a" / name) != files.sha256(tmp_path / "c" / name)
 
 
-def test_saved_weights_give_the_saved_predictions(tmp_path):
-    train(tmp_path)
-    made = parts(settings(), 1)
-    made.model.load_state_dict(load_file(tmp_path / "run/model.safetensors"))
-    again = run.evaluation.predict(made.model, made.examples["dev"]["sts"], torch.device("cpu"))
-    before = pd.read_parquet(tmp_path / "run/predictions/sts-dev.parquet")
-    np.testing.assert_allclose(again["prediction"], before["prediction"], atol=1e-5)
-
-
 def test_the_best_epochs_weights_are_those_of_that_epoch(tmp_path, monkeypatch):
     train(tmp_path / "short", phase={"epochs": 1})
     choose_by(monkeypatch, 0.9, 0.2)
