@@ -85,7 +85,7 @@ def train(root: Path, variant: str = "pals", half_way: Callable[[], object] = la
             if step == 10:
                 half_way()
             run.log(step, {"loss/sst": 1.0 / (step + 1), "learning_rate": 0.5})
-        run.finish(directory, files.log_directory(root / "build", directory))
+        run.finish(directory)
 
 
 def rows(database: Path, query: str) -> list[tuple[Any, ...]]:

@@ -221,5 +221,5 @@ def test_a_training_without_mlflow(
     monkeypatch.setitem(sys.modules, "mlflow", None)  # as if it were not installed
     with tracking.LiveRun(SETTINGS, 1) as run:
         run.log(1, {"loss/sst": 1.5})
-        run.finish(tmp_path, tmp_path)
+        run.finish(tmp_path)
     assert capfd.readouterr().err.partition("import of")[0] == told

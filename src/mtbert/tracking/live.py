@@ -65,7 +65,7 @@ class LiveRun(AbstractContextManager):
         self._mlflow.log_metrics(shown, step, synchronous=False)
 
     @_bounded
-    def finish(self, run_directory: Path, logs_directory: Path) -> None:
+    def finish(self, run_directory: Path) -> None:
         """Complete the run from its written directory, see `record.of_run`."""
         self._end("FINISHED")
         self._store.complete(self._run, record.of_run(run_directory))

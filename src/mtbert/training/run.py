@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -44,16 +44,6 @@ class Parts:
     code: str = ""  # a digest of the code that all trainings share
 
 
-class Live(Protocol):
-    """What is told of a run while it trains; no number of the run depends on it."""
-
-    def log(self, step: int, values: Mapping[str, float]) -> None:
-        """Take values of a step."""
-
-    def finish(self, run_directory: Path, logs_directory: Path) -> None:
-        """Take the run as it was written."""
-
-
 def device_and_precision(settings: VariantSettings) -> tuple[torch.device, str]:
     """Return device and precision by the settings, for this machine."""
     device = hardware.device(settings.run.device)
@@ -65,12 +55,12 @@ def train(
     run_directory: Path,
     logs_directory: Path,
     checkpoints: Checkpoints,
-    live_run: contextlib.AbstractContextManager[Live | None] | None = None,
+    live_run: contextlib.AbstractContextManager[Any] | None = None,
 ) -> dict[str, Any]:
     """Train, score and write; return metrics.json's content. A failure leaves nothing behind but checkpoints.
 
     The log lies in a folder of `logs_directory` of its own, named after the results: see `files.log_directory`.
-    `live_run` is told of the run, and of its failure.
+    `live_run`, a `tracking.LiveRun`, is told of the run, and of its failure; no number of the run depends on it.
 
     Raises: Stopped on SIGTERM and Ctrl-C, once all that it takes to go on is written.
     """
@@ -123,7 +113,7 @@ def train(
         checkpoints.clear()
         accelerator.end_training()
         if live:
-            live.finish(run_directory, logs_directory)
+            live.finish(run_directory)
     return metrics
 
 

@@ -89,15 +89,6 @@ def test_a_pack_holds_what_its_trainings_read_once_and_nothing_else(here: Path, 
     assert "src/mtbert/training/loop.py" in found
 
 
-def test_trained_from_the_pack_placed_and_recorded(here: Path, there: Path, recorded: list[Training]):
-    packs.unpack(runs(there, weights=True))
-    for name in ("a", "b"):
-        assert snapshot(here / f"build/runs/{name}") == snapshot(there / f"build/runs/{name}")
-        assert snapshot(here / f"build/logs/{name}") == snapshot(there / f"build/logs/{name}")
-    assert recorded == [A, B]
-    assert (here / "build/grid/a-1.log").read_text().startswith("3 of 8 steps")
-
-
 def test_a_run_without_its_weights_says_so_and_weights_that_come_later_complete_it(here: Path, there: Path):
     packs.unpack(runs(there))
     run = here / "build/runs/a/1"

@@ -9,8 +9,6 @@ import torch
 
 from mtbert.errors import SettingsError
 
-DEVICES = ("auto", "cpu", "cuda", "mps")
-
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
 # Names by torch.cpu.get_capabilities of processors that multiply bf16 in hardware (x86 and Arm); on others bf16 is
@@ -23,11 +21,9 @@ def device(setting: str) -> torch.device:
     available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if setting == "auto":
         return _own(next(name for name in ("cuda", "mps", "cpu") if available[name]))
-    if setting not in DEVICES:
-        raise SettingsError(f"device is {setting!r}; allowed: {', '.join(DEVICES)}")
-    if not available[setting]:
-        names = ", ".join(name for name in available if available[name])
-        raise SettingsError(f"device is {setting}, but this machine has none that torch can use; it has: {names}")
+    if not available.get(setting):
+        names = ", ".join(["auto", *(name for name in available if available[name])])
+        raise SettingsError(f"device is {setting}, which torch cannot use on this machine; allowed: {names}")
     return _own(setting)
 
 
