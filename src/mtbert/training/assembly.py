@@ -1,5 +1,6 @@
 """Build the parts of a training from its settings: the model, its phases, and the examples."""
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ from mtbert.models.building import build_model
 from mtbert.models.encoder import bert
 from mtbert.models.multitask import MultitaskModel
 from mtbert.pretraining import loading
-from mtbert.settings import PhaseSettings, RunSettings, VariantSettings
+from mtbert.settings import PhaseSettings, VariantSettings
 from mtbert.tasks import REUSES, SPLITS, TASKS, Split
 from mtbert.training import optimisers, processes
 from mtbert.training.gradients import GRADIENTS
@@ -47,32 +48,25 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
 
 def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[Split, dict[str, Examples]]:
     """Read all splits of the variant's tasks (only test may be missing), and the corpora reused for them."""
-    special = tokens.special_tokens(encoder)
-    examples: dict[Split, dict[str, Examples]] = {split: {} for split in SPLITS}
-    for name in settings.tasks:
-        for split in SPLITS:
-            file = data / name / f"{split}.parquet"
-            if file.exists():
-                task, model = TASKS[name], settings.model
-                examples[split][name] = batches.load(file, task, model.pair_encoding, special, model.max_tokens)
-                if split == "dev":
-                    _mark_dev(examples[split][name], settings.run, data / name / "dev-rows.parquet")
-            elif split != "test":
-                raise DataError(f"{file} is missing; `dvc repro preprocess` makes it from data_dir (params.yaml)")
-    for name in {entry for phase in settings.phases for entry in phase.tasks if entry in REUSES}:
-        reuse, model = REUSES[name], settings.model
-        file = data / reuse.corpus / "train.parquet"
+    special, model, run = tokens.special_tokens(encoder), settings.model, settings.run
+
+    def load(file: Path, task: str, labels: Mapping[int, int] | None = None) -> Examples:
         if not file.exists():
-            raise DataError(f"{file} is missing, which {name} draws on; `dvc repro preprocess` makes it from data_dir")
-        task = TASKS[reuse.serves]
-        examples["train"][name] = batches.load(file, task, model.pair_encoding, special, model.max_tokens, reuse.labels)
-    return examples
+            raise DataError(f"{file} is missing; `dvc repro preprocess` makes it from data_dir (params.yaml)")
+        return batches.load(file, TASKS[task], model.pair_encoding, special, model.max_tokens, labels)
 
-
-def _mark_dev(dev: Examples, run: RunSettings, rows: Path) -> None:
-    """Mark the rows of dev that choose an epoch, and those that are scored."""
+    examples: dict[Split, dict[str, Examples]] = {split: {} for split in SPLITS}
+    for name, split in itertools.product(settings.tasks, SPLITS):
+        file = data / name / f"{split}.parquet"
+        if split != "test" or file.exists():
+            examples[split][name] = load(file, name)
     if run.selection != "whole":
-        batches.halve(dev, rows, run.selection == "cross")
+        for name, dev in examples["dev"].items():
+            batches.halve(dev, data / name / "dev-rows.parquet", run.selection == "cross")
+    for name in {entry for phase in settings.phases for entry in phase.tasks if entry in REUSES}:
+        reuse = REUSES[name]
+        examples["train"][name] = load(data / reuse.corpus / "train.parquet", reuse.serves, reuse.labels)
+    return examples
 
 
 def steps(settings: VariantSettings, train: Mapping[str, Examples]) -> int:
