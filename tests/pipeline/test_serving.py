@@ -1,11 +1,6 @@
 """Models in MLflow, and MLflow's own server, as a real process, answering with them."""
 
-import os
-import signal
 import sqlite3
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -100,7 +95,7 @@ def test_a_model_is_loaded_by_its_address(root: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_server_elsewhere_gets_copies_and_versions(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    away = tracked.Server(tmp_path / "mlflow.db")
+    away = tracked.server(tmp_path / "mlflow.db")
     address = f"http://127.0.0.1:{away.port}"
     waits = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "100"}  # a machine may have much else to do
     try:
@@ -118,32 +113,10 @@ def test_a_server_elsewhere_gets_copies_and_versions(root: Path, tmp_path: Path,
 
 @pytest.fixture(scope="module")
 def server(root: Path) -> Iterator[str]:
-    port, log = tracked.free_port(), root / "server.log"
-    command = [sys.executable, "-m", "mlflow", "models", "serve", "-m", "models:/mtbert-sample-crossed@best"]
-    environment = tracked.environment({"MLFLOW_TRACKING_URI": f"sqlite:///{root / 'mlflow.db'}"})
-    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"  # MLflow starts `uvicorn`
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [*command, "--env-manager", "local", "-p", str(port)],
-            env=environment, cwd=root, stdout=output, stderr=output, start_new_session=True,
-        )  # fmt: skip
-    try:
-        until = time.monotonic() + PATIENCE
-        while not answers(f"http://127.0.0.1:{port}/ping"):
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < until, log.read_text()
-            time.sleep(0.5)
-        yield f"http://127.0.0.1:{port}/invocations"
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait()
-
-
-def answers(address: str) -> bool:
-    try:
-        return requests.get(address, timeout=5).status_code == 200
-    except requests.ConnectionError:
-        return False
+    model = ("models", "serve", "-m", "models:/mtbert-sample-crossed@best", "--env-manager", "local")
+    running = tracked.Server(root, *model, MLFLOW_TRACKING_URI=f"sqlite:///{root / 'mlflow.db'}")
+    yield f"http://127.0.0.1:{running.port}/invocations"
+    running.kill()
 
 
 def asked(server: str, records: list[dict[str, Any]], **params: str) -> requests.Response:

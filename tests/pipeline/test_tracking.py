@@ -148,7 +148,7 @@ def test_a_model_holds_files_that_outlive_dvcs_cache(root: Path) -> None:
 @pytest.fixture
 def server(tmp_path: Path, empty_database: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A server that trainings log to."""
-    running = Server(Path(shutil.copy(empty_database, tmp_path / "server.db")))
+    running = tracked.server(Path(shutil.copy(empty_database, tmp_path / "server.db")))
     monkeypatch.setenv(store.URI, f"http://ann:s3cret@127.0.0.1:{running.port}")
     yield running
     running.kill()

@@ -127,23 +127,21 @@ def listens(port: int) -> bool:
 
 
 class Server:
-    """A real MLflow server on a database and a port of its own."""
+    """A command of MLflow's that serves at a port of its own."""
 
-    def __init__(self, database: Path) -> None:
-        self.port, self.database = free_port(), database
+    def __init__(self, folder: Path, *arguments: str, **changes: str) -> None:
+        self.port = free_port()
+        self._command = [sys.executable, "-m", "mlflow", *arguments, "--port", str(self.port)]
+        quiet = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # MLflow starts `uvicorn`
+        self._folder, self._environment = folder, environment(quiet | {"PATH": path} | changes)
         self.start()
 
     def start(self) -> None:
         """Start, or start again, and wait for an answer."""
-        options = ["--backend-store-uri", f"sqlite:///{self.database}", "--workers", "1", "--port", str(self.port)]
-        quiet = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
+        null = subprocess.DEVNULL
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "mlflow", "server", *options],
-            cwd=self.database.parent,
-            env=environment(quiet),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
+            self._command, cwd=self._folder, env=self._environment, stdout=null, stderr=null, start_new_session=True
         )
         wait_for(lambda: listens(self.port))
 
@@ -152,3 +150,8 @@ class Server:
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+
+
+def server(database: Path) -> Server:
+    """MLflow's server on a database."""
+    return Server(database.parent, "server", "--backend-store-uri", f"sqlite:///{database}", "--workers", "1")

@@ -29,19 +29,14 @@ HF = """
 from transformers import AutoModel, AutoTokenizer
 model = AutoModel.from_pretrained(folder, trust_remote_code=True).eval()
 tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
-with torch.no_grad():
-    one = tokenizer(texts, padding=True, truncation=True, return_tensors="pt")
-    said = [model(**one, task="sst").logits]
-    if model.config.pair_encoding == "bi":
-        both = tokenizer([*texts, *others], padding=True, truncation=True, return_tensors="pt")
-        said.append(model(**both, task="sts", sequences=2).logits)
-    else:
-        both = tokenizer(texts, others, padding=True, truncation=True, return_tensors="pt")
-        said.append(model(**both, task="sts").logits)
+apart = model.config.pair_encoding == "bi"
+one = tokenizer(texts, padding=True, truncation=True, return_tensors="pt")
+pairs = ([*texts, *others],) if apart else (texts, others)
+both = dict(tokenizer(*pairs, padding=True, truncation=True, return_tensors="pt"), sequences=1 + apart)
+said = [model(**one, task="sst").logits, model(**both, task="sts").logits]
 half = model.half()
-said.append(half(**one, task="sst").logits.float())
-said.append(half(**both, task="sts", sequences=2 if model.config.pair_encoding == "bi" else 1).logits.float())
-print(json.dumps([each.tolist() for each in said]))
+said += [half(**one, task="sst").logits, half(**both, task="sts").logits]
+print(json.dumps([each.float().tolist() for each in said]))
 """
 SENTENCES = """
 from sentence_transformers import SentenceTransformer
@@ -53,8 +48,6 @@ print(json.dumps([model.encode(texts, task=task).tolist() for task in ("sst", "s
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = trained.build(tmp_path_factory.mktemp("build"))
-    pooler = {"pooling": {"sst": "pooler", "sts": "pooler"}, "adapter": {"name": "none"}, "token_types": "zeros"}
-    trained.train(folder, "plain", 1, pooler)
     trained.train(folder, "apart-in-fp32", 1, trained.MODEL["apart"])
     return folder
 
@@ -113,7 +106,7 @@ def test_sentence_transformers_gives_each_tasks_embeddings(load: Callable[[str],
         assert np.array(embeddings) == pytest.approx(model.encode(TEXTS, task), abs=1e-6)
 
 
-@pytest.mark.parametrize("name", ["crossed", "apart", "plain"])
+@pytest.mark.parametrize("name", ["crossed", "apart"])
 def test_onnx_takes_any_batch_and_length(name: str, load: Callable[[str], Model], tmp_path: Path) -> None:
     import onnxruntime
 
@@ -156,12 +149,12 @@ def test_a_place_that_is_taken_stays_as_it_is(load: Callable[[str], Model], tmp_
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").write_text("mine")
     with pytest.raises(ExportError, match="out exists; name a new folder"):
-        export(load("plain"), "hf", tmp_path / "out")
+        export(load("crossed"), "hf", tmp_path / "out")
     assert (tmp_path / "out" / "mine.txt").read_text() == "mine"
 
 
 def test_a_model_that_its_settings_do_not_make_is_refused(load: Callable[[str], Model], tmp_path: Path) -> None:
-    model = load("plain")
+    model = load("crossed")
     model.network.pooling["sst"] = "cls"
     with pytest.raises(ExportError, match="rebuilt from its settings, sst has other outputs"):
         export(model, "hf", tmp_path / "out")
