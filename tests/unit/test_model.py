@@ -144,13 +144,6 @@ def test_outputs_are_fp32_numbers_where_the_encoder_computes_in_bf16(task):
     assert not torch.equal(outputs, outputs.bfloat16().float())
 
 
-def test_embeddings_go_through_the_connector():
-    model, batch = small_model(connector={"name": "relational"}).eval(), small_batch("sts")
-    shared = model.connector.layer
-    direct = small_model().eval()
-    assert torch.allclose(model.embeddings(batch)[0], shared(direct.embeddings(batch)[0]), atol=1e-6)
-
-
 def test_a_connector_is_a_part_of_its_own_and_counts_as_added():
     model = small_model(connector={"name": "relational"})
     trained = model.train_only(["connector"])

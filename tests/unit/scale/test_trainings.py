@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from mtbert.errors import TrainingError
 from mtbert.scale import trainings
 from mtbert.scale.trainings import Training
 
@@ -43,19 +42,6 @@ class Job:
 
     def wait(self, timeout: float) -> None:
         pass
-
-
-def test_what_fails_is_named_with_its_log_once_the_others_have_ended(tmp_path: Path):
-    done, jobs = list[str](), {1: Job(1), 2: Job(0), 3: Job(-signal.SIGKILL)}
-    with pytest.raises(TrainingError, match=rf"^2 of 3 failed.*\n  a-1: {tmp_path}/a-1\.log\n  a-3: .*\(killed"):
-        trainings.run(
-            TRAININGS,
-            lambda one, *_: jobs[one.seed],
-            [{}, {}],
-            tmp_path,
-            lambda training: done.append(training.name),
-        )
-    assert done == ["a-2"]
 
 
 def test_each_at_a_time_has_a_share_of_its_own_that_the_next_one_gets(tmp_path: Path):

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from mtbert.errors import TrainingError
-from mtbert.training.checkpoints import Checkpoints, random_state, set_random_state
+from mtbert.training.checkpoints import Checkpoints
 
 STATE = {
     "weights": {"a": torch.tensor([[1.5, -0.0]]), "b": torch.tensor(7)},
@@ -91,10 +91,3 @@ def test_a_full_disk_is_a_clear_error_and_leaves_the_one_before(tmp_path: Path):
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert checkpoints.steps() == [1]
     assert len(list(tmp_path.iterdir())) == 1
-
-
-def test_generators_go_on_where_they_were():
-    state = random_state(torch.device("cpu"))
-    expected = torch.rand(3)
-    set_random_state(state, torch.device("cpu"))
-    assert torch.equal(torch.rand(3), expected)

@@ -27,11 +27,6 @@ def test_biases_and_layer_norms_take_no_weight_decay():
     assert len(decayed["params"]) + len(kept["params"]) == len(names)
 
 
-def test_biases_alone_take_no_weight_decay():
-    (kept,) = optimisers.groups(phase(), small_model().train_only(["biases"]), EQUAL)
-    assert (kept["weight_decay"], len(kept["params"])) == (0.0, 1 + 2 * 8 + 1)  # embeddings, two layers, pooler
-
-
 def test_learnt_weights_of_losses_have_a_rate_of_their_own_and_no_decay():
     weighting = WEIGHTINGS.build({"name": "dynamic", "learning_rate": 0.25}, ["sst"], torch.Generator())
     matrix = nn.Parameter(torch.ones(1, 1))
