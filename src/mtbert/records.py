@@ -1,7 +1,8 @@
-"""Read records from text files: CSV, TSV and lines; imports neither torch nor pandas, so commands start fast."""
+"""Read records from text files: CSV, TSV and JSON lines; imports neither torch nor pandas, so commands start fast."""
 
 import csv
 import io
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -50,3 +51,17 @@ def separated(text: str, name: str, separator: str) -> Iterator[Record]:
         raise DataError(f"{name}, line {reader.line_num}: {error}") from None
     finally:
         csv.field_size_limit(limit)
+
+
+def json_lines(text: str, name: str) -> Iterator[Record]:
+    """Yield the JSON objects of a file, one from each line; DataError, with the line, for anything else."""
+    for number, line in enumerate(lines(text), 1):
+        if not line.strip():
+            continue
+        try:
+            values = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{name}, line {number}: not JSON: {error}") from None
+        if not isinstance(values, dict):
+            raise DataError(f'{name}, line {number}: not a JSON object, {{"column": value, ...}}')
+        yield f"line {number}", values

@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from mtbert.errors import DataError
-from mtbert.records import decoded, separated
+from mtbert.records import decoded, json_lines, separated
 
 
 def test_rows_name_the_line_on_which_they_end():
@@ -13,6 +13,13 @@ def test_rows_name_the_line_on_which_they_end():
     assert list(separated(text, "a.csv", ",")) == [
         ("line 3", {"id": "1", "text": "two\nlines"}),
         ("line 5", {"id": "2", "text": "one"}),
+    ]
+
+
+def test_json_lines_keep_their_types_and_line_ends_within_text():
+    assert list(json_lines('{"id": 1}\r\n\n{"text": "a\u2028b"}', "a.jsonl")) == [
+        ("line 1", {"id": 1}),
+        ("line 3", {"text": "a\u2028b"}),
     ]
 
 
