@@ -2,8 +2,10 @@
 
 import dataclasses
 from collections.abc import Sequence
+from functools import partial
 
 import torch
+from torch import Tensor
 from transformers import BertConfig, BertModel
 
 from mtbert.data.batches import Batch
@@ -12,6 +14,7 @@ from mtbert.models.adapters.base import Adapter, Shape
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.encoder.bert import Bert, Encoder
 from mtbert.models.encoder.config import Config
+from mtbert.models.encoder.slot import PLAIN
 from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
 from mtbert.models.multitask import MultitaskModel
@@ -86,3 +89,9 @@ def build_adapter(choice: dict, encoder: Encoder, tasks: Sequence[str]) -> Adapt
     ).eval()
     adapter.init_from_encoder([layer.linears() for layer in encoder.layer_modules()])
     return adapter
+
+
+def hidden_of(encoder: Encoder, batch: Batch, adapter: Adapter | None = None, task: str = "sst") -> Tensor:
+    """The last layer's hidden states, with that adapter in the layers."""
+    slots = partial(adapter.slot, task) if adapter else lambda _: PLAIN
+    return encoder(encoder.words(batch.input_ids), batch.token_types, batch.mask, slots)

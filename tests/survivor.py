@@ -23,41 +23,40 @@ THREE = [*TASKS_HERE, "cfimdb_as_sst"]  # of two, the order in which gradients a
 PLATEAU = {"name": "reduce_on_plateau", "watch": "train", "patience": 0, "threshold": 0.9}  # lowers it from epoch 3 on
 FALLING = {"epochs": 4, "steps_per_epoch": 4, "schedule": PLATEAU}
 SMART = {"name": "smart", "noise": 1e-2, "step_size": 1e-1, "radius": 1e-1}
+TRAINED = {"trainable": ["adapters", "heads"]}
 # Every technique with a state of its own; each phase is 2 epochs of 8 steps unless it says otherwise.
 TECHNIQUES: dict[str, list[dict]] = {
     "plain": [{}],
     "best epochs of two halves": [{"sampler": {"name": "annealed"}}],
     "annealed, best epoch": [{"sampler": {"name": "annealed"}, "schedule": {"name": "slanted_triangular"}}],
-    "smart": [{"objectives": [SMART]}],
-    "simcse": [{"objectives": [{"name": "simcse"}]}],
-    "simcse with a linear layer": [{"objectives": [{"name": "simcse_linear"}]}],
-    "pcgrad": [{"tasks": THREE, "sampler": FULL, "gradients": {"name": "pcgrad"}}],
-    "gradnorm": [{"sampler": FULL, "gradients": {"name": "gradnorm"}}],
-    "nash_mtl, random weights": [{"sampler": FULL, "gradients": {"name": "nash_mtl"}, "weighting": {"name": "random"}}],
-    "famo": [{"sampler": FULL, "weighting": {"name": "famo"}}],
-    "dynamic average": [{"epochs": 4, "steps_per_epoch": 4, "weighting": {"name": "dynamic_average"}}],
-    "uncertainty": [{"sampler": FULL, "weighting": {"name": "uncertainty"}}],
-    "dynamic loss": [{"sampler": FULL, "weighting": {"name": "dynamic"}}],
-    "frozen, falling rate": [{"trainable": ["adapters", "heads"], "frozen": ["layer_1"], **FALLING}],
-    "rate by dev": [{**FALLING, "schedule": PLATEAU | {"watch": "dev", "threshold": 0.0}}],
+    "smart, simcse": [{"objectives": [SMART, {"name": "simcse"}]}],
+    "simcse_linear, dynamic average": [
+        {"epochs": 4, "steps_per_epoch": 4, "objectives": [{"name": "simcse_linear"}]}
+        | {"weighting": {"name": "dynamic_average"}}
+    ],
+    "pcgrad, uncertainty": [
+        {"tasks": THREE, "sampler": FULL, "gradients": {"name": "pcgrad"}, "weighting": {"name": "uncertainty"}}
+    ],
+    "gradnorm, random": [{"sampler": FULL, "gradients": {"name": "gradnorm"}, "weighting": {"name": "random"}}],
+    "famo, mtl_lora": [{"sampler": FULL, "weighting": {"name": "famo"}, **TRAINED}],
+    "dynamic, lora": [{"sampler": FULL, "weighting": {"name": "dynamic"}, **TRAINED}],
+    "frozen, falling rate": [{"frozen": ["layer_1"], **TRAINED, **FALLING}],
+    "biases, rate by dev": [
+        {"trainable": ["biases", "heads"], **FALLING, "schedule": PLATEAU | {"watch": "dev", "threshold": 0.0}}
+    ],
     "masked language model": [{"objectives": [{"name": "masked_language_model"}], "supervised": False}],
     "several phases": [{"epochs": 1}, {"epochs": 1, "objectives": [SMART], "schedule": {"name": "reduce_on_plateau"}}],
-    "lora": [{"trainable": ["adapters", "heads"]}],
-    "mtl_lora": [{"trainable": ["adapters", "heads"]}],
-    "biases alone": [{"trainable": ["biases", "heads"]}],
 }
-NO_PALS = (
-    "plain", "dynamic loss", "gradnorm", "nash_mtl, random weights", "famo", "dynamic average", "uncertainty",
-    "biases alone",
-)  # fmt: skip
 FACTORS = {"rank": 2, "dropout": 0.1, "targets": ["query", "value"]}
-ADAPTERS: dict[str, dict] = {technique: {"name": "none"} for technique in NO_PALS} | {
-    "lora": {"name": "lora", "per_task": True, **FACTORS},
-    "mtl_lora": {"name": "mtl_lora", **FACTORS},
+ADAPTERS: dict[str, dict] = {
+    "plain": {"name": "none"},
+    "biases, rate by dev": {"name": "none"},
+    "dynamic, lora": {"name": "lora", "per_task": True, **FACTORS},
+    "famo, mtl_lora": {"name": "mtl_lora", **FACTORS},
 }
-NOT_BY_EXAMPLE = {"simcse", "simcse with a linear layer", "masked language model"}
+NOT_BY_EXAMPLE = {"smart, simcse", "simcse_linear, dynamic average", "masked language model"}
 # Where it dies, one after the other: the step (of 16, with a checkpoint after every second), and at what.
-EVERYWHERE = ("plain", "best epochs of two halves", "several phases")  # the others die at every third of these
+EVERYWHERE = ("best epochs of two halves", "several phases")  # the others die at two of these
 DEATHS = [
     (1, "forward"),
     (3, "before the update"),

@@ -49,8 +49,7 @@ def test_a_folder_of_robertas_kind_goes_through_every_stage(tmp_path: Path) -> N
     at = project(tmp_path, {"mine": VARIANT, "from-sbert": LATER["sbert"], "from-mlm": LATER["mlm"]})
     for stage in STAGES:
         run(at, *stage)
-    for variant in ("mine", "from-sbert"):
-        assert "dev: " in run(at, "stages/train.py", variant, "1")
+    assert "dev: " in run(at, "stages/train.py", "mine", "1")
     build = tmp_path / "build"
     assert files.read_json(build / "runs/mine/1/metrics.json")["dev"].keys() == {"sst", "sts"}
     assert files.read_yaml(build / "plan/catalog.yaml")["encoder"] == {"name": "roberta", "note": ""}

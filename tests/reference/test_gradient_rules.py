@@ -1,7 +1,4 @@
-"""Gradient rules against TorchJD and against what makes a solution one, on 250 random sets of gradients.
-
-Where a rule solves a problem, the conditions of its solution decide, to 1e-6, since they need no other solver.
-"""
+"""Gradient rules against what makes a solution one, on 250 random sets of gradients, to 1e-6, with no other solver."""
 
 import itertools
 
@@ -9,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from torchjd.aggregation import IMTLGWeighting, MGDAWeighting
 
 from mtbert.training.gradients import GRADIENTS
 
@@ -27,34 +23,13 @@ def some(tasks: int, dimensions: int = 8) -> Array:
     return random.normal(size=(tasks, dimensions)) * 10.0 ** random.uniform(-1, 1, size=(tasks, 1))
 
 
-def of_low_rank(tasks: int) -> Array:
-    return some(tasks, tasks - 1)
-
-
-def with_a_zero(tasks: int) -> Array:
-    return np.vstack([some(tasks - 1), np.zeros((1, 8))])
-
-
-def with_two_opposed(tasks: int) -> Array:
-    others = some(tasks - 1)
-    return np.vstack([others, -others[:1]])
-
-
-def with_two_equal(tasks: int) -> Array:
-    others = some(tasks - 1)
-    return np.vstack([others, others[:1]])
-
-
-def in_agreement(tasks: int) -> Array:
-    return np.abs(some(tasks))
-
-
-PLAIN = [make(2 + number % 4) for make in (some, in_agreement) for number in range(75)]
-DEGENERATE = [
-    make(2 + number % 4)
-    for make in (of_low_rank, with_a_zero, with_two_opposed, with_two_equal)
-    for number in range(25)
-]
+PLAIN, DEGENERATE = [], []
+for number in range(75):
+    PLAIN += [some(2 + number % 4), np.abs(some(2 + number % 4))]  # the latter agree
+for number in range(25):
+    others = some(1 + number % 4)
+    DEGENERATE.append(some(2 + number % 4, dimensions=1 + number % 4))
+    DEGENERATE += [np.vstack([others, last]) for last in (np.zeros(8), others[0], -others[0])]
 ALL = [*PLAIN, *DEGENERATE]
 
 
@@ -73,27 +48,15 @@ def made(name: str, rows: Array) -> Array:
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_every_gramian_gives_finite_counts(name: str):
-    for rows in [*ALL, *(np.zeros((tasks, 3)) for tasks in (1, 2, 5)), *(1e-12 * rows for rows in ALL[:9])]:
-        found = counts(name, rows)
-        assert found.shape == (len(rows),)
-        assert np.isfinite(found).all()
-
-
-@pytest.mark.parametrize("name", RULES)
-def test_a_gramian_that_rounding_spoilt_gives_finite_counts(name: str):
-    for rows in ALL:
-        spoilt = (rows @ rows.T).astype(np.float32) * (1 + 1e-6 * random.normal(size=(len(rows), len(rows))))
-        assert np.isfinite(RULES[name].counts((spoilt + spoilt.T) / 2)).all()
-
-
-@pytest.mark.parametrize("name", RULES)
-def test_the_order_of_tasks_does_not_matter(name: str):
-    for rows in PLAIN[::10]:
-        assert counts(name, rows[::-1])[::-1] == pytest.approx(counts(name, rows), rel=1e-5, abs=1e-6)
-
-
-# --- what makes a solution one ----------------------------------------------------------------------------------------
+def test_every_gramian_gives_finite_counts_also_where_rounding_spoilt_it(name: str):
+    zeros = [np.zeros((tasks, 3)) for tasks in (1, 2, 5)]
+    for rows in [*ALL, *zeros, *(1e-12 * rows for rows in ALL[:9])]:
+        error = 1e-6 * random.normal(size=(len(rows), len(rows)))
+        spoilt = (rows @ rows.T).astype(np.float32) * (1 + error + error.T)
+        for gramian in (rows @ rows.T, spoilt):
+            found = RULES[name].counts(gramian)
+            assert found.shape == (len(rows),)
+            assert np.isfinite(found).all()
 
 
 def test_mgda_gives_a_mean_that_no_gradient_would_shorten():
@@ -165,24 +128,3 @@ def test_nash_mtl_lets_cancel_what_cancels():
     for rows in map(unit, DEGENERATE):
         assert np.linalg.norm(made("nash_mtl", rows)) <= np.sqrt(len(rows)) * (1 + 1e-6)
         assert (rows @ made("nash_mtl", rows)).min() >= -1e-4
-
-
-# --- TorchJD ----------------------------------------------------------------------------------------------------------
-
-
-def theirs(weighting: torch.nn.Module, rows: Array) -> Array:
-    return weighting(torch.tensor(rows @ rows.T)).numpy()
-
-
-def test_mgda_is_torchjds_where_that_is_exact_and_no_longer_elsewhere():
-    for rows in map(unit, ALL):
-        found = theirs(MGDAWeighting(epsilon=1e-12), rows) @ rows
-        if len(rows) == 2:  # a line, on which its search is exact
-            assert made("mgda", rows) == pytest.approx(found, abs=1e-6)
-        more = found @ found - made("mgda", rows) @ made("mgda", rows)
-        assert -1e-9 <= more <= 4 / 102  # what 100 rounds of Frank-Wolfe guarantee for points within the unit ball
-
-
-def test_imtl_g_is_torchjds():
-    for rows in map(unit, PLAIN):
-        assert counts("imtl_g", rows) == pytest.approx(theirs(IMTLGWeighting(), rows), rel=1e-6, abs=1e-6)

@@ -9,9 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import pytest
 import torch
-from models import small_batch, small_bert
+from models import hidden_of, small_batch, small_bert
 from ruamel.yaml import YAML
 
 from mtbert import claims, files
@@ -35,38 +34,21 @@ def values() -> list[dict[str, Any]]:
     return [YAML(typ="safe").load(block) for block in blocks("yaml")]
 
 
-@pytest.fixture
-def parallel() -> Any:
-    module = ModuleType("parallel")
-    exec(compile(blocks("python")[0], "CONTRIBUTING.md", "exec"), vars(module))
-    return module
-
-
-def test_the_adapter_starts_as_nothing_and_then_does_something(parallel: Any) -> None:
+def test_the_adapter_is_as_its_docstring_section_and_registration_say_and_starts_as_nothing() -> None:
+    parallel = ModuleType("parallel")
+    exec(compile(blocks("python")[0], "CONTRIBUTING.md", "exec"), vars(parallel))
+    registered = eval(f"{{{blocks('python')[1]}}}", {"parallel": parallel, "Technique": lambda *parts: parts})  # noqa: S307
+    settings, built = registered["parallel"]
+    assert values()[0] == {"parallel": settings().model_dump()}
+    of_base = built(settings(), Shape(768, 12, 3072), ["sst", "qqp"])
+    assert f"{sum(p.numel() for p in of_base.parameters()):,} for d 768" in parallel.__doc__
     encoder, batch = Encoder(small_bert(), 0.0).eval(), small_batch("sst")
-    adapter = parallel.Parallel(parallel.Settings(size=4), Shape(24, 2, 48), ["sst"])
-    words = encoder.words(batch.input_ids)
-    plain = encoder(words, batch.token_types, batch.mask)
-    with_it = lambda: encoder(words, batch.token_types, batch.mask, lambda layer: adapter.slot("sst", layer))  # noqa: E731
-    assert torch.equal(with_it(), plain)
+    adapter = built(settings(size=4), Shape(24, 2, 48), ["sst"])
+    plain = hidden_of(encoder, batch)
+    assert torch.equal(hidden_of(encoder, batch, adapter), plain)
     for parameter in adapter.parameters():
         torch.nn.init.ones_(parameter)
-    assert not torch.allclose(with_it(), plain)
-
-
-def test_the_adapter_has_as_many_weights_as_its_docstring_says(parallel: Any) -> None:
-    adapter = parallel.Parallel(parallel.Settings(), Shape(768, 12, 3072), ["sst", "qqp"])
-    assert sum(p.numel() for p in adapter.parameters()) == 894_528
-    assert "894,528" in parallel.__doc__
-
-
-def test_the_section_is_the_settings_defaults(parallel: Any) -> None:
-    assert values()[0] == {"parallel": parallel.Settings().model_dump()}
-
-
-def test_the_registration_names_what_the_file_has(parallel: Any) -> None:
-    found = eval(f"{{{blocks('python')[1]}}}", {"parallel": parallel, "Technique": lambda *parts: parts})  # noqa: S307
-    assert found == {"parallel": (parallel.Settings, parallel.Parallel)}
+    assert not torch.allclose(hidden_of(encoder, batch, adapter), plain)
 
 
 def with_variants(added: dict[str, Any], params: Params = PARAMS) -> dict[str, Any]:
@@ -85,15 +67,10 @@ def test_the_adapters_variant_trains_beside_the_encoder() -> None:
 def test_the_task_is_one_file_and_its_variant_trains_it(tmp_path: Path) -> None:
     package = shutil.copytree(ROOT / "src/mtbert", tmp_path / "mtbert", ignore=shutil.ignore_patterns("__pycache__"))
     (package / "tasks/mood.yaml").write_text(blocks("yaml")[2], encoding="utf-8")
-    for name in ("data", "papers"):
+    for name in ("data", "papers", "stages"):
         (tmp_path / name).symlink_to(ROOT / name)
-    params = (
-        (ROOT / "params.yaml").read_text(encoding="utf-8").replace("catalog: {}\n", f"catalog:\n{blocks('yaml')[3]}")
-    )
-    (tmp_path / "params.yaml").write_text(
-        re.sub(r"variants:\n(- .*\n)+", "variants: [moods]\n", params), encoding="utf-8"
-    )
-    (tmp_path / "stages").symlink_to(ROOT / "stages")
+    params = (ROOT / "params.yaml").read_text("utf-8").replace("catalog: {}\n", f"catalog:\n{blocks('yaml')[3]}")
+    (tmp_path / "params.yaml").write_text(re.sub(r"variants:\n(- .*\n)+", "variants: [moods]\n", params), "utf-8")
     command = [sys.executable, "stages/plan.py", "params.yaml", "plan"]
     subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path)}, check=True, timeout=300)
     made = files.read_yaml(tmp_path / "plan/moods.yaml")

@@ -41,17 +41,10 @@ def changed_by_a_step(model: MultitaskModel, trainable: list[str]) -> set[str]:
 
 def test_frozen_pals_change_only_adapters_heads_pooler_and_second_layer_norms():
     model = small_model(PALS)
-    changed = changed_by_a_step(model, ["adapters", "heads", "pooler", "output_norms"])
-    allowed = {
-        name
-        for name, _ in model.named_parameters()
-        if name.startswith(("adapter.", "heads.", "encoder.bert.pooler."))
-        or (".output.LayerNorm." in name and ".attention." not in name)
-    }
-    assert changed == allowed
-    assert {n for n in changed if "LayerNorm" in n} == {
-        f"encoder.bert.encoder.layer.{layer}.output.LayerNorm.{kind}" for layer in (0, 1) for kind in ("weight", "bias")
-    }
+    allowed = ("adapter.", "heads.", "encoder.bert.pooler.")
+    allowed += tuple(f"encoder.bert.encoder.layer.{layer}.output.LayerNorm." for layer in (0, 1))
+    expected = {name for name, _ in model.named_parameters() if name.startswith(allowed)}
+    assert changed_by_a_step(model, ["adapters", "heads", "pooler", "output_norms"]) == expected
 
 
 @pytest.mark.parametrize(

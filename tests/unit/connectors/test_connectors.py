@@ -18,8 +18,9 @@ def connector(name: str, **options: object) -> Connector:
     return CONNECTORS.build({"name": name, **options}, 24, TASKS).eval()
 
 
-def test_direct_hands_on_the_very_same():
+def test_direct_and_tasks_that_are_not_served_are_handed_on():
     assert connector("direct")("sts", (H1, H2))[1] is H2
+    assert connector("relational")("sst", (H1,))[0] is H1
 
 
 def test_the_relational_layer_is_one_linear_layer_for_both_sentences_and_tasks():
@@ -29,10 +30,6 @@ def test_the_relational_layer_is_one_linear_layer_for_both_sentences_and_tasks()
         first, second = layer(task, (H1, H2))
         assert torch.allclose(first, H1 @ weight.T + bias)
         assert torch.allclose(second, H2 @ weight.T + bias)
-
-
-def test_other_tasks_pass_it_by():
-    assert connector("relational")("sst", (H1,))[0] is H1
 
 
 def test_the_transformer_layer_is_a_bert_layer_over_the_sentences():
@@ -74,11 +71,13 @@ def test_it_says_whose_sentences_see_one_another():
     assert connector("relational").mixed == set()
 
 
-def test_heads_that_do_not_divide_the_width_are_refused():
-    with pytest.raises(SettingsError, match=r"transformer_layer\.heads is 5, which does not divide the width 24"):
-        connector("transformer_layer", heads=5)
-
-
-def test_serving_none_of_the_variants_tasks_is_refused():
-    with pytest.raises(SettingsError, match="serves cfimdb, but the variant trains sst, qqp, sts"):
-        connector("relational", tasks=["cfimdb"])
+@pytest.mark.parametrize(
+    ("name", "options", "told"),
+    [
+        ("transformer_layer", {"heads": 5}, r"transformer_layer\.heads is 5, which does not divide the width 24"),
+        ("relational", {"tasks": ["cfimdb"]}, "serves cfimdb, but the variant trains sst, qqp, sts"),
+    ],
+)
+def test_what_cannot_serve_the_variant_is_refused(name: str, options: dict, told: str):
+    with pytest.raises(SettingsError, match=told):
+        connector(name, **options)

@@ -11,8 +11,6 @@ from mtbert.models.features.pos import TAGGED, PartOfSpeech, Settings, sentences
 
 VOCABULARY = ["[PAD]", "[CLS]", "[SEP]", "the", "dog", "##s", "run", "not", "slow", "##ly", "."]
 CLS, SEP, PAD = 1, 2, 0
-
-
 TAGS = {"the": "DET", "dogs": "NOUN", "dog": "NOUN", "run": "VERB", "slowly": "ADV", ".": "."}
 
 
@@ -29,11 +27,6 @@ def pos() -> PartOfSpeech:
     return features
 
 
-def named(features: PartOfSpeech, ids: list[int]) -> list[str]:
-    names = {number: tag for tag, number in features.numbers.items()} | {0: "-"}
-    return [names[number] for number in features.tags_of(tuple(ids))]
-
-
 def test_the_shipped_sentences_are_read(tmp_path: Path):
     file = tmp_path / "tagged.txt"
     file.write_text("# a comment\ndogs/NOUN bark/VERB 1/2/NUM ./.\n")
@@ -46,25 +39,21 @@ def test_the_shipped_tags_are_the_universal_ones():
 
 
 def test_every_piece_has_the_tag_of_its_word_and_marks_have_none():
-    found = named(pos(), [CLS, 3, 4, 5, 6, 8, 9, 10, SEP, PAD])
+    features = pos()
+    names = {number: tag for tag, number in features.numbers.items()} | {0: "-"}
+    found = [names[number] for number in features.tags_of((CLS, 3, 4, 5, 6, 8, 9, 10, SEP, PAD))]
     assert found == ["-", "DET", "NOUN", "NOUN", "VERB", "ADV", "ADV", ".", "-", "-"]
 
 
-def test_at_first_the_words_are_as_they_were():
-    words = torch.randn(2, 3, 4)
-    assert torch.equal(pos()(words, torch.tensor([[CLS, 4, SEP], [CLS, 6, SEP]])), words)
-
-
-def test_a_tags_embedding_is_added_and_learnt():
-    features = pos()
+def test_a_tags_embedding_is_nothing_at_first_added_and_learnt():
+    features, ids = pos(), torch.tensor([[CLS, 4, SEP]])
+    assert not features(torch.zeros(1, 3, 4), ids).any()
     noun = features.numbers["NOUN"]
-    with torch.no_grad():
-        features.tags.weight[noun] = torch.tensor([1.0, 2.0, 3.0, 4.0])
-    found = features(torch.zeros(1, 3, 4), torch.tensor([[CLS, 4, SEP]]))
+    features.tags.weight.data[noun] = torch.tensor([1.0, 2.0, 3.0, 4.0])
+    found = features(torch.zeros(1, 3, 4), ids)
     assert found[0].tolist() == [[0.0] * 4, [1.0, 2.0, 3.0, 4.0], [0.0] * 4]
     found.sum().backward()
-    assert features.tags.weight.grad[noun].tolist() == [1.0] * 4
-    assert features.tags.weight.grad[0].tolist() == [0.0] * 4
+    assert features.tags.weight.grad[[noun, 0]].tolist() == [[1.0] * 4, [0.0] * 4]
 
 
 def test_the_tagger_is_the_same_each_time_and_knows_what_it_saw():

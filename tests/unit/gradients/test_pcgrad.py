@@ -13,10 +13,6 @@ def generator(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def vectors(*rows: list[float]) -> torch.Tensor:
-    return torch.tensor(rows)
-
-
 def project(gradients: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return coefficients(gradients @ gradients.T, generator) @ gradients
 
@@ -57,16 +53,3 @@ def test_the_mean_divides_what_several_tasks_reach_by_their_number():
     rule = GRADIENTS.build({"name": "pcgrad", "reduction": "mean"}, generator())
     rule(losses, [two, three, own], lambda loss: loss.backward())
     assert [p.grad.tolist() for p in (two, three, own) if p.grad is not None] == [[1.5], [3.0], [1.0]]
-
-
-def test_one_task_alone_is_the_usual_gradient():
-    weight = nn.Parameter(torch.tensor([2.0, -3.0]))
-    GRADIENTS.build({"name": "pcgrad"}, generator())({"sst": weight.square().sum()}, [weight], lambda x: x.backward())
-    assert weight.grad is not None
-    assert weight.grad.tolist() == [4.0, -6.0]
-
-
-def test_a_parameter_that_no_task_reaches_has_no_gradient():
-    reached, left = nn.Parameter(torch.ones(1)), nn.Parameter(torch.ones(1))
-    GRADIENTS.build({"name": "pcgrad"}, generator())({"a": reached.sum()}, [reached, left], lambda x: x.backward())
-    assert left.grad is None

@@ -60,28 +60,19 @@ def test_it_starts_with_the_head_of_the_encoders_checkpoint():
     assert head["dense.weight"].min() == 1  # another phase starts from it again
 
 
-def test_fifteen_in_a_hundred_tokens_are_chosen_but_never_the_marks():
+def test_fifteen_in_a_hundred_tokens_are_chosen_but_never_marks_and_padding():
     chosen = objective().choose(wide().mask)
     assert chosen[:, 1:-1].float().mean().item() == pytest.approx(0.15, abs=0.01)  # four standard deviations
-    assert not chosen[:, 0].any()
-    assert not chosen[:, -1].any()
-
-
-def test_padding_and_the_mark_before_it_are_never_chosen():
     mask = torch.tensor([[1, 1, 1, 1, 0, 0]])
     assert objective(share=1.0).choose(mask).tolist() == [[False, True, True, False, False, False]]
 
 
-def test_eight_tenths_are_masked_and_one_tenth_is_random():
+def test_of_what_is_chosen_eight_tenths_are_masked_and_one_tenth_is_random():
     ids = wide().input_ids
+    assert torch.equal(objective().hide(ids, torch.zeros_like(ids, dtype=torch.bool)), ids)
     hidden = objective().hide(ids, torch.ones_like(ids, dtype=torch.bool))
     assert (hidden == MASK).float().mean().item() == pytest.approx(0.8 + 0.1 / 50, abs=0.012)
     assert (hidden == ids).float().mean().item() == pytest.approx(0.1 + 0.1 / 50, abs=0.009)
-
-
-def test_what_was_not_chosen_stays():
-    ids = wide().input_ids
-    assert torch.equal(objective().hide(ids, torch.zeros_like(ids, dtype=torch.bool)), ids)
 
 
 def test_only_the_first_sentence_is_read():

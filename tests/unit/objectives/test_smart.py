@@ -1,36 +1,23 @@
-"""SMART, by hand: the distance, the ball, the ascent, the moving average."""
+"""SMART, by hand: the ball, where the noise goes in, the moving average. Its formula: tests/reference."""
 
 import pytest
 import torch
 from models import small_batch, small_model
 
-from mtbert.models.heads import HEADS
-from mtbert.tasks import TASKS
 from mtbert.training.objectives import OBJECTIVES
-from mtbert.training.objectives.smart import project, vector_norm
+from mtbert.training.objectives.smart import project
 
 
 def smart(model, **options):
     return OBJECTIVES.build({"name": "smart", **options}, model, torch.Generator().manual_seed(0))
 
 
-@pytest.mark.parametrize(("task", "factor"), [("sst", 4), ("qqp", 4), ("sts", 1)])
-def test_a_sum_over_the_batch_is_of_classes_alone(task, factor):
-    model, batch = small_model().eval(), small_batch(task)
-    terms = []
-    for reduction in ("mean", "sum"):
-        objective = smart(model, reduction=reduction, noise=1.0)
-        with torch.no_grad():
-            objective.average["heads.sts.linear.bias"].zero_()
-            objective.average["heads.sst.linear.bias"].zero_()
-        terms.append(objective.term(batch, model(batch)).item())
-        assert objective.by_example is (reduction == "mean")
-    assert terms[1] == pytest.approx(factor * terms[0], rel=1e-4)
-
-
-@pytest.mark.parametrize(("norm", "length"), [("infinity", 4.0), ("l2", 5.0), ("l1", 7.0)])
-def test_norms(norm, length):
-    assert vector_norm(torch.tensor([[3.0, -4.0]]), norm).item() == length
+def test_a_sum_over_the_batch_is_of_classes_alone():
+    model, batch = small_model().eval(), small_batch("sts")
+    built = [smart(model, reduction=reduction, noise=1.0) for reduction in ("mean", "sum")]
+    mean, total = (objective.term(batch, model(batch)).item() for objective in built)
+    assert mean == total > 0
+    assert [objective.by_example for objective in built] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -47,20 +34,6 @@ def test_projection_to_the_ball(norm, radius, noise, projected):
     assert project(torch.tensor([noise]), radius, norm).tolist()[0] == pytest.approx(projected)
 
 
-@pytest.mark.parametrize("norm", ["infinity", "l2", "l1"])
-@pytest.mark.parametrize("task", ["sst", "qqp", "sts"])
-def test_noise_stays_in_the_ball_and_does_more_than_chance(norm, task):
-    model, batch = small_model().eval(), small_batch(task)
-    objective = smart(model, form="projected", norm=norm, radius=0.1, noise=0.01, step_size=0.1, steps=3)
-    outputs = model(batch)
-    worst = objective.worst_noise(batch, outputs)
-    assert worst.shape == (4, 6, 24)
-    assert vector_norm(worst, norm).max() <= 0.1 + 1e-6
-    random = project(torch.randn(worst.shape, generator=torch.Generator().manual_seed(1)), 0.1, norm)
-    harm, chance = (objective.difference(task, objective.noised(batch, n), outputs) for n in (worst, random))
-    assert harm > 1.5 * chance
-
-
 def test_noise_is_behind_dropout():
     model, batch = small_model().train(), small_batch("sst")
     model.encoder.bert.embeddings.dropout.p = 1.0  # nothing of the words is left
@@ -72,9 +45,8 @@ def test_noise_is_behind_dropout():
 
 def test_noise_is_for_one_pass_even_if_that_fails():
     model, batch = small_model().eval(), small_batch("sst")
-    before, noise = model(batch), torch.ones(4, 6, 24)
-    assert not torch.allclose(smart(model).noised(batch, noise), before)
-    assert torch.equal(model(batch), before)
+    before = model(batch)
+    assert not torch.allclose(smart(model).noised(batch, torch.ones(4, 6, 24)), before)
     with pytest.raises(RuntimeError, match="must match the size"):
         smart(model).noised(batch, torch.ones(4, 7, 24))
     assert torch.equal(model(batch), before)
@@ -88,31 +60,8 @@ def test_noise_is_found_where_the_encoder_computes_in_bf16():
         worst = objective.worst_noise(batch, outputs)
         changed = objective.difference("sst", objective.noised(batch, worst), outputs)
     assert worst.dtype == torch.float32
-    assert vector_norm(worst, "infinity").flatten().tolist() == pytest.approx([1.0] * 24, rel=0.1)
+    assert worst.abs().amax(dim=-1).flatten().tolist() == pytest.approx([1.0] * 24, rel=0.1)
     assert changed > 0
-
-
-@pytest.mark.parametrize("norm", ["infinity", "l2", "l1"])
-def test_the_reports_form_moves_every_token_by_1(norm):
-    model, batch = small_model().eval(), small_batch("qqp")
-    worst = smart(model, norm=norm).worst_noise(batch, model(batch))
-    assert vector_norm(worst, norm).flatten().tolist() == pytest.approx([1.0] * 24, rel=0.1)
-
-
-def test_a_normalised_noise_does_not_depend_on_the_size_of_the_batch():
-    model, batch = small_model().eval(), small_batch("sst")
-    objective = smart(model, noise=1e-2)
-    whole = objective.worst_noise(batch, model(batch))
-    objective.generator.manual_seed(0)
-    half = next(iter(batch.micro_batches(2)))  # its noise is the first that the generator gives
-    torch.testing.assert_close(objective.worst_noise(half, model(half)), whole[:2], rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize(("head", "scale"), [("linear", 1.0), ("cosine", 25.0), ("mnr", 25.0)])
-def test_scores_differ_on_the_scale_of_the_heads_loss(head, scale):
-    built = HEADS.build({"name": head}, TASKS["sts"], 2, 2)
-    scores, others = torch.tensor([4.0, 2.0]), torch.tensor([3.0, 2.0])
-    assert built.squared_error(scores, others).item() == pytest.approx(0.5 / scale)
 
 
 def test_the_average_moves_by_the_momentum():

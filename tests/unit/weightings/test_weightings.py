@@ -39,29 +39,31 @@ def test_random_weights_are_drawn_once_an_update_and_add_up_to_the_number_of_tas
     assert weighted(weighting, sst=1.0, sts=1.0) != first
 
 
-def test_uncertainty_halves_scores_and_not_classes():
-    weighting = build("uncertainty")
-    assert weighted(weighting, sst=3.0, sts=3.0) == {"sst": 3.0, "sts": 1.5}
-    weighting.s["sts"].data.fill_(0.5)
-    assert weighted(weighting, sts=3.0)["sts"] == pytest.approx(1.5 * math.exp(-0.5) + 0.25)
+@pytest.mark.parametrize(
+    ("name", "counted", "added"),
+    [
+        ("equal", {"sst": 1.0, "sts": 1.0}, 0.0),
+        ("dynamic", {"sst": 1.0, "sts": math.exp(-0.5)}, 0.5),
+        ("uncertainty", {"sst": 1.0, "sts": 0.5 * math.exp(-0.5)}, 0.25),  # it halves scores and not classes
+    ],
+)
+def test_what_is_learnt_for_a_task_weights_it_alone_and_is_told(name: str, counted: dict[str, float], added: float):
+    weighting = build(name)
+    learnt = dict(weighting.named_parameters())
+    if learnt:
+        learnt["s.sts"].data.fill_(0.5)
+    assert weighting.values() == ({"s/sst": 0.0, "s/sts": 0.5} if learnt else {})
+    expected = {"sst": 3.0 * counted["sst"], "sts": 3.0 * counted["sts"] + added}
+    assert weighted(weighting, sst=3.0, sts=3.0) == pytest.approx(expected)
 
 
 def test_a_dynamic_average_is_torchjds():
-    weighting, theirs = build("dynamic_average"), DWA()
+    weighting, theirs = build("dynamic_average", temperature=1.5), DWA(temperature=1.5)
     for sst, sts in ((4.0, 2.0), (2.0, 1.5), (1.0, 1.4), (1.1, 0.1)):
         ours = weighted(weighting, sst=sst, sts=sts)
         assert sum(ours.values()) == pytest.approx(theirs(torch.tensor([sst, sts], dtype=torch.float64)).item())
         weighting.after_epoch({"sst": sst, "sts": sts})
         theirs.step()
-
-
-def test_a_dynamic_average_counts_a_task_the_more_the_less_its_loss_fell():
-    weighting = build("dynamic_average", temperature=1.0)
-    weighting.after_epoch({"sst": 4.0, "sts": 2.0})
-    assert weighted(weighting, sst=1.0, sts=1.0) == {"sst": 1.0, "sts": 1.0}
-    weighting.after_epoch({"sst": 2.0, "sts": 2.0})  # to 1/2, and not at all
-    share = math.exp(0.5) / (math.exp(0.5) + math.e)
-    assert weighted(weighting, sst=1.0, sts=1.0) == pytest.approx({"sst": 2 * share, "sts": 2 - 2 * share})
 
 
 def test_famo_is_torchjds_times_the_number_of_tasks():
