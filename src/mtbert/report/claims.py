@@ -21,8 +21,8 @@ WORDS: dict[Verdict | Reason | None, str] = {
 }  # fmt: skip
 SEEN = "\N{DOUBLE DAGGER}"  # of what the encoder may have learned in its own training
 ABOUT = (
-    "A claim is judged by six seeds, corrected over its paper's claims: docs/verdicts.md has the rule. Ours is the "
-    "difference of the two rows with its 95 % interval. A verdict speaks of this setting alone"
+    "A verdict needs six seeds of each side, and is corrected over all claims of its paper (docs/verdicts.md). *Ours* "
+    "is the difference of the two rows with its 95 % interval. A verdict speaks of this setting alone"
 )
 
 
@@ -108,5 +108,5 @@ def _values(result: ClaimResult, part: PartResult) -> dict[str, object]:
         "difference": found and found.mean, "low": low, "high": high, "p": found and found.p,
         "seeds": found and " / ".join(map(str, found.seeds)), "rows": found and found.rows,
         "third": part.third and part.third.mean, "leak_free": part.leak_free,
-        "unlike": ", ".join(part.unlike),
+        "unlike": ", ".join(part.unlike), "stability": part.stability or "",
     }  # fmt: skip

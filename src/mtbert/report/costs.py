@@ -6,9 +6,9 @@ from mtbert.results.tables import METRICS
 
 TIMES_BERT = f"{markdown.TIMES} BERT"
 ABOUT = (
-    "Dev scores over seeds; single-task models of one row have a line together, too. Rows of different reports differ "
-    "in more than one thing. Weights in millions: added beside the encoder, trained, and stored, which is what has to "
-    f"be kept beside the encoder. {TIMES_BERT}: all weights over one encoder's."
+    "Mean dev scores. Single-task models that make one row have a line together, too. Rows of different papers differ "
+    "in more than one thing. Weights in millions: *added* to the encoder, *trained*, and *stored*, which a model has "
+    f"to keep beside the encoder. *{TIMES_BERT}*: all weights over one encoder's."
 )
 
 

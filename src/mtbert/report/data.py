@@ -43,7 +43,9 @@ def leakage(study: Study) -> str:
             "mean change": markdown.number(changes.mean(), "+"),
             "largest": f"{markdown.number(changes[most], '+')} ({most[-1]})",
         })  # fmt: skip
-    about = "Dev scores without rows that a model may have seen before, less those with them, over all variants."
+    about = (
+        "How dev scores change without rows that a model may have seen before: the mean over variants, and the largest."
+    )
     return f"{about}\n\n{markdown.lined(lines, 2)}" if lines else ""
 
 

@@ -7,11 +7,10 @@ from statistics import fmean
 
 import pandas as pd
 
-from mtbert import metrics, stats
+from mtbert import metrics, predictions, stats
 from mtbert.config import papers
 from mtbert.metrics import MAIN_TASKS
 from mtbert.report import markdown
-from mtbert.results import tables
 from mtbert.results.tables import KEY, METRICS, WEIGHTS, Frame, Results
 
 THREADS = "run.threads="  # changes last digits alone, and no row
@@ -79,7 +78,7 @@ class Study:
         times = models.astype(float) + runs["added"].astype(float) / runs["encoder"].astype(float)
         self.runs: Frame = runs.assign(times_bert=times).set_index(KEY, drop=False)
         self._told = self.runs.to_dict("index")
-        self._parts = tables.parts(results)
+        self._parts = {run: predictions.of_overall(tables) for run, tables in results.by_run.items()}
 
     @cached_property
     def variants(self) -> list[str]:

@@ -81,7 +81,7 @@ SCHEMAS = {
 
 
 class Kept(Lenient):
-    """Which epoch a run kept, what it was chosen on, and with how many threads it trained."""
+    """Which epoch a run kept, and what it was chosen on."""
 
     keep: Literal["last", "best"] = "last"
     selection: Literal["cross", "half", "whole"] = "whole"
@@ -316,8 +316,3 @@ def scores(results: Results) -> dict[tuple[str, int], dict[str, float]]:
         of_split = {f"{split}_{metric}": value for metric, value in predictions.scores(tables).items()}
         found.setdefault((variant, seed), {}).update(of_split)
     return found
-
-
-def parts(results: Results) -> dict[tuple[str, int, str], dict[str, float]]:
-    """Return each task's score on the rows that overall scores are computed on, by run and split."""
-    return {run: predictions.of_overall(tables) for run, tables in results.by_run.items()}

@@ -156,6 +156,13 @@ def test_the_untrained_encoder_is_above_both_sides_on_sts() -> None:
     assert (result.verdict, result.reason) == (None, Reason.ENCODER)
 
 
+@pytest.mark.parametrize(
+    ("part", "of_similarity"), [({"metric": "sts"}, True), ({"differs": "similarity"}, True), ({}, False)]
+)
+def test_what_is_about_similarity(part: dict[str, str], of_similarity: bool) -> None:
+    assert claim(**part).parts[0].of_similarity is of_similarity
+
+
 def test_the_untrained_encoder_as_a_side_scores_alike_with_every_seed() -> None:
     runs = evidence({"new": HIGH}, untrained=0.4)
     (result,) = judge([claim(other="untrained-encoder")], runs)

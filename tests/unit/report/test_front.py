@@ -43,7 +43,7 @@ def test_what_is_said(answer: ClaimResult, said: str):
 @pytest.mark.parametrize(
     ("part", "cells"),
     [
-        ({}, {"question": "Better? (SST-5)", "ours": OURS, "published": "better", "says": "open: 2 of 6 seeds"}),
+        ({}, {"question": "Better? (SST-5)", "ours": OURS, "published": "better", "answer": "open: 2 of 6 seeds"}),
         ({"published": 0.02}, {"published": "+0.020"}),
         ({"expects": "not lower"}, {"published": "not worse"}),
         ({"other": "untrained-encoder"}, {"published": markdown.DASH}),
