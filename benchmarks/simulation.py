@@ -87,11 +87,9 @@ def _model(side: Sequence[str], task: str) -> str:
 
 def judged(claims: Sequence[Claim], found: Noisy) -> np.ndarray:
     """The verdicts of the rule, [reports, claims]; the claims' deciding parts stand one after the other."""
-    parts = [claim.parts[at] for claim in claims for at in claim.deciding]
+    parts = [part for claim in claims for part in claim.deciding]
     each = [_p(part, found.mean[:, at], found.error[:, at], found.freedom[:, at]) for at, part in enumerate(parts)]
-    p = Ps(*(np.stack([getattr(one, of) for one in each], axis=1) for of in ("holds", "fails", "small")))
-    ends = np.cumsum([0, *(len(claim.deciding) for claim in claims)])
-    return decide(p, [range(start, end) for start, end in itertools.pairwise(ends)]).verdicts
+    return decide(each, [len(claim.deciding) for claim in claims]).verdicts
 
 
 def _p(part: Part, mean: np.ndarray, error: np.ndarray, freedom: np.ndarray) -> Ps:
@@ -115,7 +113,7 @@ def rates(every: Claims, times: float, reports: int, scale: float = 1.0, seed: i
     by_kind: dict[str, list[np.ndarray]] = {kind: [] for kind in (DIFFER, *WITHIN)}
     for paper in dict.fromkeys(claim.paper for claim in every.claims.values()):
         claims = [claim for claim in every.claims.values() if claim.paper == paper]
-        parts = [claim.parts[at] for claim in claims for at in claim.deciding]
+        parts = [part for claim in claims for part in claim.deciding]
         truths = [times * truth for claim in claims for truth in _margins(claim)]
         verdicts = judged(claims, noisy(parts, truths, reports, scale, draw))
         kinds = np.array([_kind(claim) for claim in claims])
@@ -131,13 +129,13 @@ def rates(every: Claims, times: float, reports: int, scale: float = 1.0, seed: i
 
 def _kind(claim: Claim) -> str:
     """What all deciding parts of a claim say, where that is close or not higher; else DIFFER."""
-    said = {claim.parts[at].expects for at in claim.deciding}
+    said = {part.expects for part in claim.deciding}
     return next((kind for kind in WITHIN if said == {kind}), DIFFER)
 
 
 def _margins(claim: Claim) -> Iterable[float]:
     """The margin of each deciding part; 0 of one that says close or not higher beside others that do not."""
-    for part in (claim.parts[at] for at in claim.deciding):
+    for part in claim.deciding:
         yield part.margin if _kind(claim) in WITHIN or part.expects not in WITHIN else 0.0
 
 

@@ -202,10 +202,11 @@ def variants(params: Annotated[Path, Argument(help="The file of settings.")] = P
 @app.command()
 def tables(build: BuildArgument = BUILD) -> None:
     """Print the tables that have results, and what to do next."""
-    from mtbert.report import terminal
+    from mtbert.report import beside, study, terminal
     from mtbert.results import tables
 
-    print(terminal.of_results(tables.read(build / "results"), build / "report"))
+    results = tables.read(build / "results")
+    print(terminal.in_short(beside.tables(study.Study(results)), build / "report"))
 
 
 @app.command()

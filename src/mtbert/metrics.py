@@ -8,6 +8,7 @@ from mtbert.errors import DataError
 
 Values = Sequence[float] | np.ndarray
 MAIN_TASKS = ("sst", "qqp", "sts")  # the three whose scores make the overall
+OVERALLS = ("overall_raw", "overall_normalised")
 
 
 def accuracy(labels: Values, predictions: Values) -> float:

@@ -3,13 +3,14 @@
 Each is read with `mtbert.files.read_as`, which reports what is wrong with an altered file.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from mtbert.settings import Section
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
+HowMany = Annotated[Count, BeforeValidator(lambda came: len(came) if isinstance(came, list) else came)]
 
 
 class Sizes(Section):
@@ -130,9 +131,9 @@ class CheckedFile(Lenient):
     labelled: bool
     read: int
     kept: int
-    refused: list[dict[str, Any]]
+    refused: HowMany
     duplicates: Duplicates
-    conflicts: list[Any]
+    conflicts: HowMany
 
 
 class DataReport(Lenient):

@@ -18,7 +18,6 @@ from mtbert.config import papers, planning
 from mtbert.config.params import Params
 from mtbert.models.adapters.base import Shape
 from mtbert.models.encoder.bert import Encoder
-from mtbert.report import published
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -86,10 +85,8 @@ def test_the_paper_is_one_file(tmp_path: Path) -> None:
     (tmp_path / "papers/small-study.yaml").write_text(blocks("yaml")[4], encoding="utf-8")
     made = with_variants({name: {} for name in ("small-plain", "small-decayed")}, Params(tmp_path / "params.yaml"))
     assert [made[name]["phases"][0]["weight_decay"] for name in ("small-plain", "small-decayed")] == [0.0, 0.01]
-    rows = [row for row in published.load(papers.load(tmp_path / "papers")) if row.paper == "small-study"]
-    assert [(row.row, row.values, row.note) for row in rows] == [
-        ("Plain", {"sst": 0.51}, ""), ("Decayed", {"sst": 0.52}, "at 0.01"),
-    ]  # fmt: skip
+    rows = papers.load(tmp_path / "papers")["small-study"].tables["1"].rows
+    assert (rows["Plain"].dev, rows["Decayed"].dev, rows["Decayed"].note) == ({"sst": 0.51}, {"sst": 0.52}, "at 0.01")
     every = claims.load(tmp_path / "papers")
     (part,) = every.claims["small-decay"].parts
     assert (part.ours, part.other, part.margin) == (("small-decayed",), ("small-plain",), 0.01)

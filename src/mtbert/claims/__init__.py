@@ -1,7 +1,7 @@
 """Judge the papers' claims by the rule of docs/verdicts.md: from runs to enums and numbers, no word of English.
 
-every = claims.load()                                          # Claims: claims by name, margins, faulty code
-whole = claims.of_results(results, every.faulty)               # Evidence: all of the budget
+every = claims.load()                                          # Claims: claims by name, margins
+whole = claims.of_results(results)                             # Evidence: all of the budget
 third = claims.at_a_third(whole, claims.of_results(others))    # a third of it
 results = claims.judge(every.claims.values(), whole, third)    # one ClaimResult a claim, in their order
 """

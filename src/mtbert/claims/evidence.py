@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from mtbert import seeding
-from mtbert.claims.reading import OVERALLS, OVERFITTING
+from mtbert.claims.reading import OVERFITTING
 from mtbert.errors import DataError
-from mtbert.metrics import MAIN_TASKS
+from mtbert.metrics import MAIN_TASKS, OVERALLS
 from mtbert.results.tables import EXAMPLES, KEY, UNTRAINED, Frame, Results
 from mtbert.stats import Difference, difference, resampling
 from mtbert.stats.resampling import Scored
@@ -47,16 +47,14 @@ class Evidence:
 
     Attributes:
         runs: a line for each, with `variant`, `seed`, `steps` of the optimiser, `examples_sst`, ...,
-            `train_overall_normalised`, ALIKE, `encoder`, `sts_head` (its name), and `techniques` (digests by name).
+            `train_overall_normalised`, ALIKE, and `techniques` (digests by name).
         tasks: by name.
         untrained: by task, the score of the untrained encoder by cosine, where it is known.
-        faulty: the values of the column `code` in which a fault is known.
     """
 
     runs: Frame
     tasks: Mapping[str, TaskRows]
     untrained: Mapping[str, float] = field(default_factory=dict)
-    faulty: Collection[str] = ()
     _drawn: dict[tuple[str, bytes], resampling.Resamples] = field(default_factory=dict, repr=False, compare=False)
 
     def seeds(self, row: Sequence[str], metric: str) -> list[int]:
@@ -144,13 +142,11 @@ class Evidence:
         return self.runs.set_index(KEY)["train_overall_normalised"].dropna().astype(float).to_dict()
 
 
-def of_results(results: Results, faulty: Collection[str] = ()) -> Evidence:
-    """Return results in the form that the rule takes; `faulty` is code in which a fault is known."""
+def of_results(results: Results) -> Evidence:
+    """Return results in the form that the rule takes."""
     dev = results.predictions[(results.predictions["split"] == "dev") & results.predictions["label"].notna()]
     tasks = {str(task): _rows(table) for task, table in dev.groupby("task", observed=True)}
-    known = results.runs[results.runs["variant"] == UNTRAINED].filter(regex="^dev_")
-    untrained = {name.removeprefix("dev_"): float(score) for name in known for score in known[name].dropna()}
-    return Evidence(_lines(results), tasks, untrained, faulty)
+    return Evidence(_lines(results), tasks, results.untrained)
 
 
 def _rows(table: Frame) -> TaskRows:
@@ -168,19 +164,17 @@ def _rows(table: Frame) -> TaskRows:
 
 def _lines(results: Results) -> Frame:
     """Return a line a run; of a vote with its first member's settings, and the sum of what its members trained on."""
-    by_run = results.runs[results.runs["kind"] != "encoder"].set_index(KEY, drop=False).to_dict("index")
+    by_run = results.trained.set_index(KEY, drop=False).to_dict("index")
     lines = []
     for (name, seed), run in by_run.items():
         members = [by_run[member, seed] for member in results.about[name].members if (member, seed) in by_run] or [run]
         settings, about = json.loads(members[0]["settings"]), results.about[members[0]["variant"]]
-        model = settings.get("model") or {}
         trained = pd.DataFrame(members)[["steps", *EXAMPLES]].astype(float).sum(min_count=1)
         lines.append(
             {"variant": name, "seed": seed, "train_overall_normalised": run["train_overall_normalised"]}
             | trained.to_dict()
             | {key: members[0][key] for key in ("code", "precision", "threads")}
             | {"profile": about.profile, "keep": about.run.keep, "selection": about.run.selection}
-            | {"encoder": model.get("encoder"), "sts_head": ((model.get("heads") or {}).get("sts") or {}).get("name")}
             | {"techniques": settings.get("sources") or {}}
         )
     return pd.DataFrame(lines)

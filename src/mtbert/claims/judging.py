@@ -1,11 +1,9 @@
 """Judge claims by the rule of docs/verdicts.md."""
 
-import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-import numpy as np
 import pandas as pd
 
 from mtbert.claims.evidence import UNEQUAL, Evidence, a_seed, tasks_of, unlike
@@ -28,7 +26,6 @@ class Reason(StrEnum):
     """What keeps a part, and so its claim, from being judged; the first that applies."""
 
     NOT_RUN = "not run"
-    FAULTY_CODE = "faulty code"
     UNLIKE_RUNS = "unlike runs"
     UNEQUAL_BUDGETS = "unequal budgets"
     ENCODER = "encoder"  # cannot be tested with this encoder: untrained, it is above both sides on STS
@@ -48,7 +45,6 @@ class PartResult:
         third: the same at a third of the budget; None where that was not run.
         stability: from there to the whole; None without either.
         leak_free: the mean difference without rows that share a sentence with training; None where no row does.
-        of_similarity: whether it is about STS, SBERT or a cosine, which some encoders were trained for.
         unlike: in what the two sides were made otherwise.
         p: its own, not corrected; 1 where it is not judged.
     """
@@ -59,7 +55,6 @@ class PartResult:
     third: Difference | None = None
     stability: Stability | None = None
     leak_free: float | None = None
-    of_similarity: bool = False
     unlike: tuple[str, ...] = ()
     p: Ps = NOTHING
 
@@ -101,12 +96,11 @@ def judge(claims: Iterable[Claim], evidence: Evidence, third: Evidence | None = 
 
 
 def _family(family: Sequence[Claim], seen: Sequence[tuple[PartResult, ...]]) -> Iterator[ClaimResult]:
-    each = [parts[at].p for claim, parts in zip(family, seen, strict=True) for at in claim.deciding]
-    p = Ps(*(np.array([getattr(one, of) for one in each]) for of in ("holds", "fails", "small")))
-    ends = np.cumsum([0, *(len(claim.deciding) for claim in family)])
-    made = decide(p, [range(start, end) for start, end in itertools.pairwise(ends)])
-    for claim, parts, said, *of in zip(family, seen, made.verdicts, made.holds, made.fails, made.small, strict=True):
-        verdict, reasons = Verdict(said), {parts[at].reason for at in claim.deciding}
+    deciding = [[part for part in parts if not part.part.confounded] for parts in seen]
+    made = decide([part.p for parts in deciding for part in parts], [*map(len, deciding)])
+    claims = zip(family, seen, deciding, made.verdicts, made.holds, made.fails, made.small, strict=True)
+    for claim, parts, own, said, *of in claims:
+        verdict, reasons = Verdict(said), {part.reason for part in own}
         reason = next((one for one in Reason if one in reasons), None) if verdict is Verdict.TOO_CLOSE else None
         yield ClaimResult(claim, None if reason else verdict, reason, Ps(*of), parts)
 
@@ -121,15 +115,14 @@ def see(part: Part, evidence: Evidence, third: Evidence | None = None) -> PartRe
     moved = None if before is None else _stability(before.mean, found.mean, part.margin)
     rows = [evidence.lines(row, evidence.seeds(row, metric)[:SEEDS]) for row in (ours, other)]
     both = pd.concat(rows)
-    made, of_similarity = unlike(both), _is_of_similarity(part, evidence)
-    above = [evidence.compare(row, (UNTRAINED,), "sts") for row in (ours, other) if of_similarity]
+    made = unlike(both)
+    above = [evidence.compare(row, (UNTRAINED,), "sts") for row in (ours, other) if part.of_similarity]
     clean = evidence.compare(ours, other, metric, SEEDS, leak_free=True)
     leak_free = None if clean is None or clean.rows == found.rows else clean.mean
     applies = {
-        Reason.FAULTY_CODE: both["code"].isin([*evidence.faulty]).any(),
         Reason.UNLIKE_RUNS: bool(made),
         Reason.UNEQUAL_BUDGETS: all(map(len, rows)) and _unequal(rows, tasks_of(metric), part.differs),
-        Reason.ENCODER: of_similarity and all(one is not None and one.mean < 0 for one in above),
+        Reason.ENCODER: part.of_similarity and all(one is not None and one.mean < 0 for one in above),
         Reason.FEW_CLUSTERS: found.clusters < LEAST_CLUSTERS,
         Reason.FEW_SEEDS: min(found.seeds) < SEEDS,
         Reason.FLIPS: moved is Stability.FLIPS,
@@ -138,7 +131,7 @@ def see(part: Part, evidence: Evidence, third: Evidence | None = None) -> PartRe
     p = NOTHING
     if reason is None and found.error is not None:
         p = part_p(part.expects, part.margin, part.published, found.p_at_most, found.p_at_least)
-    return PartResult(part, reason, found, before, moved, leak_free, of_similarity, made, p)
+    return PartResult(part, reason, found, before, moved, leak_free, made, p)
 
 
 def _stability(third: float, whole: float, margin: float) -> Stability:
@@ -155,13 +148,3 @@ def _unequal(rows: Sequence[Frame], tasks: Sequence[str], differs: Collection[st
     columns += [] if "examples" in differs else [f"examples_{task}" for task in tasks]
     totals = [[a_seed(row, name) for row in rows] for name in columns]
     return any(abs(a - b) > UNEQUAL * max(a, b) for a, b in totals)
-
-
-def _is_of_similarity(part: Part, evidence: Evidence) -> bool:
-    """Whether a part is about STS, SBERT or a cosine."""
-    lines = evidence.lines([*part.ours, *part.other])
-    return (
-        part.metric == "sts"
-        or ("encoder" in part.differs and "sbert" in [*lines["encoder"]])
-        or ("heads" in part.differs and any("cosine" in str(name) for name in lines["sts_head"]))
-    )

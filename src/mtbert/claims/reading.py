@@ -8,12 +8,12 @@ import pydantic
 from mtbert import files
 from mtbert.config import papers
 from mtbert.errors import DataError, in_words
+from mtbert.metrics import OVERALLS
 from mtbert.settings import Section
 from mtbert.tasks import TASKS
 
-COMMON = Path(__file__).with_name("common.yaml")  # margins and faulty code, for all papers
+COMMON = Path(__file__).with_name("common.yaml")  # margins and questions, for all papers
 OVERFITTING = "overfitting"  # overall_normalised on training rows less that on dev
-OVERALLS = ("overall_raw", "overall_normalised")
 METRICS = (*TASKS, *OVERALLS, OVERFITTING)
 Expected = Literal["higher", "lower", "close", "not higher", "not lower"]
 
@@ -44,7 +44,8 @@ class Part(Section):
         margin: the smallest difference that matters.
         published: the difference that the paper prints; None where it prints none.
         differs: the settings in which the two differ because the claim says so; `examples` and `updates` among them
-            where it is about how much of each task, or how long, they train.
+            where it is about how much of each task, or how long, they train, and `similarity` where it is about a
+            technique for that.
         confounded: those in which they differ besides; such a part is shown and decides nothing.
     """
 
@@ -56,6 +57,11 @@ class Part(Section):
     published: float | None = None
     differs: Names = ()
     confounded: Names = ()
+
+    @property
+    def of_similarity(self) -> bool:
+        """Whether it is about what some encoders were trained for: STS, or a technique made for similarity."""
+        return self.metric == "sts" or "similarity" in self.differs
 
 
 class Claim(Section):
@@ -69,9 +75,9 @@ class Claim(Section):
     parts: Annotated[tuple[Part, ...], pydantic.BeforeValidator(_sequence)]
 
     @property
-    def deciding(self) -> list[int]:
-        """The parts that decide on it, from 0."""
-        return [at for at, part in enumerate(self.parts) if not part.confounded]
+    def deciding(self) -> list[Part]:
+        """The parts that decide on it."""
+        return [part for part in self.parts if not part.confounded]
 
     @pydantic.model_validator(mode="after")
     def _has_parts_that_decide(self) -> "Claim":
@@ -85,13 +91,11 @@ class Claims(Section):
 
     Attributes:
         margins: by metric, the smallest difference that matters where a part says nothing else.
-        faulty: what is wrong with code that trained runs, by the digest that these runs have in column `code`.
         claims: by name, in the papers' order.
         questions: by name, what the report begins with.
     """
 
     margins: dict[Metric, float]
-    faulty: dict[str, str] = {}
     claims: dict[str, Claim]
     questions: dict[str, Claim] = {}
 

@@ -83,18 +83,15 @@ def part_p(expects: Expected, margin: float, published: float | None, at_most: P
             return Ps(at_most(0), fails, one if announced else fails)
 
 
-def decide(parts: Ps, of: Sequence[Sequence[int]]) -> Ps:
+def decide(parts: Sequence[Ps], counts: Sequence[int]) -> Ps:
     """Return the p of a report's claims, [..., claims], corrected over the report.
 
     Args:
-        parts: [..., parts]; 1 where a part may not be judged.
-        of: the parts of each claim.
+        parts: those of the first claim, then those of the second and so on; 1 where a part may not be judged.
+        counts: how many parts each claim has.
     """
-    fails = np.where(parts.holds <= LEANS, 1, parts.fails)
-    holds = holm(np.stack([parts.holds[..., list(own)].max(axis=-1) for own in of], axis=-1))
-    refuted, small = (holm(np.stack([_any(p[..., list(own)]) for own in of], axis=-1)) for p in (fails, parts.small))
-    return Ps(holds, refuted, small)
-
-
-def _any(p: np.ndarray) -> np.ndarray:
-    return np.minimum(1, p.shape[-1] * p.min(axis=-1))
+    holds, fails, small = (np.stack([getattr(one, of) for one in parts], axis=-1) for of in ("holds", "fails", "small"))
+    starts = np.cumsum(counts) - counts
+    refuting = np.where(holds <= LEANS, 1, fails)
+    refuted, smaller = (np.minimum(1, counts * np.minimum.reduceat(p, starts, axis=-1)) for p in (refuting, small))
+    return Ps(holm(np.maximum.reduceat(holds, starts, axis=-1)), holm(refuted), holm(smaller))

@@ -68,9 +68,8 @@ def read(source: str) -> Frame:
 def _file(path: Path) -> Frame:
     kind, name = path.suffix.lower(), str(path)
     if not path.is_file() or kind not in (*SEPARATORS, ".parquet"):
-        what = "is a folder" if path.is_dir() else "is none" if path.is_file() else "does not exist"
-        allowed = f"{', '.join(SEPARATORS)} or .parquet"
-        raise DataError(f"{name} {what}; allowed: a file that ends in {allowed}; with --task a variant's name")
+        endings = f"{', '.join(SEPARATORS)} or .parquet"
+        raise DataError(f"there is no file {name} that ends in {endings}; with --task a variant's name is allowed, too")
     if kind == ".parquet":
         table = files.read_parquet(path)
         places = [f"{name}, row {number}" for number in range(1, len(table) + 1)]

@@ -2,27 +2,60 @@
 
 from functools import cache
 from pathlib import Path
-from typing import Any
+from statistics import fmean
+from typing import Annotated, Any
 
 import pydantic
-from pydantic import Field
+from pydantic import Field, model_validator
 
 import mtbert
-from mtbert import files
+from mtbert import files, metrics
 from mtbert.errors import SettingsError, in_words
-from mtbert.settings import Name, Section
+from mtbert.metrics import MAIN_TASKS, OVERALLS
+from mtbert.settings import Name, Section, one_of
+from mtbert.tasks import TASKS
 
 FOLDER = Path(mtbert.__file__).parents[2] / "papers"
+ROUNDING = 0.001  # parts are off by 0.0005 at most, and so is their mean: 0.001 together
+INCONSISTENT = "inconsistent"  # a note that begins so admits an overall that does not follow from its parts
+Scores = dict[Annotated[str, one_of("metric", (*TASKS, *OVERALLS))], Annotated[float, Field(ge=-1, le=1)]]
+
+
+class Row(Section):
+    """A row of a paper's table: scores by metric, where an overall is in the scale that is printed, and a note."""
+
+    dev: Scores = {}
+    train: Scores = {}
+    test: Scores = {}
+    note: str = ""
+
+    @property
+    def splits(self) -> dict[str, Scores]:
+        """The splits that have scores; with both overalls where all three parts are there."""
+        printed = {split: scores for split in ("dev", "train", "test") if (scores := getattr(self, split))}
+        return {split: metrics.overall(scores) | scores for split, scores in printed.items()}
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> "Row":
+        for split in self.splits:
+            printed: Scores = getattr(self, split)
+            parts = {task: printed[task] for task in MAIN_TASKS if task in printed}
+            means = metrics.overall(parts) or ({"overall_raw": fmean(parts.values())} if parts else {})
+            for name in (overall for overall in OVERALLS if overall in printed):
+                if name not in means:
+                    raise ValueError(f"{split}: {name} without the parts it is the mean of")
+                if abs(printed[name] - means[name]) > ROUNDING and not self.note.startswith(INCONSISTENT):
+                    raise ValueError(
+                        f"{split}: {name} {printed[name]} does not follow from its parts, which give {means[name]:.3f};"
+                        f" a note that begins with {INCONSISTENT!r} admits it"
+                    )
+        return self
 
 
 class Table(Section):
-    """A paper's table.
+    """A paper's table: its rows by label."""
 
-    Attributes:
-        rows: by label, the scores of each split by metric, and a note. An overall is in the scale that is printed.
-    """
-
-    rows: dict[str, dict[str, dict[str, float] | str]] = {}
+    rows: dict[str, Row] = {}
 
 
 class Paper(Section):

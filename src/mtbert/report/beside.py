@@ -1,19 +1,15 @@
 """The papers' tables: their numbers, and ours with intervals beside them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
-from typing import Any
+from collections.abc import Collection
+from dataclasses import dataclass
 
-import pandas as pd
-
+from mtbert.config import papers
+from mtbert.metrics import MAIN_TASKS, OVERALLS
 from mtbert.report import markdown
-from mtbert.report.published import RIVALS, TITLES, PublishedRow
-from mtbert.report.study import OWN, Group, Mean, Study
-from mtbert.results.tables import METRICS, OVERALLS, WEIGHTS, Frame
+from mtbert.report.study import RIVALS, Group, Mean, Study, title
+from mtbert.results.tables import METRICS
 from mtbert.tasks import TASKS
 
-VARIANTS = "variants"  # stands for the table number of variants that answer to no published paper
 CHANGED, BELOW = "\N{DAGGER}", "\N{DOWNWARDS ARROW}"
 UNTRAINED = "Untrained encoder, cosine"
 ABOUT = (
@@ -28,11 +24,21 @@ MARKS = {
 
 @dataclass(frozen=True)
 class Row:
-    """A published row, or one of our own, with the variants that answer to it."""
+    """A row of a paper's table, or of variants that answer to none, with ours.
 
-    published: PublishedRow
+    Attributes:
+        label: what stands at its beginning.
+        split: of all its scores.
+        published: the paper's scores by metric; none on other data than the papers'.
+        group: ours.
+        note: what to know of the row.
+    """
+
     label: str
+    split: str
+    published: papers.Scores
     group: Group
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,22 +55,16 @@ class Table:
 
     paper: str
     number: str
-    rows: tuple[Row, ...]
+    rows: list[Row]
     absent: int = 0
     data: str = ""
 
     @property
-    def name(self) -> str:
-        """The table's file name without its ending."""
-        return f"{self.paper}-table-{self.number}" if self.number.isdigit() else f"{self.paper}-{self.number}"
-
-    @property
     def heading(self) -> str:
         """Such as `Pals for PALs, table 1 (dev)`."""
-        title = TITLES.get(self.paper, "Variants of one's own" if self.paper == OWN else self.paper)
         number = f", table {self.number}" if self.number.isdigit() else ", in the text" if self.number == "text" else ""
-        split = ", ".join(dict.fromkeys(row.published.split for row in self.rows))
-        return f"{title}{number} ({split}{f' of {self.data}' if self.data else ''})"
+        split = ", ".join(dict.fromkeys(row.split for row in self.rows))
+        return f"{title(self.paper)}{number} ({split}{f' of {self.data}' if self.data else ''})"
 
     @property
     def more(self) -> str:
@@ -74,104 +74,81 @@ class Table:
     @property
     def metrics(self) -> list[str]:
         """The metrics that any of its rows has a number of."""
-        return [m for m in METRICS if any(m in {**row.published.values, **row.group.means} for row in self.rows)]
+        return [m for m in METRICS if any(m in row.published or m in row.group.means for row in self.rows)]
 
 
-def tables(study: Study, published: Sequence[PublishedRow]) -> list[Table]:
+def tables(study: Study) -> list[Table]:
     """Return the tables that have a row of ours, in the papers' order.
 
-    Variants of a paper that answer to no published row stand at the end of its first table, and a variant of one's own
-    below the one that it varies. On other data than the papers' there are no published numbers.
+    Variants of a paper that answer to none of its rows stand at the end of its first table. Papers without tables, the
+    rivals of PALs and variants of one's own have a table each, the highest overall first.
     """
-    if not study.is_comparable:
-        published = [replace(row, values={}, note="") for row in published]
-    asked: dict[tuple[str, str], list[PublishedRow]] = {}
-    for (paper, number), rows in groupby(published, key=lambda row: (row.paper, row.table)):
-        others = [] if any(of == paper for of, _ in asked) else _others(study, paper, published)
-        asked[paper, number] = [*rows, *others]
-    found = {key: [line for row in rows for line in _lines(study, row)] for key, rows in asked.items()}
-    placed = set()
-    for rows in found.values():
-        for own, varied in study.varied.items():
-            at = [at for at, row in enumerate(rows) if varied in row.group.names and row.published.split == "dev"]
-            if own not in placed and at:
-                row = replace(rows[at[0]].published, row="", values={}, scale="", note="")
-                rows.insert(at[0] + 1, Row(row, f"{study.about[own].row or own} (own)", study.group([own])))
-                placed.add(own)
+    data = "" if study.is_comparable else markdown.plain(study.results.data.name)
+    if study.results.data.whose == "sample":
+        data = f"generated sentences, {data}"
+    found = []
+    printed = {paper: its.tables for paper, its in papers.load().items() if its.tables}
+    for paper, its in printed.items():
+        others = _others(study, paper, {label for table in its.values() for label in table.rows})
+        for number, table in its.items():
+            asked = [(label, split, row) for label, row in table.rows.items() for split in row.splits]
+            answers = [_rows(study, paper, *one) for one in asked]
+            rows = [row for several in (*answers, others) for row in several]
+            found.append(Table(paper, number, rows, answers.count([]) if study.is_comparable else 0, data))
+            others = []
     for paper in dict.fromkeys((*(about.paper for about in study.about.values()), RIVALS)):
-        if not any(of == paper for of, _ in found):
-            every = [line for row in _others(study, paper, published) for line in _lines(study, row)]
-            rows = [row for row in every if not placed.issuperset(row.group.names)]
-            found[paper, VARIANTS] = sorted(rows, key=lambda row: -row.group.overall)
-    absent = {key: sum(not study.answering(row.paper, row.row) for row in rows) for key, rows in asked.items()}
-    if study.is_comparable:
-        made = [Table(*key, tuple(rows), absent.get(key, 0)) for key, rows in found.items()]
-    else:
-        generated = "generated sentences, " if study.results.data.whose == "sample" else ""
-        said = generated + markdown.plain(study.results.data.name)
-        made = [Table(*key, tuple(rows), data=said) for key, rows in found.items()]
-    return [table for table in made if table.metrics]
+        if paper not in printed:
+            best_first = sorted(_others(study, paper), key=lambda row: -row.group.overall)
+            found.append(Table(paper, "variants", best_first, data=data))
+    return [table for table in found if table.metrics]
 
 
-def _others(study: Study, paper: str, published: Sequence[PublishedRow]) -> list[PublishedRow]:
-    """Rows, without numbers, of the variants of a paper that answer to none of its published rows."""
-    known = {row.row for row in published if row.paper == paper}
+def _others(study: Study, paper: str, labels: Collection[str] = ()) -> list[Row]:
+    """Return rows of the variants of a paper that answer to none of its published labels."""
     rows = [about.rival if paper == RIVALS and about.rival else about.row for about in study.about.values()
             if about.paper == paper or (paper == RIVALS and about.rival)]  # fmt: skip
-    return [PublishedRow(paper, VARIANTS, row, "dev", {}) for row in dict.fromkeys(rows) if row not in known]
+    return [row for label in dict.fromkeys(rows) if label not in labels for row in _rows(study, paper, label)]
 
 
-def _lines(study: Study, row: PublishedRow) -> list[Row]:
-    """Return a row for each model that answers to it; where these are several, each is named."""
-    models = study.joined(study.answering(row.paper, row.row))
+def _rows(study: Study, paper: str, label: str, split: str = "dev", printed: papers.Row | None = None) -> list[Row]:
+    """Return a row for each model that answers to a label; where these are several, each is named."""
+    printed = printed if printed and study.is_comparable else papers.Row()
+    scores = printed.splits.get(split, {})
+    models = study.joined(study.answering(paper, label))
     found = []
     for names in models:
         said = ", ".join(names)
-        label = f"{row.row} ({said})" if row.row and len(models) > 1 else row.row or said
-        found.append(Row(row, label, study.group(names, row.split, row.averaged)))
+        shown = f"{label} ({said})" if label and len(models) > 1 else label or said
+        found.append(Row(shown, split, scores, study.group(names, split, _averaged(scores)), printed.note))
     return found
 
 
-def frame(table: Table) -> Frame:
-    """Return one line for each row and metric: paper and table, both numbers, and the models' size."""
-    lines = pd.DataFrame([_tidy(table, row, metric) for row in table.rows for metric in table.metrics])
-    return lines.astype(dict.fromkeys(WEIGHTS, "Int64"))
-
-
-def _tidy(table: Table, row: Row, metric: str) -> dict[str, Any]:
-    published, ours = row.published.values.get(metric), row.group.means.get(metric)
-    return {
-        "paper": table.paper, "table": table.number, "row": row.label, "split": row.published.split, "metric": metric,
-        "published": published, "ours": ours and ours.mean,
-        "difference": ours.mean - published if ours and published is not None else None,
-        "std": ours and ours.std, "low": ours and ours.low, "high": ours and ours.high,
-        "seeds": ours.seeds if ours else 0, "variants": " ".join(row.group.names),
-        "overrides": "; ".join(row.group.overrides),
-        **{name: row.group.weights[name] for name in (*WEIGHTS, "times_bert")},
-        "printed_scale": row.published.scale, "note": row.published.note,
-    }  # fmt: skip
+def _averaged(published: papers.Scores) -> tuple[str, ...]:
+    """Return the tasks that an overall is the mean of: all three or, where the paper averages over fewer, those."""
+    given = tuple(task for task in MAIN_TASKS if task in published)
+    return given if given and "overall_raw" in published else MAIN_TASKS
 
 
 def render(table: Table, study: Study) -> str:
     """Return the table as Markdown, with what a reader must know below it."""
-    splits = {row.published.split for row in table.rows}
-    untrained = Group((), {task: Mean(r) for task, r in study.untrained.items()}, [], {})
-    first = [Row(PublishedRow(table.paper, table.number, UNTRAINED, "dev", {}), UNTRAINED, untrained)]
+    splits = {row.split for row in table.rows}
+    untrained = Group((), {task: Mean(score) for task, score in study.untrained.items()}, [], {})
+    first = [Row(UNTRAINED, "dev", {}, untrained)]
     rows = [*(first if study.untrained and "dev" in splits else []), *table.rows]
-    printed = any(row.published.values for row in rows)
+    printed = any(row.published for row in rows)
     grid = markdown.lined([_line(table, row, study, printed, len(splits) > 1) for row in rows])
-    notes = dict.fromkeys(f"- {markdown.literal(row.label)}: {markdown.literal(row.published.note)}."
-                          for row in table.rows if row.published.note)  # fmt: skip
+    notes = dict.fromkeys(f"- {markdown.literal(row.label)}: {markdown.literal(row.note)}."
+                          for row in table.rows if row.note)  # fmt: skip
     marks = [table.more, *(said for mark, said in MARKS.items() if mark in grid)]
     below = " ".join(filter(None, marks))
     return "\n\n".join(filter(None, [f"### {markdown.literal(table.heading)}", grid, below, "\n".join(notes)]))
 
 
 def _line(table: Table, row: Row, study: Study, printed: bool, with_split: bool) -> dict[str, str]:
-    name = markdown.literal(row.label) + (f" ({row.published.split})" if with_split else "")
+    name = markdown.literal(row.label) + (f" ({row.split})" if with_split else "")
     cells = {"row": f"{name} {CHANGED}" if row.group.overrides else name}
     for metric in table.metrics:
-        heading, paper = markdown.HEADINGS[metric], markdown.number(row.published.values.get(metric))
+        heading, paper = markdown.HEADINGS[metric], markdown.number(row.published.get(metric))
         cells |= {f"{heading}, paper": paper} if printed else {}
         cells[f"{heading}, ours" if printed else heading] = _ours(row, metric, study)
     return cells | {"seeds": str(len(row.group.seeds) or markdown.DASH)}
@@ -182,7 +159,7 @@ def _ours(row: Row, metric: str, study: Study) -> str:
     ours = row.group.means.get(metric)
     if ours is None:
         tasks = {task for name in row.group.names for task in study.about[name].tasks}
-        withheld = row.published.split == "test" and (metric in OVERALLS or metric in tasks)
+        withheld = row.split == "test" and (metric in OVERALLS or metric in tasks)
         return "withheld" if withheld else markdown.DASH
-    below = row.published.split == "dev" and metric in TASKS and ours.mean < study.untrained.get(metric, -1)
+    below = row.split == "dev" and metric in TASKS and ours.mean < study.untrained.get(metric, -1)
     return f"{ours} {BELOW}" if below else str(ours)

@@ -8,14 +8,12 @@ import pandas as pd
 from mtbert import claims
 from mtbert.claims import ClaimResult, Part, PartResult, Reason, Verdict
 from mtbert.report import markdown
-from mtbert.report.published import TITLES
-from mtbert.report.study import Study
+from mtbert.report.study import Study, title
 from mtbert.results.tables import Frame
 
 WORDS: dict[Verdict | Reason | None, str] = {
     Verdict.HOLDS: "holds", Verdict.FAILS: "does not hold", Verdict.SMALL: "real, but smaller than what matters",
     Verdict.TOO_CLOSE: "too close to call", Reason.NOT_RUN: "not run",
-    Reason.FAULTY_CODE: "cannot be told: trained by faulty code",
     Reason.UNLIKE_RUNS: "cannot be compared: made otherwise", Reason.UNEQUAL_BUDGETS: "cannot be told: unequal budgets",
     Reason.ENCODER: "cannot be tested with this encoder", Reason.FEW_SEEDS: "open: fewer than six seeds",
     Reason.FEW_CLUSTERS: "cannot be told: too few rows", Reason.FLIPS: "cannot be told: flips with the budget",
@@ -23,8 +21,8 @@ WORDS: dict[Verdict | Reason | None, str] = {
 }  # fmt: skip
 SEEN = "\N{DOUBLE DAGGER}"  # of what the encoder may have learned in its own training
 ABOUT = (
-    "A claim is judged by six seeds, corrected over its paper's claims: docs/verdicts.md has the rule. Ours is the "
-    "difference of the two rows with its 95 % interval. A verdict speaks of this setting alone"
+    "A verdict needs six seeds of each side, and is corrected over all claims of its paper (docs/verdicts.md). *Ours* "
+    "is the difference of the two rows with its 95 % interval. A verdict speaks of this setting alone"
 )
 
 
@@ -36,7 +34,7 @@ def judge(study: Study, third: Study | None = None) -> tuple[list[ClaimResult], 
     if not study.is_comparable:
         return [], []
     every = claims.load()
-    whole = claims.of_results(study.results, every.faulty)
+    whole = claims.of_results(study.results)
     before = None if third is None else claims.at_a_third(whole, claims.of_results(third.results))
     papers, questions = (claims.judge(of.values(), whole, before) for of in (every.claims, every.questions))
     return [result for result in papers if result.reason is not Reason.NOT_RUN], questions
@@ -58,9 +56,8 @@ def difference(part: PartResult) -> str:
     """Return our difference with its interval, marked where the encoder may have learned the task; a dash for none."""
     if part.difference is None:
         return markdown.DASH
-    seen = part.of_similarity or part.part.metric == "qqp"
-    low, high = part.difference.interval or (None, None)
-    return markdown.estimate(part.difference.mean, low, high, "+") + (f" {SEEN}" if seen else "")
+    seen = part.part.of_similarity or part.part.metric == "qqp"
+    return markdown.estimate(part.difference.mean, part.difference.interval, "+") + (f" {SEEN}" if seen else "")
 
 
 def contamination(study: Study, text: str) -> str:
@@ -86,7 +83,7 @@ def _line(result: ClaimResult, part: PartResult) -> dict[str, str]:
     why = f"; here {WORDS[part.reason]}" if part.reason and part.reason is not result.reason else ""
     return {
         "claim": result.claim.statement,
-        "where": f"{result.claim.source or TITLES[result.claim.paper]}, {result.claim.section}",
+        "where": f"{result.claim.source or title(result.claim.paper)}, {result.claim.section}",
         "compared": pair(part.part), "expects": part.part.expects, "ours": difference(part),
         "published": markdown.number(part.part.published, "+"), "verdict": f"{answer(result)}{why}",
         "steadiness": part.stability or "", "at a third": markdown.number(part.third and part.third.mean, "+"),
@@ -100,16 +97,16 @@ def frame(results: Sequence[ClaimResult]) -> Frame:
 
 
 def _values(result: ClaimResult, part: PartResult) -> dict[str, object]:
-    claim, of, found = result.claim, part.part, part.difference
+    found, compared = part.difference, part.part.model_dump()
     low, high = (found and found.interval) or (None, None)
     return {
-        "claim": claim.name, "paper": claim.paper, "source": claim.source, "section": claim.section,
-        "statement": claim.statement, "verdict": answer(result), "p_holds": result.p.holds, "p_fails": result.p.fails,
-        "p_small": result.p.small, "ours": " ".join(of.ours), "other": " ".join(of.other), "metric": of.metric,
-        "expects": of.expects, "published": of.published, "margin": of.margin, "confounded": ", ".join(of.confounded),
+        "claim": result.claim.name,
+        **result.claim.model_dump(include={"paper", "source", "section", "statement"}),
+        "verdict": answer(result), "reason": WORDS[part.reason],
+        "p_holds": result.p.holds, "p_fails": result.p.fails, "p_small": result.p.small,
+        **{key: " ".join(said) if isinstance(said, tuple) else said for key, said in compared.items()},
         "difference": found and found.mean, "low": low, "high": high, "p": found and found.p,
-        "leak_free": part.leak_free, "seeds": found and " / ".join(map(str, found.seeds)),
-        "rows": found and found.rows, "third": part.third and part.third.mean,
-        "reason": WORDS[part.reason],
-        "stability": part.stability or "", "unlike": ", ".join(part.unlike),
+        "seeds": found and " / ".join(map(str, found.seeds)), "rows": found and found.rows,
+        "third": part.third and part.third.mean, "leak_free": part.leak_free,
+        "unlike": ", ".join(part.unlike), "stability": part.stability or "",
     }  # fmt: skip

@@ -21,22 +21,22 @@ SAYS = claims.WORDS | {Verdict.HOLDS: "yes", Verdict.FAILS: "no", Verdict.SMALL:
 PUBLISHED = {"higher": "better", "lower": "worse", "close": "as good", "not higher": "not better",
              "not lower": "not worse"}  # fmt: skip
 ABOUT = (
-    "Numbers are the first side's score less the second's: ours over all seeds, from three on with the 95 % interval. "
-    "A word is what is claimed without a number. A verdict needs six seeds of each side. *Overall* is the mean of the "
-    "accuracies on SST-5 and QQP and Pearson's r on STS-B, *normalised* with (r + 1) / 2 for r. The untrained encoder "
-    "is the one that trainings start from; it predicts by the cosine of two sentences."
+    "*Ours* is the score of the side that is named first less the other's: a mean over seeds, from three seeds on with "
+    "its 95 % interval. *Published* is the same difference in the paper, or a word where the paper prints none. An "
+    "answer needs six seeds of each side. *Overall* is the mean of the accuracies on SST-5 and QQP and Pearson's r on "
+    "STS-B; *normalised*, (r + 1) / 2 stands for r. The untrained encoder predicts by the cosine of two sentences."
 )
 
 
 def rows(questions: Sequence[ClaimResult]) -> list[dict[str, str]]:
-    """Return the rows: question, ours, published, says."""
+    """Return the rows: question, ours, published, answer."""
     found = []
     for result in (one for one in questions if one.claim.paper == ROWS):
         part = result.parts[0].part
         nobody = markdown.DASH if UNTRAINED in part.other else PUBLISHED[part.expects]
         published = nobody if part.published is None else markdown.number(part.published, "+")
         cells = {"question": asked(result), "ours": claims.difference(result.parts[0])}
-        found.append(cells | {"published": published, "says": says(result)})
+        found.append(cells | {"published": published, "answer": says(result)})
     return found
 
 

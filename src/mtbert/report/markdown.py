@@ -33,9 +33,10 @@ def number(value: float | None, sign: str = "") -> str:
     return f"{round(value, 3) + 0.0:{sign}.3f}".replace("-", MINUS)
 
 
-def estimate(mean: float | None, low: float | None, high: float | None, sign: str = "") -> str:
+def estimate(mean: float, interval: tuple[float, float] | None, sign: str = "") -> str:
     """Return such as `0.502 [0.483, 0.521]`; the mean alone where there is no interval."""
-    return number(mean, sign) if low is None else f"{number(mean, sign)} [{number(low, sign)}, {number(high, sign)}]"
+    ends = f" [{number(interval[0], sign)}, {number(interval[1], sign)}]" if interval else ""
+    return number(mean, sign) + ends
 
 
 def plain(text: str) -> str:

@@ -12,17 +12,16 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from mtbert import files
-from mtbert.claims import ClaimResult, Part, PartResult
+from mtbert.claims import ClaimResult, PartResult
 from mtbert.report import claims, front, markdown
-from mtbert.report.published import TITLES
-from mtbert.report.study import Group, Study
+from mtbert.report.study import Group, Study, title
 from mtbert.results.tables import Frame
 from mtbert.tasks import TASKS
 
 COLOURS = 48  # of a picture's file, which makes it a third as large
 DOTS = 72  # an inch; the report's first picture has twice as many of both
 PANELS = 8  # of a picture of places; the variants of a paper in its tables' order
-OURS, GHOST, PUBLISHED, UNTRAINED = "#2b6a99", "#8fb6d3", "#b2402a", "#2e7d32"
+OURS, GHOST, PUBLISHED = "#2b6a99", "#8fb6d3", "#b2402a"
 EDGE = 0.06  # largest difference that a picture of differences shows
 WRAP = 44  # letters of a line beside a picture
 PAIRS = (("similarity 4 to 5", 4.0, 5.0), ("0 to 1", 0.0, 1.0))  # of STS-B: lines between a pair's sentences
@@ -33,12 +32,12 @@ def write(
 ) -> dict[str, str]:
     """Draw every picture that the results have something for; return their titles by name, without the questions'."""
     if questions:
-        asked = _differences(study, {front.asked(one): one.parts[0] for one in questions})
+        asked = _differences({front.asked(one): one.parts[0] for one in questions})
         _save(asked, folder / f"{front.PICTURE}.png", fineness=2)
     titles = {}
-    for name, title, figure in _all(study, judged):
+    for name, said, figure in _all(study, judged):
         _save(figure, folder / f"{name}.png")
-        titles[name] = title
+        titles[name] = said
     return titles
 
 
@@ -57,15 +56,14 @@ def _all(study: Study, judged: Sequence[ClaimResult]) -> Iterator[tuple[str, str
         yield "costs", "Overall score on dev against weights, with 95 % intervals", _costs(rows)
     for paper in dict.fromkeys(one.claim.paper for one in judged):
         parts = [part for one in judged if one.claim.paper == paper for part in one.parts if part.difference]
-        figure = _differences(study, {claims.pair(part.part): part for part in parts})
-        yield f"claims-{paper}", f"{TITLES[paper]}: differences that it claims", figure
+        figure = _differences({claims.pair(part.part): part for part in parts})
+        yield f"claims-{paper}", f"{title(paper)}: differences that it claims", figure
     placed = {task: _placed(study, task) for task in ("sst", "sts")}
     for paper in dict.fromkeys(about.paper for about in study.about.values()):
-        title = TITLES.get(paper, "Variants of one's own")
         names = [name for name, about in study.about.items() if about.paper == paper]
         for task, of in placed.items():
             if panels := {name: of[name] for name in names[:PANELS] if name in of}:
-                said = f"{title}: {TASKS[task].title} dev sentences by t-SNE; neighbours tell, places do not"
+                said = f"{title(paper)}: {TASKS[task].title} dev sentences by t-SNE; neighbours tell, places do not"
                 yield f"{paper}-embeddings-{task}", said, _grid(panels)
 
 
@@ -94,7 +92,7 @@ def _costs(rows: list[Group]) -> Figure:
     axes = figure.subplots()
     for row in rows:
         overall = row.means["overall_raw"]
-        bar = None if overall.high is None else overall.high - overall.mean
+        bar = overall.interval and overall.interval[1] - overall.mean
         x = max(row.weights["trained"] / 1e6, 1e-3)
         axes.errorbar(x, overall.mean, yerr=bar, fmt="o", color=OURS, markersize=4, elinewidth=0.6, alpha=0.8)
     axes.set_xscale("log")
@@ -104,22 +102,13 @@ def _costs(rows: list[Group]) -> Figure:
     return figure
 
 
-def tick(study: Study, part: Part) -> float | None:
-    """Return where the untrained encoder stands, less the second side; None where it is not known."""
-    if part.metric not in study.untrained or not all(name in study.about for name in part.other):
-        return None
-    other = study.group(part.other).means.get(part.metric)
-    return study.untrained[part.metric] - other.mean if other else None
-
-
-def _differences(study: Study, parts: dict[str, PartResult]) -> Figure:
+def _differences(parts: dict[str, PartResult]) -> Figure:
     """A line for each comparison, by label: ours with its interval, and what it is to be held against."""
     figure = Figure(figsize=(9.7, 1.1 + 0.42 * len(parts)), layout="constrained")
     axes = figure.subplots()
     for at, part in enumerate(parts.values()):
-        margin, untrained = part.part.margin, "untrained encoder less the second"
+        margin = part.part.margin
         axes.barh(at, 2 * margin, 0.8, -margin, color="0.9", zorder=0, label="too little to matter")
-        _mark(axes, tick(study, part.part), at, "|", UNTRAINED, label=untrained, markersize=15, markeredgewidth=2)
         hollow = {"label": "published", "markersize": 7, "fillstyle": "none"}
         _mark(axes, part.part.published, at, "D", PUBLISHED, beyond=at + 0.25, **hollow)
         if part.difference is None:

@@ -1,6 +1,5 @@
 """What the report says of the results: each variant's scores over seeds, and variants that make one row together."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,37 +7,31 @@ from statistics import fmean
 
 import pandas as pd
 
-from mtbert import metrics, stats
+from mtbert import metrics, predictions, stats
+from mtbert.config import papers
 from mtbert.metrics import MAIN_TASKS
 from mtbert.report import markdown
-from mtbert.report.published import RIVALS
-from mtbert.results import tables
-from mtbert.results.tables import KEY, METRICS, UNTRAINED, WEIGHTS, Frame, Results
-from mtbert.tasks import TASKS
+from mtbert.results.tables import KEY, METRICS, WEIGHTS, Frame, Results
 
 THREADS = "run.threads="  # changes last digits alone, and no row
-OWN = "own"  # stands for the paper of variants of one's own
+RIVALS = "rivals"  # the paper of what is held against PALs beside the reports
+
+
+def title(paper: str) -> str:
+    """Return what tables call a paper."""
+    return papers.titles().get(paper, "Variants of one's own")
 
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean over so many seeds; std (sample) is None for one seed, the 95 % interval below three."""
+    """A mean over seeds; its 95 % interval is None below three."""
 
     mean: float
-    std: float | None = None
-    low: float | None = None
-    high: float | None = None
-    seeds: int = 1
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> "Mean":
-        """Return that of these scores, one a seed."""
-        mean, std, interval = stats.summary(values)
-        return cls(mean, std, *(interval or (None, None)), len(values))
+    interval: stats.Interval | None = None
 
     def __str__(self) -> str:
         """Return mean and interval as tables show them."""
-        return markdown.estimate(self.mean, self.low, self.high)
+        return markdown.estimate(self.mean, self.interval)
 
 
 @dataclass(frozen=True)
@@ -72,19 +65,20 @@ class Study:
         results: as they were read.
         profile: of all runs.
         about: by variant or ensemble, what its settings say of it.
+        untrained: dev scores of the starting weights by task, where they are known.
         runs: without the untrained encoder, by variant and seed, with all weights over one encoder's as `times_bert`.
     """
 
     def __init__(self, results: Results) -> None:
         self.results = results
-        self.about = {name: about for name, about in results.about.items() if name != UNTRAINED}
+        self.about, self.untrained = results.about, results.untrained
         self.profile = next(iter(self.about.values())).profile
-        runs = results.runs[results.runs["kind"] != "encoder"]
+        runs = results.trained
         models = runs["variant"].map(lambda name: len(self.about[name].members) or 1)  # each has an encoder of its own
         times = models.astype(float) + runs["added"].astype(float) / runs["encoder"].astype(float)
         self.runs: Frame = runs.assign(times_bert=times).set_index(KEY, drop=False)
         self._told = self.runs.to_dict("index")
-        self._parts = tables.parts(results)
+        self._parts = {run: predictions.of_overall(tables) for run, tables in results.by_run.items()}
 
     @cached_property
     def variants(self) -> list[str]:
@@ -95,12 +89,6 @@ class Study:
     def seeds(self) -> dict[str, list[int]]:
         """The seeds of each variant and ensemble."""
         return {name: sorted(self.runs.loc[name].index.tolist()) for name in self.about}
-
-    @cached_property
-    def untrained(self) -> dict[str, float]:
-        """Dev scores of the starting weights without any training, by task; empty where nobody computed them."""
-        rows = self.results.runs[self.results.runs["variant"] == UNTRAINED]
-        return {task: float(rows[f"dev_{task}"].iloc[0]) for task in TASKS if rows[f"dev_{task}"].notna().any()}
 
     @property
     def is_comparable(self) -> bool:
@@ -115,22 +103,6 @@ class Study:
             if (paper == RIVALS and about.rival == row) or (paper == about.paper and row in (about.row, *about.also))
         ]
 
-    @cached_property
-    def varied(self) -> dict[str, str]:
-        """By variant of one's own, the paper's variant of the same tasks that differs from it in the fewest settings.
-
-        A variant of one's own without such a neighbour is left out.
-        """
-        documents = {name: json.loads(self._told[name, self.seeds[name][0]]["settings"]) for name in self.variants}
-        lines = {name: {*json.dumps(one, indent=1).splitlines()} for name, one in documents.items()}
-        papers = [name for name in self.variants if self.about[name].paper != OWN]
-        found = {}
-        for name in self.variants:
-            near = [other for other in papers if self.about[other].tasks == self.about[name].tasks]
-            if self.about[name].paper == OWN and near:
-                found[name] = min(near, key=lambda other: len(lines[name] ^ lines[other]))
-        return found
-
     def group(self, names: Sequence[str], split: str = "dev", averaged: Sequence[str] = MAIN_TASKS) -> Group:
         """Return the row that these make; `averaged` are the tasks that its overall is the mean of."""
         shared = sorted(set.intersection(*(set(self.seeds[name]) for name in names)))
@@ -141,7 +113,7 @@ class Study:
         weights["encoder"] = float(first["encoder"][0])
         overrides = dict.fromkeys(one for told in first["overrides"].fillna("") for one in told.split("; ") if one)
         kept = tuple(one for one in overrides if not one.startswith(THREADS))
-        means = {metric: Mean.of(values) for metric, values in by_metric.items() if values}
+        means = {metric: Mean(*stats.summary(values)) for metric, values in by_metric.items() if values}
         return Group(tuple(names), means, shared, weights, kept)
 
     def _of_seed(self, names: Sequence[str], seed: int, split: str, averaged: Sequence[str]) -> dict[str, float]:

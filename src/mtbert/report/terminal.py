@@ -3,20 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from mtbert.report import beside, markdown, published
-from mtbert.report.study import Study
-from mtbert.results.tables import Results
+from mtbert.report import beside, markdown
 
 NEXT = """Look at it:        {page}
 Compare the runs:  make mlflow
 Change something:  . .venv/bin/activate; dvc exp run -S pals.dim=276"""
 COPIES = ".dvc/tmp/exps"  # where `dvc exp run --temp` and `--queue` run, and which DVC removes afterwards
 APPLIED = "dvc exp apply NAME; then {page}"
-
-
-def of_results(results: Results, report: Path) -> str:
-    """Return `in_short` of these results, whose report is in that folder."""
-    return in_short(beside.tables(Study(results), published.load()), report)
 
 
 def in_short(tables: Sequence[beside.Table], report: Path) -> str:
@@ -34,6 +27,6 @@ def in_short(tables: Sequence[beside.Table], report: Path) -> str:
 
 
 def _both(row: beside.Row, metric: str) -> str:
-    ours, paper = row.group.means.get(metric), row.published.values.get(metric)
+    ours, paper = row.group.means.get(metric), row.published.get(metric)
     said = markdown.number(ours and ours.mean)
     return f"{markdown.number(paper)} \N{RIGHTWARDS ARROW} {said}" if paper is not None else said

@@ -1,20 +1,18 @@
 """The whole report: its sections as Markdown, files of numbers, pictures, and the page of all of them."""
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mtbert import files
 from mtbert.claims import ClaimResult
 from mtbert.errors import DataError, first_of
-from mtbert.report import beside, claims, costs, curves, data, front, markdown, page, pictures, published, terminal
+from mtbert.report import beside, claims, costs, data, front, markdown, numbers, page, pictures, terminal
 from mtbert.report.beside import Table
 from mtbert.report.page import Section
 from mtbert.report.study import Study
 from mtbert.results.tables import Frame, Results
 
 EVIDENCE = "evidence"  # a folder of tables beside a report, which a new report leaves as it is
-SCORES, TABLE = "%.6f", "%.6g"
 KEPT = {  # by run.selection, where run.keep is `best`
     "cross": "Each half of dev is scored with the epoch that is the best on the other half.",
     "half": "The best epoch on one half of dev is kept; dev scores are of the other half.",
@@ -22,7 +20,7 @@ KEPT = {  # by run.selection, where run.keep is `best`
 }
 FILES = (
     "## Files\n\n**[index.html](index.html)** is this report as one page, offline. [results.csv](results.csv) has a "
-    "line for each run; [tables](tables) hold the numbers of each table."
+    "line for each run."
 )
 
 
@@ -45,11 +43,11 @@ def write(results: Results, directory: Path, third: Results | None = None, readm
     _refuse_others(directory)
     study = Study(results)
     judged, questions = claims.judge(study, None if third is None else Study(third))
-    tables, leaked = beside.tables(study, published.load()), data.leakage(study)
+    tables = beside.tables(study)
     with files.new_directory(directory) as partial:
         drawn = pictures.write(study, judged, questions, partial / "pictures")
-        _write_numbers(study, tables, judged, leaked, partial)
-        every = _sections(study, tables, judged, questions, leaked, drawn)
+        _write_numbers(study, judged, partial)
+        every = _sections(study, tables, judged, questions, drawn)
         sections = [section for section in every if section.body]
         files.write_text(partial / "index.html", page.render(sections, partial))
         text = "\n\n".join([*(section.markdown for section in sections), FILES])
@@ -78,7 +76,6 @@ def _sections(
     tables: Sequence[Table],
     judged: Sequence[ClaimResult],
     questions: Sequence[ClaimResult],
-    leaked: Frame,
     drawn: Mapping[str, str],
 ) -> Iterator[Section]:
     """Yield the sections in order; a new one is a line here. Those without text are left out."""
@@ -93,25 +90,19 @@ def _sections(
     if comparable:
         yield scores
     yield Section("data", "Data", data.render(study), folded=True)
-    yield Section("leakage", "Leakage", data.render_leakage(leaked), folded=True)
+    yield Section("leakage", "Leakage", data.leakage(study), folded=True)
     shown = [f"**{title}**\n\n![{title}](pictures/{name}.png)" for name, title in drawn.items()]
     yield Section("pictures", "Pictures", "\n\n".join(shown), folded=True)
-    yield Section("again", "To train it again", f"```\n{command(study)}\n```", folded=True)
 
 
-def _write_numbers(
-    study: Study, tables: Sequence[Table], judged: Sequence[ClaimResult], leaked: Frame, directory: Path
-) -> None:
-    means = costs.summary(study)
+def _write_numbers(study: Study, judged: Sequence[ClaimResult], directory: Path) -> None:
+    means = numbers.summary(study)
     files.write_json(directory / "summary.json", means)
-    _csv(directory / "results.csv", costs.runs(study), SCORES)
-    _csv(directory / "scores.csv", costs.bars(means))
-    _csv(directory / "curves.csv", curves.losses(study))
-    _csv(directory / "leakage.csv", leaked, SCORES)
+    _csv(directory / "results.csv", numbers.runs(study), "%.6f")
+    _csv(directory / "scores.csv", numbers.bars(means))
+    _csv(directory / "curves.csv", numbers.losses(study))
     if judged:
-        _csv(directory / "claims.csv", claims.frame(judged), TABLE)
-    for table in tables:
-        _csv(directory / "tables" / f"{table.name}.csv", beside.frame(table), TABLE)
+        _csv(directory / "claims.csv", claims.frame(judged), "%.6g")
 
 
 def _csv(file: Path, table: Frame, digits: str | None = None) -> None:
@@ -142,17 +133,3 @@ def _notes(study: Study) -> Iterator[str]:
     yield KEPT[kept.selection] if kept.keep == "best" else f"The last epoch is kept{of_half}."
     if study.overrides:
         yield f"**Changed settings** ({beside.CHANGED}): {', '.join(map(markdown.literal, study.overrides))}."
-
-
-def command(study: Study) -> str:
-    """Return the commands that train all of it again, one for each set of seeds."""
-    by_seeds: dict[tuple[int, ...], list[str]] = {}
-    for name in study.variants:
-        by_seeds.setdefault(tuple(study.seeds[name]), []).append(name)
-    told = []
-    for seeds, names in by_seeds.items():
-        settings = [f"profile={study.profile}", f"data_dir={study.results.data.name}", f"variants=[{','.join(names)}]"]
-        settings += [f"seeds=[{','.join(map(str, seeds))}]", *study.overrides]
-        said = " ".join(["dvc exp run", *(f"-S {shlex.quote(one)}" for one in settings)])
-        told.append(markdown.plain(said))
-    return "\n".join(told)

@@ -186,7 +186,5 @@ def _data(build: Path, catalog: Mapping[str, Any]) -> dict[str, Any]:
     """Return the corpora: the folder's path (its name alone where the path is of this machine), whose, and counts."""
     folder = Path(catalog["data_dir"])
     report = files.read_as(DataReport, build / "data" / "report.json", "dvc repro preprocess").model_dump()
-    for counts in report["files"].values():  # as many, and nothing of what they hold
-        counts |= {"refused": [{}] * len(counts["refused"]), "conflicts": [None] * len(counts["conflicts"])}
     shown = folder.name if folder.is_absolute() or ".." in folder.parts else catalog["data_dir"]
     return {"name": shown, "whose": report["whose"], "report": report}

@@ -19,11 +19,11 @@ from pydantic import Json, TypeAdapter, ValidationError, model_validator
 
 from mtbert import files, predictions
 from mtbert.errors import DataError, first_of, in_words
+from mtbert.metrics import OVERALLS
 from mtbert.schemas import DataReport, Lenient
 from mtbert.settings import Name, TaskName
 from mtbert.tasks import SPLITS, TASKS
 
-OVERALLS = ("overall_raw", "overall_normalised")
 METRICS = (*TASKS, *OVERALLS)
 SCORES = tuple(f"{split}_{metric}" for split in SPLITS for metric in METRICS)
 EXAMPLES = tuple(f"examples_{task}" for task in TASKS)
@@ -81,7 +81,7 @@ SCHEMAS = {
 
 
 class Kept(Lenient):
-    """Which epoch a run kept, what it was chosen on, and with how many threads it trained."""
+    """Which epoch a run kept, and what it was chosen on."""
 
     keep: Literal["last", "best"] = "last"
     selection: Literal["cross", "half", "whole"] = "whole"
@@ -159,7 +159,18 @@ class Results:
     @cached_property
     def about(self) -> dict[str, About]:
         """By variant or ensemble, in the tables' order."""
-        return {run.variant: run.settings for run in self.typed}
+        return {run.variant: run.settings for run in self.typed if run.kind != "encoder"}
+
+    @cached_property
+    def trained(self) -> Frame:
+        """The runs without the untrained encoder."""
+        return self.runs[self.runs["kind"] != "encoder"]
+
+    @cached_property
+    def untrained(self) -> dict[str, float]:
+        """Dev scores of the starting weights without any training, by task; empty where nobody computed them."""
+        rows = self.runs[self.runs["kind"] == "encoder"]
+        return {task: float(score) for task in TASKS for score in rows[f"dev_{task}"].dropna()}
 
     @cached_property
     def data(self) -> Data:
@@ -252,14 +263,13 @@ def check(results: Results, where: str) -> None:
 
 def _checks(results: Results) -> Iterator[tuple[str, Frame, Any]]:
     """Yield faults: what is wrong, a table, and which of its rows have it [rows]."""
-    trained, typed = results.runs["kind"] != "encoder", results.typed
-    runs = results.runs[trained]
+    runs, typed = results.trained, [run for run in results.typed if run.kind != "encoder"]
     for what, values in (
         ("profile", [run.settings.profile for run in typed]),
         ("data", [run.data.name for run in typed]),
         ("encoder", [run.start.name for run in typed]),
     ):
-        number_of_value, _ = pd.factorize(np.array(values, dtype=object)[trained])
+        number_of_value, _ = pd.factorize(np.array(values, dtype=object))
         yield f"runs of more than one {what}; a report is of one", runs, number_of_value > 0
     yield "no numbers of weights", runs, runs[[*WEIGHTS]].isna().any(axis=1) | (runs["encoder"] == 0)
     unlike = "settings or code of another seed of the variant are others; `dvc repro` trains what is out of date"
@@ -306,8 +316,3 @@ def scores(results: Results) -> dict[tuple[str, int], dict[str, float]]:
         of_split = {f"{split}_{metric}": value for metric, value in predictions.scores(tables).items()}
         found.setdefault((variant, seed), {}).update(of_split)
     return found
-
-
-def parts(results: Results) -> dict[tuple[str, int, str], dict[str, float]]:
-    """Return each task's score on the rows that overall scores are computed on, by run and split."""
-    return {run: predictions.of_overall(tables) for run, tables in results.by_run.items()}

@@ -4,7 +4,7 @@ Nothing but a mean is told below `LEAST_CLUSTERS` clusters of rows, since a boot
 below `LEAST_SEEDS` seeds.
 """
 
-from mtbert.stats.differences import LEAST_CLUSTERS, LEVEL, Difference, difference, of_models, summary
+from mtbert.stats.differences import LEAST_CLUSTERS, LEVEL, Difference, Interval, difference, of_models, summary
 from mtbert.stats.multiple import holm
 
-__all__ = ["LEAST_CLUSTERS", "LEVEL", "Difference", "difference", "holm", "of_models", "summary"]
+__all__ = ["LEAST_CLUSTERS", "LEVEL", "Difference", "Interval", "difference", "holm", "of_models", "summary"]

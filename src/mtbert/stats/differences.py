@@ -152,10 +152,10 @@ def _covariance(ours: np.ndarray, other: np.ndarray) -> float:
     return float(np.cov(ours.mean(axis=1), other.mean(axis=1), ddof=0)[0, 1])
 
 
-def summary(scores: Sequence[float]) -> tuple[float, float | None, Interval | None]:
-    """Return mean, sample standard deviation and 95 % interval over seeds; None where there are too few."""
+def summary(scores: Sequence[float]) -> tuple[float, Interval | None]:
+    """Return mean and 95 % interval over seeds; None where there are too few."""
     mean, count = fmean(scores), len(scores)
     if count < LEAST_SEEDS:
-        return mean, stdev(scores) if count > 1 else None, None
+        return mean, None
     half = -float(special.stdtrit(count - 1, LEVEL / 2)) * stdev(scores) / count**0.5
-    return mean, stdev(scores), (mean - half, mean + half)
+    return mean, (mean - half, mean + half)

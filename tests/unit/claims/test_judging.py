@@ -15,13 +15,13 @@ SEEDS = (1, 2, 3, 4, 5, 6)
 FACTS = {
     "steps": 100, "examples_sst": 1000, "examples_qqp": 0, "examples_sts": 0, "examples_cfimdb": 0,
     "train_overall_normalised": None, "code": "a1", "profile": "laptop", "precision": "fp32", "threads": 1,
-    "keep": "best", "selection": "cross", "encoder": None, "sts_head": "cosine", "techniques": {},
+    "keep": "best", "selection": "cross", "techniques": {},
 }  # fmt: skip
 
 
 def evidence(
     right: dict[str, Sequence[float]], *, clusters: int = ROWS, task: str = "sst", untrained: float | None = None,
-    faulty: Sequence[str] = (), **changed: Any,
+    **changed: Any,
 ) -> Evidence:  # fmt: skip
     """Runs that answer a share of 100 rows rightly: by variant, of seeds 1, 2, ...; `changed` is of variant `new`."""
     lines = [
@@ -36,7 +36,7 @@ def evidence(
     }
     of_rows = {"label": np.zeros(ROWS), "cluster": np.arange(ROWS) % clusters, "overall": True, "leaked": False}
     rows = TaskRows(pd.DataFrame(of_rows), pd.DataFrame(predictions))
-    return Evidence(pd.DataFrame(lines), {task: rows}, {} if untrained is None else {task: untrained}, faulty)
+    return Evidence(pd.DataFrame(lines), {task: rows}, {} if untrained is None else {task: untrained})
 
 
 def claim(name: str = "c", **part: Any) -> Claim:
@@ -83,7 +83,6 @@ def test_a_small_published_difference_is_not_refuted_by_a_small_one() -> None:
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"faulty": ["a1"]}, Reason.FAULTY_CODE),
         ({"threads": 2}, Reason.UNLIKE_RUNS),
         ({"steps": 106}, Reason.UNEQUAL_BUDGETS),
         ({"examples_sst": 940}, Reason.UNEQUAL_BUDGETS),
@@ -155,6 +154,13 @@ def test_the_untrained_encoder_is_above_both_sides_on_sts() -> None:
     runs = evidence({"new": HIGH, "old": LOW}, task="sts", untrained=0.9)
     (result,) = judge([claim(metric="sts")], runs)
     assert (result.verdict, result.reason) == (None, Reason.ENCODER)
+
+
+@pytest.mark.parametrize(
+    ("part", "of_similarity"), [({"metric": "sts"}, True), ({"differs": "similarity"}, True), ({}, False)]
+)
+def test_what_is_about_similarity(part: dict[str, str], of_similarity: bool) -> None:
+    assert claim(**part).parts[0].of_similarity is of_similarity
 
 
 def test_the_untrained_encoder_as_a_side_scores_alike_with_every_seed() -> None:

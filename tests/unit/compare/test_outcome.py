@@ -66,11 +66,8 @@ def test_below_six_clusters_there_is_no_interval_and_no_p(of_right: Compare, our
         (1_000, 900, 600, 0.5, Answer.SLIGHTLY_BETTER),
         (1_000, 600, 900, 0.5, Answer.SLIGHTLY_WORSE),
         (1_000, 600, 600, 0.01, Answer.CLOSE),
-        (1_000, 602, 600, 0.5, Answer.CLOSE),
         (1_000, 602, 600, 0.001, Answer.OPEN),
         (40, 4, 0, 0.01, Answer.OPEN),  # of few rows nothing is certain
-        (8, 0, 0, 0.01, Answer.OPEN),
-        (2, 2, 0, 0.01, Answer.OPEN),
     ],
 )
 def test_answers_of_one_model_each(
@@ -84,8 +81,6 @@ def test_answers_of_one_model_each(
     [
         ([50, 50, 50, 51, 49], 0.01, Answer.OPEN),  # five seeds decide nothing
         ([50, 50, 50, 51, 49, 50], 0.01, Answer.BETTER),
-        ([-50, -50, -50, -51, -49, -50], 0.01, Answer.WORSE),
-        ([50, 50, 50, 51, 49, 50], 0.3, Answer.SLIGHTLY_BETTER),
         ([1, -1, 0, 1, -1, 0], 0.1, Answer.CLOSE),
         ([50, -60, 40, -30, 20, -10], 0.01, Answer.OPEN),
         ([-30, 10, -50, 20, -40, 0], 0.05, Answer.NOT_BETTER),
@@ -141,7 +136,7 @@ def test_a_variants_name_stands_for_the_files_of_its_seeds(tmp_path: Path) -> No
         folder.mkdir(parents=True)
         pd.DataFrame({"id": range(9), "label": 1.0, "prediction": 1.0}).to_parquet(folder / "sst-dev.parquet")
     assert compare_files("pals", "smart", task="sst", build=tmp_path).difference.seeds == (2, 1)
-    with pytest.raises(DataError, match="slap does not exist"):
+    with pytest.raises(DataError, match="there is no file slap"):
         compare_files("slap", "smart", task="sst", build=tmp_path)
 
 

@@ -148,6 +148,27 @@ def test_a_paper_is_refused_by_file(tmp_path: Path, text: str, told: str) -> Non
         papers.load(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ("dev: {sst: 1.2}", "dev.sst: Input should be less than or equal to 1, came 1.2"),
+        ("validation: {sst: 0.2}", "unknown key 'validation'"),
+        ("dev: {f1: 0.2}", "unknown metric 'f1'"),
+        ("dev: {overall_raw: 0.2}", "dev: overall_raw without the parts it is the mean of"),
+        ("dev: {sst: 0.4, qqp: 0.6, overall_raw: 0.4}", "dev: overall_raw 0.4 does not follow from its parts"),
+    ],
+)
+def test_a_published_score_is_refused_by_its_row(tmp_path: Path, row: str, told: str) -> None:
+    (tmp_path / "one.yaml").write_text(f"title: A\norder: 1\ntables: {{'1': {{rows: {{Plain: {{{row}}}}}}}}}\n")
+    with pytest.raises(SettingsError, match=r"one\.yaml: tables\.1\.rows\.Plain.*" + re.escape(told)):
+        papers.load(tmp_path)
+
+
+def test_the_overall_that_a_paper_does_not_print_is_computed() -> None:
+    row = papers.Row(dev={"sst": 0.4, "qqp": 0.6, "sts": 0.2, "overall_raw": 0.4})
+    assert row.splits["dev"] == {**row.dev, "overall_normalised": pytest.approx(1.6 / 3)}
+
+
 def places(node: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     keys = node if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
     return [place, *(below for key in keys for below in places(node[key], (*place, key)))]

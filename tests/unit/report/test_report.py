@@ -9,7 +9,7 @@ import pytest
 
 from mtbert.claims import of_results
 from mtbert.errors import DataError
-from mtbert.report import beside, claims, costs, curves, data, markdown, published, submissions, terminal, write
+from mtbert.report import beside, claims, data, markdown, numbers, submissions, terminal, write
 from mtbert.report.study import Study
 from mtbert.results import tables
 from mtbert.results.tables import OVERALLS, Results
@@ -43,90 +43,67 @@ def study(results: Results) -> Study:
 @pytest.fixture(scope="module")
 def report(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report") / "laptop"
-    (folder.parent / "shown").write_text(write.write(results, folder))
+    write.write(results, folder)
     return folder
-
-
-def lines(file: Path) -> list[dict[str, str]]:
-    return list(csv.DictReader(file.read_text().splitlines()))
-
-
-def test_what_is_printed_names_the_page(report: Path):
-    told = (report.parent / "shown").read_text().splitlines()
-    (page,) = [line.split()[-1] for line in told if line.startswith("Look at it:")]
-    assert (page, Path(page).is_file()) == (str(report / "index.html"), True)
 
 
 def test_means_over_seeds_are_what_dvc_shows(report: Path):
     means = json.loads((report / "summary.json").read_text())
     assert means["pals"] == {"sst": 0.875, "qqp": 0.75, "sts": 1.0} | dict.fromkeys(OVERALLS, 0.875)
     assert means["mine"] == {"sst": 0.0}
-    assert [line["bar"] for line in lines(report / "scores.csv")][:2] == ["overall_normalised pals", "overall_raw pals"]
+    assert numbers.bars(means)["bar"].tolist()[:2] == ["overall_normalised pals", "overall_raw pals"]
 
 
 def test_every_run_is_a_line_of_results(report: Path):
-    first, *others = lines(report / "results.csv")
+    first, *others = csv.DictReader((report / "results.csv").read_text().splitlines())
     assert [first[key] for key in ("variant", "seed", "dev_sst", "times_bert")] == ["pals", "1", "0.750000", "1.100000"]
     assert len(others) == 5
 
 
-def test_single_task_models_make_one_row_beside_the_published_one(report: Path):
-    table = lines(report / "tables/pals-for-pals-table-1.csv")
-    (ours,) = [line for line in table if (line["row"], line["metric"]) == ("Fine-tuned BERT", "overall_raw")]
-    numbers = [ours[key] for key in ("published", "ours", "difference", "seeds", "times_bert")]
-    assert numbers == ["0.771", "0.833333", "0.0623333", "1", "3.3"]
-    (pals,) = [line for line in table if (line["row"], line["metric"]) == ("Original PALs", "sst")]
-    assert (pals["ours"], pals["std"], pals["low"], pals["seeds"]) == ("0.875", "0.176777", "", "2")
+def test_single_task_models_make_one_row_beside_the_published_one(study: Study):
+    table, *_, own = beside.tables(study)
+    bert, pals, *_ = table.rows
+    assert (table.heading, table.absent) == ("Pals for PALs, table 1 (dev)", 5)
+    assert (bert.label, bert.published["overall_raw"], str(bert.group.means["overall_raw"])) == (
+        "Fine-tuned BERT", 0.771, "0.833",
+    )  # fmt: skip
+    assert (bert.group.weights["times_bert"], bert.note) == (pytest.approx(3.3), "one model per task")
+    assert (pals.label, pals.group.means["sst"].mean, pals.group.seeds) == ("Original PALs", 0.875, [1, 2])
+    assert (own.heading, [row.label for row in own.rows]) == ("Variants of one's own (dev)", ["mine"])
 
 
 def test_a_variant_below_the_untrained_encoder_is_marked(results: Results):
     study = Study(results)
     study.untrained = {"qqp": 0.8, "sts": 0.9}
-    (table,) = [one for one in beside.tables(study, published.load()) if one.name == "pals-for-pals-table-1"]
-    rows = beside.render(table, study).splitlines()
+    rows = beside.render(beside.tables(study)[0], study).splitlines()
     assert [cell.strip() for cell in rows[4].split("|")][1:6:2] == [beside.UNTRAINED, markdown.DASH, "0.800"]
     (pals,) = [row for row in rows if "Original PALs" in row]
     assert [beside.BELOW in cell for cell in pals.split("|")][3:8:2] == [False, True, False]
 
 
-def test_a_variant_of_ones_own_stands_below_the_one_that_it_varies(report: Path):
-    labels = [line["row"] for line in lines(report / "tables/pals-for-pals-table-1.csv") if line["metric"] == "sst"]
-    assert labels[:2] == ["Fine-tuned BERT", "mine (own)"]
-
-
-def test_without_such_a_one_it_has_a_table_of_its_own():
-    study = Study(made.results({("mine", 1): {"sst": SST}}, {"mine": {"paper": "own", "row": ""}}))
-    (table,) = beside.tables(study, published.load())
-    assert (table.name, [row.label for row in table.rows]) == ("own-variants", ["mine"])
-
-
-def test_on_other_data_nothing_published_is_shown_and_nothing_claimed(tmp_path: Path):
+def test_on_other_data_nothing_published_is_shown_and_nothing_claimed():
     predicted = {("pals", 1): {"sst": SST, "qqp": QQP, "sts": STS}}
-    write.write(made.results(predicted, SETTINGS, {"whose": "sample"}), tmp_path / "sample")
-    table = lines(tmp_path / "sample/tables/pals-for-pals-table-1.csv")
-    assert {(line["row"], line["published"]) for line in table} == {("Original PALs", "")}
-    headings = [line for line in (tmp_path / "sample/README.md").read_text().splitlines() if line.startswith("#")]
-    assert headings[1:4] == [
-        "## Scores and weights",
-        "## Tables",
-        "### Pals for PALs, table 1 (dev of generated sentences, data/sample)",
-    ]
-    assert not (tmp_path / "sample/claims.csv").exists()
+    study = Study(made.results(predicted, SETTINGS, {"whose": "sample"}))
+    first = beside.tables(study)[0]
+    assert first.heading == "Pals for PALs, table 1 (dev of generated sentences, data/sample)"
+    assert [(row.label, row.published) for row in first.rows] == [("Original PALs", {})]
+    assert claims.judge(study) == ([], [])
 
 
-def test_losses_are_binned_and_averaged(study: Study):
-    found = curves.losses(study).head(2).to_dict("list")
+def test_losses_are_averaged_over_tasks_and_seeds(study: Study):
+    found = numbers.losses(study).to_dict("list")
     assert found == {"step": [10, 20]} | {name: [1.0, 0.5] for name in study.variants}
 
 
 def test_rows_that_share_a_sentence_with_train_are_left_out(study: Study):
-    table = data.leakage(study).set_index(["variant", "task", "without"])
-    assert table.loc["pals", "sst", "shared"].tolist() == pytest.approx([4, 1, 0.875, 5 / 6, -1 / 24])
+    (sst,) = [line for line in data.leakage(study).splitlines() if line.startswith("| SST-5")]
+    mean, largest = f"{markdown.MINUS}0.042", f"{markdown.MINUS}0.083 (bert-sst)"
+    assert [cell.strip() for cell in sst.split("|")][3:6] == ["1 of 4", mean, largest]
 
 
 def test_a_copy_that_dvc_removes_is_not_pointed_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (copy := tmp_path / ".dvc/tmp/exps/one").mkdir(parents=True)
-    assert "dvc exp apply" not in terminal.in_short([], Path("build/report"))
+    assert "Look at it:        build/report/index.html" in terminal.in_short([], Path("build/report"))
     monkeypatch.chdir(copy)
     assert "dvc exp apply NAME; then build/report/index.html" in terminal.in_short([], Path("build/report"))
 
@@ -164,16 +141,11 @@ def test_only_a_report_is_replaced(results: Results, tmp_path: Path):
             write.write(results, place)
 
 
-def test_the_command_names_what_was_trained(study: Study):
-    said = "dvc exp run -S profile=laptop -S data_dir=data/sample -S 'variants=[pals]' -S 'seeds=[1,2]'"
-    assert write.command(study).splitlines()[0] == said
-
-
 def test_weights_of_a_vote_count_every_member():
     vote = {"members": ["a", "b"], "row": "PALs ensemble"}
     study = Study(made.results({(name, 1): {"sst": SST} for name in ("a", "b", "vote")}, {"vote": vote}))
     assert study.group(["vote"]).weights["times_bert"] == 2.1
-    assert costs.summary(study)["vote"] == {"sst": 0.75}
+    assert numbers.summary(study)["vote"] == {"sst": 0.75}
 
 
 def test_the_page_names_no_other_file_and_the_readme_only_files_that_are_there(report: Path):

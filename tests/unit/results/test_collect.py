@@ -73,15 +73,6 @@ def test_votes_are_rows_of_the_same_tables(build: Path):
     assert (results.about["vote"].members, results.runs["dev_sst"][2]) == (["one", "two"], pytest.approx(2 / 3))
 
 
-@pytest.mark.parametrize("name", tables.SCHEMAS)
-def test_an_altered_table_of_a_build_is_refused_by_name(build: Path, name: str):
-    collect.write(build, build / "results")
-    file = build / f"results/{name}.parquet"
-    file.write_bytes(file.read_bytes() + b"\n")
-    with pytest.raises(DataError, match=f"results is not .* .altered: {name}.parquet.*dvc repro collect"):
-        tables.read(build / "results")
-
-
 def test_what_is_missing_is_listed_and_the_rest_collected(build: Path):
     (build / "runs/two").rename(build / "aside")
     results, missing = collect.collect(build)
@@ -97,15 +88,6 @@ def test_an_altered_run_is_refused_by_name(build: Path, name: str):
     file = build / "runs/two/1" / name
     file.write_bytes(file.read_bytes() + b"\n")
     with pytest.raises(DataError, match=f"runs/two/1 is not as it was written .altered: {name}"):
-        collect.collect(build)
-
-
-def test_scores_that_are_not_those_of_the_predictions_are_refused(build: Path):
-    place = build / "runs/two/1"
-    content = files.read_json(place / "metrics.json")
-    files.write_json(place / "metrics.json", content | {"dev": {"sst": 0.9}})
-    files.seal(place)
-    with pytest.raises(DataError, match=r"dev_sst not as the predictions say.*: two, seed 1"):
         collect.collect(build)
 
 

@@ -20,25 +20,21 @@ def results() -> Results:
     return made.results(RIGHT)
 
 
-def test_what_is_written_is_read_again(results: Results, tmp_path: Path):
-    tables.write(results, tmp_path)
-    read = tables.read(tmp_path)
+def test_what_is_written_is_read_and_written_again_to_the_same_bytes(results: Results, tmp_path: Path):
+    tables.write(results, tmp_path / "a")
+    read = tables.read(tmp_path / "a")
     assert read.runs["dev_sst"].tolist() == [0.75, 1.0]
     assert [(name, seed, table["prediction"].tolist()) for name, seed, table in read.of("sst", "dev")] == [
         ("pals", 1, [0, 1, 2, 0]), ("pals", 2, [0, 1, 2, 3]),
     ]  # fmt: skip
     assert read.history["value"].tolist() == [1.0, 0.5, 1.0, 0.5]
     assert (read.about["pals"].row, read.data.name, read.start.name) == ("pals", "data/sample", "minilm")
-
-
-def test_equal_results_are_equal_bytes(results: Results, tmp_path: Path):
-    tables.write(results, tmp_path / "a")
-    tables.write(tables.read(tmp_path / "a"), tmp_path / "b")
+    tables.write(read, tmp_path / "b")
     for name in tables.SCHEMAS:
         assert (tmp_path / f"a/{name}.parquet").read_bytes() == (tmp_path / f"b/{name}.parquet").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["../up", "/etc/cron.d/x", "a/b", "..", "Pals", "a" * 61, "", "no|pipe"])
+@pytest.mark.parametrize("name", ["../up", "/etc/cron.d/x", "a" * 61, ""])
 @pytest.mark.parametrize("key", ["variant", "paper", "profile", "members"])
 def test_a_name_that_could_lead_elsewhere_is_refused(results: Results, key: str, name: str, tmp_path: Path):
     runs = results.runs
@@ -65,8 +61,8 @@ def change(table: pd.DataFrame, column: str, value: object) -> None:
         ("runs", "kind", "model", "'variant', 'ensemble' or 'encoder'"),
         ("runs", "dev_sst", 7.0, "dev_sst of runs is no finite number"),
         ("runs", "dev_sst", 0.5, "@VARIANT-SEED` makes both: pals, seed 1"),
-        ("runs", "steps", -3, "steps of runs is no finite number"),
         ("runs", "kind", "ensemble", "kind is ensemble; by its settings: variant"),
+        ("runs", "code", "c0de", "settings or code of another seed of the variant are others"),
         ("runs", "encoder", pd.NA, "no numbers of weights: pals, seed 1"),
         ("runs", "settings", "[" * 100_000, "settings"),
         ("runs", "settings", '{"tasks": ["../x"]}', "unknown task"),
@@ -74,14 +70,8 @@ def change(table: pd.DataFrame, column: str, value: object) -> None:
         ("predictions", "task", "../../sst", "unknown task"),
         ("predictions", "split", "validation", "unknown split"),
         ("predictions", "prediction", 9.0, "labels or predictions that the task has not: pals, seed 1"),
-        ("predictions", "prediction", float("inf"), "prediction of predictions is no finite number"),
         ("predictions", "variant", "other", "runs.parquet does not list: other, seed 1"),
-        (
-            "predictions",
-            "id",
-            "another",
-            "others in another run; train both on the same data",
-        ),
+        ("predictions", "id", "another", "others in another run; train both on the same data"),
         ("predictions", "row", 1, "predictions twice, or unlike in two sources: pals, seed 1"),
         ("history", "step", 20, "history twice, or unlike in two sources: pals, seed 1"),
         ("history", "value", float("-inf"), "value of history is no finite number"),
@@ -118,12 +108,6 @@ def test_a_column_of_another_type_and_no_parquet_are_refused(results: Results, t
     file.write_bytes(b"PAR1")
     with pytest.raises(DataError, match="is not a table of results"):
         tables.read(tmp_path)
-
-
-def test_seeds_of_different_settings_are_no_repetitions(results: Results):
-    results.runs.loc[1, "settings"] = json.dumps(json.loads(results.runs["settings"][0]) | {"run": {"keep": "best"}})
-    with pytest.raises(DataError, match=r"are others; .*: pals, seed 2"):
-        tables.check(results, "here")
 
 
 def test_overall_scores_are_of_the_rows_that_count_for_them():
