@@ -10,7 +10,6 @@ were quoted more than once when the files were made. The surplus quotation marks
 """
 
 import csv
-import itertools
 import json
 import re
 import sys
@@ -26,24 +25,17 @@ if TYPE_CHECKING:
 
 LONGEST_FIELD = 2**20  # characters; csv's own limit of 131,072 is less than some documents
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)  # float() also takes "nan", "inf" and "1_0"
-LONGEST_LINE = 2**24  # bytes: room for two longest fields, in any alphabet
 LONGEST_SHOWN = 60  # characters of a faulty value in a message
 NO_CONSENSUS = "-"  # gold_label of SNLI and MNLI where the annotators did not agree
 WITHHELD = (None, "", "-1", -1)  # what stands in place of a test file's labels
 DOUBLED = "double the quotation marks inside quoted fields"
-CONVERT = (
-    "Tabs, and these columns' names in place of Kaggle's, come by: python -c 'import pandas as pd; "
-    'pd.read_csv("{path}", sep="{separator}", dtype=str, keep_default_na=False).rename(columns='
-    '{{"question1": "sentence1", "question2": "sentence2"}}).to_csv("{path}", sep="\\t", index=False)\''
-)
 Fields = dict[str, Any] | str  # a row by column, or why it cannot be read
 
 
 class Refusal(NamedTuple):
-    """A row that is left out: the line it starts on (from 1), the start of its id where it has one, and the reason."""
+    """A row that is left out: the line it starts on (from 1), and the reason."""
 
     line: int
-    id: str
     reason: str
 
 
@@ -101,7 +93,7 @@ def stream(path: Path, task: Task, split: Split) -> Iterator[Example | Refusal]:
 def _checked(line: int, fields: Fields, task: Task, labelled: bool, line_of: dict[str, int]) -> Example | Refusal:
     """Return the row, whose id is then in `line_of`, or why it is refused."""
     if isinstance(fields, str):
-        return Refusal(line, "", fields)
+        return Refusal(line, fields)
     identifier: Any = fields.get(task.id) if task.id else str(line)
     label: Any = fields.get(task.label)
     faults = [fault_of_text(name, fields.get(name)) for name in task.sentences]
@@ -113,9 +105,8 @@ def _checked(line: int, fields: Fields, task: Task, labelled: bool, line_of: dic
     told = "; ".join(filter(None, faults))
     if not told and (earlier := line_of.setdefault(identifier, line)) != line:
         told = f"its id is that of line {earlier}"
-    if told:  # JSON can spell half of a surrogate pair, which no file can hold
-        shown = identifier.encode(errors="backslashreplace").decode() if isinstance(identifier, str) else ""
-        return Refusal(line, _cut(shown), told)
+    if told:
+        return Refusal(line, told)
     sentences = [fields[name] for name in task.sentences]
     number = None
     if labelled:
@@ -157,10 +148,7 @@ def _is_label(task: Task, text: str) -> bool:
 
 
 def _shown(value: object) -> str:
-    return "missing" if value is None else _cut(repr(value))
-
-
-def _cut(text: str) -> str:
+    text = "missing" if value is None else repr(value)
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
 
 
@@ -170,14 +158,7 @@ def _course(path: Path, task: Task, split: Split) -> Iterator[tuple[int, Fields]
     The test files of SST and CFIMDB have one more index column, titled "0": columns are found by name.
     """
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
-    lines = _lines(path)
-    first = next(lines, "")
-    if "," in first and "\t" not in first:
-        convert = CONVERT.format(path=path, separator=",")
-        raise DataError(f"{path}:1: its columns are separated by commas; allowed: tabs. {convert}")
-    if "\r" in first.rstrip("\r\n"):
-        raise DataError(f"{path}:1: its lines end in CR; allowed: LF, or CR and LF")
-    reader = csv.reader(itertools.chain([first], lines), delimiter="\t", strict=True)
+    reader = csv.reader(_lines(path), delimiter="\t", strict=True)
     try:
         header = next(reader, [])
     except csv.Error as error:
@@ -249,28 +230,20 @@ def _check_columns(path: Path, columns: list[str], task: Task, split: Split) -> 
     """Raise DataError for a missing or doubled column; only test files may lack labels."""
     needed = [*filter(None, [task.id]), *task.sentences, *([] if split == "test" else [task.label])]
     if faulty := [name for name in needed if columns.count(name) != 1]:
-        convert = CONVERT.format(path=path, separator=r"\t") if "question1" in columns else ""
         raise DataError(
             f"{path}:1: needs one column each of {', '.join(needed)}; "
-            f"missing or doubled: {', '.join(faulty)}; it has {_shown(columns)}. {convert}".rstrip(". ")
+            f"missing or doubled: {', '.join(faulty)}; it has {_shown(columns)}"
         )
 
 
 def _lines(path: Path) -> Iterator[str]:
     """Yield the lines of a UTF-8 file with their line ends, without a byte order mark; errors name the line."""
     with path.open("rb") as handle:
-        for number, line in enumerate(iter(lambda: handle.readline(LONGEST_LINE + 1), b""), 1):
-            if len(line) > LONGEST_LINE:
-                raise DataError(
-                    f"{path}:{number}: the line has more than {LONGEST_LINE:,} bytes; this is not a corpus file"
-                )
+        for number, line in enumerate(handle, 1):
             try:
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
-                raise DataError(
-                    f"{path}:{number}: byte 0x{line[error.start]:02x} at position {error.start + 1} of the line "
-                    "is not UTF-8; files must be UTF-8 text"
-                ) from error
+                raise DataError(f"{path}:{number}: {error}; files must be UTF-8 text") from None
 
 
 FORMATS = {"course": _course, "nli": _nli, "parquet": _parquet}

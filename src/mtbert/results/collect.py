@@ -128,8 +128,7 @@ def _known(build: Path, task: str, split: str, ids: Frame) -> dict[str, Any]:
     known: Frame = files.read_parquet(file, ROW)
     if not known["id"].equals(ids):
         raise DataError(f"{file} and the predictions of {task} are of other rows; `dvc repro` makes both again")
-    seen = {name: known[name] != "" for name in ("in_train", "in_pretraining")}
-    return {"cluster": known["cluster"], "shares": known["shares"]} | seen
+    return {name: known[name] for name in ROW[1:]}
 
 
 def _add_places(place: Path, of_dev: dict[str, Frame]) -> None:

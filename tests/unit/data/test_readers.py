@@ -4,9 +4,6 @@ import contextlib
 import csv
 import io
 import json
-import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -94,7 +91,7 @@ def test_reads_the_other_layout_of_the_courses_test_files_which_have_no_labels(t
     path.write_text("0\t\tid\tsentence\n1\t0.0\ta\tEffective biopic\n2\t1.0\tb\t \n")
     found = both(tmp_path, "sst", "test")
     assert rows(found) == [("a", "Effective biopic", None, None, 2)]
-    assert found.refused == [Refusal(3, "b", "sentence is empty")]
+    assert found.refused == [Refusal(3, "sentence is empty")]
 
 
 def test_keeps_the_labels_of_a_test_file_that_has_some(tmp_path: Path) -> None:
@@ -107,7 +104,7 @@ def test_a_test_file_whose_labels_are_withheld_has_none(
 ) -> None:
     found = corpus(tmp_path, "sst", f"0\ta\tFine .\t{withheld}\n1\tb\tDull .\t3\n", "test")
     assert rows(found) == [("a", "Fine .", None, None, 2)]
-    assert found.refused == [Refusal(3, "b", "it has a sentiment, and the first row has none")]
+    assert found.refused == [Refusal(3, "it has a sentiment, and the first row has none")]
     assert "ids-sst-test-student.csv" in capsys.readouterr().err
 
 
@@ -117,20 +114,6 @@ def test_a_line_ends_at_a_line_end_alone(tmp_path: Path, inside: str) -> None:
     row = {"gold_label": "neutral", "sentence1": f"A{inside}B", "sentence2": "C", "pairID": "p"}
     text = json.dumps(row, ensure_ascii=False) + "\n"
     assert rows(corpus(tmp_path, "snli", text)) == [("p", f"A{inside}B", "C", 1.0, 1)]
-
-
-@pytest.mark.parametrize("separator", [",", "\t"])
-def test_the_command_of_the_message_mends_kaggles_file(tmp_path: Path, separator: str) -> None:
-    path = tmp_path / TASKS["qqp"].files["train"]
-    path.parent.mkdir()
-    lines = [["id", "qid1", "qid2", "question1", "question2", "is_duplicate"], ["0", "1", "2", "NA", 'Why "x"?', "0"]]
-    with path.open("w", newline="") as file:
-        csv.writer(file, delimiter=separator).writerows(lines)
-    with pytest.raises(DataError) as error:
-        read(tmp_path, TASKS["qqp"], "train")
-    _, code = re.findall(r"(python -c) '([^']+)'", str(error.value))[0]
-    subprocess.run([sys.executable, "-c", code], check=True)
-    assert rows(both(tmp_path, "qqp", "train")) == [("0", "NA", 'Why "x"?', 0.0, 2)]
 
 
 def test_reads_json_lines(tmp_path: Path) -> None:
@@ -144,19 +127,6 @@ def test_refuses_a_field_of_more_characters_in_either_format(tmp_path: Path) -> 
     assert reason(tmp_path, "sst", f"1\tb\t{long}\t3\n").endswith("field larger than field limit (1048576)")
     row = f'{{"gold_label": "neutral", "sentence1": "{long}", "sentence2": "B", "pairID": "b"}}\n'
     assert reason(tmp_path, "snli", row) == "sentence1 has 1,048,577 characters; allowed: up to 1,048,576"
-
-
-def test_stops_at_a_line_without_end(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"csv:2: the line has more than 16,777,216 bytes"):
-        corpus(tmp_path, "sst", "x" * (2**24 + 1))
-
-
-def test_a_refused_id_is_told_as_far_as_a_report_can_hold_it(tmp_path: Path) -> None:
-    good = '{"gold_label": "neutral", "sentence1": "A", "sentence2": "B", "pairID": "a"}\n'
-    half = good.replace('"a"', '"b\\ud800"')
-    long = good.replace('"a"', f'"{"c" * 61}"').replace('"A"', '""')
-    found = corpus(tmp_path, "snli", good + half + long)
-    assert [refusal.id for refusal in found.refused] == ["b\\ud800", "c" * 60 + "…"]
 
 
 def test_refuses_lists_in_lists_of_any_depth(tmp_path: Path) -> None:
@@ -225,7 +195,7 @@ def test_refuses_labels_of_an_unlabelled_json_file(tmp_path: Path) -> None:
     unlabelled = '{"sentence1": "A", "sentence2": "B", "pairID": "a"}\n'
     labelled = '{"sentence1": "A", "sentence2": "B", "pairID": "b", "gold_label": "neutral"}\n'
     found = corpus(tmp_path, "snli", unlabelled + labelled, "test")
-    assert found.refused == [Refusal(2, "b", "it has a gold_label, and the first row has none")]
+    assert found.refused == [Refusal(2, "it has a gold_label, and the first row has none")]
 
 
 @pytest.mark.parametrize(
@@ -233,8 +203,8 @@ def test_refuses_labels_of_an_unlabelled_json_file(tmp_path: Path) -> None:
     [
         ("sst", b"", "ids-sst-train.csv:1: needs one column each of"),
         ("sst", b"\tid\tsentence\n", "ids-sst-train.csv:1: needs one column each of id, sentence, sentiment; missing"),
-        ("sst", b"id,sentence,sentiment\n", "csv:1: its columns are separated by commas"),
-        ("sst", b"\tid\tsentence\tsentiment\r0\ta\tgood .\t3\r", "csv:1: its lines end in CR"),
+        ("sst", b"id,sentence,sentiment\n", "it has ['id,sentence,sentiment']"),
+        ("sst", b"\tid\tsentence\tsentiment\r0\ta\tgood .\t3\r", "csv:1: not a header of tab-separated columns: "),
         ("qqp", b"id\tquestion1\tquestion2\tis_duplicate\n", "missing or doubled: sentence1, sentence2; it has"),
         ("sst", b"id\tsentence\tsentence\tsentiment\n", "missing or doubled: sentence; it has"),
         ("sst", b"\tid\tsentence\tsentiment\n", "ids-sst-train.csv: it holds no row"),
@@ -246,7 +216,7 @@ def test_refuses_labels_of_an_unlabelled_json_file(tmp_path: Path) -> None:
         (
             "sst",
             b"\tid\tsentence\tsentiment\n0\ta\tcaf\xe9\t3\n",
-            "csv:2: byte 0xe9 at position 8 of the line is",
+            "csv:2: 'utf-8' codec can't decode byte 0xe9 in position 7",
         ),
         (
             "sst",
