@@ -11,7 +11,7 @@ from mtbert.errors import DataError, EncoderError
 MACHINE = {"processor": "i386", "accelerator": "", "torch": "2.13.0"}
 CARD = {
     "name": "tiny", "source": "here", "sha256": "0" * 64, "note": "", "layers": 2, "width": 24, "positions": 128,
-    "pooler": False, "fetched": {},
+    "pooler": False,
 }  # fmt: skip
 CATALOG = {"variants": {"a": {"selected": True}, "b": {"selected": True}, "c": {"selected": False}}}
 

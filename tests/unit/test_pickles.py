@@ -127,7 +127,7 @@ def test_pickled_weights_beside_the_encoders_are_not_looked_at(build: Path, song
     encoder = build / "encoders/base"
     pickled_weights(song, encoder / "pytorch_model.bin")
     loading.load(encoder)
-    sbert.sentence_model(encoder, SbertSettings(device="cpu"))
+    sbert.sentence_model(encoder, 128, "cpu")
     assert not song.exists()
 
 
@@ -151,7 +151,7 @@ def test_code_that_an_encoders_directory_brings_is_not_run(build: Path, song: Pa
         files.write_json(encoder / name, files.read_json(encoder / name) | {"auto_map": own})
     loading.load(encoder)
     loading.keep_tokenizer(encoder, read_config(encoder), build / "kept")
-    sbert.sentence_model(encoder, SbertSettings(device="cpu"))
+    sbert.sentence_model(encoder, 128, "cpu")
     assert not song.exists()
 
 

@@ -49,7 +49,7 @@ SPECIAL: dict[str, Any] = {  # another valid value, where halving or the next ch
     "model.max_tokens": 64, "model.dropout": 0.2, "model.features": "pos", "model.adapter": "pals",
     "model.encoder": "mlm", "linear.output_bias": "plain", "mlp.output_bias": "plain",
     "model.connector": "transformer_layer", "round_robin_shortest.until": "sts", "encoder.name": "minilm",
-    "pos.tagger": "nltk", "encoder.revision": None, "encoder.directory": None, "slanted_triangular.warmup": 0.3,
+    "pos.tagger": "nltk", "encoder.revision": None, "slanted_triangular.warmup": 0.3,
     "mnr.positive": 0.5, "smart.norm": "l2", "masked_language_model.weight": 2.0, "encoder.weights": "fp16",
     "training.schedule": "constant", "reduce_on_plateau.watch": "train", "training.learning_rates": None,
 }  # fmt: skip
