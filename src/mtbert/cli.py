@@ -25,12 +25,8 @@ Exit status: 0 for success, 1 for an error (one line on standard error), 2 for w
 Build = Annotated[Path, Option(help="The build directory in which names are looked up.")]
 BuildArgument = Annotated[Path, Argument(help="The build directory.")]
 Seed = Annotated[int | None, Option(min=0, help="For a variant's or an ensemble's name: the seed; else the lowest.")]
-Jobs = Annotated[int, Option(min=1, help="Trainings at a time.")]
 Variants = Annotated[str | None, Option(help="Set `variants` in params.yaml first: 'pals slap-smart', or all.")]
-Format = Literal["csv", "tsv", "jsonl", "txt"]
 Device = Literal["auto", "cpu", "cuda", "mps"]
-Weights = Literal["fp32", "fp16"]
-Searched = Literal["rates", "setting"]
 BUILD = Path("build")
 
 app = typer.Typer(
@@ -185,7 +181,7 @@ def unpack(archive: Annotated[Path, Argument(help="An archive of runs, made from
 
 
 @app.command()
-def search(jobs: Jobs = 1) -> None:
+def search(jobs: Annotated[int, Option(min=1, help="Trainings at a time.")] = 1) -> None:
     """Search the learning rate of each kind of training; docs/settings.md describes how."""
     from mtbert.scale import search
 

@@ -57,11 +57,9 @@ class Machine(Lenient):
     accelerator: str
 
 
-class Origin(Section):
+class Origin(Machine):
     """build/machine.json: what a run's numbers depend on beside its inputs, as `training.logs.origin` returns it."""
 
-    processor: str
-    accelerator: str
     torch: str
 
 
