@@ -16,7 +16,7 @@ def main(variant: str, seed: int, build: Path = Path("build")) -> None:
         from mtbert.training.checkpoints import Checkpoints
     place, rank = Path(variant, str(seed)), Share.here().rank
     with locking.alone(build / "locks" / place / f"{rank}.lock", f"training {variant}, seed {seed}") as waited:
-        inputs.check(build / "init" / f"{variant}.json", build)
+        inputs.check(build, variant)
         identity = inputs.identity(build, variant, seed)
         metrics = run.finished(build, build / "runs" / place, identity) if waited else None
         if metrics is None:
