@@ -155,41 +155,6 @@ def test_code_that_an_encoders_directory_brings_is_not_run(build: Path, song: Pa
     assert not song.exists()
 
 
-@pytest.mark.parametrize("name", ["arrow.py_extension_type", "pickle"])
-def test_a_pickle_within_a_parquet_file_is_not_loaded(tmp_path: Path, canary: bytes, song: Path, name: str) -> None:
-    # What older versions of pyarrow unpickled: the type of a column, CVE-2023-47248.
-    metadata = {b"ARROW:extension:name": name.encode(), b"ARROW:extension:metadata": canary}
-    field = pa.field("id", pa.string(), metadata=metadata)
-    label, ids = pa.field("label", pa.float64()), pa.field("tokens1", pa.list_(pa.int32()))
-    schema = pa.schema([field, label, ids, pa.field("tokens2", pa.list_(pa.int32()))])
-    table = pa.table([["a"], [1.0], [[1]], [None]], schema=schema)
-    pq.write_table(table, tmp_path / "t.parquet")
-    examples = batches.load(tmp_path / "t.parquet", TASKS["sst"], "cross", SpecialTokens(1, 2, 0), 16)
-    assert examples.ids == ("a",)
-    assert not song.exists()
-
-
-TAG = "!!python/object/apply:pathlib.Path.touch [!!python/object/apply:pathlib.Path [{song}]]"
-NOT_PLAIN = "pals.yaml is not plain YAML: could not determine a constructor for the tag"
-NOT_A_PLAN = "pals.yaml is damaged"
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (TAG, NOT_PLAIN),
-        (f"model: {TAG}", NOT_PLAIN),
-        ("a: !!python/object/new:pathlib.Path [{song}]", NOT_PLAIN),
-        ("", NOT_A_PLAN),
-        ("- a", NOT_A_PLAN),
-        ("variant: 5", NOT_A_PLAN),
-    ],
-)
-def test_a_plan_file_with_python_tags_or_something_else_is_refused(tmp_path: Path, song: Path, text: str, told: str):
-    put(tmp_path / "pals.yaml", text.format(song=song).encode())
-    assert told in refused(song, lambda: assembly.read_settings(tmp_path / "pals.yaml"))
-
-
 MODULES = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "jsonpickle"}
 CALLS = {
     "torch.load", "torch.jit.load", "np.load", "numpy.load", "pd.read_pickle", "pandas.read_pickle", "pd.read_hdf",

@@ -136,15 +136,6 @@ def test_a_row_more_takes_a_few_hundred_bytes(tmp_path: Path, monkeypatch: pytes
     assert (peak(tmp_path, 5000) - peak(tmp_path, 1000)) / 4000 < 300
 
 
-def test_a_faulty_file_leaves_the_earlier_output_in_place(data_dir: Path, tmp_path: Path) -> None:
-    preprocess(data_dir, tmp_path / "out", tokenize, set())
-    before = sorted((tmp_path / "out").rglob("*"))
-    (data_dir / "cs224n/sts-dev.csv").write_text("")
-    with pytest.raises(DataError, match=r"sts-dev\.csv:1: needs one column each of"):
-        preprocess(data_dir, tmp_path / "out", tokenize, set())
-    assert sorted((tmp_path / "out").rglob("*")) == before
-
-
 def test_names_every_file_that_is_needed_and_missing(data_dir: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError) as error:
         preprocess(data_dir, tmp_path / "out", tokenize, {("sst", "train"), ("qqp", "train"), ("sts", "test")})
