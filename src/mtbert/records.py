@@ -28,13 +28,14 @@ def lines(text: str) -> Iterator[str]:
     return (line.removesuffix("\n") for line in io.StringIO(text, newline=None))
 
 
-def separated(lines: Iterable[str], name: str, separator: str) -> Iterator[Record]:
-    """Yield the rows of CSV or TSV with a header; DataError, with the line, where it is malformed.
+def separated(source: str | Iterable[str], name: str, separator: str) -> Iterator[Record]:
+    """Yield the rows of CSV or TSV with a header, from a text or its lines with their ends.
 
-    `lines` have their ends, as a file's have that is opened with `newline=""`.
+    Raises: DataError, with the line, where it is malformed.
     """
     limit = csv.field_size_limit(sys.maxsize)  # of the whole process
-    reader, line = csv.reader(lines, delimiter=separator, strict=True), 1
+    whole = io.StringIO(source, newline="") if isinstance(source, str) else source
+    reader, line = csv.reader(whole, delimiter=separator, strict=True), 1
     try:
         header = next(reader, [])
         if doubled := sorted({column for column in header if header.count(column) > 1}):

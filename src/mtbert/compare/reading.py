@@ -1,7 +1,6 @@
 """Read the rows of both sides, check them against each other, and make arrays of them."""
 
 import glob
-import io
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,8 +75,7 @@ def _file(path: Path) -> Frame:
         table = files.read_parquet(path)
         places = [f"{name}, row {number}" for number in range(1, len(table) + 1)]
     else:
-        text = io.StringIO(records.decoded(path.read_bytes(), name), newline="")
-        found = list(records.separated(text, name, SEPARATORS[kind]))
+        found = list(records.separated(records.decoded(path.read_bytes(), name), name, SEPARATORS[kind]))
         table = pd.DataFrame([values for _, values in found])
         places = [f"{name}, line {line}" for line, _ in found]
     if not len(table):

@@ -77,10 +77,9 @@ def of_run(folder: Path, device: str = "auto") -> Model:
     """Load the model of a finished run's folder; errors as for `load`."""
     again = f"dvc repro train@{folder.parent.name}-{folder.name}"
     files.check_sealed(folder, again, only=(WEIGHTS, METRICS, SETTINGS))
-    plan = folder / SETTINGS
-    content = files.read_as(dict[str, Any], plan, again, files.read_yaml)
+    content = files.read_as(dict[str, Any], folder / SETTINGS, again, files.read_yaml)
     planned = {key: content[key] for key in content if key not in ("seed", "code")}
-    settings = files.read_as(VariantSettings, plan, again, lambda *_: planned)
+    settings = files.read_as(VariantSettings, folder / SETTINGS, again, lambda *_: planned)
     _warn_of_changed_code(settings, folder)
     encoder, target = _encoder(folder, settings), hardware.device(device)
     return Model(

@@ -68,10 +68,7 @@ def read(path: Path) -> tuple[list[Values], str | None]:
         raise DataError(f"{name} cannot be read: {error.strerror}") from None
     if separator == "," and "\t" in next(lines(text), ""):
         separator = "\t"
-    if separator:
-        rows = [values for _, values in separated(io.StringIO(text, newline=""), name, separator)]
-    else:
-        rows = _plain(text, name)
+    rows = [values for _, values in separated(text, name, separator)] if separator else _plain(text, name)
     if not rows:
         raise DataError(f"{name} holds no rows")
     return rows, separator
