@@ -46,8 +46,9 @@ def machine(build: Path) -> dict[str, str]:
 
 def write(plan: Path, build: Path, out: Path) -> None:
     """Write a manifest for each selected variant, in a new directory."""
+    names = selected(plan)
     with files.new_directory(out) as directory:
-        for name in selected(plan):
+        for name in names:
             settings = files.read_plan(plan / f"{name}.yaml", "model", "tasks", "phases")
             model = settings["model"]
             loading.check_use(build / "encoders" / model["encoder"], model["pooling"], model["max_tokens"])
