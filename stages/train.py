@@ -17,7 +17,7 @@ def main(variant: str, seed: int, build: Path = Path("build")) -> None:
         from mtbert.training.checkpoints import Checkpoints
     place, rank = Path(variant, str(seed)), Share.here().rank
     with locking.alone(build / "locks" / place / f"{rank}.lock", f"training {variant}, seed {seed}") as waited:
-        inputs.check(build / "init" / f"{variant}.json", build)
+        inputs.check(build, variant)
         if waited and inputs.is_finished(build / "runs" / place, build):
             metrics = files.read_json(build / "runs" / place / "metrics.json")
         else:
@@ -25,7 +25,6 @@ def main(variant: str, seed: int, build: Path = Path("build")) -> None:
             parts = assembly.assemble(settings, seed, build)
             parts.code = inputs.read(build / "init" / f"{variant}.json").code
             if rank == 0:
-                starting.tell_memory(weight.numel() for weight in parts.model.parameters())
                 print(f"{variant}, seed {seed}: {parts.steps} steps on {', '.join(settings.tasks)}")
             identity = inputs.identity(build, variant, seed)
             own = Checkpoints(build / "checkpoints" / place / str(rank), identity)  # each process has its own

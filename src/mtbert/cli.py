@@ -25,7 +25,6 @@ Exit status: 0 for success, 1 for an error (one line on standard error), 2 for w
 Build = Annotated[Path, Option(help="The build directory in which names are looked up.")]
 BuildArgument = Annotated[Path, Argument(help="The build directory.")]
 Seed = Annotated[int | None, Option(min=0, help="For a variant's or an ensemble's name: the seed; else the lowest.")]
-Jobs = Annotated[int, Option(min=1, help="Trainings at a time.")]
 Variants = Annotated[str | None, Option(help="Set `variants` in params.yaml first: 'pals slap-smart', or all.")]
 Form = Literal["hf", "sentence-transformers", "onnx"]
 Device = Literal["auto", "cpu", "cuda", "mps"]
@@ -179,7 +178,7 @@ def unpack(archive: Annotated[Path, Argument(help="An archive of runs, made from
 
 
 @app.command()
-def search(jobs: Jobs = 1) -> None:
+def search(jobs: Annotated[int, Option(min=1, help="Trainings at a time.")] = 1) -> None:
     """Search the learning rate of each kind of training; docs/settings.md describes how."""
     from mtbert.scale import search
 
@@ -227,7 +226,7 @@ def report(
     folder = out or (evidence.resolve().parent if evidence else build / "report")
     with locking.alone(build / "locks" / "report.lock", "report"):
         if evidence is None:
-            inputs.check_stages(build, "plan", "data", "init")
+            inputs.check(build, *inputs.selected(build / "plan"))
             collect.write(build, build / "results")
         results = tables.read(evidence or build / "results")
         if evidence is None:

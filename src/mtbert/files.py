@@ -7,7 +7,6 @@ import io
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -48,19 +47,11 @@ def new_file(path: Path) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-@contextlib.contextmanager
-def out_file(path: Path) -> Iterator[Path]:
-    """Yield a path to write to what a person named: through a link, a device or a pipe; else as `new_file` does."""
-    if path.is_dir():
-        raise DataError(f"{path} is a folder; allowed: the name of a file")
-    if not path.is_symlink() and (path.is_file() or not path.exists()):
-        with new_file(path) as partial:
-            yield partial
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        yield (partial := Path(folder, path.name))
-        with partial.open("rb") as source, path.open("wb") as target:
-            shutil.copyfileobj(source, target)
+def out_file(path: Path) -> contextlib.AbstractContextManager[Path]:
+    """Do as `new_file` for what a person named: a link stays one. DataError for a folder, a device or a pipe."""
+    if path.exists() and not path.is_file():
+        raise DataError(f"{path} is a folder or no plain file; allowed: the name of a file")
+    return new_file(path.resolve())
 
 
 @contextlib.contextmanager
@@ -304,34 +295,22 @@ def check_sealed(directory: Path, remedy: str, only: Collection[str] | None = No
     Args:
         directory: what a stage wrote, such as a run.
         remedy: the command that makes it again, such as `dvc repro train@pals-1`.
-        only: the files whose content is compared, such as `metrics.json`; None for all. All files have to exist.
+        only: the files that are compared, such as `metrics.json`; None for all.
 
     Raises:
         DataError: a file is altered, missing or surplus, or there are no digests; the message names them.
     """
     expected, names = _digests(directory, remedy), _names(directory)
-    compared = expected.keys() & names & (expected.keys() if only is None else set(only))
-    faults = {
-        "altered": {name for name in compared if sha256(directory / name) != expected[name]},
-        "missing": expected.keys() - names,
-        "too many": names - expected.keys(),
-    }
-    if told := "; ".join(f"{kind}: {', '.join(sorted(faulty))}" for kind, faulty in faults.items() if faulty):
-        raise DataError(f"{directory} is not as it was written ({told}); {_again(directory, remedy)}")
-
-
-def sealed(directory: Path, name: str, remedy: str) -> Path:
-    """Compare a file of a sealed directory with its digest, and return its path; errors as for `check_sealed`."""
-    expected, file = _digests(directory, remedy).get(name), directory / name
-    if name in left_elsewhere(directory):
+    if left := {*(only or ())} & left_elsewhere(directory).keys():
         raise DataError(
-            f"{file} stayed on the machine that trained it; run.py --weights there and `mtbert unpack` bring it "
-            f"here, or `{remedy} --force --single-item` trains here"
+            f"{', '.join(left)} of {directory} stayed on the machine that trained it; run.py --weights there and "
+            f"`mtbert unpack` bring it here, or `{remedy} --force --single-item` trains here"
         )
-    if not file.is_file() or sha256(file) != expected:
-        what = "is not as it was written" if file.is_file() else "is missing"
-        raise DataError(f"{file} {what}; {_again(directory, remedy)}")
-    return file
+    compared = sorted(expected.keys() | names if only is None else only)
+    found = {name: sha256(directory / name) if name in names else None for name in compared}
+    if faulty := [name for name in compared if found[name] != expected.get(name)]:
+        told = ", ".join(name if found[name] else f"{name} (missing)" for name in faulty)
+        raise DataError(f"{directory} is not as it was written (altered: {told}); {_again(directory, remedy)}")
 
 
 def left_elsewhere(directory: Path) -> dict[str, str]:

@@ -1,17 +1,17 @@
-"""Read records from text files: CSV, TSV and JSON lines; imports neither torch nor pandas, so commands start fast."""
+"""Read records from the lines of CSV, TSV and JSON lines; imports neither torch nor pandas, so commands start fast."""
 
 import csv
 import io
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mtbert.errors import DataError
 
 LINE_END = re.compile(r"[\r\n]")
-Record = tuple[str, dict[str, Any]]  # its place in the file, such as `line 3`, and its values by column
+Record = tuple[int, dict[str, Any]]  # the line on which it starts, from 1, and its values by column
 
 
 def decoded(content: bytes, name: str) -> str:
@@ -28,34 +28,40 @@ def lines(text: str) -> Iterator[str]:
     return (line.removesuffix("\n") for line in io.StringIO(text, newline=None))
 
 
-def separated(text: str, name: str, separator: str) -> Iterator[Record]:
-    """Yield the rows of CSV or TSV with a header; DataError, with the line, where it is malformed."""
+def separated(source: str | Iterable[str], name: str, separator: str) -> Iterator[Record]:
+    """Yield the rows of CSV or TSV with a header, from a text or its lines with their ends.
+
+    Raises: DataError, with the line, where it is malformed.
+    """
     limit = csv.field_size_limit(sys.maxsize)  # of the whole process
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    whole = io.StringIO(source, newline="") if isinstance(source, str) else source
+    reader, line = csv.reader(whole, delimiter=separator, strict=True), 1
     try:
         header = next(reader, [])
         if doubled := sorted({column for column in header if header.count(column) > 1}):
             raise DataError(f"{name}, line 1: columns come twice: {', '.join(doubled)}")
+        line = reader.line_num + 1
         for fields in reader:
-            if separator == "\t" and any("\t" in field and LINE_END.search(field) for field in fields):
+            if any(LINE_END.search(field) and field.count(separator) >= max(1, len(header) - 1) for field in fields):
                 raise DataError(
-                    f"{name}, line {reader.line_num}: a quoted text holds a tab and a line end, as two rows would; "
-                    "a quote may lack its other one"
+                    f"{name}, line {line}: a quoted text holds what looks like a further row; a quote may lack its "
+                    "other one, or those within a text are not doubled"
                 )
             if len(fields) == len(header):
-                yield f"line {reader.line_num}", dict(zip(header, fields, strict=True))
+                yield line, dict(zip(header, fields, strict=True))
             elif fields:  # an empty line is not a row
                 counts = f"it has {len(fields)} fields, the header {len(header)}"
-                raise DataError(f"{name}, line {reader.line_num}: {counts}; quote a text that holds {separator!r}")
+                raise DataError(f"{name}, line {line}: {counts}; quote a text that holds {separator!r}")
+            line = reader.line_num + 1
     except csv.Error as error:
-        raise DataError(f"{name}, line {reader.line_num}: {error}") from None
+        raise DataError(f"{name}, line {line}: {error}") from None
     finally:
         csv.field_size_limit(limit)
 
 
-def json_lines(text: str, name: str) -> Iterator[Record]:
+def json_lines(lines: Iterable[str], name: str) -> Iterator[Record]:
     """Yield the JSON objects of a file, one from each line; DataError, with the line, for anything else."""
-    for number, line in enumerate(lines(text), 1):
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
@@ -64,4 +70,4 @@ def json_lines(text: str, name: str) -> Iterator[Record]:
             raise DataError(f"{name}, line {number}: not JSON: {error}") from None
         if not isinstance(values, dict):
             raise DataError(f'{name}, line {number}: not a JSON object, {{"column": value, ...}}')
-        yield f"line {number}", values
+        yield number, values

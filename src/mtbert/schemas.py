@@ -58,11 +58,9 @@ class Machine(Lenient):
     accelerator: str
 
 
-class Origin(Section):
+class Origin(Machine):
     """build/machine.json: what a run's numbers depend on beside its inputs, as `training.logs.origin` returns it."""
 
-    processor: str
-    accelerator: str
     torch: str
 
 
@@ -101,7 +99,6 @@ class EncoderCard(Lenient):
     width: int
     positions: int
     pooler: bool
-    fetched: dict[str, str]
 
 
 class Untrained(Section):
@@ -109,14 +106,11 @@ class Untrained(Section):
 
     Attributes:
         sts: Pearson's r of cosine and label on dev.
-        qqp: accuracy on dev of a cosine that reaches `threshold`.
-        rows: how many were used, by task and split, such as `qqp/train`.
+        qqp: accuracy on dev of a cosine that reaches a threshold.
     """
 
     sts: float | None
     qqp: float | None
-    threshold: float | None
-    rows: dict[str, int]
 
 
 class Duplicates(Lenient):

@@ -166,7 +166,7 @@ def test_what_is_altered_missing_or_too_many_is_named_with_what_makes_it_again(t
     with pytest.raises(DataError) as error:
         files.check_sealed(run, "dvc repro train@pals-1")
     assert str(error.value) == (
-        f"{run} is not as it was written (altered: a.txt; missing: b.txt; too many: c/.e.txt); "
+        f"{run} is not as it was written (altered: a.txt, b.txt (missing), c/.e.txt); "
         f"`rm -r {run} && chmod -R u+w .dvc/cache && dvc repro train@pals-1` makes it again "
         "(chmod makes DVC check its cache, too)"
     )
@@ -175,12 +175,9 @@ def test_what_is_altered_missing_or_too_many_is_named_with_what_makes_it_again(t
 def test_of_a_sealed_directory_only_what_is_asked_for_is_read(tmp_path: Path):
     run = sealed(tmp_path / "run")
     (run / "a.txt").write_text("A", encoding="utf-8")
-    files.check_sealed(run, "dvc repro", ["c/d.txt"])
-    assert files.sealed(run, "c/d.txt", "dvc repro") == run / "c/d.txt"
+    files.check_sealed(run, "dvc repro", ["c/d.txt", "neither here nor there"])
     with pytest.raises(DataError, match=r"altered: a\.txt"):
         files.check_sealed(run, "dvc repro", ["a.txt"])
-    with pytest.raises(DataError, match=r"a\.txt is not as it was written"):
-        files.sealed(run, "a.txt", "dvc repro")
 
 
 def test_a_run_without_digests_is_of_an_earlier_version(tmp_path: Path):
@@ -254,22 +251,17 @@ def test_a_word_is_a_word_to_every_reader_of_what_is_written(tmp_path: Path, wor
     assert files.read_yaml(tmp_path / "own.yaml") == {"off": ["no", "yes", "on"]}
 
 
-def test_what_a_person_named_is_written_through_where_it_is_no_plain_file(tmp_path: Path):
+def test_what_a_person_named_is_written_through_a_link(tmp_path: Path):
     (tmp_path / "old").write_text("old", encoding="utf-8")
     (tmp_path / "link").symlink_to(tmp_path / "old")
-    os.mkfifo(tmp_path / "pipe")
-    reader = subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE)
-    for name in ("link", "pipe", "new"):
-        with files.out_file(tmp_path / name) as partial:
-            files.write_text(partial, "new")
-    assert reader.communicate(timeout=10)[0] == b"new"
+    with files.out_file(tmp_path / "link") as partial:
+        files.write_text(partial, "new")
     assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "old").read_text(encoding="utf-8") == (tmp_path / "new").read_text(encoding="utf-8") == "new"
-    assert (tmp_path / "pipe").is_fifo()
+    assert (tmp_path / "old").read_text(encoding="utf-8") == "new"
 
 
-@pytest.mark.parametrize("name", [".", "folder"])
-def test_a_folder_is_not_replaced_by_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+@pytest.mark.parametrize("name", [".", "folder", "/dev/null"])
+def test_a_folder_or_a_device_is_not_replaced_by_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
     monkeypatch.chdir(tmp_path)
     Path("folder").mkdir()
     with pytest.raises(DataError, match="is a folder"), files.out_file(Path(name)):

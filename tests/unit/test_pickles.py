@@ -75,7 +75,7 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "encoders/base/encoder.json": lambda file, _: loading.load(file.parent),
     "encoders/base/tokenizer.json": lambda file, _: tokens.wordpieces(file.parent),
     "plan/pals.yaml": lambda file, _: files.read_planned(VariantSettings, file),
-    "init/pals.json": lambda file, build: inputs.check(file, build),
+    "init/pals.json": lambda _, build: inputs.check(build, "pals"),
     "data/report.json": lambda _, build: collect._data(build, {"data_dir": "mine"}),
     "data/sst/train.parquet": lambda file, _: batches.load(file, TASKS["sst"], "cross", SpecialTokens(1, 2, 0), 16),
     "data/sst/dev-rows.parquet": lambda _, build: collect._known(build, "sst", "dev", None),
@@ -140,7 +140,7 @@ def test_pickled_weights_beside_the_encoders_are_not_looked_at(build: Path, song
     encoder = build / "encoders/base"
     pickled_weights(song, encoder / "pytorch_model.bin")
     loading.load(encoder)
-    sbert.sentence_model(encoder, SbertSettings(device="cpu"))
+    sbert.sentence_model(encoder, 128, "cpu")
     assert not song.exists()
 
 
@@ -152,7 +152,7 @@ def test_code_that_an_encoders_directory_brings_is_not_run(build: Path, song: Pa
         files.write_json(encoder / name, files.read_json(encoder / name) | {"auto_map": own})
     loading.load(encoder)
     loading.keep_tokenizer(encoder, read_config(encoder), build / "kept")
-    sbert.sentence_model(encoder, SbertSettings(device="cpu"))
+    sbert.sentence_model(encoder, 128, "cpu")
     assert not song.exists()
 
 

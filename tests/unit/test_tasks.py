@@ -1,4 +1,4 @@
-"""The tasks' files, against the corpora's own formats, and what is refused in them."""
+"""What is refused in a task's file, and what a data set of the model hub comes to."""
 
 from pathlib import Path
 from typing import Any
@@ -10,35 +10,10 @@ from mtbert import files, tasks
 from mtbert.data import readers
 from mtbert.errors import MtbertError
 
-# Those of the course and the corpora; another task needs no line here.
-TASKS = {name: tasks.TASKS[name] for name in ("sst", "qqp", "sts", "cfimdb", "snli", "mnli")}
 MOOD = {
     "title": "Mood", "kind": "binary", "classes": 2, "metric": "accuracy", "reader": "parquet", "id": "",
     "files": {"train": "mood/train.parquet", "dev": "mood/dev.parquet"}, "sentences": ["text"], "label": "label",
 }  # fmt: skip
-
-
-def test_the_tasks_come_in_their_order_with_kind_classes_metric_and_columns():
-    assert [(t.name, t.kind, t.classes, t.metric, *t.sentences, t.label, t.is_pair) for t in TASKS.values()] == [
-        ("sst", "classes", 5, "accuracy", "sentence", "sentiment", False),
-        ("qqp", "binary", 2, "accuracy", "sentence1", "sentence2", "is_duplicate", True),
-        ("sts", "score", 1, "pearson", "sentence1", "sentence2", "similarity", True),
-        ("cfimdb", "binary", 2, "accuracy", "sentence", "sentiment", False),
-        ("snli", "classes", 3, "accuracy", "sentence1", "sentence2", "gold_label", True),
-        ("mnli", "classes", 3, "accuracy", "sentence1", "sentence2", "gold_label", True),
-    ]
-    assert (TASKS["sts"].lowest, TASKS["sts"].highest) == (0.0, 5.0)
-    words = {"contradiction": 0, "neutral": 1, "entailment": 2}
-    assert (TASKS["snli"].labels, TASKS["mnli"].labels) == (words, words)
-
-
-def test_column_titles_of_the_courses_submission_files():
-    assert {name: t.submission for name, t in TASKS.items() if t.submission} == {
-        "sst": "Predicted_Sentiment",
-        "qqp": "Predicted_Is_Paraphrase",
-        "sts": "Predicted_Similiary",  # the course's own spelling
-        "cfimdb": "Predicted_Sentiment",
-    }
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def _file(path: Path) -> Frame:
     else:
         found = list(records.separated(records.decoded(path.read_bytes(), name), name, SEPARATORS[kind]))
         table = pd.DataFrame([values for _, values in found])
-        places = [f"{name}, {place}" for place, _ in found]
+        places = [f"{name}, line {line}" for line, _ in found]
     if not len(table):
         raise DataError(f"{name} has no rows")
     if strange := [key for key in table if key not in KNOWN and not NOT_READ.fullmatch(key)]:

@@ -41,7 +41,7 @@ def find(params: Params, selected: Variants) -> Iterator[Override]:
     for section in (section for section in params.own if section in SECTIONS and section != SEARCH):
         for place, value in _leaves((section,), params.own[section]):
             lower = [_lower(params, pair, place) for pair in below]
-            differs = not all(same(place, value, one) for one in lower)
+            differs = any(one != value for one in lower)
             if differs or place[-1] in REPLACING:
                 found = Override(place, value, lower[0], _changes(params, selected, place))
                 if differs or found.changes:
@@ -68,29 +68,11 @@ def _lower(params: Params, pair: tuple[Place, ...], place: Place) -> Any:
     return next((value for value in stated if value is not None), default_of(place))
 
 
-def _section(place: Place) -> tuple[Place, Place]:
-    """Return the place of a section, and that of a value within it."""
-    depth = 2 if place[0] == "pretrain" else 1
-    return place[:depth], place[depth:]
-
-
 def default_of(place: Place) -> Any:
     """Return the typed default at a place of a section."""
-    section, (key, *below) = _section(place)
-    extra: Any = WRITTEN[section].model_fields[str(key)].json_schema_extra
-    return at(extra["default"], below)
-
-
-def same(place: Place, value: Any, other: Any) -> bool:
-    """Compare two values of a place as their type reads them: 1 equals 1.0, but not true; `all` equals no number."""
-    section, keys = _section(place)
-    read = []
-    for one in (value, other):
-        written = one
-        for key in reversed(keys):
-            written = {key: written}
-        read.append(None if one is None else at(WRITTEN[section].model_validate(written).model_dump(), keys))
-    return read[0] == read[1] and isinstance(read[0], bool) == isinstance(read[1], bool)
+    depth = 2 if place[0] == "pretrain" else 1
+    extra: Any = WRITTEN[place[:depth]].model_fields[str(place[depth])].json_schema_extra
+    return at(extra["default"], place[depth + 1 :])
 
 
 def _changes(params: Params, selected: Variants, place: Place) -> list[str]:

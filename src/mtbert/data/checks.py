@@ -1,8 +1,8 @@
 """Find duplicates in a corpus, and what two corpora share.
 
-Sentences are compared in three forms: exactly, with case and spacing folded, and with punctuation dropped as well. A
-pair equals another in either order. For each form only a digest of 8 bytes is kept of a row, so that corpora of any
-size can be compared. Two different rows share a digest with a probability of 2^-64.
+Sentences are compared in two forms: with case and spacing folded, and with punctuation dropped as well. A pair equals
+another in either order. For each form only a digest of 8 bytes is kept of a row, so that corpora of any size can be
+compared. Two different rows share a digest with a probability of 2^-64.
 """
 
 import hashlib
@@ -32,25 +32,22 @@ def bare(text: str) -> str:
     return folded(NOT_WORDS.sub("", text))
 
 
-FORMS = {"exact": str, "folded": folded, "bare": bare}
-
-
 def digest(*texts: str) -> bytes:
     """Return a digest of texts in any order; b"\\xff", which no UTF-8 holds, separates them."""
     return hashlib.blake2b(b"\xff".join(sorted(text.encode() for text in texts)), digest_size=DIGEST).digest()
 
 
 class Index:
-    """The rows of one corpus in a form to compare: 56 bytes for a row with two sentences, 48 for a row with one.
+    """The rows of one corpus in a form to compare: 48 bytes for a row with two sentences, 40 for a row with one.
 
     Attributes:
-        keys: for each form, a digest for each row; equal digests are equal sentences, in either order.
+        folded, bare: by form, a digest of each row; equal digests are equal sentences, in either order.
         sentences: one digest for each sentence of each row (folded); as many for each row.
         lines, labels: of each row; NaN where there is no label.
     """
 
     def __init__(self, rows: Iterable[Example] = ()) -> None:
-        self.keys = {name: array("Q") for name in FORMS}
+        self.folded, self.bare = array("Q"), array("Q")
         self.sentences = array("Q")
         self.lines = array("q")
         self.labels = array("d")
@@ -63,8 +60,8 @@ class Index:
     def add(self, row: Example) -> None:
         """Add a row; all rows have the same number of sentences."""
         texts = [text for text in (row.sentence1, row.sentence2) if text is not None]
-        for name, form in FORMS.items():
-            self.keys[name].frombytes(digest(*map(form, texts)))
+        self.folded.frombytes(digest(*map(folded, texts)))
+        self.bare.frombytes(digest(*map(bare, texts)))
         for text in texts:
             self.sentences.frombytes(digest(folded(text)))
         self.lines.append(row.line)
@@ -75,15 +72,9 @@ class Index:
         return np.asarray(self.sentences).reshape(len(self), -1)
 
 
-def duplicates(rows: Index) -> dict[str, int]:
-    """Count, for each form, the rows whose sentences an earlier row has."""
-    return {name: len(rows) - len(np.unique(np.asarray(keys))) for name, keys in rows.keys.items()}
-
-
-def overlap(rows: Index, others: Index) -> dict[str, int]:
-    """Count how many of `rows` are also in `others`, for each form, and how many share a sentence with it."""
-    counts = {name: int(np.isin(rows.keys[name], others.keys[name]).sum()) for name in FORMS}
-    return {"rows": len(rows), **counts, "sharing": int(sharing(rows, others).sum())}
+def duplicates(rows: Index) -> int:
+    """Count the rows whose sentences an earlier row has, case and spacing folded."""
+    return len(rows) - len(np.unique(np.asarray(rows.folded)))
 
 
 def sharing(rows: Index, others: Index) -> np.ndarray:
@@ -91,13 +82,9 @@ def sharing(rows: Index, others: Index) -> np.ndarray:
     return np.asarray(np.isin(rows.matrix(), others.sentences).any(axis=1))
 
 
-def closest(rows: Index, *others: Index) -> np.ndarray:
-    """Return the strictest form in which each row is in any of `others`, [rows]: exact, folded, bare, or empty."""
-    strictest = np.full(len(rows), "", dtype=object)
-    for name in reversed(FORMS):
-        for other in others:
-            strictest[np.isin(rows.keys[name], other.keys[name])] = name
-    return strictest
+def seen(rows: Index, *others: Index) -> np.ndarray:
+    """Return a mask [rows] of the rows whose sentences are a row of any of `others`, punctuation dropped."""
+    return np.isin(rows.bare, np.concatenate([other.bare for other in others]) if others else [])
 
 
 def clusters(rows: Index) -> np.ndarray:
@@ -133,7 +120,7 @@ def halves(cluster: np.ndarray) -> np.ndarray:
 
 def conflicts(rows: Index) -> list[dict[str, Any]]:
     """Return lines and labels of rows with the same sentences (case and spacing folded) and different labels."""
-    columns = {"key": rows.keys["folded"], "line": rows.lines, "label": rows.labels}
+    columns = {"key": rows.folded, "line": rows.lines, "label": rows.labels}
     labelled = pd.DataFrame({name: np.asarray(values) for name, values in columns.items()}).dropna()
     again = labelled[labelled.duplicated("key", keep=False)]
     return [

@@ -57,5 +57,5 @@ def _hold_out(file: Path, task: str, directory: Path, rows: int, seed: int) -> i
         pq.write_table(table.filter(mask), directory / f"{split}.parquet")
         kept = (example for example, is_kept in zip(examples, mask, strict=True) if is_kept)
         parts[split] = checks.Index(kept)
-    preprocess.write_about(directory, "dev", parts["dev"], parts["train"])
+    preprocess.write_about(directory, parts["dev"], parts["train"])
     return int(held.sum())

@@ -1,16 +1,15 @@
 """Make tokens and a report from corpus files: what the `preprocess` stage does.
 
-`<dataset>/<split>.parquet` holds id, sentence1, sentence2, label, line, tokens1 and tokens2. For dev and test
-`<split>-rows.parquet` holds what scores need of each row: id, `cluster` (rows that share a sentence), `chooses` (the
-half on which epochs are chosen), `in_train` and `in_pretraining` (the strictest form in which its sentences occur
-there: exact, folded, bare, or empty for none) and `shares` (a sentence with train). `report.json` lists what was read,
-refused and found twice, `digests.json` all that was written. The same files give the same bytes.
+`<dataset>/<split>.parquet` holds id, sentence1, sentence2, label, line, tokens1 and tokens2. `dev-rows.parquet` beside
+it holds what scores need of each row of dev: id, `cluster` (rows that share a sentence), `chooses` (the half on which
+epochs are chosen), `in_train` and `in_pretraining` (whether its sentences are a row there, case, spacing and
+punctuation dropped) and `shares` (a sentence with train). `report.json` lists what was read, refused and found twice.
+The same files give the same bytes.
 
 A file is read and written in groups of rows. Only what checks and report need grows with it: some 250 bytes for each
 row (measured on a million), and the refusals.
 """
 
-import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,8 +24,8 @@ from mtbert.data import checks, official, readers
 from mtbert.data.checks import Index
 from mtbert.data.readers import Example, Refusal
 from mtbert.errors import DataError
-from mtbert.files import new_directory, new_file, read_parquet, seal, sha256, write_json
-from mtbert.tasks import SPLITS, TASKS, Split
+from mtbert.files import new_directory, new_file, read_parquet, sha256, write_json
+from mtbert.tasks import TASKS, Split
 
 Tokenize = Callable[[list[str]], list[list[int]]]
 Name = tuple[str, Split]  # task and split
@@ -65,8 +64,8 @@ def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name
         required: tasks and splits that the variants need; others may be missing.
 
     Returns:
-        The content of report.json: rows read, kept and refused, duplicates, missing files, and whose corpora they are
-        (`whose`, see `official.whose`).
+        The content of report.json: rows read, kept and refused, duplicates and conflicts of each file, and whose
+        corpora they are (`whose`, see `official.whose`).
 
     Raises:
         DataError: a required file is missing, or a file has another format.
@@ -83,13 +82,13 @@ def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name
         rows = {name: _write(data_dir, name, directory, tokenize) for name in present}
         pretraining = [rows[corpus, "train"].kept for corpus in PRETRAINING if (corpus, "train") in rows]
         for task, split in present:
-            if split != "train" and task not in PRETRAINING:
+            if split == "dev" and task not in PRETRAINING:
                 train = rows[task, "train"].kept if (task, "train") in rows else Index()
-                write_about(directory / task, split, rows[task, split].kept, train, pretraining)
+                write_about(directory / task, rows[task, split].kept, train, pretraining)
         digests = {FILES[name]: sha256(data_dir / FILES[name]) for name in present}
-        made = report(rows) | {"whose": official.whose(digests)}
+        found = {"/".join(name): _found(name, of_file) for name, of_file in rows.items()}
+        made = {"files": found, "whose": official.whose(digests)}
         write_json(directory / "report.json", made)
-        seal(directory)
     return made
 
 
@@ -136,56 +135,27 @@ def _table(rows: list[Example], tokenize: Tokenize) -> pa.Table:
     return pa.table(columns, SCHEMA)
 
 
-def write_about(directory: Path, split: Split, rows: Index, train: Index, pretraining: Iterable[Index] = ()) -> None:
-    """Write `<split>-rows.parquet` beside the split: what scores need of each of its rows."""
+def write_about(directory: Path, rows: Index, train: Index, pretraining: Iterable[Index] = ()) -> None:
+    """Write dev-rows.parquet beside dev.parquet: what scores need of each of its rows."""
     cluster = checks.clusters(rows)
-    about: pd.DataFrame = read_parquet(directory / f"{split}.parquet", ["id"]).assign(
+    about: pd.DataFrame = read_parquet(directory / "dev.parquet", ["id"]).assign(
         cluster=cluster,
         chooses=checks.halves(cluster),
-        in_train=checks.closest(rows, train),
-        in_pretraining=checks.closest(rows, *pretraining),
+        in_train=checks.seen(rows, train),
+        in_pretraining=checks.seen(rows, *pretraining),
         shares=checks.sharing(rows, train),
     )
-    with new_file(directory / f"{split}-rows.parquet") as partial:
+    with new_file(directory / "dev-rows.parquet") as partial:
         about.to_parquet(partial, index=False)
 
 
-def report(files: dict[Name, FileRows]) -> dict[str, Any]:
-    """Return what the files hold: rows read, kept and refused, duplicates, and which files are missing.
-
-    No row of dev should be in train, none of test in either, and none of both in what encoders are pretrained on.
-    """
-    pairs = [
-        (one, other)
-        for one, other in itertools.product(files, repeat=2)
-        if SPLITS.index(one[1]) > SPLITS.index(other[1])
-    ]
-
-    def overlaps(chosen: Iterable[tuple[Name, Name]]) -> list[dict[str, Any]]:
-        return [
-            {"of": "/".join(one), "with": "/".join(other)} | checks.overlap(files[one].kept, files[other].kept)
-            for one, other in chosen
-        ]
-
-    return {
-        "files": {"/".join(name): _file(name, rows) for name, rows in files.items()},
-        "missing": [file for name, file in FILES.items() if name not in files],
-        "overlaps": overlaps((one, other) for one, other in pairs if one[0] == other[0]),
-        "overlaps with pretraining": overlaps(
-            (one, other)
-            for one, other in pairs
-            if one[0] not in PRETRAINING and other[0] in PRETRAINING and other[1] == "train"
-        ),
-    }
-
-
-def _file(name: Name, rows: FileRows) -> dict[str, Any]:
+def _found(name: Name, rows: FileRows) -> dict[str, Any]:
     return {
         "file": FILES[name],
         "labelled": not np.isnan(rows.kept.labels).any(),
         "read": len(rows.kept) + len(rows.refused),
         "kept": len(rows.kept),
         "refused": [refusal._asdict() for refusal in rows.refused],
-        "duplicates": checks.duplicates(rows.kept),
+        "duplicates": {"folded": checks.duplicates(rows.kept)},
         "conflicts": checks.conflicts(rows.kept),
     }

@@ -1,49 +1,38 @@
 """Readers for the corpora in their own formats: the course's CSV files, JSON lines of SNLI and MNLI, Parquet.
 
-A fault of the whole file (missing, not UTF-8, not this format, a missing column) is a DataError with file and line. A
-fault of a single row is a refusal: the row is left out, counted, and listed with its line and the reason. No other row
-is left out, and no text is changed.
+A fault of the file (missing, not UTF-8, not this format, a missing column, a row that cannot be read) is a DataError
+with file and line. A fault of a row's values is a refusal: the row is left out, counted, and listed with its line and
+the reason. No other row is left out, and no text is changed.
 
 The course's files are read row by row with Python's `csv`, not pandas: pandas reads a question such as "NA" as a
 missing value, gives no line numbers, and turns one faulty label into a column of text. Their reviews and questions
 were quoted more than once when the files were made. The surplus quotation marks are data, and are kept.
 """
 
-import csv
-import itertools
-import json
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mtbert import records
 from mtbert.errors import DataError
 from mtbert.tasks import Split, Task
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LONGEST_FIELD = 2**20  # characters; csv's own limit of 131,072 is less than some documents
+LONGEST_FIELD = 2**20  # characters
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)  # float() also takes "nan", "inf" and "1_0"
-LONGEST_LINE = 2**24  # bytes: room for two longest fields, in any alphabet
 LONGEST_SHOWN = 60  # characters of a faulty value in a message
 NO_CONSENSUS = "-"  # gold_label of SNLI and MNLI where the annotators did not agree
 WITHHELD = (None, "", "-1", -1)  # what stands in place of a test file's labels
-DOUBLED = "double the quotation marks inside quoted fields"
-CONVERT = (
-    "Tabs, and these columns' names in place of Kaggle's, come by: python -c 'import pandas as pd; "
-    'pd.read_csv("{path}", sep="{separator}", dtype=str, keep_default_na=False).rename(columns='
-    '{{"question1": "sentence1", "question2": "sentence2"}}).to_csv("{path}", sep="\\t", index=False)\''
-)
-Fields = dict[str, Any] | str  # a row by column, or why it cannot be read
 
 
 class Refusal(NamedTuple):
-    """A row that is left out: the line it starts on (from 1), the start of its id where it has one, and the reason."""
+    """A row that is left out: the line it starts on (from 1), and the reason."""
 
     line: int
-    id: str
     reason: str
 
 
@@ -84,12 +73,13 @@ def stream(path: Path, task: Task, split: Split) -> Iterator[Example | Refusal]:
     labelled: bool | None = None
     line_of: dict[str, int] = {}
     first: Refusal | None = None
-    for line, fields in FORMATS[task.reader](path, task, split):
-        if labelled is None and isinstance(fields, dict):
+    for line, fields in FORMATS[task.reader](path, task):
+        if labelled is None:
+            _check_columns(path, [*fields], task, split)
             labelled = split != "test" or fields.get(task.label) not in WITHHELD
             if not labelled and task.label in fields:
                 print(f"{path}: its {task.label} is empty or -1, so it counts as without labels", file=sys.stderr)
-        row = _checked(line, fields, task, bool(labelled), line_of)
+        row = _checked(line, fields, task, labelled, line_of)
         if isinstance(row, Refusal):
             first = first or row
         yield row
@@ -98,10 +88,10 @@ def stream(path: Path, task: Task, split: Split) -> Iterator[Example | Refusal]:
         raise DataError(f"{path}: it holds no row that can be used{told}")
 
 
-def _checked(line: int, fields: Fields, task: Task, labelled: bool, line_of: dict[str, int]) -> Example | Refusal:
+def _checked(
+    line: int, fields: dict[str, Any], task: Task, labelled: bool, line_of: dict[str, int]
+) -> Example | Refusal:
     """Return the row, whose id is then in `line_of`, or why it is refused."""
-    if isinstance(fields, str):
-        return Refusal(line, "", fields)
     identifier: Any = fields.get(task.id) if task.id else str(line)
     label: Any = fields.get(task.label)
     faults = [fault_of_text(name, fields.get(name)) for name in task.sentences]
@@ -113,9 +103,8 @@ def _checked(line: int, fields: Fields, task: Task, labelled: bool, line_of: dic
     told = "; ".join(filter(None, faults))
     if not told and (earlier := line_of.setdefault(identifier, line)) != line:
         told = f"its id is that of line {earlier}"
-    if told:  # JSON can spell half of a surrogate pair, which no file can hold
-        shown = identifier.encode(errors="backslashreplace").decode() if isinstance(identifier, str) else ""
-        return Refusal(line, _cut(shown), told)
+    if told:
+        return Refusal(line, told)
     sentences = [fields[name] for name in task.sentences]
     number = None
     if labelled:
@@ -157,82 +146,30 @@ def _is_label(task: Task, text: str) -> bool:
 
 
 def _shown(value: object) -> str:
-    return "missing" if value is None else _cut(repr(value))
-
-
-def _cut(text: str) -> str:
+    text = "missing" if value is None else repr(value)
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
 
 
-def _course(path: Path, task: Task, split: Split) -> Iterator[tuple[int, Fields]]:
+def _course(path: Path, _: Task) -> Iterator[records.Record]:
     """Read the course's format: tab separated with a header, quoted fields, doubled quotes, line breaks inside quotes.
 
     The test files of SST and CFIMDB have one more index column, titled "0": columns are found by name.
     """
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
-    lines = _lines(path)
-    first = next(lines, "")
-    if "," in first and "\t" not in first:
-        convert = CONVERT.format(path=path, separator=",")
-        raise DataError(f"{path}:1: its columns are separated by commas; allowed: tabs. {convert}")
-    if "\r" in first.rstrip("\r\n"):
-        raise DataError(f"{path}:1: its lines end in CR; allowed: LF, or CR and LF")
-    reader = csv.reader(itertools.chain([first], lines), delimiter="\t", strict=True)
-    try:
-        header = next(reader, [])
-    except csv.Error as error:
-        raise DataError(f"{path}:1: not a header of tab-separated columns: {error}") from error
-    _check_columns(path, header, task, split)
-    while True:
-        line = reader.line_num + 1
-        try:
-            fields = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            if reader.line_num > line:  # the number of rows inside the open quote is unknown
-                raise DataError(
-                    f"{path}:{line}: a quoted field starts in this row and does not end properly "
-                    f"(read up to line {reader.line_num}: {error}); {DOUBLED}"
-                ) from error
-            yield line, f"not a row of tab-separated fields: {error}"
-            continue
-        lines = f" (lines {line} to {reader.line_num})" if reader.line_num > line else ""
-        if any("\n" in field and field.count("\t") >= len(header) - 1 for field in fields):
-            yield line, f"a quoted field holds what looks like a further row{lines}; {DOUBLED}"
-        elif len(fields) == len(header):
-            yield line, dict(zip(header, fields, strict=True))
-        elif fields:  # an empty line is not a row
-            yield line, f"it has {len(fields)} fields{lines}; the header has {len(header)}"
+    return records.separated(_lines(path), str(path), "\t")
 
 
-def _nli(path: Path, task: Task, split: Split) -> Iterator[tuple[int, Fields]]:
+def _nli(path: Path, _: Task) -> Iterator[records.Record]:
     """Read the format of SNLI and MNLI: a JSON object on each line, with an id under `pairID`."""
-    checked = False
-    for line, text in enumerate(_lines(path), 1):
-        if not text.strip():
-            continue
-        try:
-            record = json.loads(text)
-            fault = f"it is {_shown(record)}; allowed: a JSON object"
-        except (ValueError, RecursionError) as error:
-            record, fault = None, f"not JSON: {error}"
-        if not checked:
-            if not isinstance(record, dict):
-                raise DataError(f"{path}:{line}: not a file of JSON lines; each line is one JSON object")
-            _check_columns(path, list(record), task, split)
-            checked = True
-        yield line, record if isinstance(record, dict) else fault
+    return records.json_lines(_lines(path), str(path))
 
 
-def _parquet(path: Path, task: Task, split: Split) -> Iterator[tuple[int, Fields]]:
+def _parquet(path: Path, task: Task) -> Iterator[records.Record]:
     """Read a Parquet file, as the model hub has data sets; a row's number is its line, and numbers become text."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         with pq.ParquetFile(path) as file:
-            _check_columns(path, file.schema_arrow.names, task, split)
             number = 0
             for batch in file.iter_batches(columns=[*filter(None, [task.id]), *task.sentences, task.label]):
                 for record in batch.to_pylist():
@@ -246,31 +183,22 @@ def _parquet(path: Path, task: Task, split: Split) -> Iterator[tuple[int, Fields
 
 
 def _check_columns(path: Path, columns: list[str], task: Task, split: Split) -> None:
-    """Raise DataError for a missing or doubled column; only test files may lack labels."""
+    """Raise DataError for a missing column; only test files may lack labels."""
     needed = [*filter(None, [task.id]), *task.sentences, *([] if split == "test" else [task.label])]
-    if faulty := [name for name in needed if columns.count(name) != 1]:
-        convert = CONVERT.format(path=path, separator=r"\t") if "question1" in columns else ""
+    if faulty := [name for name in needed if name not in columns]:
         raise DataError(
-            f"{path}:1: needs one column each of {', '.join(needed)}; "
-            f"missing or doubled: {', '.join(faulty)}; it has {_shown(columns)}. {convert}".rstrip(". ")
+            f"{path} needs the columns {', '.join(needed)}; missing: {', '.join(faulty)}; it has {_shown(columns)}"
         )
 
 
 def _lines(path: Path) -> Iterator[str]:
     """Yield the lines of a UTF-8 file with their line ends, without a byte order mark; errors name the line."""
     with path.open("rb") as handle:
-        for number, line in enumerate(iter(lambda: handle.readline(LONGEST_LINE + 1), b""), 1):
-            if len(line) > LONGEST_LINE:
-                raise DataError(
-                    f"{path}:{number}: the line has more than {LONGEST_LINE:,} bytes; this is not a corpus file"
-                )
+        for number, line in enumerate(handle, 1):
             try:
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
-                raise DataError(
-                    f"{path}:{number}: byte 0x{line[error.start]:02x} at position {error.start + 1} of the line "
-                    "is not UTF-8; files must be UTF-8 text"
-                ) from error
+                raise DataError(f"{path}, line {number}: {error}; files must be UTF-8 text") from None
 
 
 FORMATS = {"course": _course, "nli": _nli, "parquet": _parquet}

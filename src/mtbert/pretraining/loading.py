@@ -1,10 +1,8 @@
 """The directory of an encoder: its weights, tokenizer and card, checked whenever they are read.
 
 It holds model.safetensors, config.json, tokenizer.json, tokenizer_config.json and encoder.json, the card: name, source,
-sha256 (of model.safetensors), note, layers, width, positions (the longest sequence), pooler (whether there is one),
-fetched (digests of the files it was read from, where the project does not pin them). For other programs a vocabulary
-that is made here is also written to vocab.txt. mlm_head.safetensors is the head of a masked language model, where the
-checkpoint brings one.
+sha256 (of model.safetensors), note, layers, width, positions (the longest sequence), pooler (whether there is one).
+mlm_head.safetensors is the head of a masked language model, where the checkpoint brings one.
 """
 
 import contextlib
@@ -24,7 +22,7 @@ from mtbert.schemas import EncoderCard
 if TYPE_CHECKING:  # at run time transformers is imported only where needed: trainings start sooner without it
     from transformers import BertModel
 
-WEIGHTS, CARD, VOCABULARY = "model.safetensors", "encoder.json", "vocab.txt"
+WEIGHTS, CARD = "model.safetensors", "encoder.json"
 POOLER = {"pooler.dense.bias", "pooler.dense.weight"}
 # How a foreign folder is read: no pickle, no code of its own, nothing from the network.
 SAFELY = {"use_safetensors": True, "local_files_only": True, "trust_remote_code": False, "output_loading_info": True}
@@ -53,7 +51,7 @@ def bert(directory: Path) -> "BertModel":
     read_config(directory)
     try:
         loaded: Any = AutoModel.from_pretrained(directory, dtype=torch.float32, **SAFELY)
-    except (RuntimeError, OSError, SafetensorError) as error:  # other shapes, a missing shard, or another format
+    except (RuntimeError, OSError, SafetensorError) as error:  # other shapes, or another format
         raise EncoderError(f"{directory} holds weights that do not fit {CONFIG}: {error}") from error
     model, report = loaded
     missing = set(report["missing_keys"])
@@ -104,15 +102,19 @@ def check_use(directory: Path, pooling: Mapping[str, str], max_tokens: int) -> N
 def card(directory: Path) -> dict[str, Any]:
     """Read the card of an encoder's directory; EncoderError where it holds no encoder."""
     path = directory / CARD
-    stage = "encoder" if directory.name == "base" else f"pretrain@{directory.name}"
     if not path.is_file() or files.read_json(path) == {"needed": False}:
         raise EncoderError(
-            f"{directory} holds no encoder; `dvc repro {stage}` makes it where a selected variant needs it"
+            f"{directory} holds no encoder; `dvc repro {stage(directory)}` makes it where a selected variant needs it"
         )
-    return files.read_as(EncoderCard, path, f"dvc repro {stage}").model_dump()
+    return files.read_as(EncoderCard, path, f"dvc repro {stage(directory)}").model_dump()
 
 
-def write_card(directory: Path, name: str, origin: str, note: str, digests: Mapping[str, str]) -> None:
+def stage(directory: Path) -> str:
+    """Return the stage that makes an encoder's directory."""
+    return "encoder" if directory.name == "base" else f"pretrain@{directory.name}"
+
+
+def write_card(directory: Path, name: str, origin: str, note: str) -> None:
     """Write encoder.json for weights that are already in the directory."""
     config = read_config(directory)
     with safe_open(directory / WEIGHTS, "pt") as weights:
@@ -126,7 +128,6 @@ def write_card(directory: Path, name: str, origin: str, note: str, digests: Mapp
         width=config.hidden_size,
         positions=config.longest,
         pooler=pooler,
-        fetched=dict(digests),
     )
     files.write_json(directory / CARD, written.model_dump())
 
@@ -156,18 +157,15 @@ def to_fp16(directory: Path) -> None:
 
 
 def save_tokenizer(pieces: list[str], positions: int, directory: Path) -> None:
-    """Write BERT's lower-case tokenizer over a vocabulary: its files, and vocab.txt beside them for other programs."""
+    """Write BERT's lower-case tokenizer over a vocabulary."""
     from transformers import BertTokenizer
 
     numbered = {piece: number for number, piece in enumerate(pieces)}
     BertTokenizer(vocab=numbered, do_lower_case=True, model_max_length=positions).save_pretrained(directory)
-    files.write_text(directory / VOCABULARY, "".join(f"{piece}\n" for piece in pieces))
 
 
 def keep_tokenizer(directory: Path, config: Config, out: Path) -> None:
     """Copy the tokenizer of a directory: its tokenizer.json without padding, and the names of its special tokens.
-
-    Where there is no tokenizer.json, Hugging Face's own class makes it from the vocabulary.
 
     Raises:
         EncoderError: it cannot be read, frames sentences in an unsupported way, or has more pieces than the weights.
@@ -178,8 +176,7 @@ def keep_tokenizer(directory: Path, config: Config, out: Path) -> None:
         theirs: Any = AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # the library raises whatever its files lead to
         raise EncoderError(f"{directory} holds no tokenizer that can be read: {error}") from error
-    has_file = (directory / tokens.TOKENIZER).is_file()
-    tokenizer = tokens.read(directory) if has_file else theirs.backend_tokenizer
+    tokenizer = tokens.read(directory)
     kept = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         model_max_length=config.longest,
@@ -197,9 +194,8 @@ def keep_tokenizer(directory: Path, config: Config, out: Path) -> None:
 
 def copy_tokenizer(start: Path, out: Path) -> None:
     """Copy an encoder's tokenizer to weights that were trained from it."""
-    for name in (tokens.TOKENIZER, tokens.NAMES, VOCABULARY):
-        if (start / name).is_file():
-            shutil.copyfile(start / name, out / name)
+    for name in (tokens.TOKENIZER, tokens.NAMES):
+        shutil.copyfile(start / name, out / name)
 
 
 @contextlib.contextmanager

@@ -11,11 +11,9 @@ Raises: EncoderError where the base encoder is missing; DataError where a corpus
 """
 
 import tempfile
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import torch
 from datasets import Dataset
@@ -39,8 +37,8 @@ from mtbert.pretraining.trainer import arguments
 def pretrain(settings: MlmSettings, build: Path) -> None:
     """Train `build/encoders/base` on the sentences of `build/data`; write `build/encoders/mlm` or nothing.
 
-    metrics.json beside it: the loss on the dev sets' sentences before and after, and that of a guess by frequencies
-    alone; sentences and steps. The pooler stays as it was: the masked language model does not use it.
+    metrics.json beside it: the loss on the dev sets' sentences before and after. The pooler stays as it was: the masked
+    language model does not use it.
     """
     torch.set_num_threads(settings.threads)
     base, out = build / "encoders" / "base", build / "encoders" / "mlm"
@@ -73,13 +71,8 @@ def pretrain(settings: MlmSettings, build: Path) -> None:
         mlm_head.save(model, partial)
         loading.copy_tokenizer(base, partial)
         origin = f"{card['name']}, then a masked language model on the sentences of {', '.join(settings.corpora)}"
-        loading.write_card(partial, "mlm", origin, card["note"], card["fetched"])
-        scores = {"mlm_dev_loss_before": before, "mlm_dev_loss_after": after}
-        train, dev = (sets[split]["input_ids"] for split in ("train", "dev"))
-        scores["mlm_dev_loss_of_frequencies"] = loss_of_frequencies(train, dev, len(tokenizer))
-        files.write_json(
-            partial / "metrics.json", {**scores, "sentences": len(sets["train"]), "steps": trainer.state.global_step}
-        )
+        loading.write_card(partial, "mlm", origin, card["note"])
+        files.write_json(partial / "metrics.json", {"mlm_dev_loss_before": before, "mlm_dev_loss_after": after})
 
 
 def sentences(data: Path, split: str, base: Path, settings: MlmSettings, limit: int) -> Dataset:
@@ -92,17 +85,6 @@ def sentences(data: Path, split: str, base: Path, settings: MlmSettings, limit: 
     order = seeding.stream(settings.seed, "mlm", split).permutation(len(pieces))[: settings.max_sentences]
     special, rows = tokens.special_tokens(base), pieces.iloc[order].tolist()
     return Dataset.from_dict({"input_ids": [special.single(row, limit)[0] for row in rows]})
-
-
-def loss_of_frequencies(train: Iterable[Sequence[int]], dev: Iterable[Sequence[int]], vocabulary: int) -> float:
-    """Return the mean of -log p over the tokens of dev, where p is a token's share of train's, whatever the sentence.
-
-    A model that is no better has learnt nothing of sentences. Each sentence is between two special tokens, which are
-    never hidden. Each token of the vocabulary counts once more than it comes, so that none has a p of 0.
-    """
-    of_sets = ([token for row in rows for token in row[1:-1]] for rows in (train, dev))
-    seen, asked = (np.bincount(ids, minlength=vocabulary) for ids in of_sets)
-    return float(-np.average(np.log((seen + 1) / (seen + 1).sum()), weights=asked))
 
 
 def _collator(tokenizer: PreTrainedTokenizerBase, settings: MlmSettings) -> DataCollatorForLanguageModeling:

@@ -16,7 +16,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import torch
 from datasets import Dataset
@@ -29,7 +28,7 @@ from sentence_transformers.sentence_transformer.losses import MultipleNegativesR
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 from sentence_transformers.sentence_transformer.training_args import BatchSamplers
 
-from mtbert import files, metrics, seeding
+from mtbert import files, seeding
 from mtbert.errors import DataError
 from mtbert.models.encoder import hardware
 from mtbert.pretraining import loading
@@ -44,28 +43,24 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
     """Train `build/encoders/base` on the entailment pairs of `build/data`; write `build/encoders/sbert` or nothing.
 
     The result loads with SentenceTransformer(path), with AutoModel.from_pretrained(path) and with `loading.load`.
-    metrics.json beside it: Pearson's r of cosine and label on the sts dev set before and after, pairs and steps.
     """
     torch.set_num_threads(settings.threads)
     base, out = build / "encoders" / "base", build / "encoders" / "sbert"
     base_card = loading.card(base)
     chosen = pairs(build / "data", settings)
-    model = sentence_model(base, settings)
-    before = sts_pearson(model, build / "data")
-    steps = _train(model, chosen, settings)
-    after = sts_pearson(model, build / "data")
+    model = sentence_model(base, settings.max_tokens, settings.device)
+    _train(model, chosen, settings)
     with files.new_directory(out) as partial, loading.quiet():
         model.save(str(partial), create_model_card=False)
         loading.copy_tokenizer(base, partial)
         origin = f"{base_card['name']}, then SBERT pretraining on entailment pairs of {' and '.join(settings.corpora)}"
-        loading.write_card(partial, "sbert", origin, base_card["note"], base_card["fetched"])
-        scores = {"sts_dev_pearson_before": before, "sts_dev_pearson_after": after}
-        files.write_json(partial / "metrics.json", {**scores, "pairs": len(chosen), "steps": steps})
+        loading.write_card(partial, "sbert", origin, base_card["note"])
 
 
 def pairs(data: Path, settings: SbertSettings) -> pd.DataFrame:
     """Return the corpora's entailment pairs, each once, in random order, at most `max_pairs`: anchor, positive."""
-    table = pd.concat([_rows(data / corpus / "train.parquet") for corpus in settings.corpora])
+    columns = [*COLUMNS, "label"]
+    table = pd.concat([files.read_parquet(data / name / "train.parquet", columns) for name in settings.corpora])
     entailed = table.loc[table["label"] == ENTAILMENT["entailment"], [*COLUMNS]].rename(columns=COLUMNS)
     table = entailed.drop_duplicates(ignore_index=True)
     order = seeding.stream(settings.seed, "sbert", "pairs").permutation(len(table))[: settings.max_pairs]
@@ -74,33 +69,16 @@ def pairs(data: Path, settings: SbertSettings) -> pd.DataFrame:
     return table.iloc[order].reset_index(drop=True)
 
 
-def _rows(path: Path) -> pd.DataFrame:
-    return files.read_parquet(path, ["sentence1", "sentence2", "label"])
-
-
-def sentence_model(directory: Path, settings: SbertSettings) -> SentenceTransformer:
+def sentence_model(directory: Path, max_tokens: int, device: str) -> SentenceTransformer:
     """Load the encoder of a directory as a model of sentences, which takes the mean over tokens."""
     loading.check(directory)
     card = loading.card(directory)
     # Without a pooler of its own, one would be drawn at random and saved with it.
     bare = {} if card["pooler"] else {"add_pooling_layer": False}
     with loading.quiet():
-        words = Transformer(
-            str(directory), max_seq_length=min(settings.max_tokens, card["positions"]), model_kwargs=bare
-        )
+        words = Transformer(str(directory), max_seq_length=min(max_tokens, card["positions"]), model_kwargs=bare)
     pooling = Pooling(words.get_embedding_dimension(), pooling_mode="mean")
-    return SentenceTransformer(modules=[words, pooling], device=str(hardware.device(settings.device)))
-
-
-def sts_pearson(model: SentenceTransformer, data: Path) -> float:
-    """Return Pearson's r of cosine and label over the sts dev set."""
-    rows = _rows(data / "sts" / "dev.parquet")
-    first, second = (
-        model.encode(rows[column].tolist(), normalize_embeddings=True, show_progress_bar=False)
-        for column in ("sentence1", "sentence2")
-    )  # [rows, width] each
-    cosines = np.sum(np.asarray(first) * np.asarray(second), axis=1)  # [rows]
-    return metrics.pearson(rows["label"].tolist(), cosines.tolist())
+    return SentenceTransformer(modules=[words, pooling], device=str(hardware.device(device)))
 
 
 class _Trainer(SentenceTransformerTrainer):
@@ -110,8 +88,8 @@ class _Trainer(SentenceTransformerTrainer):
         """Add no callback; the library documents this method for that."""
 
 
-def _train(model: SentenceTransformer, chosen: pd.DataFrame, settings: SbertSettings) -> int:
-    """Train the model in place; return the number of steps."""
+def _train(model: SentenceTransformer, chosen: pd.DataFrame, settings: SbertSettings) -> None:
+    """Train the model in place."""
     with tempfile.TemporaryDirectory() as scratch:
         trainer = _Trainer(
             model=model,
@@ -127,4 +105,3 @@ def _train(model: SentenceTransformer, chosen: pd.DataFrame, settings: SbertSett
             loss=MultipleNegativesRankingLoss(model, scale=settings.scale),
         )
         trainer.train()
-    return trainer.state.global_step

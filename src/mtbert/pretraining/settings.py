@@ -12,20 +12,15 @@ from mtbert.errors import UnknownNameError
 from mtbert.settings import ALL, NONE, Section, TaskName, undivided
 
 TINY = "tiny"
-# The files that are read from a repository or a folder: never a pickle.
-WANTED = (
-    "config.json", "model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors",
-    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "vocab.json", "merges.txt",
-)  # fmt: skip
-HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
+# The files that are read from a repository or a folder, never a pickle. The last one may be missing.
+WANTED = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 FOLDER = ("/", "./", "../", "~/")  # how the name of a folder begins: no other name begins so
 CUT = re.compile("-[0-9]+$")  # how a name ends that also says how many layers are kept
-COMMIT, DIGEST = re.compile("[0-9a-f]{40}"), re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where an encoder comes from, and what is known of it; empty or 0 is what settings or files state.
+    """Where a known encoder comes from, and what is known of it; empty or 0 is what settings or files state.
 
     Attributes:
         note: what a reader of tables made with it must know.
@@ -67,32 +62,24 @@ SOURCES: dict[str, Source] = {
 
 
 def _known(name: str) -> str:
-    if not (CUT.sub("", name) in SOURCES or name.startswith(FOLDER) or HUB_NAME.fullmatch(name)):
-        others = ("owner/name on the model hub", f"a folder that begins with {', '.join(FOLDER)}")
-        raise UnknownNameError("encoder", name, (*SOURCES, *others))
+    if not (CUT.sub("", name) in SOURCES or name.startswith(FOLDER)):
+        raise UnknownNameError("encoder", name, (*SOURCES, f"a folder that begins with {', '.join(FOLDER)}"))
     return name
-
-
-def fetched(directory: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file that is read from an encoder's folder, by name."""
-    wanted = {file for pattern in WANTED for file in directory.glob(pattern) if file.is_file()}
-    return {file.name: files.sha256(file) for file in sorted(wanted)}
 
 
 def folder_digest(directory: Path) -> str:
     """Return the SHA-256 of all files that are read from a folder, as `encoder.revision` states it."""
-    lines = (f"{digest}  {name}\n" for name, digest in fetched(directory).items())
-    return files.sha256_of("".join(lines).encode())
+    there = [directory / name for name in sorted(WANTED) if (directory / name).is_file()]
+    return files.sha256_of("".join(f"{files.sha256(file)}  {file.name}\n" for file in there).encode())
 
 
 class EncoderSettings(Section):
     """Section `encoder`: the starting weights; `width` and all settings after it concern `tiny` alone.
 
     Attributes:
-        name: a key of SOURCES, owner/name on the model hub, or a folder that begins with /, ./, ../ or ~/. In
-            params.yaml, minilm-4 is minilm with `layers` 4.
-        revision: the content, where the name is not a key of SOURCES: the commit on the hub, or a folder's digest.
-        directory: a folder with the files of a key of SOURCES, in place of package or hub.
+        name: a key of SOURCES, or a folder that begins with /, ./, ../ or ~/. In params.yaml, minilm-4 is minilm with
+            `layers` 4.
+        revision: the digest of a folder's files.
         weights: fp16 rounds them, and those of the pretrainings, so that they take half the space in a pack.
         layers: how many layers are kept, from the first on; None keeps all. `tiny` is made with that many, or 2.
         width: width of a token's hidden state.
@@ -102,14 +89,10 @@ class EncoderSettings(Section):
         corpora: the corpora whose training sentences the vocabulary is made from. They are listed, so that a new task
             changes neither the word pieces of the others nor their results.
         positions: longest sequence, in tokens.
-        dropout: probability, for hidden states and for attention.
-        initializer_range: standard deviation of the untrained weights.
-        seed: of the untrained weights.
     """
 
     name: Annotated[str, AfterValidator(_known)] = "bert-base-uncased"
     revision: str | None = None
-    directory: str | None = None
     weights: Literal["fp32", "fp16"] = "fp32"
     layers: PositiveInt | None = None
     width: PositiveInt = 192
@@ -118,9 +101,6 @@ class EncoderSettings(Section):
     vocabulary: int = Field(default=8000, ge=1000)
     corpora: list[TaskName] = Field(default=["sst", "qqp", "sts", "cfimdb", "snli", "mnli"], min_length=1)
     positions: PositiveInt = 512
-    dropout: float = Field(default=0.0, ge=0, lt=1)
-    initializer_range: PositiveFloat = 0.07
-    seed: int = Field(default=1, ge=0)
 
     @model_validator(mode="before")
     @classmethod
@@ -140,39 +120,19 @@ class EncoderSettings(Section):
     def _fits(self) -> "EncoderSettings":
         if self.width % self.heads:
             raise ValueError(undivided("width", self.width, self.heads))
-        if self.directory and not (self.known and self.name != TINY):
-            raise ValueError("directory is for an encoder that is known by name and not made here: set it to null")
-        if self.known and self.revision:
+        if not self.folder and self.revision:
             raise ValueError(f"{self.name} has its revision in the project: set revision to null")
-        if self.folder and self.revision and not DIGEST.fullmatch(self.revision):
-            raise ValueError(f"revision is {self.revision}; allowed for a folder: its digest, 64 hexadecimal digits")
-        if not self.known and not self.folder and not COMMIT.fullmatch(self.revision or ""):
-            raise ValueError(
-                f"revision is {self.revision}, but {self.name} is a name on the model hub, where branches move; "
-                'allowed: a commit of 40 hexadecimal digits. The newest: python -c "import huggingface_hub as hub; '
-                f"print(hub.model_info('{self.name}').sha)\". A folder would begin with ./"
-            )
-        if self.layers and self.source.layers and self.layers > self.source.layers:
-            most = self.source.layers
-            raise ValueError(f"{self.name} cannot be cut after layer {self.layers}; allowed: 1 to {most}")
         return self
 
     @property
-    def known(self) -> bool:
-        """Whether the name is a key of SOURCES."""
-        return self.name in SOURCES
-
-    @property
     def folder(self) -> Path | None:
-        """The folder that `name` is, or None."""
+        """The folder that `name` is; None for a key of SOURCES."""
         return Path(self.name).expanduser() if self.name.startswith(FOLDER) else None
 
     @property
     def source(self) -> Source:
-        """Where the encoder comes from."""
-        if self.known:
-            return SOURCES[self.name]
-        return Source() if self.folder else Source(repository=self.name, revision=self.revision or "")
+        """What is known of the encoder."""
+        return SOURCES.get(self.name, Source())
 
     @property
     def _is_cut(self) -> bool:
@@ -194,7 +154,7 @@ class EncoderSettings(Section):
     @property
     def known_width(self) -> int | None:
         """Width of a token's hidden state; None where it has to be read from the files."""
-        return None if self.directory or not self.known else self.source.width or self.width
+        return None if self.folder else self.source.width or self.width
 
 
 class Pretraining(Section):
@@ -247,7 +207,7 @@ class SbertSettings(Pretraining):
     @property
     def needs(self) -> list[tuple[str, str]]:
         """The corpora and splits that it reads."""
-        return [*((corpus, "train") for corpus in self.corpora), ("sts", "dev")]
+        return [(corpus, "train") for corpus in self.corpora]
 
 
 class MlmSettings(Pretraining):

@@ -13,6 +13,8 @@ from mtbert.pretraining.settings import EncoderSettings
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 ALPHABET = 300  # most characters in the vocabulary; words with rarer ones become [UNK] or pieces
 LAYERS = 2  # where the settings do not say how many
+SPREAD = 0.07  # standard deviation of the untrained weights
+SEED = 1  # of these
 MINIMUM_COUNT = 2  # how often a piece must occur
 
 _lower = normalizers.BertNormalizer(lowercase=True)
@@ -51,7 +53,7 @@ def _within(lines: list[list[str]], alphabet: set[str]) -> Iterator[str]:
 
 
 def model(settings: EncoderSettings, pieces: int) -> BertModel:
-    """Make an untrained BERT with a pooler; its weights come from generator `encoder/weights` of the settings' seed."""
+    """Make an untrained BERT with a pooler; its weights come from generator `encoder/weights` of SEED."""
     config = BertConfig(
         vocab_size=pieces,
         hidden_size=settings.width,
@@ -59,14 +61,12 @@ def model(settings: EncoderSettings, pieces: int) -> BertModel:
         num_attention_heads=settings.heads,
         intermediate_size=settings.feed_forward,
         max_position_embeddings=settings.positions,
-        hidden_dropout_prob=settings.dropout,
-        attention_probs_dropout_prob=settings.dropout,
-        initializer_range=settings.initializer_range,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        initializer_range=SPREAD,
     )
-    with torch.random.fork_rng(
-        devices=[]
-    ):  # transformers draws from the global generator, which is restored afterwards
-        torch.manual_seed(seeding.derive(settings.seed, "encoder", "weights"))
+    with torch.random.fork_rng(devices=[]):  # of the global generator, from which transformers draws
+        torch.manual_seed(seeding.derive(SEED, "encoder", "weights"))
         return _matching(BertModel(config))
 
 

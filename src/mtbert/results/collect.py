@@ -87,8 +87,8 @@ def _again(place: Path) -> str:
 def _run(build: Path, place: Path, entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row of `runs` of a training; DataError where its folder is not as it was written."""
     name, again = place.parent.name, _again(place)
-    there = [file.relative_to(place).as_posix() for file in place.glob("predictions/*.parquet")]
-    files.check_sealed(place, again, only=[METRICS, SETTINGS, HISTORY, EMBEDDINGS, files.ELSEWHERE, *there])
+    predicted = [predictions.path(Path(), *one).as_posix() for one in itertools.product(TASKS, SPLITS)]
+    files.check_sealed(place, again, only=[METRICS, SETTINGS, HISTORY, EMBEDDINGS, files.ELSEWHERE, *predicted])
     said = files.read_as(RunMetrics, place / METRICS, again).model_dump()
     settings = files.read_as(dict[str, Any], place / SETTINGS, again, files.read_yaml)
     scores = {f"{split}_{metric}": value for split in SPLITS for metric, value in said[split].items()}
@@ -128,8 +128,7 @@ def _known(build: Path, task: str, split: str, ids: Frame) -> dict[str, Any]:
     known: Frame = files.read_parquet(file, ROW)
     if not known["id"].equals(ids):
         raise DataError(f"{file} and the predictions of {task} are of other rows; `dvc repro` makes both again")
-    seen = {name: known[name] != "" for name in ("in_train", "in_pretraining")}
-    return {"cluster": known["cluster"], "shares": known["shares"]} | seen
+    return {name: known[name] for name in ROW[1:]}
 
 
 def _add_places(place: Path, of_dev: dict[str, Frame]) -> None:

@@ -107,7 +107,7 @@ def _model(there: Store, wanted: Record) -> LoggedModel:
 
 def _collect(directory: Path, encoder: str, folder: Path) -> None:
     """Copy the files of a model, since MLflow refuses links; DataError where the weights have been altered."""
-    files.sealed(directory, WEIGHTS, f"dvc repro train@{directory.parent.name}-{directory.name}")
+    files.check_sealed(directory, f"dvc repro train@{directory.parent.name}-{directory.name}", only=[WEIGHTS])
     (folder / "encoder").mkdir(parents=True)
     for name in OF_RUN:
         shutil.copyfile(directory / name, folder / name)

@@ -82,11 +82,6 @@ def test_bi_encoding_stacks_all_first_sentences_then_all_second_ones():
     assert batch.token_types.sum().item() == 0
 
 
-def test_sequences_are_cut_at_the_limit():
-    assert pairs("cross", limit=6).batch([1]).input_ids.tolist() == [[101, 21, 102, 22, 23, 102]]
-    assert pairs("bi", limit=4).batch([1]).input_ids.tolist() == [[101, 21, 102, 0], [101, 22, 23, 102]]
-
-
 def test_a_batch_on_another_device_is_the_same_batch():
     batch = pairs("bi").batch([0, 1])
     moved = batch.to(torch.device("meta"))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mtbert.data.checks import Index, bare, closest, clusters, conflicts, duplicates, folded, halves, overlap
+from mtbert.data.checks import Index, bare, clusters, conflicts, duplicates, folded, halves, seen, sharing
 from mtbert.data.readers import Example
 
 
@@ -24,11 +24,8 @@ def test_folding_drops_case_and_spacing_and_bareness_also_punctuation() -> None:
 
 def test_duplicates_are_rows_that_an_earlier_row_equals_in_either_order() -> None:
     rows = pairs(("A", "B", 1.0), ("B", "A", 1.0), ("a", "b ", 1.0), ("a!", "b", 1.0), ("A", "C", 1.0))
-    assert duplicates(rows) == {"exact": 1, "folded": 2, "bare": 3}
-
-
-def test_duplicates_of_one_sentence_rows() -> None:
-    assert duplicates(singles("A", "a", "B")) == {"exact": 0, "folded": 1, "bare": 1}
+    assert duplicates(rows) == 2
+    assert duplicates(singles("A", "a", "B")) == 1
 
 
 def test_conflicts_are_the_same_sentences_with_different_labels() -> None:
@@ -41,31 +38,23 @@ def test_rows_without_labels_have_no_conflicts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "expected"),
+    ("row", "is_seen", "shares"),
     [
-        (("A dog .", "A cat .", 1.0), {"exact": 1, "folded": 1, "bare": 1, "sharing": 1}),
-        (("A cat .", "A dog .", 1.0), {"exact": 1, "folded": 1, "bare": 1, "sharing": 1}),
-        (("a  DOG .", "A cat .", 1.0), {"exact": 0, "folded": 1, "bare": 1, "sharing": 1}),
-        (("A dog", "A cat", 1.0), {"exact": 0, "folded": 0, "bare": 1, "sharing": 0}),
-        (("a dog .", "A fish .", 1.0), {"exact": 0, "folded": 0, "bare": 0, "sharing": 1}),
-        (("A fish .", "An ox .", 1.0), {"exact": 0, "folded": 0, "bare": 0, "sharing": 0}),
+        (("A cat .", "a  DOG .", 1.0), True, True),
+        (("A dog", "A cat", 1.0), True, False),
+        (("a dog .", "A fish .", 1.0), False, True),
+        (("A fish .", "An ox .", 1.0), False, False),
     ],
 )
-def test_overlap_of_one_dev_pair_with_train(row: tuple[str, str, float], expected: dict[str, int]) -> None:
-    train = pairs(("A dog .", "A cat .", 0.0), ("A hen .", "A cock .", 0.0))
-    assert overlap(pairs(row), train) == {"rows": 1, **expected}
+def test_what_a_dev_pair_has_in_common_with_train(row: tuple[str, str, float], is_seen: bool, shares: bool) -> None:
+    train = pairs(("A hen .", "A cock .", 0.0), ("A dog .", "A cat .", 0.0))
+    assert (seen(pairs(row), train).tolist(), sharing(pairs(row), train).tolist()) == ([is_seen], [shares])
 
 
-def test_a_single_sentence_can_share_with_a_pair_but_never_equal_it() -> None:
-    found = overlap(singles("A dog ."), pairs(("A dog .", "A cat .", 0.0)))
-    assert found == {"rows": 1, "exact": 0, "folded": 0, "bare": 0, "sharing": 1}
-
-
-def test_the_strictest_form_in_which_a_row_is_anywhere() -> None:
-    rows = singles("A dog .", "a DOG .", "A dog", "An ox .")
-    assert closest(rows, singles("A dog .")).tolist() == ["exact", "folded", "bare", ""]
-    assert closest(rows, singles("a dog"), singles("An ox .")).tolist() == ["bare", "bare", "folded", "exact"]
-    assert closest(rows).tolist() == ["", "", "", ""]
+def test_a_row_is_looked_for_in_several_corpora_and_a_sentence_is_no_pair() -> None:
+    rows = singles("A dog .", "An ox .", "A hen .")
+    assert seen(rows, singles("a dog"), pairs(("A hen .", "B", None)), singles("An ox")).tolist() == [True, True, False]
+    assert seen(rows).tolist() == [False, False, False]
 
 
 def test_rows_that_share_a_sentence_directly_or_over_others_are_one_cluster() -> None:

@@ -71,7 +71,7 @@ def test_of_each_held_out_row_is_told_what_a_score_has_to_know(data: Path, tmp_p
     assert list(rows) == ["id", "cluster", "chooses", "in_train", "in_pretraining", "shares"]
     assert list(rows["id"]) == ids(tmp_path / "out", "dev")
     assert set(rows["chooses"]) == {True, False}
-    assert (set(rows["in_train"]), set(rows["shares"])) == ({""}, {False})
+    assert (set(rows["in_train"]), set(rows["shares"])) == ({False}, {False})
     assert TASKS["qqp"].is_pair
 
 

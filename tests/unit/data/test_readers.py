@@ -5,8 +5,6 @@ import csv
 import io
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -94,7 +92,7 @@ def test_reads_the_other_layout_of_the_courses_test_files_which_have_no_labels(t
     path.write_text("0\t\tid\tsentence\n1\t0.0\ta\tEffective biopic\n2\t1.0\tb\t \n")
     found = both(tmp_path, "sst", "test")
     assert rows(found) == [("a", "Effective biopic", None, None, 2)]
-    assert found.refused == [Refusal(3, "b", "sentence is empty")]
+    assert found.refused == [Refusal(3, "sentence is empty")]
 
 
 def test_keeps_the_labels_of_a_test_file_that_has_some(tmp_path: Path) -> None:
@@ -107,7 +105,7 @@ def test_a_test_file_whose_labels_are_withheld_has_none(
 ) -> None:
     found = corpus(tmp_path, "sst", f"0\ta\tFine .\t{withheld}\n1\tb\tDull .\t3\n", "test")
     assert rows(found) == [("a", "Fine .", None, None, 2)]
-    assert found.refused == [Refusal(3, "b", "it has a sentiment, and the first row has none")]
+    assert found.refused == [Refusal(3, "it has a sentiment, and the first row has none")]
     assert "ids-sst-test-student.csv" in capsys.readouterr().err
 
 
@@ -119,20 +117,6 @@ def test_a_line_ends_at_a_line_end_alone(tmp_path: Path, inside: str) -> None:
     assert rows(corpus(tmp_path, "snli", text)) == [("p", f"A{inside}B", "C", 1.0, 1)]
 
 
-@pytest.mark.parametrize("separator", [",", "\t"])
-def test_the_command_of_the_message_mends_kaggles_file(tmp_path: Path, separator: str) -> None:
-    path = tmp_path / TASKS["qqp"].files["train"]
-    path.parent.mkdir()
-    lines = [["id", "qid1", "qid2", "question1", "question2", "is_duplicate"], ["0", "1", "2", "NA", 'Why "x"?', "0"]]
-    with path.open("w", newline="") as file:
-        csv.writer(file, delimiter=separator).writerows(lines)
-    with pytest.raises(DataError) as error:
-        read(tmp_path, TASKS["qqp"], "train")
-    _, code = re.findall(r"(python -c) '([^']+)'", str(error.value))[0]
-    subprocess.run([sys.executable, "-c", code], check=True)
-    assert rows(both(tmp_path, "qqp", "train")) == [("0", "NA", 'Why "x"?', 0.0, 2)]
-
-
 def test_reads_json_lines(tmp_path: Path) -> None:
     text = '{"gold_label": "entailment", "sentence1": "A dog .", "sentence2": "An animal .", "pairID": "p", "x": [1]}\n'
     assert rows(corpus(tmp_path, "snli", text)) == [("p", "A dog .", "An animal .", 2.0, 1)]
@@ -141,34 +125,10 @@ def test_reads_json_lines(tmp_path: Path) -> None:
 def test_refuses_a_field_of_more_characters_in_either_format(tmp_path: Path) -> None:
     long = "x" * (2**20 + 1)
     assert len(corpus(tmp_path, "sst", f"0\ta\t{long[1:]}\t3\n").rows["sentence1"][0]) == 2**20
-    assert reason(tmp_path, "sst", f"1\tb\t{long}\t3\n").endswith("field larger than field limit (1048576)")
+    told = "has 1,048,577 characters; allowed: up to 1,048,576"
+    assert reason(tmp_path, "sst", f"1\tb\t{long}\t3\n") == f"sentence {told}"
     row = f'{{"gold_label": "neutral", "sentence1": "{long}", "sentence2": "B", "pairID": "b"}}\n'
-    assert reason(tmp_path, "snli", row) == "sentence1 has 1,048,577 characters; allowed: up to 1,048,576"
-
-
-def test_stops_at_a_line_without_end(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"csv:2: the line has more than 16,777,216 bytes"):
-        corpus(tmp_path, "sst", "x" * (2**24 + 1))
-
-
-def test_a_refused_id_is_told_as_far_as_a_report_can_hold_it(tmp_path: Path) -> None:
-    good = '{"gold_label": "neutral", "sentence1": "A", "sentence2": "B", "pairID": "a"}\n'
-    half = good.replace('"a"', '"b\\ud800"')
-    long = good.replace('"a"', f'"{"c" * 61}"').replace('"A"', '""')
-    found = corpus(tmp_path, "snli", good + half + long)
-    assert [refusal.id for refusal in found.refused] == ["b\\ud800", "c" * 60 + "…"]
-
-
-def test_refuses_lists_in_lists_of_any_depth(tmp_path: Path) -> None:
-    good = '{"gold_label": "neutral", "sentence1": "A", "sentence2": "B", "pairID": "a"}\n'
-    deep = ["[" * depth + "]" * depth for depth in range(700, 1001)]
-    rows = [f"{lists}\n" + good.replace('"A"', lists) for lists in deep]
-    told = {refusal.reason for refusal in corpus(tmp_path, "snli", good + "".join(rows)).refused}
-    depth = "not JSON: maximum recursion depth exceeded"
-    assert {reason.split("[")[0].split(" while")[0] for reason in told} == {"it is ", "sentence1 is ", depth}
-
-
-WORDS = st.text(st.characters(exclude_categories=["C"], include_characters='\n\r\t"'), max_size=8)
+    assert reason(tmp_path, "snli", row) == f"sentence1 {told}"
 
 
 @pytest.mark.parametrize(
@@ -183,16 +143,6 @@ WORDS = st.text(st.characters(exclude_categories=["C"], include_characters='\n\r
         ("sst", "1\tb\t\u200b\t3\n", "sentence is empty"),
         ("sst", "1\t\tFine .\t3\n", "its id is empty"),
         ("sst", "1\ta\tFine .\t3\n", "its id is that of line 2"),
-        ("sst", "1\tb\tFine .\n", "it has 3 fields; the header has 4"),
-        ("sst", "1\tb\tFine\t.\t3\n", "it has 5 fields; the header has 4"),
-        (
-            "sst",
-            '1\tb\t"Fine .\t3\n2\tc\tFine"\t3\n',
-            "a quoted field holds what looks like a further row (lines 3 to 4); "
-            "double the quotation marks inside quoted fields",
-        ),
-        ("sst", '1\tb\t"a\nb"\n', "it has 3 fields (lines 3 to 4); the header has 4"),
-        ("sst", '1\tb\t"Fine" .\t3\n', "not a row of tab-separated fields: '\t' expected after '\"'"),
         ("qqp", "1\tb\tWho ?\t\t\n", "sentence2 is empty; is_duplicate is ''; allowed: 0, 1"),
         ("sts", "1\tb\tOne .\tTwo .\t5.2\n", "similarity is '5.2'; allowed: a number from 0 to 5"),
         ("sts", "1\tb\tOne .\tTwo .\tinf\n", "similarity is 'inf'; allowed: a number from 0 to 5"),
@@ -213,8 +163,6 @@ WORDS = st.text(st.characters(exclude_categories=["C"], include_characters='\n\r
             "its id is 7; allowed: text; "
             "gold_label is missing; allowed: contradiction, neutral, entailment",
         ),
-        ("snli", "[1, 2]\n", "it is [1, 2]; allowed: a JSON object"),
-        ("snli", '{"gold_label": "neu', "not JSON: Unterminated string starting at: line 1 column 16 (char 15)"),
     ],
 )
 def test_refuses_a_faulty_row_with_a_reason(tmp_path: Path, task: str, row: str, expected: str) -> None:
@@ -225,38 +173,25 @@ def test_refuses_labels_of_an_unlabelled_json_file(tmp_path: Path) -> None:
     unlabelled = '{"sentence1": "A", "sentence2": "B", "pairID": "a"}\n'
     labelled = '{"sentence1": "A", "sentence2": "B", "pairID": "b", "gold_label": "neutral"}\n'
     found = corpus(tmp_path, "snli", unlabelled + labelled, "test")
-    assert found.refused == [Refusal(2, "b", "it has a gold_label, and the first row has none")]
+    assert found.refused == [Refusal(2, "it has a gold_label, and the first row has none")]
 
 
 @pytest.mark.parametrize(
     ("task", "content", "expected"),
     [
-        ("sst", b"", "ids-sst-train.csv:1: needs one column each of"),
-        ("sst", b"\tid\tsentence\n", "ids-sst-train.csv:1: needs one column each of id, sentence, sentiment; missing"),
-        ("sst", b"id,sentence,sentiment\n", "csv:1: its columns are separated by commas"),
-        ("sst", b"\tid\tsentence\tsentiment\r0\ta\tgood .\t3\r", "csv:1: its lines end in CR"),
-        ("qqp", b"id\tquestion1\tquestion2\tis_duplicate\n", "missing or doubled: sentence1, sentence2; it has"),
-        ("sst", b"id\tsentence\tsentence\tsentiment\n", "missing or doubled: sentence; it has"),
+        ("sst", b"", "ids-sst-train.csv: it holds no row"),
+        (
+            "sst",
+            b"\tid\tsentence\n0\ta\tx\n",
+            "needs the columns id, sentence, sentiment; missing: sentiment; it has [",
+        ),
+        ("sst", b"id,sentence,sentiment\na,x,3\n", "it has ['id,sentence,sentiment']"),
         ("sst", b"\tid\tsentence\tsentiment\n", "ids-sst-train.csv: it holds no row"),
-        (
-            "sst",
-            b"\tid\tsentence\tsentiment\n0\ta\t\t3\n",
-            "it holds no row that can be used; the first refused one, on line 2: ",
-        ),
-        (
-            "sst",
-            b"\tid\tsentence\tsentiment\n0\ta\tcaf\xe9\t3\n",
-            "csv:2: byte 0xe9 at position 8 of the line is",
-        ),
-        (
-            "sst",
-            b'\tid\tsentence\tsentiment\n0\ta\t"x\t3\n1\tb\ty\t3\n',
-            "csv:2: a quoted field starts in this row",
-        ),
-        ("sst", b'"id\n', "ids-sst-train.csv:1: not a header of tab-separated columns: unexpected end of data"),
-        ("snli", b"", "snli_1.0_train.jsonl: it holds no row"),
-        ("snli", b"\tid\tsentence1\n", "jsonl:1: not a file of JSON lines; each line is one JSON object"),
-        ("snli", b'{"gold_label": "neutral"}\n', "missing or doubled: pairID, sentence1, sentence2; it has ['gold_l"),
+        ("sst", b"\tid\tsentence\tsentiment\n0\ta\t\t3\n", "that can be used; the first refused one, on line 2: "),
+        ("sst", b"\tid\tsentence\tsentiment\n0\ta\tb\n", "csv, line 2: it has 3 fields, the header 4"),
+        ("sst", b"\tid\tsentence\tsentiment\n0\ta\tcaf\xe9\t3\n", "csv, line 2: 'utf-8' codec can't decode byte 0xe9"),
+        ("snli", b"\tid\tsentence1\n", "jsonl, line 1: not JSON"),
+        ("snli", b'{"gold_label": "neutral"}\n', "missing: pairID, sentence1, sentence2; it has ['gold_l"),
     ],
 )
 def test_stops_at_a_file_with_a_fault_of_its_own(tmp_path: Path, task: str, content: bytes, expected: str) -> None:
@@ -305,8 +240,10 @@ def test_any_text_in_any_field_is_read_back_or_refused_for_being_empty(
     path = place(tmp_path_factory.getbasetemp(), kind, buffer.getvalue().encode())
     faults = [f"{name} is empty" for name, text in (("sentence1", first), ("sentence2", second)) if not visible(text)]
     faults += [] if visible(identifier) else ["its id is empty"]
-    if kind == "course" and any("\n" in text and text.count("\t") >= 3 for text in (identifier, first, second)):
-        faults = ["double the quotation marks inside quoted fields"]
+    if kind == "course" and any(
+        re.search("[\r\n]", text) and text.count("\t") >= 3 for text in (identifier, first, second)
+    ):
+        faults = ["or those within a text are not doubled"]
     if faults:
         with pytest.raises(DataError) as error:
             list(stream(path, task, "train"))
@@ -345,10 +282,7 @@ def accounted(path: Path, task: str) -> None:
         return
     for start, end in zip(starts, [*starts[1:], len(lines) + 1], strict=True):
         reader = csv.reader(lines[start - 1 : end - 1], delimiter="\t", strict=True)
-        try:
-            assert len([fields for fields in reader if fields]) == 1
-        except csv.Error:  # the row is the line that cannot be read; only empty ones may follow
-            assert not any(line.strip("\r\n") for line in lines[start : end - 1])
+        assert len([fields for fields in reader if fields]) == 1
     header = csv.reader(lines, delimiter="\t")
     next(header)
     assert not any(line.strip("\r\n") for line in lines[header.line_num : starts[0] - 1])

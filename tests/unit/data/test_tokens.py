@@ -60,23 +60,6 @@ def test_a_directory_without_tokenizer_is_refused(tmp_path: Path):
         tokens.wordpieces(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "room", "expected"),
-    [
-        (3, 5, 8, (3, 5)),
-        (10, 2, 8, (6, 2)),
-        (2, 10, 8, (2, 6)),
-        (10, 10, 8, (4, 4)),
-        (10, 10, 9, (4, 5)),  # the odd token goes to the second
-        (11, 10, 9, (5, 4)),  # unless the first is longer
-        (0, 10, 8, (0, 8)),
-        (10, 0, 8, (8, 0)),
-    ],
-)
-def test_the_longer_sentence_loses_first(first: int, second: int, room: int, expected: tuple[int, int]):
-    assert tokens.truncated(first, second, room) == expected
-
-
 def test_sequences_are_framed_and_cut():
     assert BERT.single([CAT, SAT], limit=8) == ([START, CAT, SAT, END], 4)
     assert BERT.single([CAT, SAT, DOG, RAN], limit=5) == ([START, CAT, SAT, DOG, END], 5)
@@ -98,13 +81,6 @@ def test_single_sequences_are_hugging_faces(reference: BertTokenizer, limit: int
 def test_crossed_sequences_are_hugging_faces_at_all_short_lengths(reference: BertTokenizer, limit: int):
     lengths = [(one, two) for one in range(13) for two in range(13)]
     assert_equal_pairs(reference, [(sentence(one, seed=one), sentence(two, seed=-two)) for one, two in lengths], limit)
-
-
-@pytest.mark.parametrize("limit", [64, 65, 127, 128])
-def test_crossed_sequences_are_hugging_faces_at_long_lengths(reference: BertTokenizer, limit: int):
-    lengths = random.Random(limit)
-    pairs = [(sentence(lengths.randrange(200), n), sentence(lengths.randrange(200), -n)) for n in range(200)]
-    assert_equal_pairs(reference, pairs, limit)
 
 
 @pytest.fixture(scope="module")

@@ -150,7 +150,7 @@ def test_only_line_ends_end_a_line(tmp_path: Path):
         ("a.csv", "text\n", r"a\.csv holds no rows$"),
         ("a.txt", "", r"a\.txt holds no rows$"),
         ("a.csv", "text,n\na,b,c\n", r"a\.csv, line 2: it has 3 fields, the header 2; quote a text that holds ','"),
-        ("a.tsv", 'id\ttext\n1\t"a\n2\tb"\n', r"a\.tsv, line 3: a quoted text holds a tab and a line end"),
+        ("a.tsv", 'id\ttext\n1\t"a\n2\tb"\n', r"a\.tsv, line 2: a quoted text holds what looks like a further row"),
         ("a.csv", 'text\n"a\n', r"a\.csv, line 2: unexpected end of data"),
         ("a.csv", "text,text\na,b\n", r"a\.csv, line 1: columns come twice: text"),
         ("a.csv", b"text\na\n\xff\n", r"a\.csv, line 3: not UTF-8 text"),

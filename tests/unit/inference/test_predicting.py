@@ -140,7 +140,7 @@ def test_a_run_that_was_altered_or_lacks_its_weights(copy: Path):
     with pytest.raises(DataError, match="is not as it was written"):
         mtbert.load("crossed", build=copy)
     weights.unlink()
-    with pytest.raises(DataError, match=r"model\.safetensors is missing; .*dvc repro train@crossed-1"):
+    with pytest.raises(DataError, match=r"model\.safetensors \(missing\).*dvc repro train@crossed-1"):
         mtbert.load("crossed", build=copy)
 
 

