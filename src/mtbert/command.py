@@ -8,13 +8,16 @@ import contextlib
 import inspect
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from mtbert import credentials, errors
 
 INSTALL = "`make setup` installs what all need, `make setup-onnx` and `make setup-cluster` the rest"
 SHOW_TRACEBACKS = "MTBERT_TRACEBACK"
+CONTROL = re.compile(r"\x1b\[[\d;]*m|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def run(main: Callable[..., None]) -> None:
@@ -33,28 +36,54 @@ def plainly() -> Iterator[None]:
     """Run a block that is all of a program, and end it with one line for an error of our own or of the system.
 
     The exit status is 0 for success, 1 for an error, 130 for Ctrl-C. Credentials in the message are masked. What the
-    terminal's encoding lacks is written as its code. MTBERT_TRACEBACK=1 shows the traceback.
+    terminal's encoding lacks, and what would steer the terminal, is written as its code. MTBERT_TRACEBACK=1 shows the
+    traceback.
     """
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    try:
+    with _printable(sys.stdout), _printable(sys.stderr):
         try:
-            yield
-        finally:
-            sys.stdout.flush()  # where a disk is full, this tells it
-    except BrokenPipeError:  # whoever read the output has enough
-        _forget_output()
-        sys.exit(1)
-    except KeyboardInterrupt:
-        print("stopped; no half-written output was left behind", file=sys.stderr)
-        sys.exit(130)
-    except (errors.MtbertError, OSError, ModuleNotFoundError) as error:
-        told = _told(error)
-        if told is None or os.environ.get(SHOW_TRACEBACKS):
-            raise
-        _forget_output()
-        sys.exit(f"error: {credentials.masked(told)}")
+            try:
+                yield
+            finally:
+                sys.stdout.flush()  # where a disk is full, this tells it
+        except BrokenPipeError:  # whoever read the output has enough
+            _forget_output()
+            sys.exit(1)
+        except KeyboardInterrupt:
+            print("stopped; no half-written output was left behind", file=sys.stderr)
+            sys.exit(130)
+        except (errors.MtbertError, OSError, ModuleNotFoundError) as error:
+            told = _told(error)
+            if told is None or os.environ.get(SHOW_TRACEBACKS):
+                raise
+            _forget_output()
+            sys.exit(f"error: {_coded(credentials.masked(told))}")
+
+
+@contextlib.contextmanager
+def _printable(stream: Any) -> Iterator[None]:
+    if not isinstance(stream, io.TextIOWrapper):
+        yield
+        return
+    stream.reconfigure(errors="backslashreplace")
+    write = stream.write
+    stream.write = lambda text: write(_coded(text))
+    try:
+        yield
+    finally:
+        stream.write = write
+
+
+def _coded(text: str) -> str:
+    """Write what would steer the terminal as its code, and leave out colours."""
+    return CONTROL.sub(lambda found: "" if found[0].endswith("m") else f"\\x{ord(found[0]):02x}", text)
+
+
+def write_data(text: str) -> None:
+    """Write text to standard output as it is, unless that is a terminal."""
+    if sys.stdout.isatty():
+        sys.stdout.write(text)
+    else:
+        type(sys.stdout).write(sys.stdout, text)
 
 
 def _told(error: Exception) -> str | None:

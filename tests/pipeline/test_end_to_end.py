@@ -10,7 +10,6 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import yaml
 from pipeline.small import Project, small

@@ -44,6 +44,7 @@ def test_wrong_usage_ends_with_status_2(monkeypatch: pytest.MonkeyPatch, argumen
     ("error", "status"),
     [
         (DataError("qqp-train.csv:7: label is 2"), "error: qqp-train.csv:7: label is 2"),
+        (DataError("\x1b[31mred\x1b[2J\x07\x9b"), "error: red\\x1b[2J\\x07\\x9b"),
         (OSError(28, "No space left on device"), "error: No space left on device"),
         (FileNotFoundError(2, "No such file", "out"), "error: out: No such file"),
         (
@@ -72,11 +73,28 @@ def test_a_bug_keeps_its_traceback(error: Exception):
         raise error
 
 
-def test_what_the_terminals_encoding_lacks_is_printed_as_its_code():
-    script = "from mtbert import command\nwith command.plainly():\n    print('\\xe9 \\u2192')"
-    latin = {"LC_ALL": "C", "PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"}
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, env=os.environ | latin, check=True)
-    assert done.stdout == b"\xe9 \\u2192\n"
+def printed(code: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    script = f"import sys\nfrom mtbert import command\nwith command.plainly():\n    {code}"
+    return subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, env=os.environ | environment, check=False
+    )
+
+
+LATIN = {"LC_ALL": "C", "PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"}
+
+
+@pytest.mark.parametrize(
+    ("code", "out", "environment"),
+    [
+        ("print('\\xe9 \\u2192 \\U0001f600')", b"\xe9 \\u2192 \\U0001f600\n", LATIN),
+        ("print('a\\x1b[2Jb\\tc')", b"a\\x1b[2Jb\tc\n", {}),
+        ("command.write_data('a\\x1b[2Jb')", b"a\x1b[2Jb", {}),  # a file of predictions is not altered
+    ],
+)
+def test_what_the_terminal_cannot_show_or_would_obey_is_printed_as_its_code(
+    code: str, out: bytes, environment: dict[str, str]
+):
+    assert printed(code, **environment).stdout == out
 
 
 @pytest.mark.parametrize("end", ["", "; raise SystemExit(0)"])

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal
 
 import pydantic
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from mtbert.config.params import COMMON, SEARCH, Fault, Params, Place, at, merged, origin
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USABLE
@@ -37,6 +37,26 @@ from mtbert.training.objectives import OBJECTIVES
 PATH = r"(?!-)(?!.*\.\.)[\w/.+@:-]([\w/.+@: -]*[\w/.+@:-])?"
 COMMAND = r"(?! )[^;&|<>`$\\'\"(){}\n\r#*?!~\[\]]+"
 OWN_FILES = ("catalog", "encoder", "needs", "pretrain-", "code-")  # how names of other files of the plan begin
+# The largest number that a key may hold, and what any other may. Larger ones overflow, or no machine can hold them.
+MOST = {"threads": 256, "epochs": 10_000, "seed": 2**31 - 1, "vocabulary": 10**6}
+MOST |= dict.fromkeys(("batch_size", "batch_sizes", "feed_forward", "positions"), 65_536)
+MOST |= dict.fromkeys(("width", "dim", "size", "rank"), 4096)
+MOST |= dict.fromkeys(("layers", "heads", "ways", "steps"), 256)
+MOST |= dict.fromkeys(("learning_rate", "learning_rates", "rates", "eps", "weight_decay", "temperature"), 100)
+MOST_OF_OTHERS = 10**9
+
+
+class _Bounded(Section):
+    """A section as settings write it; what the programs write is not bounded."""
+
+    @field_validator("*")
+    @classmethod
+    def _can_be_held(cls, value: Any, info: ValidationInfo) -> Any:
+        most = MOST.get(str(info.field_name), MOST_OF_OTHERS)
+        inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+        if any(isinstance(one, int | float) and one > most for one in inside):
+            raise ValueError(f"allowed: at most {most}")
+        return value
 
 
 def _matching(pattern: str, allowed: str) -> AfterValidator:
@@ -74,7 +94,7 @@ def _optional(name: str, fields: dict[str, tuple[Any, Any]], *bases: type[Sectio
         key: (kind | None, Field(default=None, json_schema_extra={"default": default}))
         for key, (kind, default) in fields.items()
     }
-    return pydantic.create_model(name, __base__=bases or (Section,), **made)
+    return pydantic.create_model(name, __base__=bases or (_Bounded,), **made)
 
 
 def _techniques(section: str) -> dict[str, tuple[Any, Any]]:

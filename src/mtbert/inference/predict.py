@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mtbert import files
+from mtbert import command, files
 from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
 from mtbert.inference.predicting import Predictor, class_names
@@ -44,7 +44,7 @@ def run(
         return
     text = written(predicted, separator or "\t")
     if out is None:
-        sys.stdout.write(text)
+        command.write_data(text)
     else:
         with files.out_file(out) as partial:
             files.write_text(partial, text)
