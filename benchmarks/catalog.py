@@ -247,14 +247,16 @@ def train(
             phase.settings = phase.settings.model_copy(update={"epochs": 1})
             yield phase
 
-    def after(*_: Any) -> None:
-        step = due.pop(0)
-        step.kept.append(kept.reset())
-        step.flops.append(counter.get_total_flops() - sum(sum(other.flops) for other in steps))
+    class Measured(Trainer):
+        def _update(self, *given: Any) -> None:
+            super()._update(*given)
+            step = due.pop(0)
+            step.kept.append(kept.reset())
+            step.flops.append(counter.get_total_flops() - sum(sum(other.flops) for other in steps))
 
     with tempfile.TemporaryDirectory() as scratch, FlopCounterMode(display=False) as counter:
         nowhere, history = Checkpoints(Path(scratch), "benchmark"), History(1000, lambda *_: None)
-        trainer = Trainer(model, settings.run, accelerator, history, [{}], SEED, nowhere, Stop(), after)
+        trainer = Measured(model, settings.run, accelerator, history, [{}], SEED, nowhere, Stop())
         hooks = torch.autograd.graph.saved_tensors_hooks(kept.hold, lambda held: held.tensor)
         with hooks, contextlib.redirect_stderr(io.StringIO()):  # its progress bar
             trainer.run(phases(), 1)

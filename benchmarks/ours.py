@@ -77,7 +77,7 @@ def write_build(build: Path, config: BertConfig, corpora: Mapping[str, Corpus]) 
     with loading.quiet():
         bert.save_pretrained(encoder)
         loading.save_tokenizer(vocabulary(config.vocab_size), config.max_position_embeddings, encoder)
-        loading.write_card(encoder, "benchmark", "made here", "", {})
+        loading.write_card(encoder, "benchmark", "made here", "")
     for task, corpus in corpora.items():
         ids = [f"{task}-{number}" for number in range(len(corpus.first))]
         table = pd.DataFrame({"id": ids, "label": [float(label) for label in corpus.labels], "tokens1": corpus.first})

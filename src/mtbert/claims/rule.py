@@ -91,7 +91,7 @@ def decide(parts: Sequence[Ps], counts: Sequence[int]) -> Ps:
         counts: how many parts each claim has.
     """
     holds, fails, small = (np.stack([getattr(one, of) for one in parts], axis=-1) for of in ("holds", "fails", "small"))
-    starts = np.cumsum(counts) - counts
+    starts = np.cumsum(counts, dtype=int) - np.asarray(counts)
     refuting = np.where(holds <= LEANS, 1, fails)
     refuted, smaller = (np.minimum(1, counts * np.minimum.reduceat(p, starts, axis=-1)) for p in (refuting, small))
     return Ps(holm(np.maximum.reduceat(holds, starts, axis=-1)), holm(refuted), holm(smaller))

@@ -58,7 +58,8 @@ def _changes(study: Study) -> Frame:
             out = {"duplicates": table["in_train"], "shared": table["in_train"] | table["shares"]}
             for without, gone in (out | {"pretraining": table["in_pretraining"]}).items():
                 if gone.any() and not gone.all():
-                    score, score_without = (predictions.score(part, TASKS[task]) for part in (table, table[~gone]))
-                    lines.append((task, without, len(table), int(gone.sum()), variant, score_without - score))
+                    scores = [predictions.score(part, TASKS[task]) for part in (table, table[~gone])]
+                    lines.append((task, without, len(table), int(gone.sum()), variant, *scores))
     keys = ["task", "without", "rows", "left_out", "variant"]
-    return pd.DataFrame(lines, columns=[*keys, "change"]).groupby(keys, sort=False)["change"].mean()
+    scored = pd.DataFrame(lines, columns=[*keys, "with", "change"])
+    return scored.assign(change=scored["change"] - scored["with"]).groupby(keys, sort=False)["change"].mean()
