@@ -248,8 +248,8 @@ def train(
             yield phase
 
     class Measured(Trainer):
-        def _update(self, *given: Any) -> None:
-            super()._update(*given)
+        def _update(self, phase: Phase, batches: Mapping[str, Any]) -> None:
+            super()._update(phase, batches)
             step = due.pop(0)
             step.kept.append(kept.reset())
             step.flops.append(counter.get_total_flops() - sum(sum(other.flops) for other in steps))
