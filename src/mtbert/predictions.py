@@ -50,14 +50,8 @@ def read(file: Path) -> "pd.DataFrame":
 def scores(tables: Mapping[str, "pd.DataFrame"]) -> dict[str, float]:
     """Return each task's metric where labels are known, and both overall scores where all main tasks have one."""
     found = {task: score(table, TASKS[task]) for task, table in tables.items()}
-    return {task: value for task, value in found.items() if value is not None} | metrics.overall(of_overall(tables))
-
-
-def of_overall(tables: Mapping[str, "pd.DataFrame"]) -> dict[str, float]:
-    """Return each task's metric on the rows that count in an overall score, where labels are known."""
-    counted = {task: table["overall"] if "overall" in table else table["scored"] for task, table in tables.items()}
-    found = {task: score(table.loc[counted[task]], TASKS[task]) for task, table in tables.items()}
-    return {task: value for task, value in found.items() if value is not None}
+    known = {task: value for task, value in found.items() if value is not None}
+    return known | metrics.overall(known)
 
 
 def score(table: "pd.DataFrame", task: Task) -> float | None:

@@ -32,8 +32,8 @@ class TaskRows:
     """One task's rows of dev.
 
     Attributes:
-        rows: their `label`, `cluster` (equal for rows that share a sentence), `overall` (whether overalls are scored on
-            the row) and `leaked` (whether it shares a sentence with a training row).
+        rows: their `label`, `cluster` (equal for rows that share a sentence) and `leaked` (whether it shares a sentence
+            with a training row).
         predictions: a column for each variant (or ensemble) and seed; NaN where it does not score a row.
     """
 
@@ -118,8 +118,6 @@ class Evidence:
             for row, own in zip(sides, seeds, strict=True)
         )
         kept = ~np.isnan(np.column_stack([of.rows["label"], ours, other])).any(axis=1)
-        if metric != task:
-            kept &= of.rows["overall"].to_numpy(bool)
         if leak_free:
             kept &= ~of.rows["leaked"].to_numpy(bool)
         if not kept.any():
@@ -155,7 +153,6 @@ def _rows(table: Frame) -> TaskRows:
     alone = np.arange(len(rows)) + rows["cluster"].max() + 1
     rows = rows.assign(
         cluster=rows["cluster"].where(rows["cluster"] >= 0, alone),
-        overall=table.groupby("row")["overall"].any(),
         leaked=rows["in_train"] | rows["shares"],
     )
     said = table.assign(prediction=table["prediction"].where(table["scored"]))

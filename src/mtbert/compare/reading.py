@@ -15,7 +15,7 @@ from mtbert.errors import DataError, first_of
 NEEDED = ("id", "label", "prediction")
 TEXTS = ("sentence", "sentence1", "sentence2", "text", "text_pair")
 KNOWN = (*NEEDED, "seed", "cluster", "scored", *TEXTS)
-NOT_READ = re.compile(r"probability_\d+|overall")  # of this project's files
+NOT_READ = re.compile(r"probability_\d+")  # of this project's files
 SCORED = {"": True, "1": True, "true": True, "0": False, "false": False}
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 SEED = "{seed}"

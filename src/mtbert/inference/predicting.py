@@ -194,7 +194,7 @@ class Ensemble(Predictor):
         from mtbert.results import vote
 
         by_member = {name: member.raw(task, rows) for name, member in self.members.items()}
-        about = {"id": range(len(rows)), "label": np.nan, "scored": True, "overall": True}
+        about = {"id": range(len(rows)), "label": np.nan, "scored": True}
         voted = vote.vote({name: pd.DataFrame(about | columns) for name, (columns, _) in by_member.items()}, task)
         kept = {name: column.to_numpy() for name, column in voted.items() if name not in about}
         return kept, np.any([cut for _, cut in by_member.values()], axis=0)

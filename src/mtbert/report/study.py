@@ -7,7 +7,7 @@ from statistics import fmean
 
 import pandas as pd
 
-from mtbert import metrics, predictions, stats
+from mtbert import metrics, stats
 from mtbert.config import papers
 from mtbert.metrics import MAIN_TASKS
 from mtbert.report import markdown
@@ -78,7 +78,6 @@ class Study:
         times = models.astype(float) + runs["added"].astype(float) / runs["encoder"].astype(float)
         self.runs: Frame = runs.assign(times_bert=times).set_index(KEY, drop=False)
         self._told = self.runs.to_dict("index")
-        self._parts = {run: predictions.of_overall(tables) for run, tables in results.by_run.items()}
 
     @cached_property
     def variants(self) -> list[str]:
@@ -119,11 +118,10 @@ class Study:
     def _of_seed(self, names: Sequence[str], seed: int, split: str, averaged: Sequence[str]) -> dict[str, float]:
         told = {task: self._told[name, seed][f"{split}_{task}"] for name in names for task in self.about[name].tasks}
         scores = {task: float(score) for task, score in told.items() if not pd.isna(score)}
-        parts = {task: score for name in names for task, score in self._parts.get((name, seed, split), {}).items()}
         if len(averaged) == len(MAIN_TASKS):
-            return scores | metrics.overall(parts)
-        known = set(averaged) <= set(parts)
-        return scores | ({"overall_raw": fmean(parts[task] for task in averaged)} if known else {})
+            return scores | metrics.overall(scores)
+        known = set(averaged) <= set(scores)
+        return scores | ({"overall_raw": fmean(scores[task] for task in averaged)} if known else {})
 
     def joined(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         """Return names of one row as groups of different tasks: three single-task models make one row."""

@@ -115,8 +115,7 @@ def _predicted(build: Path, place: Path) -> Tables:
         file = predictions.path(place, task, split)
         if file.is_file():
             table: Frame = predictions.read(file)
-            table = table.assign(row=np.arange(len(table)), overall=table.get("overall", table["scored"]))
-            found[split][task] = table.assign(**_known(build, task, split, table["id"]))
+            found[split][task] = table.assign(row=np.arange(len(table)), **_known(build, task, split, table["id"]))
     return found
 
 

@@ -65,7 +65,7 @@ SCHEMAS = {
         + _columns(("id",), _WORD)
         + _columns(("label", "prediction"), pa.float64(), optional=True)
         + _columns(PROBABILITIES, pa.float32(), optional=True)
-        + _columns(("scored", "overall"), pa.bool_())
+        + _columns(("scored",), pa.bool_())
         + _columns(("cluster",), pa.int32())
         + _columns(("in_train", "shares", "in_pretraining"), pa.bool_())
         + _columns(("x", "y", "x2", "y2"), pa.float32(), optional=True)

@@ -12,7 +12,7 @@ from mtbert.errors import DataError
 from mtbert.results.tables import Frame
 from mtbert.tasks import Task
 
-SAME = ["id", "label", "scored", "overall"]  # for all members: else a vote has no score
+SAME = ["id", "label", "scored"]  # for all members: else a vote has no score
 
 
 def vote(tables: Mapping[str, Frame], task: Task) -> Frame:

@@ -47,7 +47,7 @@ def test_nothing_departs_in_the_file_as_it_came() -> None:
             "pals.dim", 276, "pals.dim = 276 (without: 204): changes pals, frozen-pals, sbert-pals, smart-pals",
         ),
         (
-            "training.learning_rate", 0.001, "training.learning_rate = 0.001 (without: 0.0005): changes bert-sst, "
+            "training.learning_rate", 0.002, "training.learning_rate = 0.002 (without: 0.001): changes bert-sst, "
             "bert-qqp, bert-sts, pals, frozen-pals, sbert-pals, smart-pals",
         ),
         ("encoder.width", 96, "encoder.width = 96 (without: 192): changes bert-sst, "),

@@ -108,11 +108,3 @@ def test_a_column_of_another_type_and_no_parquet_are_refused(results: Results, t
     file.write_bytes(b"PAR1")
     with pytest.raises(DataError, match="is not a table of results"):
         tables.read(tmp_path)
-
-
-def test_overall_scores_are_of_the_rows_that_count_for_them():
-    one = made.results({("pals", 1): {"sst": [0, 1, 2, 0], "qqp": [0, 1, 1, 0], "sts": [0, 1, 2, 5]}})
-    one.predictions["overall"] = one.predictions["row"] < 3
-    assert tables.scores(Results(one.runs, one.predictions, one.history))["pals", 1] == pytest.approx(
-        {"dev_sst": 0.75, "dev_qqp": 1.0, "dev_sts": 1.0, "dev_overall_raw": 1.0, "dev_overall_normalised": 1.0}
-    )

@@ -13,7 +13,7 @@ STS = TASKS["sts"]
 
 def table(predictions: list[float], labels: list[float], **columns: object) -> pd.DataFrame:
     """A prediction table of rows x, y and so on."""
-    counts = {"scored": True, "overall": True}
+    counts = {"scored": True}
     return pd.DataFrame(
         {"id": list("xyz")[: len(labels)], "label": labels, "prediction": predictions} | counts | columns
     )
@@ -29,7 +29,7 @@ def test_most_votes_win_and_in_a_tie_the_summed_probability() -> None:
     tables = {"a": of_classes(1, 0.2, 0.5, 0.3), "b": of_classes(1, 0.2, 0.5, 0.3), "c": of_classes(2, 0.0, 0.0, 1.0)}
     (voted,) = vote.vote(tables, THREE).to_dict("records")
     assert voted == {
-        "id": "x", "label": 0, "prediction": 1, "scored": True, "overall": True,
+        "id": "x", "label": 0, "prediction": 1, "scored": True,
         "probability_0": pytest.approx(0.4 / 3), "probability_1": pytest.approx(1.0 / 3),
         "probability_2": pytest.approx(1.6 / 3),
     }  # fmt: skip
@@ -49,7 +49,7 @@ def test_scores_are_averaged_and_what_is_known_of_the_rows_stays() -> None:
     assert voted[["id", "label", "scored"]].equals(tables["a"][["id", "label", "scored"]])
 
 
-@pytest.mark.parametrize("change", [{"id": "y"}, {"label": 2.0}, {"scored": False}, {"overall": False}])
+@pytest.mark.parametrize("change", [{"id": "y"}, {"label": 2.0}, {"scored": False}])
 def test_members_that_do_not_fit_together_are_named(change: dict[str, object]) -> None:
     tables = {"pals": table([1.0], [1.0]), "smart-pals": table([1.0], [1.0]).assign(**change)}
     with pytest.raises(DataError, match=f"pals and smart-pals differ in {next(iter(change))} of sts"):
