@@ -10,15 +10,16 @@ from mtbert.models.adapters import ADAPTERS
 from mtbert.models.adapters.base import Shape
 
 
-def pals(width: int, layers: int, **options: object):
-    return ADAPTERS.build({"name": "pals", **options}, Shape(width, layers, 4 * width, 0.3), ["sst"])
+def pals(width: int, count: int, **options: object):
+    """PALs of an encoder of so many layers."""
+    return ADAPTERS.build({"name": "pals", **options}, Shape(width, count, 4 * width, 0.3), ["sst"])
 
 
 @pytest.mark.parametrize("activation", ["gelu", "none"])
 def test_a_pal_is_an_activation_of_attention_in_a_narrow_space(activation: str):
     """GELU(V_D MHA(V_E h)), where MHA has no map of its own behind it."""
     torch.manual_seed(1)
-    adapter = pals(width=10, layers=2, dim=6, heads=3, activation=activation).eval()
+    adapter = pals(10, 2, dim=6, heads=3, activation=activation).eval()
     for parameter in adapter.parameters():
         nn.init.normal_(parameter, std=0.5)
     path, theirs = adapter.paths["sst"], nn.MultiheadAttention(6, 3, batch_first=True)
@@ -50,4 +51,4 @@ def test_half_pals_stand_in_the_top_six_layers_only():
 )
 def test_heads_that_do_not_divide_and_layers_that_are_not_there_are_refused(options: dict, told: str):
     with pytest.raises(SettingsError, match=told):
-        pals(width=8, layers=2, **options)
+        pals(8, 2, **options)
