@@ -7,6 +7,7 @@ import io
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -47,11 +48,19 @@ def new_file(path: Path) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-def out_file(path: Path) -> contextlib.AbstractContextManager[Path]:
-    """Do as `new_file` for what a person named: a link stays one. DataError for a folder, a device or a pipe."""
-    if path.exists() and not path.is_file():
-        raise DataError(f"{path} is a folder or no plain file; allowed: the name of a file")
-    return new_file(path.resolve())
+@contextlib.contextmanager
+def out_file(path: Path) -> Iterator[Path]:
+    """Yield a path to write to what a person named: through a link, a device or a pipe; else as `new_file` does."""
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; allowed: the name of a file")
+    if not path.is_symlink() and (path.is_file() or not path.exists()):
+        with new_file(path) as partial:
+            yield partial
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield (partial := Path(folder, path.name))
+        with partial.open("rb") as source, path.open("wb") as target:
+            shutil.copyfileobj(source, target)
 
 
 @contextlib.contextmanager

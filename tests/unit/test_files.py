@@ -251,17 +251,22 @@ def test_a_word_is_a_word_to_every_reader_of_what_is_written(tmp_path: Path, wor
     assert files.read_yaml(tmp_path / "own.yaml") == {"off": ["no", "yes", "on"]}
 
 
-def test_what_a_person_named_is_written_through_a_link(tmp_path: Path):
+def test_what_a_person_named_is_written_through_where_it_is_no_plain_file(tmp_path: Path):
     (tmp_path / "old").write_text("old", encoding="utf-8")
     (tmp_path / "link").symlink_to(tmp_path / "old")
-    with files.out_file(tmp_path / "link") as partial:
-        files.write_text(partial, "new")
+    os.mkfifo(tmp_path / "pipe")
+    reader = subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE)
+    for name in ("link", "pipe", "new"):
+        with files.out_file(tmp_path / name) as partial:
+            files.write_text(partial, "new")
+    assert reader.communicate(timeout=10)[0] == b"new"
     assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "old").read_text(encoding="utf-8") == "new"
+    assert (tmp_path / "old").read_text(encoding="utf-8") == (tmp_path / "new").read_text(encoding="utf-8") == "new"
+    assert (tmp_path / "pipe").is_fifo()
 
 
-@pytest.mark.parametrize("name", [".", "folder", "/dev/null"])
-def test_a_folder_or_a_device_is_not_replaced_by_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+@pytest.mark.parametrize("name", [".", "folder"])
+def test_a_folder_is_not_replaced_by_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
     monkeypatch.chdir(tmp_path)
     Path("folder").mkdir()
     with pytest.raises(DataError, match="is a folder"), files.out_file(Path(name)):
