@@ -48,7 +48,7 @@ def test_nothing_departs_in_the_file_as_it_came() -> None:
         ),
         (
             "training.learning_rate", 0.002, "training.learning_rate = 0.002 (without: 0.001): changes bert-sst, "
-            "bert-qqp, bert-sts, pals, frozen-pals, sbert-pals, smart-pals",
+            "bert-qqp, bert-sts, frozen-bert, pals, frozen-pals, sbert-pals, smart-pals",
         ),
         ("encoder.width", 96, "encoder.width = 96 (without: 192): changes bert-sst, "),
         ("pretrain.sbert.epochs", 3, "pretrain.sbert.epochs = 3 (without: 2): changes sbert-pals"),

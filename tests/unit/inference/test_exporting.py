@@ -93,7 +93,7 @@ def test_transformers_loads_it_with_its_code_and_says_the_same(
     for half, whole in zip(halves, (sst, sts), strict=True):
         assert np.array(half) == pytest.approx(np.array(whole), abs=0.02)
     suffixes = {file.suffix for file in (tmp_path / "out").iterdir()}
-    assert suffixes == {".md", ".json", ".safetensors", ".py", ".txt", ".yaml"}
+    assert suffixes == {".md", ".json", ".safetensors", ".py", ".yaml"}
     weights = load_file(tmp_path / "out" / "model.safetensors")
     assert weights.keys() == {f"model.{key}" for key in model.network.state_dict()}
 
