@@ -68,6 +68,7 @@ bench: $(EVERY)  ## speed beside others, growth, starts: benchmarks/README.md; t
 
 mlflow: setup  ## compare runs in a browser, at the page that is printed; PORT=5001 for another port
 	@[ ! -d build/runs ] || $(BIN)/python stages/track.py build || true
+	@case "$$MLFLOW_TRACKING_URI" in http*) echo "the runs are on the server that MLFLOW_TRACKING_URI names: open that"; exit 1;; esac
 	@echo "http://127.0.0.1:$(PORT)/#/experiments?workflowType=machine_learning"
 	@MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false $(BIN)/mlflow ui --port $(PORT) --workers 1 \
 	  --backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///mlflow.db}" --default-artifact-root "$(CURDIR)/mlartifacts"

@@ -7,8 +7,8 @@ from mtbert.results import collect
 
 
 def main(build: Path, out: Path) -> None:
-    """Check what runs started from, write the tables, and print what was asked for and is not there."""
-    inputs.check(build, *inputs.selected(build / "plan"))
+    """Check what the stages before it wrote, write the tables, and print what was asked for and is not there."""
+    inputs.check_stages(build, "plan", "data", "init")
     for name, seed in collect.write(build, out):
         print(f"{name}, seed {seed}: not there; `dvc repro train@{name}-{seed}`, or its members', makes it")
 

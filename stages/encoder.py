@@ -14,6 +14,7 @@ def main(plan: Path, data_dir: Path, out: Path) -> None:
     if settings.weights == "fp16":
         loading.to_fp16(out)
     found = untrained.write(out, data_dir)
+    files.seal(out)
     scores = {"r on STS-B": found.sts, "accuracy on QQP": found.qqp}
     known = [f"{name} {score:.3f}" for name, score in scores.items() if score is not None]
     print(f"{settings.shown}, untrained, by the cosine of embeddings on dev: {', '.join(known) or 'no data'}")

@@ -16,6 +16,7 @@ def main(kind: str, plan: Path, build: Path) -> None:
     if not content.pop("needed"):
         with files.new_directory(build / "encoders" / kind) as partial:
             files.write_json(partial / "encoder.json", {"needed": False})
+            files.seal(partial)
         return
     settings = files.read_as(PRETRAININGS[kind], plan, "dvc repro plan", lambda *_: content)
     # All files are local: keep the libraries from asking the model hub. They read this when they are imported.
@@ -26,6 +27,7 @@ def main(kind: str, plan: Path, build: Path) -> None:
     pretraining.pretrain(settings, build)
     if settings.weights == "fp16":
         loading.to_fp16(build / "encoders" / kind)
+    files.seal(build / "encoders" / kind)
 
 
 if __name__ == "__main__":

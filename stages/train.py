@@ -17,7 +17,7 @@ def main(variant: str, seed: int, build: Path = Path("build")) -> None:
         from mtbert.training.checkpoints import Checkpoints
     place, rank = Path(variant, str(seed)), Share.here().rank
     with locking.alone(build / "locks" / place / f"{rank}.lock", f"training {variant}, seed {seed}") as waited:
-        inputs.check(build, variant)
+        inputs.check(build / "init" / f"{variant}.json", build)
         if waited and inputs.is_finished(build / "runs" / place, build):
             metrics = files.read_json(build / "runs" / place / "metrics.json")
         else:

@@ -226,7 +226,7 @@ def report(
     folder = out or (evidence.resolve().parent if evidence else build / "report")
     with locking.alone(build / "locks" / "report.lock", "report"):
         if evidence is None:
-            inputs.check(build, *inputs.selected(build / "plan"))
+            inputs.check_stages(build, "plan", "data", "init")
             collect.write(build, build / "results")
         results = tables.read(evidence or build / "results")
         if evidence is None:

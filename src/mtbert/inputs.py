@@ -46,19 +46,29 @@ def machine(build: Path) -> dict[str, str]:
 
 def write(plan: Path, build: Path, out: Path) -> None:
     """Write a manifest for each selected variant, in a new directory."""
-    names = selected(plan)
+    variants = files.read_plan(plan / "catalog.yaml", "variants")["variants"]
     with files.new_directory(out) as directory:
-        for name in names:
+        for name in (name for name, variant in variants.items() if variant["selected"]):
             settings = files.read_plan(plan / f"{name}.yaml", "model", "tasks", "phases")
             model = settings["model"]
             loading.check_use(build / "encoders" / model["encoder"], model["pooling"], model["max_tokens"])
             files.write_json(directory / f"{name}.json", manifest(settings, build))
+        files.seal(directory)
 
 
-def selected(plan: Path) -> list[str]:
-    """Return the variants that a plan selects."""
-    variants = files.read_plan(plan / "catalog.yaml", "variants")["variants"]
-    return [name for name, variant in variants.items() if variant["selected"]]
+def check_stages(build: Path, *names: str) -> None:
+    """Compare what earlier stages wrote with its digests, so that no damage is passed on.
+
+    Args:
+        build: the build directory.
+        names: folders below it that are compared, beside those of the encoders; a missing one is left to its reader.
+
+    Raises:
+        DataError: a file was altered since, is missing, or is one too many; the message names it and what makes it.
+    """
+    for folder in (*(build / name for name in names), *sorted(build.glob("encoders/*"))):
+        if folder.is_dir():
+            files.check_sealed(folder, f"dvc repro {_stage(_relative(folder / files.DIGESTS, build))}")
 
 
 def identity(build: Path, variant: str, seed: int, torch: str | None = None) -> str:
@@ -104,21 +114,17 @@ def read(manifest: Path) -> Manifest:
     return files.read_as(Manifest, manifest, "dvc repro init")
 
 
-def check(build: Path, *variants: str) -> None:
-    """Compare weights and examples below `build` with the manifests of variants, so that no altered file is used.
+def check(manifest: Path, build: Path) -> None:
+    """Compare the files below `build` with a manifest that `write` wrote, so that no altered file is trained on.
 
     Raises:
-        DataError: a manifest is missing or damaged, or a file that it names is missing or altered.
+        DataError: the manifest is missing or damaged, or a file that it names is missing or altered.
     """
-    expected = dict[str, str]()
-    for variant in variants:
-        expected |= named(build / "init" / f"{variant}.json")
-    for path, digest in expected.items():
-        if not (build / path).is_file() or files.sha256(build / path) != digest:
-            stage = "preprocess" if path.startswith("data/") else loading.stage((build / path).parent)
+    for path, expected in named(manifest).items():
+        if not (build / path).is_file() or files.sha256(build / path) != expected:
             raise DataError(
-                f"{build / path} is missing, or not the file of {build / 'init'}, whose SHA-256 is {digest}; "
-                f"`dvc repro {stage} init` makes both again"
+                f"{build / path} is missing, or not the file of {manifest}, whose SHA-256 is {expected}; "
+                f"`dvc repro {_stage(path)} init` makes both again"
             )
 
 
@@ -128,6 +134,13 @@ def named(manifest: Path) -> dict[str, str]:
     encoder = dict(content.encoder)
     path = encoder.pop("path")
     return {f"{path}/{name}": digest for name, digest in encoder.items()} | content.data
+
+
+def _stage(path: str) -> str:
+    """Return the stage that makes a file below the build directory."""
+    stages = {"plan": "plan", "data": "preprocess", "init": "init", "encoders/base": "encoder"}
+    start = next((start for start in stages if path.startswith(f"{start}/")), None)
+    return stages[start] if start else f"pretrain@{Path(path).parent.name}"
 
 
 def _relative(path: Path, build: Path) -> str:

@@ -145,6 +145,20 @@ def test_a_model_holds_files_that_outlive_dvcs_cache(root: Path) -> None:
     assert str(version.version) == "1"
 
 
+def test_a_server_without_models_gets_the_runs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlflow.protos.databricks_pb2 import ENDPOINT_NOT_FOUND
+
+    from mtbert.tracking import models
+
+    def refuse(*_: object) -> None:
+        raise models.MlflowException("no such path", ENDPOINT_NOT_FOUND)
+
+    with_weights(root)
+    monkeypatch.setattr(models, "bring", refuse)
+    monkeypatch.setattr(models.mlflow.MlflowClient, "log_inputs", refuse)  # MLflow 2 takes no empty list
+    assert bring_in(root).startswith("1 new, 0 already there\nwarning: no models are logged")
+
+
 @pytest.fixture
 def server(tmp_path: Path, empty_database: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A server that trainings log to."""

@@ -39,7 +39,7 @@ def build(tmp_path: Path) -> Path:
 
 def written(build: Path) -> dict[str, bytes]:
     inputs.write(build / "plan", build, build / "init")
-    return {file.name: file.read_bytes() for file in (build / "init").iterdir()}
+    return {file.name: file.read_bytes() for file in (build / "init").iterdir() if file.name != "digests.json"}
 
 
 def test_a_manifest_names_the_weights_and_the_examples_of_its_own_tasks(build: Path):
@@ -116,9 +116,9 @@ def test_an_altered_or_missing_input_is_told_with_what_makes_it_again(
         (build / file).unlink()
     else:
         (build / file).write_bytes(after)
-    inputs.check(build, "a")  # starts from other files
-    with pytest.raises(DataError, match=rf"{file} is missing, or not .*init, .*`dvc repro {stage} init`"):
-        inputs.check(build, *inputs.selected(build / "plan"))
+    inputs.check(build / "init/a.json", build)  # starts from other files
+    with pytest.raises(DataError, match=rf"{file} is missing, or not .*init/b.json, .*`dvc repro {stage} init`"):
+        inputs.check(build / "init/b.json", build)
 
 
 @pytest.mark.parametrize("change", [{"encoder": {"path": "p"}}, {"data": {}}, {"data": ["a"]}, {"code": 1}])
@@ -127,4 +127,32 @@ def test_a_manifest_that_names_less_than_it_has_to_is_refused(build: Path, chang
     file = build / "init/a.json"
     files.write_json(file, files.read_json(file) | change)
     with pytest.raises(DataError, match=r"a\.json is damaged: .+; `dvc repro init` makes it again"):
-        inputs.check(build, "a")
+        inputs.check(file, build)
+
+
+@pytest.mark.parametrize(
+    ("folder", "file", "stage"),
+    [
+        ("data", "sts/dev.parquet", "preprocess"),
+        ("plan", "a.yaml", "plan"),
+        ("init", "b.json", "init"),
+        ("encoders/base", "model.safetensors", "encoder"),
+        ("encoders/base", "encoder.json", "encoder"),
+        ("encoders/sbert", "config.json", "pretrain@sbert"),
+    ],
+)
+def test_a_flipped_bit_in_what_a_stage_wrote_is_refused(build: Path, folder: str, file: str, stage: str):
+    written(build)
+    for made in ("data", "plan", "encoders/base", "encoders/sbert"):
+        files.seal(build / made)
+    inputs.check_stages(build, "data", "plan", "init")
+    content = bytearray((build / folder / file).read_bytes())
+    content[-1] ^= 1
+    (build / folder / file).write_bytes(content)
+    with pytest.raises(DataError, match=rf"{folder} .*altered: {file}.*dvc repro {stage}`"):
+        inputs.check_stages(build, "data", "plan", "init")
+
+
+def test_what_was_never_sealed_is_refused(build: Path):
+    with pytest.raises(DataError, match=r"data holds no digests\.json"):
+        inputs.check_stages(build, "data")

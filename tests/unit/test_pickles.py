@@ -75,7 +75,7 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "encoders/base/encoder.json": lambda file, _: loading.load(file.parent),
     "encoders/base/tokenizer.json": lambda file, _: tokens.wordpieces(file.parent),
     "plan/pals.yaml": lambda file, _: files.read_planned(VariantSettings, file),
-    "init/pals.json": lambda _, build: inputs.check(build, "pals"),
+    "init/pals.json": lambda file, build: inputs.check(file, build),
     "data/report.json": lambda _, build: collect._data(build, {"data_dir": "mine"}),
     "data/sst/train.parquet": lambda file, _: batches.load(file, TASKS["sst"], "cross", SpecialTokens(1, 2, 0), 16),
     "data/sst/dev-rows.parquet": lambda _, build: collect._known(build, "sst", "dev", None),

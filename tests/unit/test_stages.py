@@ -44,17 +44,30 @@ def test_a_damaged_plan_is_told_with_what_makes_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: tuple[str, ...], content: str
 ):
     files.write_text(tmp_path / f"{PLAN}/{command[0]}.yaml", content)
+    files.seal(tmp_path / PLAN)
     assert f"{PLAN}/{command[0]}.yaml is damaged" in told(monkeypatch, tmp_path, *command[1:])
 
 
-def test_altered_results_are_told_with_what_makes_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    results = tmp_path / "build/results"
-    files.write_text(results / "runs.parquet", "whole")
-    files.seal(results)
-    files.write_text(results / "runs.parquet", "altered")
-    message = told(monkeypatch, tmp_path, "report", "build", "build/report", "build/submissions")
-    assert message.startswith("error: build/results is not as it was written (altered: runs.parquet); ")
-    assert "dvc repro collect`" in message
+@pytest.mark.parametrize(
+    ("file", "stage", "again"),
+    [
+        ("data/sst/dev-rows.parquet", "collect", "preprocess"),
+        ("plan/pals.yaml", "collect", "plan"),
+        ("init/pals.json", "collect", "init"),
+        ("results/runs.parquet", "report", "collect"),
+    ],
+)
+def test_an_altered_input_is_told_with_what_makes_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, file: str, stage: str, again: str
+):
+    folder, _, name = file.partition("/")
+    files.write_text(tmp_path / "build" / file, "whole")
+    files.seal(tmp_path / "build" / folder)
+    files.write_text(tmp_path / "build" / file, "altered")
+    outputs = ["build/results"] if stage == "collect" else ["build/report", "build/submissions"]
+    message = told(monkeypatch, tmp_path, stage, "build", *outputs)
+    assert message.startswith(f"error: build/{folder} is not as it was written (altered: {name}); ")
+    assert f"dvc repro {again}`" in message
 
 
 def test_a_data_dir_with_credentials_is_refused_and_not_repeated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
@@ -69,6 +82,7 @@ def test_a_data_dir_with_credentials_is_refused_and_not_repeated(monkeypatch: py
 
 def test_a_variant_that_was_not_planned_is_told_with_what_plans_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     files.write_yaml(tmp_path / f"{PLAN}/catalog.yaml", {"variants": {"pals": {"selected": True}}})
+    files.seal(tmp_path / PLAN)
     message = told(monkeypatch, tmp_path, "init", "build", "build/init")
     assert message == f"error: {PLAN}/pals.yaml is missing; `dvc repro plan` makes it"
 

@@ -84,3 +84,4 @@ def write(documents: Mapping[str, Any], out: Path) -> None:
     with files.new_directory(out) as directory:
         for name, document in documents.items():
             files.write_yaml(directory / f"{name}.yaml", document, in_order=name == "catalog")
+        files.seal(directory)

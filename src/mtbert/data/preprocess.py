@@ -3,8 +3,8 @@
 `<dataset>/<split>.parquet` holds id, sentence1, sentence2, label, line, tokens1 and tokens2. `dev-rows.parquet` beside
 it holds what scores need of each row of dev: id, `cluster` (rows that share a sentence), `chooses` (the half on which
 epochs are chosen), `in_train` and `in_pretraining` (whether its sentences are a row there, case, spacing and
-punctuation dropped) and `shares` (a sentence with train). `report.json` lists what was read, refused and found twice.
-The same files give the same bytes.
+punctuation dropped) and `shares` (a sentence with train). `report.json` lists what was read, refused and found twice,
+`digests.json` all that was written. The same files give the same bytes.
 
 A file is read and written in groups of rows. Only what checks and report need grows with it: some 250 bytes for each
 row (measured on a million), and the refusals.
@@ -24,7 +24,7 @@ from mtbert.data import checks, official, readers
 from mtbert.data.checks import Index
 from mtbert.data.readers import Example, Refusal
 from mtbert.errors import DataError
-from mtbert.files import new_directory, new_file, read_parquet, sha256, write_json
+from mtbert.files import new_directory, new_file, read_parquet, seal, sha256, write_json
 from mtbert.tasks import TASKS, Split
 
 Tokenize = Callable[[list[str]], list[list[int]]]
@@ -89,6 +89,7 @@ def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name
         found = {"/".join(name): _found(name, of_file) for name, of_file in rows.items()}
         made = {"files": found, "whose": official.whose(digests)}
         write_json(directory / "report.json", made)
+        seal(directory)
     return made
 
 

@@ -102,16 +102,12 @@ def check_use(directory: Path, pooling: Mapping[str, str], max_tokens: int) -> N
 def card(directory: Path) -> dict[str, Any]:
     """Read the card of an encoder's directory; EncoderError where it holds no encoder."""
     path = directory / CARD
+    stage = "encoder" if directory.name == "base" else f"pretrain@{directory.name}"
     if not path.is_file() or files.read_json(path) == {"needed": False}:
         raise EncoderError(
-            f"{directory} holds no encoder; `dvc repro {stage(directory)}` makes it where a selected variant needs it"
+            f"{directory} holds no encoder; `dvc repro {stage}` makes it where a selected variant needs it"
         )
-    return files.read_as(EncoderCard, path, f"dvc repro {stage(directory)}").model_dump()
-
-
-def stage(directory: Path) -> str:
-    """Return the stage that makes an encoder's directory."""
-    return "encoder" if directory.name == "base" else f"pretrain@{directory.name}"
+    return files.read_as(EncoderCard, path, f"dvc repro {stage}").model_dump()
 
 
 def write_card(directory: Path, name: str, origin: str, note: str) -> None:

@@ -99,7 +99,7 @@ def _model(there: Store, wanted: Record) -> LoggedModel:
             python_model=str(SERVED),
             artifacts={RUN: str(run)},
             signature=ModelSignature(Schema(columns), params=task),  # type: ignore[arg-type]
-            pip_requirements=[],  # mtbert itself, with what it needs
+            pip_requirements=[],  # it is served where mtbert is installed: docs/using.md
         )
     _share(wanted.directory, made)
     return made
