@@ -1,4 +1,4 @@
-"""Download the corpora from their hosts, each pinned by its SHA-256 or by git's commit, and place them.
+"""Download the corpora from their hosts, check them against pinned digests, and place them as `mtbert.tasks` says.
 
 Some 340 MB are downloaded. Files that passed their check are kept beside the target until all are there, so that
 another try after a failure goes on where the last one ended.
@@ -16,6 +16,7 @@ from typing import Literal
 
 import pooch
 import requests
+from huggingface_hub.utils.sha import git_hash
 
 from mtbert import files
 from mtbert.errors import DataError
@@ -35,13 +36,15 @@ class Download:
 
     Attributes:
         url: its address.
-        sha256: of its content; empty where it is only pinned by the commit in its address.
+        sha256: of its content; empty where only `blob` is known.
+        blob: git's id of its content: SHA-1 of `blob SIZE`, a zero byte and the content.
         path: its path below the data directory; empty for an archive.
         members: for an archive: maps the name of each wanted member to its path below the data directory.
     """
 
     url: str
     sha256: str = ""
+    blob: str = ""
     path: str = ""
     members: dict[str, str] = field(default_factory=dict)
 
@@ -91,6 +94,9 @@ def _fetch(item: Download, kept: Path) -> Path:
     try:
         # pooch's own downloaders do not fit its type of a downloader
         path = pooch.retrieve(item.url, known, item.name, kept, downloader=transfer)  # pyright: ignore[reportArgumentType]
+        if item.blob and (came := git_hash(Path(path).read_bytes())) != item.blob:  # pooch knows no such digest
+            Path(path).unlink()
+            raise ValueError(f"its git blob id is {came}, expected {item.blob}")
     except (requests.RequestException, ValueError) as error:  # pooch raises ValueError for other content
         if isinstance(error, requests.HTTPError) and error.response is not None:
             error.response.close()

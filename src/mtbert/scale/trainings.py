@@ -24,6 +24,7 @@ from mtbert.settings import Name, Section
 BUILD, SCRIPT = Path("build"), Path("stages/train.py")
 OUTPUT = BUILD / "grid"  # a log for each training
 POLL = 0.2  # seconds
+TELL = 30.0  # seconds between two lines of a training that runs
 PATIENCE = 60.0  # seconds in which a training that is stopped has to write its checkpoint
 KILLED = " (killed, as by a system that runs out of memory; fewer at a time, --jobs, need less)"
 NOT_LIVE = {"MTBERT_LIVE": "off"}  # `track` logs the runs afterwards
@@ -74,6 +75,7 @@ def run(wanted: Sequence[Training], start: Start, shares: Sequence[Share], outpu
     logs = {training: output / f"{training.name}.log" for training in wanted}
     running: dict[Training, tuple[Any, Share, float]] = {}  # the job, its share, and when it began
     output.mkdir(parents=True, exist_ok=True)
+    told = time.monotonic()
     with _heeded() as stop:
         try:
             while running or (waiting and not stop):
@@ -96,6 +98,12 @@ def run(wanted: Sequence[Training], start: Start, shares: Sequence[Share], outpu
                     elif not stop:
                         killed = KILLED if status == -signal.SIGKILL else ""
                         failed.append(f"\n  {training.name}: {logs[training]}{killed}")
+                if time.monotonic() > told + TELL:
+                    told = time.monotonic()
+                    for training in running:
+                        if logs[training].is_file():  # that of a node comes with its run
+                            lines = logs[training].read_text("utf-8", errors="replace").strip().split("\n")
+                            say(f"{training.name}: {lines[-1]}")
         except BaseException:
             _end([job for job, *_ in running.values()])
             raise

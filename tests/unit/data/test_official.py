@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import re
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from mtbert.errors import DataError
 
 SAMPLE = Path(__file__).parents[3] / "data/sample"
 HELLO = b"hello\n"
+HELLO_BLOB = "ce013625030ba8dba906f756967f9e9ca394464a"  # git hash-object of "hello\n"
 HELLO_SHA256 = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"
 
 
@@ -89,16 +89,16 @@ def test_good_files_are_laid_out_and_nothing_else_is_left(host: str, tmp_path: P
         tmp_path / "official",
         [
             Download(f"{host}/hello.csv", sha256=HELLO_SHA256, path="cs224n/by-sha256.csv"),
-            Download(f"{host}/hello.csv", path="cs224n/by-commit.csv"),
+            Download(f"{host}/hello.csv", blob=HELLO_BLOB, path="cs224n/by-blob.csv"),
             Download(f"{host}/snli_1.0.zip", sha256=sha256(ARCHIVE), members=archive),
         ],
     )
     assert below(tmp_path) == [
-        "official/cs224n/by-commit.csv",
+        "official/cs224n/by-blob.csv",
         "official/cs224n/by-sha256.csv",
         "official/nli/snli_1.0_dev.jsonl",
     ]
-    assert (tmp_path / "official/cs224n/by-commit.csv").read_bytes() == b"hello\n"
+    assert (tmp_path / "official/cs224n/by-blob.csv").read_bytes() == b"hello\n"
     assert (tmp_path / "official/nli/snli_1.0_dev.jsonl").read_bytes() == b"{}\n"
 
 
@@ -106,8 +106,9 @@ def test_good_files_are_laid_out_and_nothing_else_is_left(host: str, tmp_path: P
     ("name", "check", "said"),
     [
         ("hello.csv", {"sha256": "0" * 64}, HELLO_SHA256),
+        ("hello.csv", {"blob": "0" * 40}, f"its git blob id is {HELLO_BLOB}, expected {'0' * 40}"),
         ("cut.csv", {"sha256": HELLO_SHA256}, "6 bytes read, 94 more expected"),
-        ("cut.csv", {}, "6 bytes read, 94 more expected"),
+        ("cut.csv", {"blob": HELLO_BLOB}, "6 bytes read, 94 more expected"),
         ("nowhere.csv", {"sha256": HELLO_SHA256}, "404 Client Error"),
     ],
 )
@@ -119,7 +120,7 @@ def test_what_is_not_the_known_file_is_refused(host: str, tmp_path: Path, name: 
 def test_another_try_asks_only_for_what_is_missing(host: str, tmp_path: Path) -> None:
     good = Download(f"{host}/hello.csv", sha256=HELLO_SHA256, path="cs224n/hello.csv")
     with pytest.raises(DataError):
-        official.download(tmp_path / "official", [good, Download(f"{host}/late.csv", path="b.csv")])
+        official.download(tmp_path / "official", [good, Download(f"{host}/late.csv", blob=HELLO_BLOB, path="b.csv")])
     official.download(tmp_path / "official", [good])
     assert Host.asked == ["/hello.csv", "/late.csv"]
     assert below(tmp_path) == ["official/cs224n/hello.csv"]
@@ -128,14 +129,14 @@ def test_another_try_asks_only_for_what_is_missing(host: str, tmp_path: Path) ->
 def test_a_failure_leaves_the_files_of_an_earlier_success(host: str, tmp_path: Path) -> None:
     official.download(tmp_path / "official", [Download(f"{host}/hello.csv", sha256=HELLO_SHA256, path="hello.csv")])
     with pytest.raises(DataError):
-        official.download(tmp_path / "official", [Download(f"{host}/late.csv", path="b.csv")])
+        official.download(tmp_path / "official", [Download(f"{host}/late.csv", blob=HELLO_BLOB, path="b.csv")])
     assert below(tmp_path) == ["official/hello.csv"]
 
 
 def test_downloads_are_the_files_that_the_sample_has_and_each_is_pinned() -> None:
     targets = {target for item in official.DOWNLOADS for target in (item.path, *item.members.values()) if target}
     assert targets == {file.relative_to(SAMPLE).as_posix() for file in SAMPLE.rglob("*.*")}
-    assert [one.name for one in official.DOWNLOADS if not (one.sha256 or re.search("/[0-9a-f]{40}/", one.url))] == []
+    assert [item.name for item in official.DOWNLOADS if bool(item.sha256) == bool(item.blob)] == []
 
 
 def digests(folder: Path) -> dict[str, str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mtbert.errors import TrainingError
 from mtbert.scale import trainings
 from mtbert.scale.trainings import Training
 
@@ -44,6 +45,19 @@ class Job:
         pass
 
 
+def test_what_fails_is_named_with_its_log_once_the_others_have_ended(tmp_path: Path):
+    done, jobs = list[str](), {1: Job(1), 2: Job(0), 3: Job(-signal.SIGKILL)}
+    with pytest.raises(TrainingError, match=rf"^2 of 3 failed.*\n  a-1: {tmp_path}/a-1\.log\n  a-3: .*\(killed"):
+        trainings.run(
+            TRAININGS,
+            lambda one, *_: jobs[one.seed],
+            [{}, {}],
+            tmp_path,
+            lambda training: done.append(training.name),
+        )
+    assert done == ["a-2"]
+
+
 def test_each_at_a_time_has_a_share_of_its_own_that_the_next_one_gets(tmp_path: Path):
     looks, given = {1: 2, 2: 1, 3: 1}, list[tuple[str, str]]()
 
@@ -53,6 +67,19 @@ def test_each_at_a_time_has_a_share_of_its_own_that_the_next_one_gets(tmp_path: 
 
     trainings.run(TRAININGS, start, [{"GPU": "1"}, {"GPU": "2"}], tmp_path, print)
     assert given == [("a-1", "1"), ("a-2", "2"), ("a-3", "2")]
+
+
+def test_the_last_line_of_an_output_tells_how_far_a_training_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(trainings, "TELL", 0)
+
+    def start(_: Training, log: Path, __: trainings.Share) -> Job:
+        log.write_text("started\n3 of 8 steps, 00:02 left\n")
+        return Job(0, 2)
+
+    trainings.run(TRAININGS[:1], start, [{}], tmp_path, print)
+    assert "a-1: 3 of 8 steps, 00:02 left\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
