@@ -58,3 +58,11 @@ def test_rows_that_do_not_count_are_left_out():
 def test_withheld_labels_have_no_score(tmp_path: Path):
     predictions.write(tmp_path / "file.parquet", qqp([None, None, None]), QQP)
     assert predictions.score(predictions.read(tmp_path / "file.parquet"), QQP) is None
+
+
+def test_scores_of_the_three_main_tasks_have_both_overalls():
+    sts = pd.DataFrame({"label": [0.0, 1.0], "prediction": [0.0, 2.0], "scored": True})
+    found = predictions.scores({"sst": qqp([1, 1, 1]), "qqp": qqp([1, 0, 0]), "sts": sts})
+    expected = {"sst": 2 / 3, "qqp": 2 / 3, "sts": 1.0, "overall_raw": 7 / 9, "overall_normalised": 7 / 9}
+    assert found == pytest.approx(expected)
+    assert predictions.scores({"qqp": qqp([1, 0, 0]), "sts": sts}) == pytest.approx({"qqp": 2 / 3, "sts": 1.0})

@@ -73,6 +73,14 @@ def test_a_difference_below_the_margin_is_small() -> None:
     assert result.verdict is Verdict.SMALL
 
 
+def test_a_part_that_leans_towards_its_claim_does_not_refute_it() -> None:
+    leaning = [share + 0.04 for share in LOW]
+    (result,) = judge([claim(margin=0.5)], evidence({"new": leaning, "old": LOW}))
+    assert result.verdict is Verdict.TOO_CLOSE
+    (result,) = judge([claim(margin=0.5)], evidence({"new": LOW, "old": LOW}))
+    assert result.verdict is Verdict.FAILS
+
+
 def test_a_small_published_difference_is_not_refuted_by_a_small_one() -> None:
     near = [share + 0.01 for share in LOW]
     small = judge([claim(margin=0.2, published=0.1)], evidence({"new": LOW, "old": near}))[0]
