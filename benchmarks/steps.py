@@ -251,6 +251,7 @@ def bench(shape: str, arguments: argparse.Namespace, scratch: Path) -> None:
         }
         titles = {"Steps:": rows, "Ratios:": compared, "The machine's peak:": peak}
         part = f"steps-{shape}" + "-fp32" * (arguments.precision == "fp32") + "-busy" * arguments.busy
+        part += f"-{device.type}" * (device.type != "cpu")
         record.keep(arguments.record, part, content, titles)
 
 
