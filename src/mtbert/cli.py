@@ -213,7 +213,7 @@ def report(
     build: BuildArgument = BUILD,
     evidence: Annotated[Path | None, Option(help="Report this folder alone, such as reports/laptop/evidence.")] = None,
     out: Annotated[Path | None, Option(help="The report's folder; else BUILD/report, or that of the evidence.")] = None,
-    third: Annotated[Path | None, Option(help="Evidence of a third of the budget: are differences steady?")] = None,
+    third: Annotated[Path | None, Option(help="Evidence of a third of the budget; else `third` beside the other.")] = None,
     readme: Annotated[Path | None, Option(help="A file that gets the report's first rows between markers.")] = None,
 ) -> None:
     """Write the report from the finished runs; train nothing."""
@@ -224,6 +224,8 @@ def report(
     if evidence is not None and out is None and evidence.resolve().name != write.EVIDENCE:
         raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
     folder = out or (evidence.resolve().parent if evidence else build / "report")
+    if evidence is not None and third is None and (beside := evidence.resolve().with_name(write.THIRD)).is_dir():
+        third = beside
     with locking.alone(build / "locks" / "report.lock", "report"):
         if evidence is None:
             inputs.check_stages(build, "plan", "data", "init")

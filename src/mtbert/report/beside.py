@@ -17,7 +17,7 @@ ABOUT = (
     "Pearson's correlation on STS-B. Overall is (SST-5 + QQP + r) / 3, normalised (SST-5 + QQP + (r + 1) / 2) / 3."
 )
 MARKS = {
-    CHANGED: f"{CHANGED} settings differ from the shipped ones.",
+    CHANGED: f"{CHANGED} settings differ from those of the other rows.",
     BELOW: f"{BELOW} below the untrained encoder on this task.",
 }
 
@@ -146,7 +146,7 @@ def render(table: Table, study: Study) -> str:
 
 def _line(table: Table, row: Row, study: Study, printed: bool, with_split: bool) -> dict[str, str]:
     name = markdown.literal(row.label) + (f" ({row.split})" if with_split else "")
-    cells = {"row": f"{name} {CHANGED}" if row.group.overrides else name}
+    cells = {"row": f"{name} {CHANGED}" if {*row.group.overrides} - {*study.shared_overrides} else name}
     for metric in table.metrics:
         heading, paper = markdown.HEADINGS[metric], markdown.number(row.published.get(metric))
         cells |= {f"{heading}, paper": paper} if printed else {}

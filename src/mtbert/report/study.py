@@ -140,6 +140,11 @@ class Study:
         return list(dict.fromkeys(one for row in self.rows for one in row.overrides))
 
     @cached_property
+    def shared_overrides(self) -> list[str]:
+        """Those that all rows have."""
+        return [one for one in self.overrides if all(one in row.overrides for row in self.rows)]
+
+    @cached_property
     def rows(self) -> list[Group]:
         """Every variant and ensemble that is scored on dev, and single-task variants that make one row of all tasks."""
         by_row: dict[tuple[str, str], list[str]] = {}

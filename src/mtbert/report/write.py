@@ -12,7 +12,7 @@ from mtbert.report.page import Section
 from mtbert.report.study import Study
 from mtbert.results.tables import Frame, Results
 
-EVIDENCE = "evidence"  # a folder of tables beside a report, which a new report leaves as it is
+EVIDENCE, THIRD = "evidence", "third"  # folders of tables beside a report, which a new report leaves as they are
 KEPT = {  # by run.selection, where run.keep is `best`
     "cross": "Each half of dev is scored with the epoch that is the best on the other half.",
     "half": "The best epoch on one half of dev is kept; dev scores are of the other half.",
@@ -52,8 +52,9 @@ def write(results: Results, directory: Path, third: Results | None = None, readm
         files.write_text(partial / "index.html", page.render(sections, partial))
         text = "\n\n".join([*(section.markdown for section in sections), FILES])
         files.write_text(partial / "README.md", f"{text.removeprefix('#')}\n")
-        if (directory / EVIDENCE).is_dir():
-            (directory / EVIDENCE).rename(partial / EVIDENCE)
+        for kept in (EVIDENCE, THIRD):
+            if (directory / kept).is_dir():
+                (directory / kept).rename(partial / kept)
     if readme is not None:
         front.put(readme, study, questions, directory)
     return terminal.in_short(tables, directory)
@@ -64,7 +65,7 @@ def _refuse_others(directory: Path) -> None:
     if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
         raise DataError(f"{directory} is no folder; --out names a folder")
     there = {file.name for file in directory.iterdir()} if directory.exists() else set()
-    if there - {EVIDENCE} and not {"README.md", "index.html", "results.csv"} <= there:
+    if there - {EVIDENCE, THIRD} and not {"README.md", "index.html", "results.csv"} <= there:
         raise DataError(
             f"{directory} holds {first_of(sorted(there), 3)} and no report; the report would take its place. "
             "--out names another folder"
@@ -131,5 +132,7 @@ def _notes(study: Study) -> Iterator[str]:
         yield "**Another encoder** than the reports' `bert-base-uncased`: compare differences, not scores."
     of_half = "; dev scores are of one half of the set" if kept.selection == "half" else ""
     yield KEPT[kept.selection] if kept.keep == "best" else f"The last epoch is kept{of_half}."
-    if study.overrides:
-        yield f"**Changed settings** ({beside.CHANGED}): {', '.join(map(markdown.literal, study.overrides))}."
+    of_some = [one for one in study.overrides if one not in study.shared_overrides]
+    for whose, changed in (("", study.shared_overrides), (f" of some rows ({beside.CHANGED})", of_some)):
+        if changed:
+            yield f"**Changed settings**{whose}: {', '.join(map(markdown.literal, changed))}."

@@ -71,8 +71,8 @@ def test_rows_are_written_between_the_markers_alone(tmp_path: Path):
 
 
 def test_readme_says_what_the_evidence_does(tmp_path: Path):
-    whole = Study(tables.read(ROOT / "reports/laptop/evidence"))
+    whole, third = (Study(tables.read(ROOT / "reports/laptop" / part)) for part in ("evidence", "third"))
     readme = tmp_path / "README.md"
     readme.write_text((ROOT / "README.md").read_text())
-    front.put(readme, whole, claims.judge(whole)[1], tmp_path / "reports/laptop")
+    front.put(readme, whole, claims.judge(whole, third)[1], tmp_path / "reports/laptop")
     assert readme.read_text() == (ROOT / "README.md").read_text()
