@@ -213,7 +213,7 @@ def report(
     build: BuildArgument = BUILD,
     evidence: Annotated[Path | None, Option(help="Report this folder alone, such as reports/laptop/evidence.")] = None,
     out: Annotated[Path | None, Option(help="The report's folder; else BUILD/report, or that of the evidence.")] = None,
-    third: Annotated[Path | None, Option(help="Evidence of a third of the budget; else `third` beside the other.")] = None,
+    third: Annotated[Path | None, Option(help="Evidence of a third of the budget; else `third` beside it.")] = None,
     readme: Annotated[Path | None, Option(help="A file that gets the report's first rows between markers.")] = None,
 ) -> None:
     """Write the report from the finished runs; train nothing."""
