@@ -126,8 +126,8 @@ def compare(
     """Test whether one model predicts better than another.
 
     Each side is a file of predictions on the same rows. It has the columns id, label and prediction; with seed,
-    trainings are compared, and with cluster (or texts: sentence1, sentence2) rows that share a sentence are resampled
-    together. More: docs/comparing.md.
+    trainings are compared, and with cluster (or texts: sentence1, sentence2) rows that share a sentence count as one.
+    More: docs/comparing.md.
     """
     from mtbert import compare
 

@@ -1,4 +1,4 @@
-"""The scores of runs on dev, and on resampled rows of dev, so that any two rows of a table can be compared."""
+"""The scores of runs on dev, and how its rows move them, so that any two rows of a table can be compared."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -8,16 +8,14 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from mtbert import seeding
 from mtbert.claims.reading import OVERFITTING
 from mtbert.errors import DataError
 from mtbert.metrics import MAIN_TASKS, OVERALLS
 from mtbert.results.tables import EXAMPLES, KEY, UNTRAINED, Frame, Results
-from mtbert.stats import Difference, difference, resampling
-from mtbert.stats.resampling import Scored
+from mtbert.stats import Difference, difference, influence
+from mtbert.stats.influence import Scored
 from mtbert.tasks import TASKS
 
-SEED = 0  # of the resamples, so that the same runs give the same report
 ALIKE = ("code", "profile", "precision", "threads", "keep", "selection")  # in which two sides have to agree
 UNEQUAL = 0.05  # examples of a task, or steps, may differ by this share: samplers draw
 
@@ -55,7 +53,6 @@ class Evidence:
     runs: Frame
     tasks: Mapping[str, TaskRows]
     untrained: Mapping[str, float] = field(default_factory=dict)
-    _drawn: dict[tuple[str, bytes], resampling.Resamples] = field(default_factory=dict, repr=False, compare=False)
 
     def seeds(self, row: Sequence[str], metric: str) -> list[int]:
         """Return the seeds of which all models of a row have scores, in order; none where it lacks a task."""
@@ -94,19 +91,19 @@ class Evidence:
         first = self._joined(metric, ours, seeds[0], [task[0] for task in known])
         second = self._joined(metric, sides[1], seeds[1], [task[1] for task in known])
         if untrained is not None:
-            second = np.full_like(second[0], untrained), np.full_like(second[1], untrained)
+            second = np.full_like(second[0], untrained), 0 * second[1]
         return difference(first, second, sum(rows for *_, rows, _ in known), min(clusters for *_, clusters in known))
 
     def _joined(self, metric: str, row: Sequence[str], seeds: Sequence[int], parts: Sequence[Scored]) -> Scored:
         """Return a side's mean over tasks; r counts as (r + 1) / 2 in a normalised overall."""
-        scores, draws = (np.mean([part[at] for part in parts], axis=0) for at in (0, 1))
         if metric in ("overall_normalised", OVERFITTING):
-            r, drawn_r = parts[MAIN_TASKS.index("sts")]
-            scores, draws = scores + (1 - r) / 2 / len(parts), draws + (1 - drawn_r) / 2 / len(parts)
+            r, moves = parts[at := MAIN_TASKS.index("sts")]
+            parts = [*parts[:at], ((r + 1) / 2, moves / 2), *parts[at + 1 :]]
+        scores = np.mean([scores for scores, _ in parts], axis=0)
+        moves = np.vstack([moves for _, moves in parts]) / len(parts)  # tasks have other clusters
         if metric == OVERFITTING:
-            trained = np.array([self._on_train[row[0], seed] for seed in seeds])
-            return trained - scores, trained - draws
-        return scores, draws
+            return np.array([self._on_train[row[0], seed] for seed in seeds]) - scores, -moves
+        return scores, moves
 
     def _scored(
         self, task: str, sides: Sequence[Sequence[str]], seeds: Sequence[Sequence[int]], metric: str, leak_free: bool
@@ -123,10 +120,7 @@ class Evidence:
         if not kept.any():
             return None
         labels, clusters = (of.rows[column].to_numpy()[kept] for column in ("label", "cluster"))
-        if (key := (task, kept.tobytes())) not in self._drawn:  # the same resamples for all comparisons
-            self._drawn[key] = resampling.resamples(clusters, seeding.stream(SEED, "bootstrap", task))
-        drawn, by = self._drawn[key], TASKS[task].metric
-        one, two = (resampling.scored(by, labels, said[kept], drawn) for said in (ours, other))
+        one, two = (influence.scored(TASKS[task].metric, labels, said[kept], clusters) for said in (ours, other))
         return one, two, len(labels), len(np.unique(clusters))
 
     def _models(self, row: Sequence[str], metric: str) -> dict[str, str]:

@@ -9,19 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from mtbert import claims, metrics, seeding
+from mtbert import claims, metrics
 from mtbert.claims import SEEDS
 from mtbert.compare import reading
 from mtbert.compare.reading import Pairs
 from mtbert.errors import DataError, MtbertError, UnknownNameError
 from mtbert.settings import NAME
-from mtbert.stats import LEAST_CLUSTERS, LEVEL, Difference, difference, of_models, resampling
+from mtbert.stats import LEAST_CLUSTERS, LEVEL, Difference, difference, influence, of_models
 from mtbert.stats.exact import FEW, of_few
-from mtbert.stats.resampling import Scored
+from mtbert.stats.influence import Scored
 from mtbert.tasks import TASKS
 
 MARGIN = 0.01  # without a task
-SEED = 0  # of the resamples, so that the same files give the same answer
 
 
 class Answer(StrEnum):
@@ -98,16 +97,15 @@ def _path(source: str, task: str | None, build: Path) -> str:
 
 
 def _scored(pairs: Pairs, said: np.ndarray, metric: str) -> Scored:
-    drawn = resampling.resamples(pairs.clusters, seeding.stream(SEED, "bootstrap", metric))
-    return resampling.scored(metric, pairs.labels, said, drawn)
+    return influence.scored(metric, pairs.labels, said, pairs.clusters)
 
 
 def _mean(pairs: Pairs, side: Scored) -> Difference:
     """Return a side's mean score: its difference from nothing."""
-    (scores, draws), rows, clusters = side, len(pairs.labels), len(np.unique(pairs.clusters))
+    (scores, moves), rows, clusters = side, len(pairs.labels), len(np.unique(pairs.clusters))
     if len(scores) == 1:
-        return of_models(float(scores[0]), draws[:, 0], rows, clusters, clusters)
-    return difference(side, (0 * scores, 0 * draws), rows, clusters)
+        return of_models(float(scores[0]), moves[:, 0], rows, clusters, clusters)
+    return difference(side, (0 * scores, 0 * moves), rows, clusters)
 
 
 def _difference(pairs: Pairs, ours: Scored, theirs: Scored, metric: str) -> Difference:
@@ -117,8 +115,8 @@ def _difference(pairs: Pairs, ours: Scored, theirs: Scored, metric: str) -> Diff
     differing = len(np.unique(pairs.clusters[by_row != 0]))
     if len(ours[0]) > 1 or len(theirs[0]) > 1:
         return difference(ours, theirs, rows, clusters, differing)
-    (mean,), draws = (one - other for one, other in zip(ours, theirs, strict=True))
-    found = of_models(float(mean), draws[:, 0], rows, clusters, differing)
+    (mean,), moves = (one - other for one, other in zip(ours, theirs, strict=True))
+    found = of_models(float(mean), moves[:, 0], rows, clusters, differing)
     if clusters >= LEAST_CLUSTERS and metric == "accuracy" and (differing <= FEW or found.error is None):
         return replace(found, exact=of_few(np.bincount(pairs.clusters, by_row), rows))
     return found

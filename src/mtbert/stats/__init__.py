@@ -1,6 +1,6 @@
 """Intervals and tests of differences, on arrays alone; `mtbert.claims`, the report and `mtbert compare` use them.
 
-Nothing but a mean is told below `LEAST_CLUSTERS` clusters of rows, since a bootstrap over fewer cannot reject, and
+Nothing but a mean is told below `LEAST_CLUSTERS` clusters of rows, since so few say little of others, and
 below `LEAST_SEEDS` seeds.
 """
 

@@ -5,7 +5,8 @@ Both sides are scored on the same rows; their seeds are independent. The mean di
     error^2 = s_1^2 / n_1 + s_2^2 / n_2 + c
 
 s_i^2: variance over the n_i seeds of a side; what rows change for single seeds is part of it.
-c: what other rows of dev change alike for all seeds, by the cluster bootstrap (`mtbert.stats.resampling`).
+c: what other rows of dev change alike for all seeds (`mtbert.stats.influence`): the mean covariance of two seeds, of
+one side and of the other, less twice the covariance of the sides' means; no less than 0.
 
 Difference / error is compared with Student's t. Its degrees of freedom are Welch's (1947, Biometrika 34), with
 clusters - 1 of c:
@@ -20,7 +21,7 @@ from statistics import fmean, stdev
 import numpy as np
 from scipy import special
 
-from mtbert.stats.resampling import Scored
+from mtbert.stats.influence import Scored
 
 ROUNDING = 1e-12  # an error below it is of the last digits
 LEVEL = 0.05  # of every test of two sides; intervals hold 1 - LEVEL
@@ -82,7 +83,7 @@ def p_below(distance: np.ndarray | float, error: np.ndarray | float, freedom: np
 
 
 def difference(ours: Scored, other: Scored, rows: int, clusters: int, differing: int | None = None) -> Difference:
-    """Compare two sides by their scores, and those on the same resampled rows; they may have other seeds.
+    """Compare two sides by their scores, and how the same clusters of rows move these; they may have other seeds.
 
     Args:
         ours: of a side.
@@ -91,26 +92,26 @@ def difference(ours: Scored, other: Scored, rows: int, clusters: int, differing:
         clusters: their number.
         differing: the number of clusters in which the sides differ, where these may be few.
     """
-    (scores, draws), (other_scores, other_draws) = ours, other
+    (scores, moves), (other_scores, other_moves) = ours, other
     mean, seeds = float(scores.mean() - other_scores.mean()), (len(scores), len(other_scores))
     if min(seeds) < LEAST_SEEDS or clusters < LEAST_CLUSTERS:
         return Difference(mean, None, 0.0, seeds, rows, clusters)
-    of_rows = shared(draws) + shared(other_draws) - 2 * _covariance(draws, other_draws)
+    of_rows = shared(moves) + shared(other_moves) - 2 * float(moves.mean(axis=1) @ other_moves.mean(axis=1))
     error, freedom = welch([_of_seeds(*ours), _of_seeds(*other)], seeds, max(0.0, of_rows), differing or clusters)
     return _known(mean, float(error), float(freedom), seeds, rows, clusters)
 
 
-def of_models(mean: float, draws: np.ndarray, rows: int, clusters: int, differing: int) -> Difference:
+def of_models(mean: float, moves: np.ndarray, rows: int, clusters: int, differing: int) -> Difference:
     """Return a difference of two trained models, or a model's score: only other rows would change it.
 
     Args:
         mean: the difference.
-        draws: the same on resampled rows, [draws].
+        moves: how clusters move it, [clusters].
         rows: their number.
         clusters: their number.
         differing: the number of clusters in which the two differ.
     """
-    error = float(draws.std()) if clusters >= LEAST_CLUSTERS else 0.0
+    error = float(moves @ moves) ** 0.5 if clusters >= LEAST_CLUSTERS else 0.0
     return _known(mean, error, max(1, differing - 1), (1, 1), rows, clusters)
 
 
@@ -136,20 +137,16 @@ def welch(
     return np.sqrt(total), total**2 / np.where(spread == 0, 1, spread)
 
 
-def shared(draws: np.ndarray) -> float:
-    """Return what other rows change alike for all seeds: the mean covariance of two seeds, of draws [draws, seeds]."""
-    count = draws.shape[1]
-    of_sum, of_each = draws.sum(axis=1).var(), draws.var(axis=0).sum()
+def shared(moves: np.ndarray) -> float:
+    """Return what other rows change alike for all seeds: the mean covariance of two seeds, of [clusters, seeds]."""
+    count = moves.shape[1]
+    of_sum, of_each = (moves.sum(axis=1) ** 2).sum(), (moves**2).sum()
     return float(of_sum - of_each) / (count * (count - 1))
 
 
-def _of_seeds(scores: np.ndarray, draws: np.ndarray) -> float:
+def _of_seeds(scores: np.ndarray, moves: np.ndarray) -> float:
     """Return s^2; no less than what rows change for single seeds, as few seeds may agree by luck."""
-    return max(float(scores.var(ddof=1)), float(draws.var(axis=0).mean()) - shared(draws))
-
-
-def _covariance(ours: np.ndarray, other: np.ndarray) -> float:
-    return float(np.cov(ours.mean(axis=1), other.mean(axis=1), ddof=0)[0, 1])
+    return max(float(scores.var(ddof=1)), float((moves**2).sum(axis=0).mean()) - shared(moves))
 
 
 def summary(scores: Sequence[float]) -> tuple[float, Interval | None]:

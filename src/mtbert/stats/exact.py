@@ -1,4 +1,4 @@
-"""Exact tests of two trained models that are right on nearly the same rows, where a bootstrap is too sure."""
+"""Exact tests of two trained models that are right on nearly the same rows, where an estimated error is too sure."""
 
 import numpy as np
 from scipy import stats

@@ -91,7 +91,7 @@ def test_answers_of_several_seeds(of_right: Compare, differences: list[int], mar
     assert of_right(ours, theirs, 500, margin).answer is answer
 
 
-def test_one_model_each_is_scipys_paired_bootstrap(tmp_path: Path) -> None:
+def test_one_model_each_has_the_error_of_scipys_paired_bootstrap(tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
     labels = generator.uniform(0, 5, 80).round(2)
     ours, theirs = (labels + generator.normal(0, scale, 80) for scale in (1.0, 2.0))
@@ -105,11 +105,11 @@ def test_one_model_each_is_scipys_paired_bootstrap(tmp_path: Path) -> None:
         (labels, ours, theirs), difference, paired=True, vectorized=False, n_resamples=500, rng=1
     )
     assert found.difference.mean == pytest.approx(difference(labels, ours, theirs))
-    assert found.difference.error == pytest.approx(expected.standard_error, rel=0.1)
+    assert found.difference.error == pytest.approx(expected.standard_error, rel=0.15)
     assert found.answer is Answer.BETTER
 
 
-def test_rows_of_a_cluster_are_drawn_together(of_right: Compare) -> None:
+def test_rows_of_a_cluster_are_no_independent_ones(of_right: Compare) -> None:
     right = np.flatnonzero(np.repeat(np.random.default_rng(3).random(40) < 0.6, 5))  # clusters are right as a whole
     together, alone = (
         of_right(right, range(0, 200, 2), 200, clusters=clusters).difference.error or 0

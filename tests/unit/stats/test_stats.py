@@ -7,17 +7,18 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from mtbert.stats import difference, holm, resampling, summary
+from mtbert import metrics
+from mtbert.stats import difference, holm, influence, summary
 from mtbert.stats.differences import of_models, welch
 from mtbert.stats.exact import of_few
-from mtbert.stats.resampling import Scored
+from mtbert.stats.influence import Scored
 
 OURS, OTHER = np.array([0.71, 0.74, 0.72, 0.70]), np.array([0.70, 0.69, 0.73, 0.68, 0.70])
 
 
 def unmoved(scores: np.ndarray) -> Scored:
-    """Return scores with draws of rows that change nothing, [draws, seeds]."""
-    return scores, np.tile(scores, (10, 1))
+    """Return scores that no cluster of rows moves."""
+    return scores, np.zeros((10, len(scores)))
 
 
 def test_where_rows_change_nothing_it_is_welchs_t() -> None:
@@ -37,19 +38,19 @@ def test_a_mean_over_seeds_has_students_interval_from_three_on() -> None:
 
 
 def test_what_rows_change_for_all_seeds_alike_is_added_once() -> None:
-    moved = np.random.default_rng(0).normal(scale=0.02, size=(10_000, 1))
-    found = difference((OURS, OURS + moved), (OTHER, np.tile(OTHER, (10_000, 1))), rows=100, clusters=100)
+    alike = np.array([[0.012], [-0.016]])  # 0.02 in all
+    found = difference((OURS, np.tile(alike, 4)), (OTHER, np.zeros((2, 5))), rows=100, clusters=100)
     of_seeds = OURS.var(ddof=1) / 4 + OTHER.var(ddof=1) / 5
-    assert found.error == pytest.approx(np.sqrt(of_seeds + 0.02**2), rel=0.02)
-    both = difference((OURS, OURS + moved), (OTHER, OTHER + moved), rows=100, clusters=100)
-    assert both.error == pytest.approx(np.sqrt(of_seeds), rel=0.02)
+    assert found.error == pytest.approx(np.sqrt(of_seeds + 0.02**2))
+    both = difference((OURS, np.tile(alike, 4)), (OTHER, np.tile(alike, 5)), rows=100, clusters=100)
+    assert both.error == pytest.approx(np.sqrt(of_seeds))
 
 
 def test_seeds_that_agree_by_luck_have_the_noise_of_single_rows() -> None:
     same = np.full(4, 0.7)
-    draws = same + np.random.default_rng(0).normal(scale=0.02, size=(10_000, 4))
-    found = difference((same, draws), (same, draws[:, ::-1]), rows=100, clusters=100)
-    assert found.error == pytest.approx(0.02 * np.sqrt(2 / 4), rel=0.05)
+    each_its_own, others = np.diag([0.02] * 8)[:, :4], np.diag([0.02] * 8)[:, 4:]
+    found = difference((same, each_its_own), (same, others), rows=100, clusters=100)
+    assert found.error == pytest.approx(0.02 * np.sqrt(2 / 4))
 
 
 @pytest.mark.parametrize(("seeds", "clusters"), [(2, 100), (4, 5)])
@@ -68,11 +69,28 @@ def test_of_whole_clusters_it_is_the_sign_flip_test() -> None:
     assert p == pytest.approx(0.25)
 
 
-def test_one_model_has_the_bootstraps_error_and_nothing_below_six_clusters() -> None:
-    right, drawn = np.arange(200) < 150, resampling.resamples(np.arange(200), np.random.default_rng(0))
-    _, draws = resampling.scored("accuracy", np.ones(200), right[:, None], drawn)
-    assert of_models(0.75, draws[:, 0], 200, 200, 200).error == pytest.approx(np.sqrt(0.75 * 0.25 / 200), rel=0.03)
-    assert of_models(0.75, draws[:, 0], 200, 5, 5).interval is None
+def test_one_model_has_the_error_of_a_share_and_nothing_below_six_clusters() -> None:
+    right = np.arange(200) < 150
+    _, moves = influence.scored("accuracy", np.ones(200), right[:, None], np.arange(200))
+    assert of_models(0.75, moves[:, 0], 200, 200, 200).error == pytest.approx(np.sqrt(0.75 * 0.25 / 200))
+    assert of_models(0.75, moves[:, 0], 200, 5, 5).interval is None
+
+
+@pytest.mark.parametrize("metric", metrics.SCORES)
+def test_a_row_moves_a_score_as_one_more_copy_of_it_does(metric: str) -> None:
+    labels, said = np.array([1, 2, 2, 0, 1, 0, 2, 1]), np.array([1, 2, 0, 0, 2, 0, 1, 1])
+    copies, score = 10_000, metrics.SCORES[metric]
+    gold, guess = (np.tile(side, copies) for side in (labels, said))
+    more = [score(np.append(gold, labels[row]), np.append(guess, said[row])) for row in range(8)]
+    _, moves = influence.scored(metric, labels, said[:, None], np.arange(8))
+    assert moves[:, 0] == pytest.approx(copies * (np.array(more) - score(gold, guess)), abs=1e-4)
+
+
+def test_a_cluster_moves_a_score_by_the_sum_of_its_rows() -> None:
+    _, moves = influence.scored("accuracy", np.ones(4), np.array([[1], [0], [1], [0]]), np.array([7, 7, 2, 2]))
+    assert moves.tolist() == [[0], [0]]
+    _, moves = influence.scored("accuracy", np.ones(4), np.array([[1], [0], [1], [0]]), np.array([7, 2, 7, 2]))
+    assert moves.tolist() == [[-0.25], [0.25]]
 
 
 def test_holm_is_that_of_statsmodels_for_every_family() -> None:

@@ -1,0 +1,80 @@
+"""How much each cluster of rows moves a score: what other rows would have changed, without drawing any.
+
+A score changes by w I_k where cluster k counts w more: I_k is the sum of its rows' influence functions (Hampel 1974).
+Clusters are independent, so two scores covary by sum_k I_k J_k over samples of clusters, to first order: what a cluster
+bootstrap estimates by drawing (Davison and Hinkley 1997, section 2.7.2). Rows that share a sentence are a cluster:
+single rows would understate the noise.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import stats
+
+from mtbert import metrics
+
+Scored = tuple[np.ndarray, np.ndarray]  # scores of a side, [seeds], and how clusters move them, [clusters, seeds]
+
+
+def scored(metric: str, labels: np.ndarray, predictions: np.ndarray, clusters: np.ndarray) -> Scored:
+    """Score predictions by one of `metrics.SCORES`.
+
+    Args:
+        metric: its name.
+        labels: [rows].
+        predictions: [rows, seeds].
+        clusters: a number for each row, equal for rows of a cluster.
+    """
+    scores = np.array([metrics.SCORES[metric](labels, column) for column in predictions.T])
+    of_rows = np.column_stack([OF_ROWS[metric](labels, column) for column in predictions.T])
+    distinct, place = np.unique(clusters, return_inverse=True)
+    moves = np.zeros((len(distinct), predictions.shape[1]))
+    np.add.at(moves, place, of_rows)
+    return scores, moves
+
+
+def _accuracy(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+    right = (labels == predictions).astype(float)
+    return (right - right.mean()) / len(right)
+
+
+def _pearson(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+    """Return x y - r (x^2 + y^2) / 2 over the number of rows, x and y standardised; 0 where a side is constant."""
+    x, y = (np.asarray(side, dtype=float) - np.mean(side) for side in (labels, predictions))
+    if not (x.any() and y.any()):
+        return np.zeros(len(x))
+    x, y = x / x.std(), y / y.std()
+    return (x * y - np.mean(x * y) * (x**2 + y**2) / 2) / len(x)
+
+
+def _spearman(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+    """Return the same of ranks, where a row that counts more also raises the ranks of all rows above it."""
+    u, v = (stats.rankdata(side) - (len(side) + 1) / 2 for side in (labels, predictions))
+    if not (u.any() and v.any()):
+        return np.zeros(len(u))
+    uv, uu, vv = u @ v, u @ u, v @ v
+    of_uv = u * v + _above(u, v) + _above(v, u)
+    of_uu, of_vv = u**2 + 2 * _above(u, u), v**2 + 2 * _above(v, v)
+    return (of_uv - uv * (of_uu / uu + of_vv / vv) / 2) / np.sqrt(uu * vv)
+
+
+def _above(ranks: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return, for each row, the sum of the values of rows with a higher rank, and half that of rows with its own."""
+    _, place = np.unique(ranks, return_inverse=True)
+    totals = np.bincount(place, values)
+    return (totals[::-1].cumsum()[::-1] - totals / 2)[place]
+
+
+def _f1(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+    """Return (2 hits - F1 (positives of both sides)) over the sum of the latter, as the mean over classes."""
+    each = []
+    for one in metrics.f1_classes(labels, predictions):
+        both = (labels == one).astype(float) + (predictions == one)
+        hits, of_both = both == 2, max(both.sum(), 1)
+        each.append((2 * hits - 2 * hits.sum() / of_both * both) / of_both)
+    return np.mean(each, axis=0)
+
+
+OF_ROWS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "accuracy": _accuracy, "f1": _f1, "pearson": _pearson, "spearman": _spearman,
+}  # fmt: skip
