@@ -108,10 +108,9 @@ def test_rows_in_many_groups_are_the_rows_of_one(
     (data_dir / "cs224n/quora-train.csv").write_text("\tid\tsentence1\tsentence2\tis_duplicate\n" + rows)
     preprocess(data_dir, tmp_path / "one", tokenize, set())
     monkeypatch.setattr(module, "GROUP_ROWS", 7)
-    monkeypatch.setattr(module, "GROUP_CHARACTERS", 100)
     preprocess(data_dir, tmp_path / "many", tokenize, set())
     one, many = (tmp_path / name / "qqp/train.parquet" for name in ("one", "many"))
-    assert (pq.ParquetFile(one).num_row_groups, pq.ParquetFile(many).num_row_groups) == (1, 6)
+    assert (pq.ParquetFile(one).num_row_groups, pq.ParquetFile(many).num_row_groups) == (1, 8)
     assert pq.read_table(one).equals(pq.read_table(many))
     assert (tmp_path / "one/report.json").read_bytes() == (tmp_path / "many/report.json").read_bytes()
 
@@ -132,7 +131,7 @@ def peak(folder: Path, rows: int) -> int:
 
 
 def test_a_row_more_takes_a_few_hundred_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "GROUP_ROWS", 100)
+    monkeypatch.setattr(module, "GROUP_ROWS", 250)
     assert (peak(tmp_path, 5000) - peak(tmp_path, 1000)) / 4000 < 300
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mtbert.data.checks import Index, duplicates
+from mtbert.data.checks import digests, duplicates
 from mtbert.data.readers import Example, read, stream
 from mtbert.tasks import TASKS
 
@@ -46,4 +46,4 @@ def test_similarity_spans_the_scale() -> None:
 def test_dev_repeats_three_rows_of_train_and_no_more(task: str) -> None:
     paths = {split: SAMPLE / TASKS[task].files[split] for split in ("dev", "train")}
     dev, train = ([*stream(path, TASKS[task], split)] for split, path in paths.items())
-    assert duplicates(Index([*dev, *train])) - duplicates(Index(dev)) - duplicates(Index(train)) == 3
+    assert duplicates(digests([*dev, *train])) - duplicates(digests(dev)) - duplicates(digests(train)) == 3
