@@ -169,13 +169,6 @@ def test_refuses_a_faulty_row_with_a_reason(tmp_path: Path, task: str, row: str,
     assert reason(tmp_path, task, row).splitlines() == [expected]
 
 
-def test_refuses_labels_of_an_unlabelled_json_file(tmp_path: Path) -> None:
-    unlabelled = '{"sentence1": "A", "sentence2": "B", "pairID": "a"}\n'
-    labelled = '{"sentence1": "A", "sentence2": "B", "pairID": "b", "gold_label": "neutral"}\n'
-    found = corpus(tmp_path, "snli", unlabelled + labelled, "test")
-    assert found.refused == [Refusal(2, "it has a gold_label, and the first row has none")]
-
-
 @pytest.mark.parametrize(
     ("task", "content", "expected"),
     [
@@ -214,7 +207,6 @@ def test_streams_rows_before_it_has_read_the_whole_file(tmp_path: Path) -> None:
     assert next(stream(path, TASKS["sst"], "train")).id == "a"
 
 
-SAMPLE = Path(__file__).parents[3] / "data/sample"
 ANY_TEXT = st.text(max_size=12)  # of all characters but halves of surrogate pairs, which UTF-8 has none for
 
 
@@ -268,21 +260,4 @@ PIECES = [
 def test_any_bytes_are_read_or_are_a_data_error(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     for kind, task in (("course", "qqp"), ("nli", "snli")):
         with contextlib.suppress(DataError):
-            accounted(place(tmp_path_factory.getbasetemp(), kind, content), task)
-
-
-def accounted(path: Path, task: str) -> None:
-    """Every line that is not empty belongs to exactly one row, kept or refused."""
-    found = list(stream(path, TASKS[task], "train"))
-    lines = path.read_bytes().decode("utf-8-sig").split("\n")
-    lines = [f"{line}\n" for line in lines[:-1]] + lines[-1:]
-    starts = [row.line for row in found]
-    if task == "snli":
-        assert starts == [number for number, line in enumerate(lines, 1) if line.strip()]
-        return
-    for start, end in zip(starts, [*starts[1:], len(lines) + 1], strict=True):
-        reader = csv.reader(lines[start - 1 : end - 1], delimiter="\t", strict=True)
-        assert len([fields for fields in reader if fields]) == 1
-    header = csv.reader(lines, delimiter="\t")
-    next(header)
-    assert not any(line.strip("\r\n") for line in lines[header.line_num : starts[0] - 1])
+            list(stream(place(tmp_path_factory.getbasetemp(), kind, content), TASKS[task], "train"))

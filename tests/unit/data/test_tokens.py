@@ -127,13 +127,6 @@ def test_roberta_sentences_and_pairs_are_hugging_faces(roberta: Path, limit: int
     assert [ids for ids, _ in found] == pairs
 
 
-def test_the_first_part_of_a_roberta_pair_is_what_the_sentence_alone_would_be():
-    special = SpecialTokens(0, 2, 1, between=2)
-    ids, second = special.crossed([5, 6], [7], 128)
-    assert (ids, second) == ([0, 5, 6, 2, 2, 7, 2], 4)
-    assert ids[:second] == special.single([5, 6], 128)[0]
-
-
 def assert_equal_pairs(
     reference: PreTrainedTokenizerBase, pairs: list[tuple[list[int], list[int]]], limit: int
 ) -> None:
