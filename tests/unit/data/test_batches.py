@@ -79,6 +79,7 @@ def test_bi_encoding_stacks_all_first_sentences_then_all_second_ones():
         [101, 22, 23, 24, 102],
     ]
     assert batch.mask.sum(dim=1).tolist() == [4, 3, 3, 5]
+    assert pairs("bi").lengths.tolist() == [4, 5, 5]  # of the longer one
     assert batch.token_types.sum().item() == 0
 
 
@@ -89,11 +90,6 @@ def test_a_batch_on_another_device_is_the_same_batch():
     assert {moved.token_types.device.type, moved.labels.device.type} == {"meta"}
     assert (moved.task, moved.ids, moved.sequences) == ("qqp", ("a", "b"), 2)
     assert isinstance(moved, Batch)
-
-
-def test_an_example_is_as_long_as_its_longest_sequence():
-    assert pairs("cross").lengths.tolist() == [6, 7, 7]
-    assert pairs("bi").lengths.tolist() == [4, 5, 5]
 
 
 def test_examples_of_a_file(tmp_path: Path):
@@ -171,15 +167,12 @@ def test_only_pools_of_fifty_batches_are_sorted():
 def test_in_order_gives_the_longest_first_and_every_example_once():
     found = [(picks.tolist(), batch.ids) for picks, batch in singles(5).in_order(size=2)]
     assert found == [([4, 3], ("4", "3")), ([2, 1], ("2", "1")), ([0], ("0",))]
+    assert [picks.tolist() for picks, _ in singles(5).in_order(size=2, numbers=np.array([0, 2, 4]))] == [[4, 2], [0]]
 
 
 def test_in_order_keeps_the_files_order_among_equal_lengths():
     rows = [picks.tolist() for picks, _ in pairs("cross").in_order(size=3)]
     assert rows == [[1, 2, 0]]
-
-
-def test_in_order_of_some_rows_alone():
-    assert [picks.tolist() for picks, _ in singles(5).in_order(size=2, numbers=np.array([0, 2, 4]))] == [[4, 2], [0]]
 
 
 def test_a_reused_corpus_has_the_labels_of_the_task_it_serves_and_loses_what_has_none(tmp_path: Path):

@@ -47,12 +47,8 @@ def pinned(made: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def pin(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
-    values: dict[str, Any] = {
-        "repository": "someone/bert",
-        "revision": "f" * 40,
-        **changes,
-    }
-    monkeypatch.setitem(sources.SOURCES, "bert-base-uncased", Source(**values))
+    source = Source(repository="someone/bert", revision="f" * 40, **changes)
+    monkeypatch.setitem(sources.SOURCES, "bert-base-uncased", source)
 
 
 BERT = EncoderSettings(name="bert-base-uncased")
@@ -85,11 +81,6 @@ def test_tiny_knows_the_words_of_every_training_file(made: Path) -> None:
     assert tokenizer.tokenize("A GOOD cat") == ["a", "good", "cat"]
     ids = tokenizer("good", "cat")["input_ids"]
     assert ids == [2, pieces.index("good"), 3, pieces.index("cat"), 3]
-
-
-def test_tiny_is_the_same_bytes_again(made: Path, data_dir: Path, tmp_path: Path) -> None:
-    fetching.fetch(TINY, data_dir, tmp_path / "again")
-    assert contents(tmp_path / "again") == contents(made)
 
 
 def test_a_corpus_that_is_not_named_leaves_the_vocabulary_as_it_is(data_dir: Path, tmp_path: Path):

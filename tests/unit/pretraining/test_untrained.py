@@ -77,12 +77,7 @@ def test_the_threshold_from_which_on_duplicate_is_most_often_right(
 
 
 @pytest.mark.parametrize(
-    ("absent", "known"),
-    [
-        ("quora-dev.csv", "sts"),
-        ("quora-train.csv", "sts"),
-        ("sts-dev.csv", "qqp"),
-    ],
+    ("absent", "known"), [("quora-dev.csv", "sts"), ("quora-train.csv", "sts"), ("sts-dev.csv", "qqp")]
 )
 def test_a_task_whose_files_are_not_there_is_left_out(encoder: Path, data_dir: Path, absent: str, known: str) -> None:
     (data_dir / "cs224n" / absent).unlink()
