@@ -172,4 +172,4 @@ def _by_texts(texts: Frame) -> np.ndarray:
     from mtbert.data import checks, readers  # takes half a second
 
     each = ([text for text in row if text] for row in texts.to_numpy())
-    return checks.clusters(checks.Index(readers.Example("", row[0], row[-1], None, 0) for row in each))
+    return checks.clusters(checks.digests(readers.Example("", row[0], row[-1], None, 0) for row in each))

@@ -132,14 +132,8 @@ class Examples:
         The draw is the same in every run. A file may be sorted: of SST-5's first 500 dev rows 76 % are positive, of all
         40 %.
         """
-        if count is None:
-            return self
-        part = self._part(self._draw(count))
-        part.scored = np.ones(len(part), dtype=bool)
-        return part
-
-    def _draw(self, count: int) -> np.ndarray:
-        return np.sort(np.random.default_rng(0).permutation(len(self))[:count])
+        picks = np.random.default_rng(0).permutation(len(self))[:count]
+        return self if count is None else self._part(np.sort(picks))
 
     def _part(self, picks: np.ndarray) -> "Examples":
         part = copy.copy(self)
@@ -214,7 +208,8 @@ class Stream:
         if self._current[0] != number:
             generator = seeding.stream(self.seed, "order", self.examples.task.name, number)
             if self.batching == "shuffled":
-                self._current = number, shuffled(len(self.examples), self.size, generator)
+                order = generator.permutation(len(self.examples)).tolist()
+                self._current = number, [order[at : at + self.size] for at in range(0, len(order), self.size)]
             else:
                 self._current = number, batches_by_length(self.examples.lengths, self.size, generator)
         self.drawn += 1
@@ -223,12 +218,6 @@ class Stream:
             return self.examples.batch(picks)
         own = picks[self.share.rank :: count]
         return replace(self.examples.batch(own), weight=len(own) * count / len(picks))
-
-
-def shuffled(count: int, size: int, generator: np.random.Generator) -> list[list[int]]:
-    """Return each batch's example numbers, 0 to count - 1 in random order; the last batch may be smaller."""
-    order = generator.permutation(count).tolist()
-    return [order[at : at + size] for at in range(0, count, size)]
 
 
 def batches_by_length(lengths: np.ndarray, size: int, generator: np.random.Generator) -> list[list[int]]:

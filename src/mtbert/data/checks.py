@@ -7,7 +7,6 @@ compared. Two different rows share a digest with a probability of 2^-64.
 
 import hashlib
 import re
-from array import array
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,8 +17,9 @@ from scipy.sparse.csgraph import connected_components
 
 from mtbert.data.readers import Example
 
-DIGEST = 8  # bytes, as many as an item of array("Q") has
 NOT_WORDS = re.compile(r"[^\w\s]")
+SENTENCES = ["sentence1", "sentence2"]
+COLUMNS = {"line": "int64", "label": "float64"} | dict.fromkeys(["folded", "bare", *SENTENCES], "uint64")
 
 
 def folded(text: str) -> str:
@@ -32,73 +32,51 @@ def bare(text: str) -> str:
     return folded(NOT_WORDS.sub("", text))
 
 
-def digest(*texts: str) -> bytes:
+def digest(*texts: str) -> int:
     """Return a digest of texts in any order; b"\\xff", which no UTF-8 holds, separates them."""
-    return hashlib.blake2b(b"\xff".join(sorted(text.encode() for text in texts)), digest_size=DIGEST).digest()
+    content = b"\xff".join(sorted(text.encode() for text in texts))
+    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest())
 
 
-class Index:
-    """The rows of one corpus in a form to compare: 48 bytes for a row with two sentences, 40 for a row with one.
+def digests(rows: Iterable[Example]) -> pd.DataFrame:
+    """Return what is compared of rows: 48 bytes for each.
 
-    Attributes:
-        folded, bare: by form, a digest of each row; equal digests are equal sentences, in either order.
-        sentences: one digest for each sentence of each row (folded); as many for each row.
-        lines, labels: of each row; NaN where there is no label.
+    Returns:
+        Columns line and label (NaN where there is none), and digests: `folded` and `bare` of a row's sentences in that
+        form, in either order; `sentence1` and `sentence2` of each alone, folded, the same where there is one.
     """
-
-    def __init__(self, rows: Iterable[Example] = ()) -> None:
-        self.folded, self.bare = array("Q"), array("Q")
-        self.sentences = array("Q")
-        self.lines = array("q")
-        self.labels = array("d")
-        for row in rows:
-            self.add(row)
-
-    def __len__(self) -> int:
-        return len(self.lines)
-
-    def add(self, row: Example) -> None:
-        """Add a row; all rows have the same number of sentences."""
+    compared = []
+    for row in rows:
         texts = [text for text in (row.sentence1, row.sentence2) if text is not None]
-        self.folded.frombytes(digest(*map(folded, texts)))
-        self.bare.frombytes(digest(*map(bare, texts)))
-        for text in texts:
-            self.sentences.frombytes(digest(folded(text)))
-        self.lines.append(row.line)
-        self.labels.append(float("nan") if row.label is None else row.label)
-
-    def matrix(self) -> np.ndarray:
-        """Return the digests of the sentences, [rows, sentences]."""
-        return np.asarray(self.sentences).reshape(len(self), -1)
+        of_row = digest(*map(folded, texts)), digest(*map(bare, texts))
+        compared.append((row.line, row.label, *of_row, digest(folded(texts[0])), digest(folded(texts[-1]))))
+    return pd.DataFrame(compared, columns=list(COLUMNS)).astype(COLUMNS)
 
 
-def duplicates(rows: Index) -> int:
+def duplicates(rows: pd.DataFrame) -> int:
     """Count the rows whose sentences an earlier row has, case and spacing folded."""
-    return len(rows) - len(np.unique(np.asarray(rows.folded)))
+    return int(rows["folded"].duplicated().sum())
 
 
-def sharing(rows: Index, others: Index) -> np.ndarray:
+def sharing(rows: pd.DataFrame, others: pd.DataFrame) -> np.ndarray:
     """Return a mask [rows] of the rows with a sentence that occurs anywhere in `others`, case and spacing folded."""
-    return np.asarray(np.isin(rows.matrix(), others.sentences).any(axis=1))
+    return np.asarray(np.isin(rows[SENTENCES], others[SENTENCES]).any(axis=1))
 
 
-def seen(rows: Index, *others: Index) -> np.ndarray:
-    """Return a mask [rows] of the rows whose sentences are a row of any of `others`, punctuation dropped."""
-    return np.isin(rows.bare, np.concatenate([other.bare for other in others]) if others else [])
+def seen(rows: pd.DataFrame, others: pd.DataFrame) -> np.ndarray:
+    """Return a mask [rows] of the rows whose sentences are a row of `others`, punctuation dropped."""
+    return np.isin(rows["bare"], others["bare"])
 
 
-def clusters(rows: Index) -> np.ndarray:
+def clusters(rows: pd.DataFrame) -> np.ndarray:
     """Return cluster numbers, int64 [rows]: rows that share a sentence, directly or through others, have the same one.
 
     Case and spacing are folded. Rows of one cluster are not independent; those of different clusters share no sentence.
     """
-    if not len(rows):
-        return np.zeros(0, dtype=np.int64)
-    matrix = rows.matrix()
-    _, sentence = np.unique(matrix, return_inverse=True)
-    row = np.repeat(np.arange(len(rows)), matrix.shape[1])
-    size = len(rows) + sentence.max() + 1
-    graph = coo_array((np.ones(matrix.size, dtype=bool), (row, len(rows) + sentence.ravel())), shape=(size, size))
+    sentence, _ = pd.factorize(rows[SENTENCES].to_numpy().ravel())
+    row = np.arange(len(rows)).repeat(len(SENTENCES))
+    size = len(rows) + len(sentence)
+    graph = coo_array((np.ones(len(row), dtype=bool), (row, len(rows) + sentence)), shape=(size, size))
     _, number = connected_components(graph, directed=False)
     return number[: len(rows)].astype(np.int64)
 
@@ -118,13 +96,12 @@ def halves(cluster: np.ndarray) -> np.ndarray:
     return first[cluster]
 
 
-def conflicts(rows: Index) -> list[dict[str, Any]]:
+def conflicts(rows: pd.DataFrame) -> list[dict[str, Any]]:
     """Return lines and labels of rows with the same sentences (case and spacing folded) and different labels."""
-    columns = {"key": rows.folded, "line": rows.lines, "label": rows.labels}
-    labelled = pd.DataFrame({name: np.asarray(values) for name, values in columns.items()}).dropna()
-    again = labelled[labelled.duplicated("key", keep=False)]
+    labelled = rows.dropna(subset="label")
+    again = labelled[labelled.duplicated("folded", keep=False)]
     return [
         {"lines": group["line"].tolist(), "labels": group["label"].tolist()}
-        for _, group in again.groupby("key", sort=False)
+        for _, group in again.groupby("folded", sort=False)
         if len(set(group["label"])) > 1
     ]

@@ -50,12 +50,11 @@ def _hold_out(file: Path, task: str, directory: Path, rows: int, seed: int) -> i
         raise DataError(
             f"{rows:,} rows of {task} are to be held out of {len(examples):,} (search.held_out); allowed: at most half"
         )
-    held = chosen(checks.clusters(checks.Index(examples)), rows, seed)
+    compared = checks.digests(examples)
+    held = chosen(checks.clusters(compared), rows, seed)
     directory.mkdir()
-    parts = {}
     for split, mask in (("train", ~held), ("dev", held)):
         pq.write_table(table.filter(mask), directory / f"{split}.parquet")
-        kept = (example for example, is_kept in zip(examples, mask, strict=True) if is_kept)
-        parts[split] = checks.Index(kept)
-    preprocess.write_about(directory, parts["dev"], parts["train"])
+    dev, train = compared.loc[held].reset_index(drop=True), compared.loc[~held]
+    preprocess.write_about(directory, dev, train, pretraining=checks.digests([]))
     return int(held.sum())

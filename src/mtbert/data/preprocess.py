@@ -10,18 +10,16 @@ A file is read and written in groups of rows. Only what checks and report need g
 row (measured on a million), and the refusals.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+import itertools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mtbert.data import checks, official, readers
-from mtbert.data.checks import Index
 from mtbert.data.readers import Example, Refusal
 from mtbert.errors import DataError
 from mtbert.files import new_directory, new_file, read_parquet, seal, sha256, write_json
@@ -32,7 +30,7 @@ Name = tuple[str, Split]  # task and split
 PRETRAINING = ("snli", "mnli")  # sentence encoders learn from these before they see the tasks
 FILES: dict[Name, str] = {(task.name, split): name for task in TASKS.values() for split, name in task.files.items()}
 SHOWN = 3  # refused rows of a file on the terminal
-GROUP_ROWS, GROUP_CHARACTERS = 2**14, 2**20  # a group of rows ends with the row that reaches one of them
+GROUP_ROWS = 2**14
 SCHEMA = pa.schema(
     [
         ("id", pa.string()),
@@ -44,14 +42,6 @@ SCHEMA = pa.schema(
         ("tokens2", pa.list_(pa.int32())),
     ]
 )
-
-
-@dataclass
-class FileRows:
-    """The rows of one file for the report: those that were kept, as digests, and those that were refused."""
-
-    kept: Index = field(default_factory=Index)
-    refused: list[Refusal] = field(default_factory=list)
 
 
 def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name]) -> dict[str, Any]:
@@ -79,14 +69,14 @@ def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name
             "cs224n/*.csv and nli/*.jsonl"
         )
     with new_directory(out) as directory:
-        rows = {name: _write(data_dir, name, directory, tokenize) for name in present}
-        pretraining = [rows[corpus, "train"].kept for corpus in PRETRAINING if (corpus, "train") in rows]
+        found, rows, nothing = {}, {}, checks.digests([])
+        for name in present:
+            found["/".join(name)], rows[name] = _write(data_dir, name, directory, tokenize)
+        pretraining = pd.concat([rows.get((corpus, "train"), nothing) for corpus in PRETRAINING])
         for task, split in present:
             if split == "dev" and task not in PRETRAINING:
-                train = rows[task, "train"].kept if (task, "train") in rows else Index()
-                write_about(directory / task, rows[task, split].kept, train, pretraining)
+                write_about(directory / task, rows[task, split], rows.get((task, "train"), nothing), pretraining)
         digests = {FILES[name]: sha256(data_dir / FILES[name]) for name in present}
-        found = {"/".join(name): _found(name, of_file) for name, of_file in rows.items()}
         made = {"files": found, "whose": official.whose(digests)}
         write_json(directory / "report.json", made)
         seal(directory)
@@ -97,34 +87,35 @@ def refusals(made: dict[str, Any], out: Path) -> str:
     """Return how many rows of each file were refused, and the first reasons, for the terminal; empty for none."""
     lines = []
     for file in made["files"].values():
-        refused = file["refused"]
-        if refused:
+        if refused := file["refused"]:
             lines.append(f"{file['file']}: refused {len(refused):,} of {file['read']:,} rows")
             lines += [f"  line {row['line']}: {row['reason']}" for row in refused[:SHOWN]]
             lines += [f"  and {len(refused) - SHOWN:,} more"] if len(refused) > SHOWN else []
     return "\n".join([*lines, f"Refused rows are left out; all are listed in {out / 'report.json'}."]) if lines else ""
 
 
-def _write(data_dir: Path, name: Name, directory: Path, tokenize: Tokenize) -> FileRows:
-    """Read one file and write its tokens."""
-    (dataset, split), rows = name, FileRows()
+def _write(data_dir: Path, name: Name, directory: Path, tokenize: Tokenize) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Read one file and write its tokens; return its part of the report, and the digests of its rows."""
+    (dataset, split), refused, compared = name, list[Refusal](), list[pd.DataFrame]()
     (directory / dataset).mkdir(exist_ok=True)
-    group: list[Example] = []
-    characters = 0
+    rows = readers.stream(data_dir / FILES[name], TASKS[dataset], split)
     with pq.ParquetWriter(directory / dataset / f"{split}.parquet", SCHEMA) as writer:
-        for row in readers.stream(data_dir / FILES[name], TASKS[dataset], split):
-            if isinstance(row, Refusal):
-                rows.refused.append(row)
-                continue
-            rows.kept.add(row)
-            group.append(row)
-            characters += len(row.id) + len(row.sentence1) + len(row.sentence2 or "")
-            if len(group) >= GROUP_ROWS or characters >= GROUP_CHARACTERS:
-                writer.write_table(_table(group, tokenize))
-                group, characters = [], 0
-        if group:
-            writer.write_table(_table(group, tokenize))
-    return rows
+        while group := list(itertools.islice(rows, GROUP_ROWS)):
+            refused += [row for row in group if isinstance(row, Refusal)]
+            if kept := [row for row in group if isinstance(row, Example)]:
+                writer.write_table(_table(kept, tokenize))
+                compared.append(checks.digests(kept))
+    digests = pd.concat(compared, ignore_index=True)
+    found = {
+        "file": FILES[name],
+        "labelled": bool(digests["label"].notna().all()),
+        "read": len(digests) + len(refused),
+        "kept": len(digests),
+        "refused": [refusal._asdict() for refusal in refused],
+        "duplicates": {"folded": checks.duplicates(digests)},
+        "conflicts": checks.conflicts(digests),
+    }
+    return found, digests
 
 
 def _table(rows: list[Example], tokenize: Tokenize) -> pa.Table:
@@ -136,27 +127,15 @@ def _table(rows: list[Example], tokenize: Tokenize) -> pa.Table:
     return pa.table(columns, SCHEMA)
 
 
-def write_about(directory: Path, rows: Index, train: Index, pretraining: Iterable[Index] = ()) -> None:
-    """Write dev-rows.parquet beside dev.parquet: what scores need of each of its rows."""
+def write_about(directory: Path, rows: pd.DataFrame, train: pd.DataFrame, pretraining: pd.DataFrame) -> None:
+    """Write dev-rows.parquet beside dev.parquet: what scores need of each of its rows. All are `checks.digests`."""
     cluster = checks.clusters(rows)
-    about: pd.DataFrame = read_parquet(directory / "dev.parquet", ["id"]).assign(
+    about = read_parquet(directory / "dev.parquet", ["id"]).assign(
         cluster=cluster,
         chooses=checks.halves(cluster),
         in_train=checks.seen(rows, train),
-        in_pretraining=checks.seen(rows, *pretraining),
+        in_pretraining=checks.seen(rows, pretraining),
         shares=checks.sharing(rows, train),
     )
     with new_file(directory / "dev-rows.parquet") as partial:
         about.to_parquet(partial, index=False)
-
-
-def _found(name: Name, rows: FileRows) -> dict[str, Any]:
-    return {
-        "file": FILES[name],
-        "labelled": not np.isnan(rows.kept.labels).any(),
-        "read": len(rows.kept) + len(rows.refused),
-        "kept": len(rows.kept),
-        "refused": [refusal._asdict() for refusal in rows.refused],
-        "duplicates": {"folded": checks.duplicates(rows.kept)},
-        "conflicts": checks.conflicts(rows.kept),
-    }

@@ -9,9 +9,10 @@ missing value, gives no line numbers, and turns one faulty label into a column o
 were quoted more than once when the files were made. The surplus quotation marks are data, and are kept.
 """
 
+import math
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -96,9 +97,10 @@ def _checked(
     label: Any = fields.get(task.label)
     faults = [fault_of_text(name, fields.get(name)) for name in task.sentences]
     faults.append(fault_of_text("its id", identifier))
-    if labelled:
+    number = _number(task, label) if labelled else None
+    if labelled and number is None:
         faults.append(_fault_of_label(task, label))
-    elif label not in WITHHELD:
+    elif not labelled and label not in WITHHELD:
         faults.append(f"it has a {task.label}, and the first row has none")
     told = "; ".join(filter(None, faults))
     if not told and (earlier := line_of.setdefault(identifier, line)) != line:
@@ -106,9 +108,6 @@ def _checked(
     if told:
         return Refusal(line, told)
     sentences = [fields[name] for name in task.sentences]
-    number = None
-    if labelled:
-        number = float(task.labels[fields[task.label]] if task.labels else fields[task.label])
     return Example(identifier, sentences[0], sentences[1] if task.is_pair else None, number, line)
 
 
@@ -127,40 +126,29 @@ def fault_of_text(name: str, text: object) -> str | None:
     return None
 
 
-def _fault_of_label(task: Task, label: object) -> str | None:
+def _number(task: Task, label: object) -> float | None:
+    """Return a label as a number; None where it is none of the task's."""
+    if not isinstance(label, str):
+        return None
+    if task.labels:
+        return task.labels.get(label)
+    number = float(label) if NUMBER.fullmatch(label.strip()) else math.nan
+    fits = task.lowest <= number <= task.highest if task.kind == "score" else number in range(task.classes)
+    return number if fits else None
+
+
+def _fault_of_label(task: Task, label: object) -> str:
     if task.labels and label == NO_CONSENSUS:
         return f"{task.label} is '{NO_CONSENSUS}': the annotators did not agree"
-    if isinstance(label, str) and (label in task.labels if task.labels else _is_label(task, label.strip())):
-        return None
     allowed = ", ".join(task.labels) or ", ".join(map(str, range(task.classes)))
     if task.kind == "score":
         allowed = f"a number from {task.lowest:g} to {task.highest:g}"
     return f"{task.label} is {_shown(label)}; allowed: {allowed}"
 
 
-def _is_label(task: Task, text: str) -> bool:
-    if not NUMBER.fullmatch(text):
-        return False
-    number = float(text)
-    return task.lowest <= number <= task.highest if task.kind == "score" else number in range(task.classes)
-
-
 def _shown(value: object) -> str:
     text = "missing" if value is None else repr(value)
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
-
-
-def _course(path: Path, _: Task) -> Iterator[records.Record]:
-    """Read the course's format: tab separated with a header, quoted fields, doubled quotes, line breaks inside quotes.
-
-    The test files of SST and CFIMDB have one more index column, titled "0": columns are found by name.
-    """
-    return records.separated(_lines(path), str(path), "\t")
-
-
-def _nli(path: Path, _: Task) -> Iterator[records.Record]:
-    """Read the format of SNLI and MNLI: a JSON object on each line, with an id under `pairID`."""
-    return records.json_lines(_lines(path), str(path))
 
 
 def _parquet(path: Path, task: Task) -> Iterator[records.Record]:
@@ -201,4 +189,11 @@ def _lines(path: Path) -> Iterator[str]:
                 raise DataError(f"{path}, line {number}: {error}; files must be UTF-8 text") from None
 
 
-FORMATS = {"course": _course, "nli": _nli, "parquet": _parquet}
+# Rows with the line on which each starts. The course's format is tab separated with a header, quoted fields, doubled
+# quotes, line breaks inside quotes; test files of SST and CFIMDB have one more index column, titled "0". SNLI and MNLI
+# have a JSON object on each line.
+FORMATS: dict[str, Callable[[Path, Task], Iterator[records.Record]]] = {
+    "course": lambda path, _: records.separated(_lines(path), str(path), "\t"),
+    "nli": lambda path, _: records.json_lines(_lines(path), str(path)),
+    "parquet": _parquet,
+}

@@ -12,11 +12,7 @@ from mtbert.pretraining import loading
 from mtbert.pretraining.loading import WEIGHTS
 from mtbert.pretraining.settings import TINY, WANTED, EncoderSettings, folder_digest
 
-NEEDED = {  # what has to be there, in words
-    WEIGHTS: f"{WEIGHTS} (weights in .bin files are pickles, which may run code: they are refused)",
-    CONFIG: CONFIG,
-    tokens.TOKENIZER: tokens.TOKENIZER,
-}
+NEEDED = (WEIGHTS, CONFIG, tokens.TOKENIZER)
 
 
 def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
@@ -74,8 +70,11 @@ def _find(settings: EncoderSettings) -> tuple[Path, str]:
         folder = Path(importlib.import_module(source.module).MODEL_DIR)
     elif folder is None:
         folder = _download(settings)
-    if missing := [told for name, told in NEEDED.items() if not (folder / name).is_file()]:
-        raise EncoderError(f"encoder {settings.name} is read from {folder}, which lacks {'; '.join(missing)}")
+    if missing := [name for name in NEEDED if not (folder / name).is_file()]:
+        raise EncoderError(
+            f"encoder {settings.name} is read from {folder}, which lacks {', '.join(missing)}; "
+            "weights in .bin files are pickles, which may run code: they are refused"
+        )
     if settings.folder is None:  # the card tells the content, not the way it came: other stages depend on the card
         loading.check_weights(folder, source.sha256, f"encoder {settings.name} from {folder}")
         return folder, f"{source.repository}, {WEIGHTS} with SHA-256 {source.sha256}"

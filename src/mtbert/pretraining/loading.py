@@ -34,7 +34,7 @@ def load(directory: Path) -> "BertModel":
     Raises:
         EncoderError: the directory holds no encoder, or its weights are not those that were written.
     """
-    check(directory)
+    check_weights(directory, card(directory)["sha256"], f"the encoder in {directory}")
     with quiet():
         return bert(directory)
 
@@ -60,11 +60,6 @@ def bert(directory: Path) -> "BertModel":
     if missing:
         raise EncoderError(f"{directory / WEIGHTS} lacks weights of BERT: {', '.join(sorted(missing))}")
     return model
-
-
-def check(directory: Path) -> None:
-    """Raise EncoderError where the directory holds no encoder, or its weights are not those of its card."""
-    check_weights(directory, card(directory)["sha256"], f"the encoder in {directory}")
 
 
 def check_weights(directory: Path, sha256: str, what: str) -> None:

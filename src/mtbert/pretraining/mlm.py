@@ -12,13 +12,12 @@ Raises: EncoderError where the base encoder is missing; DataError where a corpus
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import torch
 from datasets import Dataset
 from transformers import (
-    MODEL_FOR_MASKED_LM_MAPPING,
+    AutoModelForMaskedLM,
     AutoTokenizer,
     DataCollatorForLanguageModeling,
     PreTrainedTokenizerBase,
@@ -47,9 +46,8 @@ def pretrain(settings: MlmSettings, build: Path) -> None:
         tokenizer = AutoTokenizer.from_pretrained(base)
     if tokenizer.mask_token_id is None:
         raise EncoderError(f"pretrain.mlm needs a mask token, which the tokenizer of {card['name']} lacks")
-    masked: Any = MODEL_FOR_MASKED_LM_MAPPING[type(encoder.config)]
     torch.manual_seed(seeding.derive(settings.seed, "mlm", "head"))  # drawn at random where the encoder has none
-    model = masked(encoder.config)
+    model = AutoModelForMaskedLM.from_config(encoder.config)
     model.base_model.embeddings, model.base_model.encoder = encoder.embeddings, encoder.encoder
     mlm_head.put(base, model)
     model.tie_weights()

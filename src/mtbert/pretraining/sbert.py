@@ -14,16 +14,11 @@ Raises: EncoderError where the base encoder is missing; DataError where a corpus
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import torch
 from datasets import Dataset
-from sentence_transformers import (
-    SentenceTransformer,
-    SentenceTransformerTrainer,
-    SentenceTransformerTrainingArguments,
-)
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 from sentence_transformers.sentence_transformer.training_args import BatchSamplers
@@ -49,7 +44,20 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
     base_card = loading.card(base)
     chosen = pairs(build / "data", settings)
     model = sentence_model(base, settings.max_tokens, settings.device)
-    _train(model, chosen, settings)
+    with tempfile.TemporaryDirectory() as scratch:
+        SentenceTransformerTrainer(
+            model=model,
+            args=arguments(
+                SentenceTransformerTrainingArguments,
+                settings,
+                "sbert",
+                len(chosen),
+                scratch,
+                batch_sampler=BatchSamplers.NO_DUPLICATES,  # the same sentence twice would be its own negative
+            ),
+            train_dataset=Dataset.from_pandas(chosen),
+            loss=MultipleNegativesRankingLoss(model, scale=settings.scale),
+        ).train()
     with files.new_directory(out) as partial, loading.quiet():
         model.save(str(partial), create_model_card=False)
         loading.copy_tokenizer(base, partial)
@@ -71,37 +79,11 @@ def pairs(data: Path, settings: SbertSettings) -> pd.DataFrame:
 
 def sentence_model(directory: Path, max_tokens: int, device: str) -> SentenceTransformer:
     """Load the encoder of a directory as a model of sentences, which takes the mean over tokens."""
-    loading.check(directory)
     card = loading.card(directory)
+    loading.check_weights(directory, card["sha256"], f"the encoder in {directory}")
     # Without a pooler of its own, one would be drawn at random and saved with it.
     bare = {} if card["pooler"] else {"add_pooling_layer": False}
     with loading.quiet():
         words = Transformer(str(directory), max_seq_length=min(max_tokens, card["positions"]), model_kwargs=bare)
     pooling = Pooling(words.get_embedding_dimension(), pooling_mode="mean")
     return SentenceTransformer(modules=[words, pooling], device=str(hardware.device(device)))
-
-
-class _Trainer(SentenceTransformerTrainer):
-    """The library's trainer without the model card that it would write."""
-
-    def add_model_card_callback(self, default_args_dict: dict[str, Any]) -> None:
-        """Add no callback; the library documents this method for that."""
-
-
-def _train(model: SentenceTransformer, chosen: pd.DataFrame, settings: SbertSettings) -> None:
-    """Train the model in place."""
-    with tempfile.TemporaryDirectory() as scratch:
-        trainer = _Trainer(
-            model=model,
-            args=arguments(
-                SentenceTransformerTrainingArguments,
-                settings,
-                "sbert",
-                len(chosen),
-                scratch,
-                batch_sampler=BatchSamplers.NO_DUPLICATES,  # the same sentence twice would be its own negative
-            ),
-            train_dataset=Dataset.from_pandas(chosen),
-            loss=MultipleNegativesRankingLoss(model, scale=settings.scale),
-        )
-        trainer.train()

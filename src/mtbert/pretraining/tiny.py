@@ -1,7 +1,7 @@
 """A small untrained BERT with a vocabulary from the data: runs the whole bench in minutes, without a download."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
@@ -28,7 +28,10 @@ def vocabulary(sentences: Iterable[str], size: int) -> list[str]:
     of a randomly seeded hash table, and breaks ties by those numbers. So it gets them in a fixed order.
     """
     lines = [[word for word, _ in _words.pre_tokenize_str(_lower.normalize_str(text))] for text in sentences]
-    alphabet = _alphabet(lines)
+    counts = Counter(character for words in lines for word in words for character in word)
+    alphabet = sorted(sorted(counts, key=lambda character: (-counts[character], character))[:ALPHABET])
+    known = set(alphabet)
+    spelled = (" ".join(word for word in words if known.issuperset(word)) for words in lines)
     trainer = trainers.WordPieceTrainer(
         vocab_size=size,
         min_frequency=MINIMUM_COUNT,
@@ -37,19 +40,9 @@ def vocabulary(sentences: Iterable[str], size: int) -> list[str]:
     )
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    tokenizer.train_from_iterator(_within(lines, set(alphabet)), trainer)
+    tokenizer.train_from_iterator(spelled, trainer)
     pieces = tokenizer.get_vocab()
     return sorted(pieces, key=pieces.__getitem__)
-
-
-def _alphabet(lines: list[list[str]]) -> list[str]:
-    counts = Counter(character for words in lines for word in words for character in word)
-    return sorted(sorted(counts, key=lambda character: (-counts[character], character))[:ALPHABET])
-
-
-def _within(lines: list[list[str]], alphabet: set[str]) -> Iterator[str]:
-    for words in lines:
-        yield " ".join(word for word in words if alphabet.issuperset(word))
 
 
 def model(settings: EncoderSettings, pieces: int) -> BertModel:

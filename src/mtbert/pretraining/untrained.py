@@ -8,11 +8,11 @@ encoded on its own. STS-B is scored by Pearson's r of cosine and label, QQP by a
 its cosine reaches a threshold, which is found on training rows.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sentence_transformers import SentenceTransformer
 
 from mtbert import files, metrics, seeding
 from mtbert.data import readers
@@ -33,13 +33,13 @@ def write(encoder: Path, data_dir: Path) -> Untrained:
     A score is None where `data_dir` lacks the files. Raises: DataError where a file cannot be read.
     """
     sts, training, dev = _rows(data_dir, "sts", "dev"), _rows(data_dir, "qqp", "train"), _rows(data_dir, "qqp", "dev")
-    cosine, r, accuracy = cosines(encoder), None, None
+    model, r, accuracy = sbert.sentence_model(encoder, MOST_TOKENS, "auto"), None, None
     if sts is not None:
-        r = round(metrics.pearson(sts["label"].to_numpy(), cosine(sts)), DECIMALS)
+        r = round(metrics.pearson(sts["label"].to_numpy(), cosines(model, sts)), DECIMALS)
     if training is not None and dev is not None:
         training = training.iloc[seeding.stream(1, "untrained").permutation(len(training))[:TRAINING_ROWS]]
-        threshold = best_threshold(training["label"].to_numpy(), cosine(training))
-        accuracy = round(metrics.accuracy(dev["label"].to_numpy(), cosine(dev) >= threshold), DECIMALS)
+        threshold = best_threshold(training["label"].to_numpy(), cosines(model, training))
+        accuracy = round(metrics.accuracy(dev["label"].to_numpy(), cosines(model, dev) >= threshold), DECIMALS)
     found = Untrained(sts=r, qqp=accuracy)
     files.write_json(encoder / FILE, found.model_dump())
     return found
@@ -59,14 +59,9 @@ def best_threshold(labels: np.ndarray, cosines: np.ndarray) -> float:
     return float(cosines[is_first][np.argmax(right[is_first])])
 
 
-def cosines(encoder: Path) -> Callable[[pd.DataFrame], np.ndarray]:
-    """Return a function from rows with sentence1 and sentence2 to the cosines of their embeddings: [rows]."""
-    model = sbert.sentence_model(encoder, MOST_TOKENS, "auto")
-
-    def of_pairs(rows: pd.DataFrame) -> np.ndarray:
-        texts = [*rows["sentence1"], *rows["sentence2"]]
-        embedded = model.encode(texts, batch_size=SENTENCES, normalize_embeddings=True, show_progress_bar=False)
-        first, second = np.split(np.asarray(embedded), 2)  # [rows, width]
-        return np.sum(first * second, axis=1)
-
-    return of_pairs
+def cosines(model: SentenceTransformer, rows: pd.DataFrame) -> np.ndarray:
+    """Return the cosines of the embeddings of each row's sentence1 and sentence2: [rows]."""
+    texts = [*rows["sentence1"], *rows["sentence2"]]
+    embedded = model.encode(texts, batch_size=SENTENCES, normalize_embeddings=True, show_progress_bar=False)
+    first, second = np.split(np.asarray(embedded), 2)  # [rows, width]
+    return np.sum(first * second, axis=1)

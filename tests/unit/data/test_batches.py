@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import torch
 
-from mtbert.data.batches import Batch, Examples, Stream, batches_by_length, halve, load, shuffled
+from mtbert.data.batches import Batch, Examples, Stream, batches_by_length, halve, load
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError
 from mtbert.tasks import REUSES, TASKS
@@ -79,6 +79,7 @@ def test_bi_encoding_stacks_all_first_sentences_then_all_second_ones():
         [101, 22, 23, 24, 102],
     ]
     assert batch.mask.sum(dim=1).tolist() == [4, 3, 3, 5]
+    assert pairs("bi").lengths.tolist() == [4, 5, 5]  # of the longer one
     assert batch.token_types.sum().item() == 0
 
 
@@ -89,11 +90,6 @@ def test_a_batch_on_another_device_is_the_same_batch():
     assert {moved.token_types.device.type, moved.labels.device.type} == {"meta"}
     assert (moved.task, moved.ids, moved.sequences) == ("qqp", ("a", "b"), 2)
     assert isinstance(moved, Batch)
-
-
-def test_an_example_is_as_long_as_its_longest_sequence():
-    assert pairs("cross").lengths.tolist() == [6, 7, 7]
-    assert pairs("bi").lengths.tolist() == [4, 5, 5]
 
 
 def test_examples_of_a_file(tmp_path: Path):
@@ -154,11 +150,6 @@ def test_neighbours_in_length_share_a_batch(seed: int):
     assert sorted(batches) == [[0, 4], [1, 3], [5, 2]]  # lengths 5 and 6, 1 and 2, 3 and 4
 
 
-def test_shuffled_batches_are_cut_from_a_permutation():
-    order = np.random.default_rng(0).permutation(5).tolist()
-    assert shuffled(5, 2, np.random.default_rng(0)) == [order[:2], order[2:4], order[4:]]
-
-
 def test_a_shuffled_stream_mixes_lengths_and_has_everything_once_a_pass():
     drawn = ids(Stream(singles(23), 4, seed=1, batching="shuffled"), 6)
     assert sorted(int(n) for batch in drawn for n in batch) == list(range(23))
@@ -176,21 +167,12 @@ def test_only_pools_of_fifty_batches_are_sorted():
 def test_in_order_gives_the_longest_first_and_every_example_once():
     found = [(picks.tolist(), batch.ids) for picks, batch in singles(5).in_order(size=2)]
     assert found == [([4, 3], ("4", "3")), ([2, 1], ("2", "1")), ([0], ("0",))]
+    assert [picks.tolist() for picks, _ in singles(5).in_order(size=2, numbers=np.array([0, 2, 4]))] == [[4, 2], [0]]
 
 
 def test_in_order_keeps_the_files_order_among_equal_lengths():
     rows = [picks.tolist() for picks, _ in pairs("cross").in_order(size=3)]
     assert rows == [[1, 2, 0]]
-
-
-def test_in_order_of_some_rows_alone():
-    assert [picks.tolist() for picks, _ in singles(5).in_order(size=2, numbers=np.array([0, 2, 4]))] == [[4, 2], [0]]
-
-
-def test_rows_that_choose_an_epoch_are_drawn_from_all():
-    examples = singles(5)
-    examples.choose_on(np.array([True, True, True, False, False]))
-    assert (len(examples.choosing()[0].drawn(3)), len(examples.drawn(3))) == (3, 3)
 
 
 def test_a_reused_corpus_has_the_labels_of_the_task_it_serves_and_loses_what_has_none(tmp_path: Path):
@@ -207,14 +189,10 @@ def rows_file(folder: Path, ids: list[str], chooses: list[bool]) -> Path:
     return folder / "dev-rows.parquet"
 
 
-def test_all_examples_choose_and_are_scored_unless_halved():
-    examples = pairs("cross")
-    assert examples.chooses.tolist() == examples.scored.tolist() == [True, True, True]
-    assert [part.ids for part in examples.choosing()] == [("a", "b", "c")]
-
-
 def test_one_half_chooses_the_epoch_and_the_other_is_scored(tmp_path: Path):
     examples = pairs("bi")
+    assert examples.scored.tolist() == [True, True, True]
+    assert [part.ids for part in examples.choosing()] == [("a", "b", "c")]
     halve(examples, rows_file(tmp_path, ["a", "b", "c"], [False, True, False]))
     assert examples.scored.tolist() == [True, False, True]
     (choosing,) = examples.choosing()

@@ -10,7 +10,6 @@ from mtbert.data import held_out
 from mtbert.data.held_out import hold_out
 from mtbert.errors import DataError
 from mtbert.files import read_parquet
-from mtbert.tasks import TASKS
 
 PAIRS = [("a", "b"), ("B", "c"), ("d", "e"), ("f", "g"), ("h", "i"), ("i ", "a"), ("k", "l"), ("m", "n")]
 
@@ -65,18 +64,13 @@ def test_the_same_rows_are_split_alike_and_by_another_seed_otherwise(data: Path,
     assert found["one"] == found["two"] != found["three"]
 
 
-def test_of_each_held_out_row_is_told_what_a_score_has_to_know(data: Path, tmp_path: Path) -> None:
+def test_every_row_is_kept_and_of_a_held_out_one_is_told_what_a_score_has_to_know(data: Path, tmp_path: Path) -> None:
     hold_out(data, ["qqp"], tmp_path / "out", 3, 1)
     rows = read_parquet(tmp_path / "out/qqp/dev-rows.parquet")
     assert list(rows) == ["id", "cluster", "chooses", "in_train", "in_pretraining", "shares"]
     assert list(rows["id"]) == ids(tmp_path / "out", "dev")
     assert set(rows["chooses"]) == {True, False}
     assert (set(rows["in_train"]), set(rows["shares"])) == ({False}, {False})
-    assert TASKS["qqp"].is_pair
-
-
-def test_what_trainings_read_of_a_row_is_kept(data: Path, tmp_path: Path) -> None:
-    hold_out(data, ["qqp"], tmp_path / "out", 3, 1)
     before = read_parquet(data / "qqp/train.parquet")
     parts = [read_parquet(tmp_path / "out/qqp" / f"{split}.parquet") for split in ("train", "dev")]
     after = pd.concat(parts).sort_values("id", ignore_index=True)

@@ -6,9 +6,7 @@ import io
 import json
 import re
 from pathlib import Path
-from typing import NamedTuple
 
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,30 +23,15 @@ HEADERS = {
 }
 
 
-class Corpus(NamedTuple):
-    """What is kept of a file, and what is refused."""
-
-    rows: pd.DataFrame
-    refused: list[Refusal]
-
-
-def both(directory: Path, task: str, split: Split) -> Corpus:
-    rows = stream(directory / TASKS[task].files[split], TASKS[task], split)
-    return Corpus(read(directory, TASKS[task], split), [row for row in rows if isinstance(row, Refusal)])
+def read_from(path: Path, content: bytes, task: str, split: Split = "train") -> list[Example | Refusal]:
+    """What a file with that content comes to."""
+    path.write_bytes(content)
+    return list(stream(path, TASKS[task], split))
 
 
-def corpus(directory: Path, task: str, text: str | bytes, split: Split = "train") -> Corpus:
-    """What is read from a file with that text below the header of the task."""
-    path = directory / TASKS[task].files[split]
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(HEADERS[task].encode() + (text.encode() if isinstance(text, str) else text))
-    return both(directory, task, split)
-
-
-def rows(read_corpus: Corpus) -> list[tuple[object, ...]]:
-    """The rows as tuples, with None for null."""
-    objects = read_corpus.rows.astype(object)
-    return list(objects.where(objects.notna(), None).itertuples(index=False, name=None))
+def rows(directory: Path, task: str, text: str, split: Split = "train") -> list[Example | Refusal]:
+    """What a file with that text below the header of the task comes to."""
+    return read_from(directory / "rows", (HEADERS[task] + text).encode(), task, split)
 
 
 def reason(directory: Path, task: str, row: str) -> str:
@@ -59,72 +42,75 @@ def reason(directory: Path, task: str, row: str) -> str:
         "sts": "0\ta\tOne .\tTwo .\t2.5\n",
         "snli": '{"gold_label": "neutral", "sentence1": "A", "sentence2": "B", "pairID": "a"}\n',
     }
-    found = corpus(directory, task, good[task] + row)
-    assert (len(found.rows), len(found.refused)) == (1, 1)
-    return found.refused[0].reason
+    kept, refused = rows(directory, task, good[task] + row)
+    assert isinstance(kept, Example)
+    return refused.reason
 
 
 def test_reads_one_sentence_with_its_class(tmp_path: Path) -> None:
-    found = corpus(tmp_path, "sst", "0\tf00\tIt 's a lovely film .\t3\n7\tba7\tNULL\t0\n")
-    assert rows(found) == [("f00", "It 's a lovely film .", None, 3.0, 2), ("ba7", "NULL", None, 0.0, 3)]
-    assert [str(kind) for kind in found.rows.dtypes] == ["string", "string", "string", "float64", "int64"]
+    file = tmp_path / "cs224n/ids-sst-train.csv"
+    file.parent.mkdir()
+    file.write_text(HEADERS["sst"] + "0\tf00\tIt 's a lovely film .\t3\n7\tba7\tNULL\t0\n8\tc\t\t0\n")
+    found = read(tmp_path, TASKS["sst"], "train")
+    assert found.drop(columns="sentence2").to_numpy().tolist() == [
+        ["f00", "It 's a lovely film .", 3.0, 2], ["ba7", "NULL", 0.0, 3],
+    ]  # fmt: skip
+    assert found["sentence2"].isna().all()
+    assert [str(kind) for kind in found.dtypes] == ["string", "string", "string", "float64", "int64"]
 
 
 def test_reads_pairs_with_quotes_line_breaks_and_the_line_on_which_each_row_starts(tmp_path: Path) -> None:
     text = '0\ta\t"Is it ""so""?"\tIs it?\t1.0\n1\tb\t"two\nlines"\tone line\t0.0\n\n2\tc\tx\ty\t1\n'
-    assert rows(corpus(tmp_path, "qqp", text)) == [
-        ("a", 'Is it "so"?', "Is it?", 1.0, 2),
-        ("b", "two\nlines", "one line", 0.0, 3),
-        ("c", "x", "y", 1.0, 6),
+    assert rows(tmp_path, "qqp", text) == [
+        Example("a", 'Is it "so"?', "Is it?", 1.0, 2),
+        Example("b", "two\nlines", "one line", 0.0, 3),
+        Example("c", "x", "y", 1.0, 6),
     ]
 
 
 def test_reads_a_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
-    path = tmp_path / "cs224n/sts-train.csv"
-    path.parent.mkdir()
-    path.write_bytes(b"\xef\xbb\xbf\tid\tsentence1\tsentence2\tsimilarity\r\n0\ta\tx\ty\t4.25\r\n")
-    assert rows(both(tmp_path, "sts", "train")) == [("a", "x", "y", 4.25, 2)]
+    content = b"\xef\xbb\xbf\tid\tsentence1\tsentence2\tsimilarity\r\n0\ta\tx\ty\t4.25\r\n"
+    assert read_from(tmp_path / "rows", content, "sts") == [Example("a", "x", "y", 4.25, 2)]
 
 
 def test_reads_the_other_layout_of_the_courses_test_files_which_have_no_labels(tmp_path: Path) -> None:
-    path = tmp_path / "cs224n/ids-sst-test-student.csv"
-    path.parent.mkdir()
-    path.write_text("0\t\tid\tsentence\n1\t0.0\ta\tEffective biopic\n2\t1.0\tb\t \n")
-    found = both(tmp_path, "sst", "test")
-    assert rows(found) == [("a", "Effective biopic", None, None, 2)]
-    assert found.refused == [Refusal(3, "sentence is empty")]
+    content = b"0\t\tid\tsentence\n1\t0.0\ta\tEffective biopic\n2\t1.0\tb\t \n"
+    assert read_from(tmp_path / "rows", content, "sst", "test") == [
+        Example("a", "Effective biopic", None, None, 2), Refusal(3, "sentence is empty"),
+    ]  # fmt: skip
 
 
 def test_keeps_the_labels_of_a_test_file_that_has_some(tmp_path: Path) -> None:
-    assert rows(corpus(tmp_path, "sst", "0\ta\tFine .\t4\n", "test")) == [("a", "Fine .", None, 4.0, 2)]
+    assert rows(tmp_path, "sst", "0\ta\tFine .\t4\n", "test") == [Example("a", "Fine .", None, 4.0, 2)]
 
 
 @pytest.mark.parametrize("withheld", ["", "-1"])
 def test_a_test_file_whose_labels_are_withheld_has_none(
     tmp_path: Path, withheld: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = corpus(tmp_path, "sst", f"0\ta\tFine .\t{withheld}\n1\tb\tDull .\t3\n", "test")
-    assert rows(found) == [("a", "Fine .", None, None, 2)]
-    assert found.refused == [Refusal(3, "it has a sentiment, and the first row has none")]
-    assert "ids-sst-test-student.csv" in capsys.readouterr().err
+    assert rows(tmp_path, "sst", f"0\ta\tFine .\t{withheld}\n1\tb\tDull .\t3\n", "test") == [
+        Example("a", "Fine .", None, None, 2),
+        Refusal(3, "it has a sentiment, and the first row has none"),
+    ]
+    assert f"{tmp_path}/rows: its sentiment is empty or -1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("inside", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c"])
 def test_a_line_ends_at_a_line_end_alone(tmp_path: Path, inside: str) -> None:
-    assert rows(corpus(tmp_path, "sst", f"0\ta\tone{inside}two\t3\n")) == [("a", f"one{inside}two", None, 3.0, 2)]
+    assert rows(tmp_path, "sst", f"0\ta\tone{inside}two\t3\n") == [Example("a", f"one{inside}two", None, 3.0, 2)]
     row = {"gold_label": "neutral", "sentence1": f"A{inside}B", "sentence2": "C", "pairID": "p"}
     text = json.dumps(row, ensure_ascii=False) + "\n"
-    assert rows(corpus(tmp_path, "snli", text)) == [("p", f"A{inside}B", "C", 1.0, 1)]
+    assert rows(tmp_path, "snli", text) == [Example("p", f"A{inside}B", "C", 1.0, 1)]
 
 
 def test_reads_json_lines(tmp_path: Path) -> None:
     text = '{"gold_label": "entailment", "sentence1": "A dog .", "sentence2": "An animal .", "pairID": "p", "x": [1]}\n'
-    assert rows(corpus(tmp_path, "snli", text)) == [("p", "A dog .", "An animal .", 2.0, 1)]
+    assert rows(tmp_path, "snli", text) == [Example("p", "A dog .", "An animal .", 2.0, 1)]
 
 
 def test_refuses_a_field_of_more_characters_in_either_format(tmp_path: Path) -> None:
     long = "x" * (2**20 + 1)
-    assert len(corpus(tmp_path, "sst", f"0\ta\t{long[1:]}\t3\n").rows["sentence1"][0]) == 2**20
+    assert rows(tmp_path, "sst", f"0\ta\t{long[1:]}\t3\n") == [Example("a", long[1:], None, 3.0, 2)]
     told = "has 1,048,577 characters; allowed: up to 1,048,576"
     assert reason(tmp_path, "sst", f"1\tb\t{long}\t3\n") == f"sentence {told}"
     row = f'{{"gold_label": "neutral", "sentence1": "{long}", "sentence2": "B", "pairID": "b"}}\n'
@@ -169,37 +155,26 @@ def test_refuses_a_faulty_row_with_a_reason(tmp_path: Path, task: str, row: str,
     assert reason(tmp_path, task, row).splitlines() == [expected]
 
 
-def test_refuses_labels_of_an_unlabelled_json_file(tmp_path: Path) -> None:
-    unlabelled = '{"sentence1": "A", "sentence2": "B", "pairID": "a"}\n'
-    labelled = '{"sentence1": "A", "sentence2": "B", "pairID": "b", "gold_label": "neutral"}\n'
-    found = corpus(tmp_path, "snli", unlabelled + labelled, "test")
-    assert found.refused == [Refusal(2, "it has a gold_label, and the first row has none")]
-
-
 @pytest.mark.parametrize(
     ("task", "content", "expected"),
     [
-        ("sst", b"", "ids-sst-train.csv: it holds no row"),
         (
             "sst",
             b"\tid\tsentence\n0\ta\tx\n",
             "needs the columns id, sentence, sentiment; missing: sentiment; it has [",
         ),
         ("sst", b"id,sentence,sentiment\na,x,3\n", "it has ['id,sentence,sentiment']"),
-        ("sst", b"\tid\tsentence\tsentiment\n", "ids-sst-train.csv: it holds no row"),
+        ("sst", b"\tid\tsentence\tsentiment\n", "rows: it holds no row"),
         ("sst", b"\tid\tsentence\tsentiment\n0\ta\t\t3\n", "that can be used; the first refused one, on line 2: "),
-        ("sst", b"\tid\tsentence\tsentiment\n0\ta\tb\n", "csv, line 2: it has 3 fields, the header 4"),
-        ("sst", b"\tid\tsentence\tsentiment\n0\ta\tcaf\xe9\t3\n", "csv, line 2: 'utf-8' codec can't decode byte 0xe9"),
-        ("snli", b"\tid\tsentence1\n", "jsonl, line 1: not JSON"),
+        ("sst", b"\tid\tsentence\tsentiment\n0\ta\tb\n", "rows, line 2: it has 3 fields, the header 4"),
+        ("sst", b"\tid\tsentence\tsentiment\n0\ta\tcaf\xe9\t3\n", "rows, line 2: 'utf-8' codec can't decode byte 0xe9"),
+        ("snli", b"\tid\tsentence1\n", "rows, line 1: not JSON"),
         ("snli", b'{"gold_label": "neutral"}\n', "missing: pairID, sentence1, sentence2; it has ['gold_l"),
     ],
 )
 def test_stops_at_a_file_with_a_fault_of_its_own(tmp_path: Path, task: str, content: bytes, expected: str) -> None:
-    path = tmp_path / TASKS[task].files["train"]
-    path.parent.mkdir()
-    path.write_bytes(content)
     with pytest.raises(DataError) as error:
-        read(tmp_path, TASKS[task], "train")
+        read_from(tmp_path / "rows", content, task)
     assert expected in str(error.value)
 
 
@@ -214,42 +189,24 @@ def test_streams_rows_before_it_has_read_the_whole_file(tmp_path: Path) -> None:
     assert next(stream(path, TASKS["sst"], "train")).id == "a"
 
 
-SAMPLE = Path(__file__).parents[3] / "data/sample"
 ANY_TEXT = st.text(max_size=12)  # of all characters but halves of surrogate pairs, which UTF-8 has none for
 
 
-def place(directory: Path, kind: str, content: bytes) -> Path:
-    path = directory / {"course": "rows.csv", "nli": "rows.jsonl"}[kind]
-    path.write_bytes(content)
-    return path
-
-
-@given(ANY_TEXT, ANY_TEXT, ANY_TEXT, st.sampled_from(["course", "nli"]))
+@given(ANY_TEXT, ANY_TEXT, ANY_TEXT)
 def test_any_text_in_any_field_is_read_back_or_refused_for_being_empty(
-    tmp_path_factory: pytest.TempPathFactory, identifier: str, first: str, second: str, kind: str
+    tmp_path_factory: pytest.TempPathFactory, identifier: str, first: str, second: str
 ) -> None:
     buffer = io.StringIO(newline="")
-    if kind == "course":
-        writer = csv.writer(buffer, delimiter="\t", quoting=csv.QUOTE_ALL)
-        writer.writerows([["id", "sentence1", "sentence2", "is_duplicate"], [identifier, first, second, "1"]])
-        task = TASKS["qqp"]
-    else:
-        row = {"pairID": identifier, "sentence1": first, "sentence2": second, "gold_label": "neutral"}
-        buffer.write(json.dumps(row, ensure_ascii=len(first) % 2 == 0) + "\n")
-        task = TASKS["snli"]
-    path = place(tmp_path_factory.getbasetemp(), kind, buffer.getvalue().encode())
-    faults = [f"{name} is empty" for name, text in (("sentence1", first), ("sentence2", second)) if not visible(text)]
-    faults += [] if visible(identifier) else ["its id is empty"]
-    if kind == "course" and any(
-        re.search("[\r\n]", text) and text.count("\t") >= 3 for text in (identifier, first, second)
-    ):
-        faults = ["or those within a text are not doubled"]
-    if faults:
-        with pytest.raises(DataError) as error:
-            list(stream(path, task, "train"))
-        assert str(error.value).endswith("; ".join(faults))
-    else:
-        assert list(stream(path, task, "train")) == [Example(identifier, first, second, 1.0, 1 + (kind == "course"))]
+    csv.writer(buffer, delimiter="\t", quoting=csv.QUOTE_ALL).writerow([0, identifier, first, second, "1"])
+    try:
+        assert rows(tmp_path_factory.getbasetemp(), "qqp", buffer.getvalue()) == [
+            Example(identifier, first, second, 1.0, 2)
+        ]
+    except DataError as error:
+        if "or those within a text are not doubled" in str(error):
+            assert re.search("[\r\n]", identifier + first + second)
+        else:
+            assert not all(map(visible, (identifier, first, second)))
 
 
 def visible(text: str) -> bool:
@@ -266,23 +223,6 @@ PIECES = [
 
 @given(st.binary(max_size=40) | st.lists(st.sampled_from(PIECES) | st.binary(max_size=3), max_size=12).map(b"".join))
 def test_any_bytes_are_read_or_are_a_data_error(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
-    for kind, task in (("course", "qqp"), ("nli", "snli")):
+    for task in ("qqp", "snli"):
         with contextlib.suppress(DataError):
-            accounted(place(tmp_path_factory.getbasetemp(), kind, content), task)
-
-
-def accounted(path: Path, task: str) -> None:
-    """Every line that is not empty belongs to exactly one row, kept or refused."""
-    found = list(stream(path, TASKS[task], "train"))
-    lines = path.read_bytes().decode("utf-8-sig").split("\n")
-    lines = [f"{line}\n" for line in lines[:-1]] + lines[-1:]
-    starts = [row.line for row in found]
-    if task == "snli":
-        assert starts == [number for number, line in enumerate(lines, 1) if line.strip()]
-        return
-    for start, end in zip(starts, [*starts[1:], len(lines) + 1], strict=True):
-        reader = csv.reader(lines[start - 1 : end - 1], delimiter="\t", strict=True)
-        assert len([fields for fields in reader if fields]) == 1
-    header = csv.reader(lines, delimiter="\t")
-    next(header)
-    assert not any(line.strip("\r\n") for line in lines[header.line_num : starts[0] - 1])
+            read_from(tmp_path_factory.getbasetemp() / "rows", content, task)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import encoders
 import pytest
-from transformers import BertTokenizer, PreTrainedTokenizerBase
+from transformers import BertTokenizer
 
 from mtbert import files
 from mtbert.data import tokens
@@ -80,7 +80,13 @@ def test_single_sequences_are_hugging_faces(reference: BertTokenizer, limit: int
 @pytest.mark.parametrize("limit", [8, 9, 12, 13])
 def test_crossed_sequences_are_hugging_faces_at_all_short_lengths(reference: BertTokenizer, limit: int):
     lengths = [(one, two) for one in range(13) for two in range(13)]
-    assert_equal_pairs(reference, [(sentence(one, seed=one), sentence(two, seed=-two)) for one, two in lengths], limit)
+    pairs = [(sentence(one, seed=one), sentence(two, seed=-two)) for one, two in lengths]
+    # as lists: alone, Hugging Face takes a pair with an empty second sentence for a single one
+    firsts, seconds = ([text(pair[part]) for pair in pairs] for part in (0, 1))
+    expected = reference(firsts, seconds, truncation="longest_first", max_length=limit)
+    found = [BERT.crossed(first, second, limit) for first, second in pairs]
+    assert [ids for ids, _ in found] == expected["input_ids"]
+    assert [types(ids, second) for ids, second in found] == expected["token_type_ids"]
 
 
 @pytest.fixture(scope="module")
@@ -125,21 +131,3 @@ def test_roberta_sentences_and_pairs_are_hugging_faces(roberta: Path, limit: int
     pairs = theirs(firsts, seconds, truncation="longest_first", max_length=limit)["input_ids"]
     found = [special.crossed(first, second, limit) for first, second in zip(one, two, strict=True)]
     assert [ids for ids, _ in found] == pairs
-
-
-def test_the_first_part_of_a_roberta_pair_is_what_the_sentence_alone_would_be():
-    special = SpecialTokens(0, 2, 1, between=2)
-    ids, second = special.crossed([5, 6], [7], 128)
-    assert (ids, second) == ([0, 5, 6, 2, 2, 7, 2], 4)
-    assert ids[:second] == special.single([5, 6], 128)[0]
-
-
-def assert_equal_pairs(
-    reference: PreTrainedTokenizerBase, pairs: list[tuple[list[int], list[int]]], limit: int
-) -> None:
-    """Pairs go in as lists: alone, Hugging Face takes a pair with an empty second sentence for a single one."""
-    firsts, seconds = ([text(pair[part]) for pair in pairs] for part in (0, 1))
-    expected = reference(firsts, seconds, truncation="longest_first", max_length=limit)
-    found = [BERT.crossed(first, second, limit) for first, second in pairs]
-    assert [ids for ids, _ in found] == expected["input_ids"]
-    assert [types(ids, second) for ids, second in found] == expected["token_type_ids"]

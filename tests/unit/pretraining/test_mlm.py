@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 import safetensors.torch
 import torch
-from tokenizers import Tokenizer
 
 from mtbert import files
+from mtbert.data import tokens
 from mtbert.pretraining import fetching, loading, mlm
 from mtbert.pretraining.settings import EncoderSettings, MlmSettings
 
@@ -25,16 +25,11 @@ def build(tmp_path: Path) -> Path:
     small = EncoderSettings(name="tiny", width=24, layers=1, heads=2, feed_forward=48, vocabulary=1000, positions=32)
     base = tmp_path / "build/encoders/base"
     fetching.fetch(small, tmp_path / "data", base)
-    pieces = Tokenizer.from_file(str(base / "tokenizer.json")).encode_batch_fast(SENTENCES, add_special_tokens=False)
     for split in ("train", "dev"):
         path = tmp_path / f"build/data/sst/{split}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
-        pd.DataFrame({"tokens1": [encoding.ids for encoding in pieces]}).to_parquet(path)
+        pd.DataFrame({"tokens1": tokens.wordpieces(base)(SENTENCES)}).to_parquet(path)
     return tmp_path / "build"
-
-
-def tokens_of(build: Path) -> int:
-    return Tokenizer.from_file(str(build / "encoders/base/tokenizer.json")).get_vocab_size()
 
 
 def test_the_encoder_learns_the_sentences_and_keeps_its_pooler(build: Path):
@@ -47,7 +42,7 @@ def test_the_encoder_learns_the_sentences_and_keeps_its_pooler(build: Path):
 
 
 def test_it_goes_on_with_the_encoders_head_and_keeps_it_trained(build: Path):
-    word = torch.full((tokens_of(build),), -30.0)
+    word = torch.full((len(tokens.vocabulary(build / "encoders/base")),), -30.0)
     word[-1] = 30.0  # the same piece, wherever
     head = {"dense.weight": torch.zeros(24, 24), "dense.bias": torch.zeros(24), "norm.weight": torch.ones(24),
             "norm.bias": torch.zeros(24), "bias": word}  # fmt: skip
@@ -83,6 +78,4 @@ def test_sentences_are_drawn_and_framed(build: Path):
     two = SETTINGS.model_copy(update={"max_sentences": 2})
     found = mlm.sentences(build / "data", "train", build / "encoders/base", two, 4)
     assert [len(row) for row in found["input_ids"]] == [4, 4]
-    tokenizer = Tokenizer.from_file(str(build / "encoders/base/tokenizer.json"))
-    start, end = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
-    assert {(row[0], row[-1]) for row in found["input_ids"]} == {(start, end)}
+    assert {(row[0], row[-1]) for row in found["input_ids"]} == {(2, 3)}  # [CLS] and [SEP]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from mtbert.pretraining.settings import SOURCES, EncoderSettings, SbertSettings
+from mtbert.pretraining.settings import SOURCES, EncoderSettings
 
 SOURCE = Path(__file__).parents[3] / "src"
 
@@ -73,12 +73,6 @@ def test_a_cut_encoder_is_checked_as_the_whole_one_and_says_where_it_is_cut() ->
 def test_wrong_encoder_settings(wrong: dict[str, object], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         EncoderSettings.model_validate(wrong)
-
-
-@pytest.mark.parametrize("wrong", [{"batch_size": 1}, {"corpora": ["qqp"]}, {"warmup": 1.0}, {"unknown": 1}])
-def test_wrong_sbert_settings(wrong: dict[str, object]) -> None:
-    with pytest.raises(ValidationError):
-        SbertSettings.model_validate(wrong)
 
 
 def test_the_table_needs_neither_torch_nor_transformers() -> None:

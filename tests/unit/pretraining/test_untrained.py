@@ -9,7 +9,7 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 from mtbert import files
-from mtbert.pretraining import fetching, untrained
+from mtbert.pretraining import fetching, sbert, untrained
 from mtbert.pretraining.settings import EncoderSettings
 from mtbert.schemas import Untrained
 
@@ -46,14 +46,13 @@ def test_a_cosine_is_that_of_the_mean_over_the_tokens_of_each_sentence(encoder: 
     )
     rows = pd.DataFrame({"sentence1": ["a cat", "film"], "sentence2": ["the film", "film"]})
     expected = [torch.cosine_similarity(first, second, dim=0).item(), 1.0]
-    assert untrained.cosines(encoder)(rows) == pytest.approx(expected, abs=1e-6)
+    assert untrained.cosines(sbert.sentence_model(encoder, 128, "cpu"), rows) == pytest.approx(expected, abs=1e-6)
 
 
 def test_sts_by_r_and_qqp_by_a_threshold_of_the_training_rows(
     encoder: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    by_length = lambda _: lambda rows: rows["sentence2"].str.len().to_numpy() / 100  # noqa: E731
-    monkeypatch.setattr(untrained, "cosines", by_length)
+    monkeypatch.setattr(untrained, "cosines", lambda _, rows: rows["sentence2"].str.len().to_numpy() / 100)
     found = untrained.write(encoder, data_dir)
     # sts: of 5, 0, 3 and 0.11, 0.14, 0.07. qqp: the threshold is 0.11; 0.07 and 0.05 are no duplicates, 0.14 is one,
     # 0.04 is none; the labels are 1, 0, 0, 0.
@@ -78,12 +77,7 @@ def test_the_threshold_from_which_on_duplicate_is_most_often_right(
 
 
 @pytest.mark.parametrize(
-    ("absent", "known"),
-    [
-        ("quora-dev.csv", "sts"),
-        ("quora-train.csv", "sts"),
-        ("sts-dev.csv", "qqp"),
-    ],
+    ("absent", "known"), [("quora-dev.csv", "sts"), ("quora-train.csv", "sts"), ("sts-dev.csv", "qqp")]
 )
 def test_a_task_whose_files_are_not_there_is_left_out(encoder: Path, data_dir: Path, absent: str, known: str) -> None:
     (data_dir / "cs224n" / absent).unlink()
