@@ -11,7 +11,7 @@ from typing import Any
 from mtbert import command, files
 from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
-from mtbert.inference.predicting import Predictor, class_names
+from mtbert.inference.predicting import Model, class_names
 from mtbert.records import decoded, lines, separated
 from mtbert.tasks import TASKS, Task
 
@@ -93,7 +93,7 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def _tasks(predictor: Predictor, given: list[str] | list[Values], task: str | None) -> list[str]:
+def _tasks(predictor: Model, given: list[str] | list[Values], task: str | None) -> list[str]:
     """Return the tasks to predict: the one that was named, or all that the texts fit."""
     if task is not None or len(predictor.tasks) == 1:
         return [task or predictor.tasks[0]]
@@ -119,7 +119,7 @@ def _columns(task: Task, rows: Sequence[Values]) -> tuple[str, ...]:
     return next((names for names in wanted if rows[0].keys() >= set(names)), ())
 
 
-def _predicted(predictor: Predictor, name: str, given: list[str] | list[Values]) -> list[Values]:
+def _predicted(predictor: Model, name: str, given: list[str] | list[Values]) -> list[Values]:
     """Return the rows as they came with their predictions; warn of rows that were cut."""
     task = predictor.task(name)
     rows = _rows(task, given)
