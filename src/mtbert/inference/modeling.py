@@ -105,18 +105,12 @@ class MtbertModel(PreTrainedModel):
         return name
 
 
-def batch(
-    input_ids: Tensor,
-    attention_mask: Tensor | None = None,
-    token_type_ids: Tensor | None = None,
-    task: str | None = None,
-    sequences: int = 1,
-) -> Any:
+def batch(ids: Tensor, mask: Tensor | None, types: Tensor | None, task: str, sequences: int = 1) -> Any:
     """Return the batch that mtbert's model takes."""
     return SimpleNamespace(
         task=task,
-        input_ids=input_ids,
-        mask=torch.ones_like(input_ids) if attention_mask is None else attention_mask,
-        token_types=torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids,
+        input_ids=ids,
+        mask=torch.ones_like(ids) if mask is None else mask,
+        token_types=torch.zeros_like(ids) if types is None else types,
         sequences=sequences,
     )
