@@ -12,7 +12,6 @@ from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
 from mtbert.pretraining import fetching
 from mtbert.pretraining.settings import EncoderSettings
-from mtbert.results import collect
 from mtbert.settings import VariantSettings
 from mtbert.training import assembly, run
 
@@ -24,15 +23,11 @@ STEPS = {"steps_per_epoch": 4, "learning_rate": 0.03}
 
 
 def build(folder: Path) -> Path:
-    """Variants `crossed` and `apart` of SST and STS, seed 1, and the ensemble `both`."""
+    """Variants `crossed` and `apart` of SST and STS, seed 1."""
     fetching.fetch(ENCODER, DATA, folder / "encoders" / "base")
     preprocess(DATA, folder / "data", wordpieces(folder / "encoders" / "base"), set())
     for name, changes in MODEL.items():
         train(folder, name, 1, changes)
-    vote = {"paper": "own", "row": "both", "members": list(MODEL), "selected": True}
-    plan = {"profile": "test", "seeds": [1], "variants": {name: {"selected": True} for name in MODEL}}
-    files.write_yaml(folder / "plan" / "catalog.yaml", plan | {"data_dir": "data/sample", "ensembles": {"both": vote}})
-    collect.write(folder, folder / "results")
     return folder
 
 

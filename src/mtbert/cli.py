@@ -24,7 +24,7 @@ Exit status: 0 for success, 1 for an error (one line on standard error), 2 for w
 """
 Build = Annotated[Path, Option(help="The build directory in which names are looked up.")]
 BuildArgument = Annotated[Path, Argument(help="The build directory.")]
-Seed = Annotated[int | None, Option(min=0, help="For a variant's or an ensemble's name: the seed; else the lowest.")]
+Seed = Annotated[int | None, Option(min=0, help="For a variant's name: the seed; else the lowest.")]
 Variants = Annotated[str | None, Option(help="Set `variants` in params.yaml first: 'pals slap-smart', or all.")]
 Form = Literal["hf", "sentence-transformers", "onnx"]
 Device = Literal["auto", "cpu", "cuda", "mps"]
@@ -61,7 +61,7 @@ def _all(
 
 @app.command()
 def predict(
-    model: Annotated[str, Argument(help="A variant or an ensemble, such as pals; a run's folder; models:/NAME@best.")],
+    model: Annotated[str, Argument(help="A variant, such as pals; a run's folder; models:/NAME@best.")],
     sentences: Annotated[list[str] | None, Argument(help="Sentences, or the two of a pair; or use --file.")] = None,
     task: Annotated[str | None, Option(help="The task, such as sst; else every task that the sentences fit.")] = None,
     file: Annotated[
@@ -105,8 +105,6 @@ def export(
     with starting.imports():
         from mtbert.inference import exporting, loading
     trained = loading.load(model, seed, build, "cpu")
-    if not isinstance(trained, loading.Model):
-        raise exporting.ExportError(f"{model} is an ensemble: export its members, {', '.join(trained.members)}")
     exporting.export(trained, form, out)
     print(f"{out} holds {trained.name}, seed {trained.seed}; its README.md shows how to load it")
 

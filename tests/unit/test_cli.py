@@ -15,19 +15,13 @@ from typer.testing import CliRunner
 
 from mtbert.cli import app
 from mtbert.inference import exporting, loading
-from mtbert.inference.predicting import Ensemble, Model
+from mtbert.inference.predicting import Model
 from mtbert.report import write
 from mtbert.results import merge, tables
 from mtbert.scale import grid, packs, search
 
-
-def known(kind: type, **about: object) -> object:
-    made = kind.__new__(kind)
-    made.__dict__.update(about)
-    return made
-
-
-PALS = known(Model, name="pals", seed=2)
+PALS = Model.__new__(Model)
+PALS.name, PALS.seed = "pals", 2
 LARGE = ("torch", "dvc", "mlflow", "pandas", "numpy", "transformers", "scipy")
 
 
@@ -125,13 +119,6 @@ def test_what_cannot_be_meant_is_refused_with_status_2(arguments: list[str], sai
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 2
     assert said in done.output
-
-
-def test_an_ensemble_is_not_exported(monkeypatch: pytest.MonkeyPatch):
-    both = known(Ensemble, name="both", members={"pals": None, "frozen-pals": None})
-    monkeypatch.setattr(loading, "load", lambda *_: both)
-    done = CliRunner().invoke(app, ["export", "both", "out"])
-    assert str(done.exception) == "both is an ensemble: export its members, pals, frozen-pals"
 
 
 def test_variants_are_listed_with_paper_and_row_and_a_star_where_they_are_trained():

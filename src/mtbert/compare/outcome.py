@@ -13,7 +13,7 @@ from mtbert import claims, metrics
 from mtbert.claims import SEEDS
 from mtbert.compare import reading
 from mtbert.compare.reading import Pairs
-from mtbert.errors import DataError, MtbertError, UnknownNameError
+from mtbert.errors import DataError, UnknownNameError
 from mtbert.settings import NAME
 from mtbert.stats import LEAST_CLUSTERS, LEVEL, Difference, difference, influence, of_models
 from mtbert.stats.exact import FEW, of_few
@@ -62,13 +62,12 @@ def compare_files(
     build: Path = Path("build"),
 ) -> Outcome:  # fmt: skip
     """Compare as `mtbert compare` does, which describes each argument; DataError where the two do not fit together."""
-    if task is not None and task not in TASKS:
-        raise MtbertError(str(UnknownNameError("task", task, TASKS)))
-    if metric is None and task is None:
-        raise MtbertError(f"needs --task, one of {', '.join(TASKS)}, or --metric, one of {', '.join(metrics.SCORES)}")
+    if task is None and metric is None:
+        raise DataError(f"needs --task, one of {', '.join(TASKS)}, or --metric, one of {', '.join(metrics.SCORES)}")
+    for kind, name, known in (("task", task, TASKS), ("metric", metric, metrics.SCORES)):
+        if name is not None and name not in known:
+            raise UnknownNameError(kind, name, known)
     metric = metric or TASKS[str(task)].metric
-    if metric not in metrics.SCORES:
-        raise DataError(str(UnknownNameError("metric", metric, metrics.SCORES)))
     if margin is None:
         margin = claims.load().margins.get(task, MARGIN) if task else MARGIN
     if not (math.isfinite(margin) and margin >= 0):

@@ -56,10 +56,10 @@ def read(source: str) -> Frame:
     """
     if SEED not in source:
         return _file(Path(source))
-    first, *others = Path(source).as_posix().split(SEED)  # as `glob` writes paths, without ./ and //
-    pattern = re.compile(re.escape(first) + r"(\d+)" + r"\1".join(map(re.escape, others)))
-    found = [pattern.fullmatch(path) for path in glob.glob("*".join(map(glob.escape, (first, *others))))]
-    seeds = sorted((int(match[1]), Path(match[0])) for match in found if match)
+    before, _, after = Path(source).as_posix().partition(SEED)  # as `glob` writes paths, without ./ and //
+    paths = glob.glob(f"{glob.escape(before)}*{glob.escape(after)}")
+    named = [(path.removeprefix(before).removesuffix(after), Path(path)) for path in paths]
+    seeds = sorted((int(seed), path) for seed, path in named if seed.isdecimal())
     if not seeds:
         raise DataError(f"{source}: no file has a number in the place of {SEED}")
     return pd.concat([_file(path).assign(seed=str(seed)) for seed, path in seeds], ignore_index=True)

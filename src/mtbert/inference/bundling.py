@@ -15,7 +15,7 @@ import mtbert
 from mtbert.errors import MtbertError
 
 PACKAGE = Path(mtbert.__file__).parent
-ALLOWED = frozenset({"torch", "transformers", "sentence_transformers", "mtbert"}) | sys.stdlib_module_names
+ALLOWED = frozenset({"torch", "transformers", "mtbert"}) | sys.stdlib_module_names
 Statements = dict[str, ast.stmt]  # those of a module, by the names that they define or import
 
 
@@ -23,7 +23,7 @@ def bundle(starts: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return the files, by name, that hold these definitions, each a module and a name, and all that they need.
 
     Raises:
-        MtbertError: a needed definition imports another package than torch and transformers.
+        MtbertError: a needed definition imports a whole module, or another package than torch and transformers.
     """
     modules: dict[str, Statements] = {}
     needed: set[tuple[str, str]] = set()
@@ -32,6 +32,8 @@ def bundle(starts: Iterable[tuple[str, str]]) -> dict[str, str]:
         module, name = wanted = waiting.pop()
         if module not in modules:
             modules[module] = _statements(module)
+        if name not in modules[module]:
+            raise MtbertError(f"{module} defines no {name}, which an export needs; import names, not modules")
         if wanted not in needed:
             needed.add(wanted)
             waiting += _followed(module, modules[module], name)
@@ -48,14 +50,10 @@ def file_name(module: str) -> str:
     return module.replace(".", "_")
 
 
-def _path(module: str) -> Path:
-    base = PACKAGE.joinpath(*module.split(".")[1:])
-    return base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
-
-
 def _statements(module: str) -> Statements:
-    found: Statements = {}
-    for node in ast.parse(_path(module).read_text(encoding="utf-8")).body:
+    base, found = PACKAGE.joinpath(*module.split(".")[1:]), Statements()
+    file = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Import):
             found |= {alias.asname or alias.name.partition(".")[0]: ast.Import([alias]) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -75,19 +73,13 @@ def _followed(module: str, statements: Statements, name: str) -> Iterator[tuple[
         if isinstance(node, ast.Name) and node.id in statements:
             yield module, node.id
         elif isinstance(node, ast.ImportFrom | ast.Import):  # also within a function
-            yield from _imported(module, node)
-
-
-def _imported(module: str, node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
-    for alias in node.names:
-        source = str(node.module) if isinstance(node, ast.ImportFrom) else alias.name
-        package = source.partition(".")[0]
-        if package not in ALLOWED:
-            raise MtbertError(f"{module} needs the package {package}, which an export cannot bring")
-        if package == PACKAGE.name:
-            if isinstance(node, ast.Import) or _path(f"{source}.{alias.name}").is_file():
-                raise MtbertError(f"{module} imports the whole module {alias.name}; import the names that it needs")
-            yield source, alias.name
+            for alias in node.names:
+                source = str(node.module) if isinstance(node, ast.ImportFrom) else alias.name
+                package = source.partition(".")[0]
+                if package not in ALLOWED:
+                    raise MtbertError(f"{module} needs the package {package}, which an export cannot bring")
+                if package == PACKAGE.name:
+                    yield source, alias.name
 
 
 def _at_run_time(node: ast.AST) -> Iterator[ast.AST]:

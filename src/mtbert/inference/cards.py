@@ -18,8 +18,7 @@ def card(model: Model, form: str) -> str:
     """Return the text of README.md, with metadata for the Hub, of an export in that form."""
     build, is_sentences = build_around(model.run), form == "sentence-transformers"
     sample = files.whose_data(build) == "sample"
-    found = {name: predictions.path(model.run, name, "dev") for name in model.tasks if name in model.metrics.dev}
-    labelled = {name: file for name, file in found.items() if file.is_file()}
+    dev = [(TASKS[name], predictions.path(model.run, name, "dev")) for name in model.tasks if name in model.metrics.dev]
     about = ModelCardData(
         language="en",
         license="apache-2.0" if sample else "other",
@@ -37,7 +36,7 @@ def card(model: Model, form: str) -> str:
         tasks=[TASKS[name] for name in model.tasks],
         class_names=class_names,
         metrics=METRICS,
-        scores=[(TASKS[name], compare.score(file, TASKS[name].metric)) for name, file in labelled.items()],
+        scores=[(task, compare.score(file, task.metric)) for task, file in dev if file.is_file()],
         settings=(model.run / "settings.yaml").read_text(encoding="utf-8").strip(),
         seen=loading.card(model.encoder) if (model.encoder / loading.CARD).is_file() else None,
     )

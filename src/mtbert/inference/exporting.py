@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from torch import Tensor, nn
+from torch import Tensor
 
 from mtbert import files
 from mtbert.data import tokens
@@ -22,9 +22,13 @@ from mtbert.models.heads import HEADS
 from mtbert.pretraining import loading
 from mtbert.tasks import TASKS
 
-MODELING, SENTENCES = "mtbert.inference.modeling", "mtbert.inference.sentences"
+MODELING = "mtbert.inference.modeling"
 ROWS, TOKENS = 4, 12  # of the batch that checks an export
 OPSET = 20
+MODULES = [  # of sentence-transformers
+    {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.base.modules.Transformer", "kwargs": ["task"]}
+]
+EMBEDDING = {"method": "sentence_embedding", "method_output_name": None}  # the method of MtbertModel that it calls
 
 
 class ExportError(MtbertError):
@@ -57,14 +61,14 @@ def export(model: Model, form: str, out: Path) -> None:
         raise ExportError(f"{out} cannot be written: {error}") from None
 
 
-def _transformers(model: Model, out: Path, *more: tuple[str, str]) -> None:
-    """Write config.json, weights, and the code that the model and `more` use."""
+def _transformers(model: Model, out: Path) -> None:
+    """Write config.json, weights, and the code that the model uses."""
     exported = rebuilt(model)
     code = bundling.file_name(MODELING)
     exported.config.auto_map = {"AutoConfig": f"{code}.MtbertConfig", "AutoModel": f"{code}.MtbertModel"}
     exported.save_pretrained(out)
     used = {part: (each.__module__, each.__qualname__) for part, each in exported.classes.items()}
-    written = bundling.bundle([(MODELING, "MtbertModel"), (MODELING, "MtbertConfig"), *more, *used.values()])
+    written = bundling.bundle([(MODELING, "MtbertModel"), (MODELING, "MtbertConfig"), *used.values()])
     for part, (module, name) in used.items():
         written[f"{code}.py"] += (
             f"from .{bundling.file_name(module)} import {name} as _{part}\nMtbertModel.classes[{part!r}] = _{part}\n"
@@ -74,18 +78,20 @@ def _transformers(model: Model, out: Path, *more: tuple[str, str]) -> None:
 
 
 def _sentence_transformers(model: Model, out: Path) -> None:
-    """Write for SentenceTransformer."""
+    """Write for SentenceTransformer, whose own module for models of transformers loads it."""
     if model.settings.model.pair_encoding == "cross" or set(model.tasks) <= model.network.connector.mixed:
         raise ExportError(
             f"{model.name} encodes both sentences of a pair together, so that one alone has no embedding; allowed: "
             "a variant with pair_encoding: bi, or format hf or onnx"
         )
-    _transformers(model, out, (SENTENCES, "MtbertSentences"))
-    kind = f"{bundling.file_name(SENTENCES)}.MtbertSentences"
-    files.write_json(out / "modules.json", [{"idx": 0, "name": "0", "path": "", "type": kind, "kwargs": ["task"]}])
+    _transformers(model, out)
+    files.write_json(out / "modules.json", MODULES)
+    about = {"modality_config": {"text": EMBEDDING}, "module_output_name": "sentence_embedding"}
+    files.write_json(out / "sentence_bert_config.json", about)
     files.write_json(out / "config_sentence_transformers.json", {"model_type": "SentenceTransformer"})
 
 
+@torch.no_grad()
 def rebuilt(model: Model) -> modeling.MtbertModel:
     """Build the model as an export does; ExportError where a task's outputs differ from the model's own."""
     chosen, bert = model.settings.model, model.network.encoder
@@ -93,6 +99,7 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
     choices |= {task: (HEADS, chosen.heads[task]) for task in model.tasks}
     about: dict[str, Any] = dict(
         bert=asdict(bert.bert.config),
+        hidden_size=bert.width,
         typed=bert.typed,
         tasks={task: asdict(TASKS[task]) for task in model.tasks},
         parts={part: registry.settings(choice).model_dump() for part, (registry, choice) in choices.items()},
@@ -106,7 +113,9 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
     exported.model.load_state_dict(model.network.state_dict())
     exported.eval()
     for task in model.tasks:
-        if not _same(model, task, lambda *probe, task=task: exported(*probe, task, sequences(model, task)).logits):
+        probe, asked = _probe(model, task), (task, sequences(model, task))
+        ours = model.network(modeling.batch(*probe, *asked))
+        if not torch.allclose(ours, exported(*probe, *asked).logits, rtol=0, atol=1e-6):
             raise ExportError(f"{model.name} cannot be exported: rebuilt from its settings, {task} has other outputs")
     return exported
 
@@ -126,38 +135,18 @@ def _probe(model: Model, task: str) -> tuple[Tensor, Tensor, Tensor]:
     return ids * mask, mask, types
 
 
-@torch.no_grad()
-def _same(model: Model, task: str, export: Callable[..., Tensor]) -> bool:
-    """Whether a function of ids, mask and types has the task's outputs."""
-    probe = _probe(model, task)
-    ours = model.network(modeling.batch(*probe, task, sequences(model, task)))
-    return torch.allclose(ours, export(*probe), rtol=0, atol=1e-6)
-
-
-class Graph(nn.Module):
-    """One task of a model as a function of ids, mask and types, each [rows, tokens]."""
-
-    def __init__(self, model: Model, task: str) -> None:
-        super().__init__()
-        self.network, self.asked = model.network, (task, sequences(model, task))
-
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """Return the head's outputs [batch, size]."""
-        return self.network(modeling.batch(input_ids, attention_mask, token_type_ids, *self.asked))
-
-
 def _onnx(model: Model, out: Path) -> None:
     """Write a graph for each task."""
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it tells of its own parts, such as a missing torchvision
+    exported, names = rebuilt(model), ["input_ids", "attention_mask", "token_type_ids"]
     for task in model.tasks:
-        rows = sequences(model, task) * torch.export.Dim("batch")
-        shape = {0: rows, 1: torch.export.Dim("tokens", max=model.longest)}
-        names = ["input_ids", "attention_mask", "token_type_ids"]
+        asked = {"task": task, "sequences": sequences(model, task)}
+        shape = {0: asked["sequences"] * torch.export.Dim("batch"), 1: torch.export.Dim("tokens", max=model.longest)}
         with warnings.catch_warnings(action="ignore"):  # of the same kind
             made = torch.onnx.export(
-                Graph(model, task), _probe(model, task), str(out / f"{task}.onnx"), dynamo=True,
+                exported, _probe(model, task), str(out / f"{task}.onnx"), kwargs=asked, dynamo=True,
                 opset_version=OPSET, input_names=names, output_names=["logits"],
-                dynamic_shapes=dict.fromkeys(names, shape), external_data=False, verbose=False,
+                dynamic_shapes=dict.fromkeys(names, shape) | dict.fromkeys(asked), external_data=False, verbose=False,
             )  # fmt: skip
         sizes = [size for given in (made.model.graph.inputs if made else []) for size in given.shape or ()]
         if not sizes or any(isinstance(size, int) for size in sizes):

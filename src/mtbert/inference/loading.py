@@ -12,7 +12,7 @@ import mtbert
 from mtbert import files, inputs
 from mtbert.data import tokens
 from mtbert.errors import DataError, UnknownNameError
-from mtbert.inference.predicting import Ensemble, Model, ModelError
+from mtbert.inference.predicting import Model, ModelError
 from mtbert.models import building
 from mtbert.models.encoder import bert, hardware
 from mtbert.models.encoder.config import CONFIG, read_config
@@ -28,13 +28,11 @@ LONGEST_SHOWN = 300  # characters of torch's message
 WITHIN = "encoder.bert."  # prefix of the encoder's weights in those of a run
 
 
-def load(
-    place: str | Path, seed: int | None = None, build: str | Path = "build", device: str = "auto"
-) -> Model | Ensemble:
-    """Load a trained model, or an ensemble.
+def load(place: str | Path, seed: int | None = None, build: str | Path = "build", device: str = "auto") -> Model:
+    """Load a trained model.
 
     Args:
-        place: a variant's or an ensemble's name; a folder such as build/runs/pals/1; or an address of MLflow's, such as
+        place: a variant's name; a folder such as build/runs/pals/1; or an address of MLflow's, such as
             models:/mtbert-sample-pals@best.
         seed: for a name, the seed of the run; without it the lowest one.
         build: the build directory in which names are looked up.
@@ -51,25 +49,19 @@ def load(
         return of_run(folder(name), device)
     folders = [file.parent.resolve() for file in build.glob(f"runs/*/*/{METRICS}") if file.parent.name.isdecimal()]
     runs = {(folder.parent.name, int(folder.name)): folder for folder in folders}
-    catalog = build / "plan" / "catalog.yaml"
-    planned = files.read_plan(catalog, "ensembles")["ensembles"] if catalog.is_file() else {}
-    ensembles = {ensemble: [*entry["members"]] for ensemble, entry in planned.items()}
-    members = {variant: [variant] for variant, _ in runs} | ensembles
-    if name in members:
-        of_all = [{number for variant, number in runs if variant == member} for member in members[name]]
-        seeds = sorted(set.intersection(*of_all))
-        seed = min(seeds, default=1) if seed is None else seed
+    if seeds := sorted(number for variant, number in runs if variant == name):
+        seed = seeds[0] if seed is None else seed
         if seed not in seeds:
-            there = ", ".join(map(str, seeds)) or "none"
-            again = " ".join(f"train@{member}-{seed}" for member in members[name])
+            there = ", ".join(map(str, seeds))
             raise ModelError(
-                f"{name} is not trained with seed {seed} (seeds that are: {there}); `dvc repro {again}` trains it"
+                f"{name} is not trained with seed {seed} (seeds that are: {there}); "
+                f"`dvc repro train@{name}-{seed}` trains it"
             )
-        models = {member: of_run(runs[member, seed], device) for member in members[name]}
-        return Ensemble(name, models) if name in ensembles else models[name]
+        return of_run(runs[name, seed], device)
     if (Path(place) / METRICS).is_file():
         return of_run(Path(place).resolve(), device)
-    unknown = str(UnknownNameError("model", name, sorted(members))) if members else "nothing is trained there"
+    known = sorted({variant for variant, _ in runs})
+    unknown = str(UnknownNameError("model", name, known)) if known else "nothing is trained there"
     raise ModelError(f"{name} is no folder of a finished run, such as build/runs/pals/1, and in {build}: {unknown}")
 
 

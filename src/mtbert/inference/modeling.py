@@ -27,6 +27,7 @@ class MtbertConfig(PretrainedConfig):
 
     Attributes:
         bert: the encoder's sizes.
+        hidden_size: its width.
         typed: whether the encoder distinguishes the sentences of a pair by token types.
         tasks: each task's row of mtbert's table, by name.
         parts: settings of features, adapter and connector, and of each task's head by the task's name.
@@ -81,9 +82,18 @@ class MtbertModel(PreTrainedModel):
         given = batch(input_ids, attention_mask, token_type_ids, self.task(task), sequences)
         return SequenceClassifierOutput(logits=self.model(given))
 
-    def embeddings(self, task: str | None = None, **inputs: Any) -> tuple[Tensor, ...]:
-        """Return the embeddings [batch, width] that the task's head reads, one for each sequence; inputs as above."""
-        return self.model.embeddings(batch(**inputs, task=self.task(task)))
+    def sentence_embedding(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None, task: str | None = None
+    ) -> Tensor:
+        """Return the embeddings [rows, width] of single sentences that the task's head reads; inputs as above.
+
+        ValueError for a task whose sentences are not encoded apart.
+        """
+        mixed = self.model.connector.mixed
+        if self.task(task) in mixed:
+            apart = ", ".join(name for name in self.config.tasks if name not in mixed)
+            raise ValueError(f"{task} shows both sentences of a pair to each other; allowed: {apart}")
+        return self.model.embeddings(batch(input_ids, attention_mask, token_type_ids, self.task(task)))[0]
 
     def task(self, name: str | None) -> str:
         """Return the task; ValueError where the model lacks it, or none is named and there are several."""
@@ -95,18 +105,12 @@ class MtbertModel(PreTrainedModel):
         return name
 
 
-def batch(
-    input_ids: Tensor,
-    attention_mask: Tensor | None = None,
-    token_type_ids: Tensor | None = None,
-    task: str | None = None,
-    sequences: int = 1,
-) -> Any:
+def batch(ids: Tensor, mask: Tensor | None, types: Tensor | None, task: str, sequences: int = 1) -> Any:
     """Return the batch that mtbert's model takes."""
     return SimpleNamespace(
         task=task,
-        input_ids=input_ids,
-        mask=torch.ones_like(input_ids) if attention_mask is None else attention_mask,
-        token_types=torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids,
+        input_ids=ids,
+        mask=torch.ones_like(ids) if mask is None else mask,
+        token_types=torch.zeros_like(ids) if types is None else types,
         sequences=sequences,
     )

@@ -11,7 +11,7 @@ from typing import Any
 from mtbert import command, files
 from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
-from mtbert.inference.predicting import Predictor, class_names
+from mtbert.inference.predicting import Model, class_names
 from mtbert.records import decoded, lines, separated
 from mtbert.tasks import TASKS, Task
 
@@ -93,17 +93,14 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def _tasks(predictor: Predictor, given: list[str] | list[Values], task: str | None) -> list[str]:
+def _tasks(predictor: Model, given: list[str] | list[Values], task: str | None) -> list[str]:
     """Return the tasks to predict: the one that was named, or all that the texts fit."""
     if task is not None or len(predictor.tasks) == 1:
         return [task or predictor.tasks[0]]
     fitting = [name for name in predictor.tasks if _columns(TASKS[name], _rows(TASKS[name], given))]
-    left = ", ".join(name for name in predictor.tasks if name not in fitting)
-    if not fitting:
-        raise DataError(f"the texts fit none of {left}; choose one with --task to see why")
-    if left:
-        _say(f"left out, since the texts do not fit: {left}")
-    return fitting
+    if fitting and (left := [name for name in predictor.tasks if name not in fitting]):
+        _say(f"left out, since the texts do not fit: {', '.join(left)}")
+    return fitting or [*predictor.tasks]  # which say what they need
 
 
 def _rows(task: Task, given: list[str] | list[Values]) -> list[Values]:
@@ -114,24 +111,21 @@ def _rows(task: Task, given: list[str] | list[Values]) -> list[Values]:
     return rows
 
 
-def _columns(task: Task, rows: Sequence[Values]) -> tuple[str, ...] | None:
-    """Return the columns of the texts that the task needs; None where they are not there, or there is one too many."""
+def _columns(task: Task, rows: Sequence[Values]) -> tuple[str, ...]:
+    """Return the columns of a task's texts; none where they are not there, or there is one too many."""
     if not task.is_pair and rows[0].keys() & {"text_pair", "sentence2"}:
-        return None
-    return next((names for names in _wanted(task) if rows[0].keys() >= set(names)), None)
+        return ()
+    wanted = task.sentences, ANY_TASK[: len(task.sentences)]
+    return next((names for names in wanted if rows[0].keys() >= set(names)), ())
 
 
-def _wanted(task: Task) -> list[tuple[str, ...]]:
-    return [task.sentences, ANY_TASK[: len(task.sentences)]]
-
-
-def _predicted(predictor: Predictor, name: str, given: list[str] | list[Values]) -> list[Values]:
+def _predicted(predictor: Model, name: str, given: list[str] | list[Values]) -> list[Values]:
     """Return the rows as they came with their predictions; warn of rows that were cut."""
     task = predictor.task(name)
     rows = _rows(task, given)
-    if (columns := _columns(task, rows)) is None:
-        wanted = ", or ".join(" and ".join(names) for names in _wanted(task))
-        raise DataError(f"the rows have the columns {', '.join(rows[0])}; {name} needs {wanted}")
+    if not (columns := _columns(task, rows)):
+        wanted, or_these = " and ".join(task.sentences), " and ".join(ANY_TASK[: len(task.sentences)])
+        raise DataError(f"the rows have the columns {', '.join(rows[0])}; {name} needs {wanted}, or {or_these}")
     table = predictor.columns(name, [tuple(row[column] for column in columns) for row in rows])
     if cut := [str(number) for number, is_cut in enumerate(table["cut"], 1) if is_cut]:
         _say(

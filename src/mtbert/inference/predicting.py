@@ -1,7 +1,7 @@
-"""Trained models that predict: a single one, or an ensemble."""
+"""A trained model that predicts and embeds sentences."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from tqdm import tqdm
 from mtbert.data import readers
 from mtbert.data.batches import Batch, Examples
 from mtbert.data.tokens import SpecialTokens
-from mtbert.errors import DataError, MtbertError, UnknownNameError, first_of
+from mtbert.errors import DataError, MtbertError, UnknownNameError
 from mtbert.models.multitask import MultitaskModel
 from mtbert.schemas import RunMetrics
 from mtbert.settings import VariantSettings
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Row = str | Sequence[str]  # a text, or the two texts of a pair
-Columns = dict[str, np.ndarray]  # each [rows]
-MOST_FAULTS = 5  # most faults in a message
 CLASS_NAMES = {  # for people; trainings use numbers
     "sst": ("very negative", "negative", "neutral", "positive", "very positive"),
     "qqp": ("other question", "duplicate"),
@@ -37,22 +35,39 @@ class ModelError(MtbertError):
     """A trained model is missing, or cannot do what was asked."""
 
 
-class Predictor:
-    """What models and ensembles share.
+@dataclass
+class Model:
+    """One trained model.
 
     Attributes:
-        name, seed: those of the variant or ensemble.
+        settings, metrics: those of its training.
+        network: the network with its trained weights, in evaluation mode.
+        tokenize: maps sentences to the ids of their word pieces.
+        special_tokens: the ids that frame a sequence.
+        device: the device that it computes on.
+        run, encoder: the folder of its run, and the one that holds its tokenizer and the encoder's config.json.
+        name, seed: those of the variant.
         tasks: the tasks that it predicts.
         longest: most word pieces of a sequence; longer ones are cut.
     """
 
-    name: str
-    seed: int
-    tasks: tuple[str, ...]
-    longest: int
+    settings: VariantSettings
+    metrics: RunMetrics
+    network: MultitaskModel
+    tokenize: Callable[[list[str]], list[list[int]]]
+    special_tokens: SpecialTokens
+    device: torch.device
+    run: Path
+    encoder: Path
+
+    def __post_init__(self) -> None:
+        self.name, self.seed, self.tasks = self.settings.variant, self.metrics.seed, tuple(self.settings.tasks)
+        self.longest = self.settings.model.max_tokens
 
     def predict(self, task: str, rows: Sequence[Row]) -> "pd.DataFrame":
         """Predict each row, in order; at a terminal, show progress on standard error for more than a batch.
+
+        Trainings predict with the same function: the same rows give the same digits.
 
         Args:
             task: one of `tasks`.
@@ -70,59 +85,24 @@ class Predictor:
 
         return pd.DataFrame(self.columns(task, rows))
 
-    def columns(self, task: str, rows: Sequence[Row]) -> Columns:
-        """Return the columns of `predict`."""
+    def columns(self, task: str, rows: Sequence[Row]) -> dict[str, np.ndarray]:
+        """Return the columns of `predict`, each [rows]."""
         about = self.task(task)
-        raw, cut = self.raw(about, checked_rows(about, rows))
-        prediction = raw.pop("prediction")
+        examples, cut = self.examples(about, checked_rows(about, rows))
+        with self._as_in_training():
+            found = evaluation.columns(self.network, examples, self.device)
+        prediction = found["prediction"]
         if about.kind == "score":
             added = {"lowest": np.full(len(cut), about.lowest), "highest": np.full(len(cut), about.highest)}
         else:
             added = {"class": np.array(class_names(about), dtype=object)[prediction.astype(int)]}
-        return {"prediction": prediction, **added, **raw, "cut": cut}
+        return {"prediction": prediction} | added | found | {"cut": cut}
 
     def task(self, name: str) -> Task:
         """Return one of its tasks; ModelError for another."""
         if name not in self.tasks:
             raise ModelError(f"{self.name}, seed {self.seed}: {UnknownNameError('task', name, self.tasks)}")
         return TASKS[name]
-
-    def raw(self, task: Task, rows: Sequence[tuple[str, ...]]) -> tuple[Columns, np.ndarray]:
-        """Return `prediction` and for classes probabilities, float64, and a mask [rows] of the rows cut."""
-        raise NotImplementedError
-
-
-@dataclass
-class Model(Predictor):
-    """One trained model.
-
-    Attributes:
-        settings, metrics: those of its training.
-        network: the network with its trained weights, in evaluation mode.
-        tokenize: maps sentences to the ids of their word pieces.
-        special_tokens: the ids that frame a sequence.
-        device: the device that it computes on.
-        run, encoder: the folder of its run, and the one that holds its tokenizer and the encoder's config.json.
-    """
-
-    settings: VariantSettings
-    metrics: RunMetrics
-    network: MultitaskModel
-    tokenize: Callable[[list[str]], list[list[int]]]
-    special_tokens: SpecialTokens
-    device: torch.device
-    run: Path
-    encoder: Path
-
-    def __post_init__(self) -> None:
-        self.name, self.seed, self.tasks = self.settings.variant, self.metrics.seed, tuple(self.settings.tasks)
-        self.longest = self.settings.model.max_tokens
-
-    def raw(self, task: Task, rows: Sequence[tuple[str, ...]]) -> tuple[Columns, np.ndarray]:
-        """As `Predictor.raw`, by the function that trainings predict with: the same rows give the same digits."""
-        examples, cut = self.examples(task, rows)
-        with self._as_in_training():
-            return evaluation.columns(self.network, examples, self.device), cut
 
     def encode(self, rows: Sequence[Row], task: str | None = None) -> np.ndarray:
         """Return the sentence embeddings that a task's head reads, float32 [rows, width].
@@ -178,28 +158,6 @@ class Model(Predictor):
             torch.set_num_threads(threads)
 
 
-class Ensemble(Predictor):
-    """Several models that vote; see `mtbert.results.vote`. It has no embeddings of its own."""
-
-    def __init__(self, name: str, members: Mapping[str, Model]) -> None:
-        first, *others = members.values()
-        self.name, self.seed, self.members = name, first.seed, dict(members)
-        self.tasks = tuple(task for task in first.tasks if all(task in other.tasks for other in others))
-        self.longest = min(member.longest for member in members.values())
-
-    def raw(self, task: Task, rows: Sequence[tuple[str, ...]]) -> tuple[Columns, np.ndarray]:
-        """As `Predictor.raw`; a row counts as cut if it was cut for any member."""
-        import pandas as pd
-
-        from mtbert.results import vote
-
-        by_member = {name: member.raw(task, rows) for name, member in self.members.items()}
-        about = {"id": range(len(rows)), "label": np.nan, "scored": True}
-        voted = vote.vote({name: pd.DataFrame(about | columns) for name, (columns, _) in by_member.items()}, task)
-        kept = {name: column.to_numpy() for name, column in voted.items() if name not in about}
-        return kept, np.any([cut for _, cut in by_member.values()], axis=0)
-
-
 class _Watched(Examples):
     """Examples that show progress at a terminal."""
 
@@ -233,13 +191,9 @@ def checked_rows(task: Task, rows: Sequence[Row]) -> list[tuple[str, ...]]:
     if isinstance(rows, str) or not len(rows):
         raise DataError(f"{task.name} needs a list of rows, each {form}; came {'a text' if rows else 'no row'}")
     row_texts: list[tuple[Any, ...]] = [tuple(row) if isinstance(row, (list, tuple)) else (row,) for row in rows]
-    found = []
     for number, row in enumerate(row_texts, 1):
         if len(row) != len(task.sentences):
-            found.append(f"row {number}: needs {form}, came {len(row)}")
-        else:
-            faults = map(readers.fault_of_text, task.sentences, row)
-            found += [f"row {number}: {fault}" for fault in faults if fault]
-    if found:
-        raise DataError(f"{task.name}: {first_of(found, MOST_FAULTS)}")
+            raise DataError(f"{task.name}: row {number}: needs {form}, came {len(row)}")
+        if fault := next(filter(None, map(readers.fault_of_text, task.sentences, row)), ""):
+            raise DataError(f"{task.name}: row {number}: {fault}")
     return row_texts

@@ -62,9 +62,8 @@ def difference(part: PartResult) -> str:
 
 def contamination(study: Study, text: str) -> str:
     """Return what the mark in a text means; empty where it has none."""
-    return (
-        f"{SEEN} The encoder may know this task: {markdown.literal(study.results.start.note)}" if SEEN in text else ""
-    )
+    said = f"{SEEN} The encoder may know this task: {markdown.literal(study.results.start.note)}"
+    return said if SEEN in text else ""
 
 
 def render(study: Study, results: Sequence[ClaimResult]) -> str:

@@ -26,11 +26,11 @@ def lined(lines: Sequence[Mapping[str, str]], texts: int = 1) -> str:
     return tabulate(rows, list(lines[0]), tablefmt="pipe", colalign=sides, disable_numparse=True)
 
 
-def number(value: float | None, sign: str = "") -> str:
-    """Return three decimals with a true minus sign, which zero has not, or a dash."""
+def number(value: float | None, sign: str = "", decimals: int = 3) -> str:
+    """Return the decimals with a true minus sign, which zero has not, or a dash."""
     if value is None or value != value:
         return DASH
-    return f"{round(value, 3) + 0.0:{sign}.3f}".replace("-", MINUS)
+    return f"{round(value, decimals) + 0.0:{sign}.{decimals}f}".replace("-", MINUS)
 
 
 def estimate(mean: float, interval: tuple[float, float] | None, sign: str = "") -> str:

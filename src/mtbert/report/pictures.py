@@ -125,7 +125,7 @@ def _differences(parts: dict[str, PartResult]) -> Figure:
     axes.set_ylim(len(parts) - 0.4, -0.6)
     axes.set_xlim(-1.12 * EDGE, 1.12 * EDGE)
     axes.set_xticks(np.linspace(-EDGE, EDGE, 7))
-    axes.xaxis.set_major_formatter(lambda x, _: _signed(x) if round(x, 3) else "0")
+    axes.xaxis.set_major_formatter(lambda x, _: markdown.number(x, "+", 2) if round(x, 3) else "0")
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("ours: the first side less the second; right of 0, the first is better", fontsize="small")
@@ -147,12 +147,8 @@ def _mark(
         return
     at, side = at if beyond is None else beyond, 1 if value > 0 else -1
     axes.plot(side * EDGE * 1.06, at, ">" if side > 0 else "<", color=colour, markersize=7)
-    align = "right" if side > 0 else "left"
-    axes.text(side * EDGE * 1.02, at, _signed(value), ha=align, va="center", color=colour, fontsize="small")
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.2f}".replace("-", markdown.MINUS)
+    said, align = markdown.number(value, "+", 2), "right" if side > 0 else "left"
+    axes.text(side * EDGE * 1.02, at, said, ha=align, va="center", color=colour, fontsize="small")
 
 
 def _places(axes: Axes, table: Frame) -> None:

@@ -80,18 +80,12 @@ def _sections(
     drawn: Mapping[str, str],
 ) -> Iterator[Section]:
     """Yield the sections in order; a new one is a line here. Those without text are left out."""
-    comparable = study.is_comparable
-    scores = Section("costs", "Scores and weights", costs.render(study), folded=comparable)
-    where = "" if comparable else f", {study.results.data.name}"
+    where = "" if study.is_comparable else f", {study.results.data.name}"
     yield Section("results", f"Results: profile {study.profile}{where}", _results(study, questions))
-    if not comparable:
-        yield scores
     yield Section("tables", "Tables", "\n\n".join([beside.ABOUT, *(beside.render(table, study) for table in tables)]))
     yield Section("claims", "Claims", claims.render(study, judged))
-    if comparable:
-        yield scores
+    yield Section("costs", "Scores and weights", costs.render(study), folded=study.is_comparable)
     yield Section("data", "Data", data.render(study), folded=True)
-    yield Section("leakage", "Leakage", data.leakage(study), folded=True)
     shown = [f"**{title}**\n\n![{title}](pictures/{name}.png)" for name, title in drawn.items()]
     yield Section("pictures", "Pictures", "\n\n".join(shown), folded=True)
 
@@ -113,9 +107,7 @@ def _csv(file: Path, table: Frame, digits: str | None = None) -> None:
 def _results(study: Study, questions: Sequence[ClaimResult]) -> str:
     """Return the first section: the questions, and what to know before reading the scores."""
     counts = sorted(map(len, study.seeds.values()))
-    seeds = (
-        f"{counts[0]} to {counts[-1]} seeds" if counts[0] < counts[-1] else f"{counts[0]} seed{'s' * (counts[0] > 1)}"
-    )
+    seeds = " to ".join(dict.fromkeys([str(counts[0]), str(counts[-1])])) + f" seed{'s' * (counts[-1] > 1)}"
     encoder, folder = markdown.literal(study.results.start.name), markdown.literal(study.results.data.name)
     ran = f"{len(study.variants)} variants, {seeds} each, trained on {folder} from the encoder {encoder}."
     notes = "\n".join(f"- {note}" for note in _notes(study))

@@ -101,7 +101,6 @@ def test_a_runs_own_file_gets_the_clusters_that_preprocessing_found(tmp_path: Pa
         ("a.csv", "id,prediction\n1,1\n", "lacks label; it has id, prediction"),
         ("a.csv", "id,label,prediction,Cluster\n1,1,1,1\n", "unknown columns: Cluster; known: id, label, prediction,"),
         ("a.csv", HEAD, "has no rows"),
-        ("a.csv", f"{HEAD}1,1\n", "line 2: it has 2 fields, the header 3"),
         ("a.parquet", "nonsense", "is not a whole Parquet file"),
         ("a.txt", "id\n", r"no file .*a.txt that ends in .csv, .tsv or .parquet"),
     ],

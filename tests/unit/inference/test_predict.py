@@ -11,11 +11,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
-import trained
 
 from mtbert import cli
 from mtbert.errors import DataError
 from mtbert.inference import predict as predicting
+from mtbert.inference.predicting import CLASS_NAMES
 
 TEST = Path("data/sample/cs224n/sts-test-student.csv").resolve()
 PAIRS = [("a cat .", "a dog ."), ("a man, old", 'he said "no"')]
@@ -25,11 +25,6 @@ WRITTEN = {
     "course.csv": '\tid\tsentence1\tsentence2\n0\tx\ta cat .\ta dog .\n1\ty\ta man, old\t"he said ""no"""\n',
     "pairs.txt": 'a cat .\ta dog .\na man, old\the said "no"\n',
 }
-
-
-@pytest.fixture(scope="module")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return trained.build(tmp_path_factory.mktemp("trained") / "build")
 
 
 def predict(build: Path, capsys: pytest.CaptureFixture[str], *arguments: str | Path, status: Any = 0) -> Any:
@@ -49,11 +44,10 @@ def test_a_person_reads_names_probabilities_and_ranges(build: Path, capsys: pyte
     assert err == "crossed, seed 1\n"
     lines = out.splitlines()
     assert [lines[0], lines[2], lines[4]] == ["a plot .", "a cast .", "a plot . | a cast ."]
-    assert lines[5].startswith("  sts: ")
-    assert lines[5].endswith(" on a scale of 0 to 5")
-    assert sorted(part.rpartition(" ")[0] for part in lines[1].removeprefix("  sst: ").split(", ")) == sorted(
-        ["very negative", "negative", "neutral", "positive", "very positive"]
-    )
+    assert re.fullmatch(r"  sts: \d\.\d{3} on a scale of 0 to 5", lines[5])
+    named = re.findall(r"([a-z ]+) (0\.\d{3})", lines[1].removeprefix("  sst:"))
+    assert sorted(name.strip() for name, _ in named) == sorted(CLASS_NAMES["sst"])
+    assert [number for _, number in named] == sorted((number for _, number in named), reverse=True)
 
 
 def test_a_file_comes_back_with_all_its_columns_and_every_digit(build: Path, capsys: pytest.CaptureFixture[str]):
@@ -66,11 +60,11 @@ def test_a_file_comes_back_with_all_its_columns_and_every_digit(build: Path, cap
 
 
 def test_the_ending_of_the_output_decides_its_kind(build: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
-    out, _ = predict(build, capsys, "both", "--task", "sst", "a plot .", "--out", tmp_path / "said.csv")
+    out, _ = predict(build, capsys, "apart", "--task", "sst", "a plot .", "--out", tmp_path / "said.csv")
     assert not out
     assert (tmp_path / "said.csv").read_text().startswith("text,task,prediction,class,probability_0,")
     ending = r"a\.json: unknown ending; allowed: \.csv"
-    predict(build, capsys, "both", "--task", "sst", "a", "--out", "a.json", status=ending)
+    predict(build, capsys, "apart", "--task", "sst", "a", "--out", "a.json", status=ending)
 
 
 def test_what_was_cut_and_what_was_left_out_is_told(build: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
@@ -90,7 +84,6 @@ def test_what_was_cut_and_what_was_left_out_is_told(build: Path, capsys: pytest.
     [
         ("id,sentence", "sts", "columns id, sentence; sts needs sentence1 and sentence2, or text and text_pair"),
         ("text,text_pair", "sst", "columns text, text_pair; sst needs sentence, or text"),
-        ("Text", "sst", "columns Text; sst needs sentence, or text"),
         ("text,task,prediction", "sst", "columns with names of predictions: prediction, task; rename them"),
     ],
 )
@@ -148,11 +141,7 @@ def test_only_line_ends_end_a_line(tmp_path: Path):
     ("name", "content", "said"),
     [
         ("a.csv", "text\n", r"a\.csv holds no rows$"),
-        ("a.txt", "", r"a\.txt holds no rows$"),
         ("a.csv", "text,n\na,b,c\n", r"a\.csv, line 2: it has 3 fields, the header 2; quote a text that holds ','"),
-        ("a.tsv", 'id\ttext\n1\t"a\n2\tb"\n', r"a\.tsv, line 2: a quoted text holds what looks like a further row"),
-        ("a.csv", 'text\n"a\n', r"a\.csv, line 2: unexpected end of data"),
-        ("a.csv", "text,text\na,b\n", r"a\.csv, line 1: columns come twice: text"),
         ("a.csv", b"text\na\n\xff\n", r"a\.csv, line 3: not UTF-8 text"),
         ("a.txt", "a\nb\tc\td\n", r"a\.txt, line 2: 3 texts with tabs between; allowed: one or two"),
         ("a.xlsx", "text\na\n", r"a\.xlsx: unknown ending; allowed: \.csv, \.tsv, \.txt"),

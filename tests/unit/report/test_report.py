@@ -9,7 +9,7 @@ import pytest
 
 from mtbert.claims import of_results
 from mtbert.errors import DataError
-from mtbert.report import beside, claims, data, markdown, numbers, submissions, terminal, write
+from mtbert.report import beside, claims, markdown, numbers, submissions, terminal, write
 from mtbert.report.study import Study
 from mtbert.results import tables
 from mtbert.results.tables import OVERALLS, Results
@@ -93,12 +93,6 @@ def test_on_other_data_nothing_published_is_shown_and_nothing_claimed():
 def test_losses_are_averaged_over_tasks_and_seeds(study: Study):
     found = numbers.losses(study).to_dict("list")
     assert found == {"step": [10, 20]} | {name: [1.0, 0.5] for name in study.variants}
-
-
-def test_rows_that_share_a_sentence_with_train_are_left_out(study: Study):
-    (sst,) = [line for line in data.leakage(study).splitlines() if line.startswith("| SST-5")]
-    mean, largest = f"{markdown.MINUS}0.042", f"{markdown.MINUS}0.083 (bert-sst)"
-    assert [cell.strip() for cell in sst.split("|")][3:6] == ["1 of 4", mean, largest]
 
 
 def test_a_copy_that_dvc_removes_is_not_pointed_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -1,0 +1,13 @@
+"""Small trained models, which no test alters."""
+
+from pathlib import Path
+
+import pytest
+import trained
+
+
+@pytest.fixture(scope="session")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = trained.build(tmp_path_factory.mktemp("trained") / "build")
+    trained.train(folder, "apart-in-fp32", 1, trained.MODEL["apart"])
+    return folder
