@@ -93,7 +93,7 @@ def phases(
         trained = model.train_only(phase.trainable, phase.frozen)
         objectives = {choice["name"]: _objective(choice, model, number, seed, device) for choice in phase.objectives}
         weighting = WEIGHTINGS.build(phase.weighting, phase.tasks, _generator(seed, "weighting", number)).to(device)
-        own = [parameter for objective in objectives.values() for parameter in objective.parameters()]
+        own = [parameter for objective in objectives.values() for parameter in objective.own]
         parameters = [*trained, *own, *weighting.parameters()]
         yield Phase(
             number=number,

@@ -112,7 +112,7 @@ class Trainer:
             count = len(self.dev)
             self.outcome.epochs, self.outcome.scores, self.outcome.states = [0] * count, [-math.inf] * count, {}
         else:
-            phase.load_state_dict(state["phase"])
+            phase.restore(state["phase"])
             set_random_state(state["random"], self.accelerator.device)
         self.model.train()
         while self.position.epoch <= phase.settings.epochs:
@@ -273,10 +273,10 @@ class Trainer:
             "position": asdict(self.position),
             "epochs": self.epochs,
             "outcome": vars(self.outcome),
-            "history": self.history.state_dict(),
+            "history": self.history.state(),
             "model": self.model.state_dict(),
             "random": random_state(self.accelerator.device),
-            "phase": phase and phase.state_dict(),
+            "phase": phase and phase.state(),
         }
         self.checkpoints.save(self.outcome.steps, state)
         self.history.pause()
@@ -290,7 +290,8 @@ class Trainer:
         self.position, self.epochs = Position(**state["position"]), state["epochs"]
         self.outcome = Outcome(**state["outcome"])
         self.outcome.resumed += 1
-        self.history.load_state_dict(state["history"])
+        self.history.restore(state["history"])
+        self.history.pause()
         self.model.load_state_dict(state["model"])
         if self.accelerator.is_main_process:
             print(f"going on from the checkpoint of step {self.outcome.steps}")

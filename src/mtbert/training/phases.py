@@ -13,13 +13,12 @@ from mtbert.training.gradients.base import GradientRule
 from mtbert.training.objectives.base import Objective
 from mtbert.training.samplers.base import Sampler
 from mtbert.training.schedules.base import Schedule
+from mtbert.training.states import Stateful
 from mtbert.training.weightings.base import Again, Weighting
-
-STATEFUL = ("optimiser", "lr_scheduler", "schedule", "weighting", "rule")  # parts that change in training
 
 
 @dataclass
-class Phase:
+class Phase(Stateful):
     """What one phase of a run trains, on what data, and how.
 
     Attributes:
@@ -28,6 +27,8 @@ class Phase:
         optimiser: over the parameters.
         lr_scheduler: the schedule of the optimiser's learning rates.
     """
+
+    changes = ("objectives", "optimiser", "lr_scheduler", "schedule", "weighting", "rule")
 
     number: int
     settings: PhaseSettings
@@ -63,19 +64,12 @@ class Phase:
         self.weighting.after_update(losses, again)
         self.rule.after_update(losses)
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return all that changes in training but the model's weights, for a checkpoint."""
-        return {
-            "streams": {task: stream.drawn for task, stream in self.streams.items()},
-            "objectives": {name: objective.state_dict() for name, objective in self.objectives.items()},
-            **{name: getattr(self, name).state_dict() for name in STATEFUL},
-        }
+    def state(self) -> dict[str, Any]:
+        """Return all that changes in training but the model's weights."""
+        return super().state() | {"streams": {task: stream.drawn for task, stream in self.streams.items()}}
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state` gave."""
+        super().restore(state)
         for task, drawn in state["streams"].items():
             self.streams[task].drawn = drawn
-        for name, objective in self.objectives.items():
-            objective.load_state_dict(state["objectives"][name])
-        for name in STATEFUL:
-            getattr(self, name).load_state_dict(state[name])

@@ -6,8 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from mtbert.training.states import Stateful
 
-class GradientRule:
+
+class GradientRule(Stateful):
     """Turns the losses of a step into the gradients that the optimiser uses. Built from (settings, generator).
 
     Attributes:
@@ -15,18 +17,11 @@ class GradientRule:
     """
 
     several_tasks = False
+    changes = ("generator",)
 
     def __init__(self, settings: Any, generator: torch.Generator) -> None:
         self.settings = settings
         self.generator = generator
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return all that changes in training, for a checkpoint."""
-        return {"generator": self.generator.get_state()}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
-        self.generator.set_state(state["generator"])
 
     def __call__(
         self, losses: Mapping[str, Tensor], parameters: Sequence[nn.Parameter], backward: Callable[[Tensor], None]

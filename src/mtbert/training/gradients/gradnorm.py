@@ -39,6 +39,8 @@ class Settings(Section):
 class GradNorm(GramianRule):
     """Multiplies gradients by learnt weights; their logits stay on the CPU."""
 
+    changes = (*GramianRule.changes, "logits", "first", "optimiser")
+
     def __init__(self, settings: Settings, generator: torch.Generator) -> None:
         super().__init__(settings, generator)
         self.lengths = torch.zeros(0)
@@ -71,18 +73,10 @@ class GradNorm(GramianRule):
     def _weights(self) -> Tensor:
         return len(self.logits) * self.logits.softmax(dim=0)
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return the logits, Adam's state and the first losses."""
-        own = {"logits": self.logits, "first": self.first, "optimiser": self.optimiser.state_dict()}
-        return super().state_dict() | own
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
-        super().load_state_dict(state)
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state` gave, with as many tasks as it has."""
         self._start(len(state["logits"]))
-        self.logits.copy_(state["logits"])
-        self.first = state["first"]
-        self.optimiser.load_state_dict(state["optimiser"])
+        super().restore(state)
 
 
 def slope(weights: Tensor, lengths: Tensor, left: Tensor, alpha: float) -> Tensor:

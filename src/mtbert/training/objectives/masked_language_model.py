@@ -53,6 +53,7 @@ class MaskedLanguageModel(Objective):
         nn.init.zeros_(self.dense.bias)
         self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps).to(words.device)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size, device=words.device))
+        self.own.extend([*self.dense.parameters(), *self.norm.parameters(), self.bias])  # not the word embeddings
         self._start(model.encoder.bert.mlm_head)
 
     @torch.no_grad()
@@ -61,10 +62,6 @@ class MaskedLanguageModel(Objective):
         for name, value in head.items():
             owner, _, kind = name.rpartition(".")
             (getattr(parts[owner], kind) if owner else self.bias).copy_(value)
-
-    def parameters(self) -> list[nn.Parameter]:
-        """Return the prediction head's; the word embeddings are the encoder's."""
-        return [*self.dense.parameters(), *self.norm.parameters(), self.bias]
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Predict words from hidden states [tokens, width] as BERT does: [tokens, vocabulary]."""

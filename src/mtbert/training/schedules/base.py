@@ -1,10 +1,11 @@
 """What a schedule is."""
 
-from collections.abc import Mapping
 from typing import Any
 
+from mtbert.training.states import Stateful
 
-class Schedule:
+
+class Schedule(Stateful):
     """A factor on the phase's learning rate for each step. Built from (settings,)."""
 
     def __init__(self, settings: Any) -> None:
@@ -27,11 +28,3 @@ class Schedule:
             dev: the mean score of the phase's tasks on the half of dev that epochs are chosen on (on all of dev where
                 `run.selection` is whole); None where dev was not scored after this epoch.
         """
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return all that changes in training, for a checkpoint."""
-        return {name: value for name, value in vars(self).items() if name != "settings"}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
-        vars(self).update(state)

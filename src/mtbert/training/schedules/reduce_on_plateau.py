@@ -43,6 +43,8 @@ class Settings(Section):
 class ReduceOnPlateau(Schedule):
     """Counts epochs without progress."""
 
+    changes = ("now", "best", "waited")
+
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
         self.now = 1.0

@@ -8,17 +8,17 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from mtbert.settings import Section
+from mtbert.training.states import Stateful
 
 Mean = Callable[[Mapping[str, Tensor]], Mapping[str, float]]  # each scalar's mean over all processes
 Again = Callable[[], Mapping[str, float]]
 
 
-class Weighting(nn.Module):
+class Weighting(Stateful, nn.Module):
     """Weights the tasks' losses of a phase; its parameters are trained with the model's.
 
     Subclasses take (settings, tasks, generator): the tasks of the phase, and a generator that is in the same state on
-    every process. What changes in training beside parameters and buffers goes to a checkpoint by `get_extra_state` and
-    `set_extra_state`, PyTorch's own hooks.
+    every process.
 
     Attributes:
         several_tasks: whether it needs several tasks in a step.
@@ -72,6 +72,8 @@ class LearntSettings(Section):
 
 class Learnt(Weighting):
     """Learns one number `s` for each task, 0 at first, at a learning rate of its own."""
+
+    changes = ("s",)
 
     def __init__(self, settings: LearntSettings, tasks: Sequence[str], generator: torch.Generator) -> None:
         super().__init__(settings, tasks, generator)
