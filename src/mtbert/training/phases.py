@@ -39,10 +39,10 @@ class Phase(Stateful):
     weighting: Weighting
     rule: GradientRule
     schedule: Schedule
-    optimiser: torch.optim.Optimizer
 
     def __post_init__(self) -> None:
-        """Attach the schedule to the optimiser."""
+        """Make the optimiser, and attach the schedule to it."""
+        self.optimiser = adamw(self.settings, self.parameters, self.weighting)
         self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
             self.optimiser, lambda n: self.schedule.factor(n, self.steps)
         )
@@ -53,12 +53,7 @@ class Phase(Stateful):
         return self.settings.epochs * self.sampler.steps
 
     def after_step(self, losses: Mapping[str, float], again: Again) -> None:
-        """Call what objectives, weighting and gradient rule do after an update.
-
-        Args:
-            losses: of the step, not weighted.
-            again: computes them again, with the updated weights.
-        """
+        """Call what objectives, weighting and gradient rule do after an update; for the rest, see `Weighting`."""
         for objective in self.objectives.values():
             objective.after_step((self.lr_scheduler.last_epoch + 1) / self.steps)
         self.weighting.after_update(losses, again)
@@ -73,3 +68,22 @@ class Phase(Stateful):
         super().restore(state)
         for task, drawn in state["streams"].items():
             self.streams[task].drawn = drawn
+
+
+def adamw(settings: PhaseSettings, parameters: Sequence[nn.Parameter], weighting: Weighting) -> torch.optim.AdamW:
+    """Return AdamW as BERT's own code uses it; its first group has the model's learning rate, a weighting its own.
+
+    Matrices have weight decay; biases and LayerNorms, which are vectors, and weightings have none. Source: Devlin et
+    al. (2019), optimization.py, which excludes LayerNorms and biases by name. Empty groups are left out.
+    """
+    learnt = {id(parameter) for parameter in weighting.parameters()}
+    of_model = [parameter for parameter in parameters if id(parameter) not in learnt]
+    of_weighting = [parameter for parameter in parameters if id(parameter) in learnt]
+    rate, (first, second) = settings.learning_rate, settings.betas
+    groups = [
+        {"params": [p for p in of_model if p.ndim > 1], "lr": rate, "weight_decay": settings.weight_decay},
+        {"params": [p for p in of_model if p.ndim <= 1], "lr": rate, "weight_decay": 0.0},
+        {"params": of_weighting, "lr": weighting.learning_rate or rate, "weight_decay": 0.0},
+    ]
+    used = [group for group in groups if group["params"]]
+    return torch.optim.AdamW(used, lr=rate, betas=(first, second), eps=settings.eps, fused=True)

@@ -1,12 +1,15 @@
 """What a gradient rule is."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from mtbert.training.states import Stateful
+
+Backward = Callable[[Tensor], None]
 
 
 class GradientRule(Stateful):
@@ -23,17 +26,15 @@ class GradientRule(Stateful):
         self.settings = settings
         self.generator = generator
 
-    def __call__(
-        self, losses: Mapping[str, Tensor], parameters: Sequence[nn.Parameter], backward: Callable[[Tensor], None]
-    ) -> None:
-        """Leave the step's gradient in each parameter's `.grad`.
+    def __call__(self, losses: Mapping[str, Tensor], parameters: Sequence[nn.Parameter], backward: Backward) -> None:
+        """Leave the step's gradient in each parameter's `.grad`; here, that of the sum of the losses.
 
         Args:
             losses: a scalar for each batch of the step.
             parameters: what is trained.
             backward: back-propagates a scalar (scaled and spread over processes as the run needs), adding to `.grad`.
         """
-        raise NotImplementedError
+        backward(reduce(torch.add, losses.values()))
 
     def after_update(self, losses: Mapping[str, float]) -> None:
         """Called after every update with the losses of its step, not weighted, as means over all processes."""

@@ -67,7 +67,10 @@ class GradNorm(GramianRule):
         now = torch.tensor(list(losses.values()), dtype=torch.float64)
         if not self.first.any():
             self.first = now.clamp(min=torch.finfo(now.dtype).tiny)
-        self.logits.grad = slope(self._weights(), self.lengths, now / self.first, self.settings.alpha)
+        weights, left = self._weights(), now / self.first
+        meant = (weights * self.lengths).mean() * (left / left.mean()) ** self.settings.alpha
+        by_weight = (weights * self.lengths - meant).sign() * self.lengths
+        self.logits.grad = weights * (by_weight - (weights * by_weight).mean())
         self.optimiser.step()
 
     def _weights(self) -> Tensor:
@@ -77,16 +80,3 @@ class GradNorm(GramianRule):
         """Go on from what `state` gave, with as many tasks as it has."""
         self._start(len(state["logits"]))
         super().restore(state)
-
-
-def slope(weights: Tensor, lengths: Tensor, left: Tensor, alpha: float) -> Tensor:
-    """Return the gradient of sum_t |w_t |g_t| - m_t| in the logits of w = T softmax(x), [tasks].
-
-    Args:
-        weights: w, [tasks].
-        lengths: |g_t|, [tasks].
-        left: each task's loss over its first one, [tasks].
-    """
-    meant = (weights * lengths).mean() * (left / left.mean()) ** alpha
-    by_weight = (weights * lengths - meant).sign() * lengths
-    return weights * (by_weight - (weights * by_weight).mean())

@@ -130,7 +130,9 @@ class Smart(Objective):
         noised = self.noised(batch, self.worst_noise(batch, outputs))
         term = settings.weight * self._penalty(batch, noised, outputs)
         if settings.bregman:
-            term = term + settings.bregman * self._penalty(batch, self._average_outputs(batch), outputs)
+            with torch.no_grad():
+                average = torch.func.functional_call(self.model, self.average, (batch,))
+            term = term + settings.bregman * self._penalty(batch, average, outputs)
         return term
 
     def _penalty(self, batch: Batch, first: Tensor, second: Tensor) -> Tensor:
@@ -184,7 +186,3 @@ class Smart(Objective):
         for name, parameter in self.model.named_parameters():
             if name in self.average:
                 self.average[name].lerp_(parameter, 1 - momentum)
-
-    @torch.no_grad()
-    def _average_outputs(self, batch: Batch) -> Tensor:
-        return torch.func.functional_call(self.model, self.average, (batch,))

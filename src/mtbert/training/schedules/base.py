@@ -6,19 +6,20 @@ from mtbert.training.states import Stateful
 
 
 class Schedule(Stateful):
-    """A factor on the phase's learning rate for each step. Built from (settings,)."""
+    """A factor on the phase's learning rate for each step. Built from (settings,).
+
+    Attributes:
+        needs_dev: whether it needs dev scores, so that `run.evaluations` has to be 1 or more.
+    """
+
+    needs_dev = False
 
     def __init__(self, settings: Any) -> None:
         self.settings = settings
 
-    @property
-    def needs_dev(self) -> bool:
-        """Whether it needs dev scores, so that `run.evaluations` has to be 1 or more."""
-        return False
-
     def factor(self, step: int, steps: int) -> float:
-        """Return the factor for step `step` (0, 1, ...) of `steps`."""
-        raise NotImplementedError
+        """Return the factor for step `step` (0, 1, ...) of `steps`; here, 1."""
+        return 1.0
 
     def observe(self, loss: float, dev: float | None) -> None:
         """Called after each epoch, before the factor of the next epoch's first step is computed.
