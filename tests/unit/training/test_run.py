@@ -185,10 +185,14 @@ def test_rows_that_choose_an_epoch_and_training_rows_that_are_scored_are_drawn_f
     assert not (tmp_path / "run/predictions/sst-test.parquet").exists()
 
 
-def test_a_phase_trains_on_as_many_rows_as_it_may_drawn_from_the_whole_file(tmp_path, monkeypatch):
+def test_a_phase_trains_on_as_many_rows_as_it_may_in_training_mode_in_every_epoch(tmp_path, monkeypatch):
     seen, of_batch = set(), losses.of_batch
     monkeypatch.setattr(losses, "of_batch", lambda *given: seen.update(given[-1].ids) or of_batch(*given))
-    train(tmp_path, phase={"rows": 2})
+    modes, update = [], torch.optim.AdamW.step
+    made = parts(settings(phase={"rows": 2}), 1)
+    monkeypatch.setattr(torch.optim.AdamW, "step", lambda *given: modes.append(made.model.training) or update(*given))
+    train_made(made, tmp_path)
+    assert modes == [True] * 6  # although dev was scored between the epochs
     assert {name for name in seen if name.startswith("sst")} == {"sst2", "sst9"}
 
 
