@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -67,27 +68,26 @@ def small_batch(task: str, rows: int = 4, tokens: int = 6, sequences: int = 1, s
 
 
 def small_model(
-    adapter: dict | None = None,
-    tasks: Sequence[str] = ("sst", "qqp", "sts"),
-    head: str = "linear",
-    connector: dict | None = None,
+    adapter: dict | None = None, connector: dict | None = None, head: dict | None = None, **more: Any
 ) -> MultitaskModel:
-    """A whole model on `small_bert`, without dropout in its heads."""
+    """A whole model on `small_bert`, without dropout in its heads; more: tasks, embeddings of an example, pooling."""
+    tasks, embeddings = more.get("tasks", ("sst", "qqp", "sts")), more.get("embeddings", 1)
+    head = head or {"name": "linear", "dropout": 0.0}
     bert = small_bert()
     encoder = Encoder(bert)
     built = build_adapter(adapter or {"name": "none"}, encoder, tasks)
-    heads = {task: HEADS.build({"name": head, "dropout": 0.0}, TASKS[task], encoder.width, 1) for task in tasks}
+    heads = {task: HEADS.build(head, TASKS[task], encoder.width, embeddings) for task in tasks}
     between = CONNECTORS.build(connector or {"name": "direct"}, encoder.width, list(tasks))
     features = FEATURES.build({"name": "words"}, encoder.width, ())
-    return MultitaskModel(encoder, features, built, between, heads, dict.fromkeys(tasks, "pooler"))
+    return MultitaskModel(encoder, features, built, between, heads, dict.fromkeys(tasks, more.get("pooling", "pooler")))
 
 
 def build_adapter(choice: dict, encoder: Encoder, tasks: Sequence[str]) -> Adapter:
     """The adapter that `choice` describes, in that encoder."""
-    adapter = ADAPTERS.build(
-        choice, Shape(encoder.width, encoder.layers, encoder.bert.config.intermediate_size, 0.2), list(tasks)
-    ).eval()
-    adapter.init_from_encoder([layer.linears() for layer in encoder.layer_modules()])
+    layers = encoder.layer_modules()
+    shape = Shape(encoder.width, len(layers), encoder.bert.config.intermediate_size, 0.2)
+    adapter = ADAPTERS.build(choice, shape, list(tasks)).eval()
+    adapter.init_from_encoder([layer.linears() for layer in layers])
     return adapter
 
 

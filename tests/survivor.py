@@ -13,7 +13,7 @@ from runs import TASKS_HERE, checkpoints, examples, settings
 
 from mtbert.data.batches import Batch
 from mtbert.data.tokens import SpecialTokens
-from mtbert.training import assembly, evaluation, losses, run, updates
+from mtbert.training import assembly, evaluation, losses, run
 from mtbert.training import checkpoints as saving
 from mtbert.training.loop import Trainer, mean_of_tasks
 from mtbert.training.phases import Phase
@@ -146,7 +146,7 @@ def arm(trainers: list[Trainer], step: int, where: str, number: int = signal.SIG
     holder, name = {
         "results": (run, "_predictions"),
         "forward": (losses, "of_batch"),
-        "before the update": (updates, "check_finite"),
+        "before the update": (losses, "check_finite"),
         "after the update": (Trainer, "_keep"),
         "while it is written": (saving, "save_file"),
         "before it is renamed": (saving.files, "flush"),

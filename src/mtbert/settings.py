@@ -1,6 +1,6 @@
 """The typed settings: what each section of params.yaml may hold, and one variant with everything resolved.
 
-A technique's own section is typed in the technique's file. Every section refuses keys that it does not know.
+A technique's own section is typed in the technique's file or its kind's base.py. Every section refuses unknown keys.
 """
 
 import re

@@ -52,23 +52,12 @@ SOURCE = Path(mtbert.__file__).parent
 OF_MODELS = ("features", "adapters", "connectors", "heads")  # the other kinds lie in training
 HELPERS = {"adapters": {"factors"}, "gradients": {"gramian"}}  # files that hold no technique
 
-every_technique = pytest.mark.parametrize(
-    ("registry", "name"),
-    [pytest.param(registry, name, id=f"{registry.kind}-{name}") for registry in PACKAGES.values() for name in registry],
-)
 every_file = pytest.mark.parametrize(
     ("package", "name"), [(package, name) for package, registry in PACKAGES.items() for name in registry]
 )
 
 
 # --- settings and files -----------------------------------------------------------------------------------------------
-
-
-@every_technique
-def test_settings_have_a_default_for_everything_and_are_a_section(registry: Registry[..., Any], name: str):
-    settings = registry[name].settings()
-    assert isinstance(settings, Section)
-    assert settings.model_config == Section.model_config
 
 
 def test_a_section_never_changes_and_refuses_unknown_keys_and_numbers_of_text():
@@ -84,10 +73,15 @@ def test_a_section_never_changes_and_refuses_unknown_keys_and_numbers_of_text():
 
 
 @every_file
-def test_a_technique_lies_in_the_file_of_its_name_with_its_settings(package: str, name: str):
+def test_a_technique_lies_in_the_file_of_its_name_with_its_settings_all_of_which_have_a_default(
+    package: str, name: str
+):
     technique = PACKAGES[package][name]
+    assert isinstance(settings := technique.settings(), Section)
+    assert settings.model_config == Section.model_config
     assert technique.source == folder(package) / f"{name}.py"
-    assert technique.settings is NoOptions or Path(inspect.getfile(technique.settings)) == technique.source
+    own, shared = technique.source, folder(package) / "base.py"
+    assert technique.settings is NoOptions or Path(inspect.getfile(technique.settings)) in (own, shared)
 
 
 def folder(package: str) -> Path:
@@ -230,12 +224,9 @@ def test_a_head_gives_outputs_with_a_loss_or_refuses_the_task(name: str):
         outputs = head(*vectors)
         assert outputs.shape == (3, head.outputs)
         assert outputs.dtype == torch.float32
-        if not head.learns:
-            with pytest.raises(SettingsError, match=r"model\.heads\.\w+ is \w+, which learns nothing"):
-                head.loss(outputs, torch.ones(3))
-            continue
-        head.loss(outputs, torch.ones(3)).backward()
-        assert all(vector.grad is not None and torch.isfinite(vector.grad).all() for vector in vectors)
+        if head.learns:
+            head.loss(outputs, torch.ones(3)).backward()
+            assert all(vector.grad is not None and torch.isfinite(vector.grad).all() for vector in vectors)
 
 
 def refusal(asked: Callable[..., object], *surroundings: object) -> str:

@@ -12,7 +12,6 @@ from torch import nn
 from mtbert.errors import EncoderError
 from mtbert.models.encoder import bert as reading
 from mtbert.models.encoder.bert import Encoder
-from mtbert.models.encoder.pooling import pool
 
 
 def hugging_face(bert, batch):
@@ -44,7 +43,7 @@ def test_outputs_and_gradients_of_every_kind_are_hugging_faces(tmp_path, kind, t
     hidden = hidden_of(encoder, batch)
     kept = batch.mask.bool()
     torch.testing.assert_close(hidden[kept], expected.last_hidden_state[kept], atol=1e-6, rtol=1e-6)
-    ours = pool("pooler", encoder, hidden, batch.mask)
+    ours = encoder.pooled("pooler", hidden, batch.mask)
     torch.testing.assert_close(ours, expected.pooler_output, atol=1e-6, rtol=0)
     weights = torch.linspace(-1, 1, 24)  # a sum of normalised values would be 0
     for states, pooled in ((hidden, ours), (expected.last_hidden_state, expected.pooler_output)):
@@ -62,7 +61,7 @@ def test_a_pooler_that_is_not_there_is_refused(tmp_path):
     encoder, batch = Encoder(reading.read(tmp_path)), small_batch("sst")
     assert encoder.parts()["pooler"] == []
     with pytest.raises(EncoderError, match=r"model\.pooling is pooler, but the encoder has none; allowed: cls or mean"):
-        pool("pooler", encoder, torch.zeros(4, 6, 24), batch.mask)
+        encoder.pooled("pooler", torch.zeros(4, 6, 24), batch.mask)
 
 
 def test_pals_read_a_layers_input_and_are_added_before_its_second_layer_norm():
@@ -83,8 +82,8 @@ def test_pooling_by_hand():
     hidden = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [100.0, 100.0]]])
     mask = torch.tensor([[1, 1, 0]])
     encoder = Encoder(small_bert())
-    assert pool("cls", encoder, hidden, mask).tolist() == [[1.0, 2.0]]
-    assert pool("mean", encoder, hidden, mask).tolist() == [[2.0, 3.0]]
+    assert encoder.pooled("cls", hidden, mask).tolist() == [[1.0, 2.0]]
+    assert encoder.pooled("mean", hidden, mask).tolist() == [[2.0, 3.0]]
 
 
 def test_dropout_setting_reaches_every_layer():

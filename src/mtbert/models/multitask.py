@@ -12,7 +12,6 @@ from mtbert.errors import SettingsError
 from mtbert.models.adapters.base import Adapter, Shape
 from mtbert.models.connectors.base import Connector
 from mtbert.models.encoder.bert import Encoder
-from mtbert.models.encoder.pooling import pool
 from mtbert.models.features.base import Features
 from mtbert.models.heads.base import Head
 from mtbert.settings import PhaseSettings, Pooling
@@ -60,9 +59,8 @@ class MultitaskModel(nn.Module):
     def embeddings(self, batch: Batch) -> tuple[Tensor, ...]:
         """Return an embedding [batch, width] for each sequence of an example: two for a bi-encoded pair, else one."""
         words = self.features(self.encoder.words(batch.input_ids), batch.input_ids)
-        slots = partial(self.adapter.slot, batch.task)
-        hidden = self.encoder(words, batch.token_types, batch.mask, slots)
-        pooled = pool(self.pooling[batch.task], self.encoder, hidden, batch.mask)  # [rows, width]
+        hidden = self.encoder(words, batch.token_types, batch.mask, partial(self.adapter.slot, batch.task))
+        pooled = self.encoder.pooled(self.pooling[batch.task], hidden, batch.mask)  # [rows, width]
         # not chunk, which torch.export supports for a fixed batch size only
         return self.connector(batch.task, pooled.unflatten(0, (batch.sequences, -1)).unbind())
 
@@ -152,7 +150,7 @@ def assemble(
     """
     config, names = encoder.bert.config, [task.name for task in tasks]
     features = part("features", encoder.width, vocabulary)
-    shape = Shape(encoder.width, encoder.layers, config.intermediate_size, config.initializer_range)
+    shape = Shape(encoder.width, config.num_hidden_layers, config.intermediate_size, config.initializer_range)
     adapter = part("adapter", shape, names)
     adapter.init_from_encoder([layer.linears() for layer in encoder.layer_modules()])
     connector = part("connector", encoder.width, names)

@@ -11,14 +11,13 @@ import torch
 from mtbert import seeding
 from mtbert.data import batches, tokens
 from mtbert.data.batches import Examples, Share, Stream
-from mtbert.errors import DataError
 from mtbert.models.building import build_model
 from mtbert.models.encoder import bert
 from mtbert.models.multitask import MultitaskModel
 from mtbert.pretraining import loading
 from mtbert.settings import PhaseSettings, VariantSettings
 from mtbert.tasks import REUSES, SPLITS, TASKS, Split
-from mtbert.training import optimisers, processes
+from mtbert.training import processes
 from mtbert.training.gradients import GRADIENTS
 from mtbert.training.objectives import OBJECTIVES
 from mtbert.training.phases import Phase
@@ -51,8 +50,6 @@ def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[
     special, model, run = tokens.special_tokens(encoder), settings.model, settings.run
 
     def load(file: Path, task: str, labels: Mapping[int, int] | None = None) -> Examples:
-        if not file.exists():
-            raise DataError(f"{file} is missing; `dvc repro preprocess` makes it from data_dir (params.yaml)")
         return batches.load(file, TASKS[task], model.pair_encoding, special, model.max_tokens, labels)
 
     examples: dict[Split, dict[str, Examples]] = {split: {} for split in SPLITS}
@@ -83,7 +80,7 @@ def phases(
         streams = {
             task: Stream(
                 train[task].drawn(phase.rows),
-                _batch_size(phase, task),
+                phase.batch_sizes.get(task, phase.batch_size),
                 seeding.derive(seed, number),
                 Share.here(),
                 phase.batching,
@@ -93,7 +90,7 @@ def phases(
         trained = model.train_only(phase.trainable, phase.frozen)
         objectives = {choice["name"]: _objective(choice, model, number, seed, device) for choice in phase.objectives}
         weighting = WEIGHTINGS.build(phase.weighting, phase.tasks, _generator(seed, "weighting", number)).to(device)
-        own = [parameter for objective in objectives.values() for parameter in objective.parameters()]
+        own = [parameter for objective in objectives.values() for parameter in objective.own]
         parameters = [*trained, *own, *weighting.parameters()]
         yield Phase(
             number=number,
@@ -105,7 +102,6 @@ def phases(
             weighting=weighting,
             rule=GRADIENTS.build(phase.gradients, _generator(seed, "gradients", number)),
             schedule=SCHEDULES.build(phase.schedule),
-            optimiser=optimisers.adamw(phase, parameters, weighting),
         )
 
 
@@ -126,12 +122,8 @@ def _sampler(phase: PhaseSettings, train: Mapping[str, Examples]) -> Sampler:
     sizes = {task: min(len(train[task]), phase.rows or len(train[task])) for task in phase.tasks}
     count = Share.here().count
     batches = {
-        task: math.ceil(size * (phase.share_of_examples or 1) / (_batch_size(phase, task) * count))
+        task: math.ceil(size * (phase.share_of_examples or 1) / (phase.batch_sizes.get(task, phase.batch_size) * count))
         for task, size in sizes.items()
     }
     turns = phase.examples_per_task and math.ceil(phase.examples_per_task / (phase.batch_size * count))
     return SAMPLERS.build(phase.sampler, Plan(sizes, phase.epochs, phase.steps_per_epoch, batches, turns))
-
-
-def _batch_size(phase: PhaseSettings, task: str) -> int:
-    return phase.batch_sizes.get(task, phase.batch_size)

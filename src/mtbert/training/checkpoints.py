@@ -120,14 +120,15 @@ def _with_tensors(value: Any, tensors: Mapping[str, Tensor]) -> Any:
 
 def random_state(device: torch.device) -> State:
     """Return the states of PyTorch's own generators, which dropout draws from."""
-    state = {"cpu": torch.get_rng_state()}
-    if device.type != "cpu":
-        state[device.type] = torch.get_device_module(device).get_rng_state()
-    return state
+    return {kind: module.get_rng_state() for kind, module in _with_generators(device).items()}
 
 
 def set_random_state(state: State, device: torch.device) -> None:
     """Set PyTorch's generators to the states that `random_state` returned."""
-    torch.set_rng_state(state["cpu"])
-    if device.type in state and device.type != "cpu":
-        torch.get_device_module(device).set_rng_state(state[device.type])
+    for kind, module in _with_generators(device).items():
+        if kind in state:
+            module.set_rng_state(state[kind])
+
+
+def _with_generators(device: torch.device) -> dict[str, Any]:
+    return {"cpu": torch} | ({} if device.type == "cpu" else {device.type: torch.get_device_module(device)})

@@ -29,16 +29,14 @@ def predict(model: MultitaskModel, examples: Examples, device: torch.device) -> 
 def columns(model: MultitaskModel, examples: Examples, device: torch.device) -> dict[str, np.ndarray]:
     """Return `prediction` and, for classes, probabilities, float64 [examples]; each of several processes all of them.
 
-    The model is left in the mode that it was in.
+    The model is left in evaluation mode.
     """
-    was_training = model.training
     model.eval()
     share = Share.here()
     outputs: Any = torch.zeros(len(examples), model.head(examples.task.name).outputs, device=device)
     for number, (picks, batch) in enumerate(examples.in_order(BATCH)):
         if number % share.count == share.rank:
             outputs[picks] = model(batch.to(device)).float()
-    model.train(was_training)
     if share.count > 1:  # predictions of other processes are still 0 here
         from accelerate.utils import reduce  # whoever predicts by one process does without its import
 
@@ -55,15 +53,13 @@ def columns(model: MultitaskModel, examples: Examples, device: torch.device) -> 
 def embed(model: MultitaskModel, examples: Examples, device: torch.device, rows: int | None = None) -> np.ndarray:
     """Return embeddings of all examples, or of the first `rows`, in the file's order: float32 [rows, sentences, width].
 
-    There are two sentences where a pair is encoded apart, else one. The model is left in the mode that it was in.
+    There are two sentences where a pair is encoded apart, else one. The model is left in evaluation mode.
     """
-    was_training = model.training
     model.eval()
     numbers = np.arange(len(examples))[:rows]
     embedded = np.zeros((len(numbers), len(examples.rows[0]), model.encoder.width), np.float32)
     for picks, batch in examples.in_order(BATCH, numbers):
         embedded[picks] = torch.stack(model.embeddings(batch.to(device)), dim=1).float().cpu().numpy()
-    model.train(was_training)
     return embedded
 
 
@@ -71,14 +67,6 @@ def choosing(dev: Mapping[str, Examples]) -> list[dict[str, Examples]]:
     """Return the parts of dev on which an epoch is chosen: one, or two halves that choose for each other."""
     halves = {task: examples.choosing() for task, examples in dev.items()}
     return [dict(zip(halves, part, strict=True)) for part in zip(*halves.values(), strict=True)] or [{}]
-
-
-def joined(first: "pd.DataFrame", second: "pd.DataFrame", examples: Examples) -> "pd.DataFrame":
-    """Join the tables of the two parts that `choosing` makes of these examples, in the file's order."""
-    import pandas as pd
-
-    rows = np.concatenate([np.flatnonzero(examples.chooses), np.flatnonzero(~examples.chooses)])
-    return pd.concat([first, second]).set_axis(rows).sort_index()
 
 
 def mean_score(values: Mapping[str, float], tasks: Collection[str]) -> float:

@@ -2,30 +2,31 @@
 
 import csv
 import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from mtbert import files
+from mtbert.training.states import Stateful
 
 Listener = Callable[[int, dict[str, float]], None]  # (step, values)
 
 
-class History:
+class History(Stateful):
     """Averages losses between two entries, task by task; steps are counted over all phases."""
+
+    changes = ("rows", "losses")
 
     def __init__(self, every: int, listener: Listener) -> None:
         self.every = every
         self.listener = listener
         self.rows: list[tuple[int, int, str, float]] = []
-        self._losses: defaultdict[str, list[float]] = defaultdict(list)
+        self.losses: dict[str, list[float]] = {}  # since the last entry
         self._examples = 0
         self._since = time.perf_counter()
 
     def loss(self, name: str, value: float, examples: int = 0) -> None:
         """Record a loss; `examples` counts towards the throughput."""
-        self._losses[name].append(value)
+        self.losses.setdefault(name, []).append(value)
         self._examples += examples
 
     def step(
@@ -37,14 +38,14 @@ class History:
         """
         if step % self.every and not last:
             return {}
-        values = {f"loss/{name}": sum(losses) / len(losses) for name, losses in sorted(self._losses.items())}
+        values = {f"loss/{name}": sum(losses) / len(losses) for name, losses in sorted(self.losses.items())}
         values |= {"learning_rate": learning_rate, **(more or {})}
         self.add(phase, step, values)
         if self._examples:
             rate = self._examples / (time.perf_counter() - self._since)
             self.listener(step, {"examples_per_second": rate})
             self.pause()
-        self._losses.clear()
+        self.losses.clear()
         return values
 
     def add(self, phase: int, step: int, values: dict[str, float]) -> None:
@@ -55,16 +56,6 @@ class History:
     def pause(self) -> None:
         """Ignore the time since the last entry, as after an evaluation."""
         self._since, self._examples = time.perf_counter(), 0
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return all entries, and the losses for the next one, for a checkpoint."""
-        return {"rows": self.rows, "losses": self._losses}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
-        self.rows = [(phase, step, name, value) for phase, step, name, value in state["rows"]]
-        self._losses = defaultdict(list, state["losses"])
-        self.pause()
 
     def write(self, file: Path) -> None:
         """Write history.csv; nothing in it depends on the clock."""

@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -26,16 +26,17 @@ from mtbert.errors import TrainingError
 from mtbert.models.multitask import MultitaskModel
 from mtbert.settings import RunSettings
 from mtbert.tasks import served
-from mtbert.training import evaluation, losses, processes, progress, updates
+from mtbert.training import evaluation, losses, processes, progress
 from mtbert.training.checkpoints import Checkpoints, random_state, set_random_state
 from mtbert.training.history import History
 from mtbert.training.losses import Loss
 from mtbert.training.phases import Phase
+from mtbert.training.states import Stateful
 from mtbert.training.stopping import Stop, Stopped
 
 
 @dataclass
-class Outcome:
+class Outcome(Stateful):
     """The result of a training: its steps, the epochs that were kept, and its seconds without evaluations.
 
     Attributes:
@@ -45,6 +46,8 @@ class Outcome:
         micro_batches: number of parts into which batches had to be split to fit into memory.
         resumed: how often it went on from a checkpoint.
     """
+
+    changes = ("steps", "examples", "seconds", "epochs", "scores", "states", "micro_batches", "resumed")
 
     steps: int = 0
     examples: dict[str, int] = field(default_factory=dict)
@@ -57,8 +60,10 @@ class Outcome:
 
 
 @dataclass
-class Position:
+class Position(Stateful):
     """Where a training is: phase and epoch (both from 1), steps of the epoch so far, and their losses."""
+
+    changes = ("phase", "epoch", "step", "losses")
 
     phase: int = 1
     epoch: int = 1
@@ -67,13 +72,15 @@ class Position:
 
 
 @dataclass
-class Trainer:
+class Trainer(Stateful):
     """Runs the phases of one training, one after the other.
 
     Attributes:
         dev: the parts of dev on which epochs are chosen.
         epochs: of all phases so far.
     """
+
+    changes = ("epochs", "position", "outcome", "history", "model")
 
     model: MultitaskModel
     settings: RunSettings
@@ -112,10 +119,10 @@ class Trainer:
             count = len(self.dev)
             self.outcome.epochs, self.outcome.scores, self.outcome.states = [0] * count, [-math.inf] * count, {}
         else:
-            phase.load_state_dict(state["phase"])
+            phase.restore(state["phase"])
             set_random_state(state["random"], self.accelerator.device)
-        self.model.train()
         while self.position.epoch <= phase.settings.epochs:
+            self.model.train()
             generator = seeding.stream(self.seed, "sampler", phase.number, self.position.epoch)
             groups = phase.sampler.groups(self.position.epoch, generator)
             for group in groups[self.position.step :]:
@@ -145,17 +152,16 @@ class Trainer:
     def _update(self, phase: Phase, batches: Mapping[str, Batch]) -> None:
         """Update the weights, and record the losses; nothing moves where a number is not finite."""
         of_batches = self._gradients(phase, batches)
-        update = updates.measure(self.accelerator, phase, batches, of_batches)
-        updates.check_finite(update, self.outcome.steps, batches)
-        updates.clip(phase, update)
+        update = losses.measure(self.accelerator, phase, batches, of_batches)
+        losses.check_finite(update, self.outcome.steps, batches)
+        losses.clip(phase, update)
         phase.optimiser.step()
         phase.optimiser.zero_grad()
         phase.after_step(update.losses, lambda: self._losses(phase, batches))
-        for name, loss in update.losses.items():
-            self.position.losses.setdefault(name, []).append(loss)
         for name, term in update.terms.items():
             self.history.loss(name, term, update.examples.get(name, 0))
         for name, count in update.examples.items():
+            self.position.losses.setdefault(name, []).append(update.losses[name])
             self.outcome.examples[name] = self.outcome.examples.get(name, 0) + count
 
     def _gradients(self, phase: Phase, batches: Mapping[str, Batch]) -> dict[str, Loss]:
@@ -163,7 +169,7 @@ class Trainer:
         while True:
             try:
                 with self.accelerator.autocast():
-                    of_batches = {name: self._loss(phase, name, batch) for name, batch in batches.items()}
+                    of_batches = self._of_batches(phase, batches)
                     totals = {name: loss.total * batches[name].weight for name, loss in of_batches.items()}
                     weighted = phase.weighting(totals, partial(processes.means, self.accelerator))
                 phase.rule(weighted, phase.parameters, processes.averaged(self.accelerator, phase.parameters))
@@ -178,13 +184,13 @@ class Trainer:
     def _losses(self, phase: Phase, batches: Mapping[str, Batch]) -> dict[str, float]:
         """Compute the losses of an update's batches with the weights as they are now, as means over all processes."""
         with self.accelerator.autocast():
-            totals = {name: self._loss(phase, name, b).total.detach() * b.weight for name, b in batches.items()}
+            of_batches = self._of_batches(phase, batches)
+        totals = {name: loss.total.detach() * batches[name].weight for name, loss in of_batches.items()}
         return processes.means(self.accelerator, totals)
 
-    def _loss(self, phase: Phase, name: str, batch: Batch) -> Loss:
-        if self.outcome.micro_batches == 1:
-            return losses.of_batch(self.model, phase, name, batch)
-        return losses.of_micro_batches(self.model, phase, name, batch, self.outcome.micro_batches)
+    def _of_batches(self, phase: Phase, batches: Mapping[str, Batch]) -> dict[str, Loss]:
+        count = self.outcome.micro_batches
+        return {name: losses.of_micro_batches(self.model, phase, name, batch, count) for name, batch in batches.items()}
 
     def _split(self, phase: Phase, batches: Mapping[str, Batch]) -> None:
         """Compute batches in twice as many parts from now on; TrainingError where that cannot help."""
@@ -261,7 +267,11 @@ class Trainer:
     def _keep(self, phase: Phase) -> None:
         """Write a checkpoint where one is due; where the training was asked to stop, write one and leave."""
         every = self.settings.checkpoint_every
-        asked = processes.any_of(self.accelerator, self.stop.asked is not None)
+        asked = self.stop.asked is not None
+        if asked:
+            self.accelerator.set_trigger()
+        if self.accelerator.num_processes > 1:
+            asked = self.accelerator.check_trigger()  # of any of them
         if asked or (every and self.outcome.steps % every == 0):
             self._save(phase)
         if asked:
@@ -269,16 +279,8 @@ class Trainer:
 
     def _save(self, phase: Phase | None) -> None:
         """Write all that resuming from here needs; without a phase where all have ended."""
-        state = {
-            "position": asdict(self.position),
-            "epochs": self.epochs,
-            "outcome": vars(self.outcome),
-            "history": self.history.state_dict(),
-            "model": self.model.state_dict(),
-            "random": random_state(self.accelerator.device),
-            "phase": phase and phase.state_dict(),
-        }
-        self.checkpoints.save(self.outcome.steps, state)
+        state = {"random": random_state(self.accelerator.device), "phase": phase and phase.state()}
+        self.checkpoints.save(self.outcome.steps, state | self.state())
         self.history.pause()
 
     def _resume(self) -> dict[str, Any] | None:
@@ -287,11 +289,9 @@ class Trainer:
         if not steps:
             return None
         state = self.checkpoints.load(steps[-1])
-        self.position, self.epochs = Position(**state["position"]), state["epochs"]
-        self.outcome = Outcome(**state["outcome"])
+        self.restore(state)
         self.outcome.resumed += 1
-        self.history.load_state_dict(state["history"])
-        self.model.load_state_dict(state["model"])
+        self.history.pause()
         if self.accelerator.is_main_process:
             print(f"going on from the checkpoint of step {self.outcome.steps}")
         return state

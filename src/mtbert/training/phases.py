@@ -13,13 +13,12 @@ from mtbert.training.gradients.base import GradientRule
 from mtbert.training.objectives.base import Objective
 from mtbert.training.samplers.base import Sampler
 from mtbert.training.schedules.base import Schedule
+from mtbert.training.states import Stateful
 from mtbert.training.weightings.base import Again, Weighting
-
-STATEFUL = ("optimiser", "lr_scheduler", "schedule", "weighting", "rule")  # parts that change in training
 
 
 @dataclass
-class Phase:
+class Phase(Stateful):
     """What one phase of a run trains, on what data, and how.
 
     Attributes:
@@ -28,6 +27,8 @@ class Phase:
         optimiser: over the parameters.
         lr_scheduler: the schedule of the optimiser's learning rates.
     """
+
+    changes = ("objectives", "optimiser", "lr_scheduler", "schedule", "weighting", "rule")
 
     number: int
     settings: PhaseSettings
@@ -38,10 +39,10 @@ class Phase:
     weighting: Weighting
     rule: GradientRule
     schedule: Schedule
-    optimiser: torch.optim.Optimizer
 
     def __post_init__(self) -> None:
-        """Attach the schedule to the optimiser."""
+        """Make the optimiser, and attach the schedule to it."""
+        self.optimiser = adamw(self.settings, self.parameters, self.weighting)
         self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
             self.optimiser, lambda n: self.schedule.factor(n, self.steps)
         )
@@ -52,30 +53,37 @@ class Phase:
         return self.settings.epochs * self.sampler.steps
 
     def after_step(self, losses: Mapping[str, float], again: Again) -> None:
-        """Call what objectives, weighting and gradient rule do after an update.
-
-        Args:
-            losses: of the step, not weighted.
-            again: computes them again, with the updated weights.
-        """
+        """Call what objectives, weighting and gradient rule do after an update; for the rest, see `Weighting`."""
         for objective in self.objectives.values():
             objective.after_step((self.lr_scheduler.last_epoch + 1) / self.steps)
         self.weighting.after_update(losses, again)
         self.rule.after_update(losses)
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return all that changes in training but the model's weights, for a checkpoint."""
-        return {
-            "streams": {task: stream.drawn for task, stream in self.streams.items()},
-            "objectives": {name: objective.state_dict() for name, objective in self.objectives.items()},
-            **{name: getattr(self, name).state_dict() for name in STATEFUL},
-        }
+    def state(self) -> dict[str, Any]:
+        """Return all that changes in training but the model's weights."""
+        return super().state() | {"streams": {task: stream.drawn for task, stream in self.streams.items()}}
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state` gave."""
+        super().restore(state)
         for task, drawn in state["streams"].items():
             self.streams[task].drawn = drawn
-        for name, objective in self.objectives.items():
-            objective.load_state_dict(state["objectives"][name])
-        for name in STATEFUL:
-            getattr(self, name).load_state_dict(state[name])
+
+
+def adamw(settings: PhaseSettings, parameters: Sequence[nn.Parameter], weighting: Weighting) -> torch.optim.AdamW:
+    """Return AdamW as BERT's own code uses it; its first group has the model's learning rate, a weighting its own.
+
+    Matrices have weight decay; biases and LayerNorms, which are vectors, and weightings have none. Source: Devlin et
+    al. (2019), optimization.py, which excludes LayerNorms and biases by name. Empty groups are left out.
+    """
+    learnt = {id(parameter) for parameter in weighting.parameters()}
+    of_model = [parameter for parameter in parameters if id(parameter) not in learnt]
+    of_weighting = [parameter for parameter in parameters if id(parameter) in learnt]
+    rate, (first, second) = settings.learning_rate, settings.betas
+    groups = [
+        {"params": [p for p in of_model if p.ndim > 1], "lr": rate, "weight_decay": settings.weight_decay},
+        {"params": [p for p in of_model if p.ndim <= 1], "lr": rate, "weight_decay": 0.0},
+        {"params": of_weighting, "lr": weighting.learning_rate or rate, "weight_decay": 0.0},
+    ]
+    used = [group for group in groups if group["params"]]
+    return torch.optim.AdamW(used, lr=rate, betas=(first, second), eps=settings.eps, fused=True)

@@ -5,8 +5,8 @@ neither gradient rules, which back-propagate a step's tasks one by one, nor obje
 ways than by `forward`. A parameter that no process has used in a step has no gradient on any.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -14,8 +14,6 @@ from accelerate.utils import gather_object
 from torch import Tensor, nn
 
 from mtbert.data.batches import Share
-
-Key = TypeVar("Key", bound=Hashable)
 
 
 def averaged(accelerator: Accelerator, parameters: Sequence[nn.Parameter]) -> Callable[[Tensor], None]:
@@ -34,25 +32,15 @@ def averaged(accelerator: Accelerator, parameters: Sequence[nn.Parameter]) -> Ca
     return backward
 
 
-def means(accelerator: Accelerator, values: Mapping[Key, Tensor]) -> dict[Key, float]:
+def means(accelerator: Accelerator, values: Mapping[Any, Tensor]) -> dict[Any, float]:
     """Return each scalar's mean over processes, moved to the CPU in one transfer."""
     stacked = torch.stack([value.detach().float() for value in values.values()])
     reduced: Any = accelerator.reduce(stacked, reduction="mean")
     return dict(zip(values, reduced.tolist(), strict=True))
 
 
-def any_of(accelerator: Accelerator, flag: bool) -> bool:
-    """Return whether the flag is set on any process."""
-    if accelerator.num_processes == 1:
-        return flag
-    count: Any = accelerator.reduce(torch.tensor(float(flag), device=accelerator.device), reduction="sum")
-    return bool(count.item())
-
-
 def shared_by_all(values: Sequence[int]) -> list[int]:
     """Return the values that all processes have."""
-    if Share.here().count == 1:
-        return list(values)
     return sorted(set.intersection(*map(set, gather_object([list(values)]))))
 
 

@@ -68,7 +68,8 @@ def train(
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     clock = time.perf_counter()
     main = Share.here().rank == 0  # of several processes, the one that writes
-    with Stop() as stop, live_run or contextlib.nullcontext() as live:
+    stop = Stop()
+    with stop.listening(), live_run or contextlib.nullcontext() as live:
         hardware.keep_memory()
         device, precision = device_and_precision(parts.settings)
         accelerator = Accelerator(mixed_precision="bf16" if precision == "bf16" else "no", cpu=device.type == "cpu")
@@ -131,7 +132,10 @@ def _predictions(parts: Parts, outcome: Outcome, accelerator: Accelerator) -> di
         parts.model.load_state_dict(outcome.states[outcome.epochs[1]])
         of_first = predicted(first)
         parts.model.load_state_dict(outcome.states[outcome.epochs[0]])
-        tables = {"dev": {task: evaluation.joined(of_first[task], of_second[task], e) for task, e in dev.items()}}
+        tables = {"dev": {}}
+        for task, e in dev.items():
+            places = np.argsort(~e.chooses, kind="stable")  # of the first half's rows, then of the second's
+            tables["dev"][task] = pd.concat([of_first[task], of_second[task]]).set_axis(places).sort_index()
     else:
         tables = {"dev": predicted(dev)}
     tables["test"] = predicted(parts.examples.get("test", {})) if settings.run.predict_test else {}

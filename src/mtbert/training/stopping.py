@@ -4,8 +4,7 @@ import contextlib
 import signal
 import sys
 from collections.abc import Iterator
-from types import FrameType, TracebackType
-from typing import Any, Self
+from types import FrameType
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -18,7 +17,7 @@ class Stopped(SystemExit):
 
 
 class Stop:
-    """A context in which signals are only recorded.
+    """Records signals.
 
     Attributes:
         asked: the first signal that came, else None. Further signals change nothing.
@@ -27,21 +26,19 @@ class Stop:
     def __init__(self) -> None:
         self.asked: int | None = None
         self._at_once = False
-        self._before: dict[int, Any] = {}
 
-    def __enter__(self) -> Self:
-        """Replace the signal handlers."""
-        self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Restore the signal handlers; print how a stopped training goes on."""
-        if kind is Stopped:
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Only record signals in a block; print how a stopped training goes on."""
+        before = {number: signal.signal(number, self._note) for number in SIGNALS}
+        try:
+            yield
+        except Stopped:
             print("\nstopped; the same command goes on from here", file=sys.stderr)
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+            raise
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:

@@ -30,13 +30,10 @@ def test_a_seed_decides_and_draws_go_on():
     assert not torch.equal(first, second)
 
 
-def test_gradient_is_that_of_what_was_kept():
+def test_gradient_is_that_of_what_was_kept_and_bf16_stays():
     torch.manual_seed(0)
     values = torch.ones(4, 5, requires_grad=True)
     result = dropout(values, 0.5)
     result.sum().backward()
     assert torch.equal(values.grad, result.detach())
-
-
-def test_keeps_bf16():
-    assert dropout(torch.ones(4, dtype=torch.bfloat16), 0.1).dtype == torch.bfloat16
+    assert dropout(values.bfloat16(), 0.1).dtype == torch.bfloat16

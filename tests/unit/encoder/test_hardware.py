@@ -18,7 +18,6 @@ def machine(monkeypatch: pytest.MonkeyPatch, cuda: bool, mps: bool, cpu: dict[st
     ("setting", "cuda", "mps", "expected"),
     [
         ("auto", True, True, "cuda"),
-        ("auto", True, False, "cuda"),
         ("auto", False, True, "mps"),
         ("auto", False, False, "cpu"),
         ("cpu", True, False, "cpu"),
@@ -39,7 +38,6 @@ def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("setting", "device", "capabilities", "expected"),
     [
-        ("auto", "cpu", {}, "fp32"),
         ("auto", "cpu", {"avx512_bf16": False, "amx_bf16": False}, "fp32"),
         ("auto", "cpu", {"avx512_bf16": True}, "bf16"),
         ("auto", "cpu", {"amx_bf16": True}, "bf16"),

@@ -27,13 +27,10 @@ def pos() -> PartOfSpeech:
     return features
 
 
-def test_the_shipped_sentences_are_read(tmp_path: Path):
+def test_the_shipped_sentences_are_read_and_have_the_universal_tags(tmp_path: Path):
     file = tmp_path / "tagged.txt"
     file.write_text("# a comment\ndogs/NOUN bark/VERB 1/2/NUM ./.\n")
     assert sentences(file) == [[("dogs", "NOUN"), ("bark", "VERB"), ("1/2", "NUM"), (".", ".")]]
-
-
-def test_the_shipped_tags_are_the_universal_ones():
     tags = {tag for sentence in sentences(TAGGED) for _, tag in sentence}
     assert tags == {"NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "NUM", "CONJ", "PRT", ".", "X"}
 

@@ -1,11 +1,11 @@
 """GradNorm's step on its weights, and what it gives to a task's own parameters."""
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from mtbert.training.gradients import GRADIENTS
-from mtbert.training.gradients.gradnorm import slope
 
 
 def test_the_slope_is_that_of_the_formula():
@@ -14,7 +14,11 @@ def test_the_slope_is_that_of_the_formula():
     weights = 3 * logits.softmax(dim=0)
     meant = ((weights * lengths).mean() * (left / left.mean()) ** 1.5).detach()
     (weights * lengths - meant).abs().sum().backward()
-    assert slope(weights.detach(), lengths, left, 1.5).tolist() == pytest.approx(logits.grad.tolist())
+    rule = GRADIENTS.build({"name": "gradnorm"}, torch.Generator())
+    rule.logits, rule.first = logits.detach().clone(), torch.full((3,), 2.0, dtype=torch.float64)
+    assert rule.counts(np.diag(lengths.numpy() ** 2)) == pytest.approx(weights.tolist())
+    rule.after_update(dict(enumerate((2 * left).tolist())))
+    assert rule.logits.grad.tolist() == pytest.approx(logits.grad.tolist())
 
 
 def test_the_task_with_the_longer_gradient_counts_less_after_an_update_also_in_its_own_parameters():

@@ -54,9 +54,9 @@ def test_it_starts_with_the_head_of_the_encoders_checkpoint():
     }  # fmt: skip
     model.encoder.bert.mlm_head = head
     built = MaskedLanguageModel(Settings(), model, torch.Generator().manual_seed(0))
-    assert [parameter.unique().tolist() for parameter in built.parameters()] == [[1], [2], [3], [4], [5]]
-    assert all(parameter.requires_grad for parameter in built.parameters())
-    built.parameters()[0].data.zero_()
+    assert [parameter.unique().tolist() for parameter in built.own] == [[1], [2], [3], [4], [5]]
+    assert all(parameter.requires_grad for parameter in built.own)
+    built.own[0].data.zero_()
     assert head["dense.weight"].min() == 1  # another phase starts from it again
 
 
@@ -86,10 +86,10 @@ def test_only_the_first_sentence_is_read():
 def test_the_words_belong_to_the_encoder_alone():
     built = objective()
     words = built.model.encoder.bert.embeddings.word_embeddings.weight
-    assert not any(parameter is words for parameter in built.parameters())
+    assert not any(parameter is words for parameter in built.own)
     built.term(small_batch("sst", rows=40), torch.zeros(1)).backward()
     assert words.grad is not None
-    assert all(parameter.grad is not None for parameter in built.parameters())
+    assert all(parameter.grad is not None for parameter in built.own)
 
 
 def test_a_tokenizer_without_a_mask_is_refused():

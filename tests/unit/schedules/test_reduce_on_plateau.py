@@ -29,7 +29,7 @@ def test_scores_below_0_rise_like_others():
     schedule = plateau("dev")
     for score in (-0.2, -0.1, -0.05):
         schedule.observe(1.0, score)
-    assert (schedule.factor(0, 1), schedule.state_dict()) == (1.0, {"now": 1.0, "best": -0.05, "waited": 0})
+    assert (schedule.factor(0, 1), schedule.state()) == (1.0, {"now": 1.0, "best": -0.05, "waited": 0})
 
 
 def test_an_epoch_without_dev_scores_counts_neither_way():

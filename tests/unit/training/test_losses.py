@@ -21,7 +21,7 @@ def gradients(loss, phase):
     return torch.autograd.grad(3 * loss.total, phase.parameters, allow_unused=True)
 
 
-@pytest.mark.parametrize("count", [2, 3, 5])
+@pytest.mark.parametrize("count", [2, 3, 8])  # 8 is more than there are examples
 @pytest.mark.parametrize("task", ["sst", "sts"])
 def test_parts_make_the_same_loss_and_gradient(task: str, count: int):
     model, phase = phase_of()
@@ -41,10 +41,6 @@ def test_parts_of_a_pair_that_is_encoded_apart_keep_both_sentences():
     assert (first.ids, second.ids) == (("sts-0",), ("sts-1", "sts-2"))
     assert torch.equal(second.input_ids, batch.input_ids[[1, 2, 4, 5]])
     assert torch.equal(second.labels, batch.labels[1:])
-
-
-def test_as_many_parts_as_examples_at_most():
-    assert [part.ids for part in small_batch("sst", rows=2).micro_batches(8)] == [("sst-0",), ("sst-1",)]
 
 
 def test_examples_that_are_compared_with_one_another_cannot_be_parted():

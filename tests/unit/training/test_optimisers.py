@@ -6,7 +6,7 @@ from runs import settings
 from torch import nn
 
 from mtbert.settings import PhaseSettings
-from mtbert.training import optimisers
+from mtbert.training.phases import adamw
 from mtbert.training.weightings import WEIGHTINGS
 
 EQUAL = WEIGHTINGS.build({"name": "equal"}, ["sst"], torch.Generator())
@@ -19,7 +19,7 @@ def phase(**changes) -> PhaseSettings:
 def test_biases_and_layer_norms_take_no_weight_decay():
     model = small_model()
     names = {id(parameter): name for name, parameter in model.named_parameters()}
-    decayed, kept = optimisers.groups(phase(), list(model.parameters()), EQUAL)
+    decayed, kept = adamw(phase(), list(model.parameters()), EQUAL).param_groups
     assert (decayed["weight_decay"], kept["weight_decay"]) == (0.01, 0.0)
     assert {names[id(p)] for p in kept["params"]} == {
         name for name in names.values() if name.endswith(".bias") or ".LayerNorm." in name
@@ -30,5 +30,5 @@ def test_biases_and_layer_norms_take_no_weight_decay():
 def test_learnt_weights_of_losses_have_a_rate_of_their_own_and_no_decay():
     weighting = WEIGHTINGS.build({"name": "dynamic", "learning_rate": 0.25}, ["sst"], torch.Generator())
     matrix = nn.Parameter(torch.ones(1, 1))
-    found = optimisers.groups(phase(), [matrix, *weighting.parameters()], weighting)
+    found = adamw(phase(), [matrix, *weighting.parameters()], weighting).param_groups
     assert [(group["lr"], group["weight_decay"]) for group in found] == [(1e-3, 0.01), (0.25, 0.0)]

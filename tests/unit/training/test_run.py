@@ -89,22 +89,15 @@ def test_the_number_of_threads_is_the_settings_whatever_it_was(tmp_path: Path, t
     torch.set_num_threads(before)
 
 
-def test_scores_follow_from_the_prediction_files(tmp_path):
+def test_scores_follow_from_the_prediction_files_and_the_history_tells_dev_scores_and_rates(tmp_path):
     metrics = train(tmp_path)
     sst = pd.read_parquet(tmp_path / "run/predictions/sst-dev.parquet")
     sts = pd.read_parquet(tmp_path / "run/predictions/sts-dev.parquet")
     assert list(sst["id"]) == [f"sst{n}" for n in range(7)]
-    assert metrics["dev"]["sst"] == (sst["label"] == sst["prediction"]).mean()
-    assert metrics["dev"]["sts"] == pytest.approx(np.corrcoef(sts["label"], sts["prediction"])[0, 1])
-
-
-def test_history_tells_losses_learning_rate_and_dev_scores(tmp_path):
-    train(tmp_path)
-    history = pd.read_csv(tmp_path / "run/history.csv")
-    assert list(history.columns) == ["phase", "step", "name", "value"]
     assert history_of(tmp_path, "learning_rate")["step"].tolist() == [2, 4, 6]
     assert history_of(tmp_path, "dev/sst")["step"].tolist() == [3, 6]
-    assert history["name"].str.startswith("loss/").any()
+    assert metrics["dev"]["sst"] == (sst["label"] == sst["prediction"]).mean()
+    assert metrics["dev"]["sts"] == pytest.approx(np.corrcoef(sts["label"], sts["prediction"])[0, 1])
 
 
 def test_one_seed_one_result_and_another_seed_another(tmp_path):
@@ -142,11 +135,6 @@ def test_an_epoch_is_chosen_by_the_half_that_is_not_scored(tmp_path):
     history = pd.read_csv(tmp_path / "run/history.csv").set_index("name")["value"]
     assert metrics["dev"]["sst"] == right[~HALF].mean()
     assert history["dev/sst"] == right[HALF].mean()
-
-
-def test_test_rows_are_predicted_where_asked(tmp_path: Path):
-    train(tmp_path, run={"predict_test": False})
-    assert [p.name for p in sorted((tmp_path / "run/predictions").iterdir())] == ["sst-dev.parquet", "sts-dev.parquet"]
 
 
 def test_each_half_is_scored_by_the_epoch_that_the_other_chose(tmp_path, monkeypatch):
@@ -190,16 +178,21 @@ def test_rows_that_choose_an_epoch_and_training_rows_that_are_scored_are_drawn_f
         return predict(model, examples, device)
 
     monkeypatch.setattr(run.evaluation, "predict", noted)
-    train(tmp_path, run={"evaluation_rows": 3, "train_rows": 4})
+    train(tmp_path, run={"evaluation_rows": 3, "train_rows": 4, "predict_test": False})
     assert seen[:2] == [("sst2", "sst3", "sst4")] * 2  # after each of two epochs
     table = pd.read_parquet(tmp_path / "run/predictions/sst-train.parquet")
     assert table["id"].tolist() == ["sst2", "sst4", "sst7", "sst9"]
+    assert not (tmp_path / "run/predictions/sst-test.parquet").exists()
 
 
-def test_a_phase_trains_on_as_many_rows_as_it_may_drawn_from_the_whole_file(tmp_path, monkeypatch):
+def test_a_phase_trains_on_as_many_rows_as_it_may_in_training_mode_in_every_epoch(tmp_path, monkeypatch):
     seen, of_batch = set(), losses.of_batch
     monkeypatch.setattr(losses, "of_batch", lambda *given: seen.update(given[-1].ids) or of_batch(*given))
-    train(tmp_path, phase={"rows": 2})
+    modes, update = [], torch.optim.AdamW.step
+    made = parts(settings(phase={"rows": 2}), 1)
+    monkeypatch.setattr(torch.optim.AdamW, "step", lambda *given: modes.append(made.model.training) or update(*given))
+    train_made(made, tmp_path)
+    assert modes == [True] * 6  # although dev was scored between the epochs
     assert {name for name in seen if name.startswith("sst")} == {"sst2", "sst9"}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from mtbert.models.encoder.slot import Linear, Slot
+from mtbert.models.encoder.slot import PLAIN, Linear, Slot
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,12 @@ class Adapter(nn.Module):
     Subclasses take (settings, shape, tasks).
     """
 
-    def __init__(self, tasks: Sequence[str]) -> None:
+    def __init__(self, settings: Any, shape: Shape, tasks: Sequence[str]) -> None:
         super().__init__()
-        self.tasks = tuple(tasks)
 
     def slot(self, task: str, layer: int) -> Slot:
-        """Return what the adapter does in layer `layer` (0, 1, ...) for `task`; `PLAIN` for nothing."""
-        raise NotImplementedError
+        """Return what the adapter does in layer `layer` (0, 1, ...) for `task`; here, nothing."""
+        return PLAIN
 
     def init_from_encoder(self, layers: Sequence[Mapping[Linear, nn.Linear]]) -> None:
         """Read the linear maps of every layer once before training, for weights that start from theirs."""
@@ -62,7 +61,7 @@ class InEveryLayer(Adapter):
     in_layer: type[InLayer]
 
     def __init__(self, settings: Any, shape: Shape, tasks: Sequence[str]) -> None:
-        super().__init__(tasks)
+        super().__init__(settings, shape, tasks)
         self.set_of = {task: task if settings.per_task else "shared" for task in tasks}
         self.sets = nn.ModuleDict()
         for name in dict.fromkeys(self.set_of.values()):

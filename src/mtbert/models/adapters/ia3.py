@@ -44,12 +44,9 @@ class ScaledLayer(InLayer):
         if name not in self.scales:
             return dense(inputs)
         if name == "output":
-            return dense(_scaled(inputs, self.scales[name]))
-        return _scaled(dense(inputs), self.scales[name])
-
-
-def _scaled(values: Tensor, scale: Tensor) -> Tensor:
-    return values * scale.to(values.dtype)
+            return dense(inputs * self.scales[name].to(inputs.dtype))
+        outputs = dense(inputs)
+        return outputs * self.scales[name].to(outputs.dtype)
 
 
 class ScaledActivations(InEveryLayer):

@@ -87,7 +87,7 @@ class MixedAdaptation(Adapter):
     """A `Mixture` for each target of each layer."""
 
     def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
-        super().__init__(tasks)
+        super().__init__(settings, shape, tasks)
         self.layers = nn.ModuleList(
             nn.ModuleDict({name: Mixture(*shape.linear(name), settings, tasks) for name in settings.targets})
             for _ in range(shape.layers)

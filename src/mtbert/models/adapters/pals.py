@@ -88,7 +88,7 @@ class ProjectedAttentionLayers(Adapter):
     """One `TaskPath` for each task."""
 
     def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
-        super().__init__(tasks)
+        super().__init__(settings, shape, tasks)
         self.layers = _layers(settings.layers, shape.layers)
         self.paths = nn.ModuleDict({task: TaskPath(settings, shape, self.layers) for task in tasks})
 

@@ -11,7 +11,7 @@ from mtbert.errors import SettingsError
 class Connector(nn.Module):
     """A part between encoder and heads that tasks share: embeddings in, as many embeddings out.
 
-    Subclasses take (settings, width, tasks). They define `serves` and, if it names any task, `joined`.
+    Subclasses take (settings, width, tasks). They define `serves` and `joined`, or serve no task.
 
     Args:
         tasks: all tasks of the variant; SettingsError where it cannot serve them.
@@ -30,8 +30,8 @@ class Connector(nn.Module):
 
     @classmethod
     def serves(cls, settings: Any, tasks: Sequence[str]) -> Sequence[str]:
-        """Return the tasks that it is for, whether or not they are in `tasks`, those of the variant."""
-        raise NotImplementedError
+        """Return the tasks that it is for, whether or not they are in `tasks`, those of the variant; here, none."""
+        return ()
 
     @classmethod
     def mixes(cls, settings: Any, tasks: Sequence[str]) -> Collection[str]:
@@ -50,8 +50,8 @@ class Connector(nn.Module):
 
     def forward(self, task: str, embeddings: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Map embeddings [batch, width] of a task's examples, one or two for each example, to as many."""
-        return self.joined(embeddings) if task in self.served else embeddings
+        return self.joined(task, embeddings) if task in self.served else embeddings
 
-    def joined(self, embeddings: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def joined(self, task: str, embeddings: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Map the embeddings of a task that it serves."""
         raise NotImplementedError

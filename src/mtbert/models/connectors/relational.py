@@ -34,6 +34,6 @@ class Relational(Connector):
         """Return the tasks that its section lists."""
         return settings.tasks
 
-    def joined(self, embeddings: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def joined(self, task: str, embeddings: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Apply the same layer to each."""
         return tuple(self.layer(embedding) for embedding in embeddings)

@@ -56,13 +56,8 @@ class TransformerLayer(Connector):
         if width is not None and width % settings.heads:
             raise SettingsError(f"transformer_layer.heads is {settings.heads}, which does not divide the width {width}")
 
-    def forward(self, task: str, embeddings: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """Map the embeddings together, or one by one for a task in `apart`."""
-        if task in self.served and task in self.settings.apart:
-            (together,) = self.joined((torch.cat(embeddings),))
-            return together.chunk(len(embeddings))
-        return super().forward(task, embeddings)
-
-    def joined(self, embeddings: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """Let the sentences of an example attend to each other."""
+    def joined(self, task: str, embeddings: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """Let the sentences of an example attend to each other, or for a task in `apart` each to itself alone."""
+        if task in self.settings.apart:
+            return self.layer(torch.cat(embeddings).unsqueeze(1)).squeeze(1).chunk(len(embeddings))
         return self.layer(torch.stack(embeddings, dim=1)).unbind(dim=1)  # [batch, sentences, width]

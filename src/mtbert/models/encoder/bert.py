@@ -23,6 +23,7 @@ from mtbert.models.encoder.attention import attention
 from mtbert.models.encoder.config import MLM_HEAD, Config, read_config
 from mtbert.models.encoder.dropout import Dropout
 from mtbert.models.encoder.slot import PLAIN, Linear, Slot, Sublayer
+from mtbert.settings import Pooling
 
 Slots = Callable[[int], Slot]  # from a layer's number
 
@@ -186,17 +187,21 @@ class Encoder(nn.Module):
         """Hidden size."""
         return self.bert.config.hidden_size
 
-    @property
-    def layers(self) -> int:
-        """Number of layers."""
-        return self.bert.config.num_hidden_layers
-
     def words(self, input_ids: Tensor) -> Tensor:
         """Word embeddings alone, before positions, types and LayerNorm: [rows, tokens, width]."""
         return self.bert.embeddings.word_embeddings(input_ids)
 
-    def pooled(self, hidden: Tensor) -> Tensor:
-        """Apply BERT's own dense layer and tanh to the first token: [rows, tokens, width] -> [rows, width]."""
+    def pooled(self, how: Pooling, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Return one embedding for each sequence: [rows, tokens, width] and mask [rows, tokens] -> [rows, width].
+
+        `cls` is the first token's hidden state; `pooler` is BERT's dense layer and tanh on it (Devlin et al. 2019);
+        `mean` is the mean over the tokens that are not padding (Reimers and Gurevych 2019, section 3).
+        """
+        if how == "mean":
+            weights = mask.unsqueeze(-1).to(hidden.dtype)  # [rows, tokens, 1]
+            return (hidden * weights).sum(dim=1) / weights.sum(dim=1)
+        if how == "cls":
+            return hidden[:, 0]
         if "dense" not in self.bert.pooler:
             raise EncoderError("model.pooling is pooler, but the encoder has none; allowed: cls or mean")
         return torch.tanh(self.bert.pooler["dense"](hidden[:, 0]))

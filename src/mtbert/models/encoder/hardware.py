@@ -19,17 +19,11 @@ _CPU_BF16 = ("amx_bf16", "avx512_bf16", "sve_bf16")
 def device(setting: str) -> torch.device:
     """Return the device of a setting; auto: CUDA, else Apple's, else the CPU. SettingsError where it is missing."""
     available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if setting == "auto":
-        return _own(next(name for name in ("cuda", "mps", "cpu") if available[name]))
-    if not available.get(setting):
+    kind = next(name for name in ("cuda", "mps", "cpu") if available[name]) if setting == "auto" else setting
+    if not available.get(kind):
         names = ", ".join(["auto", *(name for name in available if available[name])])
         raise SettingsError(f"device is {setting}, which torch cannot use on this machine; allowed: {names}")
-    return _own(setting)
-
-
-def _own(kind: str) -> torch.device:
-    """Return the device; of several GPUs, the one that the launcher assigned to this process."""
-    local = os.environ.get("LOCAL_RANK")
+    local = os.environ.get("LOCAL_RANK")  # of several GPUs, the launcher assigns one to this process
     return torch.device(kind, int(local)) if kind == "cuda" and local else torch.device(kind)
 
 
@@ -48,15 +42,12 @@ def keep_memory() -> None:
 
 def precision(setting: Literal["auto", "bf16", "fp32"], device: torch.device) -> Literal["bf16", "fp32"]:
     """Return the precision of a setting on a device; auto: bf16 where the hardware has it, else fp32."""
-    if setting == "auto":
-        return "bf16" if _has_bf16(device) else "fp32"
-    return setting
-
-
-def _has_bf16(device: torch.device) -> bool:
+    if setting != "auto":
+        return setting
+    has_bf16 = False
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
-    if device.type == "cpu":
+        has_bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
+    elif device.type == "cpu":
         capabilities = torch.cpu.get_capabilities()
-        return any(capabilities.get(name, False) for name in _CPU_BF16)
-    return False
+        has_bf16 = any(capabilities.get(name, False) for name in _CPU_BF16)
+    return "bf16" if has_bf16 else "fp32"

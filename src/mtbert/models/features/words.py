@@ -5,14 +5,8 @@ Formula: e = E_word.
 Source: Devlin et al. (2019), section 3.
 """
 
-from torch import Tensor
-
 from mtbert.models.features.base import Features
 
 
 class Words(Features):
-    """The word embeddings as they are."""
-
-    def forward(self, words: Tensor, input_ids: Tensor) -> Tensor:
-        """Return the word embeddings unchanged."""
-        return words
+    """The word embeddings as they are, which is what the base class returns."""

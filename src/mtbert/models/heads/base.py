@@ -5,7 +5,7 @@ to outputs [batch, size]: class logits, the logit of "yes", or a score. The loss
 task's kind alone: cross entropy, binary cross entropy with logits, mean squared error.
 """
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
@@ -88,20 +88,25 @@ class Head(nn.Module):
         return F.log_softmax(outputs, dim=-1)
 
 
-class PairScoreHead(Head):
-    """A head that makes a score of two embeddings. Messages name it by its module.
+class PairHead(Head):
+    """A head that compares two embeddings. Messages name it by its module.
 
-    Raises: SettingsError for a task without a score, or where the sentences of a pair are not encoded apart.
+    Raises: SettingsError for a task of another kind, or where the sentences of a pair are not encoded apart.
+
+    Attributes:
+        kinds: the kinds of tasks that it serves.
     """
+
+    kinds: ClassVar[tuple[str, ...]] = ("score",)
 
     @classmethod
     def check(cls, settings: Any, task: Task, embeddings: int) -> None:
         """Raise SettingsError as above."""
-        if embeddings != 2 or task.kind != "score":
+        if embeddings != 2 or task.kind not in cls.kinds:
             name = cls.__module__.rpartition(".")[2]
             raise SettingsError(
-                f"model.heads.{task.name} is {name}, which scores two embeddings: it needs a task of pairs with a "
-                f"score, and model.pair_encoding: bi"
+                f"model.heads.{task.name} is {name}, which compares two embeddings: it needs a task of pairs of kind "
+                f"{' or '.join(cls.kinds)}, and model.pair_encoding: bi"
             )
 
     @property

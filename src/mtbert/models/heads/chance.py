@@ -15,7 +15,6 @@ Prefer `linear` with `training.trainable: [heads]` to measure what untrained fea
 import torch
 from torch import Tensor
 
-from mtbert.errors import SettingsError
 from mtbert.models.heads.base import Head
 
 
@@ -30,9 +29,3 @@ class ChanceHead(Head):
         if self.task.kind == "score":
             return self.task.lowest + (self.task.highest - self.task.lowest) * drawn
         return drawn
-
-    def loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
-        """Raise SettingsError, since it has no loss."""
-        raise SettingsError(
-            f"model.heads.{self.task.name} is chance, which learns nothing; the variant needs `phases: []`"
-        )

@@ -10,10 +10,10 @@ section 3, "regression objective function".
 import torch.nn.functional as F
 from torch import Tensor
 
-from mtbert.models.heads.base import PairScoreHead, cosine
+from mtbert.models.heads.base import PairHead, cosine
 
 
-class CosineHead(PairScoreHead):
+class CosineHead(PairHead):
     """cos(u, v) on the labels' range."""
 
     def forward(self, *embeddings: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor
 
-from mtbert.models.heads.base import PairScoreHead
+from mtbert.models.heads.base import PairHead
 from mtbert.settings import Section
 
 
@@ -34,7 +34,7 @@ class Settings(Section):
     positive: float = Field(default=0.0, ge=0, le=1)
 
 
-class MnrHead(PairScoreHead):
+class MnrHead(PairHead):
     """Ranks the second sentences of a batch."""
 
     by_example = False

@@ -11,10 +11,10 @@ which does not matter to Pearson's correlation, but to the squared error.
 
 from torch import Tensor
 
-from mtbert.models.heads.base import PairScoreHead, cosine
+from mtbert.models.heads.base import PairHead, cosine
 
 
-class SigmoidCosineHead(PairScoreHead):
+class SigmoidCosineHead(PairHead):
     """sigmoid(cos(u, v)) on the labels' range."""
 
     def forward(self, *embeddings: Tensor) -> Tensor:

@@ -10,30 +10,18 @@ are the ones its other models use, and the label's own range, 0 to 5.
 import torch
 from torch import Tensor
 
-from mtbert.errors import SettingsError
-from mtbert.models.heads.base import Head, cosine
-from mtbert.settings import NoOptions
-from mtbert.tasks import Task
+from mtbert.models.heads.base import PairHead, cosine
 
 # A probability of exactly 0 or 1 has no logit; at this distance the loss of a wrong one is 13.8.
 EDGE = 1e-6
 
 
-class SquaredCosineHead(Head):
+class SquaredCosineHead(PairHead):
     """cos(u, v)^2 as probability or score."""
 
-    @classmethod
-    def check(cls, settings: NoOptions, task: Task, embeddings: int) -> None:
-        """Raise SettingsError for a task of several classes, or a single embedding."""
-        if embeddings != 2 or task.kind == "classes":
-            raise SettingsError(
-                f"model.heads.{task.name} is squared_cosine, which compares two embeddings: it needs a task of pairs "
-                f"with a yes-or-no label or a score, and model.pair_encoding: bi"
-            )
+    kinds = ("binary", "score")
 
     def forward(self, *embeddings: Tensor) -> Tensor:
         """Return the logit of c, or the score: [batch, 1]."""
-        squared = cosine(*embeddings).square().unsqueeze(-1)  # [batch, 1]
-        if self.task.kind == "binary":
-            return torch.logit(squared, eps=EDGE)
-        return self.task.lowest + squared * (self.task.highest - self.task.lowest)
+        squared = cosine(*embeddings).square()
+        return torch.logit(squared, eps=EDGE).unsqueeze(-1) if self.task.kind == "binary" else self.scaled(squared)

@@ -39,6 +39,8 @@ class Settings(Section):
 class GradNorm(GramianRule):
     """Multiplies gradients by learnt weights; their logits stay on the CPU."""
 
+    changes = (*GramianRule.changes, "logits", "first", "optimiser")
+
     def __init__(self, settings: Settings, generator: torch.Generator) -> None:
         super().__init__(settings, generator)
         self.lengths = torch.zeros(0)
@@ -65,34 +67,16 @@ class GradNorm(GramianRule):
         now = torch.tensor(list(losses.values()), dtype=torch.float64)
         if not self.first.any():
             self.first = now.clamp(min=torch.finfo(now.dtype).tiny)
-        self.logits.grad = slope(self._weights(), self.lengths, now / self.first, self.settings.alpha)
+        weights, left = self._weights(), now / self.first
+        meant = (weights * self.lengths).mean() * (left / left.mean()) ** self.settings.alpha
+        by_weight = (weights * self.lengths - meant).sign() * self.lengths
+        self.logits.grad = weights * (by_weight - (weights * by_weight).mean())
         self.optimiser.step()
 
     def _weights(self) -> Tensor:
         return len(self.logits) * self.logits.softmax(dim=0)
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return the logits, Adam's state and the first losses."""
-        own = {"logits": self.logits, "first": self.first, "optimiser": self.optimiser.state_dict()}
-        return super().state_dict() | own
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
-        super().load_state_dict(state)
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state` gave, with as many tasks as it has."""
         self._start(len(state["logits"]))
-        self.logits.copy_(state["logits"])
-        self.first = state["first"]
-        self.optimiser.load_state_dict(state["optimiser"])
-
-
-def slope(weights: Tensor, lengths: Tensor, left: Tensor, alpha: float) -> Tensor:
-    """Return the gradient of sum_t |w_t |g_t| - m_t| in the logits of w = T softmax(x), [tasks].
-
-    Args:
-        weights: w, [tasks].
-        lengths: |g_t|, [tasks].
-        left: each task's loss over its first one, [tasks].
-    """
-    meant = (weights * lengths).mean() * (left / left.mean()) ** alpha
-    by_weight = (weights * lengths - meant).sign() * lengths
-    return weights * (by_weight - (weights * by_weight).mean())
+        super().restore(state)

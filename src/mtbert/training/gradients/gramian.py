@@ -8,7 +8,7 @@ The published rules differ in the length of their gradients: `total` adds up the
 not see a factor that is the same in all steps; `training.clip` does.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 from torch import Tensor, nn
 
-from mtbert.training.gradients.base import GradientRule
+from mtbert.training.gradients.base import Backward, GradientRule
 
 Gradients = list[Tensor | None]  # one for each parameter; None where a task does not reach it
 Array = NDArray[np.float64]
@@ -36,9 +36,7 @@ class GramianRule(GradientRule):
         """Return how much each counts in a parameter that `reached` of the tasks reach."""
         return counts if reached > 1 else [1.0] * len(counts)
 
-    def __call__(
-        self, losses: Mapping[str, Tensor], parameters: Sequence[nn.Parameter], backward: Callable[[Tensor], None]
-    ) -> None:
+    def __call__(self, losses: Mapping[str, Tensor], parameters: Sequence[nn.Parameter], backward: Backward) -> None:
         """Compute each task's gradient, and leave their weighted sum in each parameter's `.grad`."""
         of_tasks = [gradients(loss, parameters, backward) for loss in losses.values()]
         reached = [sum(g is not None for g in column) for column in zip(*of_tasks, strict=True)]
@@ -50,7 +48,7 @@ class GramianRule(GradientRule):
             parameter.grad = weighted([gradient[number] for gradient in of_tasks], weights)
 
 
-def gradients(loss: Tensor, parameters: Sequence[nn.Parameter], backward: Callable[[Tensor], None]) -> Gradients:
+def gradients(loss: Tensor, parameters: Sequence[nn.Parameter], backward: Backward) -> Gradients:
     """Compute one task's gradient in each parameter."""
     for parameter in parameters:
         parameter.grad = None
@@ -84,11 +82,7 @@ def in_few_dimensions(gramian: Array) -> Array:
 
     Of linearly dependent columns a sum can vanish however large their weights are. Eigenvalues below 1e-14, negative
     ones from rounding among them, are therefore raised to it: the solution is then unique and its weights stay small.
-
-    Args:
-        gramian: [tasks, tasks].
-
-    Returns: [tasks, tasks], a column for each task.
+    Gramian and result are [tasks, tasks]; the result has a column for each task.
     """
     values, vectors = np.linalg.eigh(gramian / (np.trace(gramian) or 1.0))
     return np.sqrt(np.maximum(values, SMALLEST))[:, None] * vectors.T

@@ -11,7 +11,6 @@ Source: Yu et al. (2020), algorithm 1, which sums; SlapBERT, section 4.5, equati
 (Pytorch-PCGrad), which averages over the tasks what all of them reach.
 
 Symbols: g_i the gradient of task i over the shared parameters: those that more than one task of the step reaches.
-A task's own parameters (heads, adapters) keep its gradient: no other task can be harmed through them.
 
 Prefer `total` with a sampler whose steps hold one task: there is nothing to project.
 """
@@ -19,7 +18,6 @@ Prefer `total` with a sampler whose steps hold one task: there is nothing to pro
 from typing import Literal
 
 import torch
-from torch import Tensor
 
 from mtbert.settings import Section
 from mtbert.training.gradients.gramian import Array, GramianRule
@@ -36,24 +34,17 @@ class PcGrad(GramianRule):
 
     def counts(self, gramian: Array) -> Array:
         """Return how much of each task's gradient is left in the sum of the projected ones."""
-        return coefficients(torch.from_numpy(gramian), self.generator).sum(dim=0).numpy()
+        # Every g_i' is sum_j c_ij g_j, so that g_i' . g_j = sum_k c_ik (g_k . g_j) needs no more than the products.
+        products = torch.from_numpy(gramian)
+        c = torch.eye(len(products), dtype=products.dtype)
+        for i in range(len(products)):
+            for j in torch.randperm(len(products), generator=self.generator).tolist():
+                conflict = c[i] @ products[:, j]
+                if j != i and conflict < 0:
+                    c[i, j] -= conflict / products[j, j]
+        return c.sum(dim=0).numpy()
 
     def within(self, counts: list[float], reached: int) -> list[float]:
         """Return the same, or with `mean` that over the number of tasks that reach the parameter."""
         divisor = max(reached, 1) if self.settings.reduction == "mean" else 1
         return [count / divisor for count in super().within(counts, reached)]
-
-
-def coefficients(products: Tensor, generator: torch.Generator) -> Tensor:
-    """Return c of g_i' = sum_j c_ij g_j, [tasks, tasks].
-
-    Every g_i' is a weighted sum of the gradients, so the algorithm needs only their products: with
-    (g_i' . g_j) = sum_k c_ik (g_k . g_j) it works on T numbers for each task in place of millions.
-    """
-    c = torch.eye(len(products), dtype=products.dtype)
-    for i in range(len(products)):
-        for j in torch.randperm(len(products), generator=generator).tolist():
-            conflict = c[i] @ products[:, j]
-            if j != i and conflict < 0:
-                c[i, j] -= conflict / products[j, j]
-    return c

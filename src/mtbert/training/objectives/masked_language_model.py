@@ -14,8 +14,6 @@ the encoder's checkpoint, or new where this brings none.
 Mind that the encoder is trained without adapters, since they belong to tasks.
 """
 
-from collections.abc import Mapping
-
 import torch
 import torch.nn.functional as F
 from pydantic import Field
@@ -28,6 +26,7 @@ from mtbert.settings import Section
 from mtbert.training.objectives.base import Objective
 
 MASKED, RANDOM = 0.8, 0.1  # shares of the chosen tokens; the rest stays as it is
+OWN = ("dense.weight", "dense.bias", "norm.weight", "norm.bias", "bias")  # names in the encoder's mlm_head
 
 
 class Settings(Section):
@@ -53,18 +52,9 @@ class MaskedLanguageModel(Objective):
         nn.init.zeros_(self.dense.bias)
         self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps).to(words.device)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size, device=words.device))
-        self._start(model.encoder.bert.mlm_head)
-
-    @torch.no_grad()
-    def _start(self, head: Mapping[str, Tensor]) -> None:
-        parts = {"dense": self.dense, "norm": self.norm}
-        for name, value in head.items():
-            owner, _, kind = name.rpartition(".")
-            (getattr(parts[owner], kind) if owner else self.bias).copy_(value)
-
-    def parameters(self) -> list[nn.Parameter]:
-        """Return the prediction head's; the word embeddings are the encoder's."""
-        return [*self.dense.parameters(), *self.norm.parameters(), self.bias]
+        self.own.extend([*self.dense.parameters(), *self.norm.parameters(), self.bias])  # not the word embeddings
+        for name, value in model.encoder.bert.mlm_head.items():
+            self.own[OWN.index(name)].data.copy_(value)
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Predict words from hidden states [tokens, width] as BERT does: [tokens, vocabulary]."""

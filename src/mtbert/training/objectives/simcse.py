@@ -44,11 +44,6 @@ class Settings(Section):
     tasks: list[TaskName] = ["sts"]
 
 
-def contrast(similarities: Tensor) -> Tensor:
-    """Return the sum over rows of the cross entropy towards the diagonal of [rows, rows]."""
-    return F.cross_entropy(similarities, torch.arange(len(similarities), device=similarities.device), reduction="sum")
-
-
 class SimCse(Objective):
     """Contrasts embeddings under two dropout masks by cosine."""
 
@@ -65,7 +60,8 @@ class SimCse(Objective):
             [torch.cat([of_sentence[start::count] for of_sentence in pass_]).float() for pass_ in (first, second)]
             for start in range(count)
         ]
-        losses = [contrast(self.similarities(*group)) for group in groups]
+        rows = [self.similarities(*group) for group in groups]
+        losses = [F.cross_entropy(r, torch.arange(len(r), device=r.device), reduction="sum") for r in rows]
         return self.settings.weight * torch.stack(losses).sum() / (len(first) * len(batch))
 
     def similarities(self, first: Tensor, second: Tensor) -> Tensor:

@@ -35,10 +35,7 @@ class SimCseLinear(SimCse):
         width = model.encoder.width
         fresh = torch.randn(width, width, generator=generator, device=generator.device) * width**-0.5
         self.weight = nn.Parameter(fresh)
-
-    def parameters(self) -> list[nn.Parameter]:
-        """Return W."""
-        return [self.weight]
+        self.own.append(self.weight)
 
     def similarities(self, first: Tensor, second: Tensor) -> Tensor:
         """Return the products after the layer, [rows, rows]."""

@@ -38,7 +38,6 @@ second time (MT-DNN's not before 2021); here x~ goes to the first layer. That re
 start of 1e-5 are lost (measured with MiniLM).
 """
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 import torch
@@ -118,6 +117,8 @@ def project(noise: Tensor, radius: float, norm: Norm) -> Tensor:
 class Smart(Objective):
     """Adds the term to one model's loss; holds theta~."""
 
+    changes = (*Objective.changes, "average")
+
     def __init__(self, settings: Settings, model: MultitaskModel, generator: torch.Generator) -> None:
         super().__init__(settings, model, generator)
         self.by_example = settings.reduction == "mean"
@@ -129,7 +130,9 @@ class Smart(Objective):
         noised = self.noised(batch, self.worst_noise(batch, outputs))
         term = settings.weight * self._penalty(batch, noised, outputs)
         if settings.bregman:
-            term = term + settings.bregman * self._penalty(batch, self._average_outputs(batch), outputs)
+            with torch.no_grad():
+                average = torch.func.functional_call(self.model, self.average, (batch,))
+            term = term + settings.bregman * self._penalty(batch, average, outputs)
         return term
 
     def _penalty(self, batch: Batch, first: Tensor, second: Tensor) -> Tensor:
@@ -183,18 +186,3 @@ class Smart(Objective):
         for name, parameter in self.model.named_parameters():
             if name in self.average:
                 self.average[name].lerp_(parameter, 1 - momentum)
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the base class's state and theta~."""
-        return {**super().state_dict(), "average": self.average}
-
-    @torch.no_grad()
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore the base class's state and theta~."""
-        super().load_state_dict(state)
-        for name, value in state["average"].items():
-            self.average[name].copy_(value)
-
-    @torch.no_grad()
-    def _average_outputs(self, batch: Batch) -> Tensor:
-        return torch.func.functional_call(self.model, self.average, (batch,))

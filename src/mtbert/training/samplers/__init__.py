@@ -11,7 +11,7 @@ from mtbert.training.samplers import (
     sequential,
     square_root,
 )
-from mtbert.training.samplers.base import Plan, Sampler
+from mtbert.training.samplers.base import Plan, RandomSettings, Sampler
 
 SAMPLERS: Registry[[Plan], Sampler] = Registry(
     "sampler",
@@ -20,8 +20,8 @@ SAMPLERS: Registry[[Plan], Sampler] = Registry(
         "round_robin": Technique(NoOptions, round_robin.RoundRobin),
         "round_robin_shortest": Technique(round_robin_shortest.Settings, round_robin_shortest.RoundRobinShortest),
         "interleaved": Technique(NoOptions, interleaved.Interleaved),
-        "proportional": Technique(proportional.Settings, proportional.Proportional),
-        "square_root": Technique(square_root.Settings, square_root.SquareRoot),
+        "proportional": Technique(RandomSettings, proportional.Proportional),
+        "square_root": Technique(RandomSettings, square_root.SquareRoot),
         "annealed": Technique(annealed.Settings, annealed.Annealed),
     },
     default="annealed",

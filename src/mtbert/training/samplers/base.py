@@ -70,32 +70,26 @@ class RandomSettings(Section):
 
 
 class RandomSampler(Sampler):
-    """Draws one task for each step, with p_i proportional to N_i^a / d_i. Subclasses define `exponent`."""
+    """Draws one task for each step, with p_i proportional to N_i^a / d_i. Subclasses define `exponent`.
+
+    The sizes N_i are Stickland and Murray's (2019, section 3): a is 1 for shares by size, 0 for even ones. The divisors
+    d_i are those of "My PAL BERT" (section 5.3), which draws SNLI a tenth as often; d_i is 1 where not set.
+    """
 
     def exponent(self, epoch: int) -> float:
         """Return a."""
         raise NotImplementedError
 
+    def probabilities(self, epoch: int) -> dict[str, float]:
+        """Return p of each task in an epoch."""
+        exponent, divide = self.exponent(epoch), self.settings.divide
+        weights = {task: float(size) ** exponent / divide.get(task, 1.0) for task, size in self.plan.sizes.items()}
+        total = sum(weights.values())
+        return {task: weight / total for task, weight in weights.items()}
+
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
-        """Draw one task for each step."""
-        probabilities = task_probabilities(self.plan.sizes, self.exponent(epoch), self.settings.divide)
-        return draw(probabilities, self.steps, generator)
-
-
-def task_probabilities(
-    sizes: Mapping[str, int], exponent: float, divide: Mapping[str, float] | None = None
-) -> dict[str, float]:
-    """Return p_i proportional to N_i^exponent / d_i: by size for 1, even for 0 (Stickland and Murray 2019, section 3).
-
-    The divisors d_i are from "My PAL BERT" (section 5.3), which draws SNLI a tenth as often; d_i is 1 where not set.
-    """
-    weights = {task: float(size) ** exponent / (divide or {}).get(task, 1.0) for task, size in sizes.items()}
-    total = sum(weights.values())
-    return {task: weight / total for task, weight in weights.items()}
-
-
-def draw(probabilities: Mapping[str, float], steps: int, generator: np.random.Generator) -> list[Group]:
-    """Draw one task for each step, independently."""
-    tasks = list(probabilities)
-    picks = generator.choice(len(tasks), size=steps, p=list(probabilities.values()))
-    return [(tasks[pick],) for pick in picks]
+        """Draw one task for each step, independently."""
+        probabilities = self.probabilities(epoch)
+        tasks = list(probabilities)
+        picks = generator.choice(len(tasks), size=self.steps, p=list(probabilities.values()))
+        return [(tasks[pick],) for pick in picks]

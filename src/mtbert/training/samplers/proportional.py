@@ -7,11 +7,7 @@ Source: Stickland and Murray (2019), section 3. Symbols: N_i examples of task i 
 Prefer `square_root` or `annealed` where one set is so large that the others hardly get a turn.
 """
 
-from mtbert.training.samplers.base import RandomSampler, RandomSettings
-
-
-class Settings(RandomSettings):
-    """Section `proportional`."""
+from mtbert.training.samplers.base import RandomSampler
 
 
 class Proportional(RandomSampler):

@@ -8,11 +8,7 @@ Prefer it over `proportional` where sizes differ by a factor of ten or more; `an
 beyond the latter.
 """
 
-from mtbert.training.samplers.base import RandomSampler, RandomSettings
-
-
-class Settings(RandomSettings):
-    """Section `square_root`."""
+from mtbert.training.samplers.base import RandomSampler
 
 
 class SquareRoot(RandomSampler):

@@ -1,23 +1,25 @@
 """What a schedule is."""
 
-from collections.abc import Mapping
 from typing import Any
 
+from mtbert.training.states import Stateful
 
-class Schedule:
-    """A factor on the phase's learning rate for each step. Built from (settings,)."""
+
+class Schedule(Stateful):
+    """A factor on the phase's learning rate for each step. Built from (settings,).
+
+    Attributes:
+        needs_dev: whether it needs dev scores, so that `run.evaluations` has to be 1 or more.
+    """
+
+    needs_dev = False
 
     def __init__(self, settings: Any) -> None:
         self.settings = settings
 
-    @property
-    def needs_dev(self) -> bool:
-        """Whether it needs dev scores, so that `run.evaluations` has to be 1 or more."""
-        return False
-
     def factor(self, step: int, steps: int) -> float:
-        """Return the factor for step `step` (0, 1, ...) of `steps`."""
-        raise NotImplementedError
+        """Return the factor for step `step` (0, 1, ...) of `steps`; here, 1."""
+        return 1.0
 
     def observe(self, loss: float, dev: float | None) -> None:
         """Called after each epoch, before the factor of the next epoch's first step is computed.
@@ -27,11 +29,3 @@ class Schedule:
             dev: the mean score of the phase's tasks on the half of dev that epochs are chosen on (on all of dev where
                 `run.selection` is whole); None where dev was not scored after this epoch.
         """
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return all that changes in training, for a checkpoint."""
-        return {name: value for name, value in vars(self).items() if name != "settings"}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
-        vars(self).update(state)

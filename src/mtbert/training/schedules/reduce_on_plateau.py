@@ -43,16 +43,14 @@ class Settings(Section):
 class ReduceOnPlateau(Schedule):
     """Counts epochs without progress."""
 
+    changes = ("now", "best", "waited")
+
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
+        self.needs_dev = settings.watch == "dev"
         self.now = 1.0
         self.best: float | None = None
         self.waited = 0
-
-    @property
-    def needs_dev(self) -> bool:
-        """Whether dev is watched."""
-        return self.settings.watch == "dev"
 
     def factor(self, step: int, steps: int) -> float:
         """Return the factor that the epochs so far led to."""
@@ -60,7 +58,7 @@ class ReduceOnPlateau(Schedule):
 
     def observe(self, loss: float, dev: float | None) -> None:
         """Compare with the best so far; ignore an epoch after which dev was not scored."""
-        value = dev if self.settings.watch == "dev" else -loss
+        value = dev if self.needs_dev else -loss
         if value is None:
             return
         if self.best is None or value > self.best + self.settings.threshold * abs(self.best):

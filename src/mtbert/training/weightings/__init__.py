@@ -7,7 +7,7 @@ import torch
 from mtbert.registry import Registry, Technique
 from mtbert.settings import NoOptions
 from mtbert.training.weightings import dynamic, dynamic_average, equal, famo, fixed, random, uncertainty
-from mtbert.training.weightings.base import Weighting
+from mtbert.training.weightings.base import LearntSettings, Weighting
 
 WEIGHTINGS: Registry[[Sequence[str], torch.Generator], Weighting] = Registry(
     "weighting",
@@ -15,8 +15,8 @@ WEIGHTINGS: Registry[[Sequence[str], torch.Generator], Weighting] = Registry(
         "equal": Technique(NoOptions, equal.Equal),
         "fixed": Technique(fixed.Settings, fixed.Fixed),
         "random": Technique(NoOptions, random.Random),
-        "dynamic": Technique(dynamic.Settings, dynamic.Dynamic),
-        "uncertainty": Technique(uncertainty.Settings, uncertainty.Uncertainty),
+        "dynamic": Technique(LearntSettings, dynamic.Dynamic),
+        "uncertainty": Technique(LearntSettings, uncertainty.Uncertainty),
         "dynamic_average": Technique(dynamic_average.Settings, dynamic_average.DynamicAverage),
         "famo": Technique(famo.Settings, famo.Famo),
     },

@@ -8,23 +8,25 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from mtbert.settings import Section
+from mtbert.training.states import Stateful
 
 Mean = Callable[[Mapping[str, Tensor]], Mapping[str, float]]  # each scalar's mean over all processes
 Again = Callable[[], Mapping[str, float]]
 
 
-class Weighting(nn.Module):
+class Weighting(Stateful, nn.Module):
     """Weights the tasks' losses of a phase; its parameters are trained with the model's.
 
     Subclasses take (settings, tasks, generator): the tasks of the phase, and a generator that is in the same state on
-    every process. What changes in training beside parameters and buffers goes to a checkpoint by `get_extra_state` and
-    `set_extra_state`, PyTorch's own hooks.
+    every process.
 
     Attributes:
         several_tasks: whether it needs several tasks in a step.
+        learning_rate: of its parameters, where it is not the model's; both follow the phase's schedule.
     """
 
     several_tasks = False
+    learning_rate: float | None = None
 
     def __init__(self, settings: Any, tasks: Sequence[str], generator: torch.Generator) -> None:
         super().__init__()
@@ -33,15 +35,15 @@ class Weighting(nn.Module):
         self.generator = generator
 
     def forward(self, losses: Mapping[str, Tensor], mean: Mean) -> dict[str, Tensor]:
-        """Return the weighted losses of a step, which are trained on in place of `losses`, a scalar each.
+        """Return the weighted losses of a step, which are trained on in place of `losses`; here, as they are.
 
         May be called twice for one step, where the first try did not fit into memory.
 
         Args:
-            losses: of this process, with the terms of the objectives.
+            losses: of this process, with the terms of the objectives; a scalar each.
             mean: computes means over all processes; call it on all of them or on none.
         """
-        raise NotImplementedError
+        return dict(losses)
 
     def after_update(self, losses: Mapping[str, float], again: Again) -> None:
         """Called after every update.
@@ -54,10 +56,6 @@ class Weighting(nn.Module):
 
     def after_epoch(self, losses: Mapping[str, float]) -> None:
         """Called after each epoch with each task's mean loss over its steps; tasks without a step are left out."""
-
-    def learning_rate(self, of_model: float) -> float:
-        """Return the learning rate of its parameters, given the model's; both follow the phase's schedule."""
-        return of_model
 
     def values(self) -> dict[str, float]:
         """Return values for the history, such as a learnt weight of each task."""
@@ -73,13 +71,12 @@ class LearntSettings(Section):
 class Learnt(Weighting):
     """Learns one number `s` for each task, 0 at first, at a learning rate of its own."""
 
+    changes = ("s",)
+
     def __init__(self, settings: LearntSettings, tasks: Sequence[str], generator: torch.Generator) -> None:
         super().__init__(settings, tasks, generator)
+        self.learning_rate = settings.learning_rate
         self.s = nn.ParameterDict({task: nn.Parameter(torch.zeros(())) for task in tasks})
-
-    def learning_rate(self, of_model: float) -> float:
-        """Return its own."""
-        return self.settings.learning_rate
 
     def values(self) -> dict[str, float]:
         """Return s of each task."""

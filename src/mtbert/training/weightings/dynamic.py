@@ -18,11 +18,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from mtbert.training.weightings.base import Learnt, LearntSettings, Mean
-
-
-class Settings(LearntSettings):
-    """Section `dynamic`: the learning rate of the weights, at the schedule's peak."""
+from mtbert.training.weightings.base import Learnt, Mean
 
 
 class Dynamic(Learnt):

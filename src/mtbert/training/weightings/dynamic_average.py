@@ -13,7 +13,6 @@ Prefer it where a training has many epochs: with two or fewer it is `equal`.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -33,6 +32,8 @@ class Settings(Section):
 
 class DynamicAverage(Weighting):
     """Weights each loss by how slowly it has been falling."""
+
+    changes = ("means",)
 
     def __init__(self, settings: Settings, tasks: Sequence[str], generator: torch.Generator) -> None:
         super().__init__(settings, tasks, generator)
@@ -57,14 +58,6 @@ class DynamicAverage(Weighting):
     def values(self) -> dict[str, float]:
         """Return w of each task."""
         return {f"weight/{task}": weight for task, weight in self.weights().items()}
-
-    def get_extra_state(self) -> dict[str, Any]:
-        """Return the losses of the last two epochs."""
-        return {"means": self.means}
-
-    def set_extra_state(self, state: Mapping[str, Any]) -> None:
-        """Restore these losses."""
-        self.means = dict(state["means"])
 
 
 def _ratio(means: Sequence[float]) -> float:

@@ -5,16 +5,8 @@ Formula: l_t' = l_t.
 Source: the usual multi-task objective.
 """
 
-from collections.abc import Mapping
-
-from torch import Tensor
-
-from mtbert.training.weightings.base import Mean, Weighting
+from mtbert.training.weightings.base import Weighting
 
 
 class Equal(Weighting):
-    """Leaves the losses as they are."""
-
-    def forward(self, losses: Mapping[str, Tensor], mean: Mean) -> dict[str, Tensor]:
-        """Return the losses unchanged."""
-        return dict(losses)
+    """Leaves the losses as they are, which is what the base class does."""

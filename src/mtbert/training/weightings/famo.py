@@ -39,6 +39,7 @@ class Famo(Weighting):
     """Weights each loss by a learnt share over its value; the logits stay on the CPU."""
 
     several_tasks = True
+    changes = ("logits", "optimiser")
 
     def __init__(self, settings: Settings, tasks: Sequence[str], generator: torch.Generator) -> None:
         super().__init__(settings, tasks, generator)
@@ -71,16 +72,6 @@ class Famo(Weighting):
     def values(self) -> dict[str, float]:
         """Return z of each task."""
         return {f"z/{task}": share for task, share in zip(self.logits, self.shares(self.logits).tolist(), strict=True)}
-
-    def get_extra_state(self) -> dict[str, Any]:
-        """Return the logits and Adam's state."""
-        return {"logits": self.logits, "optimiser": self.optimiser.state_dict()}
-
-    def set_extra_state(self, state: Mapping[str, Any]) -> None:
-        """Restore these."""
-        for task, logit in state["logits"].items():
-            self.logits[task].copy_(logit)
-        self.optimiser.load_state_dict(state["optimiser"])
 
 
 def positive(losses: Mapping[str, float]) -> Tensor:

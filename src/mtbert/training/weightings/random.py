@@ -13,7 +13,6 @@ Prefer it as a baseline: a weighting that learns should do better.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,6 +23,8 @@ from mtbert.training.weightings.base import Again, Mean, Weighting
 
 class Random(Weighting):
     """Multiplies losses by random weights."""
+
+    changes = ("weights", "generator")
 
     def __init__(self, settings: NoOptions, tasks: Sequence[str], generator: torch.Generator) -> None:
         super().__init__(settings, tasks, generator)
@@ -40,12 +41,3 @@ class Random(Weighting):
     def _drawn(self) -> dict[str, float]:
         drawn = torch.randn(len(self.tasks), generator=self.generator, dtype=torch.float64).softmax(dim=0)
         return dict(zip(self.tasks, (len(self.tasks) * drawn).tolist(), strict=True))
-
-    def get_extra_state(self) -> dict[str, Any]:
-        """Return the weights and the generator's state."""
-        return {"weights": self.weights, "generator": self.generator.get_state()}
-
-    def set_extra_state(self, state: Mapping[str, Any]) -> None:
-        """Restore these."""
-        self.weights = state["weights"]
-        self.generator.set_state(state["generator"])

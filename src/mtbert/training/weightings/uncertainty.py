@@ -17,11 +17,7 @@ import torch
 from torch import Tensor
 
 from mtbert.tasks import TASKS, served
-from mtbert.training.weightings.base import Learnt, LearntSettings, Mean
-
-
-class Settings(LearntSettings):
-    """Section `uncertainty`: the learning rate of the weights, at the schedule's peak."""
+from mtbert.training.weightings.base import Learnt, Mean
 
 
 class Uncertainty(Learnt):
