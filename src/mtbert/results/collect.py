@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from safetensors import SafetensorError
+from safetensors.numpy import load_file
 
 from mtbert import files, predictions
 from mtbert.errors import DataError
+from mtbert.metrics import MAIN_TASKS
 from mtbert.results import places, tables, vote
 from mtbert.results.tables import Frame, Results
 from mtbert.schemas import DataReport, Elsewhere, Manifest, RunMetrics, Untrained
@@ -131,10 +134,16 @@ def _known(build: Path, task: str, split: str, ids: Frame) -> dict[str, Any]:
 
 
 def _add_places(place: Path, of_dev: dict[str, Frame]) -> None:
-    """Add places in a picture to the tables of tasks whose sentences the run has embedded."""
-    for task, embedded in places.of_run(place / EMBEDDINGS, _again(place)).items():
-        if task in of_dev:
-            of_dev[task] = of_dev[task].join(places.beside(embedded, of_dev[task]["label"].to_numpy(float)))
+    """Add places in a picture to the tables of the main tasks, whose first sentences the run has embedded."""
+    if not (file := place / EMBEDDINGS).is_file():
+        return
+    try:
+        kept = load_file(file)
+    except (SafetensorError, OSError) as error:
+        raise DataError(f"{file} is damaged: {error}; `{_again(place)}` makes it again") from None
+    for task in kept.keys() & of_dev.keys() & {*MAIN_TASKS}:
+        drawn = places.beside(kept[task].astype(np.float32), of_dev[task]["label"].to_numpy(float))
+        of_dev[task] = of_dev[task].join(drawn)
 
 
 def _history(place: Path) -> Frame:
