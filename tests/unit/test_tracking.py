@@ -114,17 +114,10 @@ def test_other_results_are_another_run(run: Path, file: str, before: str, after:
     assert record.of_run(run).run_key != first
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("[]", "valid dictionary"),
-        ('{"started": "yesterday", "seconds": 1.0}', "started: .*'yesterday'"),
-        ('{"seconds": 1e999}', "seconds: .*finite number"),
-    ],
-)
-def test_damaged_logs_are_told(tmp_path: Path, run: Path, text: str, told: str) -> None:
-    (files.log_directory(tmp_path / "build", run) / "run.json").write_text(text)
-    with pytest.raises(DataError, match=rf"run.json is .*{told}"):
+def test_damaged_logs_are_told(tmp_path: Path, run: Path) -> None:
+    log = files.log_directory(tmp_path / "build", run) / "run.json"
+    log.write_text('{"started": "yesterday", "seconds": 1.0}')
+    with pytest.raises(DataError, match=r"run.json is damaged: started: .*'yesterday'"):
         record.of_run(run)
 
 

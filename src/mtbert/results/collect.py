@@ -97,6 +97,7 @@ def _run(build: Path, place: Path, entry: Mapping[str, Any]) -> dict[str, Any]:
     scores = {f"{split}_{metric}": value for split in SPLITS for metric, value in said[split].items()}
     examples = {f"examples_{task}": count for task, count in (said["examples"] or {}).items() if task in TASKS}
     init = files.read_as(Manifest, build / "init" / f"{name}.json", "dvc repro init")
+    data = {path: digest for path, digest in init.files.items() if path.startswith("data/")}
     elsewhere = place / files.ELSEWHERE
     origin = files.read_as(Elsewhere, elsewhere, "mtbert unpack").machine if elsewhere.is_file() else init.machine
     changed = [f"{key}={json.dumps(value)}" for key, value in (entry.get("overrides") or {}).items()]
@@ -105,8 +106,9 @@ def _run(build: Path, place: Path, entry: Mapping[str, Any]) -> dict[str, Any]:
         **{key: said[key] for key in ("steps", "epoch", "device", "precision")},
         "epochs": " ".join(map(str, said["epochs"])), "threads": settings.get("run", {}).get("threads"),
         "machine": ", ".join(filter(None, (origin.processor, origin.accelerator, f"torch {origin.torch}"))),
-        "code": settings.get("code"), "data_digest": files.sha256_of(files.json_text(init.data).encode()),
-        "start_digest": init.encoder["model.safetensors"], "overrides": "; ".join(changed),
+        "code": settings.get("code"), "data_digest": files.sha256_of(files.json_text(data).encode()),
+        "start_digest": next((init.files[path] for path in init.files if path.endswith("model.safetensors")), None),
+        "overrides": "; ".join(changed),
         "settings": json.dumps({key: value for key, value in settings.items() if key not in OF_A_RUN}),
     }  # fmt: skip
 

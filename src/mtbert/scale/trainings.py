@@ -145,13 +145,12 @@ def run_here(
     jobs: int,
     output: Path,
     done: Done = lambda _: None,
-    folder: Path = Path(),
     build: Path = BUILD,
     environment: Share = NOT_LIVE,
 ) -> None:
     """Train all as processes that end with this one, at most `jobs` at a time; a stopped one resumes.
 
-    stages/train.py runs in `folder`, to which `build` is relative; `environment` is added to that of each.
+    `environment` is added to that of each.
     """
     paths = os.pathsep.join(filter(None, ["src", os.environ.get("PYTHONPATH")]))  # a cluster's modules use it, too
 
@@ -160,7 +159,6 @@ def run_here(
         with log.open("wb") as handle:
             return subprocess.Popen(
                 [sys.executable, str(SCRIPT), training.variant, str(training.seed), str(build)],
-                cwd=folder,
                 env={**os.environ, "PYTHONPATH": paths, "DVC_STAGE": training.stage, **environment, **share},
                 stdin=subprocess.DEVNULL,
                 stdout=handle,
@@ -170,7 +168,7 @@ def run_here(
             )
 
     if wanted:
-        most = max(threads(training, folder / build) for training in wanted)
+        most = max(threads(training, build) for training in wanted)
         run(wanted, start, shares(min(jobs, len(wanted)), most), output, done)
 
 
