@@ -69,8 +69,9 @@ def test_a_data_dir_with_credentials_is_refused_and_not_repeated(monkeypatch: py
     text = (STAGES.parent / "params.yaml").read_text()
     text = text.replace("data_dir: data/sample", "data_dir: https://ann:s3cret@host/x")
     (tmp_path / "params.yaml").write_text(text)
+    (tmp_path / "papers").symlink_to(STAGES.parent / "papers")
     message = told(monkeypatch, tmp_path, "plan", "params.yaml", "plan")
-    assert message.startswith("error: data_dir in params.yaml is https://***@host/x, which holds a user and password; ")
+    assert "data_dir: https://***@host/x holds no file of a task" in message
     assert not (tmp_path / "plan").exists()
 
 

@@ -119,7 +119,7 @@ def _predicted(build: Path, place: Path) -> Tables:
     for split, task in itertools.product(SPLITS, TASKS):
         file = predictions.path(place, task, split)
         if file.is_file():
-            table: Frame = predictions.read(file)
+            table: Frame = files.read_parquet(file)
             found[split][task] = table.assign(row=np.arange(len(table)), **_known(build, task, split, table["id"]))
     return found
 
