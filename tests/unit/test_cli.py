@@ -35,17 +35,6 @@ def called(*arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, **more)  # type: ignore[call-overload]
 
 
-COMMANDS = (
-    "predict", "export", "compare", "grid", "pack", "unpack", "search", "variants", "tables", "report", "evidence",
-    "track",
-)  # fmt: skip
-
-
-def test_the_help_lists_every_command():
-    shown = called("-h").stdout
-    assert tuple(re.findall(r"^  ([a-z-]+)  ", shown.partition("Commands:")[2], re.MULTILINE)) == COMMANDS
-
-
 def test_the_version():
     assert called("--version").stdout == f"mtbert {metadata.version('mtbert')}\n"
 

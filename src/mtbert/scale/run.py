@@ -6,6 +6,7 @@ A copy of this file lies in every pack. It says what it lacks before it imports 
 import argparse
 import contextlib
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
@@ -30,6 +31,7 @@ def main(folder: Path) -> None:
     if missing := [name for name, module in NEEDED.items() if importlib.util.find_spec(module) is None]:
         sys.exit(f"error: trainings need packages that are not installed: pip install {' '.join(missing)}")
     sys.path.insert(0, str(folder / "src"))
+    os.environ["MTBERT_LIVE"] = "off"  # `track` logs the runs afterwards
     from mtbert import command
     from mtbert.scale import packs
 

@@ -27,7 +27,6 @@ POLL = 0.2  # seconds
 TELL = 30.0  # seconds between two lines of a training that runs
 PATIENCE = 60.0  # seconds in which a training that is stopped has to write its checkpoint
 KILLED = " (killed, as by a system that runs out of memory; fewer at a time, --jobs, need less)"
-NOT_LIVE = {"MTBERT_LIVE": "off"}  # `track` logs the runs afterwards
 PR_SET_PDEATHSIG = 1  # of Linux
 
 
@@ -146,12 +145,8 @@ def run_here(
     output: Path,
     done: Done = lambda _: None,
     build: Path = BUILD,
-    environment: Share = NOT_LIVE,
 ) -> None:
-    """Train all as processes that end with this one, at most `jobs` at a time; a stopped one resumes.
-
-    `environment` is added to that of each.
-    """
+    """Train all as processes that end with this one, at most `jobs` at a time; a stopped one resumes."""
     paths = os.pathsep.join(filter(None, ["src", os.environ.get("PYTHONPATH")]))  # a cluster's modules use it, too
 
     def start(training: Training, log: Path, share: Share) -> subprocess.Popen[bytes]:
@@ -159,7 +154,7 @@ def run_here(
         with log.open("wb") as handle:
             return subprocess.Popen(
                 [sys.executable, str(SCRIPT), training.variant, str(training.seed), str(build)],
-                env={**os.environ, "PYTHONPATH": paths, "DVC_STAGE": training.stage, **environment, **share},
+                env={**os.environ, "PYTHONPATH": paths, "DVC_STAGE": training.stage, **share},
                 stdin=subprocess.DEVNULL,
                 stdout=handle,
                 stderr=subprocess.STDOUT,

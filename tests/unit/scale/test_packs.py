@@ -7,7 +7,6 @@ import sys
 import tarfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from elsewhere import repository, snapshot, start_from, told
@@ -15,7 +14,7 @@ from safetensors.numpy import save_file
 
 from mtbert import files
 from mtbert.errors import DataError, TrainingError
-from mtbert.scale import grid, packs, trainings
+from mtbert.scale import grid, packs
 from mtbert.scale.trainings import Training
 
 A, B = Training(variant="a", seed=1), Training(variant="b", seed=1)
@@ -123,26 +122,6 @@ def test_what_fails_is_told_with_its_output_and_the_others_are_taken(here: Path,
     assert "the loss is not finite" in (here / "build/grid/a-1.log").read_text()
     assert recorded == [B]
     assert not (here / "build/runs/a").exists()
-
-
-def test_stopped_the_archive_is_written_and_the_same_command_goes_on(
-    here: Path, there: Path, recorded: list[Training], monkeypatch: pytest.MonkeyPatch
-):
-    run_here = trainings.run_here
-
-    def stopped(waiting: list[Training], *given: Any, **named: Any) -> None:
-        run_here(waiting[1:], *given, **named)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(trainings, "run_here", stopped)
-        with pytest.raises(KeyboardInterrupt):
-            runs(there)
-    with pytest.raises(DataError, match=r"\n  a-1: not finished; "):
-        packs.unpack(there.parent / "runs.tar")
-    packs.unpack(runs(there))
-    assert trained(there) == ["b-1", "a-1"]
-    assert recorded == [B, A, B]
 
 
 def test_a_pack_that_was_altered_is_not_trained_on(here: Path, there: Path):
