@@ -1,11 +1,9 @@
 """Prediction files, and the scores that come from them."""
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
-from mtbert import files, predictions
+from mtbert import predictions
 from mtbert.tasks import TASKS
 
 QQP, STS = TASKS["qqp"], TASKS["sts"]
@@ -23,13 +21,6 @@ def qqp(labels: list[float | None]) -> pd.DataFrame:
             "scored": [True, True, True],
         }
     )
-
-
-def test_what_is_written_is_read_again(tmp_path: Path):
-    file = predictions.path(tmp_path, "qqp", "dev")
-    predictions.write(file, qqp([1, 0, 0]))
-    pd.testing.assert_frame_equal(files.read_parquet(file), qqp([1, 0, 0]))
-    assert [entry.name for entry in file.parent.iterdir()] == ["qqp-dev.parquet"]
 
 
 def test_a_score_is_the_tasks_metric():
