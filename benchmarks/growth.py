@@ -210,7 +210,7 @@ def write_results(build: Path, count: int) -> None:
         files.write_json(run / "metrics.json", {"variant": name, "seed": 1, **content, "dev": {"sst": 1.0}, "test": {}})
         files.write_text(run / "history.csv", history)
         files.write_yaml(run / "settings.yaml", {"row": "mine", "tasks": ["sst"], "profile": "sample"})
-        predictions.write(predictions.path(run, "sst", "dev"), table, task)
+        predictions.write(predictions.path(run, "sst", "dev"), table)
         files.seal(run)
         files.write_json(files.log_directory(build, run) / "run.json", {"seconds": 1.0, "device": "cpu"})
 

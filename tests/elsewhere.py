@@ -16,7 +16,6 @@ import numpy as np, pandas as pd
 from pathlib import Path
 from safetensors.numpy import save_file
 from mtbert import files, inputs, predictions
-from mtbert.tasks import TASKS
 variant, seed = sys.argv[1:3]
 build, place, told = Path("build"), Path(variant, seed), Path("told")
 name, torch = f"{variant}-{seed}", os.environ.get("TORCH", "2.13.0")
@@ -32,7 +31,7 @@ with files.new_directory(build / "runs" / place) as run:
     save_file({"weights": np.ones(2)}, run / "model.safetensors")
     table = pd.DataFrame({"id": ["1", "2"], "label": [1.0, 0.0], "prediction": [1.0, 1.0],
         "probability_0": [0.2, 0.2], "probability_1": [0.8, 0.8], "scored": True})
-    predictions.write(predictions.path(run, "qqp", "dev"), table, TASKS["qqp"])
+    predictions.write(predictions.path(run, "qqp", "dev"), table)
     files.seal(run)
 log = files.log_directory(build, build / "runs" / place)
 identity = inputs.identity(build, variant, int(seed), torch)

@@ -10,7 +10,7 @@ from mtbert.results import tables
 from mtbert.results.tables import Results
 
 MANIFEST = {
-    "encoder": dict.fromkeys(["path", *inputs.ENCODER_FILES], "1a"), "data": {"data/sst": "2b"}, "code": "",
+    "files": {f"encoders/made/{name}": "1a" for name in inputs.ENCODER_FILES} | {"data/sst": "2b"}, "code": "",
     "machine": {"processor": "i386", "accelerator": "", "torch": "2.13.0"},
 }  # fmt: skip
 LABELS = {"sst": [0.0, 1.0, 2.0, 3.0], "qqp": [0.0, 1.0, 1.0, 0.0], "sts": [0.0, 1.0, 2.0, 5.0]}

@@ -31,9 +31,9 @@ def manifest(settings: dict[str, Any], build: Path) -> dict[str, Any]:
     examples = [build / "data" / task / f"{part}.parquet" for task in settings["tasks"] for part in parts]
     reused = {corpus(entry) for phase in settings["phases"] for entry in phase["tasks"] if entry in REUSES}
     examples += [build / "data" / name / "train.parquet" for name in sorted(reused - set(settings["tasks"]))]
+    named = [*(encoder / name for name in weights), *(file for file in examples if file.exists())]
     return {
-        "encoder": {"path": _relative(encoder, build)} | {name: files.sha256(encoder / name) for name in weights},
-        "data": {_relative(file, build): files.sha256(file) for file in examples if file.exists()},
+        "files": {_relative(file, build): files.sha256(file) for file in named},
         "code": files.sha256(build / "plan" / CODE),
         "machine": machine(build),
     }
@@ -120,20 +120,12 @@ def check(manifest: Path, build: Path) -> None:
     Raises:
         DataError: the manifest is missing or damaged, or a file that it names is missing or altered.
     """
-    for path, expected in named(manifest).items():
+    for path, expected in read(manifest).files.items():
         if not (build / path).is_file() or files.sha256(build / path) != expected:
             raise DataError(
                 f"{build / path} is missing, or not the file of {manifest}, whose SHA-256 is {expected}; "
                 f"`dvc repro {_stage(path)} init` makes both again"
             )
-
-
-def named(manifest: Path) -> dict[str, str]:
-    """Return the files that a manifest names, relative to the build directory, with their digests."""
-    content = read(manifest)
-    encoder = dict(content.encoder)
-    path = encoder.pop("path")
-    return {f"{path}/{name}": digest for name, digest in encoder.items()} | content.data
 
 
 def _stage(path: str) -> str:

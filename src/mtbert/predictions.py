@@ -24,27 +24,15 @@ def probability_columns(task: Task) -> list[str]:
     return [] if task.kind == "score" else [f"probability_{label}" for label in range(task.classes)]
 
 
-def columns(task: Task) -> list[str]:
-    """Return the names of all columns, in order."""
-    return ["id", "label", "prediction", *probability_columns(task), "scored"]
-
-
 def path(directory: Path, task: str, split: Split) -> Path:
     """Return the file of one task's and split's predictions in a run's or an ensemble's directory."""
     return directory / "predictions" / f"{task}-{split}.parquet"
 
 
-def write(file: Path, table: "pd.DataFrame", task: Task) -> None:
-    """Write a prediction file; DataError where a column is missing."""
-    if list(table.columns) != columns(task):
-        raise DataError(f"{file}: prediction columns are {list(table.columns)}, expected {columns(task)}")
+def write(file: Path, table: "pd.DataFrame") -> None:
+    """Write a prediction file; `mtbert.files.read_parquet` reads it."""
     with files.new_file(file) as partial:
         table.to_parquet(partial, index=False)
-
-
-def read(file: Path) -> "pd.DataFrame":
-    """Read a prediction file; DataError where it holds something else."""
-    return files.read_parquet(file)
 
 
 def scores(tables: Mapping[str, "pd.DataFrame"]) -> dict[str, float]:

@@ -141,13 +141,11 @@ class Manifest(Section):
     """build/init/<variant>.json: the SHA-256 of each input.
 
     Attributes:
-        encoder: of the files of the starting weights; `path` is their folder.
-        data: of the examples, by path.
+        files: of the starting weights' files and the examples, by path below the build folder.
         code: of the code that every training uses.
         machine: where the build folder was begun.
     """
 
-    encoder: dict[str, str] = Field(min_length=5)
-    data: dict[str, str] = Field(min_length=1)
+    files: dict[str, str] = Field(min_length=5)
     code: str
     machine: Origin

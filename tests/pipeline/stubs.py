@@ -16,8 +16,9 @@ from pipeline.small import Project, small
 
 HEAD = {"paper": "mine", "row": "mine", "tasks": ["sst"]}
 STUB = r"""
-import hashlib, json, os, re, shutil, signal, sys, time
+import hashlib, json, os, re, signal, sys, time
 from pathlib import Path
+from mtbert import files
 text = Path("params.yaml").read_text() if sys.argv[0].endswith("plan.py") else ""
 threads = re.search("threads: ([0-9]+)", text)
 listed = re.search("^variants:\n((?:- .*\n)*)", Path("params.yaml").read_text(), re.M)[1]
@@ -28,7 +29,7 @@ told.mkdir(exist_ok=True)
 build = Path("build")
 
 def digest(file):
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    return files.sha256(Path(file))
 
 def stop(*_):
     (told / f"{name}.interrupted").touch()
@@ -60,13 +61,10 @@ if stage == "train":
     signal.signal(signal.SIGINT, stop)
     while (told / f"{name}.hold").exists():
         time.sleep(0.05)
-    if (told / f"{name}.fail").exists():
-        sys.exit("error: the loss is not finite")
 for out in map(Path, outs):
     out.parent.mkdir(parents=True, exist_ok=True)
     manifest = {
-        "encoder": {"path": "encoders/base"} | {Path(file).name: digest(file) for file in encoder},
-        "data": {"data/sst/train.parquet": digest("build/data/sst/train.parquet")},
+        "files": {file.removeprefix("build/"): digest(file) for file in [*encoder, "build/data/sst/train.parquet"]},
         "code": digest("build/plan/code-train.yaml"),
         "machine": json.loads(Path("build/machine.json").read_text()),
     } if stage == "init" else {"processor": "Some CPU", "accelerator": "", "torch": "2.13.0"}
@@ -77,20 +75,16 @@ for out in map(Path, outs):
     }.get(out.suffix, f"of {sys.argv}"))
 if stage == "train":
     variant, seed = sys.argv[1:3]
-    run = build / "runs" / variant / seed
-    shutil.rmtree(run, ignore_errors=True)
-    run.mkdir(parents=True)
-    (run / "scores").write_text(f"of {sys.argv[:3]}")
-    (run / "digests.json").write_text(json.dumps({"scores": digest(run / "scores")}))
+    with files.new_directory(build / "runs" / variant / seed) as run:
+        (run / "scores").write_text(f"of {sys.argv[:3]}")
+        files.seal(run)
     parts = {
         "plan": digest(build / f"plan/{variant}.yaml"), "init": digest(build / f"init/{variant}.json"),
         "seed": int(seed), "torch": "2.13.0", "processes": "1"}
-    log = build / "logs" / variant / seed / digest(run / "digests.json")[:12]
-    log.mkdir(parents=True, exist_ok=True)
-    (log / "run.json").write_text(json.dumps({
+    files.write_json(files.log_directory(build, build / "runs" / variant / seed) / "run.json", {
         "identity": hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest(), "seconds": 1.0,
         "machine": {"processor": "Some CPU", "cores": 2, "memory_gb": 4, "accelerator": ""},
-        "versions": {"torch": "2.13.0"}}))
+        "versions": {"torch": "2.13.0"}})
 """
 
 

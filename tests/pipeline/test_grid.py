@@ -34,29 +34,6 @@ def test_cache_and_lock_are_as_dvc_repro_leaves_them(project: Stubs, tmp_path: P
     assert {file.read_text() for file in (project.root / "told").glob("*.gpu")} == {"5", "7"}
 
 
-def test_what_fails_is_named_and_the_others_are_recorded(project: Stubs):
-    """One training fails, another is killed, and the third trains."""
-    project.forget("train@a-1", "train@b-2", "train@c-1")
-    (project.root / "told/a-1.fail").touch()
-    project.hold("b-2")
-    with project.start_grid("--jobs", "2", CUDA_VISIBLE_DEVICES="5") as process:
-        wait_for(lambda: project.process("b-2") is not None)
-        training = project.process("b-2")
-        assert training is not None
-        training.kill()
-        output, _ = process.communicate(timeout=300)
-    assert process.returncode == 1
-    assert sorted(told(output)) == ["a-1: failed", "b-2: failed", "c-1: trained"]
-    assert output.splitlines()[-3] == "error: 2 of 3 failed, the others are kept"
-    first, second = sorted(output.splitlines()[-2:])
-    assert first == "  a-1: build/grid/a-1.log"
-    assert second.startswith("  b-2: build/grid/b-2.log (killed")
-    assert "the loss is not finite" in (project.root / "build/grid/a-1.log").read_text()
-    assert project.recorded() == {"a-2", "b-1", "c-1", "c-2"}
-    (project.root / "told/a-1.fail").unlink()
-    project.go_on()
-
-
 def test_stopped_half_way_all_ends_and_what_had_ended_is_recorded(project: Stubs):
     project.forget("train@a-1", "train@b-2", "train@c-1")
     project.hold("a-1", "c-1")

@@ -193,13 +193,6 @@ def test_a_log_lies_in_a_folder_named_after_the_results(tmp_path: Path):
     assert files.log_directory(tmp_path, run) == tmp_path / "logs" / "pals" / "1" / "44136fa355b3"
 
 
-@pytest.mark.parametrize("content", ["[]", '{"a.txt": 1}', "{", '{"a.txt": NaN}'])
-def test_damaged_digests_are_told(tmp_path: Path, content: str):
-    files.write_text(tmp_path / "digests.json", content)
-    with pytest.raises(DataError, match=r"digests\.json is "):
-        files.check_sealed(tmp_path, "dvc repro")
-
-
 @pytest.mark.parametrize(
     ("kind", "content", "said"),
     [

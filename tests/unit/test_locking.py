@@ -39,9 +39,3 @@ def test_it_waits_for_a_process_that_has_the_lock_and_goes_on_when_that_is_kille
             assert waited is True
     assert time.monotonic() - began > 0.4
     assert capfd.readouterr().err.startswith("training pals, seed 1: another process is at it")
-
-
-def test_different_locks_do_not_meet(tmp_path: Path):
-    """As the processes of one torchrun have theirs."""
-    with locking.alone(tmp_path / "0.lock", "rank 0"), locking.alone(tmp_path / "1.lock", "rank 1") as waited:
-        assert waited is False

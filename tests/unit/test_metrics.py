@@ -54,7 +54,3 @@ def test_overall_on_both_scales_as_the_papers_print_it(
 ):
     overall = metrics.overall(dict(zip(("sst", "qqp", "sts"), scores, strict=True)))
     assert [round(value, 3) for value in overall.values()] == [raw, normalised]
-
-
-def test_no_overall_where_a_task_is_missing():
-    assert metrics.overall({"sst": 0.5, "qqp": 0.5}) == {}

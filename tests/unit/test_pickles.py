@@ -10,13 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from mtbert import errors, files, inputs, predictions, tracking
+from mtbert import errors, files, inputs, tracking
 from mtbert.data import batches, tokens
 from mtbert.data.tokens import SpecialTokens
 from mtbert.models.encoder.config import read_config
 from mtbert.pretraining import fetching, loading, mlm, sbert
 from mtbert.pretraining.settings import EncoderSettings, MlmSettings, SbertSettings
-from mtbert.results import collect, places, tables
+from mtbert.results import collect, tables
 from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS
 
@@ -80,8 +80,8 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "data/sst/train.parquet": lambda file, _: batches.load(file, TASKS["sst"], "cross", SpecialTokens(1, 2, 0), 16),
     "data/sst/dev-rows.parquet": lambda _, build: collect._known(build, "sst", "dev", None),
     "data/snli/train.parquet": lambda _, build: sbert.pretrain(SbertSettings(corpora=["snli"], device="cpu"), build),
-    "runs/pals/1/predictions/sst-dev.parquet": lambda file, _: predictions.read(file),
-    "runs/pals/1/embeddings.safetensors": lambda file, _: places.of_run(file, "dvc repro"),
+    "runs/pals/1/predictions/sst-dev.parquet": lambda file, _: files.read_parquet(file),
+    "runs/pals/1/embeddings.safetensors": lambda file, _: collect._add_places(file.parent, {}),
     "runs/pals/1/history.csv": lambda file, _: collect._history(file.parent),
     "results/runs.parquet": lambda file, _: tables.read(file.parent),
 }

@@ -58,7 +58,6 @@ UNKNOWN = {"name": "unknown", "skip_reason": "not found"}
 @pytest.mark.parametrize(
     ("packages", "status", "text"),
     [
-        ([SAFE], 0, "audit: 0 known faults in 1 packages"),
         ([SAFE, FAULTY], 1, "audit: 1 known faults in 2 packages\nfaulty 2.0: PYSEC-1, repaired in ['2.1']"),
         (
             [SAFE, UNKNOWN],

@@ -12,7 +12,6 @@ from mtbert.training.schedules import SCHEDULES
 ENCODER = {"encoder", "embeddings", "layers", "attention", "feed_forward"}  # parts that hold most of its weights
 HEADS = {"heads", "pooler"}
 STEPS = 1000  # of a phase, to ask a schedule for its first step's factor
-RATE = ("training", "learning_rate")
 
 
 def of_phase(phase: dict[str, Any]) -> Kind:

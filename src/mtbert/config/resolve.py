@@ -11,7 +11,7 @@ import pydantic
 
 from mtbert.config import code, rates
 from mtbert.config.params import COLLECTIONS, COMMON, ENTRY, Fault, Params, Place, merged, origin, over
-from mtbert.config.techniques import PLACES, REGISTRIES, place_of
+from mtbert.config.techniques import PLACES, REGISTRIES
 from mtbert.errors import SettingsError, faults
 from mtbert.metrics import MAIN_TASKS
 from mtbert.models.adapters import ADAPTERS
@@ -111,7 +111,7 @@ class _Resolver:
             if name in OBJECTIVES:
                 training["objectives"] = [*dict.fromkeys([*(training.get("objectives") or []), name])]
                 continue
-            place = place_of(name)
+            place = next((place for place, registry in PLACES.items() if name in registry), ("model", "encoder"))
             if other := chosen.get(place):
                 message = f"{name!r} would take the place of {other!r}; allowed: one {'.'.join(place)}"
                 self._fault(("catalog", self.name, "uses", number), message)

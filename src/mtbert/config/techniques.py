@@ -30,8 +30,3 @@ PLACES: dict[tuple[str, str], Registry[..., Any]] = {  # where settings name one
     ("training", "schedule"): SCHEDULES,
 }
 USABLE = (*(name for registry in REGISTRIES if registry is not HEADS for name in registry), *PRETRAININGS)  # by `uses`
-
-
-def place_of(name: str) -> tuple[str, str]:
-    """Return where settings name a technique or pretraining of which a variant has one."""
-    return next((place for place, registry in PLACES.items() if name in registry), ("model", "encoder"))

@@ -113,7 +113,7 @@ def _encoder(folder: Path, settings: VariantSettings) -> Path:
     if place is None:
         raise ModelError(f"{folder} needs {', '.join(OF_ENCODER)} of its encoder; looked in {along} and {above}")
     manifest = build / "init" / f"{folder.parent.name}.json"
-    expected = inputs.named(manifest) if place == above and manifest.is_file() else {}
+    expected = inputs.read(manifest).files if place == above and manifest.is_file() else {}
     for file in (place / name for name in OF_ENCODER):
         known = expected.get(f"encoders/{settings.model.encoder}/{file.name}")
         if known is not None and files.sha256(file) != known:

@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from safetensors import SafetensorError
+from safetensors.numpy import load_file
 
 from mtbert import files, predictions
 from mtbert.errors import DataError
+from mtbert.metrics import MAIN_TASKS
 from mtbert.results import places, tables, vote
 from mtbert.results.tables import Frame, Results
 from mtbert.schemas import DataReport, Elsewhere, Manifest, RunMetrics, Untrained
@@ -94,6 +97,7 @@ def _run(build: Path, place: Path, entry: Mapping[str, Any]) -> dict[str, Any]:
     scores = {f"{split}_{metric}": value for split in SPLITS for metric, value in said[split].items()}
     examples = {f"examples_{task}": count for task, count in (said["examples"] or {}).items() if task in TASKS}
     init = files.read_as(Manifest, build / "init" / f"{name}.json", "dvc repro init")
+    data = {path: digest for path, digest in init.files.items() if path.startswith("data/")}
     elsewhere = place / files.ELSEWHERE
     origin = files.read_as(Elsewhere, elsewhere, "mtbert unpack").machine if elsewhere.is_file() else init.machine
     changed = [f"{key}={json.dumps(value)}" for key, value in (entry.get("overrides") or {}).items()]
@@ -102,8 +106,9 @@ def _run(build: Path, place: Path, entry: Mapping[str, Any]) -> dict[str, Any]:
         **{key: said[key] for key in ("steps", "epoch", "device", "precision")},
         "epochs": " ".join(map(str, said["epochs"])), "threads": settings.get("run", {}).get("threads"),
         "machine": ", ".join(filter(None, (origin.processor, origin.accelerator, f"torch {origin.torch}"))),
-        "code": settings.get("code"), "data_digest": files.sha256_of(files.json_text(init.data).encode()),
-        "start_digest": init.encoder["model.safetensors"], "overrides": "; ".join(changed),
+        "code": settings.get("code"), "data_digest": files.sha256_of(files.json_text(data).encode()),
+        "start_digest": next((init.files[path] for path in init.files if path.endswith("model.safetensors")), None),
+        "overrides": "; ".join(changed),
         "settings": json.dumps({key: value for key, value in settings.items() if key not in OF_A_RUN}),
     }  # fmt: skip
 
@@ -114,7 +119,7 @@ def _predicted(build: Path, place: Path) -> Tables:
     for split, task in itertools.product(SPLITS, TASKS):
         file = predictions.path(place, task, split)
         if file.is_file():
-            table: Frame = predictions.read(file)
+            table: Frame = files.read_parquet(file)
             found[split][task] = table.assign(row=np.arange(len(table)), **_known(build, task, split, table["id"]))
     return found
 
@@ -131,10 +136,16 @@ def _known(build: Path, task: str, split: str, ids: Frame) -> dict[str, Any]:
 
 
 def _add_places(place: Path, of_dev: dict[str, Frame]) -> None:
-    """Add places in a picture to the tables of tasks whose sentences the run has embedded."""
-    for task, embedded in places.of_run(place / EMBEDDINGS, _again(place)).items():
-        if task in of_dev:
-            of_dev[task] = of_dev[task].join(places.beside(embedded, of_dev[task]["label"].to_numpy(float)))
+    """Add places in a picture to the tables of the main tasks, whose first sentences the run has embedded."""
+    if not (file := place / EMBEDDINGS).is_file():
+        return
+    try:
+        kept = load_file(file)
+    except (SafetensorError, OSError) as error:
+        raise DataError(f"{file} is damaged: {error}; `{_again(place)}` makes it again") from None
+    for task in kept.keys() & of_dev.keys() & {*MAIN_TASKS}:
+        drawn = places.beside(kept[task].astype(np.float32), of_dev[task]["label"].to_numpy(float))
+        of_dev[task] = of_dev[task].join(drawn)
 
 
 def _history(place: Path) -> Frame:

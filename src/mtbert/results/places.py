@@ -4,39 +4,20 @@ t-SNE (van der Maaten and Hinton, 2008) keeps neighbours, not distances: cluster
 places and sizes cannot.
 """
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
-from safetensors import SafetensorError
-from safetensors.numpy import load_file
 
-from mtbert.errors import DataError
-from mtbert.metrics import MAIN_TASKS
 from mtbert.results.tables import Frame
 
 POINTS = 250  # of one picture: more hide one another
 FEWEST = 4  # t-SNE needs some neighbours
 
 
-def of_run(file: Path, again: str) -> dict[str, np.ndarray]:
-    """Return the embeddings of a run's first dev rows, [sentences, rows, width] by main task; none where it left none.
-
-    Two sentences where a pair is encoded apart, else one. DataError where the file is damaged.
-    """
-    if not file.is_file():
-        return {}
-    try:
-        kept = load_file(file)
-    except (SafetensorError, OSError) as error:
-        raise DataError(f"{file} is damaged: {error}; `{again}` makes it again") from None
-    return {task: kept[task].astype(np.float32) for task in MAIN_TASKS if task in kept}
-
-
 def beside(embedded: np.ndarray, labels: np.ndarray) -> Frame:
     """Return the places of POINTS sentences, of each label equally many as far as there are.
 
-    The labels are those of all rows; labels of scores count by their whole part. The result has the chosen rows alone,
+    `embedded` is [sentences, rows, width]: two sentences where a pair is encoded apart, else one. The labels are those
+    of all rows; labels of scores count by their whole part. The result has the chosen rows alone,
     with x, y and, of a pair's second sentence, x2, y2: whole numbers from -500 to 500.
     """
     from sklearn.manifold import TSNE  # takes a second to import

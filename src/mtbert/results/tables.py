@@ -199,19 +199,15 @@ class Results:
 
 
 def write(results: Results, folder: Path) -> None:
-    """Write `folder` anew: runs.parquet, predictions.parquet and history.parquet, in as few bytes as Parquet can."""
+    """Write `folder` anew: runs.parquet, predictions.parquet and history.parquet."""
     with files.new_directory(folder) as partial:
         for name, schema in SCHEMAS.items():
             table = getattr(results, name)
             if name == "predictions":  # equal values beside one another
                 table = table.sort_values(["task", "split", "row", *KEY], kind="stable")
             packed = pa.Table.from_pandas(table[schema.names], schema, preserve_index=False).replace_schema_metadata()
-            words: Any = [field.name for field in schema if field.name != "prediction"]
-            split: Any = ["prediction"] if name == "predictions" else False
-            pq.write_table(
-                packed, partial / f"{name}.parquet", compression="zstd", compression_level=12, row_group_size=2**24,
-                use_dictionary=words, use_byte_stream_split=split,
-            )  # fmt: skip
+            out = partial / f"{name}.parquet"
+            pq.write_table(packed, out, compression="zstd", compression_level=12, row_group_size=2**24)
 
 
 def read(folder: Path) -> Results:

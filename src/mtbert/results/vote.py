@@ -36,19 +36,8 @@ def vote(tables: Mapping[str, Frame], task: Task) -> Frame:
     cast = np.stack([table["prediction"].to_numpy(dtype=float) for table in tables.values()])  # [members, rows]
     if not columns:
         return voted.assign(prediction=cast.mean(axis=0))
-    probabilities = np.stack([table[columns].to_numpy(dtype=float) for table in tables.values()])
-    predicted = ~np.isnan(cast).any(axis=0)  # [rows]
-    result = np.full(len(voted), np.nan)
-    result[predicted] = majority(cast[:, predicted], probabilities[:, predicted])
-    return voted.assign(prediction=result, **dict(zip(columns, probabilities.mean(axis=0).T, strict=True)))
-
-
-def majority(votes: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-    """Return the class with most votes for each row; ties go to the highest probability summed over members.
-
-    Shapes: votes [members, rows] of class numbers, probabilities [members, rows, classes]; returns [rows].
-    """
-    classes = np.arange(probabilities.shape[2])
-    counts = (votes[:, :, None] == classes).sum(axis=0)  # [rows, classes]
+    probabilities = np.stack([table[columns].to_numpy(dtype=float) for table in tables.values()])  # [..., classes]
+    counts = (cast[:, :, None] == np.arange(len(columns))).sum(axis=0)  # [rows, classes]
     leads = counts == counts.max(axis=1, keepdims=True)
-    return np.where(leads, probabilities.sum(axis=0), -np.inf).argmax(axis=1)
+    result = np.where(leads, probabilities.sum(axis=0), -np.inf).argmax(axis=1).astype(float)
+    return voted.assign(prediction=result, **dict(zip(columns, probabilities.mean(axis=0).T, strict=True)))

@@ -46,7 +46,7 @@ def run(
             with cluster.joined(address, waiting, gpus, storage) as start:
                 trainings.run(waiting, start, [{}] * (jobs or len(waiting)), OUTPUT, commit)
         else:
-            trainings.run_here(waiting, jobs or 1, OUTPUT, commit, environment={})
+            trainings.run_here(waiting, jobs or 1, OUTPUT, commit)
         dvc("repro")
 
 

@@ -3,9 +3,11 @@
 There the pack's folder is a build folder like any other, with checkpoints, locks and logs: what was cut off resumes.
 """
 
+import io
 import shutil
+import tarfile
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import safetensors
 from mtbert import files, inputs, locking
 from mtbert.errors import DataError, first_of
 from mtbert.results import collect
-from mtbert.scale import archives, grid, trainings
+from mtbert.scale import grid, trainings
 from mtbert.scale.trainings import BUILD, OUTPUT, SCRIPT, Training, say
 from mtbert.schemas import Elsewhere, Origin
 from mtbert.settings import Section
@@ -22,7 +24,6 @@ from mtbert.settings import Section
 PACK, RUNS = "mtbert-pack", "mtbert-runs"  # the folders that archives become
 PACKAGE, CATALOG = Path("src/mtbert"), Path("plan/catalog.yaml")
 ABOUT, WEIGHTS = "pack.json", "model.safetensors"
-SHOWN = 8  # names in a message
 
 
 class Pack(Section):
@@ -52,50 +53,85 @@ def write(out: Path, packed: Sequence[Training]) -> None:
     read = [SCRIPT, BUILD / inputs.MACHINE]
     for variant in dict.fromkeys(training.variant for training in packed):
         init = BUILD / "init" / f"{variant}.json"
-        named = [BUILD / path for path in inputs.named(init)]
+        named = [BUILD / path for path in inputs.read(init).files]
         card = next(path for path in named if path.name == "config.json").with_name("encoder.json")
         read += [BUILD / "plan" / f"{variant}.yaml", init, card, *named]
     read += [file for file in sorted(PACKAGE.rglob("*")) if file.is_file() and file.suffix != ".pyc"]
     members = {file.as_posix(): file for file in read} | {"run.py": PACKAGE / "scale/run.py"}
     about = Pack(trainings=list(packed), files={name: files.sha256(file) for name, file in members.items()})
-    archives.write(out, PACK, {ABOUT: files.json_text(about.model_dump()).encode(), **members})
+    write_tar(out, PACK, {ABOUT: files.json_text(about.model_dump()).encode(), **members})
 
 
-def train(folder: Path, out: Path, jobs: int, weights: bool, only: str | None = None) -> None:
-    """On the other machine, train what is not finished, and write the archive of what is.
+def write_tar(out: Path, top: str, members: Mapping[str, Path | bytes]) -> None:
+    """Write files, or bytes, by their names in the folder `top`; equal members make equal bytes. None is compressed."""
+    with files.out_file(out) as partial, tarfile.open(partial, "w") as tar:
+        for name, content in members.items():
+            about = tarfile.TarInfo(f"{top}/{name}")
+            about.size = len(content) if isinstance(content, bytes) else content.stat().st_size
+            with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as handle:
+                tar.addfile(about, handle)
 
-    Args: `folder` of the extracted pack; the others: see `run.py --help`.
+
+def extract(archive: Path, folder: Path) -> None:
+    """Put what an archive holds below an empty folder; nothing of it is run, unpickled or written elsewhere.
+
+    Raises:
+        DataError: the archive is missing, cut off or no tar file, or holds what is no plain file below the folder.
+    """
+    if not archive.is_file():
+        raise DataError(f"{archive} is missing")
+    try:
+        with tarfile.open(archive, "r:") as tar:  # not compressed, so that it comes to no more than its own size
+            tar.extractall(folder, filter=_plain)
+    except tarfile.FilterError as error:
+        raise DataError(
+            f"{archive} was not written by mtbert, or was altered: {error}; nothing of it is used"
+        ) from None
+    except (tarfile.TarError, OSError, ValueError) as error:
+        raise DataError(f"{archive} is cut off or no archive of ours ({error}); copy it again") from None
+
+
+def _plain(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo:
+    """Refuse what is no plain file, and what Python refuses of data: paths that leave the folder."""
+    if not member.isreg() or member.issparse():
+        raise tarfile.FilterError(f"{member.name!r} is not a plain file")
+    return tarfile.data_filter(member, path)
+
+
+def train(out: Path, jobs: int, weights: bool, only: str | None = None) -> None:
+    """On the other machine, in an extracted pack, train what is not finished, and write the archive of what is.
+
+    Args: see `run.py --help`.
 
     Raises:
         DataError: the pack is damaged. TrainingError, KeyboardInterrupt: see `trainings.run`; the archive is written.
     """
-    packed, build = files.read_as(Pack, folder / ABOUT, "mtbert pack"), folder / BUILD
-    for name, digest in packed.files.items():
-        if not (folder / name).is_file() or files.sha256(folder / name) != digest:
-            raise DataError(f"{folder / name} is not as it was packed; extract the pack again")
+    packed = files.read_as(Pack, Path(ABOUT), "mtbert pack")
+    for file, digest in ((Path(name).resolve(), digest) for name, digest in packed.files.items()):
+        if not file.is_file() or files.sha256(file) != digest:
+            raise DataError(f"{file} is not as it was packed; extract the pack again")
     wanted = [training for training in packed.trainings if only in (None, training.name)]
-    waiting = [training for training in wanted if not inputs.is_finished(build / "runs" / training.place, build)]
+    waiting = [training for training in wanted if not inputs.is_finished(BUILD / "runs" / training.place, BUILD)]
     say(f"{len(wanted)} trainings, {len(wanted) - len(waiting)} of them finished before")
     try:
-        trainings.run_here(waiting, jobs, folder / "output", folder=folder)
+        trainings.run_here(waiting, jobs, Path("output").resolve())
     finally:
-        _bring(folder, out, packed.model_copy(update={"trainings": wanted}), weights)
+        _bring(out, packed.model_copy(update={"trainings": wanted}), weights)
 
 
-def _bring(folder: Path, out: Path, packed: Pack, weights: bool) -> None:
+def _bring(out: Path, packed: Pack, weights: bool) -> None:
     """Write the archive of the trainings that are finished, with the output of all."""
-    build = folder / BUILD
-    runs = [build / "runs" / training.place for training in packed.trainings]
-    done = [run for run in runs if inputs.is_finished(run, build)]
-    members = dict[str, archives.Member]()
+    runs = [BUILD / "runs" / training.place for training in packed.trainings]
+    done = [run for run in runs if inputs.is_finished(run, BUILD)]
+    members = dict[str, Path | bytes]()
     for run in done:
-        for file in sorted([*run.rglob("*"), *files.log_directory(build, run).rglob("*")]):
+        for file in sorted([*run.rglob("*"), *files.log_directory(BUILD, run).rglob("*")]):
             if file.is_file() and (weights or file.name != WEIGHTS):
-                members[file.relative_to(build).as_posix()] = file
-    outputs = (folder / "output" / f"{training.name}.log" for training in packed.trainings)
-    members |= {f"output/{output.name}": output for output in outputs if output.is_file()}
+                members[file.relative_to(BUILD).as_posix()] = file
+    outputs = (Path("output", f"{training.name}.log") for training in packed.trainings)
+    members |= {output.as_posix(): output for output in outputs if output.is_file()}
     members[ABOUT] = files.json_text(packed.model_dump()).encode()  # last: an archive that is cut off lacks it
-    archives.write(out, RUNS, members)
+    write_tar(out, RUNS, members)
     say(f"{out}: {len(done)} of {len(packed.trainings)} runs, {out.stat().st_size / 2**20:.1f} MiB")
 
 
@@ -126,7 +162,7 @@ def take(archive: Path) -> tuple[list[Training], list[str]]:
     taken, faults = list[Training](), list[str]()
     listed, catalog = grid.listed(), files.read_plan(BUILD / CATALOG, "variants")
     with tempfile.TemporaryDirectory(dir=BUILD, prefix=".", suffix=files.PARTIAL) as scratch:
-        archives.extract(archive, Path(scratch))
+        extract(archive, Path(scratch))
         folder = Path(scratch, RUNS)
         packed = files.read_as(Pack, folder / ABOUT, "run.py")
         if packed.files.get(SCRIPT.as_posix()) != files.sha256(SCRIPT):
@@ -140,7 +176,7 @@ def take(archive: Path) -> tuple[list[Training], list[str]]:
                 files.write_text(OUTPUT / output.name, output.read_text("utf-8", errors="replace"))
             try:
                 if training not in listed:
-                    names = first_of([one.name for one in listed], SHOWN)
+                    names = first_of([one.name for one in listed], 8)
                     raise DataError(f"params.yaml does not list its variant or seed, but {names}")
                 _check(training, folder, catalog)
             except DataError as error:

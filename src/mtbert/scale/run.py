@@ -4,7 +4,9 @@ A copy of this file lies in every pack. It says what it lacks before it imports 
 """
 
 import argparse
+import contextlib
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
@@ -23,16 +25,18 @@ def main(folder: Path) -> None:
     parser.add_argument("--only", help="the name of a training, such as pals-1, and no other")
     parser.add_argument("--out", type=Path, default=Path("runs.tar"), help="the archive of runs (runs.tar)")
     arguments = parser.parse_args()
+    arguments.out = arguments.out.resolve()
     if arguments.jobs < 1:
         parser.error(f"--jobs is {arguments.jobs}; allowed: 1 and more")
     if missing := [name for name, module in NEEDED.items() if importlib.util.find_spec(module) is None]:
         sys.exit(f"error: trainings need packages that are not installed: pip install {' '.join(missing)}")
     sys.path.insert(0, str(folder / "src"))
+    os.environ["MTBERT_LIVE"] = "off"  # `track` logs the runs afterwards
     from mtbert import command
     from mtbert.scale import packs
 
-    with command.plainly():
-        packs.train(folder, **vars(arguments))
+    with command.plainly(), contextlib.chdir(folder):
+        packs.train(**vars(arguments))
 
 
 if __name__ == "__main__":

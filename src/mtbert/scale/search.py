@@ -4,6 +4,7 @@ Every kind gets the same search: one variant of it is trained with each of the s
 opened. Trainings lie in build/search, where what is finished is not trained again; the results go to data/searches.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -82,6 +83,7 @@ def run(params: Params, jobs: int, build: Path, out: Path) -> None:
     wanted = [Training(variant=trial.name, seed=search.seed) for trial in trials]
     waiting = [training for training in wanted if not inputs.is_finished(place / "runs" / training.place, place)]
     say(f"{len(waiting)} of {len(trials)} to train; their output is in {place}/output/")
+    os.environ["MTBERT_LIVE"] = "off"  # no run of a variant
     trainings.run_here(waiting, jobs, place / "output", build=place)
     metrics = [files.read_json(place / "runs" / training.place / "metrics.json") for training in wanted]
     table, profile = compared(trials, search.seed, metrics, held), params.get("profile")

@@ -27,7 +27,6 @@ POLL = 0.2  # seconds
 TELL = 30.0  # seconds between two lines of a training that runs
 PATIENCE = 60.0  # seconds in which a training that is stopped has to write its checkpoint
 KILLED = " (killed, as by a system that runs out of memory; fewer at a time, --jobs, need less)"
-NOT_LIVE = {"MTBERT_LIVE": "off"}  # `track` logs the runs afterwards
 PR_SET_PDEATHSIG = 1  # of Linux
 
 
@@ -145,14 +144,9 @@ def run_here(
     jobs: int,
     output: Path,
     done: Done = lambda _: None,
-    folder: Path = Path(),
     build: Path = BUILD,
-    environment: Share = NOT_LIVE,
 ) -> None:
-    """Train all as processes that end with this one, at most `jobs` at a time; a stopped one resumes.
-
-    stages/train.py runs in `folder`, to which `build` is relative; `environment` is added to that of each.
-    """
+    """Train all as processes that end with this one, at most `jobs` at a time; a stopped one resumes."""
     paths = os.pathsep.join(filter(None, ["src", os.environ.get("PYTHONPATH")]))  # a cluster's modules use it, too
 
     def start(training: Training, log: Path, share: Share) -> subprocess.Popen[bytes]:
@@ -160,8 +154,7 @@ def run_here(
         with log.open("wb") as handle:
             return subprocess.Popen(
                 [sys.executable, str(SCRIPT), training.variant, str(training.seed), str(build)],
-                cwd=folder,
-                env={**os.environ, "PYTHONPATH": paths, "DVC_STAGE": training.stage, **environment, **share},
+                env={**os.environ, "PYTHONPATH": paths, "DVC_STAGE": training.stage, **share},
                 stdin=subprocess.DEVNULL,
                 stdout=handle,
                 stderr=subprocess.STDOUT,
@@ -170,7 +163,7 @@ def run_here(
             )
 
     if wanted:
-        most = max(threads(training, folder / build) for training in wanted)
+        most = max(threads(training, build) for training in wanted)
         run(wanted, start, shares(min(jobs, len(wanted)), most), output, done)
 
 

@@ -61,8 +61,7 @@ class LiveRun(AbstractContextManager):
     @_bounded
     def log(self, step: int, values: Mapping[str, float]) -> None:
         """Log the values of a step, such as `{"loss/sst": 0.7}`; returns at once."""
-        shown = {name: record.rounded(name, value) for name, value in values.items()}
-        self._mlflow.log_metrics(shown, step, synchronous=False)
+        self._mlflow.log_metrics({name: float(value) for name, value in values.items()}, step, synchronous=False)
 
     @_bounded
     def finish(self, run_directory: Path) -> None:

@@ -15,23 +15,13 @@ from mtbert import files
 from mtbert.schemas import RunLog
 
 READ = ("settings.yaml", "metrics.json", "history.csv")  # of a run's directory; the rest is not opened here
-LONGEST_CHANGES = 80  # characters of a run's name; the tag `overrides` has all of them
+LONGEST_CHANGES = 80  # characters of them in a run's name; the tag `overrides` has more
 LONGEST_TAG = 5000  # MLflow's limit
 ASIDE = {"also", "rival", "sources", "phases"}  # of a plan file: no settings, or flattened apart
-DIGITS = 4  # of a score
 GROUPS = {"dev": "final/dev", "test": "final/test", "train": "final/train", "parameters": "parameters"}
 TOTALS = {"seconds", "examples_per_second", "peak_memory_mb"}  # of a run's log
-ABOUT = """\
-A run for each variant and seed, with the parameters of params.yaml. `final/...` is the result. `dev/...` are the \
-scores on dev after each epoch, by which the epoch is chosen: compare no models by them. `loss/...` are means over the \
-steps since the entry before. One seed decides nothing: the report has means over seeds with their intervals.
-"""
-
-
-EXPERIMENT_TAGS = {  # what MLflow shows as its description, and that it opens with its runs
-    "mlflow.note.content": ABOUT,
-    "mlflow.experimentKind": "custom_model_development",
-}
+# MLflow shows this as the experiment's description.
+ABOUT = "`final/...` is the result. `dev/...` are scores by which an epoch is chosen: compare no models by them."
 Point = tuple[str, int, float]  # name, step and value
 
 
@@ -94,11 +84,9 @@ def _plan(file: Path, changed: int) -> tuple[dict[str, Any], str]:
 
 
 def run_name(variant: str, changes: Mapping[str, Any], seed: int) -> str:
-    """Return a name such as `pals pals.dim=276 seed 1`; a long list of changes is cut off, and its length added."""
+    """Return a name such as `pals pals.dim=276 seed 1`; a long list of changes is cut off."""
     text = " ".join(f"{key.removeprefix(f'catalog.{variant}.')}={_text(value)}" for key, value in changes.items())
-    if len(text) > LONGEST_CHANGES:
-        text = f"{text[:LONGEST_CHANGES]}... ({len(changes)} changes)"
-    return " ".join(filter(None, [variant, text, f"seed {seed}"]))
+    return " ".join(filter(None, [variant, text[:LONGEST_CHANGES], f"seed {seed}"]))
 
 
 def parameters(settings: Mapping[str, Any]) -> dict[str, str]:
@@ -134,11 +122,6 @@ def _settings(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
-
-
-def rounded(name: str, value: float) -> float:
-    """Round a score as a table shows it; return another value as it is."""
-    return round(value, DIGITS) if name.startswith(("dev/", "final/")) else float(value)
 
 
 def _digest(value: Any) -> str:

@@ -16,7 +16,7 @@ from filelock import FileLock
 
 from mtbert import credentials, files
 from mtbert.errors import MtbertError
-from mtbert.tracking.record import EXPERIMENT_TAGS, Record, rounded
+from mtbert.tracking.record import ABOUT, Record
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 URI = "MLFLOW_TRACKING_URI"
 AGAIN = "mtbert track"
 RUN_KEY = "run_key"
-HOST = re.compile(r"(?:[\w.-]*|\[[0-9A-Fa-f:.]+\])(?::\d+)?")  # and port
 
 # For MLflow, before it is imported: no reports to its makers, no addresses on the terminal, which may hold a password,
 # less patience than half an hour with a server that is away, and no draw from Python's random numbers.
@@ -90,12 +89,8 @@ def _address(file: Path) -> str:
 
 
 def shown(uri: str) -> str:
-    """Return an address for messages: the database's file, or scheme, host and port alone."""
-    if file := database(uri):
-        return str(file)
-    scheme, separator, rest = uri.partition("://")
-    host = re.split("[/?#]", rest.rpartition("@")[2])[0]
-    return f"{scheme if separator else '***'}://{host if HOST.fullmatch(host) else '***'}"
+    """Return an address for messages: the database's file, or the variable that holds it, perhaps with a password."""
+    return str(database(uri) or URI)
 
 
 def reason(error: BaseException, uri: str) -> str:
@@ -159,7 +154,7 @@ class Store:
                 return found.experiment_id
             if found:
                 self.client.rename_experiment(found.experiment_id, f"{name} moved {found.experiment_id}")
-            return self.client.create_experiment(name, location, EXPERIMENT_TAGS)
+            return self.client.create_experiment(name, location, {"mlflow.note.content": ABOUT})
 
     def find(self, wanted: Record) -> "tuple[list[Run], list[Run]]":
         """Return the complete runs with that key, and those of the same settings and seed that were broken off."""
@@ -192,6 +187,6 @@ class Store:
         logged = {(name, value.step) for name in names for value in self.client.get_metric_history(run_id, name)}
         lacking = [(name, step, value) for name, step, value in wanted.points if (name, step) not in logged]
         at = wanted.ended or 0  # the times of single steps are not stored
-        self.client.log_batch(run_id, [Metric(name, rounded(name, value), at, step) for name, step, value in lacking])
+        self.client.log_batch(run_id, [Metric(name, float(value), at, step) for name, step, value in lacking])
         self.client.set_terminated(run_id, "FINISHED", wanted.ended)
         self.client.set_tag(run_id, RUN_KEY, wanted.run_key)

@@ -20,7 +20,7 @@ from mtbert.data.batches import Examples, Share
 from mtbert.models.encoder import hardware
 from mtbert.models.multitask import MultitaskModel
 from mtbert.settings import VariantSettings
-from mtbert.tasks import TASKS, Split
+from mtbert.tasks import Split
 from mtbert.training import evaluation, logs
 from mtbert.training.checkpoints import Checkpoints
 from mtbert.training.history import History
@@ -154,7 +154,7 @@ def _write(
     """Write a run's results and its model; nothing in them depends on the clock or the host's name."""
     for split, tables in predicted.items():
         for task, table in tables.items():
-            predictions.write(predictions.path(directory, task, split), table, TASKS[task])  # type: ignore[arg-type]
+            predictions.write(predictions.path(directory, task, split), table)  # type: ignore[arg-type]
     with accelerator.autocast():
         dev = parts.examples.get("dev", {})
         embedded = {t: evaluation.embed(parts.model, e, accelerator.device, EMBEDDED) for t, e in dev.items()}

@@ -1,37 +1,32 @@
 """What does not go together within a variant is refused before anything trains."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
+from unit.config.conftest import edited
 
 from mtbert.config import resolve
-from mtbert.config.params import Params
-
-PARAMS = Params(Path(__file__).parents[3] / "params.yaml")
 
 
-def faults(variant: str, **edits: Any) -> list[str]:
-    params = PARAMS
-    for key, value in edits.items():
-        params = params.put(tuple(key.split("__")), value)
-    return [f"{'.'.join(map(str, fault.place))}: {fault.message}" for fault in resolve.variant(params, variant)[1]]
+def faults(variant: str, *edits: tuple[str, Any]) -> list[str]:
+    found = resolve.variant(edited(*edits), variant)[1]
+    return [f"{'.'.join(map(str, fault.place))}: {fault.message}" for fault in found]
 
 
 def test_sentences_that_are_ranked_may_not_have_seen_their_partners():
-    (told,) = faults("slap-smart-mnr", catalog={"slap-smart-mnr": {"transformer_layer": {"apart": ["qqp"]}}})
+    (told,) = faults("slap-smart-mnr", ("catalog.slap-smart-mnr.transformer_layer.apart", ["qqp"]))
     assert "model.heads.sts ranks sentences that must not have seen one another" in told
 
 
 def test_what_learns_nothing_may_not_be_trained():
-    (told,) = faults("pals", model__heads__sst="chance")
+    (told,) = faults("pals", ("model.heads.sst", "chance"))
     assert told == ("model.heads.sst: chance learns nothing, but sst is trained; allowed with it: `phases: []`")
     assert faults("slap-rand") == []
 
 
 @pytest.mark.parametrize(("watch", "count"), [("dev", 1), ("train", 0)])
 def test_a_schedule_that_goes_by_dev_needs_dev_scores(watch: str, count: int):
-    told = faults("slap-base", run__evaluations=0, run__keep="last", reduce_on_plateau__watch=watch)
+    told = faults("slap-base", ("run.evaluations", 0), ("run.keep", "last"), ("reduce_on_plateau.watch", watch))
     refusal = "training.schedule: reduce_on_plateau needs dev scores, but run.evaluations is 0"
     assert told == [refusal] * count
 
@@ -44,7 +39,7 @@ def test_a_schedule_that_goes_by_dev_needs_dev_scores(watch: str, count: int):
     ],
 )
 def test_a_connector_is_asked_with_the_encoders_width(encoder: dict[str, Any], told: str):
-    found = faults("slap-share-surgery", encoder=encoder)
+    found = faults("slap-share-surgery", ("encoder", encoder))
     assert found == [f"model.connector: transformer_layer.heads is 12, {told}"] * bool(told)
 
 

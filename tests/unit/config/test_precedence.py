@@ -90,16 +90,6 @@ def test_a_word_stands_for_no_number(planned: Planned, key: str, word: str, file
     assert node is None
 
 
-def test_the_paper_profile_leaves_each_paper_its_settings(planned: Planned) -> None:
-    names = ["pals", "frozen-bert", "choose-sst-finetune", "choose-zero"]
-    found = planned(("profile", "paper"), ("variants", names))
-    phases = [found[name]["phases"][0] for name in names]
-    assert [phase["batch_size"] for phase in phases] == [16, 16, 8, 16]  # part 1 of its paper has a preset of its own
-    assert [phase["learning_rate"] for phase in phases] == [2e-5, 1e-3, 1e-5, 1e-5]
-    assert phases[0]["schedule"] == {"name": "slanted_triangular", "warmup": 0.1}
-    assert (phases[0]["epochs"], phases[0]["steps_per_epoch"], phases[0]["eps"]) == (10, 6000, 1e-7)
-
-
 def test_a_variant_of_ones_own(planned: Planned) -> None:
     mine = {"uses": ["pals", "square_root"], "pals": {"dim": 276}}
     documents = planned(("catalog.wide", mine), ("variants", ["wide"]))

@@ -28,7 +28,6 @@ Refused = Callable[..., list[str]]
         ("run.log_every", 0, "run.log_every: Input should be greater than or equal to 1, came 0"),
         ("training.clip", "nil", "training.clip: allowed: a number, or none, came 'nil'"),
         ("training.learning_rate", float("nan"), "training.learning_rate: Input should be a finite number"),
-        ("profiles.paper.training.epochs", 1.5, "profiles.paper.training.epochs: Input should be a valid integer"),
         ("catalog", [], "catalog: Input should be a valid dictionary"),
         ("catalog.pals.phases", [{"epochs": 1.5}], "catalog.pals.phases.0.epochs: Input should be a valid integer"),
         ("training.sampler", "fair", "training.sampler: unknown sampler 'fair'; known: sequential"),
@@ -43,12 +42,11 @@ Refused = Callable[..., list[str]]
         ("catalog.pals.uses", ["pals", "magic"], "catalog.pals.uses.1: unknown technique 'magic'; known: words"),
         ("ensembles.vote", {"members": ["pals", "palz"]}, "ensembles.vote.members.1: unknown variant 'palz'; did"),
         ("catalog.catalog", {}, "catalog.catalog: a file of the plan has such a name"),
-        ("catalog.../x", {}, "catalog.../x: String should match pattern"),
+        ("catalog.a/b", {}, "catalog.a/b: String should match pattern"),
         ("data_dir", "/", "data_dir: / holds no file of a task, such as cs224n/ids-sst-train.csv; allowed: data/"),
         ("run.threads", 1000, "run.threads: allowed: at most 256, came 1000"),
         ("pals.dim", 1_200_000_000, "pals.dim: allowed: at most 4096, came 1200000000"),
         ("training.learning_rate", 1e39, "training.learning_rate: allowed: at most 100, came 1e+39"),
-        ("training.learning_rates", {"heads": 1e39}, "training.learning_rates: allowed: at most 100"),
         ("training.betas", [0.9, 1.0], "training.betas.1: Input should be less than 1, came 1.0"),
         ("training.batch_sizes", {"sst": 10**9}, "training.batch_sizes: allowed: at most 65536"),
         ("smart.weight", 1e38, "smart.weight: allowed: at most 1000000000, came 1e+38"),
@@ -60,15 +58,8 @@ Refused = Callable[..., list[str]]
 def test_a_value_is_refused_with_its_key_what_came_and_what_is_allowed(
     refused: Refused, key: str, value: Any, told: str
 ) -> None:
-    params = PARAMS.put((key[:7], key[8:]), value) if key.startswith("catalog...") else None
-    found = refused((key, value)) if params is None else _told(params)
+    found = refused((key, value))
     assert any(line.startswith(told) for line in found), found
-
-
-def _told(params: Params) -> list[str]:
-    with pytest.raises(SettingsError) as error:
-        planning.plan(params)
-    return [line.split(": ", 1)[1] for line in str(error.value).splitlines()[1:]]
 
 
 @pytest.mark.parametrize(

@@ -136,8 +136,8 @@ def test_a_run_whose_encoder_has_become_another(copy: Path):
 def test_a_tokenizer_that_was_altered_since_the_manifest_is_refused(copy: Path):
     encoder = copy / "encoders/base"
     names = ("model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json")
-    digests = {name: files.sha256(encoder / name) for name in names}
-    files.write_json(copy / "init/crossed.json", made.MANIFEST | {"encoder": {"path": "encoders/base", **digests}})
+    digests = {f"encoders/base/{name}": files.sha256(encoder / name) for name in names}
+    files.write_json(copy / "init/crossed.json", made.MANIFEST | {"files": {**digests, "data/sst": "2b"}})
     assert mtbert.load("crossed", build=copy).name == "crossed"
     tokenizer = encoder / "tokenizer.json"
     tokenizer.write_text(tokenizer.read_text().replace(": 50", ": 51", 1))

@@ -10,7 +10,6 @@ import pytest
 from mtbert import files, predictions
 from mtbert.errors import DataError
 from mtbert.results import collect, tables
-from mtbert.tasks import TASKS
 
 SIZES = {"encoder": 1000, "added": 10, "trained": 1010, "stored": 1010}
 
@@ -21,7 +20,7 @@ def run(build: Path, name: str, said: list[float]) -> Path:
     for split in ("dev", "test"):
         rows = {"id": ["a", "b", "c"], "label": [0.0, 1.0, 2.0] if split == "dev" else [None] * 3, "prediction": said}
         table = pd.DataFrame(rows | {f"probability_{label}": 0.2 for label in range(5)} | {"scored": True})
-        predictions.write(predictions.path(place, "sst", split), table.astype({"label": float}), TASKS["sst"])  # type: ignore[arg-type]
+        predictions.write(predictions.path(place, "sst", split), table.astype({"label": float}))
     dev = {"sst": sum(map(float.__eq__, said, [0.0, 1.0, 2.0])) / 3}
     scores = {"dev": dev, "test": {}, "parameters": SIZES, "variant": name, "seed": 1, "steps": 20, "epoch": 1}
     files.write_json(place / "metrics.json", scores | {"examples": {"sst": 640}, "epochs": [1, 2]})
