@@ -203,7 +203,8 @@ def write_results(build: Path, count: int) -> None:
     history = "phase,step,name,value\n" + "".join(f"1,{step},loss/sst,{2 / step}\n" for step in range(1, 41))
     files.write_json(build / "data" / "report.json", {"files": {}})
     machine = {"processor": "", "accelerator": "", "torch": ""}
-    manifest = {"encoder": dict.fromkeys(["path", *inputs.ENCODER_FILES], ""), "data": {"none": ""}, "code": ""}
+    named = [*(f"encoders/base/{name}" for name in inputs.ENCODER_FILES), "data/none"]
+    manifest = {"files": dict.fromkeys(named, ""), "code": ""}
     for name in (f"v{number}" for number in range(count)):
         files.write_json(build / "init" / f"{name}.json", manifest | {"machine": machine})
         run = build / "runs" / name / "1"
