@@ -66,6 +66,7 @@ def test_it_ends_with_a_status_and_one_plain_fault(tmp_path: Path, arguments: li
     assert "Traceback" not in ended.stderr
 
 
+LAPTOP = Path(__file__).parents[2] / "reports/laptop"  # has the evidence of a third of the budget beside the other
 EACH: list[tuple[Any, str, list[str], tuple]] = [
     (grid, "run", ["grid", "--jobs", "3", "--variants", "a b", "--storage", "/s"], (3, "a b", None, None, "/s")),
     (grid, "run", ["grid", "--address", "h:1", "--gpus", "0.25"], (None, None, "h:1", 0.25, None)),
@@ -74,6 +75,12 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
     (merge, "write", ["evidence", "a", "b", "--out", "o"], (["a", "b"], Path("o"))),
     (write, "write", ["report", "--evidence", "/r/evidence", "--out", "o"], ("/r/evidence", Path("o"), None, None)),
     (write, "write", ["report", "--evidence", "/r/evidence"], ("/r/evidence", Path("/r"), None, None)),
+    (
+        write,
+        "write",
+        ["report", "--evidence", f"{LAPTOP}/evidence", "--out", "o"],
+        (f"{LAPTOP}/evidence", Path("o"), f"{LAPTOP}/third", None),
+    ),
     (exporting, "export", ["export", "pals", "o", "--format", "onnx"], (PALS, "onnx", Path("o"))),
 ]
 

@@ -118,12 +118,13 @@ def test_claims_are_judged_of_these_tables(study: Study):
 
 
 def test_a_report_of_evidence_has_the_same_bytes(results: Results, report: Path, tmp_path: Path):
-    tables.write(results, tmp_path / "mine/evidence")
+    for part in ("evidence", "third"):
+        tables.write(results, tmp_path / "mine" / part)
     write.write(tables.read(tmp_path / "mine/evidence"), tmp_path / "mine")
     again = {file.relative_to(tmp_path / "mine"): file for file in (tmp_path / "mine").rglob("*") if file.is_file()}
     first = {file.relative_to(report): file for file in report.rglob("*") if file.is_file()}
-    evidence = {path for path in again if path.parts[0] == "evidence"}
-    assert len(evidence) == 3  # what lies beside a report stays
+    evidence = {path for path in again if path.parts[0] in ("evidence", "third")}
+    assert len(evidence) == 6  # what lies beside a report stays
     assert again.keys() - evidence == first.keys()
     assert [path for path in first if first[path].read_bytes() != again[path].read_bytes()] == []
 
