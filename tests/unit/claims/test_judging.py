@@ -188,3 +188,15 @@ def test_only_runs_of_a_third_of_the_updates_are_compared_with_the_whole():
 def test_an_evidence_without_a_third_of_the_budget_is_refused():
     with pytest.raises(DataError, match="--third"):
         at_a_third(evidence({"new": HIGH}), evidence({"new": HIGH}))
+
+
+def test_r_counts_half_in_a_normalised_overall() -> None:
+    draw = np.random.default_rng(0)
+    labels, right = draw.uniform(0, 5, ROWS), [1.0] * 6
+    noise = {"new": 1, "old": 2}
+    said = {(name, seed): labels + draw.normal(0, noise[name], ROWS) for name in noise for seed in SEEDS}
+    alike = evidence({"new": right, "old": right})
+    sst, sts = alike.tasks["sst"], TaskRows(alike.tasks["sst"].rows.assign(label=labels), pd.DataFrame(said))
+    of = Evidence(alike.runs, {"sst": sst, "qqp": sst, "sts": sts})
+    raw, normalised = (of.compare(["new"], ["old"], f"overall_{scale}") for scale in ("raw", "normalised"))
+    assert (raw.mean, raw.error) == pytest.approx((2 * normalised.mean, 2 * normalised.error))  # type: ignore[union-attr, operator]

@@ -149,3 +149,11 @@ def test_the_page_names_no_other_file_and_the_readme_only_files_that_are_there(r
     assert "`" not in page
     links = [part.partition(")")[0] for part in (report / "README.md").read_text().split("](")[1:]]
     assert [link for link in links if not (report / link).exists()] == []
+
+
+@pytest.mark.parametrize(("changed", "marked"), [(["mine"], True), ([*SETTINGS], False)])
+def test_a_setting_is_marked_where_not_all_rows_have_it(results: Results, changed: list[str], marked: bool):
+    of_run = results.runs["variant"].isin(changed).map({True: "training.epochs=2", False: ""})
+    study = Study(Results(results.runs.assign(overrides=of_run), results.predictions, results.history))
+    text = "".join(beside.render(table, study) for table in beside.tables(study))
+    assert (beside.CHANGED in text, study.shared_overrides == []) == (marked, marked)
