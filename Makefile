@@ -16,7 +16,7 @@ export NO_MKDOCS_2_WARNING := true
 
 reproduce grid: export MTBERT_TABLES := later
 
-.PHONY: reproduce grid search experiments official report browser test test-fast check bench mlflow docs setup lock licences clean
+.PHONY: reproduce grid experiments official report browser test test-fast check bench mlflow docs setup lock licences clean
 
 reproduce: setup  ## run the pipeline, print the tables that have results and what to do next
 	$(BIN)/dvc repro
@@ -29,11 +29,8 @@ grid: setup $(if $(ADDRESS),$(BIN)/.cluster)  ## the same, JOBS trainings side b
 	  $(if $(STORAGE),--storage "$(STORAGE)")
 	@$(BIN)/mtbert tables
 
-search: setup  ## look for the learning rate of each kind of training, JOBS trainings side by side: docs/settings.md
-	$(BIN)/mtbert search --jobs $(JOBS)
-
 experiments: setup  ## what was changed in each experiment of `dvc exp run`, and what came of it
-	$(BIN)/dvc exp show --only-changed --drop '^(build|data|src|stages)/|^params.yaml$$|^(Created|State|Executor)$$'
+	$(BIN)/dvc exp show --only-changed --drop '^(build|data|papers|src|stages)(/|$$)|^params.yaml$$|^(Created|State|Executor)$$'
 
 official: setup  ## download the corpora into data/official, for dvc exp run -S data_dir=data/official
 	$(BIN)/python stages/download.py data/official

@@ -176,14 +176,6 @@ def unpack(archive: Annotated[Path, Argument(help="An archive of runs, made from
 
 
 @app.command()
-def search(jobs: Annotated[int, Option(min=1, help="Trainings at a time.")] = 1) -> None:
-    """Search the learning rate of each kind of training; docs/settings.md describes how."""
-    from mtbert.scale import search
-
-    search.start(jobs)
-
-
-@app.command()
 def variants(params: Annotated[Path, Argument(help="The file of settings.")] = Path("params.yaml")) -> None:
     """List the variants, those of the papers and your own; a star marks what params.yaml trains."""
     from mtbert.config import papers

@@ -238,7 +238,8 @@ def study(build: Path) -> str:
     profile, whose = plan["profile"], whose_data(build)
     if whose == ("sample" if profile == "sample" else "course"):
         return profile
-    return f"{profile}-{Path(plan['data_dir']).name if whose == 'own' else whose}"
+    held = f"-held-out-{plan['held_out']}" if plan.get("held_out") else ""
+    return f"{profile}-{Path(plan['data_dir']).name if whose == 'own' else whose}{held}"
 
 
 def _parsed(path: Path, parse: Callable[[str], Any], form: str, again: str) -> Any:

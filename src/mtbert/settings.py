@@ -236,26 +236,9 @@ class PhaseSettings(Section):
         return self
 
 
-Rate = Annotated[float, Field(gt=0)]
 Kind = Literal["encoder", "adapters", "heads", "encoder_constant", "adapters_constant", "heads_constant"]
 # In section `training`, in place of `learning_rate`. Where a constant schedule has none, that of the others holds.
-LearningRates = dict[Kind, Rate | None]
-
-
-class SearchSettings(Section):
-    """Section `search`: how learning rates are searched on rows held out of the training sets.
-
-    Attributes:
-        rates: the rates that each kind of training is tried with.
-        kinds: the variant that is trained for each kind.
-        held_out: training rows of each task that are scored and not trained on; fewer where whole clusters do not fit.
-        seed: draws these rows, and seeds the trainings.
-    """
-
-    rates: Annotated[list[Rate], ONCE] = Field(min_length=2)
-    kinds: dict[Kind, Name] = Field(min_length=1)
-    held_out: int = Field(ge=2)
-    seed: int = Field(default=1, ge=0)
+LearningRates = dict[Kind, Annotated[float, Field(gt=0)] | None]
 
 
 class Answers(Section):

@@ -15,7 +15,7 @@ import yaml
 
 REPOSITORY = Path(__file__).parents[2]
 COPIED = ("dvc.yaml", "params.yaml", ".dvcignore", ".gitignore", ".dvc/config", ".dvc/.gitignore")
-FOLDERS = ("src", "stages", "data/sample", "data/searches")
+FOLDERS = ("src", "stages", "data/sample")
 SMALL: dict[str, Any] = {
     "encoder": {"width": 24, "layers": 2, "heads": 2, "feed_forward": 48},
     "pals": {"dim": 12, "heads": 2},

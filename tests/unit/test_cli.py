@@ -17,7 +17,7 @@ from mtbert.inference import exporting, loading
 from mtbert.inference.predicting import Model
 from mtbert.report import write
 from mtbert.results import merge, tables
-from mtbert.scale import grid, packs, search
+from mtbert.scale import grid, packs
 
 PALS = Model.__new__(Model)
 PALS.name, PALS.seed = "pals", 2
@@ -70,7 +70,6 @@ LAPTOP = Path(__file__).parents[2] / "reports/laptop"  # has the evidence of a t
 EACH: list[tuple[Any, str, list[str], tuple]] = [
     (grid, "run", ["grid", "--jobs", "3", "--variants", "a b", "--storage", "/s"], (3, "a b", None, None, "/s")),
     (grid, "run", ["grid", "--address", "h:1", "--gpus", "0.25"], (None, None, "h:1", 0.25, None)),
-    (search, "start", ["search", "--jobs", "2"], (2,)),
     (packs, "pack", ["pack", "o", "--variants", "a b"], (Path("o"), "a b")),
     (merge, "write", ["evidence", "a", "b", "--out", "o"], (["a", "b"], Path("o"))),
     (write, "write", ["report", "--evidence", "/r/evidence", "--out", "o"], ("/r/evidence", Path("o"), None, None)),

@@ -75,7 +75,7 @@ def test_the_task_is_one_file_and_its_variant_trains_it(tmp_path: Path) -> None:
     made = files.read_yaml(tmp_path / "plan/moods.yaml")
     assert (made["tasks"], made["model"]["pooling"]["mood"]) == (["mood", "sst"], "cls")
     assert {"tasks/mood.yaml", "tasks/sst.yaml"} <= made["sources"].keys()
-    assert ["mood", "train"] in files.read_yaml(tmp_path / "plan/needs.yaml")
+    assert ["mood", "train"] in files.read_yaml(tmp_path / "plan/needs.yaml")["splits"]
 
 
 def test_the_paper_is_one_file(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from mtbert.config import resolve
-from mtbert.config.params import MISSING, SEARCH, Fault, Params, Place, at, dotted, layers
+from mtbert.config.params import MISSING, Fault, Params, Place, at, dotted, layers
 from mtbert.config.sections import WRITTEN
 from mtbert.config.techniques import SECTIONS
 from mtbert.settings import LENGTHS
@@ -38,7 +38,7 @@ class Override(NamedTuple):
 def find(params: Params, selected: Variants) -> Iterator[Override]:
     """Yield the overrides in the order of params.yaml, each with its effect on the selected variants."""
     below = list(dict.fromkeys(tuple(layers(params, name)[:2]) for name in selected))
-    for section in (section for section in params.own if section in SECTIONS and section != SEARCH):
+    for section in (section for section in params.own if section in SECTIONS):
         for place, value in _leaves((section,), params.own[section]):
             lower = [_lower(params, pair, place) for pair in below]
             differs = any(one != value for one in lower)

@@ -19,7 +19,6 @@ from mtbert.settings import LENGTHS, Entry
 COLLECTIONS = ("presets", "profiles", "catalog", "ensembles")
 COMMON = ("run", "model", "training")  # sections that every variant uses
 SHARED = ("encoder", "pretrain")  # sections that all variants share
-SEARCH = "search"  # no training depends on it: it finds values that a profile then states
 ENTRY = tuple(Entry.model_fields)  # keys of a catalog entry beside sections
 Place = tuple[str | int, ...]  # the keys that lead to a value
 MISSING: Any = type("Missing", (), {"__repr__": lambda _: "nothing"})()  # where there is no value, not even null

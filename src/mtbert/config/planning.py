@@ -53,8 +53,9 @@ def documents(params: Params, selected: dict[str, dict[str, Any]]) -> dict[str, 
     shared = resolve.shared(params, selected)
     encoder = EncoderSettings(**shared["encoder"])
     rounded = "Its weights are rounded to fp16." if encoder.weights == "fp16" else ""
+    needs = {"splits": _splits([*selected.values()], shared), "held_out": params.get("held_out")}
     catalog = {
-        **{knob: params.get(knob) for knob in ("profile", "data_dir", "seeds")},
+        **{knob: params.get(knob) for knob in ("profile", "data_dir", "held_out", "seeds")},
         "encoder": {"name": encoder.shown, "note": " ".join(filter(None, [encoder.note, rounded]))},
         "variants": {
             name: resolve.about(params, name) | {"selected": name in selected} for name in params.get("catalog")
@@ -64,10 +65,10 @@ def documents(params: Params, selected: dict[str, dict[str, Any]]) -> dict[str, 
             for name, entry in (params.get("ensembles") or {}).items()
         },
     }
-    return {**selected, **shared, "needs": _needs([*selected.values()], shared), "catalog": catalog}
+    return {**selected, **shared, "needs": needs, "catalog": catalog}
 
 
-def _needs(selected: list[dict[str, Any]], shared: dict[str, dict[str, Any]]) -> list[list[str]]:
+def _splits(selected: list[dict[str, Any]], shared: dict[str, dict[str, Any]]) -> list[list[str]]:
     """Return the splits that must exist: [task, split]."""
     needs = {(task, split) for variant in selected for task in variant["tasks"] for split in ("train", "dev")}
     needs |= {

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import pydantic
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from mtbert.config.params import COMMON, SEARCH, Fault, Params, Place, at, merged, origin
+from mtbert.config.params import COMMON, Fault, Params, Place, at, merged, origin
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USABLE
 from mtbert.errors import faults
 from mtbert.models.heads import HEADS
@@ -25,7 +25,6 @@ from mtbert.settings import (
     PhaseTask,
     Pooling,
     RunSettings,
-    SearchSettings,
     Section,
     TaskName,
     one_of,
@@ -42,7 +41,7 @@ MOST = {"threads": 256, "epochs": 10_000, "seed": 2**31 - 1, "vocabulary": 10**6
 MOST |= dict.fromkeys(("batch_size", "batch_sizes", "feed_forward", "positions"), 65_536)
 MOST |= dict.fromkeys(("width", "dim", "size", "rank"), 4096)
 MOST |= dict.fromkeys(("layers", "heads", "ways", "steps"), 256)
-MOST |= dict.fromkeys(("learning_rate", "learning_rates", "rates", "eps", "weight_decay", "temperature"), 100)
+MOST |= dict.fromkeys(("learning_rate", "learning_rates", "eps", "weight_decay", "temperature"), 100)
 MOST_OF_OTHERS = 10**9
 
 
@@ -125,7 +124,6 @@ TRAINING = _written(
     **_techniques("training"),
 )
 WRITTEN = {place: _written(kind) for place, kind in FULL.items()} | {
-    (SEARCH,): _written(SearchSettings),
     ("training",): TRAINING,
     ("model",): _written(
         ModelSettings,
@@ -167,6 +165,7 @@ class _Knobs(Section):
         str, _matching(PATH, "letters, digits, spaces within and / . _ - + @ :, no .., no - at the start")
     ]
     launch: Annotated[str, _matching(COMMAND, "one command and its arguments, such as: torchrun --nproc-per-node 4")]
+    held_out: Annotated[int, Field(ge=2)] | None = None
     seeds: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Field(min_length=1), ONCE]
     variants: Annotated[Members, Field(min_length=1), ONCE]
     ensembles: dict[Name, _Ensemble]

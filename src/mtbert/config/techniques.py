@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mtbert.config.params import COMMON, SEARCH, SHARED
+from mtbert.config.params import COMMON, SHARED
 from mtbert.models.adapters import ADAPTERS
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.features import FEATURES
@@ -19,7 +19,7 @@ REGISTRIES: tuple[Registry[..., Any], ...] = (
     FEATURES, ADAPTERS, CONNECTORS, HEADS, SAMPLERS, OBJECTIVES, WEIGHTINGS, GRADIENTS, SCHEDULES,
 )  # fmt: skip
 NAMES = tuple(name for registry in REGISTRIES for name in registry)
-SECTIONS = (*COMMON, *SHARED, SEARCH, *NAMES)
+SECTIONS = (*COMMON, *SHARED, *NAMES)
 PLACES: dict[tuple[str, str], Registry[..., Any]] = {  # where settings name one technique of a kind
     ("model", "features"): FEATURES,
     ("model", "adapter"): ADAPTERS,

@@ -19,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mtbert.data import checks, official, readers
+from mtbert.data import checks, held_out, official, readers
 from mtbert.data.readers import Example, Refusal
 from mtbert.errors import DataError
 from mtbert.files import new_directory, new_file, read_parquet, seal, sha256, write_json
@@ -44,7 +44,7 @@ SCHEMA = pa.schema(
 )
 
 
-def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name]) -> dict[str, Any]:
+def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name], held: int = 0) -> dict[str, Any]:
     """Read every corpus file below `data_dir` into the new directory `out`.
 
     Args:
@@ -52,6 +52,7 @@ def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name
         out: replaced as a whole, once all is written.
         tokenize: maps texts to the ids of their word pieces, without special tokens.
         required: tasks and splits that the variants need; others may be missing.
+        held: number of training rows of each required task that take the place of its dev rows; 0: none.
 
     Returns:
         The content of report.json: rows read, kept and refused, duplicates and conflicts of each file, and whose
@@ -72,12 +73,16 @@ def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name
         found, rows, nothing = {}, {}, checks.digests([])
         for name in present:
             found["/".join(name)], rows[name] = _write(data_dir, name, directory, tokenize)
+        for task in (task for task, split in required if split == "dev" and held):
+            train = rows[task, "train"]
+            mask = held_out.hold_out(directory / task, train, held)
+            rows[task, "train"], rows[task, "dev"] = train[~mask], train[mask].reset_index(drop=True)
         pretraining = pd.concat([rows.get((corpus, "train"), nothing) for corpus in PRETRAINING])
         for task, split in present:
             if split == "dev" and task not in PRETRAINING:
-                write_about(directory / task, rows[task, split], rows.get((task, "train"), nothing), pretraining)
+                _write_about(directory / task, rows[task, split], rows.get((task, "train"), nothing), pretraining)
         digests = {FILES[name]: sha256(data_dir / FILES[name]) for name in present}
-        made = {"files": found, "whose": official.whose(digests)}
+        made = {"files": found, "whose": "own" if held else official.whose(digests)}
         write_json(directory / "report.json", made)
         seal(directory)
     return made
@@ -127,7 +132,7 @@ def _table(rows: list[Example], tokenize: Tokenize) -> pa.Table:
     return pa.table(columns, SCHEMA)
 
 
-def write_about(directory: Path, rows: pd.DataFrame, train: pd.DataFrame, pretraining: pd.DataFrame) -> None:
+def _write_about(directory: Path, rows: pd.DataFrame, train: pd.DataFrame, pretraining: pd.DataFrame) -> None:
     """Write dev-rows.parquet beside dev.parquet: what scores need of each of its rows. All are `checks.digests`."""
     cluster = checks.clusters(rows)
     about = read_parquet(directory / "dev.parquet", ["id"]).assign(

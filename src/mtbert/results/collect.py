@@ -182,7 +182,7 @@ def _row_of_vote(entry: Mapping[str, Any], members: list[dict[str, Any]], voted:
 def _untrained(build: Path, catalog: Mapping[str, Any], facts: dict[str, str]) -> list[dict[str, Any]]:
     """Return the row of the starting weights without any training, where the stage `encoder` has scored them."""
     file = build / "encoders" / "base" / "untrained.json"
-    if not file.is_file():
+    if not file.is_file() or catalog.get("held_out"):  # which are other rows than it was scored on
         return []
     told = files.read_as(Untrained, file, "dvc repro encoder")
     scores = {task: score for task, score in (("qqp", told.qqp), ("sts", told.sts)) if score is not None}
@@ -196,4 +196,5 @@ def _data(build: Path, catalog: Mapping[str, Any]) -> dict[str, Any]:
     folder = Path(catalog["data_dir"])
     report = files.read_as(DataReport, build / "data" / "report.json", "dvc repro preprocess").model_dump()
     shown = folder.name if folder.is_absolute() or ".." in folder.parts else catalog["data_dir"]
+    shown += f", dev: {held} held-out training rows" if (held := catalog.get("held_out")) else ""
     return {"name": shown, "whose": report["whose"], "report": report}

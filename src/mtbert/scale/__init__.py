@@ -1,4 +1,4 @@
-"""Trainings in numbers: side by side (`grid`), on a Ray cluster, as a file for another machine, over learning rates.
+"""Trainings in numbers: side by side (`grid`), on a Ray cluster, as a file for another machine.
 
 `trainings.run` runs many at a time: here as processes, or on a cluster's nodes. What a training elsewhere reads travels
 as a tar (`packs`), and its run comes back as one.

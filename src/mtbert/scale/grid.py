@@ -1,4 +1,4 @@
-"""DVC in this repository: what `make grid` does, and the steps of it that packs and searches share."""
+"""DVC in this repository: what `make grid` does, and the steps of it that packs share."""
 
 import os
 import subprocess

@@ -8,18 +8,13 @@ from dvc.utils.hydra import apply_overrides
 from unit.config.conftest import PARAMS, edited
 
 from mtbert.config import overrides, planning
-from mtbert.config.params import SEARCH, SHARED, Params
+from mtbert.config.params import SHARED, Params
 from mtbert.config.sections import WRITTEN
 from mtbert.config.techniques import SECTIONS
 from mtbert.errors import SettingsError
 
 SELECTED: list[str] = PARAMS.get("variants")
-TOP = [
-    leaf
-    for name in PARAMS.own
-    if name in SECTIONS and name != SEARCH
-    for leaf in overrides._leaves((name,), PARAMS.own[name])
-]
+TOP = [leaf for name in PARAMS.own if name in SECTIONS for leaf in overrides._leaves((name,), PARAMS.own[name])]
 LAYERS = [*PARAMS.own["profiles"].values(), *PARAMS.get("presets").values()]
 
 

@@ -112,10 +112,11 @@ def test_phases_start_from_the_training_section_each_with_the_rate_of_its_kind(p
 def test_what_the_other_stages_need_follows_from_the_selection(planned: Planned) -> None:
     few = planned(("variants", ["pals"]))
     assert few["pretrain-sbert"] == {"needed": False}
-    assert few["needs"] == [[task, split] for task in ("qqp", "sst", "sts") for split in ("dev", "train")]
-    assert ["snli", "train"] in planned()["needs"]
+    assert few["needs"]["splits"] == [[task, split] for task in ("qqp", "sst", "sts") for split in ("dev", "train")]
+    assert ["snli", "train"] in planned()["needs"]["splits"]
+    assert planned(("held_out", 60))["needs"]["held_out"] == 60
     films = {"tasks": ["sst"], "training": {"tasks": ["sst", "cfimdb_as_sst"]}}
-    assert ["cfimdb", "train"] in planned(("catalog.films", films), ("variants", ["films"]))["needs"]
+    assert ["cfimdb", "train"] in planned(("catalog.films", films), ("variants", ["films"]))["needs"]["splits"]
 
 
 def test_a_variant_holds_nothing_of_what_it_does_not_use(planned: Planned) -> None:

@@ -1,4 +1,4 @@
-"""Kinds of training, and the section `search`."""
+"""Kinds of training."""
 
 from typing import Any
 

@@ -100,7 +100,7 @@ def test_within_an_experiment_a_refusal_says_how_to_take_its_settings_back(monke
 def test_a_fault_names_file_and_line_also_in_a_paper(tmp_path: Path) -> None:
     (tmp_path / "papers").mkdir()
     (tmp_path / "papers/mine.yaml").write_text("title: Mine\norder: 1\nvariants:\n  plain:\n    tasks: [sts, stss]\n")
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump(PARAMS.own | {"variants": ["plain"], "search": None}))
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(PARAMS.own | {"variants": ["plain"]}))
     lines = (tmp_path / "params.yaml").read_text().splitlines()
     (tmp_path / "params.yaml").write_text("\n".join(lines).replace("log_every: 10", "log_every: 0"))
     with pytest.raises(SettingsError) as error:
