@@ -236,7 +236,7 @@ def plan(root: Path) -> None:
     from mtbert.config.params import Params
 
     planned = planning.plan(Params(root / "params.yaml"))
-    planning.write(planned.documents | code.of_stages(), root / "build" / "plan")
+    planning.write(planned | code.of_stages(), root / "build" / "plan")
 
 
 def report(root: Path) -> None:

@@ -10,10 +10,7 @@ def main(params: Path, out: Path) -> None:
     with starting.imports():
         from mtbert.config import code, planning
         from mtbert.config.params import Params
-    settings = Params(params)
-    planned = planning.plan(settings)
-    planning.write(planned.documents | code.of_stages(Path(__file__).parent), out)
-    print(*planned.notes, sep="\n", end="\n" * bool(planned.notes))
+    planning.write(planning.plan(Params(params)) | code.of_stages(Path(__file__).parent), out)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ with files.new_directory(build / "runs" / place) as run:
     files.seal(run)
 log = files.log_directory(build, build / "runs" / place)
 identity = inputs.identity(build, variant, int(seed), torch)
-machine = {"processor": os.environ.get("PROCESSOR", "Some CPU"), "cores": 2, "memory_gb": 4, "accelerator": ""}
+machine = {"processor": "Some CPU", "cores": 2, "memory_gb": 4, "accelerator": ""}
 about = {"identity": identity, "seconds": 1.0, "machine": machine, "versions": {"torch": torch}}
 files.write_json(log / "run.json", about)
 with (told / "trained").open("a") as trained:

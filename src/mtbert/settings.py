@@ -256,22 +256,6 @@ class Answers(Section):
     rival: str = ""
 
 
-class Entry(Answers):
-    """A variant as the catalog has it, beside the sections that it sets.
-
-    Attributes:
-        preset: the paper whose preset it takes, where it is not `paper`.
-        uses: techniques, each in the place of its kind.
-        tasks: its tasks; the three main ones where it lists none.
-        phases: for each phase, what it sets of section `training`.
-    """
-
-    preset: str | None = None
-    uses: list[str] | None = None
-    tasks: list[str] | None = None
-    phases: list[Any] = [{}]
-
-
 class VariantSettings(Answers):
     """One resolved variant: all that its training depends on, and nothing else.
 

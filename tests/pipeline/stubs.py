@@ -136,9 +136,10 @@ class Stubs(Project):
         lock = yaml.safe_load(file.read_text())
         lock["stages"] = {name: entry for name, entry in lock["stages"].items() if name not in stages}
         file.write_text(yaml.safe_dump(lock, sort_keys=False))
-        for stage in stages:
-            shutil.rmtree(self.root / "build/runs" / stage[6] / stage[8], ignore_errors=True)
-        commands = [f"stages/train.py '{stage[6]}' '{stage[8]}'" for stage in stages]
+        runs = [stage.removeprefix("train@").rsplit("-", 1) for stage in stages]
+        for variant, seed in runs:
+            shutil.rmtree(self.root / "build/runs" / variant / seed, ignore_errors=True)
+        commands = [f"stages/train.py '{variant}' '{seed}'" for variant, seed in runs]
         for run in (self.root / ".dvc/cache/runs").glob("*/*"):
             if any(command in entry.read_text() for entry in run.iterdir() for command in commands):
                 shutil.rmtree(run)
@@ -160,6 +161,6 @@ class Stubs(Project):
 
 
 def told(output: str) -> list[str]:
-    """Lines on trainings, without their times, and without what Ray repeats of its nodes: `(plain-1 pid=7) ...`."""
-    lines = [line.partition(" after ")[0] for line in output.splitlines() if not line.startswith("(")]
+    """Lines on trainings, without what Ray repeats of its nodes: `(plain-1 pid=7) ...`."""
+    lines = [line for line in output.splitlines() if not line.startswith("(")]
     return [line for line in lines if line.split(": ")[-1] in ("trained", "restored", "failed")]

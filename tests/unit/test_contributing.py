@@ -54,7 +54,7 @@ def with_variants(added: dict[str, Any], params: Params = PARAMS) -> dict[str, A
     """The plan of these variants, added below `catalog` and selected."""
     for name, entry in added.items():
         params = params.put(("catalog", name), entry)
-    return planning.plan(params.put(("variants",), [*added])).documents
+    return planning.plan(params.put(("variants",), [*added]))
 
 
 def test_the_adapters_variant_trains_beside_the_encoder() -> None:

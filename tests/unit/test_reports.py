@@ -94,7 +94,7 @@ def test_the_random_row_is_scored_untrained() -> None:
 
 
 def test_pretraining_is_as_the_report_says() -> None:
-    documents = planning.plan(PARAMS.put(("variants",), ["sbert-pals", "minbert-mlm-before"])).documents
+    documents = planning.plan(PARAMS.put(("variants",), ["sbert-pals", "minbert-mlm-before"]))
     keys = ("max_pairs", "max_sentences", "batch_size", "epochs", "learning_rate", "warmup")
     found = {name: {key: documents[f"pretrain-{name}"].get(key) for key in keys} for name in ("sbert", "mlm")}
     assert found == {

@@ -2,22 +2,19 @@
 
 from functools import cache
 from pathlib import Path
-from statistics import fmean
 from typing import Annotated, Any
 
 import pydantic
-from pydantic import Field, model_validator
+from pydantic import Field
 
 import mtbert
 from mtbert import files, metrics
 from mtbert.errors import SettingsError, in_words
-from mtbert.metrics import MAIN_TASKS, OVERALLS
+from mtbert.metrics import OVERALLS
 from mtbert.settings import Name, Section, one_of
 from mtbert.tasks import TASKS
 
 FOLDER = Path(mtbert.__file__).parents[2] / "papers"
-ROUNDING = 0.001  # parts are off by 0.0005 at most, and so is their mean: 0.001 together
-INCONSISTENT = "inconsistent"  # a note that begins so admits an overall that does not follow from its parts
 Scores = dict[Annotated[str, one_of("metric", (*TASKS, *OVERALLS))], Annotated[float, Field(ge=-1, le=1)]]
 
 
@@ -35,22 +32,6 @@ class Row(Section):
         printed = {split: scores for split in ("dev", "train", "test") if (scores := getattr(self, split))}
         return {split: metrics.overall(scores) | scores for split, scores in printed.items()}
 
-    @model_validator(mode="after")
-    def _adds_up(self) -> "Row":
-        for split in self.splits:
-            printed: Scores = getattr(self, split)
-            parts = {task: printed[task] for task in MAIN_TASKS if task in printed}
-            means = metrics.overall(parts) or ({"overall_raw": fmean(parts.values())} if parts else {})
-            for name in (overall for overall in OVERALLS if overall in printed):
-                if name not in means:
-                    raise ValueError(f"{split}: {name} without the parts it is the mean of")
-                if abs(printed[name] - means[name]) > ROUNDING and not self.note.startswith(INCONSISTENT):
-                    raise ValueError(
-                        f"{split}: {name} {printed[name]} does not follow from its parts, which give {means[name]:.3f};"
-                        f" a note that begins with {INCONSISTENT!r} admits it"
-                    )
-        return self
-
 
 class Table(Section):
     """A paper's table: its rows by label."""
@@ -65,10 +46,10 @@ class Paper(Section):
         title: the name that tables have for it.
         order: its place among the papers, from 1.
         presets: by name, what it does in every variant: one of the paper's own name, and others that variants name.
-        variants: by name, as entries of `catalog` in params.yaml, without `paper`.
-        ensembles: likewise.
+        variants: by name, as entries of `catalog` in params.yaml; here and below the file states no `paper`.
+        ensembles: by name.
         tables: by number; `text` for numbers from its text.
-        claims: by name, as `mtbert.claims.reading` has them, without `paper`.
+        claims: by name, as `mtbert.claims.reading` has them.
     """
 
     title: str
@@ -77,7 +58,7 @@ class Paper(Section):
     variants: dict[Name, dict[str, Any]] = {}
     ensembles: dict[Name, dict[str, Any]] = {}
     tables: dict[str, Table] = {}
-    claims: dict[Name, Any] = {}
+    claims: dict[Name, dict[str, Any]] = {}
 
 
 def load(folder: Path = FOLDER) -> dict[str, Paper]:
@@ -90,9 +71,11 @@ def _load(folder: Path) -> dict[str, Paper]:
     found = dict[str, Paper]()
     for file in sorted(folder.glob("*.yaml")):
         try:
-            found[file.stem] = Paper.model_validate(files.read_yaml(file, "correct it", aliases=True))
+            paper = found[file.stem] = Paper.model_validate(files.read_yaml(file, "correct it", aliases=True))
         except pydantic.ValidationError as error:
             raise SettingsError(f"{file}: {in_words(error)}") from None
+        for entry in (*paper.variants.values(), *paper.ensembles.values(), *paper.claims.values()):
+            entry["paper"] = file.stem
     papers = dict(sorted(found.items(), key=lambda item: item[1].order))
     for key in ("presets", "variants", "ensembles", "claims"):
         owners: dict[str, str] = {}
@@ -110,6 +93,4 @@ def titles(folder: Path = FOLDER) -> dict[str, str]:
 
 def claims(folder: Path = FOLDER) -> dict[str, Any]:
     """Return all claims by name, each with its paper."""
-    return {
-        name: {"paper": paper, **claim} for paper, its in load(folder).items() for name, claim in its.claims.items()
-    }
+    return {name: claim for paper in load(folder).values() for name, claim in paper.claims.items()}

@@ -5,7 +5,6 @@ variant. Null means "not set here" in each of them, so that a weaker layer sets 
 """
 
 import copy
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +13,11 @@ from typing import Any
 from mtbert import files
 from mtbert.config import papers
 from mtbert.errors import SettingsError
-from mtbert.settings import LENGTHS, Entry
+from mtbert.settings import LENGTHS
 
-COLLECTIONS = ("presets", "profiles", "catalog", "ensembles")
 COMMON = ("run", "model", "training")  # sections that every variant uses
 SHARED = ("encoder", "pretrain")  # sections that all variants share
-ENTRY = tuple(Entry.model_fields)  # keys of a catalog entry beside sections
 Place = tuple[str | int, ...]  # the keys that lead to a value
-MISSING: Any = type("Missing", (), {"__repr__": lambda _: "nothing"})()  # where there is no value, not even null
 IN_PAPERS = {"presets": "presets", "catalog": "variants", "ensembles": "ensembles"}  # by what params.yaml calls them
 
 
@@ -52,15 +48,10 @@ class Params:
             raise SettingsError(f"{file} has to hold sections, but holds {type(self.own).__name__}")
         self.papers = papers.load(file.parent / "papers")
         self.of_papers: dict[str, dict[str, Any]] = {
-            "presets": {name: preset for paper in self.papers.values() for name, preset in paper.presets.items()},
-            "catalog": self._of_papers("variants"),
-            "ensembles": self._of_papers("ensembles"),
+            key: {name: entry for paper in self.papers.values() for name, entry in getattr(paper, theirs).items()}
+            for key, theirs in IN_PAPERS.items()
         }
         self.values = self._merged()
-
-    def _of_papers(self, key: str) -> dict[str, Any]:
-        every = ((of, name, entry) for of, paper in self.papers.items() for name, entry in getattr(paper, key).items())
-        return {name: {"paper": of, **entry} for of, name, entry in every}
 
     def _merged(self) -> dict[str, Any]:
         """Return all values; what params.yaml has in the place of a mapping and is none stays, to be refused."""
@@ -72,7 +63,7 @@ class Params:
         return at(self.values, place)
 
     def put(self, place: Place, value: Any) -> "Params":
-        """Return a copy with another value at a place of params.yaml; MISSING removes it."""
+        """Return a copy with another value at a place of params.yaml."""
         other = copy.copy(self)
         other.own = _put(self.own, place, value)
         other.values = other._merged()
@@ -81,7 +72,7 @@ class Params:
     def find(self, place: Place) -> tuple[Path, int, str]:
         """Return file, line and dotted key of a place, or of the part of it that exists."""
         file, keys = self.file, place
-        if place[0] in IN_PAPERS and len(place) > 1 and at(self.own, place, MISSING) is MISSING:
+        if place[0] in IN_PAPERS and len(place) > 1 and at(self.own, place) is None:
             key = IN_PAPERS[str(place[0])]
             for name, paper in self.papers.items():
                 if place[1] in getattr(paper, key):
@@ -93,29 +84,25 @@ class Params:
         first = {fault.place: fault for fault in reversed([*faults])}
         lines = sorted((*self.find(place), fault.message) for place, fault in first.items())
         shown = "\n".join(f"  {file}:{line}: {key}: {message}" for file, line, key, message in lines)
-        # `dvc exp run` first writes the settings into the file, and removes runs that are not selected any more.
-        back = f"\n`git checkout {self.file} && dvc checkout` takes the settings back, and the runs that were in build"
-        told = f"{len(lines)} fault{'s' if len(lines) > 1 else ''} in the settings; nothing was trained\n{shown}"
-        return told + back * ("DVC_EXP_NAME" in os.environ)
+        return f"{len(lines)} fault{'s' * (len(lines) > 1)} in the settings; nothing was trained\n{shown}"
 
 
 def _put(node: Any, place: Place, value: Any) -> Any:
     if not place:
         return value
     node = node if isinstance(node, dict) else {}
-    changed = _put(node.get(place[0]), place[1:], value)
-    return {name: item for name, item in {**node, place[0]: changed}.items() if item is not MISSING}
+    return {**node, place[0]: _put(node.get(place[0]), place[1:], value)}
 
 
-def at(node: Any, place: Iterable[str | int], missing: Any = None) -> Any:
-    """Return the value that these keys lead to, or `missing`."""
+def at(node: Any, place: Iterable[str | int]) -> Any:
+    """Return the value that these keys lead to, or None."""
     for key in place:
         if isinstance(node, dict):
-            node = node.get(key, missing)
+            node = node.get(key)
         elif isinstance(node, list) and isinstance(key, int) and key < len(node):
             node = node[key]
         else:
-            return missing
+            return None
     return node
 
 

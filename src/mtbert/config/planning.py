@@ -6,7 +6,7 @@ are checked, and what the selected variants make of them; all faults are told at
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mtbert import files
 from mtbert.config import overrides, resolve, sections
@@ -16,31 +16,25 @@ from mtbert.errors import SettingsError
 from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings
 from mtbert.tasks import corpus
 
-
-class Planned(NamedTuple):
-    """The files for the stages, by name, and the lines to print on the terminal."""
-
-    documents: dict[str, Any]
-    notes: list[str]
+Documents = dict[str, dict[str, Any]]  # contents of files, by name
+LOST = "{!r:.80} changes none of the selected variants; allowed: null, or a selection that it changes"
 
 
-def plan(params: Params) -> Planned:
-    """Resolve and check the selected variants; SettingsError with all faults."""
+def plan(params: Params) -> Documents:
+    """Return a file for each selected variant, and those that the other stages read; SettingsError with all faults."""
     _refuse(params, sections.find_faults(params))
-    selected, faults = dict[str, dict[str, Any]](), list[Fault]()
-    for name in params.get("variants"):
-        selected[name], own = resolve.variant(params, name)
-        faults += own
-    _refuse(params, faults)
+    resolved = {name: resolve.variant(params, name) for name in params.get("variants")}
+    _refuse(params, [fault for _, faults in resolved.values() for fault in faults])
+    selected = {name: document for name, (document, _) in resolved.items()}
     found = [*overrides.find(params, selected)]
     lost = [one for one in found if one.place[0] in SECTIONS and not one.changes]  # set for all, and reaches none
-    _refuse(params, [overrides.lost(params, one) for one in lost])
-    planned = documents(params, selected)
-    for name, entry in planned["catalog"]["variants"].items():
-        theirs = [one for one in found if name in one.changes and one.place != ("catalog", name)]
-        entry["overrides"] = {dotted(one.place): one.value for one in theirs}  # none for a variant of your own
-    lines = [overrides.describe(params, one) for one in found]
-    return Planned(planned, ["what departs from the defaults", *lines] if lines else [])
+    _refuse(params, [Fault(one.place, LOST.format(one.value)) for one in lost])
+    shared = resolve.shared(params, selected)
+    catalog = _catalog(params, selected, EncoderSettings(**shared["encoder"]))
+    for name, entry in catalog["variants"].items():
+        entry["overrides"] = {dotted(one.place): one.value for one in found if name in one.changes}
+    needs = {"splits": _splits(selected, shared), "held_out": params.get("held_out")}
+    return {**selected, **shared, "needs": needs, "catalog": catalog}
 
 
 def _refuse(params: Params, faults: list[Fault]) -> None:
@@ -48,13 +42,10 @@ def _refuse(params: Params, faults: list[Fault]) -> None:
         raise SettingsError(params.format_faults(faults))
 
 
-def documents(params: Params, selected: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return the content of each file: one for each selected variant, and those that the other stages read."""
-    shared = resolve.shared(params, selected)
-    encoder = EncoderSettings(**shared["encoder"])
+def _catalog(params: Params, selected: Documents, encoder: EncoderSettings) -> dict[str, Any]:
+    """Return what the report reads: the knobs, the encoder, all variants, and all ensembles."""
     rounded = "Its weights are rounded to fp16." if encoder.weights == "fp16" else ""
-    needs = {"splits": _splits([*selected.values()], shared), "held_out": params.get("held_out")}
-    catalog = {
+    return {
         **{knob: params.get(knob) for knob in ("profile", "data_dir", "held_out", "seeds")},
         "encoder": {"name": encoder.shown, "note": " ".join(filter(None, [encoder.note, rounded]))},
         "variants": {
@@ -65,15 +56,13 @@ def documents(params: Params, selected: dict[str, dict[str, Any]]) -> dict[str, 
             for name, entry in (params.get("ensembles") or {}).items()
         },
     }
-    return {**selected, **shared, "needs": needs, "catalog": catalog}
 
 
-def _splits(selected: list[dict[str, Any]], shared: dict[str, dict[str, Any]]) -> list[list[str]]:
+def _splits(selected: Documents, shared: Documents) -> list[list[str]]:
     """Return the splits that must exist: [task, split]."""
-    needs = {(task, split) for variant in selected for task in variant["tasks"] for split in ("train", "dev")}
-    needs |= {
-        (corpus(entry), "train") for variant in selected for phase in variant["phases"] for entry in phase["tasks"]
-    }
+    needs = {(task, split) for variant in selected.values() for task in variant["tasks"] for split in ("train", "dev")}
+    phases = [phase for variant in selected.values() for phase in variant["phases"]]
+    needs |= {(corpus(entry), "train") for phase in phases for entry in phase["tasks"]}
     for name, kind in PRETRAININGS.items():
         settings = dict(shared[f"pretrain-{name}"])
         needs |= set(kind(**settings).needs) if settings.pop("needed") else set()

@@ -10,8 +10,8 @@ from typing import Any
 import pydantic
 
 from mtbert.config import code, rates
-from mtbert.config.params import COLLECTIONS, COMMON, ENTRY, Fault, Params, Place, merged, origin, over
-from mtbert.config.techniques import PLACES, REGISTRIES
+from mtbert.config.params import IN_PAPERS, Fault, Params, Place, merged, origin, over
+from mtbert.config.techniques import NAMES, PLACES, REGISTRIES
 from mtbert.errors import SettingsError, faults
 from mtbert.metrics import MAIN_TASKS
 from mtbert.models.adapters import ADAPTERS
@@ -20,7 +20,7 @@ from mtbert.models.heads import HEADS
 from mtbert.models.multitask import check_apart
 from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings
 from mtbert.registry import Registry
-from mtbert.settings import Entry, VariantSettings
+from mtbert.settings import VariantSettings
 from mtbert.tasks import FOLDER, TASKS, corpus, served
 from mtbert.training.gradients import GRADIENTS
 from mtbert.training.objectives import OBJECTIVES
@@ -41,31 +41,22 @@ def variant(params: Params, name: str) -> tuple[dict[str, Any], list[Fault]]:
 
 def shared(params: Params, selected: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return the files on the starting weights of the selected variants, by name."""
-    pretrainings = {f"pretrain-{name}": _pretraining(params, name, selected) for name in PRETRAININGS}
-    return {"encoder": EncoderSettings(**merged(params, "encoder")).model_dump(), **pretrainings}
-
-
-def _pretraining(params: Params, name: str, selected: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return a pretraining's settings, or that no selected variant needs it."""
-    if not any(variant["model"]["encoder"] == name for variant in selected.values()):
-        return {"needed": False}
-    run, encoder = merged(params, "run"), merged(params, "encoder")
+    run, encoder, pretrain = (merged(params, section) for section in ("run", "encoder", "pretrain"))
+    found = {"encoder": EncoderSettings(**encoder).model_dump()}
     given = {key: run[key] for key in ("device", "precision", "threads") if key in run}  # as for trainings
     given |= {key: encoder[key] for key in ("weights",) if key in encoder}
-    settings = PRETRAININGS[name](**(given | merged(params, "pretrain").get(name, {})))
-    return {"needed": True, **settings.model_dump(mode="json")}
+    starts = {variant["model"]["encoder"] for variant in selected.values()}
+    for name, kind in PRETRAININGS.items():
+        settings = kind(**given | pretrain.get(name, {})).model_dump(mode="json") if name in starts else {}
+        found[f"pretrain-{name}"] = {"needed": name in starts, **settings}
+    return found
 
 
 def about(params: Params, name: str) -> dict[str, Any]:
     """Return what the catalog says of a variant: its tasks, and the published rows that it answers to."""
-    entry = _entry(params, name)
-    answers = {"paper": entry.paper, "row": entry.row or name, "also": entry.also, "rival": entry.rival}
-    return {**answers, "tasks": entry.tasks or [*MAIN_TASKS]}
-
-
-def _entry(params: Params, name: str) -> Entry:
-    keys = params.get("catalog", name)
-    return Entry(**{key: keys[key] for key in ENTRY if key in keys})
+    entry = params.get("catalog", name)
+    none = {"paper": None, "row": name, "also": [], "rival": "", "tasks": [*MAIN_TASKS]}
+    return none | {key: entry[key] for key in none if entry.get(key)}
 
 
 class _Resolver:
@@ -74,7 +65,7 @@ class _Resolver:
     def __init__(self, params: Params, name: str) -> None:
         self.params = params
         self.name = name
-        self.entry = _entry(params, name)
+        self.entry: dict[str, Any] = params.get("catalog", name)
         self.about = about(params, name)
         self.tasks: list[str] = self.about["tasks"]
         self.used: set[str] = set()
@@ -85,16 +76,17 @@ class _Resolver:
         model, training, run = (merged(self.params, section, self.name) for section in ("model", "training", "run"))
         self._use(model, training)
         resolved = self._model(model)
+        phases = [{}] if self.entry.get("phases") is None else self.entry["phases"]
         document = {
             **self.about,
             "variant": self.name,
             "profile": self.params.get("profile"),
             "model": resolved,
-            "phases": [self._phase(over(training, phase), resolved["heads"], run) for phase in self.entry.phases],
+            "phases": [self._phase(over(training, phase), resolved["heads"], run) for phase in phases],
             "run": run,
         }
-        for key in self.params.get("catalog", self.name):
-            if key not in (*ENTRY, *COMMON, *self.used):  # it would have no effect
+        for key in self.entry:
+            if key in NAMES and key not in self.used:  # it would have no effect
                 allowed = ", ".join(sorted(self.used))
                 message = f"the variant does not use {key}; add it to `uses`, or allowed here: {allowed}"
                 self._fault(("catalog", self.name, key), message)
@@ -107,7 +99,7 @@ class _Resolver:
     def _use(self, model: dict[str, Any], training: dict[str, Any]) -> None:
         """Put the techniques that `uses` lists into their places; a variant may have several objectives."""
         chosen: dict[tuple[str, str], str] = {}  # for each place that holds one name
-        for number, name in enumerate(self.entry.uses or []):
+        for number, name in enumerate(self.entry.get("uses") or []):
             if name in OBJECTIVES:
                 training["objectives"] = [*dict.fromkeys([*(training.get("objectives") or []), name])]
                 continue
@@ -202,7 +194,7 @@ class _Resolver:
 
     def _fault(self, place: Place, message: str) -> None:
         """Record a fault where the value was set."""
-        self.faults.append(Fault(place if place[0] in COLLECTIONS else origin(self.params, place, self.name), message))
+        self.faults.append(Fault(place if place[0] in IN_PAPERS else origin(self.params, place, self.name), message))
 
     def located(self, error: pydantic.ValidationError, *section: str) -> None:
         """Record the faults that pydantic found, each at the place where its value was set."""

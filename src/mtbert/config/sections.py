@@ -17,7 +17,7 @@ from mtbert.models.heads import HEADS
 from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings
 from mtbert.settings import (
     ONCE,
-    Entry,
+    Answers,
     LearningRates,
     ModelSettings,
     Name,
@@ -142,7 +142,16 @@ def _layer(name: str, sections: Iterable[str], *bases: type[Section]) -> Any:
     return _optional(name, {key: (kind, None) for key, kind in kinds.items()}, *bases)
 
 
-class _Entry(Entry):
+class _Entry(Answers):
+    """A variant as the catalog has it, beside the sections that it sets.
+
+    Attributes:
+        preset: the paper whose preset it takes, where it is not `paper`.
+        uses: techniques, each in the place of its kind.
+        tasks: its tasks; the three main ones where it lists none.
+        phases: for each phase, what it sets of section `training`.
+    """
+
     paper: Annotated[str, one_of("paper")] | None = None
     preset: Annotated[str, one_of("preset")] | None = None
     uses: Annotated[list[Annotated[str, one_of("technique", USABLE)]], ONCE] | None = None
@@ -187,7 +196,7 @@ def find_faults(params: Params) -> list[Fault]:
         DOCUMENT.model_validate(params.values, context=context | {"paper": params.papers})
     except pydantic.ValidationError as error:
         return [Fault(place, message) for place, message in faults(error)]
-    return [*_sections(params)] or [*_there(params)]
+    return [*_sections(params)]
 
 
 def _sections(params: Params) -> Iterator[Fault]:
@@ -198,14 +207,3 @@ def _sections(params: Params) -> Iterator[Fault]:
         except pydantic.ValidationError as error:
             for keys, message in faults(error):
                 yield Fault(origin(params, (*place, *keys)), message)
-
-
-def _there(params: Params) -> Iterator[Fault]:
-    """Check that the data's folder holds what is expected; `pretraining.fetching` checks that of an encoder."""
-    data = params.file.parent / params.get("data_dir")
-    if not any((data / file).is_file() for task in TASKS.values() for file in task.files.values()):
-        message = (
-            f"{params.get('data_dir')} holds no file of a task, such as cs224n/ids-sst-train.csv; allowed: "
-            "data/sample, data/official (`make official`), or a folder of your own"
-        )
-        yield Fault(("data_dir",), message)

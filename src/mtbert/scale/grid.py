@@ -25,12 +25,12 @@ def run(
     gpus: float | None = None,
     storage: str | None = None,
 ) -> None:
-    """Run `dvc repro`, its trainings side by side. Wait first for what else runs here, and say what that is.
+    """Run `dvc repro`, its trainings side by side.
 
     Args: see `mtbert grid --help`.
 
     Raises:
-        SettingsError: params.yaml launches each training on several processes, or an argument would have no effect.
+        SettingsError: params.yaml has another `launch` than python, or an argument would have no effect.
         ClusterError: the cluster cannot be reached.
         TrainingError, KeyboardInterrupt: see `trainings.run`; what was trained is recorded.
         SystemExit: a stage failed, which DVC has told.
@@ -51,15 +51,10 @@ def run(
 
 
 def dvc(*arguments: str) -> None:
-    """Run a DVC command on the terminal; leave with its status where it fails.
-
-    Only `commit` is deaf to the terminal's Ctrl-C; the others first wait for any other DVC, and say which that is.
-    """
-    commits = arguments[0] == "commit"
-    if not commits:
-        _wait_for_others()
-    environment = os.environ | {"PATH": os.pathsep.join([BIN, *filter(None, [os.environ.get("PATH")])])}
-    done = subprocess.run([*DVC, *arguments], env=environment, start_new_session=commits, check=False)
+    """Run a DVC command on the terminal; leave with its status where it fails. Only `commit` is deaf to Ctrl-C."""
+    environment = os.environ | {"PATH": os.pathsep.join([BIN, os.environ.get("PATH", os.defpath)])}
+    deaf = arguments[0] == "commit"
+    done = subprocess.run([*DVC, *arguments], env=environment, start_new_session=deaf, check=False)
     if done.returncode:
         sys.exit(abs(done.returncode))
 
@@ -70,7 +65,7 @@ def prepare(variants: str | None = None) -> list[Training]:
     `variants` are set in params.yaml first: names with spaces between, or all; None for what it says.
 
     Raises:
-        SettingsError: params.yaml launches each training on several processes.
+        SettingsError: params.yaml has another `launch` than python.
         SystemExit: a stage failed, which DVC has told.
     """
     if variants is None:
@@ -78,12 +73,8 @@ def prepare(variants: str | None = None) -> list[Training]:
     else:
         names = Params(PARAMS).get("catalog") if variants == "all" else variants.split()
         dvc("exp", "run", "-S", f"variants=[{','.join(map(repr, names))}]", "init")  # in quotes: a name may be 12
-    launch = str(Params(PARAMS).get("launch"))
-    if launch.startswith(("torchrun", "accelerate")):
-        raise SettingsError(
-            f"{PARAMS}: launch is {launch!r}, which gives each training several processes and GPUs of its own choice; "
-            "side by side they take one each: launch: python, or `dvc repro` for one after the other"
-        )
+    if (launch := Params(PARAMS).get("launch")) != "python":  # which may give a training several processes and GPUs
+        raise SettingsError(f"{PARAMS}: launch is {launch!r}; allowed side by side: python")
     return _outdated(listed())
 
 
@@ -124,18 +115,3 @@ def _outdated(found: Sequence[Training]) -> list[Training]:
                 waiting.append(training)
     commit(*restored)
     return waiting
-
-
-def _wait_for_others() -> None:
-    """Wait until no other DVC makes anything in this folder; say which does."""
-    import psutil  # a machine with a pack may lack it
-
-    for process in psutil.process_iter():
-        try:
-            command, here = process.cmdline(), process.cwd() == os.getcwd()
-        except psutil.Error:  # it has ended, or is another user's
-            continue
-        is_dvc = any(Path(part).name in ("dvc", "dvc.exe") for part in command[:3])
-        if here and is_dvc and ("repro" in command or {"exp", "run"} <= {*command}):
-            say(f"process {process.pid} runs here: {' '.join(command)}; waiting until it ends")
-            process.wait()

@@ -83,12 +83,8 @@ def extract(archive: Path, folder: Path) -> None:
     try:
         with tarfile.open(archive, "r:") as tar:  # not compressed, so that it comes to no more than its own size
             tar.extractall(folder, filter=_plain)
-    except tarfile.FilterError as error:
-        raise DataError(
-            f"{archive} was not written by mtbert, or was altered: {error}; nothing of it is used"
-        ) from None
     except (tarfile.TarError, OSError, ValueError) as error:
-        raise DataError(f"{archive} is cut off or no archive of ours ({error}); copy it again") from None
+        raise DataError(f"{archive} is cut off, altered or none of ours: {error}; nothing of it is used") from None
 
 
 def _plain(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo:
@@ -149,8 +145,7 @@ def unpack(archive: Path) -> None:
         grid.commit(*taken)
     say(f"{len(taken)} runs in place and recorded; `dvc repro` goes on with them")
     if faults:
-        lines = "\n".join(f"  {fault}" for fault in faults)
-        raise DataError(f"{archive}: not all of it could be used, the others are recorded\n{lines}")
+        raise DataError("\n  ".join([f"{archive}: not all of it could be used, the others are recorded", *faults]))
 
 
 def take(archive: Path) -> tuple[list[Training], list[str]]:

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,8 @@ from mtbert.settings import Name, Section
 BUILD, SCRIPT = Path("build"), Path("stages/train.py")
 OUTPUT = BUILD / "grid"  # a log for each training
 POLL = 0.2  # seconds
-TELL = 30.0  # seconds between two lines of a training that runs
 PATIENCE = 60.0  # seconds in which a training that is stopped has to write its checkpoint
-KILLED = " (killed, as by a system that runs out of memory; fewer at a time, --jobs, need less)"
+KILLED = " (killed; fewer at a time, --jobs, need less memory)"
 PR_SET_PDEATHSIG = 1  # of Linux
 
 
@@ -59,9 +58,9 @@ Done = Callable[[Training], object]  # is called for each that is trained
 Start = Callable[[Training, Path, Share], Any]
 
 
-def threads(training: Training, build: Path = BUILD) -> int:
+def threads(training: Training) -> int:
     """Return the number of threads that its plan sets."""
-    return files.read_plan(build / "plan" / f"{training.variant}.yaml", "run")["run"]["threads"]
+    return files.read_plan(BUILD / "plan" / f"{training.variant}.yaml", "run")["run"]["threads"]
 
 
 def run(wanted: Sequence[Training], start: Start, shares: Sequence[Share], output: Path, done: Done) -> None:
@@ -72,39 +71,32 @@ def run(wanted: Sequence[Training], start: Start, shares: Sequence[Share], outpu
     """
     waiting, free, failed = [*wanted], [*shares], list[str]()
     logs = {training: output / f"{training.name}.log" for training in wanted}
-    running: dict[Training, tuple[Any, Share, float]] = {}  # the job, its share, and when it began
+    running: dict[Training, tuple[Any, Share]] = {}  # the job, and its share
     output.mkdir(parents=True, exist_ok=True)
-    told = time.monotonic()
     with _heeded() as stop:
         try:
             while running or (waiting and not stop):
                 while waiting and free and not stop:
                     training, share = waiting.pop(0), free.pop(0)
                     logs[training].unlink(missing_ok=True)
-                    running[training] = start(training, logs[training], share), share, time.monotonic()
+                    running[training] = start(training, logs[training], share), share
+                    say(f"{training.name}: started")
                 if stop:
-                    _end([job for job, *_ in running.values()])
+                    _end(job for job, _ in running.values())
                 time.sleep(POLL)
-                for training, (job, share, began) in [*running.items()]:
+                for training, (job, share) in [*running.items()]:
                     if (status := job.poll()) is None:
                         continue
                     del running[training]
                     free.append(share)
-                    what = "trained" if status == 0 else "stopped" if stop else "failed"
-                    say(f"{training.name}: {what} after {time.monotonic() - began:.0f} s")
+                    say(f"{training.name}: {'trained' if status == 0 else 'stopped' if stop else 'failed'}")
                     if status == 0:
                         done(training)
                     elif not stop:
                         killed = KILLED if status == -signal.SIGKILL else ""
                         failed.append(f"\n  {training.name}: {logs[training]}{killed}")
-                if time.monotonic() > told + TELL:
-                    told = time.monotonic()
-                    for training in running:
-                        if logs[training].is_file():  # that of a node comes with its run
-                            lines = logs[training].read_text("utf-8", errors="replace").strip().split("\n")
-                            say(f"{training.name}: {lines[-1]}")
         except BaseException:
-            _end([job for job, *_ in running.values()])
+            _end(job for job, _ in running.values())
             raise
     if stop:
         say("the same command goes on")
@@ -128,32 +120,26 @@ def _heeded() -> Iterator[list[int]]:
             signal.signal(number, before[number])
 
 
-def _end(jobs: Collection[Any]) -> None:
+def _end(jobs: Iterable[Any]) -> None:
     """Have trainings write a checkpoint and end."""
-    for job in jobs:
+    ending = [*jobs]
+    for job in ending:
         job.terminate()
-    for job in jobs:
+    for job in ending:
         try:
             job.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             job.kill()
 
 
-def run_here(
-    wanted: Sequence[Training],
-    jobs: int,
-    output: Path,
-    done: Done = lambda _: None,
-    build: Path = BUILD,
-) -> None:
+def run_here(wanted: Sequence[Training], jobs: int, output: Path, done: Done = lambda _: None) -> None:
     """Train all as processes that end with this one, at most `jobs` at a time; a stopped one resumes."""
     paths = os.pathsep.join(filter(None, ["src", os.environ.get("PYTHONPATH")]))  # a cluster's modules use it, too
 
     def start(training: Training, log: Path, share: Share) -> subprocess.Popen[bytes]:
-        say(f"{training.name}: started")
         with log.open("wb") as handle:
             return subprocess.Popen(
-                [sys.executable, str(SCRIPT), training.variant, str(training.seed), str(build)],
+                [sys.executable, str(SCRIPT), training.variant, str(training.seed)],
                 env={**os.environ, "PYTHONPATH": paths, "DVC_STAGE": training.stage, **share},
                 stdin=subprocess.DEVNULL,
                 stdout=handle,
@@ -163,7 +149,7 @@ def run_here(
             )
 
     if wanted:
-        most = max(threads(training, build) for training in wanted)
+        most = max(map(threads, wanted))
         run(wanted, start, shares(min(jobs, len(wanted)), most), output, done)
 
 
@@ -181,15 +167,11 @@ def shares(jobs: int, threads: int) -> list[Share]:
     """
     if found := gpus():
         return [{"CUDA_VISIBLE_DEVICES": found[job % len(found)]} for job in range(jobs)]
-    room = max(1, min(jobs, cores() // threads))
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    room = max(1, min(jobs, cores // threads))
     if room < jobs:
-        say(f"{room} at a time: {jobs} trainings of {threads} threads (run.threads) do not fit {cores()} cores")
+        say(f"{room} at a time: {jobs} trainings of {threads} threads (run.threads) do not fit {cores} cores")
     return [{}] * room
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def gpus() -> list[str]:

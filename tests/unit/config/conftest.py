@@ -25,7 +25,7 @@ def edited(*edits: tuple[str, Any]) -> Params:
 @pytest.fixture
 def planned() -> Callable[..., dict[str, Any]]:
     """What is planned after edits."""
-    return lambda *edits: planning.plan(edited(*edits)).documents
+    return lambda *edits: planning.plan(edited(*edits))
 
 
 @pytest.fixture

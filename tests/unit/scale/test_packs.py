@@ -47,24 +47,21 @@ def there(here: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An archive of both runs, of a repository like `here`."""
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a pack of a repository like `here`, both trained."""
     root = repository(tmp_path_factory.mktemp("made") / "root")
     with contextlib.chdir(root):
         packs.write(root / "pack.tar", [A, B])
     packs.extract(root / "pack.tar", root)
     told(root / "mtbert-pack")
-    return runs(root / "mtbert-pack", weights=True)
+    runs(root / "mtbert-pack")
+    return root / "mtbert-pack"
 
 
 @pytest.fixture
-def archive(here: Path, made: Path) -> Path:
-    """A copy of it."""
-    return shutil.copy(made, here / "runs.tar")
-
-
-def trained(there: Path) -> list[str]:
-    return (there / "told/trained").read_text().split()
+def archive(here: Path, trained: Path) -> Path:
+    """An archive of both runs."""
+    return shutil.copy(runs(trained, weights=True), here / "runs.tar")
 
 
 def runs(there: Path, jobs: int = 2, weights: bool = False) -> Path:
@@ -89,26 +86,30 @@ def test_a_pack_holds_what_its_trainings_read_once_and_nothing_else(here: Path, 
     assert "src/mtbert/training/loop.py" in found
 
 
-def test_a_run_without_its_weights_says_so_and_weights_that_come_later_complete_it(here: Path, there: Path):
-    packs.unpack(runs(there))
+def test_a_run_without_its_weights_says_so_and_weights_that_come_later_complete_it(here: Path, trained: Path):
+    packs.unpack(runs(trained))
     run = here / "build/runs/a/1"
     files.check_sealed(run, "dvc repro train@a-1")
     assert files.read_json(run / "elsewhere.json") == {
-        "left": {"model.safetensors": files.sha256(there / "build/runs/a/1/model.safetensors")},
+        "left": {"model.safetensors": files.sha256(trained / "build/runs/a/1/model.safetensors")},
         "machine": {"processor": "Some CPU", "accelerator": "", "torch": "2.13.0"},
     }
     with pytest.raises(DataError, match=r"stayed on the machine that trained it; run.py --weights"):
         files.check_sealed(run, "dvc repro train@a-1", only=["model.safetensors"])
-    packs.unpack(runs(there, weights=True))
-    assert snapshot(here / "build/runs") == snapshot(there / "build/runs")
-    packs.unpack(runs(there))  # without them it takes none away
-    assert snapshot(here / "build/runs") == snapshot(there / "build/runs")
-    assert sorted(trained(there)) == ["a-1", "b-1"]  # once each
+    packs.unpack(runs(trained, weights=True))
+    assert snapshot(here / "build/runs") == snapshot(trained / "build/runs")
+    packs.unpack(runs(trained))  # without them it takes none away
+    assert snapshot(here / "build/runs") == snapshot(trained / "build/runs")
+    assert sorted((trained / "told/trained").read_text().split()) == ["a-1", "b-1"]  # once each
 
 
-def test_a_run_of_another_machine_says_so(here: Path, there: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PROCESSOR", "Other CPU")
-    packs.unpack(runs(there, weights=True))
+def test_a_run_of_another_machine_says_so(here: Path, archive: Path):
+    def move(folder: Path) -> None:
+        (log,) = (folder / "logs/a/1").glob("*/run.json")
+        rewrite(str(log.relative_to(folder)), "Some CPU", "Other CPU")(folder)
+
+    repacked(archive, move)
+    packs.unpack(archive)
     other = {"processor": "Other CPU", "accelerator": "", "torch": "2.13.0"}
     assert files.read_json(here / "build/runs/a/1/elsewhere.json") == {"left": {}, "machine": other}
 
