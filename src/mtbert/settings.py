@@ -193,6 +193,7 @@ class PhaseSettings(Section):
         batching: which examples share a batch: `by_length` those of about the same length, which saves padding, or
             `shuffled` any.
         learning_rate: at the schedule's peak.
+        adapter_rate: the same for adapters, where theirs is another.
         betas, eps, weight_decay: AdamW's; eps by default that of the course's.
         clip: largest gradient norm; `none` for no clipping.
     """
@@ -217,6 +218,7 @@ class PhaseSettings(Section):
     rows: Annotated[int | None, ALL] = Field(default=None, ge=1)
     batching: Batching = "by_length"
     learning_rate: float = Field(default=2e-5, gt=0)
+    adapter_rate: float | None = Field(default=None, gt=0, exclude_if=lambda rate: rate is None)
     betas: list[Annotated[float, Field(ge=0, lt=1)]] = Field(default=[0.9, 0.999], min_length=2, max_length=2)
     eps: float = Field(default=1e-6, gt=0)
     weight_decay: float = Field(default=0.0, ge=0)

@@ -35,6 +35,7 @@ def root(tmp_path: Path, empty_database: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("DVC_ROOT", str(root))
     for name in ("MLFLOW_TRACKING_URI", "DVC_EXP_NAME", "DVC_STAGE", live.OFF):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(live, "BEGINS_AFTER", 0)
     return root
 
 

@@ -22,6 +22,7 @@ TRAINING = """
 import sys
 from pathlib import Path
 from pipeline import tracked
+tracked.live.BEGINS_AFTER = 0
 tracked.train(Path(), sys.argv[1])
 print("trained")
 """

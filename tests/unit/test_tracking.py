@@ -200,8 +200,20 @@ def test_a_training_without_mlflow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], switch: str, told: str
 ) -> None:
     monkeypatch.setenv(live.OFF, switch)
+    monkeypatch.setattr(live, "BEGINS_AFTER", 0)
     monkeypatch.setitem(sys.modules, "mlflow", None)  # as if it were not installed
     with tracking.LiveRun(SETTINGS, 1) as run:
         run.log(1, {"loss/sst": 1.5})
         run.finish(tmp_path)
     assert capfd.readouterr().err.partition("import of")[0] == told
+
+
+def test_a_short_training_needs_no_mlflow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv(live.OFF)
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    with tracking.LiveRun(SETTINGS, 1) as run:
+        run.log(1, {"loss/sst": 1.5})
+        run.finish(tmp_path)
+    assert capfd.readouterr().err == ""

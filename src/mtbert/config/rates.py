@@ -31,6 +31,11 @@ def of_phase(phase: dict[str, Any]) -> Kind:
     return named
 
 
+def trains_adapters(phase: dict[str, Any]) -> bool:
+    """Return whether an adapter is among the parts that a phase trains; by default it is."""
+    return "adapters" in (phase.get("trainable") or ["adapters"]) and "adapters" not in (phase.get("frozen") or [])
+
+
 def settled(phase: dict[str, Any]) -> dict[str, Any]:
     """Return a phase whose schedule is resolved, with its kind's `learning_rate` in place of the rates of all kinds."""
     rest = {key: value for key, value in phase.items() if key != "learning_rates"}

@@ -128,8 +128,11 @@ class _Resolver:
         if strange := [task for task in tasks if served(task) not in self.tasks]:
             message = f"{', '.join(strange)}: trains none of the variant's tasks, {', '.join(self.tasks)}"
             self._fault(("training", "tasks"), message)
-        if phase.get("trainable") == ["adapters"] and self.used.isdisjoint(set(ADAPTERS) - {"none"}):
+        has_adapter = not self.used.isdisjoint(set(ADAPTERS) - {"none"})
+        if phase.get("trainable") == ["adapters"] and not has_adapter:
             self._fault(("training", "trainable"), "adapters alone are trained, but the variant has no adapter")
+        if not has_adapter or not rates.trains_adapters(phase):
+            phase = {key: value for key, value in phase.items() if key != "adapter_rate"}  # it would have no effect
         objectives = [self._choice(OBJECTIVES, name) for name in phase.get("objectives") or []]
         resolved = {**phase, **self._choices("training", phase), "tasks": tasks, "objectives": objectives}
         if self.faults:

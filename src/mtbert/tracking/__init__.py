@@ -1,4 +1,4 @@
-"""Log runs to MLflow: live while they train (`LiveRun`), and those that it lacks afterwards (`bring_in`).
+"""Log runs to MLflow: live from 30 seconds on (`LiveRun`), and those that it lacks afterwards (`bring_in`).
 
 MLflow is imported only where it is used, so that a training needs no MLflow installed.
 """

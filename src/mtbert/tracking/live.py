@@ -3,8 +3,10 @@
 import functools
 import os
 import sys
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from mtbert import credentials
 from mtbert.tracking import record, store
 
 OFF = "MTBERT_LIVE"  # set to `off` to train without a live log; `track` logs the runs afterwards
+BEGINS_AFTER = 30  # seconds of training; a shorter run is left to `track`, since importing MLflow takes seconds
 
 
 def _bounded(act: Callable[..., None]) -> Callable[..., None]:
@@ -39,42 +42,51 @@ class LiveRun(AbstractContextManager):
     """A run of MLflow while it trains. Whatever MLflow does costs a warning, and the time of one request at most."""
 
     def __init__(self, settings: Mapping[str, Any], seed: int, build: Path = Path("build")) -> None:
-        """Describe a run, as for `record.begun`; `with` begins it."""
+        """Describe a run, as for `record.begun`."""
         self._about = dict(settings), seed, build
         self.is_on = os.environ.get(OFF) != "off"
         self.uri = ""
-
-    def __enter__(self) -> "LiveRun":
-        """Begin the run, in the place of that of a training that was broken off."""
-        self._begin()
-        return self
+        self._started = time.time()
+        self._run: str | None = None
+        self._waiting: list[tuple[int, Mapping[str, float]]] = []
 
     @_bounded
+    def log(self, step: int, values: Mapping[str, float]) -> None:
+        """Log the values of a step, such as `{"loss/sst": 0.7}`; returns at once, but for the first after 30 seconds.
+
+        That begins the run, in the place of that of a training that was broken off, with all values so far.
+        """
+        self._waiting.append((step, values))
+        if time.time() < self._started + BEGINS_AFTER:
+            return
+        if self._run is None:
+            self._begin()
+        for step, values in self._waiting:
+            self._mlflow.log_metrics({name: float(value) for name, value in values.items()}, step, synchronous=False)
+        self._waiting.clear()
+
     def _begin(self) -> None:
         import mlflow
 
         self._mlflow, self.uri = mlflow, store.tracking_uri()
         self._store = store.Store(self.uri)
-        self._run = self._store.begin(record.begun(*self._about))
+        self._run = self._store.begin(replace(record.begun(*self._about), started=int(1000 * self._started)))
         mlflow.start_run(self._run, log_system_metrics=True)
 
     @_bounded
-    def log(self, step: int, values: Mapping[str, float]) -> None:
-        """Log the values of a step, such as `{"loss/sst": 0.7}`; returns at once."""
-        self._mlflow.log_metrics({name: float(value) for name, value in values.items()}, step, synchronous=False)
-
-    @_bounded
     def finish(self, run_directory: Path) -> None:
-        """Complete the run from its written directory, see `record.of_run`."""
-        self._end("FINISHED")
-        self._store.complete(self._run, record.of_run(run_directory))
+        """Complete the run, if it was begun, from its written directory: see `record.of_run`."""
+        if self._run is not None:
+            self._end("FINISHED")
+            self._store.complete(self._run, record.of_run(run_directory))
 
     @_bounded
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         """End the run as failed, or as killed on Ctrl-C, unless `finish` was called."""
-        reason = credentials.masked(f"{kind.__name__}: {error}" if kind else "left unfinished")
-        self._mlflow.set_tag("ended_by", reason[: record.LONGEST_TAG])
-        self._end("KILLED" if kind and not issubclass(kind, Exception) else "FAILED")
+        if self._run is not None:
+            reason = credentials.masked(f"{kind.__name__}: {error}" if kind else "left unfinished")
+            self._mlflow.set_tag("ended_by", reason[: record.LONGEST_TAG])
+            self._end("KILLED" if kind and not issubclass(kind, Exception) else "FAILED")
 
     def _end(self, status: str) -> None:
         """Send what waits, within MLflow's limits for a request, and end the run."""

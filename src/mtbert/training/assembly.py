@@ -96,6 +96,7 @@ def phases(
             number=number,
             settings=phase,
             parameters=parameters,
+            adapters=[parameter for parameter in model.adapter.parameters() if parameter.requires_grad],
             streams=streams,
             sampler=_sampler(phase, train),
             objectives=objectives,

@@ -24,6 +24,7 @@ class Phase(Stateful):
     Attributes:
         number: counts from 1.
         parameters: all that it trains, beside the model those of objectives and weighting.
+        adapters: those of them that belong to adapters.
         optimiser: over the parameters.
         lr_scheduler: the schedule of the optimiser's learning rates.
     """
@@ -33,6 +34,7 @@ class Phase(Stateful):
     number: int
     settings: PhaseSettings
     parameters: Sequence[nn.Parameter]
+    adapters: Sequence[nn.Parameter]
     streams: dict[str, Stream]
     sampler: Sampler
     objectives: dict[str, Objective]
@@ -42,7 +44,7 @@ class Phase(Stateful):
 
     def __post_init__(self) -> None:
         """Make the optimiser, and attach the schedule to it."""
-        self.optimiser = adamw(self.settings, self.parameters, self.weighting)
+        self.optimiser = adamw(self.settings, self.parameters, self.adapters, self.weighting)
         self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
             self.optimiser, lambda n: self.schedule.factor(n, self.steps)
         )
@@ -70,20 +72,28 @@ class Phase(Stateful):
             self.streams[task].drawn = drawn
 
 
-def adamw(settings: PhaseSettings, parameters: Sequence[nn.Parameter], weighting: Weighting) -> torch.optim.AdamW:
-    """Return AdamW as BERT's own code uses it; its first group has the model's learning rate, a weighting its own.
+def adamw(
+    settings: PhaseSettings,
+    parameters: Sequence[nn.Parameter],
+    adapters: Sequence[nn.Parameter],
+    weighting: Weighting,
+) -> torch.optim.AdamW:
+    """Return AdamW as BERT's own code uses it, where a weighting and, if so set, adapters have rates of their own.
 
     Matrices have weight decay; biases and LayerNorms, which are vectors, and weightings have none. Source: Devlin et
     al. (2019), optimization.py, which excludes LayerNorms and biases by name. Empty groups are left out.
     """
-    learnt = {id(parameter) for parameter in weighting.parameters()}
-    of_model = [parameter for parameter in parameters if id(parameter) not in learnt]
-    of_weighting = [parameter for parameter in parameters if id(parameter) in learnt]
-    rate, (first, second) = settings.learning_rate, settings.betas
+    rate, decay = settings.learning_rate, settings.weight_decay
+    own = adapters if settings.adapter_rate else []
+    apart = {id(parameter) for parameter in (*own, *weighting.parameters())}
+    rest = [parameter for parameter in parameters if id(parameter) not in apart]
     groups = [
-        {"params": [p for p in of_model if p.ndim > 1], "lr": rate, "weight_decay": settings.weight_decay},
-        {"params": [p for p in of_model if p.ndim <= 1], "lr": rate, "weight_decay": 0.0},
-        {"params": of_weighting, "lr": weighting.learning_rate or rate, "weight_decay": 0.0},
+        {"params": [p for p in rest if p.ndim > 1], "lr": rate, "weight_decay": decay},
+        {"params": [p for p in rest if p.ndim <= 1], "lr": rate, "weight_decay": 0.0},
+        {"params": [p for p in own if p.ndim > 1], "lr": settings.adapter_rate, "weight_decay": decay},
+        {"params": [p for p in own if p.ndim <= 1], "lr": settings.adapter_rate, "weight_decay": 0.0},
+        {"params": [*weighting.parameters()], "lr": weighting.learning_rate or rate, "weight_decay": 0.0},
     ]
     used = [group for group in groups if group["params"]]
+    first, second = settings.betas
     return torch.optim.AdamW(used, lr=rate, betas=(first, second), eps=settings.eps, fused=True)

@@ -24,6 +24,7 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> set[str]:
     ("edit", "files"),
     [
         (("pals.dim", 276), PALS),
+        (("training.adapter_rate", 3e-3), PALS),
         (("smart.radius", 0.1), {"smart-pals"}),
         (("mlp.width", 128), {*SINGLE, "frozen-bert", *PALS}),
         (("catalog.pals.pals.dim", 12), {"pals"}),
