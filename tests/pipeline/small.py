@@ -88,8 +88,8 @@ class Project:
         return re.findall(r"Running stage '([^']+)'", done.stdout)
 
     def trained(self, *arguments: str) -> list[str]:
-        """`dvc exp run` of all trainings; those that ran."""
-        ran = self.dvc("exp", "run", *arguments, "train")
+        """All trainings, with settings by `dvc exp run`; those that ran."""
+        ran = self.dvc(*(("exp", "run", *arguments) if arguments else ("repro",)), "train")
         return sorted(stage.removeprefix("train@") for stage in ran if stage.startswith("train@"))
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -1,6 +1,7 @@
 """`make grid ADDRESS=...` on a cluster of a head and two nodes."""
 
 import contextlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+import yaml
 from elsewhere import snapshot
 from pipeline.small import SMALL, Project, small, wait_for
 from pipeline.stubs import told
@@ -20,7 +22,23 @@ from mtbert.scale.trainings import Training
 
 HEAD = {"paper": "mine", "row": "mine", "tasks": ["sst"]}
 PATIENCE = 1200  # seconds: a machine may have much else to do
-STEPS = {"epochs": 1, "steps_per_epoch": 400, "batch_size": 4, "sampler": "round_robin"}
+STEPS = {"epochs": 1, "steps_per_epoch": 12, "batch_size": 4, "sampler": "round_robin"}
+# A training with a checkpoint goes on where no file holds it, or it was asked to stop.
+HELD = """
+
+import os, signal, time
+_save = Checkpoints.save
+
+
+def _save_and_wait(self, step, state):
+    _save(self, step, state)
+    stop = signal.getsignal(signal.SIGTERM).__self__
+    while os.path.exists({hold!r}) and stop.asked is None:
+        time.sleep(0.05)
+
+
+Checkpoints.save = _save_and_wait
+"""
 
 
 @contextlib.contextmanager
@@ -36,40 +54,38 @@ def nodes() -> Iterator[subprocess.Popen[str]]:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """Two trainings with a checkpoint after every 20 of 400 steps."""
+    """Two trainings with a checkpoint after every 4 of 12 steps, held by the file `hold`; and no stage after them."""
     profile = SMALL | {"encoder": {**SMALL["encoder"], "name": "tiny"}, "training": STEPS}
-    profile["run"] = {**SMALL["run"], "checkpoint_every": 20}
+    profile["run"] = {**SMALL["run"], "checkpoint_every": 4}
     params = small({"plain": HEAD}, seeds=[1, 2], profiles={"sample": profile})
     params["run"] = params["run"] | {"checkpoint_every": None}
-    return Project(tmp_path / "project", **params)
+    made = Project(tmp_path / "project", **params)
+    (tmp_path / "hold").touch()
+    made.append("src/mtbert/training/checkpoints.py", HELD.format(hold=str(tmp_path / "hold")))
+    stages = yaml.safe_load((made.root / "dvc.yaml").read_text())["stages"]
+    kept = {name: stage for name, stage in stages.items() if name not in ("collect", "report", "track")}
+    (made.root / "dvc.yaml").write_text(yaml.safe_dump({"stages": kept}, sort_keys=False))
+    return made
 
 
-def begun(storage: Path) -> set[str]:
-    """The seeds of trainings that have a checkpoint."""
-    return {file.parts[-3] for file in storage.glob("checkpoints/plain/*/0/*.safetensors")}
+def begun(storage: Path, step: str = "*") -> int:
+    """The number of trainings that have a checkpoint, of this step."""
+    return len({file.parent for file in storage.glob(f"checkpoints/plain/*/0/{step}-*.safetensors")})
 
 
-def trainings() -> list[psutil.Process]:
-    found = []
+def trainings() -> int:
+    """The number of trainings that run."""
+    found = 0
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
-            found += [process] if "stages/train.py" in process.cmdline() and "plain" in process.cmdline() else []
+            found += "stages/train.py" in process.cmdline() and "plain" in process.cmdline()
     return found
-
-
-def held(storage: Path) -> set[str]:
-    """As `begun`, and make each of these wait, so that none ends before another begins."""
-    for process in trainings():
-        with contextlib.suppress(psutil.Error):
-            if process.cmdline()[-2] in begun(storage):
-                process.suspend()
-    return begun(storage)
 
 
 def test_a_killed_grid_goes_on_and_a_lost_node_costs_the_steps_since_the_last_checkpoint(
     project: Project, tmp_path: Path
 ):
-    """All end, with the bytes that `dvc repro` gives, and nothing is left to train."""
+    """All end, with the bytes of a training here, and nothing is left to train."""
     storage, long = tmp_path / "storage", tmp_path / ("long" * 25)  # as a folder for Ray's sockets may not be
     long.mkdir()
     with nodes() as alive:
@@ -78,28 +94,27 @@ def test_a_killed_grid_goes_on_and_a_lost_node_costs_the_steps_since_the_last_ch
         address = alive.stdout.readline().strip()
         command = ["-m", "mtbert", "grid", "--address", address, "--storage", str(storage)]
         with project.start(*command, PYTHONPATH="src", TMPDIR=str(long)) as killed:
-            wait_for(lambda: killed.poll() is not None or held(storage) == {"1", "2"}, PATIENCE)
+            wait_for(lambda: killed.poll() is not None or begun(storage) == 2, PATIENCE)
             assert killed.poll() is None
             killed.send_signal(signal.SIGKILL)
-        for process in trainings():
-            process.resume()
-        wait_for(lambda: not trainings(), 300)
+        wait_for(lambda: trainings() == 0, 300)
         with project.start(*command, PYTHONPATH="src") as grid:
-            wait_for(lambda: grid.poll() is not None or len(trainings()) == 2, PATIENCE)
+            wait_for(lambda: grid.poll() is not None or begun(storage, "000000008") == 2, PATIENCE)
             alive.stdin.write("kill a node\n")
             alive.stdin.flush()
+            wait_for(lambda: grid.poll() is not None or trainings() == 1, PATIENCE)
+            (tmp_path / "hold").unlink()
             output, _ = grid.communicate(timeout=PATIENCE)
     assert grid.returncode == 0, output[-6000:]
     assert sorted(told(output)) == ["plain-1: trained", "plain-2: trained"]
-    for seed in (1, 2):
-        assert "going on from the checkpoint of step" in (project.root / f"build/grid/plain-{seed}.log").read_text()
-        (about,) = (project.root / f"build/logs/plain/{seed}").glob("*/run.json")
-        assert files.read_json(about)["resumed"] >= 1
-    assert project.dvc("repro") == []
+    assert "Running stage 'train@" not in output
+    logs = [files.read_json(file) for file in (project.root / "build/logs/plain").glob("*/*/run.json")]
+    assert sorted(log["resumed"] for log in logs) == [1, 2]
     brought = snapshot(project.root / "build/runs")
-    project.dvc("repro", "--force", "--single-item", "train@plain-1")
+    shutil.rmtree(project.root / "build/runs/plain/1")
+    project.run("stages/train.py", "plain", "1", PYTHONPATH="src")
     assert snapshot(project.root / "build/runs") == brought
-    assert begun(storage) == set()
+    assert begun(storage) == 0
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Trainings packed, run where there is no DVC, no MLflow and no repository, and taken back: `dvc repro` trains none."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -69,12 +70,12 @@ def test_what_was_trained_elsewhere_is_recorded_and_nothing_trains_here(project:
     assert unpacked.returncode == 0, unpacked.stdout[-4000:]
     assert "2 runs in place and recorded" in unpacked.stdout
     assert not (project.root / "build/runs/plain/1/model.safetensors").exists()
-    assert [stage for stage in project.dvc("repro", "report") if stage.startswith("train@")] == []
-    project.run("-c", "import shutil; shutil.rmtree('build/runs')")
-    assert [stage for stage in project.dvc("repro", "report") if stage.startswith("train@")] == []
+    shutil.rmtree(project.root / "build/runs")
+    assert project.trained() == []
     assert (project.root / "build/runs/plain/1/elsewhere.json").exists()  # by the run cache
     run_there(tmp_path, "--weights", "--out", str(project.root / "runs.tar"))
     assert mtbert(project, "unpack", "runs.tar").returncode == 0
     brought = snapshot(project.root / "build/runs")
-    assert project.dvc("repro", "--force", "--single-item", "train@plain-1") == ["train@plain-1"]
+    shutil.rmtree(project.root / "build/runs/plain/1")
+    project.run("stages/train.py", "plain", "1", PYTHONPATH="src")
     assert snapshot(project.root / "build/runs") == brought  # the same bytes as from a training here
