@@ -54,7 +54,6 @@ ADAPTERS: dict[str, dict] = {
     "dynamic, lora": {"name": "lora", "per_task": True, **FACTORS},
     "famo, mtl_lora": {"name": "mtl_lora", **FACTORS},
 }
-NOT_BY_EXAMPLE = {"smart, simcse", "simcse_linear, dynamic average", "masked language model"}
 # Where it dies, one after the other: the step (of 16, with a checkpoint after every second), and at what.
 EVERYWHERE = ("best epochs of two halves", "several phases")  # the others die at two of these
 DEATHS = [
@@ -66,7 +65,7 @@ DEATHS = [
     (8, "after it is renamed"),
     (8, "evaluation of sst"),
     (8, "evaluation of sts"),
-    (11, "accumulation"),
+    (11, "forward"),
     (13, "after the update"),
     (16, "before it is renamed"),
     (16, "results"),
@@ -93,8 +92,6 @@ def train(folder: Path, technique: str, *blows: tuple[int, str, int]) -> None:
     """Train in that folder and meet signals: (step, at what, signal). Each update goes to trained.txt."""
     torch.set_num_threads(1)
     trainers = at_work()
-    if technique not in NOT_BY_EXAMPLE:
-        have_little_memory(trainers, from_step=10)
     for blow in blows:
         arm(trainers, *blow)
     folder.mkdir(exist_ok=True)
@@ -129,18 +126,6 @@ def at_work() -> list[Trainer]:
     return trainers
 
 
-def have_little_memory(trainers: list[Trainer], from_step: int) -> None:
-    """Batches of more than three examples do not fit from that step on."""
-    of_batch = losses.of_batch
-
-    def short(model, phase, name, batch):
-        if trainers[0].outcome.steps >= from_step and len(batch) > 3:
-            raise torch.OutOfMemoryError("CUDA out of memory. (in a test)")
-        return of_batch(model, phase, name, batch)
-
-    losses.of_batch = short
-
-
 def arm(trainers: list[Trainer], step: int, where: str, number: int = signal.SIGKILL) -> None:
     """Have that signal sent to this process there."""
     holder, name = {
@@ -153,7 +138,6 @@ def arm(trainers: list[Trainer], step: int, where: str, number: int = signal.SIG
         "after it is renamed": (saving.files, "flush"),
         "evaluation of sst": (evaluation, "predict"),
         "evaluation of sts": (evaluation, "predict"),
-        "accumulation": (losses, "of_batch"),
     }[where]
     usual = getattr(holder, name)
     setattr(

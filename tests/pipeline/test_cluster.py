@@ -46,7 +46,7 @@ def project(tmp_path: Path) -> Project:
 
 def begun(storage: Path) -> set[str]:
     """The seeds of trainings that have a checkpoint."""
-    return {file.parts[-3] for file in storage.glob("checkpoints/plain/*/0/*.safetensors")}
+    return {file.parts[-2] for file in storage.glob("checkpoints/plain/*/*.safetensors")}
 
 
 def trainings() -> list[psutil.Process]:

@@ -52,8 +52,6 @@ def assert_same(folder: Path, whole: Path) -> None:
 def test_kills_change_nothing(tmp_path: Path, server, technique: str):
     assert run(server, tmp_path / "whole", technique) == 0
     for step, where in survivor.DEATHS if technique in survivor.EVERYWHERE else survivor.DEATHS[2::6]:
-        if where == "accumulation" and technique in survivor.NOT_BY_EXAMPLE:
-            where = "forward"
         assert run(server, tmp_path / "killed", technique, (step, where, signal.SIGKILL)) == -signal.SIGKILL, where
         assert not (tmp_path / "killed/run").exists()
     assert run(server, tmp_path / "killed", technique) == 0
@@ -80,12 +78,3 @@ def test_a_second_signal_while_it_saves_harms_nothing(tmp_path: Path, server):
     assert run(server, tmp_path / "stopped", "plain", *blows) == 143
     assert run(server, tmp_path / "stopped", "plain") == 0
     assert_same(tmp_path / "stopped", tmp_path / "whole")
-
-
-def test_what_does_not_fit_is_computed_in_parts_and_told(tmp_path: Path, server):
-    assert run(server, tmp_path, "plain") == 0
-    assert files.read_json(tmp_path / "logs" / files.log_key(tmp_path / "run") / "run.json")["parts"] == 2
-    assert (
-        "warning: step 10 does not fit into the memory (sts: [5, 17] tokens); from here on batches are computed in 2 "
-        "parts, which are one update"
-    ) in (tmp_path / "said.txt").read_text()

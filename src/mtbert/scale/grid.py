@@ -30,7 +30,7 @@ def run(
     Args: see `mtbert grid --help`.
 
     Raises:
-        SettingsError: params.yaml launches each training on several processes, or an argument would have no effect.
+        SettingsError: an argument would have no effect.
         ClusterError: the cluster cannot be reached.
         TrainingError, KeyboardInterrupt: see `trainings.run`; what was trained is recorded.
         SystemExit: a stage failed, which DVC has told.
@@ -70,7 +70,6 @@ def prepare(variants: str | None = None) -> list[Training]:
     `variants` are set in params.yaml first: names with spaces between, or all; None for what it says.
 
     Raises:
-        SettingsError: params.yaml launches each training on several processes.
         SystemExit: a stage failed, which DVC has told.
     """
     if variants is None:
@@ -78,12 +77,6 @@ def prepare(variants: str | None = None) -> list[Training]:
     else:
         names = Params(PARAMS).get("catalog") if variants == "all" else variants.split()
         dvc("exp", "run", "-S", f"variants=[{','.join(map(repr, names))}]", "init")  # in quotes: a name may be 12
-    launch = str(Params(PARAMS).get("launch"))
-    if launch.startswith(("torchrun", "accelerate")):
-        raise SettingsError(
-            f"{PARAMS}: launch is {launch!r}, which gives each training several processes and GPUs of its own choice; "
-            "side by side they take one each: launch: python, or `dvc repro` for one after the other"
-        )
     return _outdated(listed())
 
 

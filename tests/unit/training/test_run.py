@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from accelerate.state import AcceleratorState
 from runs import checkpoints, parts, settings
 from safetensors.torch import load_file
 
@@ -19,14 +18,6 @@ from mtbert.training import assembly, losses, run
 from mtbert.training.loop import mean_of_tasks
 
 HALF = np.array([True, False, True, False, True, False, True])
-
-
-@pytest.fixture(autouse=True)
-def fresh_accelerator():
-    """Accelerate keeps its precision for a process; another test file's must not reach these, nor these another's."""
-    AcceleratorState._reset_state(reset_partial_state=True)
-    yield
-    AcceleratorState._reset_state(reset_partial_state=True)
 
 
 def train(folder: Path, seed: int = 1, **changes) -> dict:
@@ -220,6 +211,15 @@ def test_a_loss_that_is_not_finite_stops_before_anything_is_written(tmp_path):
     with pytest.raises(TrainingError, match=r"the loss sst of step \d is not finite.*sst: sst\d+"):
         train_made(made, tmp_path)
     assert not (tmp_path / "run").exists()
+
+
+def test_what_does_not_fit_into_the_memory_is_told_with_what_to_lower(tmp_path, monkeypatch):
+    def short(*given):
+        raise torch.OutOfMemoryError("CUDA out of memory. (in a test)")
+
+    monkeypatch.setattr(losses, "of_batch", short)
+    with pytest.raises(TrainingError, match=r"step 1 does not fit into the memory \(s.*: \[4, \d+\] tokens\); low"):
+        train(tmp_path)
 
 
 @pytest.mark.parametrize("clip", [0.01, 1e6, None])

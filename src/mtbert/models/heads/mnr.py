@@ -37,7 +37,6 @@ class Settings(Section):
 class MnrHead(PairHead):
     """Ranks the second sentences of a batch."""
 
-    by_example = False
     needs_apart = True
 
     @property

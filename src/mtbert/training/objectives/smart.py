@@ -32,10 +32,9 @@ Mind that with dropout on, as in the authors' code, the two passes have masks of
 reward agreement between dropout masks; `projected` at the reports' radius of 1e-6 rewards almost nothing else. With the
 reports' sigma and eta the `normalised` noise is nearly all random start: see docs/reports.md. The codes go uphill on
 the KL divergence in one direction; here it is the sum of both, attached, as in the formula. A detached Bregman term
-trains with KL(q | p) alone, p the model's, since q is theta~'s. With several processes a sum is over one's own
-examples. Both codes hand x~ to a library that takes it for word embeddings, and adds positions, types and LayerNorm a
-second time (MT-DNN's not before 2021); here x~ goes to the first layer. That reads it rounded in bf16, where 98 % of a
-start of 1e-5 are lost (measured with MiniLM).
+trains with KL(q | p) alone, p the model's, since q is theta~'s. Both codes hand x~ to a library that takes it for word
+embeddings, and adds positions, types and LayerNorm a second time (MT-DNN's not before 2021); here x~ goes to the first
+layer. That reads it rounded in bf16, where 98 % of a start of 1e-5 are lost (measured with MiniLM).
 """
 
 from typing import Any, Literal
@@ -121,7 +120,6 @@ class Smart(Objective):
 
     def __init__(self, settings: Settings, model: MultitaskModel, generator: torch.Generator) -> None:
         super().__init__(settings, model, generator)
-        self.by_example = settings.reduction == "mean"
         self.average = {name: p.detach().clone() for name, p in model.named_parameters() if p.requires_grad}
 
     def term(self, batch: Batch, outputs: Tensor) -> Tensor:
