@@ -44,7 +44,7 @@ from mtbert.pretraining import loading
 from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS, served
 from mtbert.training import assembly
-from mtbert.training.checkpoints import Checkpoints
+from mtbert.training.checkpoints import Checkpoint
 from mtbert.training.history import History
 from mtbert.training.loop import Trainer
 from mtbert.training.phases import Phase
@@ -254,7 +254,7 @@ def train(
             step.flops.append(counter.get_total_flops() - sum(sum(other.flops) for other in steps))
 
     with tempfile.TemporaryDirectory() as scratch, FlopCounterMode(display=False) as counter:
-        nowhere, history = Checkpoints(Path(scratch), "benchmark"), History(1000, lambda *_: None)
+        nowhere, history = Checkpoint(Path(scratch), "benchmark"), History(1000, lambda *_: None)
         trainer = Measured(model, settings.run, on, history, [{}], SEED, nowhere, Stop())
         hooks = torch.autograd.graph.saved_tensors_hooks(kept.hold, lambda held: held.tensor)
         with hooks, contextlib.redirect_stderr(io.StringIO()):  # its progress bar

@@ -19,7 +19,7 @@ from mtbert.models.encoder import hardware
 from mtbert.pretraining import loading
 from mtbert.settings import VariantSettings
 from mtbert.training import assembly
-from mtbert.training.checkpoints import Checkpoints
+from mtbert.training.checkpoints import Checkpoint
 from mtbert.training.history import History
 from mtbert.training.loop import Trainer
 from mtbert.training.run import hardware_of
@@ -147,7 +147,7 @@ def training(
     phase.sampler = Fixed(plan)
     phase.streams = {task: Served(parts.examples["train"][task], plan, task) for task in tasks}  # type: ignore[assignment]
     history = History(settings.run.log_every, lambda *_: None)
-    nowhere = Checkpoints(build / "checkpoints", "benchmark")
+    nowhere = Checkpoint(build / "checkpoints", "benchmark")
 
     def run() -> None:
         trainer = Trainer(parts.model, settings.run, on, history, [{}], SEED, nowhere, Stop())

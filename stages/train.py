@@ -12,7 +12,7 @@ def main(variant: str, seed: int, build: Path = Path("build")) -> None:
         from mtbert.settings import VariantSettings
         from mtbert.tracking import LiveRun
         from mtbert.training import assembly, run
-        from mtbert.training.checkpoints import Checkpoints
+        from mtbert.training.checkpoints import Checkpoint
     place = Path(variant, str(seed))
     with locking.alone(build / "locks" / variant / f"{seed}.lock", f"training {variant}, seed {seed}") as waited:
         inputs.check(build / "init" / f"{variant}.json", build)
@@ -24,7 +24,7 @@ def main(variant: str, seed: int, build: Path = Path("build")) -> None:
             parts.code = inputs.read(build / "init" / f"{variant}.json").code
             starting.tell_memory(weight.numel() for weight in parts.model.parameters())
             print(f"{variant}, seed {seed}: {parts.steps} steps on {', '.join(settings.tasks)}")
-            own = Checkpoints(build / "checkpoints" / place, inputs.identity(build, variant, seed))
+            own = Checkpoint(build / "checkpoints" / place, inputs.identity(build, variant, seed))
             live = LiveRun(settings.model_dump(), seed, build)
             metrics = run.train(parts, build / "runs" / place, build / "logs" / place, own, live_run=live)
         print("dev: " + ", ".join(f"{name} {score:.3f}" for name, score in metrics["dev"].items()))

@@ -42,7 +42,7 @@ def train(folder: Path, name: str, seed: int, model: dict[str, object]) -> None:
     files.write_yaml(folder / "plan" / f"{name}.yaml", plan.model_dump())
     files.write_json(folder / "init" / f"{name}.json", made.MANIFEST)
     parts = assembly.assemble(plan, seed, folder)
-    run.train(parts, folder / "runs" / name / str(seed), folder / "logs" / name / str(seed), runs.checkpoints(folder))
+    run.train(parts, folder / "runs" / name / str(seed), folder / "logs" / name / str(seed), runs.checkpoint(folder))
 
 
 def rows(build: Path, task: str, split: str) -> list[tuple[str, ...]]:

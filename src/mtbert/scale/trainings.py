@@ -101,7 +101,7 @@ def run(wanted: Sequence[Training], start: Start, shares: Sequence[Share], outpu
                     told = time.monotonic()
                     for training in running:
                         if logs[training].is_file():  # that of a node comes with its run
-                            lines = logs[training].read_text("utf-8", errors="replace").strip().split("\n")
+                            lines = logs[training].read_text("utf-8", errors="replace").strip().splitlines()
                             say(f"{training.name}: {lines[-1]}")
         except BaseException:
             _end([job for job, *_ in running.values()])

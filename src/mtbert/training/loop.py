@@ -5,6 +5,7 @@ that was never interrupted.
 """
 
 import math
+import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,13 +23,15 @@ from mtbert.models.encoder.hardware import Hardware
 from mtbert.models.multitask import MultitaskModel
 from mtbert.settings import RunSettings
 from mtbert.tasks import served
-from mtbert.training import evaluation, losses, progress
-from mtbert.training.checkpoints import Checkpoints, random_state, set_random_state
+from mtbert.training import evaluation, losses
+from mtbert.training.checkpoints import Checkpoint, random_state, set_random_state
 from mtbert.training.history import History
 from mtbert.training.losses import Loss
 from mtbert.training.phases import Phase
 from mtbert.training.states import Stateful
 from mtbert.training.stopping import Stop, Stopped
+
+SHOWN_EVERY = 1.0 if sys.stderr.isatty() else 30.0  # seconds between two states of the progress bar
 
 
 @dataclass
@@ -82,7 +85,7 @@ class Trainer(Stateful):
     history: History
     dev: Sequence[Mapping[str, Examples]]
     seed: int
-    checkpoints: Checkpoints
+    checkpoint: Checkpoint
     stop: Stop
     outcome: Outcome = field(default_factory=Outcome, init=False)
     position: Position = field(default_factory=Position, init=False)
@@ -93,7 +96,7 @@ class Trainer(Stateful):
         torch.manual_seed(seeding.derive(self.seed, "dropout"))
         state = self._resume()
         initial = self.outcome.steps
-        with progress.bar(steps, initial) as bar:
+        with tqdm(total=steps, initial=initial, unit="step", mininterval=SHOWN_EVERY) as bar:
             for phase in phases:
                 if phase.number >= self.position.phase:
                     self._phase(phase, state, bar)
@@ -151,7 +154,7 @@ class Trainer(Stateful):
         phase.optimiser.zero_grad()
         phase.after_step(update.losses, lambda: self._losses(phase, batches))
         for name, term in update.terms.items():
-            self.history.loss(name, term, len(batches[name]) if name in batches else 0)
+            self.history.loss(name, term)
         for name, batch in batches.items():
             self.position.losses.setdefault(name, []).append(update.losses[name])
             self.outcome.examples[name] = self.outcome.examples.get(name, 0) + len(batch)
@@ -183,8 +186,8 @@ class Trainer(Stateful):
         All of this is done again where a training resumes from the checkpoint of the epoch's last step.
         """
         scores = self._evaluate(phase)
-        dev = self._mean(phase, scores) if scores and phase.schedule.needs_dev else None
-        phase.schedule.observe(mean_of_tasks(self.position.losses), dev)
+        if scores and phase.schedule.needs_dev:
+            phase.schedule.observe(self._mean(phase, scores))
         phase.weighting.after_epoch({name: float(np.mean(of_task)) for name, of_task in self.position.losses.items()})
         phase.lr_scheduler.step()
 
@@ -212,7 +215,6 @@ class Trainer(Stateful):
         scores = [predictions.scores(of_tasks) for of_tasks in tables]
         means = {f"dev/{name}": float(np.mean([of_part[name] for of_part in scores])) for name in scores[0]}
         self.history.add(phase.number, self.outcome.steps, means)
-        self.history.pause()
         if settings.keep == "best":
             self._remember([self._mean(phase, of_part) for of_part in scores])
         return scores[0]
@@ -240,22 +242,13 @@ class Trainer(Stateful):
     def _save(self, phase: Phase | None) -> None:
         """Write all that resuming from here needs; without a phase where all have ended."""
         state = {"random": random_state(self.hardware.device), "phase": phase and phase.state()}
-        self.checkpoints.save(self.outcome.steps, state | self.state())
-        self.history.pause()
+        self.checkpoint.save(state | self.state())
 
     def _resume(self) -> dict[str, Any] | None:
-        """Load the newest checkpoint; return its state, whose phase is still to be loaded."""
-        steps = self.checkpoints.steps()
-        if not steps:
-            return None
-        state = self.checkpoints.load(steps[-1])
-        self.restore(state)
-        self.outcome.resumed += 1
-        self.history.pause()
-        print(f"going on from the checkpoint of step {self.outcome.steps}")
+        """Go on from the checkpoint, where there is one; return its state, whose phase is still to be restored."""
+        state = self.checkpoint.load()
+        if state is not None:
+            self.restore(state)
+            self.outcome.resumed += 1
+            print(f"going on from the checkpoint of step {self.outcome.steps}")
         return state
-
-
-def mean_of_tasks(losses: Mapping[str, Sequence[float]]) -> float:
-    """Return the mean over tasks of each task's mean loss, which does not depend on how often each was drawn."""
-    return float(np.mean([np.mean(of_task) for of_task in losses.values()]))

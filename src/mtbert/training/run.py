@@ -22,7 +22,7 @@ from mtbert.models.multitask import MultitaskModel
 from mtbert.settings import VariantSettings
 from mtbert.tasks import Split
 from mtbert.training import evaluation, logs
-from mtbert.training.checkpoints import Checkpoints
+from mtbert.training.checkpoints import Checkpoint
 from mtbert.training.history import History
 from mtbert.training.loop import Outcome, Trainer
 from mtbert.training.phases import Phase
@@ -54,10 +54,10 @@ def train(
     parts: Parts,
     run_directory: Path,
     logs_directory: Path,
-    checkpoints: Checkpoints,
+    checkpoint: Checkpoint,
     live_run: contextlib.AbstractContextManager[Any] | None = None,
 ) -> dict[str, Any]:
-    """Train, score and write; return metrics.json's content. A failure leaves nothing behind but checkpoints.
+    """Train, score and write; return metrics.json's content. A failure leaves nothing behind but a checkpoint.
 
     The log lies in a folder of `logs_directory` of its own, named after the results: see `files.log_directory`.
     `live_run`, a `tracking.LiveRun`, is told of the run, and of its failure; no number of the run depends on it.
@@ -80,7 +80,7 @@ def train(
             history,
             evaluation.choosing(parts.examples.get("dev", {})),
             parts.seed,
-            checkpoints,
+            checkpoint,
             stop,
         )
         outcome = trainer.run(parts.phases, parts.steps)
@@ -104,8 +104,8 @@ def train(
             files.seal(directory)
         with files.new_directory(logs_directory / files.log_key(run_directory)) as directory:
             log = _log(outcome, started, time.perf_counter() - clock, on)
-            files.write_json(directory / "run.json", {"identity": checkpoints.identity, **log})
-        checkpoints.clear()
+            files.write_json(directory / "run.json", {"identity": checkpoint.identity, **log})
+        checkpoint.clear()
         if live:
             live.finish(run_directory)
     return metrics
