@@ -26,7 +26,6 @@ import ours
 import pandas as pd
 import record
 import torch
-from accelerate import Accelerator
 from corpus import vocabulary
 from steps import SHAPES
 from torch import Tensor, nn
@@ -45,7 +44,7 @@ from mtbert.pretraining import loading
 from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS, served
 from mtbert.training import assembly
-from mtbert.training.checkpoints import Checkpoints
+from mtbert.training.checkpoints import Checkpoint
 from mtbert.training.history import History
 from mtbert.training.loop import Trainer
 from mtbert.training.phases import Phase
@@ -230,8 +229,8 @@ def train(
     settings: VariantSettings, model: Any, examples: Mapping[str, Corpus], sizes: tuple[int, ...] | None
 ) -> list[Step]:
     """Train each kind of step with batches of each of these sizes, or of the plan's; return what each took."""
-    precision = hardware.precision("auto", torch.device("cpu"))
-    accelerator = Accelerator(mixed_precision="bf16" if precision == "bf16" else "no", cpu=True)
+    cpu = torch.device("cpu")
+    on = hardware.Hardware(cpu, hardware.precision("auto", cpu))
     kept, steps, due = Kept(model), list[Step](), list[Step]()
 
     def phases() -> Iterator[Phase]:
@@ -255,8 +254,8 @@ def train(
             step.flops.append(counter.get_total_flops() - sum(sum(other.flops) for other in steps))
 
     with tempfile.TemporaryDirectory() as scratch, FlopCounterMode(display=False) as counter:
-        nowhere, history = Checkpoints(Path(scratch), "benchmark"), History(1000, lambda *_: None)
-        trainer = Measured(model, settings.run, accelerator, history, [{}], SEED, nowhere, Stop())
+        nowhere, history = Checkpoint(Path(scratch), "benchmark"), History(1000, lambda *_: None)
+        trainer = Measured(model, settings.run, on, history, [{}], SEED, nowhere, Stop())
         hooks = torch.autograd.graph.saved_tensors_hooks(kept.hold, lambda held: held.tensor)
         with hooks, contextlib.redirect_stderr(io.StringIO()):  # its progress bar
             trainer.run(phases(), 1)

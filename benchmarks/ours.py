@@ -11,7 +11,6 @@ import memory
 import numpy as np
 import pandas as pd
 import torch
-from accelerate import Accelerator
 from corpus import Corpus, Plan, vocabulary
 from transformers import BertConfig, BertModel
 
@@ -20,10 +19,10 @@ from mtbert.models.encoder import hardware
 from mtbert.pretraining import loading
 from mtbert.settings import VariantSettings
 from mtbert.training import assembly
-from mtbert.training.checkpoints import Checkpoints
+from mtbert.training.checkpoints import Checkpoint
 from mtbert.training.history import History
 from mtbert.training.loop import Trainer
-from mtbert.training.run import device_and_precision
+from mtbert.training.run import hardware_of
 from mtbert.training.samplers.base import Group, Sampler
 from mtbert.training.stopping import Stop
 
@@ -142,17 +141,16 @@ def training(
         sources={},
     )
     parts = assembly.assemble(settings, SEED, build)
-    place, chosen = device_and_precision(settings)
-    accelerator = Accelerator(mixed_precision="bf16" if chosen == "bf16" else "no", cpu=place.type == "cpu")
-    parts.model.to(accelerator.device)
+    on = hardware_of(settings)
+    parts.model.to(on.device)
     (phase,) = parts.phases
     phase.sampler = Fixed(plan)
     phase.streams = {task: Served(parts.examples["train"][task], plan, task) for task in tasks}  # type: ignore[assignment]
     history = History(settings.run.log_every, lambda *_: None)
-    nowhere = Checkpoints(build / "checkpoints", "benchmark")
+    nowhere = Checkpoint(build / "checkpoints", "benchmark")
 
     def run() -> None:
-        trainer = Trainer(parts.model, settings.run, accelerator, history, [{}], SEED, nowhere, Stop())
+        trainer = Trainer(parts.model, settings.run, on, history, [{}], SEED, nowhere, Stop())
         with memory.kept(), contextlib.redirect_stderr(io.StringIO()):  # its progress bar
             trainer.run([phase], len(plan))
         nowhere.clear()

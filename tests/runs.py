@@ -11,7 +11,7 @@ from mtbert.data.tokens import SpecialTokens
 from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS
 from mtbert.training import assembly, run
-from mtbert.training.checkpoints import Checkpoints
+from mtbert.training.checkpoints import Checkpoint
 
 TASKS_HERE = ("sst", "sts")
 
@@ -59,8 +59,8 @@ def examples(task: str, count: int, labelled: bool = True) -> Examples:
     return Examples(table, TASKS[task], "cross", SpecialTokens(1, 2, 0), 20)
 
 
-def checkpoints(folder: Path, identity: str = "small") -> Checkpoints:
-    return Checkpoints(folder / "checkpoints", identity)
+def checkpoint(folder: Path) -> Checkpoint:
+    return Checkpoint(folder / "checkpoints", "small")
 
 
 def parts(settings: VariantSettings, seed: int) -> run.Parts:

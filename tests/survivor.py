@@ -9,26 +9,24 @@ from pathlib import Path
 import numpy as np
 import torch
 from models import small_bert
-from runs import TASKS_HERE, checkpoints, examples, settings
+from runs import TASKS_HERE, checkpoint, examples, settings
 
 from mtbert.data.batches import Batch
 from mtbert.data.tokens import SpecialTokens
 from mtbert.training import assembly, evaluation, losses, run
 from mtbert.training import checkpoints as saving
-from mtbert.training.loop import Trainer, mean_of_tasks
+from mtbert.training.loop import Trainer
 from mtbert.training.phases import Phase
 
 FULL = {"name": "interleaved"}
 THREE = [*TASKS_HERE, "cfimdb_as_sst"]  # of two, the order in which gradients are projected does not matter
-PLATEAU = {"name": "reduce_on_plateau", "watch": "train", "patience": 0, "threshold": 0.9}  # lowers it from epoch 3 on
+PLATEAU = {"name": "reduce_on_plateau", "patience": 0, "threshold": 0.9}  # lowers it from epoch 2 on
 FALLING = {"epochs": 4, "steps_per_epoch": 4, "schedule": PLATEAU}
 SMART = {"name": "smart", "noise": 1e-2, "step_size": 1e-1, "radius": 1e-1}
 TRAINED = {"trainable": ["adapters", "heads"]}
 # Every technique with a state of its own; each phase is 2 epochs of 8 steps unless it says otherwise.
 TECHNIQUES: dict[str, list[dict]] = {
-    "plain": [{}],
-    "best epochs of two halves": [{"sampler": {"name": "annealed"}}],
-    "annealed, best epoch": [{"sampler": {"name": "annealed"}, "schedule": {"name": "slanted_triangular"}}],
+    "best epochs of two halves": [{"sampler": {"name": "annealed"}, "schedule": {"name": "slanted_triangular"}}],
     "smart, simcse": [{"objectives": [SMART, {"name": "simcse"}]}],
     "simcse_linear, dynamic average": [
         {"epochs": 4, "steps_per_epoch": 4, "objectives": [{"name": "simcse_linear"}]}
@@ -41,32 +39,28 @@ TECHNIQUES: dict[str, list[dict]] = {
     "famo, mtl_lora": [{"sampler": FULL, "weighting": {"name": "famo"}, **TRAINED}],
     "dynamic, lora": [{"sampler": FULL, "weighting": {"name": "dynamic"}, **TRAINED}],
     "frozen, falling rate": [{"frozen": ["layer_1"], **TRAINED, **FALLING}],
-    "biases, rate by dev": [
-        {"trainable": ["biases", "heads"], **FALLING, "schedule": PLATEAU | {"watch": "dev", "threshold": 0.0}}
-    ],
+    "biases, rate by dev": [{"trainable": ["biases", "heads"], **FALLING, "schedule": PLATEAU | {"threshold": 0.0}}],
     "masked language model": [{"objectives": [{"name": "masked_language_model"}], "supervised": False}],
     "several phases": [{"epochs": 1}, {"epochs": 1, "objectives": [SMART], "schedule": {"name": "reduce_on_plateau"}}],
 }
 FACTORS = {"rank": 2, "dropout": 0.1, "targets": ["query", "value"]}
 ADAPTERS: dict[str, dict] = {
-    "plain": {"name": "none"},
     "biases, rate by dev": {"name": "none"},
     "dynamic, lora": {"name": "lora", "per_task": True, **FACTORS},
     "famo, mtl_lora": {"name": "mtl_lora", **FACTORS},
 }
-NOT_BY_EXAMPLE = {"smart, simcse", "simcse_linear, dynamic average", "masked language model"}
 # Where it dies, one after the other: the step (of 16, with a checkpoint after every second), and at what.
-EVERYWHERE = ("best epochs of two halves", "several phases")  # the others die at two of these
+EVERYWHERE = "several phases"  # the others die once
 DEATHS = [
     (1, "forward"),
     (3, "before the update"),
     (4, "after the update"),
     (4, "while it is written"),
     (6, "before it is renamed"),
-    (8, "after it is renamed"),
     (8, "evaluation of sst"),
     (8, "evaluation of sts"),
-    (11, "accumulation"),
+    (9, "forward"),
+    (11, "forward"),
     (13, "after the update"),
     (16, "before it is renamed"),
     (16, "results"),
@@ -93,25 +87,23 @@ def train(folder: Path, technique: str, *blows: tuple[int, str, int]) -> None:
     """Train in that folder and meet signals: (step, at what, signal). Each update goes to trained.txt."""
     torch.set_num_threads(1)
     trainers = at_work()
-    if technique not in NOT_BY_EXAMPLE:
-        have_little_memory(trainers, from_step=10)
     for blow in blows:
         arm(trainers, *blow)
     folder.mkdir(exist_ok=True)
     write_down(folder)
     with open(folder / "said.txt", "a", encoding="utf-8") as said, contextlib.redirect_stderr(said):
-        run.train(parts_of(technique), folder / "run", folder / "logs", checkpoints(folder))
+        run.train(parts_of(technique), folder / "run", folder / "logs", checkpoint(folder))
 
 
 def write_down(folder: Path) -> None:
-    """Note each update: its step, the mean loss of the epoch so far, which the schedule goes by, and its examples."""
+    """Note each update: its step, its losses and its examples."""
     update = Trainer._update
 
     def written(trainer: Trainer, phase: Phase, batches: Mapping[str, Batch]) -> None:
         update(trainer, phase, batches)
         with open(folder / "trained.txt", "a", encoding="utf-8") as file:
-            mean = mean_of_tasks(trainer.position.losses)
-            file.write(f"{trainer.outcome.steps} {mean} {' '.join(i for b in batches.values() for i in b.ids)}\n")
+            now = [of_task[-1] for of_task in trainer.position.losses.values()]
+            file.write(f"{trainer.outcome.steps} {now} {' '.join(i for b in batches.values() for i in b.ids)}\n")
 
     Trainer._update = written
 
@@ -129,18 +121,6 @@ def at_work() -> list[Trainer]:
     return trainers
 
 
-def have_little_memory(trainers: list[Trainer], from_step: int) -> None:
-    """Batches of more than three examples do not fit from that step on."""
-    of_batch = losses.of_batch
-
-    def short(model, phase, name, batch):
-        if trainers[0].outcome.steps >= from_step and len(batch) > 3:
-            raise torch.OutOfMemoryError("CUDA out of memory. (in a test)")
-        return of_batch(model, phase, name, batch)
-
-    losses.of_batch = short
-
-
 def arm(trainers: list[Trainer], step: int, where: str, number: int = signal.SIGKILL) -> None:
     """Have that signal sent to this process there."""
     holder, name = {
@@ -150,10 +130,8 @@ def arm(trainers: list[Trainer], step: int, where: str, number: int = signal.SIG
         "after the update": (Trainer, "_keep"),
         "while it is written": (saving, "save_file"),
         "before it is renamed": (saving.files, "flush"),
-        "after it is renamed": (saving.files, "flush"),
         "evaluation of sst": (evaluation, "predict"),
         "evaluation of sts": (evaluation, "predict"),
-        "accumulation": (losses, "of_batch"),
     }[where]
     usual = getattr(holder, name)
     setattr(
@@ -164,8 +142,6 @@ def arm(trainers: list[Trainer], step: int, where: str, number: int = signal.SIG
 def is_there(where: str, given: tuple) -> bool:
     if where == "while it is written":
         Path(given[1]).write_bytes(b"half of a checkpoint")
-    if where == "after it is renamed":
-        return given[0].is_dir()  # the directory is flushed once the new name stands in it
     if where.startswith("evaluation"):
         return given[1].task.name == where[-3:]
     return True

@@ -5,7 +5,6 @@ from pathlib import Path
 import made
 import pandas as pd
 import runs
-from accelerate.state import AcceleratorState
 
 from mtbert import files
 from mtbert.data.preprocess import preprocess
@@ -40,12 +39,10 @@ def settings(name: str, **model: object) -> VariantSettings:
 def train(folder: Path, name: str, seed: int, model: dict[str, object]) -> None:
     """Train one and write its plan file."""
     plan = settings(name, **model)
-    AcceleratorState._reset_state(True)  # it keeps the precision of a process's first training
     files.write_yaml(folder / "plan" / f"{name}.yaml", plan.model_dump())
     files.write_json(folder / "init" / f"{name}.json", made.MANIFEST)
     parts = assembly.assemble(plan, seed, folder)
-    run.train(parts, folder / "runs" / name / str(seed), folder / "logs" / name / str(seed), runs.checkpoints(folder))
-    AcceleratorState._reset_state(True)
+    run.train(parts, folder / "runs" / name / str(seed), folder / "logs" / name / str(seed), runs.checkpoint(folder))
 
 
 def rows(build: Path, task: str, split: str) -> list[tuple[str, ...]]:

@@ -6,7 +6,6 @@ checks three files for each training, not thirty. A training compares its inputs
 
 import hashlib
 import json
-import os
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -72,7 +71,7 @@ def check_stages(build: Path, *names: str) -> None:
 
 
 def identity(build: Path, variant: str, seed: int, torch: str | None = None) -> str:
-    """Return a digest of all that a run's result depends on: settings, data, starting weights, code, torch, processes.
+    """Return a digest of all that a run's result depends on: settings, data, starting weights, code, torch.
 
     `torch` is the version that the run was made with, if it is not the installed one.
     """
@@ -81,7 +80,6 @@ def identity(build: Path, variant: str, seed: int, torch: str | None = None) -> 
         "init": files.sha256(build / "init" / f"{variant}.json"),
         "seed": seed,
         "torch": torch or metadata.version("torch"),
-        "processes": os.environ.get("WORLD_SIZE", "1"),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 

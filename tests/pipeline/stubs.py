@@ -80,7 +80,7 @@ if stage == "train":
         files.seal(run)
     parts = {
         "plan": digest(build / f"plan/{variant}.yaml"), "init": digest(build / f"init/{variant}.json"),
-        "seed": int(seed), "torch": "2.13.0", "processes": "1"}
+        "seed": int(seed), "torch": "2.13.0"}
     files.write_json(files.log_directory(build, build / "runs" / variant / seed) / "run.json", {
         "identity": hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest(), "seconds": 1.0,
         "machine": {"processor": "Some CPU", "cores": 2, "memory_gb": 4, "accelerator": ""},

@@ -70,7 +70,7 @@ def project(tmp_path: Path) -> Project:
 
 def begun(storage: Path, step: str = "*") -> int:
     """The number of trainings that have a checkpoint, of this step."""
-    return len({file.parent for file in storage.glob(f"checkpoints/plain/*/0/{step}-*.safetensors")})
+    return len({file.parent for file in storage.glob(f"checkpoints/plain/*/{step}-*.safetensors")})
 
 
 def trainings() -> int:

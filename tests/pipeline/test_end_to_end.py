@@ -90,7 +90,7 @@ def test_no_credentials_of_the_environment_are_kept(project: Project):
 
 def test_what_another_process_has_just_finished_is_taken_over_and_else_is_trained(project: Project):
     """As a training whose DVC was killed, and which goes on beside the next start."""
-    lock, run = project.root / "build/locks/bert-sst/1/0.lock", project.root / "build/runs/bert-sst/1"
+    lock, run = project.root / "build/locks/bert-sst/1.lock", project.root / "build/runs/bert-sst/1"
     weights = run / "model.safetensors"
 
     def started_beside(end: Callable[[], None]) -> str:

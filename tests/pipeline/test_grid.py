@@ -91,14 +91,6 @@ def test_a_run_of_another_training_script_is_not_recorded(project: Stubs):
     assert project.grid("--variants", "c") == (0, ["c-1: trained"])
 
 
-def test_several_processes_a_training_are_refused(project: Stubs, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(project.root)
-    monkeypatch.setattr(grid, "dvc", lambda *_: None)
-    project.edit(launch="accelerate launch")
-    with pytest.raises(SettingsError, match="launch is 'accelerate launch'; allowed side by side: python"):
-        grid.run(2)
-
-
 @pytest.mark.parametrize("given", [{"gpus": 0.5}, {"storage": "/shared"}])
 def test_what_a_grid_cannot_heed_is_refused(given: dict[str, Any]):
     with pytest.raises(SettingsError, match="--gpus"):

@@ -15,12 +15,12 @@ HEAD = {"paper": "mine", "row": "mine", "tasks": ["sst"]}
 # What a bare machine has not: an import of it fails there as it does where it is not installed.
 BARE = """
 import importlib.machinery, runpy, sys
-REFUSED = ("datasets", "dvc", "matplotlib", "mlflow", "nltk", "ray", "sentence_transformers", "sklearn",
+REFUSED = ("accelerate", "datasets", "dvc", "matplotlib", "mlflow", "nltk", "ray", "sentence_transformers", "sklearn",
     "statsmodels", "transformers", "typer")
 class Refuser:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in REFUSED:
-            return importlib.machinery.ModuleSpec(name, self)  # accelerate asks whether it is there
+            return importlib.machinery.ModuleSpec(name, self)
     def create_module(self, spec):
         raise ModuleNotFoundError(f"No module named {spec.name!r}", name=spec.name)
     def exec_module(self, module):

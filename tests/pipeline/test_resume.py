@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import survivor
+from runs import checkpoint
 
 from mtbert import files
 
@@ -51,41 +52,28 @@ def assert_same(folder: Path, whole: Path) -> None:
 @pytest.mark.parametrize("technique", survivor.TECHNIQUES)
 def test_kills_change_nothing(tmp_path: Path, server, technique: str):
     assert run(server, tmp_path / "whole", technique) == 0
-    for step, where in survivor.DEATHS if technique in survivor.EVERYWHERE else survivor.DEATHS[2::6]:
-        if where == "accumulation" and technique in survivor.NOT_BY_EXAMPLE:
-            where = "forward"
+    for step, where in survivor.DEATHS if technique == survivor.EVERYWHERE else [(11, "forward")]:
         assert run(server, tmp_path / "killed", technique, (step, where, signal.SIGKILL)) == -signal.SIGKILL, where
         assert not (tmp_path / "killed/run").exists()
     assert run(server, tmp_path / "killed", technique) == 0
     assert_same(tmp_path / "killed", tmp_path / "whole")
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_stopping_saves_and_leaves_within_a_step(tmp_path: Path, server, number: int, status: int):
-    assert run(server, tmp_path / "whole", "several phases") == 0
-    for step, where in ((3, "forward"), (8, "evaluation of sts"), (11, "after the update"), (16, "results")):
-        assert run(server, tmp_path / "stopped", "several phases", (step, where, number)) == status, where
+def test_stopping_saves_and_leaves_within_a_step(tmp_path: Path, server):
+    assert run(server, tmp_path / "whole", survivor.EVERYWHERE) == 0
+    stops = [
+        (143, (3, "forward", signal.SIGTERM)),
+        (130, (8, "evaluation of sts", signal.SIGINT)),
+        (143, (11, "after the update", signal.SIGTERM), (11, "before it is renamed", signal.SIGINT)),
+        (130, (16, "results", signal.SIGINT)),
+    ]
+    for status, *blows in stops:
+        assert run(server, tmp_path / "stopped", survivor.EVERYWHERE, *blows) == status, blows
+        step = blows[0][0]
         assert max(trained(tmp_path / "stopped")) == step
-        assert list((tmp_path / "stopped/checkpoints").glob(f"{step:09}-*")), where
+        assert checkpoint(tmp_path / "stopped").load()["outcome"]["steps"] == step
     assert (tmp_path / "stopped/said.txt").read_text().count("stopped; the same command goes on from here") == 4
-    assert run(server, tmp_path / "stopped", "several phases") == 0
+    assert run(server, tmp_path / "stopped", survivor.EVERYWHERE) == 0
     assert_same(tmp_path / "stopped", tmp_path / "whole")
     steps = [int(line.split()[0]) for line in (tmp_path / "stopped/trained.txt").read_text().splitlines()]
     assert steps == list(range(1, 17))  # none was made twice
-
-
-def test_a_second_signal_while_it_saves_harms_nothing(tmp_path: Path, server):
-    assert run(server, tmp_path / "whole", "plain") == 0
-    blows = [(5, "forward", signal.SIGTERM), (5, "before it is renamed", signal.SIGINT)]
-    assert run(server, tmp_path / "stopped", "plain", *blows) == 143
-    assert run(server, tmp_path / "stopped", "plain") == 0
-    assert_same(tmp_path / "stopped", tmp_path / "whole")
-
-
-def test_what_does_not_fit_is_computed_in_parts_and_told(tmp_path: Path, server):
-    assert run(server, tmp_path, "plain") == 0
-    assert files.read_json(tmp_path / "logs" / files.log_key(tmp_path / "run") / "run.json")["parts"] == 2
-    assert (
-        "warning: step 10 does not fit into the memory (sts: [5, 17] tokens); from here on batches are computed in 2 "
-        "parts, which are one update"
-    ) in (tmp_path / "said.txt").read_text()

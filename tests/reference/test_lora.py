@@ -138,7 +138,7 @@ def test_in_bf16_a_map_gives_bf16(name):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"targets": ["query", "query"]}, "adapter lora: targets: a linear map is listed twice; allowed: each once"),
+        ({"targets": ["query", "query"]}, "adapter lora: targets: 'query' is listed twice; allowed: each once"),
         ({"targets": []}, "adapter lora: targets: List should have at least 1 item"),
         ({"targets": ["pooler"]}, "adapter lora: targets.0: Input should be 'query', 'key', 'value', "),
     ],

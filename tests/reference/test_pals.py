@@ -34,9 +34,11 @@ def test_a_pal_is_an_activation_of_attention_in_a_narrow_space(activation: str):
 
 
 def test_half_pals_stand_in_the_top_six_layers_only():
-    adapter = pals(768, 12, dim=276, heads=12, layers="top_half", bias=False)
+    adapter = pals(768, 12, dim=276, heads=12, layers="top_half")
     assert adapter.layers == (6, 7, 8, 9, 10, 11)
-    assert sum(parameter.numel() for parameter in adapter.parameters()) == 2 * 768 * 276 + 6 * 3 * 276**2
+    assert sum(parameter.numel() for parameter in adapter.parameters()) == 2 * 768 * 276 + 276 + 768 + 6 * 3 * (
+        276**2 + 276
+    )
     hidden, mask = torch.zeros(1, 2, 768), torch.ones(1, 1, 1, 2, dtype=torch.bool)
     assert adapter.slot("sst", 5).parallel(hidden, mask) is None
     assert adapter.slot("sst", 6).parallel(hidden, mask).shape == (1, 2, 768)

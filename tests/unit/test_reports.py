@@ -68,7 +68,7 @@ def section(name: str, of: str) -> dict[str, Any]:
     [
         ("mypal-warmup", "slanted_triangular", {"warmup": 0.1}),
         ("mypal-more-data", "annealed", {"divide": {"snli_as_qqp": 10.0}, "decrease": 0.8}),
-        ("slap-base", "reduce_on_plateau", {"watch": "dev", "factor": 0.1, "patience": 1}),
+        ("slap-base", "reduce_on_plateau", {"factor": 0.1, "patience": 1}),
         ("slap-base-dal", "dynamic", {"learning_rate": 0.01}),
         ("slap-share-surgery", "pcgrad", {"reduction": "mean"}),
         ("slap-share-surgery", "transformer_layer", {"tasks": "all", "heads": 12, "dropout": 0.1}),

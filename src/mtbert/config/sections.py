@@ -32,9 +32,8 @@ from mtbert.settings import (
 from mtbert.tasks import TASKS
 from mtbert.training.objectives import OBJECTIVES
 
-# dvc.yaml puts both knobs into commands and paths: they may hold nothing that a shell, YAML or DVC interprets.
+# dvc.yaml puts data_dir into commands and paths: it may hold nothing that a shell, YAML or DVC interprets.
 PATH = r"(?!-)(?!.*\.\.)[\w/.+@:-]([\w/.+@: -]*[\w/.+@:-])?"
-COMMAND = r"(?! )[^;&|<>`$\\'\"(){}\n\r#*?!~\[\]]+"
 OWN_FILES = ("catalog", "encoder", "needs", "pretrain-", "code-")  # how names of other files of the plan begin
 # The largest number that a key may hold, and what any other may. Larger ones overflow, or no machine can hold them.
 MOST = {"threads": 256, "epochs": 10_000, "seed": 2**31 - 1, "vocabulary": 10**6}
@@ -173,7 +172,6 @@ class _Knobs(Section):
     data_dir: Annotated[
         str, _matching(PATH, "letters, digits, spaces within and / . _ - + @ :, no .., no - at the start")
     ]
-    launch: Annotated[str, _matching(COMMAND, "one command and its arguments, such as: torchrun --nproc-per-node 4")]
     held_out: Annotated[int, Field(ge=2)] | None = None
     seeds: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Field(min_length=1), ONCE]
     variants: Annotated[Members, Field(min_length=1), ONCE]

@@ -5,8 +5,6 @@ first sentences, then all second ones); tokens the longest sequence of the batch
 """
 
 import copy
-import itertools
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,19 +25,6 @@ OF_ROWS = ("input_ids", "mask", "token_types")  # the tensors of a batch that ho
 
 
 @dataclass(frozen=True)
-class Share:
-    """This process's part of every batch: it is process `rank` (0, 1, ...) of the `count` that train one model."""
-
-    rank: int = 0
-    count: int = 1
-
-    @classmethod
-    def here(cls) -> "Share":
-        """Read it from the environment that torchrun and accelerate launch set; without them it is all."""
-        return cls(int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1")))
-
-
-@dataclass(frozen=True)
 class Batch:
     """Examples of one task.
 
@@ -47,7 +32,6 @@ class Batch:
 
     Attributes:
         token_types: 0 in a sequence's first part, 1 in its second, also where the encoder does not distinguish them.
-        weight: factor on its mean loss. With it the mean over processes is the mean over all their examples.
     """
 
     task: str
@@ -57,22 +41,10 @@ class Batch:
     token_types: Tensor
     labels: Tensor
     sequences: int
-    weight: float = 1.0
 
     def to(self, device: torch.device) -> "Batch":
         """Return the batch on another device."""
         return replace(self, **{name: getattr(self, name).to(device) for name in (*OF_ROWS, "labels")})
-
-    def micro_batches(self, count: int) -> list["Batch"]:
-        """Split the batch into `count` parts of nearly the same size, or into as many as it has examples."""
-        bounds = np.linspace(0, len(self), min(count, len(self)) + 1).astype(int)
-        return [self._part(slice(start, end)) for start, end in itertools.pairwise(bounds)]
-
-    def _part(self, chosen: slice) -> "Batch":
-        rows = {
-            name: getattr(self, name).unflatten(0, (self.sequences, -1))[:, chosen].flatten(0, 1) for name in OF_ROWS
-        }
-        return replace(self, ids=self.ids[chosen], labels=self.labels[chosen], **rows)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -186,13 +158,10 @@ class Stream:
     example comes once a pass. A pass may hold one smaller batch.
     """
 
-    def __init__(
-        self, examples: Examples, size: int, seed: int, share: Share | None = None, batching: Batching = "by_length"
-    ) -> None:
+    def __init__(self, examples: Examples, size: int, seed: int, batching: Batching = "by_length") -> None:
         self.examples = examples
-        self.share = share or Share()
         self.batching = batching
-        self.size = size * self.share.count
+        self.size = size
         self.seed = seed
         self.drawn = 0
         self._current: tuple[int, list[list[int]]] = (-1, [])
@@ -213,11 +182,7 @@ class Stream:
             else:
                 self._current = number, batches_by_length(self.examples.lengths, self.size, generator)
         self.drawn += 1
-        picks, count = self._current[1][position], self.share.count
-        if len(picks) < count:  # every process takes the whole batch
-            return self.examples.batch(picks)
-        own = picks[self.share.rank :: count]
-        return replace(self.examples.batch(own), weight=len(own) * count / len(picks))
+        return self.examples.batch(self._current[1][position])
 
 
 def batches_by_length(lengths: np.ndarray, size: int, generator: np.random.Generator) -> list[list[int]]:

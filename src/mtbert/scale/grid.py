@@ -30,7 +30,7 @@ def run(
     Args: see `mtbert grid --help`.
 
     Raises:
-        SettingsError: params.yaml has another `launch` than python, or an argument would have no effect.
+        SettingsError: an argument would have no effect.
         ClusterError: the cluster cannot be reached.
         TrainingError, KeyboardInterrupt: see `trainings.run`; what was trained is recorded.
         SystemExit: a stage failed, which DVC has told.
@@ -65,7 +65,6 @@ def prepare(variants: str | None = None) -> list[Training]:
     `variants` are set in params.yaml first: names with spaces between, or all; None for what it says.
 
     Raises:
-        SettingsError: params.yaml has another `launch` than python.
         SystemExit: a stage failed, which DVC has told.
     """
     if variants is None:
@@ -73,8 +72,6 @@ def prepare(variants: str | None = None) -> list[Training]:
     else:
         names = Params(PARAMS).get("catalog") if variants == "all" else variants.split()
         dvc("exp", "run", "-S", f"variants=[{','.join(map(repr, names))}]", "init")  # in quotes: a name may be 12
-    if (launch := Params(PARAMS).get("launch")) != "python":  # which may give a training several processes and GPUs
-        raise SettingsError(f"{PARAMS}: launch is {launch!r}; allowed side by side: python")
     return _outdated(listed())
 
 

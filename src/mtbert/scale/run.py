@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 NEEDED = {  # as pip calls it: as it is imported. What trainings import; with torch come filelock and numpy
-    "torch": "torch", "accelerate": "accelerate", "filelock": "filelock", "numpy": "numpy", "pandas": "pandas",
+    "torch": "torch", "filelock": "filelock", "numpy": "numpy", "pandas": "pandas",
     "pyarrow": "pyarrow", "pydantic": "pydantic", "ruamel.yaml": "ruamel", "safetensors": "safetensors",
     "scipy": "scipy", "tokenizers": "tokenizers", "tqdm": "tqdm",
 }  # fmt: skip

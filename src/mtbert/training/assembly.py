@@ -4,24 +4,22 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from mtbert import seeding
 from mtbert.data import batches, tokens
-from mtbert.data.batches import Examples, Share, Stream
+from mtbert.data.batches import Examples, Stream
 from mtbert.models.building import build_model
 from mtbert.models.encoder import bert
 from mtbert.models.multitask import MultitaskModel
 from mtbert.pretraining import loading
 from mtbert.settings import PhaseSettings, VariantSettings
 from mtbert.tasks import REUSES, SPLITS, TASKS, Split
-from mtbert.training import processes
 from mtbert.training.gradients import GRADIENTS
 from mtbert.training.objectives import OBJECTIVES
 from mtbert.training.phases import Phase
-from mtbert.training.run import Parts, device_and_precision
+from mtbert.training.run import Parts, hardware_of
 from mtbert.training.samplers import SAMPLERS
 from mtbert.training.samplers.base import Plan, Sampler
 from mtbert.training.schedules import SCHEDULES
@@ -75,20 +73,22 @@ def phases(
     settings: VariantSettings, seed: int, model: MultitaskModel, train: Mapping[str, Examples]
 ) -> Iterator[Phase]:
     """Build each phase when its turn comes, so that an objective copies the model as the phase finds it."""
-    device, _ = device_and_precision(settings)
+    device = hardware_of(settings).device
     for number, phase in enumerate(settings.phases, start=1):
         streams = {
             task: Stream(
                 train[task].drawn(phase.rows),
                 phase.batch_sizes.get(task, phase.batch_size),
                 seeding.derive(seed, number),
-                Share.here(),
                 phase.batching,
             )
             for task in phase.tasks
         }
         trained = model.train_only(phase.trainable, phase.frozen)
-        objectives = {choice["name"]: _objective(choice, model, number, seed, device) for choice in phase.objectives}
+        objectives = {
+            choice["name"]: OBJECTIVES.build(choice, model, _generator(seed, "noise", number, device=device))
+            for choice in phase.objectives
+        }
         weighting = WEIGHTINGS.build(phase.weighting, phase.tasks, _generator(seed, "weighting", number)).to(device)
         own = [parameter for objective in objectives.values() for parameter in objective.own]
         parameters = [*trained, *own, *weighting.parameters()]
@@ -106,25 +106,15 @@ def phases(
         )
 
 
-def _generator(seed: int, *purpose: str | int) -> torch.Generator:
-    """Return a generator that is the same on every process."""
-    return torch.Generator().manual_seed(seeding.derive(seed, *purpose))
-
-
-def _objective(choice: dict[str, Any], model: MultitaskModel, number: int, seed: int, device: torch.device) -> Any:
-    generator = torch.Generator(device).manual_seed(seeding.derive(seed, "noise", number))
-    objective = OBJECTIVES.build(choice, model, generator)  # its own weights start alike on every process
-    if processes.purpose():
-        generator.manual_seed(seeding.derive(seed, "noise", number, *processes.purpose()))
-    return objective
+def _generator(seed: int, *purpose: str | int, device: torch.device | str = "cpu") -> torch.Generator:
+    return torch.Generator(device).manual_seed(seeding.derive(seed, *purpose))
 
 
 def _sampler(phase: PhaseSettings, train: Mapping[str, Examples]) -> Sampler:
     sizes = {task: min(len(train[task]), phase.rows or len(train[task])) for task in phase.tasks}
-    count = Share.here().count
     batches = {
-        task: math.ceil(size * (phase.share_of_examples or 1) / (phase.batch_sizes.get(task, phase.batch_size) * count))
+        task: math.ceil(size * (phase.share_of_examples or 1) / (phase.batch_sizes.get(task, phase.batch_size)))
         for task, size in sizes.items()
     }
-    turns = phase.examples_per_task and math.ceil(phase.examples_per_task / (phase.batch_size * count))
+    turns = phase.examples_per_task and math.ceil(phase.examples_per_task / phase.batch_size)
     return SAMPLERS.build(phase.sampler, Plan(sizes, phase.epochs, phase.steps_per_epoch, batches, turns))

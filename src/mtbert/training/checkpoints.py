@@ -1,8 +1,6 @@
-"""Checkpoints: all that a training needs to resume, in files that are either whole or not used.
+"""The checkpoint of a training: all that it needs to resume, in one file that is either whole or absent.
 
-A checkpoint is one safetensors file, `<step>-<SHA-256 of the file>.safetensors`: its tensors, and the rest as JSON in
-its header. It is written under another name, flushed and renamed, so that a kill leaves the one before. A file that
-does not have the digest in its name is not used. The last two are kept. Nothing in it is a pickle.
+It is a safetensors file: its tensors, and the rest as JSON in its header. Nothing in it is a pickle.
 """
 
 import json
@@ -21,78 +19,59 @@ from torch import Tensor
 from mtbert import files
 from mtbert.errors import TrainingError
 
-KEPT = 2
 State = dict[str, Any]  # nested dicts and lists of tensors and plain values
 
 
 @dataclass
-class Checkpoints:
-    """The checkpoints of one run in one directory.
+class Checkpoint:
+    """The checkpoint of one run.
 
     Attributes:
         directory: holds nothing else.
-        identity: digest of what the run depends on; checkpoints of another identity are not used.
+        identity: digest of what the run depends on; a checkpoint of another identity is not used.
     """
 
     directory: Path
     identity: str
 
-    def save(self, step: int, state: State) -> None:
-        """Write the checkpoint of a step; TrainingError where it cannot be written; those before stay intact."""
-        self.directory.mkdir(parents=True, exist_ok=True)
+    @property
+    def file(self) -> Path:
+        """Where it lies."""
+        return self.directory / "checkpoint.safetensors"
+
+    def save(self, state: State) -> None:
+        """Put a state in the place of the one before; TrainingError where it cannot be written: that one stays."""
         tensors: dict[str, Tensor] = {}
         header = {"identity": self.identity, "state": json.dumps(_without_tensors(state, tensors))}
-        partial = self.directory / f".{step}{files.PARTIAL}"
         try:
-            save_file(tensors, partial, header)
-            files.flush(partial)
-            partial.replace(self.directory / f"{step:09}-{files.sha256(partial)}.safetensors")
-            files.flush(self.directory)
+            with files.new_file(self.file) as partial:
+                save_file(tensors, partial, header)
         except (OSError, SafetensorError) as error:
             raise TrainingError(
-                f"the checkpoint of step {step} could not be written to {self.directory} ({error}); those before it "
-                "are intact, and the same command goes on from the last of them once there is room"
+                f"{self.file} could not be written ({error}); the checkpoint before it is intact, and the same command "
+                "goes on from there once there is room"
             ) from error
-        finally:
-            partial.unlink(missing_ok=True)
-        for old in self._files()[:-KEPT]:
-            old.unlink()
 
-    def steps(self) -> list[int]:
-        """Return the steps that have a usable checkpoint; report and remove the others."""
-        for unfinished in self.directory.glob(f".*{files.PARTIAL}"):
-            unfinished.unlink()
-        for file in self._files():
-            fault = self._fault(file)
-            if fault:
-                print(f"warning: checkpoint {file} {fault}: it is not used", file=sys.stderr)
-                file.unlink()
-        return [_step(file) for file in self._files()]
+    def load(self) -> State | None:
+        """Return the state; None where there is none of this run, and a warning where there is another."""
+        if not self.file.is_file():
+            return None
+        try:
+            with safe_open(self.file, "pt") as content:
+                header = content.metadata()
+                tensors = {name: content.get_tensor(name) for name in content.offset_keys()}
+        except SafetensorError as error:
+            return self._unused(f"is damaged ({error})")
+        if header["identity"] != self.identity:
+            return self._unused("is of other settings, data or code")
+        return _with_tensors(json.loads(header["state"]), tensors)
 
-    def load(self, step: int) -> State:
-        """Return the state at a step that `steps` lists."""
-        file = next(file for file in self._files() if _step(file) == step)  # any of several: they hold the same state
-        with safe_open(file, "pt") as content:
-            tensors = {name: content.get_tensor(name) for name in content.offset_keys()}
-            return _with_tensors(json.loads(content.metadata()["state"]), tensors)
+    def _unused(self, fault: str) -> None:
+        print(f"warning: checkpoint {self.file} {fault}: it is not used", file=sys.stderr)
 
     def clear(self) -> None:
-        """Remove all checkpoints."""
+        """Remove it."""
         shutil.rmtree(self.directory, ignore_errors=True)
-
-    def _files(self) -> list[Path]:
-        return sorted(self.directory.glob("*-*.safetensors"))
-
-    def _fault(self, file: Path) -> str:
-        """Return why a checkpoint cannot be used, or nothing."""
-        if files.sha256(file) != file.stem.partition("-")[2]:
-            return "was altered or cut off"
-        with safe_open(file, "pt") as content:
-            return "" if content.metadata()["identity"] == self.identity else "is of other settings, data or code"
-
-
-def _step(file: Path) -> int:
-    return int(file.stem.partition("-")[0])
 
 
 def _without_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:

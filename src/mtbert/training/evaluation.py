@@ -1,13 +1,13 @@
 """A model's predictions on a whole split, and its scores."""
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from mtbert import predictions
-from mtbert.data.batches import Examples, Share
+from mtbert.data.batches import Examples
 from mtbert.errors import DataError
 from mtbert.models.multitask import MultitaskModel
 
@@ -27,21 +27,12 @@ def predict(model: MultitaskModel, examples: Examples, device: torch.device) -> 
 
 @torch.no_grad()
 def columns(model: MultitaskModel, examples: Examples, device: torch.device) -> dict[str, np.ndarray]:
-    """Return `prediction` and, for classes, probabilities, float64 [examples]; each of several processes all of them.
-
-    The model is left in evaluation mode.
-    """
+    """Return `prediction` and, for classes, probabilities, float64 [examples]; leave the model in evaluation mode."""
     model.eval()
-    share = Share.here()
-    outputs: Any = torch.zeros(len(examples), model.head(examples.task.name).outputs, device=device)
-    for number, (picks, batch) in enumerate(examples.in_order(BATCH)):
-        if number % share.count == share.rank:
-            outputs[picks] = model(batch.to(device)).float()
-    if share.count > 1:  # predictions of other processes are still 0 here
-        from accelerate.utils import reduce  # whoever predicts by one process does without its import
-
-        outputs = reduce(outputs, "sum")
     head = model.head(examples.task.name)
+    outputs = torch.zeros(len(examples), head.outputs, device=device)
+    for picks, batch in examples.in_order(BATCH):
+        outputs[picks] = model(batch.to(device)).float()
     if examples.task.kind == "score":
         return {"prediction": head.scores(outputs.cpu()).double().numpy()}
     probabilities = head.log_probabilities(outputs.cpu()).exp().double().numpy()

@@ -1,7 +1,6 @@
 """The history of a training: rows (phase, step, name, value) for history.csv, also passed on live."""
 
 import csv
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -21,13 +20,10 @@ class History(Stateful):
         self.listener = listener
         self.rows: list[tuple[int, int, str, float]] = []
         self.losses: dict[str, list[float]] = {}  # since the last entry
-        self._examples = 0
-        self._since = time.perf_counter()
 
-    def loss(self, name: str, value: float, examples: int = 0) -> None:
-        """Record a loss; `examples` counts towards the throughput."""
+    def loss(self, name: str, value: float) -> None:
+        """Record a loss."""
         self.losses.setdefault(name, []).append(value)
-        self._examples += examples
 
     def step(
         self, phase: int, step: int, learning_rate: float, last: bool = False, more: Mapping[str, float] | None = None
@@ -41,10 +37,6 @@ class History(Stateful):
         values = {f"loss/{name}": sum(losses) / len(losses) for name, losses in sorted(self.losses.items())}
         values |= {"learning_rate": learning_rate, **(more or {})}
         self.add(phase, step, values)
-        if self._examples:
-            rate = self._examples / (time.perf_counter() - self._since)
-            self.listener(step, {"examples_per_second": rate})
-            self.pause()
         self.losses.clear()
         return values
 
@@ -52,10 +44,6 @@ class History(Stateful):
         """Add an entry."""
         self.rows += [(phase, step, name, value) for name, value in values.items()]
         self.listener(step, values)
-
-    def pause(self) -> None:
-        """Ignore the time since the last entry, as after an evaluation."""
-        self._since, self._examples = time.perf_counter(), 0
 
     def write(self, file: Path) -> None:
         """Write history.csv; nothing in it depends on the clock."""

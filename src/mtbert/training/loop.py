@@ -5,34 +5,33 @@ that was never interrupted.
 """
 
 import math
-import signal
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
-from accelerate import Accelerator
-from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
 from torch import Tensor
 from tqdm import tqdm
 
 from mtbert import predictions, seeding
 from mtbert.data.batches import Batch, Examples
 from mtbert.errors import TrainingError
+from mtbert.models.encoder.hardware import Hardware
 from mtbert.models.multitask import MultitaskModel
 from mtbert.settings import RunSettings
 from mtbert.tasks import served
-from mtbert.training import evaluation, losses, processes, progress
-from mtbert.training.checkpoints import Checkpoints, random_state, set_random_state
+from mtbert.training import evaluation, losses
+from mtbert.training.checkpoints import Checkpoint, random_state, set_random_state
 from mtbert.training.history import History
 from mtbert.training.losses import Loss
 from mtbert.training.phases import Phase
 from mtbert.training.states import Stateful
 from mtbert.training.stopping import Stop, Stopped
+
+SHOWN_EVERY = 1.0 if sys.stderr.isatty() else 30.0  # seconds between two states of the progress bar
 
 
 @dataclass
@@ -43,11 +42,10 @@ class Outcome(Stateful):
         examples: number of examples, by what the sampler drew.
         epochs, scores: for each choosing part of dev, the epoch that it chose, and its score.
         states: the weights of these epochs; none where none was chosen.
-        micro_batches: number of parts into which batches had to be split to fit into memory.
         resumed: how often it went on from a checkpoint.
     """
 
-    changes = ("steps", "examples", "seconds", "epochs", "scores", "states", "micro_batches", "resumed")
+    changes = ("steps", "examples", "seconds", "epochs", "scores", "states", "resumed")
 
     steps: int = 0
     examples: dict[str, int] = field(default_factory=dict)
@@ -55,7 +53,6 @@ class Outcome(Stateful):
     epochs: list[int] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
     states: dict[int, dict[str, Tensor]] = field(default_factory=dict)
-    micro_batches: int = 1
     resumed: int = 0
 
 
@@ -84,11 +81,11 @@ class Trainer(Stateful):
 
     model: MultitaskModel
     settings: RunSettings
-    accelerator: Accelerator
+    hardware: Hardware
     history: History
     dev: Sequence[Mapping[str, Examples]]
     seed: int
-    checkpoints: Checkpoints
+    checkpoint: Checkpoint
     stop: Stop
     outcome: Outcome = field(default_factory=Outcome, init=False)
     position: Position = field(default_factory=Position, init=False)
@@ -96,11 +93,10 @@ class Trainer(Stateful):
 
     def run(self, phases: Iterable[Phase], steps: int) -> Outcome:
         """Run the phases (`steps` steps in all), and leave the model with the weights of the kept epoch."""
-        torch.manual_seed(seeding.derive(self.seed, "dropout", *processes.purpose()))
+        torch.manual_seed(seeding.derive(self.seed, "dropout"))
         state = self._resume()
-        quiet = not self.accelerator.is_main_process
         initial = self.outcome.steps
-        with progress.bar(steps, initial, quiet) as bar:
+        with tqdm(total=steps, initial=initial, unit="step", mininterval=SHOWN_EVERY) as bar:
             for phase in phases:
                 if phase.number >= self.position.phase:
                     self._phase(phase, state, bar)
@@ -120,7 +116,7 @@ class Trainer(Stateful):
             self.outcome.epochs, self.outcome.scores, self.outcome.states = [0] * count, [-math.inf] * count, {}
         else:
             phase.restore(state["phase"])
-            set_random_state(state["random"], self.accelerator.device)
+            set_random_state(state["random"], self.hardware.device)
         while self.position.epoch <= phase.settings.epochs:
             self.model.train()
             generator = seeding.stream(self.seed, "sampler", phase.number, self.position.epoch)
@@ -140,7 +136,7 @@ class Trainer(Stateful):
         started = time.perf_counter()
         self.outcome.steps += 1
         self.position.step += 1
-        self._update(phase, {name: phase.streams[name].next().to(self.accelerator.device) for name in group})
+        self._update(phase, {name: phase.streams[name].next().to(self.hardware.device) for name in group})
         last = phase.lr_scheduler.last_epoch + 1 == phase.steps
         rate, more = float(phase.lr_scheduler.get_last_lr()[0]), phase.weighting.values()
         values = self.history.step(phase.number, self.outcome.steps, rate, last, more)
@@ -151,67 +147,38 @@ class Trainer(Stateful):
 
     def _update(self, phase: Phase, batches: Mapping[str, Batch]) -> None:
         """Update the weights, and record the losses; nothing moves where a number is not finite."""
-        of_batches = self._gradients(phase, batches)
-        update = losses.measure(self.accelerator, phase, batches, of_batches)
+        update = losses.measure(phase, self._gradients(phase, batches))
         losses.check_finite(update, self.outcome.steps, batches)
         losses.clip(phase, update)
         phase.optimiser.step()
         phase.optimiser.zero_grad()
         phase.after_step(update.losses, lambda: self._losses(phase, batches))
         for name, term in update.terms.items():
-            self.history.loss(name, term, update.examples.get(name, 0))
-        for name, count in update.examples.items():
+            self.history.loss(name, term)
+        for name, batch in batches.items():
             self.position.losses.setdefault(name, []).append(update.losses[name])
-            self.outcome.examples[name] = self.outcome.examples.get(name, 0) + count
+            self.outcome.examples[name] = self.outcome.examples.get(name, 0) + len(batch)
 
     def _gradients(self, phase: Phase, batches: Mapping[str, Batch]) -> dict[str, Loss]:
-        """Compute the losses, and their gradient in the parameters; in parts where memory is short."""
-        while True:
-            try:
-                with self.accelerator.autocast():
-                    of_batches = self._of_batches(phase, batches)
-                    totals = {name: loss.total * batches[name].weight for name, loss in of_batches.items()}
-                    weighted = phase.weighting(totals, partial(processes.means, self.accelerator))
-                phase.rule(weighted, phase.parameters, processes.averaged(self.accelerator, phase.parameters))
-                return of_batches
-            except RuntimeError as error:
-                if not should_reduce_batch_size(error):
-                    raise
-                self._split(phase, batches)
-            phase.optimiser.zero_grad()
-            clear_device_cache(garbage_collection=True)
+        """Compute the losses, and their gradient in the parameters; TrainingError where memory is short."""
+        try:
+            with self.hardware.autocast():
+                of_batches = losses.of_batches(self.model, phase, batches)
+                weighted = phase.weighting({name: loss.total for name, loss in of_batches.items()})
+            phase.rule(weighted, phase.parameters)
+        except torch.OutOfMemoryError as error:
+            shapes = ", ".join(f"{name}: {list(batch.input_ids.shape)} tokens" for name, batch in batches.items())
+            raise TrainingError(
+                f"step {self.outcome.steps} does not fit into the memory ({shapes}); lower training.batch_size, "
+                "training.batch_sizes or model.max_tokens"
+            ) from error
+        return of_batches
 
     def _losses(self, phase: Phase, batches: Mapping[str, Batch]) -> dict[str, float]:
-        """Compute the losses of an update's batches with the weights as they are now, as means over all processes."""
-        with self.accelerator.autocast():
-            of_batches = self._of_batches(phase, batches)
-        totals = {name: loss.total.detach() * batches[name].weight for name, loss in of_batches.items()}
-        return processes.means(self.accelerator, totals)
-
-    def _of_batches(self, phase: Phase, batches: Mapping[str, Batch]) -> dict[str, Loss]:
-        count = self.outcome.micro_batches
-        return {name: losses.of_micro_batches(self.model, phase, name, batch, count) for name, batch in batches.items()}
-
-    def _split(self, phase: Phase, batches: Mapping[str, Batch]) -> None:
-        """Compute batches in twice as many parts from now on; TrainingError where that cannot help."""
-        whole = [name for name, batch in batches.items() if not losses.can_be_split(self.model, phase, batch)]
-        largest = max(len(batch) for batch in batches.values())
-        shapes = ", ".join(f"{name}: {list(batch.input_ids.shape)} tokens" for name, batch in batches.items())
-        problem = f"step {self.outcome.steps} does not fit into the memory ({shapes})"
-        remedy = "lower training.batch_size, training.batch_sizes or model.max_tokens"
-        if whole:
-            raise TrainingError(f"{problem}, and batches of {', '.join(whole)} cannot be split, since their examples "
-                                f"are compared with each other; {remedy}")  # fmt: skip
-        if self.accelerator.num_processes > 1:
-            raise TrainingError(f"{problem} of one of the processes; {remedy}")
-        if self.outcome.micro_batches >= largest:
-            raise TrainingError(f"{problem}, not even one example at a time; {remedy}")
-        self.outcome.micro_batches *= 2
-        print(
-            f"warning: {problem}; from here on batches are computed in {self.outcome.micro_batches} "
-            "parts, which are one update",
-            file=sys.stderr,
-        )
+        """Compute the losses of an update's batches with the weights as they are now."""
+        with self.hardware.autocast():
+            of_batches = losses.of_batches(self.model, phase, batches)
+        return {name: loss.total.item() for name, loss in of_batches.items()}
 
     def _end_epoch(self, phase: Phase) -> None:
         """Score dev where it is due, call the epoch's hooks, and set the next epoch's first rate.
@@ -219,8 +186,8 @@ class Trainer(Stateful):
         All of this is done again where a training resumes from the checkpoint of the epoch's last step.
         """
         scores = self._evaluate(phase)
-        dev = self._mean(phase, scores) if scores and phase.schedule.needs_dev else None
-        phase.schedule.observe(mean_of_tasks(self.position.losses), dev)
+        if scores and phase.schedule.needs_dev:
+            phase.schedule.observe(self._mean(phase, scores))
         phase.weighting.after_epoch({name: float(np.mean(of_task)) for name, of_task in self.position.losses.items()})
         phase.lr_scheduler.step()
 
@@ -233,10 +200,10 @@ class Trainer(Stateful):
         settings = self.settings
         if not settings.evaluations or self.epochs % settings.evaluations:
             return {}
-        device, rows = self.accelerator.device, settings.evaluation_rows
+        device, rows = self.hardware.device, settings.evaluation_rows
         rows = rows and math.ceil(rows / len(self.dev))
         try:
-            with self.stop.at_once(), self.accelerator.autocast():
+            with self.stop.at_once(), self.hardware.autocast():
                 tables = [
                     {t: evaluation.predict(self.model, e.drawn(rows), device) for t, e in part.items()}
                     for part in self.dev
@@ -248,7 +215,6 @@ class Trainer(Stateful):
         scores = [predictions.scores(of_tasks) for of_tasks in tables]
         means = {f"dev/{name}": float(np.mean([of_part[name] for of_part in scores])) for name in scores[0]}
         self.history.add(phase.number, self.outcome.steps, means)
-        self.history.pause()
         if settings.keep == "best":
             self._remember([self._mean(phase, of_part) for of_part in scores])
         return scores[0]
@@ -267,36 +233,22 @@ class Trainer(Stateful):
     def _keep(self, phase: Phase) -> None:
         """Write a checkpoint where one is due; where the training was asked to stop, write one and leave."""
         every = self.settings.checkpoint_every
-        asked = self.stop.asked is not None
-        if asked:
-            self.accelerator.set_trigger()
-        if self.accelerator.num_processes > 1:
-            asked = self.accelerator.check_trigger()  # of any of them
-        if asked or (every and self.outcome.steps % every == 0):
+        asked = self.stop.asked
+        if asked is not None or (every and self.outcome.steps % every == 0):
             self._save(phase)
-        if asked:
-            raise Stopped(self.stop.asked or signal.SIGTERM)  # none here where another process was asked
+        if asked is not None:
+            raise Stopped(asked)
 
     def _save(self, phase: Phase | None) -> None:
         """Write all that resuming from here needs; without a phase where all have ended."""
-        state = {"random": random_state(self.accelerator.device), "phase": phase and phase.state()}
-        self.checkpoints.save(self.outcome.steps, state | self.state())
-        self.history.pause()
+        state = {"random": random_state(self.hardware.device), "phase": phase and phase.state()}
+        self.checkpoint.save(state | self.state())
 
     def _resume(self) -> dict[str, Any] | None:
-        """Load the newest checkpoint that all processes have; return its state, whose phase is still to be loaded."""
-        steps = processes.shared_by_all(self.checkpoints.steps())
-        if not steps:
-            return None
-        state = self.checkpoints.load(steps[-1])
-        self.restore(state)
-        self.outcome.resumed += 1
-        self.history.pause()
-        if self.accelerator.is_main_process:
+        """Go on from the checkpoint, where there is one; return its state, whose phase is still to be restored."""
+        state = self.checkpoint.load()
+        if state is not None:
+            self.restore(state)
+            self.outcome.resumed += 1
             print(f"going on from the checkpoint of step {self.outcome.steps}")
         return state
-
-
-def mean_of_tasks(losses: Mapping[str, Sequence[float]]) -> float:
-    """Return the mean over tasks of each task's mean loss, which does not depend on how often each was drawn."""
-    return float(np.mean([np.mean(of_task) for of_task in losses.values()]))

@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from accelerate import Accelerator
 from safetensors import numpy
 from safetensors.torch import save_file
 
 from mtbert import files, predictions
-from mtbert.data.batches import Examples, Share
+from mtbert.data.batches import Examples
 from mtbert.models.encoder import hardware
+from mtbert.models.encoder.hardware import Hardware
 from mtbert.models.multitask import MultitaskModel
 from mtbert.settings import VariantSettings
 from mtbert.tasks import Split
 from mtbert.training import evaluation, logs
-from mtbert.training.checkpoints import Checkpoints
+from mtbert.training.checkpoints import Checkpoint
 from mtbert.training.history import History
 from mtbert.training.loop import Outcome, Trainer
 from mtbert.training.phases import Phase
@@ -44,20 +44,20 @@ class Parts:
     code: str = ""  # a digest of the code that all trainings share
 
 
-def device_and_precision(settings: VariantSettings) -> tuple[torch.device, str]:
+def hardware_of(settings: VariantSettings) -> Hardware:
     """Return device and precision by the settings, for this machine."""
     device = hardware.device(settings.run.device)
-    return device, hardware.precision(settings.run.precision, device)
+    return Hardware(device, hardware.precision(settings.run.precision, device))
 
 
 def train(
     parts: Parts,
     run_directory: Path,
     logs_directory: Path,
-    checkpoints: Checkpoints,
+    checkpoint: Checkpoint,
     live_run: contextlib.AbstractContextManager[Any] | None = None,
 ) -> dict[str, Any]:
-    """Train, score and write; return metrics.json's content. A failure leaves nothing behind but checkpoints.
+    """Train, score and write; return metrics.json's content. A failure leaves nothing behind but a checkpoint.
 
     The log lies in a folder of `logs_directory` of its own, named after the results: see `files.log_directory`.
     `live_run`, a `tracking.LiveRun`, is told of the run, and of its failure; no number of the run depends on it.
@@ -67,27 +67,25 @@ def train(
     torch.set_num_threads(parts.settings.run.threads)  # whatever OMP_NUM_THREADS says: scores depend on it
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     clock = time.perf_counter()
-    main = Share.here().rank == 0  # of several processes, the one that writes
     stop = Stop()
     with stop.listening(), live_run or contextlib.nullcontext() as live:
         hardware.keep_memory()
-        device, precision = device_and_precision(parts.settings)
-        accelerator = Accelerator(mixed_precision="bf16" if precision == "bf16" else "no", cpu=device.type == "cpu")
-        parts.model.to(accelerator.device)
+        on = hardware_of(parts.settings)
+        parts.model.to(on.device)
         history = History(parts.settings.run.log_every, live.log if live else lambda step, values: None)
         trainer = Trainer(
             parts.model,
             parts.settings.run,
-            accelerator,
+            on,
             history,
             evaluation.choosing(parts.examples.get("dev", {})),
             parts.seed,
-            checkpoints,
+            checkpoint,
             stop,
         )
         outcome = trainer.run(parts.phases, parts.steps)
         with stop.at_once():
-            predicted = _predictions(parts, outcome, accelerator)
+            predicted = _predictions(parts, outcome, on)
         metrics = {
             "variant": parts.settings.variant,
             "seed": parts.seed,
@@ -95,35 +93,30 @@ def train(
             "epoch": outcome.epochs[0],
             "epochs": outcome.epochs,
             "examples": outcome.examples,
-            "device": device.type,
-            "precision": precision,
+            "device": on.device.type,
+            "precision": on.precision,
             "parameters": parts.model.sizes(parts.settings.phases),
             **{split: predictions.scores(tables) for split, tables in predicted.items()},
         }
-        if main:
-            with files.new_directory(run_directory) as directory:
-                _write(directory, parts, metrics, predicted, accelerator)
-                history.write(directory / "history.csv")
-                files.seal(directory)
-            logs_directory /= files.log_key(run_directory)
-            with files.new_directory(logs_directory) as directory:
-                took = time.perf_counter() - clock
-                log = _log(outcome, started, took, str(device), precision)
-                files.write_json(directory / "run.json", {"identity": checkpoints.identity, **log})
-        accelerator.wait_for_everyone()  # no process removes its checkpoints before the run is written
-        checkpoints.clear()
-        accelerator.end_training()
+        with files.new_directory(run_directory) as directory:
+            _write(directory, parts, metrics, predicted, on)
+            history.write(directory / "history.csv")
+            files.seal(directory)
+        with files.new_directory(logs_directory / files.log_key(run_directory)) as directory:
+            log = _log(outcome, started, time.perf_counter() - clock, on)
+            files.write_json(directory / "run.json", {"identity": checkpoint.identity, **log})
+        checkpoint.clear()
         if live:
             live.finish(run_directory)
     return metrics
 
 
-def _predictions(parts: Parts, outcome: Outcome, accelerator: Accelerator) -> dict[str, dict[str, pd.DataFrame]]:
-    """Predict each split with the trained model, by task; all processes of a run take part."""
+def _predictions(parts: Parts, outcome: Outcome, on: Hardware) -> dict[str, dict[str, pd.DataFrame]]:
+    """Predict each split with the trained model, by task."""
 
     def predicted(examples: Mapping[str, Examples]) -> dict[str, pd.DataFrame]:
-        with accelerator.autocast():
-            return {task: evaluation.predict(parts.model, e, accelerator.device) for task, e in examples.items()}
+        with on.autocast():
+            return {task: evaluation.predict(parts.model, e, on.device) for task, e in examples.items()}
 
     dev, settings = parts.examples.get("dev", {}), parts.settings
     if len(set(outcome.epochs)) > 1:  # predict each half with the weights that the other half chose
@@ -149,15 +142,15 @@ def _write(
     parts: Parts,
     metrics: dict[str, Any],
     predicted: Mapping[str, Mapping[str, pd.DataFrame]],
-    accelerator: Accelerator,
+    on: Hardware,
 ) -> None:
     """Write a run's results and its model; nothing in them depends on the clock or the host's name."""
     for split, tables in predicted.items():
         for task, table in tables.items():
             predictions.write(predictions.path(directory, task, split), table)  # type: ignore[arg-type]
-    with accelerator.autocast():
+    with on.autocast():
         dev = parts.examples.get("dev", {})
-        embedded = {t: evaluation.embed(parts.model, e, accelerator.device, EMBEDDED) for t, e in dev.items()}
+        embedded = {t: evaluation.embed(parts.model, e, on.device, EMBEDDED) for t, e in dev.items()}
     by_sentence = {task: np.ascontiguousarray(rows.swapaxes(0, 1), np.float16) for task, rows in embedded.items()}
     numpy.save_file(by_sentence, directory / "embeddings.safetensors")  # [sentences, rows, width] of each task
     state = {name: value.detach().cpu().contiguous() for name, value in parts.model.state_dict().items()}
@@ -168,18 +161,17 @@ def _write(
     files.write_json(directory / "metrics.json", metrics)
 
 
-def _log(outcome: Outcome, started: str, seconds: float, device: str, precision: str) -> dict[str, Any]:
+def _log(outcome: Outcome, started: str, seconds: float, on: Hardware) -> dict[str, Any]:
     return {
         "started": started,
         "seconds": round(seconds, 1),
         "training_seconds": round(outcome.seconds, 1),
         "resumed": outcome.resumed,
         "examples": sum(outcome.examples.values()),
-        "parts": outcome.micro_batches,
         "examples_per_second": round(sum(outcome.examples.values()) / max(outcome.seconds, 1e-9), 1),
         "peak_memory_mb": logs.peak_memory_mb(),
-        "device": device,
-        "precision": precision,
+        "device": str(on.device),
+        "precision": on.precision,
         "machine": logs.machine(),
         "versions": logs.versions(),
     }

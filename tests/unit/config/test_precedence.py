@@ -123,8 +123,6 @@ def test_what_the_other_stages_need_follows_from_the_selection(planned: Planned)
 def test_a_variant_holds_nothing_of_what_it_does_not_use(planned: Planned) -> None:
     assert "smart" not in str(planned()["bert-sst"])
     assert list(planned()["smart-pals"]["sources"]) == [
-        "models/adapters/pals.py", "models/connectors/direct.py", "models/features/words.py", "models/heads/mlp.py",
-        "tasks/qqp.yaml", "tasks/sst.yaml", "tasks/sts.yaml", "training/gradients/total.py",
+        "models/adapters/pals.py", "models/heads/mlp.py", "tasks/qqp.yaml", "tasks/sst.yaml", "tasks/sts.yaml",
         "training/objectives/smart.py", "training/samplers/annealed.py", "training/schedules/slanted_triangular.py",
-        "training/weightings/equal.py",
     ]  # fmt: skip

@@ -26,7 +26,7 @@ def test_the_task_with_the_longer_gradient_counts_less_after_an_update_also_in_i
 
     def step() -> list[float]:
         shared, own = nn.Parameter(torch.ones(1)), nn.Parameter(torch.ones(1))
-        rule({"sst": 8 * shared.sum() + own.sum(), "sts": shared.sum()}, [shared, own], lambda loss: loss.backward())
+        rule({"sst": 8 * shared.sum() + own.sum(), "sts": shared.sum()}, [shared, own])
         rule.after_update({"sst": 2.0, "sts": 2.0})
         return [shared.grad.item(), own.grad.item()]
 

@@ -2,13 +2,12 @@
 
 import pytest
 
-from mtbert.settings import NoOptions
-from mtbert.training.schedules.constant import Constant
+from mtbert.training.schedules import SCHEDULES
 from mtbert.training.schedules.slanted_triangular import Settings, SlantedTriangular
 
 
 def test_constant():
-    assert [Constant(NoOptions()).factor(step, 3) for step in range(4)] == [1.0, 1.0, 1.0, 1.0]
+    assert [SCHEDULES.build({"name": "constant"}).factor(step, 3) for step in range(4)] == [1.0, 1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Checkpoints: whole, checked, and the one before where the last is not."""
+"""The checkpoint: whole, of this run, or the one before where a new one cannot be written."""
 
 import math
 import resource
@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from mtbert.errors import TrainingError
-from mtbert.training.checkpoints import Checkpoints
+from mtbert.training.checkpoints import Checkpoint
 
 STATE = {
     "weights": {"a": torch.tensor([[1.5, -0.0]]), "b": torch.tensor(7)},
@@ -29,58 +29,41 @@ def same(first: object, second: object) -> bool:
     return first == second
 
 
-def test_what_was_saved_is_loaded(tmp_path: Path):
-    checkpoints = Checkpoints(tmp_path / "own", "me")
-    assert checkpoints.steps() == []
-    checkpoints.save(40, STATE)
-    assert checkpoints.steps() == [40]
-    assert same(checkpoints.load(40), STATE)
-    checkpoints.clear()
+def test_the_last_state_that_was_saved_is_loaded(tmp_path: Path):
+    checkpoint = Checkpoint(tmp_path / "own", "me")
+    assert checkpoint.load() is None
+    checkpoint.save({"a": 1})
+    checkpoint.save(STATE)
+    assert same(checkpoint.load(), STATE)
+    checkpoint.clear()
     assert not (tmp_path / "own").exists()
 
 
-def test_a_cut_or_an_altered_byte_anywhere_leaves_the_one_before(tmp_path: Path, capsys: pytest.CaptureFixture):
-    checkpoints = Checkpoints(tmp_path, "me")
-    checkpoints.save(1, {"a": 1})
-    checkpoints.save(2, {"a": torch.ones(3)})
-    (last,) = tmp_path.glob("000000002-*")
-    whole = last.read_bytes()
-    for place in range(len(whole)):
-        for damaged in (whole[:place], whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]):
-            last.write_bytes(damaged)
-            assert checkpoints.steps() == [1]
-            assert not last.exists()
-    assert f"checkpoint {last} was altered or cut off: it is not used" in capsys.readouterr().err
-    last.write_bytes(whole)
-    assert checkpoints.steps() == [1, 2]
-
-
-def test_what_a_kill_has_left_half_written_is_removed(tmp_path: Path):
-    (tmp_path / ".7.partial").write_bytes(b"half")
-    assert Checkpoints(tmp_path, "me").steps() == []
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_those_of_other_settings_are_not_used_and_the_last_two_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture):
-    Checkpoints(tmp_path, "before").save(900, {})
-    after = Checkpoints(tmp_path, "after")
-    assert after.steps() == []
-    assert "is of other settings, data or code: it is not used" in capsys.readouterr().err
-    for step in (9, 10, 110):
-        after.save(step, {})
-    assert after.steps() == [10, 110]
-    assert len(list(tmp_path.iterdir())) == 2
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda whole: whole[:-1], "is damaged"),
+        (lambda whole: b"half", "is damaged"),
+        (lambda whole: whole.replace(b"before", b"others"), "is of other settings, data or code"),
+    ],
+)
+def test_a_damaged_one_and_that_of_other_settings_is_not_used(tmp_path: Path, capsys, damage, told: str):
+    checkpoint = Checkpoint(tmp_path, "before")
+    checkpoint.save({"a": torch.ones(3)})
+    checkpoint.file.write_bytes(damage(checkpoint.file.read_bytes()))
+    assert checkpoint.load() is None
+    assert f"warning: checkpoint {checkpoint.file} {told}" in capsys.readouterr().err
 
 
 def test_a_full_disk_is_a_clear_error_and_leaves_the_one_before(tmp_path: Path):
-    checkpoints = Checkpoints(tmp_path, "me")
-    checkpoints.save(1, {"a": 1})
+    checkpoint = Checkpoint(tmp_path, "me")
+    checkpoint.save({"a": 1})
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
     try:
-        with pytest.raises(TrainingError, match=r"checkpoint of step 2 could not be written to .* those before it are"):
-            checkpoints.save(2, {"a": torch.ones(100_000)})
+        with pytest.raises(TrainingError, match=r"could not be written .* the checkpoint before it is intact"):
+            checkpoint.save({"a": torch.ones(100_000)})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert checkpoints.steps() == [1]
-    assert len(list(tmp_path.iterdir())) == 1
+    assert checkpoint.load() == {"a": 1}
+    assert list(tmp_path.iterdir()) == [checkpoint.file]

@@ -1,22 +1,10 @@
 """What happened step by step."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
-import pytest
-
-from mtbert.training import history
 from mtbert.training.history import History
 
 Heard = list[tuple[int, dict[str, float]]]
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """A clock that stands until `now` is set."""
-    clock = SimpleNamespace(now=100.0)
-    monkeypatch.setattr(history, "time", SimpleNamespace(perf_counter=lambda: clock.now))
-    return clock
 
 
 def recorded(every: int) -> tuple[History, Heard]:
@@ -35,34 +23,6 @@ def test_losses_are_averaged_between_entries_task_by_task():
     assert record.step(phase=1, step=2, learning_rate=0.2) == values
     assert heard == [(2, values)]
     assert record.rows == [(1, 2, "loss/qqp", 0.5), (1, 2, "loss/sst", 3.0), (1, 2, "learning_rate", 0.2)]
-
-
-def test_throughput_counts_the_examples_since_the_last_entry(clock: SimpleNamespace):
-    record, heard = recorded(every=2)
-    record.loss("sst", 1.0, examples=16)
-    record.loss("smart/sst", 0.1)
-    record.step(1, 1, 0.1)
-    record.loss("sst", 1.0, examples=16)
-    clock.now = 104.0
-    record.step(1, 2, 0.1)
-    record.loss("sst", 1.0, examples=30)
-    clock.now = 107.0
-    record.step(1, 4, 0.1)
-    assert [(step, v) for step, v in heard if "loss/sst" not in v] == [
-        (2, {"examples_per_second": 8.0}),
-        (4, {"examples_per_second": 10.0}),
-    ]
-
-
-def test_an_evaluation_does_not_count_towards_the_time(clock: SimpleNamespace):
-    record, heard = recorded(every=1)
-    record.loss("sst", 1.0, examples=99)
-    clock.now = 150.0
-    record.pause()
-    record.loss("sst", 1.0, examples=10)
-    clock.now = 152.0
-    record.step(1, 1, 0.1)
-    assert heard[-1] == (1, {"examples_per_second": 5.0})
 
 
 def test_the_file(tmp_path: Path):

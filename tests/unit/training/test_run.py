@@ -8,25 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from accelerate.state import AcceleratorState
-from runs import checkpoints, parts, settings
+from runs import checkpoint, parts, settings
 from safetensors.torch import load_file
 
 from mtbert import files
 from mtbert.errors import DataError, TrainingError
 from mtbert.schemas import RunMetrics
 from mtbert.training import assembly, losses, run
-from mtbert.training.loop import mean_of_tasks
 
 HALF = np.array([True, False, True, False, True, False, True])
-
-
-@pytest.fixture(autouse=True)
-def fresh_accelerator():
-    """Accelerate keeps its precision for a process; another test file's must not reach these, nor these another's."""
-    AcceleratorState._reset_state(reset_partial_state=True)
-    yield
-    AcceleratorState._reset_state(reset_partial_state=True)
 
 
 def train(folder: Path, seed: int = 1, **changes) -> dict:
@@ -34,7 +24,7 @@ def train(folder: Path, seed: int = 1, **changes) -> dict:
 
 
 def train_made(made: run.Parts, folder: Path) -> dict:
-    return run.train(made, folder / "run", folder / "logs", checkpoints(folder))
+    return run.train(made, folder / "run", folder / "logs", checkpoint(folder))
 
 
 def with_halves(crossed: bool, **phase) -> run.Parts:
@@ -222,6 +212,15 @@ def test_a_loss_that_is_not_finite_stops_before_anything_is_written(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+def test_what_does_not_fit_into_the_memory_is_told_with_what_to_lower(tmp_path, monkeypatch):
+    def short(*given):
+        raise torch.OutOfMemoryError("CUDA out of memory. (in a test)")
+
+    monkeypatch.setattr(losses, "of_batch", short)
+    with pytest.raises(TrainingError, match=r"step 1 does not fit into the memory \(s.*: \[4, \d+\] tokens\); low"):
+        train(tmp_path)
+
+
 @pytest.mark.parametrize("clip", [0.01, 1e6, None])
 def test_gradients_are_cut_to_the_norm_that_is_set(tmp_path, monkeypatch, clip):
     lengths, update = [], torch.optim.AdamW.step
@@ -251,21 +250,16 @@ def test_a_loss_that_is_not_finite_leaves_the_last_good_checkpoint(tmp_path, mon
     monkeypatch.setattr(losses, "of_batch", third_is_broken)
     with pytest.raises(TrainingError, match="the gradient of step 3 is not finite, so the weights were left"):
         train_made(made, tmp_path)
-    assert checkpoints(tmp_path).steps() == [1, 2]
-    saved = checkpoints(tmp_path).load(2)["model"]
-    assert all(torch.equal(saved[name], value) for name, value in made.model.state_dict().items())
+    saved = checkpoint(tmp_path).load()
+    assert saved["outcome"]["steps"] == 2
+    assert all(torch.equal(saved["model"][name], value) for name, value in made.model.state_dict().items())
 
 
-@pytest.mark.parametrize("watched", [{"watch": "train", "threshold": 1.0}, {"watch": "dev"}])
-def test_a_rate_that_is_cut_after_an_epoch_holds_from_the_first_step_of_the_next(tmp_path, monkeypatch, watched):
+def test_a_rate_that_is_cut_after_an_epoch_holds_from_the_first_step_of_the_next(tmp_path, monkeypatch):
     choose_by(monkeypatch, 0.5, 0.4, 0.6)
-    schedule = {"name": "reduce_on_plateau", "factor": 0.1, "patience": 0} | watched
+    schedule = {"name": "reduce_on_plateau", "factor": 0.1, "patience": 0}
     train(tmp_path, phase={"schedule": schedule, "epochs": 3}, run={"log_every": 1, "keep": "last"})
     assert history_of(tmp_path, "learning_rate")["value"].tolist() == pytest.approx([1e-3] * 6 + [1e-4] * 3)
-
-
-def test_the_loss_of_an_epoch_is_the_mean_over_tasks_however_often_each_was_drawn():
-    assert mean_of_tasks({"sst": [1.0], "qqp": [0.2, 0.4, 0.6]}) == pytest.approx(0.7)
 
 
 def test_an_epoch_is_chosen_by_the_phases_own_tasks(tmp_path, monkeypatch):

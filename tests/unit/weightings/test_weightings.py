@@ -23,7 +23,7 @@ def values(losses: dict[str, torch.Tensor]) -> dict[str, float]:
 
 def weighted(weighting: Weighting, **losses: float) -> dict[str, float]:
     tensors = {task: torch.tensor(loss, dtype=torch.float64) for task, loss in losses.items()}
-    return values(weighting(tensors, values))
+    return values(weighting(tensors))
 
 
 def test_fixed_weights_are_those_given_and_1():
@@ -34,7 +34,7 @@ def test_random_weights_are_drawn_once_an_update_and_add_up_to_the_number_of_tas
     weighting = build("random")
     first = weighted(weighting, sst=1.0, sts=1.0)
     assert sum(first.values()) == pytest.approx(2.0)
-    assert weighted(weighting, sst=1.0, sts=1.0) == first  # as where a step is tried twice
+    assert weighted(weighting, sst=1.0, sts=1.0) == first
     weighting.after_update({}, dict)
     assert weighted(weighting, sst=1.0, sts=1.0) != first
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mtbert.models.adapters import dora, houlsby, ia3, lora, low_rank, mtl_lora, none, pals, pfeiffer
+from mtbert.models.adapters import dora, houlsby, ia3, lora, low_rank, mtl_lora, pals, pfeiffer
 from mtbert.models.adapters.base import Adapter, Shape
 from mtbert.registry import Registry, Technique
 from mtbert.settings import NoOptions
@@ -10,7 +10,7 @@ from mtbert.settings import NoOptions
 ADAPTERS: Registry[[Shape, Sequence[str]], Adapter] = Registry(
     "adapter",
     {
-        "none": Technique(NoOptions, none.NoAdapter),
+        "none": Technique(NoOptions, Adapter),  # changes nothing
         "pals": Technique(pals.Settings, pals.ProjectedAttentionLayers),
         "lora": Technique(lora.Settings, lora.LowRankAdaptation),
         "dora": Technique(dora.Settings, dora.WeightDecomposedAdaptation),

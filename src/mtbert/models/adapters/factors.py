@@ -3,19 +3,13 @@
 from typing import Annotated
 
 import torch
-from pydantic import AfterValidator, Field
+from pydantic import Field
 from torch import Tensor, nn
 
 from mtbert.models.adapters.base import InLayer, Shape
 from mtbert.models.encoder.dropout import Dropout
 from mtbert.models.encoder.slot import Linear
-from mtbert.settings import Section
-
-
-def _each_once(names: list[Linear]) -> list[Linear]:
-    if len({*names}) < len(names):
-        raise ValueError("a linear map is listed twice; allowed: each once")
-    return names
+from mtbert.settings import ONCE, Section
 
 
 class FactorSettings(Section):
@@ -31,7 +25,7 @@ class FactorSettings(Section):
     rank: int = Field(default=8, ge=1)
     alpha: float = Field(default=8.0, gt=0)
     dropout: float = Field(default=0.0, ge=0, lt=1)
-    targets: Annotated[list[Linear], Field(min_length=1), AfterValidator(_each_once)] = ["query", "value"]
+    targets: Annotated[list[Linear], Field(min_length=1), ONCE] = ["query", "value"]
 
 
 class Factors(nn.Module):

@@ -4,7 +4,7 @@ What it does: passes the output of each sub-layer, attention and feed-forward, t
 sub-layer's residual is added. The bottleneck has a residual of its own. Its weights start near zero, so that the
 encoder starts almost as it was.
 
-Formula: A(x) = x + W_U act(W_D x + b_D) + b_U; a layer's sub-layers end in LN(h + A(dropout(f(h)))).
+Formula: A(x) = x + W_U GELU(W_D x + b_D) + b_U; a layer's sub-layers end in LN(h + A(dropout(f(h)))).
 
 Source: Houlsby et al. (2019), "Parameter-Efficient Transfer Learning for NLP", section 2.1 and figure 2. GELU is the
 authors' code's. Fresh weights are normal with standard deviation 0.01, cut at two of these, as in section 3.6 (0.001 in
@@ -19,8 +19,7 @@ set for all tasks, or one for each task (`per_task`).
 Prefer `pfeiffer` for half as many bottlenecks, `low_rank` or `pals` for paths beside the layer.
 """
 
-from typing import Literal
-
+import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
@@ -36,12 +35,10 @@ class Settings(Section):
 
     Attributes:
         size: m, the width of the bottleneck.
-        activation: between its two maps.
         per_task: whether each task has a set of its own.
     """
 
     size: int = Field(default=64, ge=1)
-    activation: Literal["gelu", "relu"] = "gelu"
     per_task: bool = False
 
 
@@ -51,7 +48,6 @@ class Bottleneck(nn.Module):
     def __init__(self, settings: Settings, width: int) -> None:
         super().__init__()
         self.down = nn.Linear(width, settings.size)
-        self.activation = nn.GELU() if settings.activation == "gelu" else nn.ReLU()
         self.up = nn.Linear(settings.size, width)
         for linear in (self.down, self.up):
             nn.init.trunc_normal_(linear.weight, std=SPREAD, a=-2 * SPREAD, b=2 * SPREAD)
@@ -59,7 +55,7 @@ class Bottleneck(nn.Module):
 
     def forward(self, output: Tensor) -> Tensor:
         """Output and result [rows, tokens, width]."""
-        return output + self.up(self.activation(self.down(output)))
+        return output + self.up(F.gelu(self.down(output)))
 
 
 class AfterBoth(InLayer):

@@ -3,10 +3,10 @@
 What it does: gives a task a map into a narrow space and back beside each BERT layer: a PAL without attention. Each
 layer has projections of its own in place of the attention, so that a task has about as many weights as with PALs.
 
-Formula: TS(h) = V_D act(V_E h); the layer becomes LN(h_att + FFN(h_att) + TS(h)). Act is the identity unless set.
+Formula: TS(h) = V_D V_E h; the layer becomes LN(h_att + FFN(h_att) + TS(h)).
 
-Source: Stickland and Murray (2019), "BERT and PALs", section 3.3: V_D V_E h, a PAL's formula without attention. The
-authors' code has GELU between them, and biases, as here. It shares V_E and V_D among layers for PALs alone. Its
+Source: Stickland and Murray (2019), "BERT and PALs", section 3.3: a PAL's formula without attention. The authors' code
+has biases, as here, and GELU between the maps, unlike the paper. It shares V_E and V_D among layers for PALs alone. Its
 low_rank_config.json has 100 for `dim`, with which a task costs about what its PALs do.
 
 Symbols: h `hidden`, the layer's input; d_s `dim`; V_E `down` (d_s x d), V_D `up` (d x d_s).
@@ -17,8 +17,6 @@ is false.
 
 Prefer `pals` where tokens should attend to each other in the narrow space.
 """
-
-from typing import Literal
 
 from pydantic import Field
 from torch import Tensor, nn
@@ -32,12 +30,10 @@ class Settings(Section):
 
     Attributes:
         dim: d_s, the width of the narrow space.
-        activation: between V_E and V_D: `none` as in the paper, or `gelu` as in the authors' code.
         per_task: whether each task has a set of its own, as in the source.
     """
 
     dim: int = Field(default=100, ge=1)
-    activation: Literal["gelu", "none"] = "none"
     per_task: bool = True
 
 
@@ -47,7 +43,6 @@ class LowRank(InLayer):
     def __init__(self, settings: Settings, shape: Shape) -> None:
         super().__init__()
         self.down = nn.Linear(shape.width, settings.dim)
-        self.activation = nn.GELU() if settings.activation == "gelu" else nn.Identity()
         self.up = nn.Linear(settings.dim, shape.width)
         for linear in (self.down, self.up):
             nn.init.normal_(linear.weight, std=shape.initializer_range)
@@ -55,7 +50,7 @@ class LowRank(InLayer):
 
     def parallel(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """TS(h); `mask` is not needed, since no token sees another."""
-        return self.up(self.activation(self.down(hidden)))
+        return self.up(self.down(hidden))
 
 
 class LowRankLayers(InEveryLayer):

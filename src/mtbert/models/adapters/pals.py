@@ -6,7 +6,7 @@ of the narrow space belong to the task and are shared by all its layers, so that
 Formula: PA(h) = GELU(V_D MHA(V_E h)); the layer becomes LN(h_att + FFN(h_att) + PA(h)).
 
 Source: Stickland and Murray (2019), "BERT and PALs", section 3.3, without output projection in the attention; the
-authors' code and "minBERT and PALs" apply GELU after V_D, which the paper's formula lacks.
+authors' code and "minBERT and PALs" apply GELU after V_D, which the paper's formula lacks. Biases are the code's.
 
 Symbols: h `hidden`, the layer's input; d_s `dim`; V_E `down` (d_s x d), V_D `up` (d x d_s); n `heads`.
 
@@ -37,7 +37,6 @@ class Settings(Section):
         dim: d_s, the width of the narrow attention.
         heads: its attention heads.
         layers: `all`, `top_half`, or the numbers of the layers that have a PAL, counted from 0 at the embeddings.
-        bias: whether the linear maps have biases (the authors' code: yes).
         activation: `gelu` after V_D as in the authors' code, or `none` as in the paper's formula.
         dropout: on the attention's weights, as in the authors' code; the reports do not state theirs.
     """
@@ -45,7 +44,6 @@ class Settings(Section):
     dim: int = Field(default=204, ge=1)
     heads: int = Field(default=12, ge=1)
     layers: Literal["all", "top_half"] | list[int] = "all"
-    bias: bool = True
     activation: Literal["gelu", "none"] = "gelu"
     dropout: float = Field(default=0.1, ge=0, lt=1)
 
@@ -61,15 +59,14 @@ class TaskPath(nn.Module):
 
     def __init__(self, settings: Settings, shape: Shape, layers: Sequence[int]) -> None:
         super().__init__()
-        dim, bias = settings.dim, settings.bias
+        dim = settings.dim
         self.settings = settings
-        self.down = nn.Linear(shape.width, dim, bias=bias)
-        self.up = nn.Linear(dim, shape.width, bias=bias)
-        self.query_key_value = nn.ModuleDict({str(layer): nn.Linear(dim, 3 * dim, bias=bias) for layer in layers})
+        self.down = nn.Linear(shape.width, dim)
+        self.up = nn.Linear(dim, shape.width)
+        self.query_key_value = nn.ModuleDict({str(layer): nn.Linear(dim, 3 * dim) for layer in layers})
         for linear in (self.down, self.up, *self.query_key_value.values()):
             nn.init.normal_(linear.weight, std=shape.initializer_range)  # type: ignore[arg-type]
-            if bias:
-                nn.init.zeros_(linear.bias)  # type: ignore[arg-type]
+            nn.init.zeros_(linear.bias)  # type: ignore[arg-type]
 
     def forward(self, layer: int, hidden: Tensor, mask: Tensor) -> Tensor:
         """PA(h) of one layer; hidden and result [rows, tokens, width]."""

@@ -3,7 +3,7 @@
 What it does: at the end of each layer a bottleneck reads what BERT would pass to the next layer. Its output is added
 before the layer's second LayerNorm. The attention has no bottleneck.
 
-Formula: z = h_att + dropout(FFN(h_att)); the layer ends in LN(z + W_U act(W_D LN(z) + b_D) + b_U), both times with the
+Formula: z = h_att + dropout(FFN(h_att)); the layer ends in LN(z + W_U ReLU(W_D LN(z) + b_D) + b_U), both times with the
 encoder's LN.
 
 Source: Pfeiffer et al. (2021), "AdapterFusion": its single adapter, without the fusion. Residuals and
@@ -19,8 +19,6 @@ for all tasks, or one for each task (`per_task`).
 Prefer `houlsby` where attention's output should be adapted, too.
 """
 
-from typing import Literal
-
 from pydantic import Field
 from torch import Tensor, nn
 
@@ -34,12 +32,10 @@ class Settings(Section):
 
     Attributes:
         size: m, the width of the bottleneck.
-        activation: between its two maps.
         per_task: whether each task has a set of its own.
     """
 
     size: int = Field(default=48, ge=1)
-    activation: Literal["gelu", "relu"] = "relu"
     per_task: bool = False
 
 
@@ -49,7 +45,6 @@ class AfterFeedForward(InLayer):
     def __init__(self, settings: Settings, shape: Shape) -> None:
         super().__init__()
         self.down = nn.Linear(shape.width, settings.size)
-        self.activation = nn.GELU() if settings.activation == "gelu" else nn.ReLU()
         self.up = nn.Linear(settings.size, shape.width)
         for linear in (self.down, self.up):
             nn.init.normal_(linear.weight, std=shape.initializer_range)
@@ -58,7 +53,7 @@ class AfterFeedForward(InLayer):
     def sublayer(self, name: Sublayer, output: Tensor, residual: Tensor, norm: nn.LayerNorm) -> Tensor:
         """Return what BERT would normalise; after the feed-forward, with the bottleneck's output added."""
         summed = output + residual
-        return summed + self.up(self.activation(self.down(norm(summed)))) if name == "feed_forward" else summed
+        return summed + self.up(self.down(norm(summed)).relu()) if name == "feed_forward" else summed
 
 
 class PfeifferAdapters(InEveryLayer):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mtbert.models.connectors import direct, relational, transformer_layer
+from mtbert.models.connectors import relational, transformer_layer
 from mtbert.models.connectors.base import Connector
 from mtbert.registry import Registry, Technique
 from mtbert.settings import NoOptions
@@ -10,7 +10,7 @@ from mtbert.settings import NoOptions
 CONNECTORS: Registry[[int, Sequence[str]], Connector] = Registry(
     "connector",
     {
-        "direct": Technique(NoOptions, direct.Direct),
+        "direct": Technique(NoOptions, Connector),  # changes nothing
         "relational": Technique(relational.Settings, relational.Relational),
         "transformer_layer": Technique(transformer_layer.Settings, transformer_layer.TransformerLayer),
     },

@@ -1,19 +1,32 @@
 """Choose the device and the precision: one rule for pretraining and training."""
 
 import ctypes
-import os
 import sys
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
 
 from mtbert.errors import SettingsError
 
+Precision = Literal["bf16", "fp32"]
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
 # Names by torch.cpu.get_capabilities of processors that multiply bf16 in hardware (x86 and Arm); on others bf16 is
 # emulated and slower than fp32.
 _CPU_BF16 = ("amx_bf16", "avx512_bf16", "sve_bf16")
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """What a training computes on, and in which precision."""
+
+    device: torch.device
+    precision: Precision = "fp32"
+
+    def autocast(self) -> torch.autocast:
+        """Compute forward passes of a block in that precision."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16")
 
 
 def device(setting: str) -> torch.device:
@@ -23,8 +36,7 @@ def device(setting: str) -> torch.device:
     if not available.get(kind):
         names = ", ".join(["auto", *(name for name in available if available[name])])
         raise SettingsError(f"device is {setting}, which torch cannot use on this machine; allowed: {names}")
-    local = os.environ.get("LOCAL_RANK")  # of several GPUs, the launcher assigns one to this process
-    return torch.device(kind, int(local)) if kind == "cuda" and local else torch.device(kind)
+    return torch.device(kind)
 
 
 def keep_memory() -> None:
@@ -40,7 +52,7 @@ def keep_memory() -> None:
                 libc.mallopt(option, 2**31 - 1)
 
 
-def precision(setting: Literal["auto", "bf16", "fp32"], device: torch.device) -> Literal["bf16", "fp32"]:
+def precision(setting: Literal["auto", "bf16", "fp32"], device: torch.device) -> Precision:
     """Return the precision of a setting on a device; auto: bf16 where the hardware has it, else fp32."""
     if setting != "auto":
         return setting

@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 
-from mtbert.models.features import pos, words
+from mtbert.models.features import pos
 from mtbert.models.features.base import Features
 from mtbert.registry import Registry, Technique
 from mtbert.settings import NoOptions
 
 FEATURES: Registry[[int, Sequence[str]], Features] = Registry(
     "features",
-    {"words": Technique(NoOptions, words.Words), "pos": Technique(pos.Settings, pos.PartOfSpeech)},
+    {
+        "words": Technique(NoOptions, Features),  # adds nothing
+        "pos": Technique(pos.Settings, pos.PartOfSpeech),
+    },
     default="words",
 )

@@ -25,12 +25,10 @@ class Head(nn.Module):
         embeddings: number of embeddings of an example, 1 or 2.
 
     Attributes:
-        by_example: whether the loss is a mean over the batch's examples, each of them computed by itself.
         learns: whether it can be trained.
         needs_apart: whether its loss needs sentences of a pair that have not seen each other.
     """
 
-    by_example = True
     learns = True
     needs_apart = False
 

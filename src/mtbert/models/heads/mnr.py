@@ -1,11 +1,10 @@
 """Multiple negatives ranking: of all second sentences in the batch, a sentence's own should be the nearest.
 
-Formula: loss = mean over positive i of -log( exp(s cos(u_i, v_i)) / sum_j exp(s cos(u_i, v_j)) ).
+Formula: loss = mean_i -log( exp(s cos(u_i, v_i)) / sum_j exp(s cos(u_i, v_j)) ).
 
 Source: Henderson et al. (2017), section 4; SlapBERT, section 4.11 and appendix, equation 7, whose mean is over all
-pairs of a batch, whatever their label: so `positive` is 0. With a larger one, such as 0.8 (4 on a scale of 0 to 5),
-pairs with a label from there on are positive, and the others serve as negatives alone. The report does not say how a
-score is made: here it is the cosine on the labels' range.
+pairs of a batch, whatever their label. The report does not say how a score is made: here it is the cosine on
+the labels' range.
 
 What it needs: it compares u_i with every v_j, those of other pairs, too. So no sentence may have seen its partner: the
 partner would be recognised by what the sentence took from it, and the ranking would teach nothing.
@@ -14,8 +13,7 @@ Symbols: s `scale`, 20 as in sentence-transformers; u_i, v_i the embeddings of p
 
 Shapes: outputs [batch, 1 + 2 width]: the score, then both embeddings at length 1.
 
-Mind that all pairs as positives are pulled together whatever their label; the report's r of 0.029 agrees with that.
-Nothing is learnt from labels below `positive`, so that a batch without a positive pair teaches nothing.
+Mind that all pairs are pulled together whatever their label; the report's r of 0.029 agrees with that.
 """
 
 import torch
@@ -31,13 +29,11 @@ class Settings(Section):
     """Section `mnr`; see the module's symbols."""
 
     scale: float = Field(default=20.0, gt=0)
-    positive: float = Field(default=0.0, ge=0, le=1)
 
 
 class MnrHead(PairHead):
     """Ranks the second sentences of a batch."""
 
-    by_example = False
     needs_apart = True
 
     @property
@@ -60,10 +56,7 @@ class MnrHead(PairHead):
         return F.mse_loss(scores, others) / self.extent**2
 
     def loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
-        """Return the cross entropy of the ranking over the positive pairs; 0 where there are none."""
+        """Return the cross entropy of the ranking."""
         first, second = outputs[:, 1:].chunk(2, dim=-1)
         ranking = self.settings.scale * first @ second.T  # [batch, batch]
-        positive = labels >= self.task.lowest + self.settings.positive * self.extent
-        if not positive.any():
-            return ranking.sum() * 0
-        return F.cross_entropy(ranking[positive], positive.nonzero().squeeze(-1))
+        return F.cross_entropy(ranking, torch.arange(len(ranking), device=ranking.device))

@@ -4,13 +4,13 @@ import torch
 
 from mtbert.registry import Registry, Technique
 from mtbert.settings import NoOptions
-from mtbert.training.gradients import cagrad, gradnorm, imtl_g, mgda, nash_mtl, pcgrad, total, upgrad
+from mtbert.training.gradients import cagrad, gradnorm, imtl_g, mgda, nash_mtl, pcgrad, upgrad
 from mtbert.training.gradients.base import GradientRule
 
 GRADIENTS: Registry[[torch.Generator], GradientRule] = Registry(
     "gradient rule",
     {
-        "total": Technique(NoOptions, total.Total),
+        "total": Technique(NoOptions, GradientRule),  # the gradient of the sum of the losses
         "pcgrad": Technique(pcgrad.Settings, pcgrad.PcGrad),
         "mgda": Technique(NoOptions, mgda.Mgda),
         "cagrad": Technique(cagrad.Settings, cagrad.CaGrad),

@@ -1,6 +1,6 @@
 """What a gradient rule is."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -8,8 +8,6 @@ import torch
 from torch import Tensor, nn
 
 from mtbert.training.states import Stateful
-
-Backward = Callable[[Tensor], None]
 
 
 class GradientRule(Stateful):
@@ -26,15 +24,12 @@ class GradientRule(Stateful):
         self.settings = settings
         self.generator = generator
 
-    def __call__(self, losses: Mapping[str, Tensor], parameters: Sequence[nn.Parameter], backward: Backward) -> None:
-        """Leave the step's gradient in each parameter's `.grad`; here, that of the sum of the losses.
+    def __call__(self, losses: Mapping[str, Tensor], parameters: Sequence[nn.Parameter]) -> None:
+        """Leave the step's gradient in the `.grad` of each parameter that is trained; here, that of the losses' sum.
 
-        Args:
-            losses: a scalar for each batch of the step.
-            parameters: what is trained.
-            backward: back-propagates a scalar (scaled and spread over processes as the run needs), adding to `.grad`.
+        Losses are scalars, one for each batch of the step.
         """
-        backward(reduce(torch.add, losses.values()))
+        reduce(torch.add, losses.values()).backward()
 
     def after_update(self, losses: Mapping[str, float]) -> None:
-        """Called after every update with the losses of its step, not weighted, as means over all processes."""
+        """Called after every update with the losses of its step, not weighted."""

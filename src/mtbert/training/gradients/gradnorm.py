@@ -12,8 +12,7 @@ the sum; Adam is ours, since the paper names no optimiser.
 
 Symbols: l_t the loss of task t before it was weighted, g_t its gradient, T tasks.
 
-It is a weighting in the paper. Here it is a gradient rule, since weightings see losses and not gradients. It sees
-the losses after the update, when they are means over all processes.
+It is a weighting in the paper. Here it is a gradient rule, since weightings see losses and not gradients.
 
 Prefer `imtl_g` to make gradients count alike whatever the progress.
 """

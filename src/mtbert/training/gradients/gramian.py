@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 from torch import Tensor, nn
 
-from mtbert.training.gradients.base import Backward, GradientRule
+from mtbert.training.gradients.base import GradientRule
 
 Gradients = list[Tensor | None]  # one for each parameter; None where a task does not reach it
 Array = NDArray[np.float64]
@@ -36,9 +36,9 @@ class GramianRule(GradientRule):
         """Return how much each counts in a parameter that `reached` of the tasks reach."""
         return counts if reached > 1 else [1.0] * len(counts)
 
-    def __call__(self, losses: Mapping[str, Tensor], parameters: Sequence[nn.Parameter], backward: Backward) -> None:
+    def __call__(self, losses: Mapping[str, Tensor], parameters: Sequence[nn.Parameter]) -> None:
         """Compute each task's gradient, and leave their weighted sum in each parameter's `.grad`."""
-        of_tasks = [gradients(loss, parameters, backward) for loss in losses.values()]
+        of_tasks = [gradients(loss, parameters) for loss in losses.values()]
         reached = [sum(g is not None for g in column) for column in zip(*of_tasks, strict=True)]
         gramian = products(of_tasks, [number for number, count in enumerate(reached) if count > 1])
         finite = bool(torch.isfinite(gramian).all())  # else the sum is not finite either, which the loop reports
@@ -48,11 +48,11 @@ class GramianRule(GradientRule):
             parameter.grad = weighted([gradient[number] for gradient in of_tasks], weights)
 
 
-def gradients(loss: Tensor, parameters: Sequence[nn.Parameter], backward: Backward) -> Gradients:
+def gradients(loss: Tensor, parameters: Sequence[nn.Parameter]) -> Gradients:
     """Compute one task's gradient in each parameter."""
     for parameter in parameters:
         parameter.grad = None
-    backward(loss)
+    loss.backward()
     return [parameter.grad for parameter in parameters]
 
 

@@ -14,11 +14,9 @@ class Objective(Stateful):
     """A term that is added to a task's loss. Built from (settings, model, generator). Subclasses define `term`.
 
     Attributes:
-        by_example: whether the term is a mean over the batch's examples, each of them computed by itself.
         own: its own parameters, which are trained beside the model's.
     """
 
-    by_example = True
     changes = ("generator", "own")
 
     def __init__(self, settings: Any, model: MultitaskModel, generator: torch.Generator) -> None:

@@ -39,7 +39,6 @@ class Settings(Section):
 class MaskedLanguageModel(Objective):
     """Adds the term to one model's loss; holds the prediction head."""
 
-    by_example = False  # a mean over the chosen tokens
     settings: Settings
 
     def __init__(self, settings: Settings, model: MultitaskModel, generator: torch.Generator) -> None:
@@ -67,7 +66,7 @@ class MaskedLanguageModel(Objective):
         chosen = self.choose(mask)
         words = self.model.encoder.words(self.hide(ids, chosen))
         hidden = self.model.encoder(words, torch.zeros_like(ids), mask)
-        mean = "mean" if chosen.any() else "sum"  # a sum over none is 0, with gradients where other processes have them
+        mean = "mean" if chosen.any() else "sum"  # a sum over none is 0
         return self.settings.weight * F.cross_entropy(self.logits(hidden[chosen]).float(), ids[chosen], reduction=mean)
 
     def choose(self, mask: Tensor) -> Tensor:

@@ -47,7 +47,6 @@ class Settings(Section):
 class SimCse(Objective):
     """Contrasts embeddings under two dropout masks by cosine."""
 
-    by_example = False
     settings: Settings
 
     def term(self, batch: Batch, outputs: Tensor) -> Tensor:

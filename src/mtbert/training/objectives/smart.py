@@ -6,12 +6,12 @@ What it does: the outputs should change little when the tokens' embeddings are m
 Formula: term = weight * l_s(f(x; theta), f(x~; theta)) + bregman * l_s(f(x; theta), f(x; theta~)), where
     x is the output of the embeddings: words, positions and types together, behind LayerNorm and dropout,
     x~ = x + v, v ~ N(0, sigma^2), and `steps` times, with g the gradient by v of l_s summed over the examples,
-    `normalised`: v = r (v + eta g) / (|v + eta g|_p + epsilon)
-    `projected`: v = Pi(v + eta g / |g|_p), Pi the projection to |v|_p <= epsilon
+    `normalised`: v = r (v + eta g) / (|v + eta g| + epsilon)
+    `projected`: v = v + eta g / |g| with every coordinate cut to at most epsilon
 and theta~ = (1 - beta) theta + beta theta~ after each update, with beta `momentum` for the first `early` of the
-phase's updates, then `momentum_later`. l_s is for classes KL(p | q) + KL(q | p), with `targets: detached` the p of the
-first and the q of the second held fixed, and with `reduction: sum` a sum over the batch in place of its mean. For
-scores it is the mean squared error on the scale of the head's own loss, whatever these two say.
+phase's updates, then `momentum_later`. |v| is a token's largest coordinate. l_s is for classes KL(p | q) + KL(q | p),
+with the p of the first and the q of the second held fixed, and with `reduction: sum` a sum over the batch in place of
+its mean. For scores it is the mean squared error on the scale of the head's own loss.
 
 Source: Jiang et al. (2020), "SMART", section 3 and Algorithm 1 for `projected`, section 4.1 for lambda_s, mu and beta;
 "Pals for PALs", appendix A.1; SlapBERT, section 4.6, whose equation 3 has the adversarial term alone (`bregman: 0`).
@@ -19,23 +19,21 @@ Both reports build on code: SlapBERT on that of MT-DNN (perturbation.py), "Pals 
 and MT-DNN's. Both codes have the `normalised` form: their epsilon keeps a division finite and bounds nothing, their eta
 weighs the gradient against the random start, and every token's v ends with the length r = 1. Both detach the targets
 of KL (SymKlCriterion, sym_kl_loss) and leave the squared error as it is. MT-DNN's takes the mean over the batch, with
-weight 1; smart-pytorch's takes the sum, with weight 0.02 in its example. MT-DNN's code, which is
-Jiang et al.'s own, and smart-pytorch's example take x from the embeddings module, as here. There, v of length 1 leaves
-the words what they are; on the words, before their LayerNorm, it would drown them: docs/reports.md has both measured.
+weight 1; smart-pytorch's takes the sum, with weight 0.02 in its example. Both take x from the embeddings module, as
+here; on the words, before their LayerNorm, a v of length 1 would drown them: docs/reports.md has both measured.
 
-Symbols: sigma `noise`, eta `step_size`, epsilon `radius`, r `length`, T_x~ `steps`, p `norm`, lambda_s `weight`, mu
-`bregman`. The reports name T_x~ 1, sigma 1e-5, eta 1e-3, epsilon 1e-6.
+Symbols: sigma `noise`, eta `step_size`, epsilon `radius`, r `length`, T_x~ `steps`, lambda_s `weight`, mu `bregman`.
+The reports name T_x~ 1, sigma 1e-5, eta 1e-3, epsilon 1e-6.
 
-Shapes: noise and its gradient [rows, tokens, width]; the norm is taken over each token's vector, as in both codes.
+Shapes: noise and its gradient [rows, tokens, width].
 
 Mind that with dropout on, as in the authors' code, the two passes have masks of their own, so that both terms also
 reward agreement between dropout masks; `projected` at the reports' radius of 1e-6 rewards almost nothing else. With the
 reports' sigma and eta the `normalised` noise is nearly all random start: see docs/reports.md. The codes go uphill on
-the KL divergence in one direction; here it is the sum of both, attached, as in the formula. A detached Bregman term
-trains with KL(q | p) alone, p the model's, since q is theta~'s. With several processes a sum is over one's own
-examples. Both codes hand x~ to a library that takes it for word embeddings, and adds positions, types and LayerNorm a
-second time (MT-DNN's not before 2021); here x~ goes to the first layer. That reads it rounded in bf16, where 98 % of a
-start of 1e-5 are lost (measured with MiniLM).
+the KL divergence in one direction; here it is the sum of both, with nothing held fixed. The Bregman term trains with
+KL(q | p) alone, p the model's, since q is theta~'s. Both codes hand x~ to a library that takes it for word embeddings,
+and adds positions, types and LayerNorm a second time (MT-DNN's not before 2021); here x~ goes to the first layer. That
+reads it rounded in bf16, where 98 % of a start of 1e-5 are lost (measured with MiniLM).
 """
 
 from typing import Any, Literal
@@ -51,7 +49,6 @@ from mtbert.settings import Section
 from mtbert.tasks import TASKS
 from mtbert.training.objectives.base import Objective
 
-Norm = Literal["infinity", "l2", "l1"]
 TINY = 1e-12  # keeps a gradient of zero from being divided by zero
 
 
@@ -60,7 +57,7 @@ class Settings(Section):
 
     Attributes:
         form: how noise becomes the worst noise.
-        targets, reduction: of the divergence between classes.
+        reduction: of the divergence between classes.
         momentum, momentum_later, early: beta, beta after the share `early` of the phase's updates.
     """
 
@@ -75,8 +72,6 @@ class Settings(Section):
     radius: float = Field(default=1e-6, gt=0)
     length: float = Field(default=1.0, gt=0)
     steps: int = Field(default=1, ge=1)
-    norm: Norm = "infinity"
-    targets: Literal["detached", "attached"] = "detached"
     reduction: Literal["mean", "sum"] = "mean"
 
 
@@ -90,28 +85,9 @@ def symmetrised_kl(first: Tensor, second: Tensor, detached: bool = False) -> Ten
     return forward + F.kl_div(first, q, reduction="batchmean", log_target=True)
 
 
-def vector_norm(vectors: Tensor, norm: Norm) -> Tensor:
-    """Return the norm of each token's vector: [..., width] -> [..., 1]."""
-    order = {"infinity": torch.inf, "l2": 2, "l1": 1}[norm]
-    return torch.linalg.vector_norm(vectors, ord=order, dim=-1, keepdim=True)
-
-
-def project(noise: Tensor, radius: float, norm: Norm) -> Tensor:
-    """Return the nearest noise whose vectors have a norm of at most `radius`.
-
-    The infinity norm clips every coordinate; l2 scales the vector; l1 shrinks all coordinates by one amount
-    (Duchi et al. 2008, figure 1).
-    """
-    if norm == "infinity":
-        return noise.clamp(-radius, radius)
-    if norm == "l2":
-        return noise * (radius / vector_norm(noise, norm).clamp_min(TINY)).clamp_max(1.0)
-    ordered = noise.abs().sort(dim=-1, descending=True).values
-    excess = ordered.cumsum(dim=-1) - radius
-    ranks = torch.arange(1, noise.shape[-1] + 1, device=noise.device)
-    kept = (ordered * ranks > excess).sum(dim=-1, keepdim=True).clamp_min(1)
-    shrink = (excess.gather(-1, kept - 1) / kept).clamp_min(0)  # 0 where the vector is inside already
-    return noise.sign() * (noise.abs() - shrink).clamp_min(0)
+def largest(vectors: Tensor) -> Tensor:
+    """Return the size of each vector's largest coordinate: [..., width] -> [..., 1]."""
+    return vectors.abs().amax(dim=-1, keepdim=True)
 
 
 class Smart(Objective):
@@ -121,7 +97,6 @@ class Smart(Objective):
 
     def __init__(self, settings: Settings, model: MultitaskModel, generator: torch.Generator) -> None:
         super().__init__(settings, model, generator)
-        self.by_example = settings.reduction == "mean"
         self.average = {name: p.detach().clone() for name, p in model.named_parameters() if p.requires_grad}
 
     def term(self, batch: Batch, outputs: Tensor) -> Tensor:
@@ -136,8 +111,8 @@ class Smart(Objective):
         return term
 
     def _penalty(self, batch: Batch, first: Tensor, second: Tensor) -> Tensor:
-        """Return l_s by `targets` and `reduction`."""
-        change = self.difference(batch.task, first, second, self.settings.targets == "detached")
+        """Return l_s by `reduction`."""
+        change = self.difference(batch.task, first, second, detached=True)
         of_classes = TASKS[batch.task].kind != "score"
         return change * len(batch) if self.settings.reduction == "sum" and of_classes else change
 
@@ -174,9 +149,9 @@ class Smart(Objective):
         settings = self.settings
         if settings.form == "normalised":
             noise = noise + settings.step_size * gradient
-            return settings.length * noise / (vector_norm(noise, settings.norm) + settings.radius)
-        direction = gradient / vector_norm(gradient, settings.norm).clamp_min(TINY)
-        return project(noise + settings.step_size * direction, settings.radius, settings.norm)
+            return settings.length * noise / (largest(noise) + settings.radius)
+        moved = noise + settings.step_size * gradient / largest(gradient).clamp_min(TINY)
+        return moved.clamp(-settings.radius, settings.radius)
 
     @torch.no_grad()
     def after_step(self, done: float) -> None:

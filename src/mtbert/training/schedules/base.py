@@ -21,11 +21,9 @@ class Schedule(Stateful):
         """Return the factor for step `step` (0, 1, ...) of `steps`; here, 1."""
         return 1.0
 
-    def observe(self, loss: float, dev: float | None) -> None:
-        """Called after each epoch, before the factor of the next epoch's first step is computed.
+    def observe(self, dev: float) -> None:
+        """Called after each epoch that dev was scored after, before the factor of the next one's first step.
 
-        Args:
-            loss: the mean training loss over tasks, where each task's loss is its mean over the epoch's steps.
-            dev: the mean score of the phase's tasks on the half of dev that epochs are chosen on (on all of dev where
-                `run.selection` is whole); None where dev was not scored after this epoch.
+        `dev` is the mean score of the phase's tasks on the half of dev that epochs are chosen on (on all of dev where
+        `run.selection` is whole).
         """

@@ -1,22 +1,18 @@
 """Reduce on plateau: the learning rate falls where epochs bring no more progress.
 
 What it does: multiplies the rate by `factor` after more than `patience` epochs in a row without progress, like torch's
-ReduceLROnPlateau. Progress is a dev score above the best so far, or a training loss below it, by more than the
-share `threshold` of the best.
+ReduceLROnPlateau. Progress is a dev score above the best so far by more than the share `threshold` of it.
 
 Formula: factor = f^k after k plateaus; progress in epoch e if v_e > b + h |b|, with b the largest v before it.
 
 Source: SlapBERT, section 4.3, which lowers the rate when "performance" no longer rises, and names neither numbers nor
 what is measured. f and h are torch's; torch's patience of 10 could not act in the report's 10 epochs, so it is 1.
 
-Symbols: f `factor`, h `threshold`; v the dev score with `watch: dev`, minus the training loss with `watch: train`. The
-dev score is that of the half of dev that epochs are chosen on, so no choice depends on what is reported. A
-training loss falls in every epoch of a short training, so that `train` then does nothing.
+Symbols: f `factor`, h `threshold`; v the dev score, of the half of dev that epochs are chosen on, so that no choice
+depends on what is reported.
 
 Prefer `constant` where a training has too few epochs to show a plateau.
 """
-
-from typing import Literal
 
 from pydantic import Field
 
@@ -25,16 +21,14 @@ from mtbert.training.schedules.base import Schedule
 
 
 class Settings(Section):
-    """Section `reduce_on_plateau`: what is watched, and when and how far the rate falls.
+    """Section `reduce_on_plateau`: when and how far the rate falls.
 
     Attributes:
-        watch: `dev`, the scores that epochs are chosen by, or `train`, the training loss.
         factor: the rate is multiplied by it.
         patience: number of epochs in a row without progress that are tolerated.
         threshold: the least progress, as a share of the best so far.
     """
 
-    watch: Literal["dev", "train"] = "dev"
     factor: float = Field(default=0.1, gt=0, lt=1)
     patience: int = Field(default=1, ge=0)
     threshold: float = Field(default=1e-4, ge=0)
@@ -43,11 +37,11 @@ class Settings(Section):
 class ReduceOnPlateau(Schedule):
     """Counts epochs without progress."""
 
+    needs_dev = True
     changes = ("now", "best", "waited")
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
-        self.needs_dev = settings.watch == "dev"
         self.now = 1.0
         self.best: float | None = None
         self.waited = 0
@@ -56,13 +50,10 @@ class ReduceOnPlateau(Schedule):
         """Return the factor that the epochs so far led to."""
         return self.now
 
-    def observe(self, loss: float, dev: float | None) -> None:
-        """Compare with the best so far; ignore an epoch after which dev was not scored."""
-        value = dev if self.needs_dev else -loss
-        if value is None:
-            return
-        if self.best is None or value > self.best + self.settings.threshold * abs(self.best):
-            self.best, self.waited = value, 0
+    def observe(self, dev: float) -> None:
+        """Compare with the best so far."""
+        if self.best is None or dev > self.best + self.settings.threshold * abs(self.best):
+            self.best, self.waited = dev, 0
             return
         self.waited += 1
         if self.waited > self.settings.patience:

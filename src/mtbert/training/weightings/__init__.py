@@ -6,13 +6,13 @@ import torch
 
 from mtbert.registry import Registry, Technique
 from mtbert.settings import NoOptions
-from mtbert.training.weightings import dynamic, dynamic_average, equal, famo, fixed, random, uncertainty
+from mtbert.training.weightings import dynamic, dynamic_average, famo, fixed, random, uncertainty
 from mtbert.training.weightings.base import LearntSettings, Weighting
 
 WEIGHTINGS: Registry[[Sequence[str], torch.Generator], Weighting] = Registry(
     "weighting",
     {
-        "equal": Technique(NoOptions, equal.Equal),
+        "equal": Technique(NoOptions, Weighting),  # every loss counts as it is
         "fixed": Technique(fixed.Settings, fixed.Fixed),
         "random": Technique(NoOptions, random.Random),
         "dynamic": Technique(LearntSettings, dynamic.Dynamic),

@@ -10,15 +10,13 @@ from torch import Tensor, nn
 from mtbert.settings import Section
 from mtbert.training.states import Stateful
 
-Mean = Callable[[Mapping[str, Tensor]], Mapping[str, float]]  # each scalar's mean over all processes
 Again = Callable[[], Mapping[str, float]]
 
 
 class Weighting(Stateful, nn.Module):
     """Weights the tasks' losses of a phase; its parameters are trained with the model's.
 
-    Subclasses take (settings, tasks, generator): the tasks of the phase, and a generator that is in the same state on
-    every process.
+    Subclasses take (settings, tasks, generator), the tasks being those of the phase.
 
     Attributes:
         several_tasks: whether it needs several tasks in a step.
@@ -34,14 +32,10 @@ class Weighting(Stateful, nn.Module):
         self.tasks = list(tasks)
         self.generator = generator
 
-    def forward(self, losses: Mapping[str, Tensor], mean: Mean) -> dict[str, Tensor]:
-        """Return the weighted losses of a step, which are trained on in place of `losses`; here, as they are.
+    def forward(self, losses: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return the weighted losses of a step, scalars, which are trained on in place of `losses`; here, the same.
 
-        May be called twice for one step, where the first try did not fit into memory.
-
-        Args:
-            losses: of this process, with the terms of the objectives; a scalar each.
-            mean: computes means over all processes; call it on all of them or on none.
+        `losses` hold the terms of the objectives, too.
         """
         return dict(losses)
 
@@ -49,9 +43,8 @@ class Weighting(Stateful, nn.Module):
         """Called after every update.
 
         Args:
-            losses: of its step, not weighted, as means over all processes.
-            again: computes the losses of the same batches with the weights as they are now, which takes another
-                forward pass; call it on all processes or on none.
+            losses: of its step, not weighted.
+            again: computes the losses of the same batches with the weights as they are now: another forward pass.
         """
 
     def after_epoch(self, losses: Mapping[str, float]) -> None:

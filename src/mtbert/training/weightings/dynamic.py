@@ -18,12 +18,12 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from mtbert.training.weightings.base import Learnt, Mean
+from mtbert.training.weightings.base import Learnt
 
 
 class Dynamic(Learnt):
     """Learns one number for each task."""
 
-    def forward(self, losses: Mapping[str, Tensor], mean: Mean) -> dict[str, Tensor]:
+    def forward(self, losses: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return exp(-s) loss + s for each task."""
         return {task: torch.exp(-self.s[task]) * loss + self.s[task] for task, loss in losses.items()}

@@ -6,8 +6,8 @@ epoch over that of the one before it; in the first two epochs w_t = 1.
 Source: Liu et al. (2019), section on dynamic weight average; tau = 2 is theirs. Symbols: l_t the loss of task t, with
 the terms of its objectives, T tasks of the phase, tau the temperature: the larger, the more alike tasks count.
 
-Losses are means over the task's steps of an epoch and over all processes. A task without a step in an epoch keeps the
-losses that it had. A mean loss of 0 cannot fall, so r_t is 1 there.
+Losses are means over the task's steps of an epoch. A task without a step in an epoch keeps the losses that it had. A
+mean loss of 0 cannot fall, so r_t is 1 there.
 
 Prefer it where a training has many epochs: with two or fewer it is `equal`.
 """
@@ -21,7 +21,7 @@ from scipy.special import softmax
 from torch import Tensor
 
 from mtbert.settings import Section
-from mtbert.training.weightings.base import Mean, Weighting
+from mtbert.training.weightings.base import Weighting
 
 
 class Settings(Section):
@@ -39,7 +39,7 @@ class DynamicAverage(Weighting):
         super().__init__(settings, tasks, generator)
         self.means: dict[str, list[float]] = {task: [] for task in tasks}  # of the last two epochs
 
-    def forward(self, losses: Mapping[str, Tensor], mean: Mean) -> dict[str, Tensor]:
+    def forward(self, losses: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Multiply each loss by its weight."""
         weights = self.weights()
         return {task: loss * weights[task] for task, loss in losses.items()}

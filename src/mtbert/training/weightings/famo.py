@@ -9,7 +9,7 @@ not taken from the next step's batch: that costs a forward pass of every step, w
 0.025, and gamma, 0.01, are those of that code. The factor T is ours, so that weights are 1 on average, as `equal` has
 them. The lowest possible loss is taken to be 0, and 1e-8 is added to each loss.
 
-Symbols: l_t the loss of task t, with the terms of its objectives, a mean over all processes; T tasks of the phase.
+Symbols: l_t the loss of task t, with the terms of its objectives; T tasks of the phase.
 
 It needs all tasks in every step. Prefer `dynamic_average` where another forward pass is too expensive.
 """
@@ -23,7 +23,7 @@ from torch import Tensor
 
 from mtbert.errors import TrainingError
 from mtbert.settings import Section
-from mtbert.training.weightings.base import Again, Mean, Weighting
+from mtbert.training.weightings.base import Again, Weighting
 
 SMALL = 1e-8
 
@@ -48,10 +48,10 @@ class Famo(Weighting):
             self.logits.values(), lr=settings.learning_rate, weight_decay=settings.decay, foreach=False
         )
 
-    def forward(self, losses: Mapping[str, Tensor], mean: Mean) -> dict[str, Tensor]:
+    def forward(self, losses: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Multiply each loss by its weight."""
         shares = self.shares(losses)
-        weights = shares / positive(mean(losses))
+        weights = shares / positive({task: loss.item() for task, loss in losses.items()})
         weights = len(losses) * weights / weights.sum()
         return {task: loss * weight for (task, loss), weight in zip(losses.items(), weights.tolist(), strict=True)}
 

@@ -16,7 +16,7 @@ from pydantic import Field
 from torch import Tensor
 
 from mtbert.settings import PhaseTask, Section
-from mtbert.training.weightings.base import Mean, Weighting
+from mtbert.training.weightings.base import Weighting
 
 
 class Settings(Section):
@@ -28,6 +28,6 @@ class Settings(Section):
 class Fixed(Weighting):
     """Multiplies losses by fixed weights."""
 
-    def forward(self, losses: Mapping[str, Tensor], mean: Mean) -> dict[str, Tensor]:
+    def forward(self, losses: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Multiply each loss by its weight."""
         return {task: loss * self.settings.weights.get(task, 1.0) for task, loss in losses.items()}

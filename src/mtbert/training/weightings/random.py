@@ -6,8 +6,8 @@ Source: Lin et al. (2022), section 3, with its normal distribution. The factor T
 average, as `equal` has them, and `training.clip` means the same. Symbols: l_t the loss of task t, T tasks of the
 phase.
 
-Weights are drawn after each update for the next one, the same on every process. Where a step holds one task, its loss
-has its own of these weights, so that tasks still count alike on average.
+Weights are drawn after each update for the next one. Where a step holds one task, its loss has its own of these
+weights, so that tasks still count alike on average.
 
 Prefer it as a baseline: a weighting that learns should do better.
 """
@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from mtbert.settings import NoOptions
-from mtbert.training.weightings.base import Again, Mean, Weighting
+from mtbert.training.weightings.base import Again, Weighting
 
 
 class Random(Weighting):
@@ -30,7 +30,7 @@ class Random(Weighting):
         super().__init__(settings, tasks, generator)
         self.weights = self._drawn()
 
-    def forward(self, losses: Mapping[str, Tensor], mean: Mean) -> dict[str, Tensor]:
+    def forward(self, losses: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Multiply each loss by its weight."""
         return {task: loss * self.weights[task] for task, loss in losses.items()}
 

@@ -17,13 +17,13 @@ import torch
 from torch import Tensor
 
 from mtbert.tasks import TASKS, served
-from mtbert.training.weightings.base import Learnt, Mean
+from mtbert.training.weightings.base import Learnt
 
 
 class Uncertainty(Learnt):
     """Learns one number for each task."""
 
-    def forward(self, losses: Mapping[str, Tensor], mean: Mean) -> dict[str, Tensor]:
+    def forward(self, losses: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Weight the losses by the formula above."""
         return {t: factor(t) * torch.exp(-self.s[t]) * loss + self.s[t] / 2 for t, loss in losses.items()}
 
