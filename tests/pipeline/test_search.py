@@ -31,7 +31,7 @@ SMALL = {
 def build(tmp_path: Path) -> Path:
     """What the stages before trainings write, and a dev set that no one may open."""
     build, sample = tmp_path / "build", ROOT / "data/sample"
-    small = EncoderSettings(name="tiny", width=24, layers=2, heads=2, feed_forward=48)
+    small = EncoderSettings(name="tiny", width=24, heads=2, feed_forward=48)
     fetching.fetch(small, sample, build / "encoders/base")
     preprocess(sample, build / "data", wordpieces(build / "encoders/base"), set())
     (build / "data/sst/dev.parquet").write_bytes(b"not for the search")

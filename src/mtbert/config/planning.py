@@ -52,10 +52,9 @@ def documents(params: Params, selected: dict[str, dict[str, Any]]) -> dict[str, 
     """Return the content of each file: one for each selected variant, and those that the other stages read."""
     shared = resolve.shared(params, selected)
     encoder = EncoderSettings(**shared["encoder"])
-    rounded = "Its weights are rounded to fp16." if encoder.weights == "fp16" else ""
     catalog = {
         **{knob: params.get(knob) for knob in ("profile", "data_dir", "seeds")},
-        "encoder": {"name": encoder.shown, "note": " ".join(filter(None, [encoder.note, rounded]))},
+        "encoder": {"name": encoder.shown, "note": encoder.note},
         "variants": {
             name: resolve.about(params, name) | {"selected": name in selected} for name in params.get("catalog")
         },
@@ -75,7 +74,7 @@ def _needs(selected: list[dict[str, Any]], shared: dict[str, dict[str, Any]]) ->
     }
     for name, kind in PRETRAININGS.items():
         settings = dict(shared[f"pretrain-{name}"])
-        needs |= set(kind(**settings).needs) if settings.pop("needed") else set()
+        needs |= {(corpus, "train") for corpus in kind(**settings).corpora} if settings.pop("needed") else set()
     return [list(need) for need in sorted(needs)]
 
 
