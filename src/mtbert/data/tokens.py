@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 TOKENIZER, NAMES = "tokenizer.json", "tokenizer_config.json"
+GROUP = 2**14  # sentences at once: what the library returns takes far more memory than the ids
 SPECIAL = {
     "cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "mask_token": "[MASK]", "unk_token": "[UNK]",
 }  # fmt: skip
@@ -48,7 +49,9 @@ def wordpieces(encoder: Path) -> Callable[[list[str]], list[list[int]]]:
     tokenizer = read(encoder)
 
     def encode(sentences: list[str]) -> list[list[int]]:
-        return [encoding.ids for encoding in tokenizer.encode_batch_fast(sentences, add_special_tokens=False)]
+        groups = (sentences[start : start + GROUP] for start in range(0, len(sentences), GROUP))
+        encoded = (tokenizer.encode_batch_fast(group, add_special_tokens=False) for group in groups)
+        return [encoding.ids for group in encoded for encoding in group]
 
     return encode
 

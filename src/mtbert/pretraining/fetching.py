@@ -69,9 +69,9 @@ def _sentences(data_dir: Path, corpora: Sequence[str]) -> Iterator[str]:
     if not available:
         raise DataError(f"data_dir is {data_dir}, which holds no training file of {', '.join(corpora)}")
     for task in available:
-        rows = readers.read(data_dir, task, "train")
-        for column in ("sentence1", "sentence2"):
-            yield from rows[column].dropna()
+        kept, _ = readers.read(data_dir, task, "train")
+        yield from (row.sentence1 for row in kept)
+        yield from (row.sentence2 for row in kept if row.sentence2)
 
 
 def _find(settings: EncoderSettings) -> tuple[Path, str]:

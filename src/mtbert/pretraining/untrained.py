@@ -51,7 +51,7 @@ def write(encoder: Path, data_dir: Path) -> Untrained:
 
 def _rows(data_dir: Path, task: str, split: Split) -> pd.DataFrame | None:
     there = (data_dir / TASKS[task].files[split]).is_file()
-    return readers.read(data_dir, TASKS[task], split) if there else None
+    return pd.DataFrame(readers.read(data_dir, TASKS[task], split)[0]) if there else None
 
 
 def cosines(model: SentenceTransformer, rows: pd.DataFrame) -> np.ndarray:
