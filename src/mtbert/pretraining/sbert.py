@@ -14,7 +14,6 @@ Raises: EncoderError where the base encoder is missing; DataError where a corpus
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import torch
@@ -46,7 +45,7 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
     chosen = pairs(build / "data", settings)
     model = sentence_model(base, settings.max_tokens, settings.device)
     with tempfile.TemporaryDirectory() as scratch:
-        _Trainer(
+        SentenceTransformerTrainer(
             model=model,
             args=arguments(
                 SentenceTransformerTrainingArguments,
@@ -88,10 +87,3 @@ def sentence_model(directory: Path, max_tokens: int, device: str) -> SentenceTra
     words = Transformer(str(directory), max_seq_length=min(max_tokens, card["positions"]), model_kwargs=read | kept)
     pooling = Pooling(words.get_embedding_dimension(), pooling_mode="mean")
     return SentenceTransformer(modules=[words, pooling], device=str(hardware.device(device)))
-
-
-class _Trainer(SentenceTransformerTrainer):
-    """The library's trainer without a model card, whose examples would take a bar of their own on the terminal."""
-
-    def add_model_card_callback(self, default_args_dict: dict[str, Any]) -> None:
-        """Add no callback; the library documents this method for that."""
