@@ -40,7 +40,7 @@ from mtbert.data.batches import Batch, Examples
 from mtbert.data.tokens import SpecialTokens
 from mtbert.models.building import build_model
 from mtbert.models.encoder import bert, hardware
-from mtbert.pretraining import loading
+from mtbert.pretraining import loading, tiny
 from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS, served
 from mtbert.training import assembly
@@ -299,7 +299,8 @@ def main() -> None:
         config, encoder = SHAPES[arguments.shape].config(), Path(scratch) / "encoders/base"
         ours.write_build(Path(scratch), config, {})
         # One piece goes on a word, as part-of-speech features need.
-        loading.save_tokenizer([*vocabulary(config.vocab_size - 1), "##s"], config.max_position_embeddings, encoder)
+        tokenizer = tiny.tokenizer([*vocabulary(config.vocab_size - 1), "##s"])
+        loading.save_tokenizer(tokenizer, config.max_position_embeddings, encoder)
         for name in [name for name in names if name not in {row["variant"] for row in rows}]:
             rows.append(variant(params, name, encoder, name in arguments.whole))
             pd.DataFrame(rows).to_csv(arguments.csv, index=False)

@@ -16,7 +16,7 @@ from transformers import BertConfig, BertModel
 
 from mtbert.data.batches import Batch, Examples
 from mtbert.models.encoder import hardware
-from mtbert.pretraining import loading
+from mtbert.pretraining import loading, tiny
 from mtbert.settings import VariantSettings
 from mtbert.training import assembly
 from mtbert.training.checkpoints import Checkpoint
@@ -73,10 +73,10 @@ def write_build(build: Path, config: BertConfig, corpora: Mapping[str, Corpus]) 
     encoder = build / "encoders" / "base"
     torch.manual_seed(SEED)
     bert = BertModel(config)
-    with loading.quiet():
-        bert.save_pretrained(encoder)
-        loading.save_tokenizer(vocabulary(config.vocab_size), config.max_position_embeddings, encoder)
-        loading.write_card(encoder, "benchmark", "made here", "")
+    loading.silence()
+    bert.save_pretrained(encoder)
+    loading.save_tokenizer(tiny.tokenizer(vocabulary(config.vocab_size)), config.max_position_embeddings, encoder)
+    loading.write_card(encoder, "benchmark", "made here", "")
     for task, corpus in corpora.items():
         ids = [f"{task}-{number}" for number in range(len(corpus.first))]
         table = pd.DataFrame({"id": ids, "label": [float(label) for label in corpus.labels], "tokens1": corpus.first})

@@ -297,7 +297,7 @@ def _jsonl(task: Task, split: Split, rows: list[Row]) -> str:
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
-WRITERS: dict[str, Callable[[Task, Split, list[Row]], str]] = {"course": _csv, "nli": _jsonl}
+WRITERS: dict[str, Callable[[Task, Split, list[Row]], str]] = {".csv": _csv, ".jsonl": _jsonl}
 
 
 def files() -> Iterator[tuple[str, str]]:
@@ -310,7 +310,7 @@ def files() -> Iterator[tuple[str, str]]:
             train = train or rows
             if split != "test":
                 rows[-REPEATS:] = train[:REPEATS]
-            yield name, WRITERS[task.reader](task, split, rows)
+            yield name, WRITERS[Path(name).suffix](task, split, rows)
 
 
 def write(directory: Path) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from mtbert import command, files
-from mtbert.pretraining import fetching, loading, untrained
+from mtbert.pretraining import fetching, untrained
 from mtbert.pretraining.settings import EncoderSettings
 
 
@@ -11,8 +11,6 @@ def main(plan: Path, data_dir: Path, out: Path) -> None:
     """Read the settings, write the encoder's directory, print two scores."""
     settings = files.read_planned(EncoderSettings, plan)
     fetching.fetch(settings, data_dir, out)
-    if settings.weights == "fp16":
-        loading.to_fp16(out)
     found = untrained.write(out, data_dir)
     files.seal(out)
     scores = {"r on STS-B": found.sts, "accuracy on QQP": found.qqp}

@@ -23,10 +23,8 @@ def main(kind: str, plan: Path, build: Path) -> None:
     os.environ["HF_HUB_OFFLINE"] = "1"
     with starting.imports():
         pretraining = importlib.import_module(f"mtbert.pretraining.{kind}")
-        from mtbert.pretraining import loading
+    files.check_sealed(build / "encoders" / "base", "dvc repro encoder")
     pretraining.pretrain(settings, build)
-    if settings.weights == "fp16":
-        loading.to_fp16(build / "encoders" / kind)
     files.seal(build / "encoders" / kind)
 
 

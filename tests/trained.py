@@ -15,7 +15,7 @@ from mtbert.settings import VariantSettings
 from mtbert.training import assembly, run
 
 DATA = Path(__file__).parents[1] / "data" / "sample"
-ENCODER = EncoderSettings(name="tiny", width=24, layers=2, heads=2, feed_forward=48, vocabulary=1000, positions=32)
+ENCODER = EncoderSettings(name="tiny", width=24, heads=2, feed_forward=48, vocabulary=1000, positions=32)
 MODEL = {"crossed": {"pair_encoding": "cross"}, "apart": {"pair_encoding": "bi"}}
 PRECISION = {"crossed": "fp32", "apart": "bf16"}
 STEPS = {"steps_per_epoch": 4, "learning_rate": 0.03}

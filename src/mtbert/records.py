@@ -1,11 +1,10 @@
-"""Read records from the lines of CSV, TSV and JSON lines; imports neither torch nor pandas, so commands start fast."""
+"""Read records from the text of CSV, TSV and JSON lines; imports neither torch nor pandas, so commands start fast."""
 
 import csv
 import io
 import json
 import re
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from mtbert.errors import DataError
@@ -28,14 +27,9 @@ def lines(text: str) -> Iterator[str]:
     return (line.removesuffix("\n") for line in io.StringIO(text, newline=None))
 
 
-def separated(source: str | Iterable[str], name: str, separator: str) -> Iterator[Record]:
-    """Yield the rows of CSV or TSV with a header, from a text or its lines with their ends.
-
-    Raises: DataError, with the line, where it is malformed.
-    """
-    limit = csv.field_size_limit(sys.maxsize)  # of the whole process
-    whole = io.StringIO(source, newline="") if isinstance(source, str) else source
-    reader, line = csv.reader(whole, delimiter=separator, strict=True), 1
+def separated(text: str, name: str, separator: str) -> Iterator[Record]:
+    """Yield the rows of CSV or TSV with a header; DataError, with the line, where it is malformed."""
+    reader, line = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True), 1
     try:
         header = next(reader, [])
         if doubled := sorted({column for column in header if header.count(column) > 1}):
@@ -55,13 +49,11 @@ def separated(source: str | Iterable[str], name: str, separator: str) -> Iterato
             line = reader.line_num + 1
     except csv.Error as error:
         raise DataError(f"{name}, line {line}: {error}") from None
-    finally:
-        csv.field_size_limit(limit)
 
 
-def json_lines(lines: Iterable[str], name: str) -> Iterator[Record]:
-    """Yield the JSON objects of a file, one from each line; DataError, with the line, for anything else."""
-    for number, line in enumerate(lines, 1):
+def json_lines(text: str, name: str) -> Iterator[Record]:
+    """Yield the JSON objects of a text, one from each line; DataError, with the line, for anything else."""
+    for number, line in enumerate(lines(text), 1):
         if not line.strip():
             continue
         try:

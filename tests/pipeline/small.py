@@ -17,7 +17,7 @@ REPOSITORY = Path(__file__).parents[2]
 COPIED = ("dvc.yaml", "params.yaml", ".dvcignore", ".gitignore", ".dvc/config", ".dvc/.gitignore")
 FOLDERS = ("src", "stages", "data/sample")
 SMALL: dict[str, Any] = {
-    "encoder": {"width": 24, "layers": 2, "heads": 2, "feed_forward": 48},
+    "encoder": {"width": 24, "heads": 2, "feed_forward": 48},
     "pals": {"dim": 12, "heads": 2},
     "training": {"epochs": 1, "steps_per_epoch": 2, "batch_size": 4, "sampler": "round_robin"},
     "pretrain": {"sbert": {"max_pairs": 40, "epochs": 1}},

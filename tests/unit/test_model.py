@@ -8,7 +8,6 @@ import torch
 from models import small_batch, small_bert, small_model
 from runs import settings
 
-from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import SettingsError
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.heads import HEADS
@@ -43,14 +42,11 @@ def test_frozen_pals_change_only_adapters_heads_pooler_and_second_layer_norms():
     assert changed_by_a_step(model, ["adapters", "heads", "pooler", "output_norms"]) == expected
 
 
-@pytest.mark.parametrize(
-    ("chosen", "has_types", "counts"),
-    [("by_sentence", True, True), ("by_sentence", False, False), ("zeros", True, False)],
-)
-def test_the_type_of_the_second_sentence_counts_by_setting_and_tokenizer(chosen: str, has_types: bool, counts: bool):
+@pytest.mark.parametrize(("chosen", "counts"), [("by_sentence", True), ("zeros", False)])
+def test_the_type_of_the_second_sentence_counts_by_setting(chosen: str, counts: bool):
     given = settings()
     given = given.model_copy(update={"model": given.model.model_copy(update={"token_types": chosen})})
-    model = assembly.build_model(given, small_bert(), 1, special=SpecialTokens(1, 2, 0, typed=has_types)).eval()
+    model = assembly.build_model(given, small_bert(), 1).eval()
     batch = small_batch("sts")
     second = replace(batch, token_types=torch.ones_like(batch.mask))
     assert (not torch.equal(model(batch), model(second))) is counts

@@ -8,10 +8,11 @@ import pytest
 
 from mtbert import files, tasks
 from mtbert.data import readers
+from mtbert.data.readers import Example
 from mtbert.errors import MtbertError
 
 MOOD = {
-    "title": "Mood", "kind": "binary", "classes": 2, "metric": "accuracy", "reader": "parquet", "id": "",
+    "title": "Mood", "classes": 2, "id": "",
     "files": {"train": "mood/train.parquet", "dev": "mood/dev.parquet"}, "sentences": ["text"], "label": "label",
 }  # fmt: skip
 
@@ -20,16 +21,14 @@ MOOD = {
     ("name", "change", "told"),
     [
         ("mood", {"metrics": "f1"}, "metrics"),
-        ("mood", {"classes": 3}, "classes is 3"),
-        ("mood", {"metric": "pearson"}, "metric pearson"),
-        ("mood", {"reader": "csv"}, "reader: "),
+        ("mood", {"classes": 1}, "classes is 1; allowed: 2 or more, or 1 for a score from lowest up to highest"),
+        ("mood", {"classes": 2, "highest": 5.0}, "classes is 2; allowed"),
         ("mood", {"files": {"train": "a"}}, "files"),
-        ("mood", {"files": {"train": "../a", "dev": "b"}}, "below the data directory"),
         ("mood", {"sentences": []}, "sentences"),
         ("mood", {"labels": {"bad": 0, "good": 2}}, "labels"),
         ("mood", {"reused": {"x": {"serves": "sst"}}}, "labels: "),
         ("mood", {"reused": []}, "dictionary"),
-        ("a-b", {}, "named of"),
+        ("a-b", {}, "name: "),
     ],
 )
 def test_a_file_that_is_no_task_is_refused_by_name(tmp_path: Path, name: str, change: dict[str, Any], told: str):
@@ -45,11 +44,8 @@ def test_a_data_set_of_the_hub_is_read_without_ids_and_with_numbers_for_labels(t
     (tmp_path / "mood").mkdir()
     table = pd.DataFrame({"text": ["nice .", None, "dull ."], "label": [1, 1, 0], "more": ["a", "b", "c"]})
     table.to_parquet(tmp_path / "mood/train.parquet")
-    kept = readers.read(tmp_path, task, "train")
-    assert kept[["id", "sentence1", "label", "line"]].values.tolist() == [
-        ["1", "nice .", 1.0, 1],
-        ["3", "dull .", 0.0, 3],
-    ]
+    kept, _ = readers.read(tmp_path, task, "train")
+    assert kept == [Example("1", "nice .", None, 1.0, 1), Example("3", "dull .", None, 0.0, 3)]
     (tmp_path / "mood/dev.parquet").write_bytes(b"PAR1")
     with pytest.raises(MtbertError, match=r"dev\.parquet: not a whole Parquet file"):
         readers.read(tmp_path, task, "dev")

@@ -44,10 +44,9 @@ def _refuse(params: Params, faults: list[Fault]) -> None:
 
 def _catalog(params: Params, selected: Documents, encoder: EncoderSettings) -> dict[str, Any]:
     """Return what the report reads: the knobs, the encoder, all variants, and all ensembles."""
-    rounded = "Its weights are rounded to fp16." if encoder.weights == "fp16" else ""
     return {
         **{knob: params.get(knob) for knob in ("profile", "data_dir", "held_out", "seeds")},
-        "encoder": {"name": encoder.shown, "note": " ".join(filter(None, [encoder.note, rounded]))},
+        "encoder": {"name": encoder.shown, "note": encoder.note},
         "variants": {
             name: resolve.about(params, name) | {"selected": name in selected} for name in params.get("catalog")
         },
@@ -65,7 +64,7 @@ def _splits(selected: Documents, shared: Documents) -> list[list[str]]:
     needs |= {(corpus(entry), "train") for phase in phases for entry in phase["tasks"]}
     for name, kind in PRETRAININGS.items():
         settings = dict(shared[f"pretrain-{name}"])
-        needs |= set(kind(**settings).needs) if settings.pop("needed") else set()
+        needs |= {(corpus, "train") for corpus in kind(**settings).corpora} if settings.pop("needed") else set()
     return [list(need) for need in sorted(needs)]
 
 

@@ -5,12 +5,8 @@ it holds what scores need of each row of dev: id, `cluster` (rows that share a s
 epochs are chosen), `in_train` and `in_pretraining` (whether its sentences are a row there, case, spacing and
 punctuation dropped) and `shares` (a sentence with train). `report.json` lists what was read, refused and found twice,
 `digests.json` all that was written. The same files give the same bytes.
-
-A file is read and written in groups of rows. Only what checks and report need grows with it: some 250 bytes for each
-row (measured on a million), and the refusals.
 """
 
-import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mtbert.data import checks, held_out, official, readers
-from mtbert.data.readers import Example, Refusal
+from mtbert.data.readers import Example
 from mtbert.errors import DataError
 from mtbert.files import new_directory, new_file, read_parquet, seal, sha256, write_json
 from mtbert.tasks import TASKS, Split
@@ -30,7 +26,6 @@ Name = tuple[str, Split]  # task and split
 PRETRAINING = ("snli", "mnli")  # sentence encoders learn from these before they see the tasks
 FILES: dict[Name, str] = {(task.name, split): name for task in TASKS.values() for split, name in task.files.items()}
 SHOWN = 3  # refused rows of a file on the terminal
-GROUP_ROWS = 2**14
 SCHEMA = pa.schema(
     [
         ("id", pa.string()),
@@ -101,21 +96,16 @@ def refusals(made: dict[str, Any], out: Path) -> str:
 
 def _write(data_dir: Path, name: Name, directory: Path, tokenize: Tokenize) -> tuple[dict[str, Any], pd.DataFrame]:
     """Read one file and write its tokens; return its part of the report, and the digests of its rows."""
-    (dataset, split), refused, compared = name, list[Refusal](), list[pd.DataFrame]()
+    dataset, split = name
+    kept, refused = readers.read(data_dir, TASKS[dataset], split)
     (directory / dataset).mkdir(exist_ok=True)
-    rows = readers.stream(data_dir / FILES[name], TASKS[dataset], split)
-    with pq.ParquetWriter(directory / dataset / f"{split}.parquet", SCHEMA) as writer:
-        while group := list(itertools.islice(rows, GROUP_ROWS)):
-            refused += [row for row in group if isinstance(row, Refusal)]
-            if kept := [row for row in group if isinstance(row, Example)]:
-                writer.write_table(_table(kept, tokenize))
-                compared.append(checks.digests(kept))
-    digests = pd.concat(compared, ignore_index=True)
+    pq.write_table(_table(kept, tokenize), directory / dataset / f"{split}.parquet")
+    digests = checks.digests(kept)
     found = {
         "file": FILES[name],
         "labelled": bool(digests["label"].notna().all()),
-        "read": len(digests) + len(refused),
-        "kept": len(digests),
+        "read": len(kept) + len(refused),
+        "kept": len(kept),
         "refused": [refusal._asdict() for refusal in refused],
         "duplicates": {"folded": checks.duplicates(digests)},
         "conflicts": checks.conflicts(digests),

@@ -9,24 +9,16 @@ missing value, gives no line numbers, and turns one faulty label into a column o
 were quoted more than once when the files were made. The surplus quotation marks are data, and are kept.
 """
 
-import math
-import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from mtbert import records
 from mtbert.errors import DataError
 from mtbert.tasks import Split, Task
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-LONGEST_FIELD = 2**20  # characters
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)  # float() also takes "nan", "inf" and "1_0"
 LONGEST_SHOWN = 60  # characters of a faulty value in a message
-NO_CONSENSUS = "-"  # gold_label of SNLI and MNLI where the annotators did not agree
 WITHHELD = (None, "", "-1", -1)  # what stands in place of a test file's labels
 
 
@@ -47,52 +39,39 @@ class Example(NamedTuple):
     line: int
 
 
-def read(data_dir: Path, task: Task, split: Split) -> "pd.DataFrame":
-    """Read the usable rows of one split of a task from its file below `data_dir`.
+def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[Refusal]]:
+    """Read the rows of one split of a task from its file below `data_dir`: those that are kept, and the others.
 
-    Returns:
-        Columns id, sentence1, sentence2 (strings, null for one-sentence tasks), label (float64, null where the file has
-        no labels) and line (int64, from 1, where the row starts).
+    A test file whose first row has no label, an empty one or -1 is a file without labels.
 
     Raises:
         DataError: the file is missing, has another format, or holds no usable row.
     """
-    import pandas as pd  # takes a fifth of a second, and whoever predicts one sentence does without
-
-    kept = [row for row in stream(data_dir / task.files[split], task, split) if isinstance(row, Example)]
-    types = {"id": "string", "sentence1": "string", "sentence2": "string", "label": "float64", "line": "int64"}
-    return pd.DataFrame(kept, columns=list(types)).astype(types)
-
-
-def stream(path: Path, task: Task, split: Split) -> Iterator[Example | Refusal]:
-    """Yield the rows of a file one by one, as examples or refusals; DataError where `read` raises it.
-
-    A test file whose first row has no label, an empty one or -1 is a file without labels.
-    """
+    path = data_dir / task.files[split]
     if not path.is_file():
         raise DataError(f"{path}: no such file")
-    labelled: bool | None = None
-    line_of: dict[str, int] = {}
-    first: Refusal | None = None
-    for line, fields in FORMATS[task.reader](path, task):
-        if labelled is None:
+    kept, refused, labelled = dict[str, Example](), list[Refusal](), True
+    for line, fields in _records(path):
+        if not kept and not refused:
             _check_columns(path, [*fields], task, split)
             labelled = split != "test" or fields.get(task.label) not in WITHHELD
             if not labelled and task.label in fields:
                 print(f"{path}: its {task.label} is empty or -1, so it counts as without labels", file=sys.stderr)
-        row = _checked(line, fields, task, labelled, line_of)
-        if isinstance(row, Refusal):
-            first = first or row
-        yield row
-    if not line_of:
-        told = f"; the first refused one, on line {first.line}: {first.reason}" if first else ""
+        row = _checked(line, fields, task, labelled, kept)
+        if isinstance(row, Example):
+            kept[row.id] = row
+        else:
+            refused.append(row)
+    if not kept:
+        told = "".join(f"; line {row.line}: {row.reason}" for row in refused[:1])
         raise DataError(f"{path}: it holds no row that can be used{told}")
+    return [*kept.values()], refused
 
 
 def _checked(
-    line: int, fields: dict[str, Any], task: Task, labelled: bool, line_of: dict[str, int]
+    line: int, fields: dict[str, Any], task: Task, labelled: bool, earlier: dict[str, Example]
 ) -> Example | Refusal:
-    """Return the row, whose id is then in `line_of`, or why it is refused."""
+    """Return the row, or why it is refused; `earlier` holds those that are kept, by id."""
     identifier: Any = fields.get(task.id) if task.id else str(line)
     label: Any = fields.get(task.label)
     faults = [fault_of_text(name, fields.get(name)) for name in task.sentences]
@@ -103,8 +82,8 @@ def _checked(
     elif not labelled and label not in WITHHELD:
         faults.append(f"it has a {task.label}, and the first row has none")
     told = "; ".join(filter(None, faults))
-    if not told and (earlier := line_of.setdefault(identifier, line)) != line:
-        told = f"its id is that of line {earlier}"
+    if not told and identifier in earlier:
+        told = f"its id is that of line {earlier[identifier].line}"
     if told:
         return Refusal(line, told)
     sentences = [fields[name] for name in task.sentences]
@@ -115,8 +94,6 @@ def fault_of_text(name: str, text: object) -> str | None:
     """Return why a sentence or an id cannot be used, with the name of its column; None where it can."""
     if not isinstance(text, str):
         return f"{name} is {_shown(text)}; allowed: text"
-    if len(text) > LONGEST_FIELD:
-        return f"{name} has {len(text):,} characters; allowed: up to {LONGEST_FIELD:,}"
     if not any(character.isprintable() and not character.isspace() for character in text):
         return f"{name} is empty"
     try:
@@ -126,20 +103,19 @@ def fault_of_text(name: str, text: object) -> str | None:
     return None
 
 
-def _number(task: Task, label: object) -> float | None:
+def _number(task: Task, label: Any) -> float | None:
     """Return a label as a number; None where it is none of the task's."""
-    if not isinstance(label, str):
-        return None
     if task.labels:
-        return task.labels.get(label)
-    number = float(label) if NUMBER.fullmatch(label.strip()) else math.nan
+        return task.labels.get(str(label))
+    try:
+        number = float(label)
+    except (TypeError, ValueError):
+        return None
     fits = task.lowest <= number <= task.highest if task.kind == "score" else number in range(task.classes)
     return number if fits else None
 
 
 def _fault_of_label(task: Task, label: object) -> str:
-    if task.labels and label == NO_CONSENSUS:
-        return f"{task.label} is '{NO_CONSENSUS}': the annotators did not agree"
     allowed = ", ".join(task.labels) or ", ".join(map(str, range(task.classes)))
     if task.kind == "score":
         allowed = f"a number from {task.lowest:g} to {task.highest:g}"
@@ -151,23 +127,31 @@ def _shown(value: object) -> str:
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
 
 
-def _parquet(path: Path, task: Task) -> Iterator[records.Record]:
+def _records(path: Path) -> Iterator[records.Record]:
+    """Read a file's rows by its ending, each with the line on which it starts.
+
+    The course's format is tab separated with a header, quoted fields, doubled quotes, line breaks inside quotes; test
+    files of SST and CFIMDB have one more index column, titled "0". SNLI and MNLI have a JSON object on each line.
+    """
+    if path.suffix == ".parquet":
+        return _parquet(path)
+    text = records.decoded(path.read_bytes(), str(path))
+    if path.suffix == ".jsonl":
+        return records.json_lines(text, str(path))
+    return records.separated(text, str(path), "\t")
+
+
+def _parquet(path: Path) -> Iterator[records.Record]:
     """Read a Parquet file, as the model hub has data sets; a row's number is its line, and numbers become text."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as file:
-            number = 0
-            for batch in file.iter_batches(columns=[*filter(None, [task.id]), *task.sentences, task.label]):
-                for record in batch.to_pylist():
-                    number += 1
-                    yield (
-                        number,
-                        {name: str(one) if isinstance(one, int | float) else one for name, one in record.items()},
-                    )
+        rows = pq.read_table(path).to_pylist()
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{path}: not a whole Parquet file: {' '.join(str(error).split())}") from None
+    for number, row in enumerate(rows, 1):
+        yield number, {name: str(value) if isinstance(value, int | float) else value for name, value in row.items()}
 
 
 def _check_columns(path: Path, columns: list[str], task: Task, split: Split) -> None:
@@ -177,23 +161,3 @@ def _check_columns(path: Path, columns: list[str], task: Task, split: Split) -> 
         raise DataError(
             f"{path} needs the columns {', '.join(needed)}; missing: {', '.join(faulty)}; it has {_shown(columns)}"
         )
-
-
-def _lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a UTF-8 file with their line ends, without a byte order mark; errors name the line."""
-    with path.open("rb") as handle:
-        for number, line in enumerate(handle, 1):
-            try:
-                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                raise DataError(f"{path}, line {number}: {error}; files must be UTF-8 text") from None
-
-
-# Rows with the line on which each starts. The course's format is tab separated with a header, quoted fields, doubled
-# quotes, line breaks inside quotes; test files of SST and CFIMDB have one more index column, titled "0". SNLI and MNLI
-# have a JSON object on each line.
-FORMATS: dict[str, Callable[[Path, Task], Iterator[records.Record]]] = {
-    "course": lambda path, _: records.separated(_lines(path), str(path), "\t"),
-    "nli": lambda path, _: records.json_lines(_lines(path), str(path)),
-    "parquet": _parquet,
-}

@@ -6,32 +6,31 @@ A sentence's word pieces do not depend on what stands beside it, so cross and bi
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mtbert import files
 from mtbert.errors import EncoderError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 TOKENIZER, NAMES = "tokenizer.json", "tokenizer_config.json"
+GROUP = 2**14  # sentences at once: what the library returns takes far more memory than the ids
+SPECIAL = {
+    "cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "mask_token": "[MASK]", "unk_token": "[UNK]",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class SpecialTokens:
-    """What a tokenizer puts around sentences: `start first end`, or `start first end ... end second end`.
+    """What BERT's tokenizer puts around sentences: `start first end`, or `start first end second end`.
 
     Attributes:
-        start, end, padding, mask: ids of these tokens; a tokenizer may lack a mask.
-        between: how many end tokens stand between two sentences: 1 for BERT, 2 for RoBERTa.
-        typed: whether the tokens of the second sentence are of type 1, as BERT's are; else all are of type 0.
+        start, end, padding, mask: ids of these tokens.
     """
 
     start: int
     end: int
     padding: int
-    between: int = 1
-    typed: bool = True
     mask: int | None = None
 
     def single(self, tokens: Sequence[int], limit: int) -> tuple[list[int], int]:
@@ -40,12 +39,9 @@ class SpecialTokens:
         return ids, len(ids)
 
     def crossed(self, first: Sequence[int], second: Sequence[int], limit: int) -> tuple[list[int], int]:
-        """Return both sentences in one sequence, at most `limit` long, and where its second part starts.
-
-        The first of the end tokens between the sentences ends the first part.
-        """
-        one, two = truncated(len(first), len(second), limit - 2 - self.between)
-        return [self.start, *first[:one], *[self.end] * self.between, *second[:two], self.end], one + 2
+        """Return both sentences in one sequence, at most `limit` long, and where its second part starts."""
+        one, two = truncated(len(first), len(second), limit - 3)
+        return [self.start, *first[:one], self.end, *second[:two], self.end], one + 2
 
 
 def wordpieces(encoder: Path) -> Callable[[list[str]], list[list[int]]]:
@@ -53,7 +49,9 @@ def wordpieces(encoder: Path) -> Callable[[list[str]], list[list[int]]]:
     tokenizer = read(encoder)
 
     def encode(sentences: list[str]) -> list[list[int]]:
-        return [encoding.ids for encoding in tokenizer.encode_batch_fast(sentences, add_special_tokens=False)]
+        groups = (sentences[start : start + GROUP] for start in range(0, len(sentences), GROUP))
+        encoded = (tokenizer.encode_batch_fast(group, add_special_tokens=False) for group in groups)
+        return [encoding.ids for group in encoded for encoding in group]
 
     return encode
 
@@ -79,26 +77,18 @@ def vocabulary(encoder: Path) -> list[str]:
 
 
 def special_tokens(encoder: Path) -> SpecialTokens:
-    """Return what an encoder's tokenizer puts around sentences; EncoderError where it does so in another way."""
+    """Return what an encoder's tokenizer puts around sentences; EncoderError where it does not do so as BERT's."""
     tokenizer = read(encoder)
-    inner = tokenizer.encode("a", add_special_tokens=False).ids
-    alone, pair = tokenizer.encode("a").ids, tokenizer.encode("a", "a")
-    start, end, between = alone[0], alone[-1], len(pair.ids) - 2 * len(inner) - 2
-    second = len(inner) + 2  # where its second part starts
-    types = {False: [0] * len(pair.ids), True: [0] * second + [1] * (len(pair.ids) - second)}
-    is_known = alone == [start, *inner, end] and pair.ids == [start, *inner, *[end] * between, *inner, end]
-    if not (is_known and between >= 1 and pair.type_ids in types.values()):
+    ids = tokenizer.get_vocab()
+    start, end, padding, mask = (ids.get(name, -1) for name in ("[CLS]", "[SEP]", "[PAD]", "[MASK]"))
+    inner, pair = tokenizer.encode("a", add_special_tokens=False).ids, tokenizer.encode("a", "a")
+    types = [0] * (len(inner) + 2) + [1] * (len(inner) + 1)
+    if -1 in (padding, mask) or pair.ids != [start, *inner, end, *inner, end] or pair.type_ids != types:
         raise EncoderError(
             f"the encoder's tokenizer makes {pair.tokens} of a pair, with types {pair.type_ids}; allowed: as BERT, "
-            "[CLS] a [SEP] b [SEP], or as RoBERTa, <s> a </s> </s> b </s>"
+            "[CLS] a [SEP] b [SEP], with type 1 from b on, and the pieces [PAD] and [MASK]"
         )
-    names = files.read_as(dict[str, Any], encoder / NAMES, "dvc repro encoder")
-    named = [names.get("pad_token"), names.get("mask_token")]
-    texts = [name.get("content") if isinstance(name, dict) else name for name in named]
-    padding, mask = (tokenizer.token_to_id(text) if isinstance(text, str) else None for text in texts)
-    if padding is None:
-        raise EncoderError(f"the encoder's {NAMES} names no pad_token that {TOKENIZER} knows, which batches need")
-    return SpecialTokens(start, end, padding, between, pair.type_ids == types[True], mask)
+    return SpecialTokens(start, end, padding, mask)
 
 
 def truncated(first: int, second: int, room: int) -> tuple[int, int]:

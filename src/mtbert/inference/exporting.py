@@ -49,7 +49,8 @@ def export(model: Model, form: str, out: Path) -> None:
     if out.exists():
         raise ExportError(f"{out} exists; name a new folder")
     try:
-        with files.new_directory(out) as partial, loading.quiet():
+        loading.silence()
+        with files.new_directory(out) as partial:
             loading.copy_tokenizer(model.encoder, partial)
             names = files.read_json(partial / tokens.NAMES)
             files.write_json(partial / tokens.NAMES, names | {"model_max_length": model.longest})

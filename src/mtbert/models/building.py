@@ -31,8 +31,8 @@ def build_model(
     """Build the model with fresh adapters and heads, drawn by the seed; the tokenizer brings the last two arguments."""
     torch.manual_seed(seeding.derive(seed, "weights"))
     chosen = settings.model
-    mask_token, typed = (special.mask, special.typed) if special else (None, True)
-    encoder = Encoder(weights, chosen.dropout, mask_token, typed and chosen.token_types == "by_sentence")
+    mask_token = special.mask if special else None
+    encoder = Encoder(weights, chosen.dropout, mask_token, chosen.token_types == "by_sentence")
     tasks = [TASKS[name] for name in settings.tasks]
 
     def part(kind: str, *surroundings: Any) -> Any:

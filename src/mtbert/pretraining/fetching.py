@@ -3,16 +3,18 @@
 import importlib.util
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mtbert import files, tasks
 from mtbert.data import readers, tokens
 from mtbert.errors import DataError, EncoderError
-from mtbert.models.encoder.config import CONFIG, read_config
 from mtbert.pretraining import loading
 from mtbert.pretraining.loading import WEIGHTS
-from mtbert.pretraining.settings import TINY, WANTED, EncoderSettings, folder_digest
+from mtbert.pretraining.settings import SOURCES, TINY, WANTED, EncoderSettings, folder_digest
 
-NEEDED = (WEIGHTS, CONFIG, tokens.TOKENIZER)
+if TYPE_CHECKING:  # both take seconds to import
+    from tokenizers import Tokenizer
+    from transformers import BertModel
 
 
 def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
@@ -25,27 +27,39 @@ def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
         EncoderError: the weights cannot be fetched, are not the known ones, or lack parts of a BERT.
         DataError: a corpus file that tiny's vocabulary is made from cannot be read.
     """
-    from mtbert.pretraining import mlm_head, tiny
+    from mtbert.pretraining import tiny
 
-    with files.new_directory(out) as partial, loading.quiet():
-        if settings.name == TINY:
+    loading.silence()
+    with files.new_directory(out) as partial:
+        if settings.source is SOURCES[TINY]:
             pieces = tiny.vocabulary(_sentences(data_dir, settings.corpora), settings.vocabulary)
-            model, origin = tiny.model(settings, len(pieces)), f"made here with seed {tiny.SEED}"
-            loading.save_tokenizer(pieces, settings.positions, partial)
+            tokenizer, model = tiny.tokenizer(pieces), tiny.model(settings, len(pieces))
+            origin = f"made here with seed {tiny.SEED}"
         else:
             folder, origin = _find(settings)
-            model = loading.bert(folder)
-            kept, own = settings.layers, model.config.num_hidden_layers
-            if kept is None:
-                mlm_head.keep(folder, partial)
-            elif kept > own:
-                raise EncoderError(f"encoder.layers is {kept}, but {settings.name} has only {own}; allowed: 1 to {own}")
-            else:  # without the head, which reads the last layer
-                model.encoder.layer = model.encoder.layer[:kept]
-                model.config.num_hidden_layers = kept
-            loading.keep_tokenizer(folder, read_config(folder), partial)
+            tokenizer, model = tokens.read(folder), loading.load(folder)
+            _check_vocabulary(folder, tokenizer, model)
+            if settings.layers:  # without the head, which reads the last layer
+                _cut(model, settings.layers, settings.name)
+            else:
+                loading.keep_mlm_head(folder, partial)
+        loading.save_tokenizer(tokenizer, model.config.max_position_embeddings, partial)
         model.save_pretrained(partial, save_original_format=False)  # not by a checkpoint's older names, gamma and beta
-        loading.write_card(partial, settings.shown, origin, settings.note)
+        loading.write_card(partial, settings.shown, origin, settings.note, settings.weights)
+
+
+def _check_vocabulary(folder: Path, tokenizer: "Tokenizer", model: "BertModel") -> None:
+    if (highest := max(tokenizer.get_vocab().values())) >= model.config.vocab_size:
+        raise EncoderError(
+            f"{folder}: the tokenizer has a piece {highest}, but the weights are of {model.config.vocab_size}"
+        )
+
+
+def _cut(model: "BertModel", layers: int, name: str) -> None:
+    if layers > (own := model.config.num_hidden_layers):
+        raise EncoderError(f"encoder.name is {name}, but that encoder has only {own} layers")
+    model.encoder.layer = model.encoder.layer[:layers]
+    model.config.num_hidden_layers = layers
 
 
 def _sentences(data_dir: Path, corpora: Sequence[str]) -> Iterator[str]:
@@ -53,14 +67,11 @@ def _sentences(data_dir: Path, corpora: Sequence[str]) -> Iterator[str]:
     wanted = [tasks.TASKS[name] for name in corpora]
     available = [task for task in wanted if (data_dir / task.files["train"]).is_file()]
     if not available:
-        raise DataError(
-            f"data_dir is {data_dir}, which holds no training file of encoder.corpora in params.yaml: "
-            f"{', '.join(task.files['train'] for task in wanted)}"
-        )
+        raise DataError(f"data_dir is {data_dir}, which holds no training file of {', '.join(corpora)}")
     for task in available:
-        rows = readers.read(data_dir, task, "train")
-        for column in ("sentence1", "sentence2"):
-            yield from rows[column].dropna()
+        kept, _ = readers.read(data_dir, task, "train")
+        yield from (row.sentence1 for row in kept)
+        yield from (row.sentence2 for row in kept if row.sentence2)
 
 
 def _find(settings: EncoderSettings) -> tuple[Path, str]:
@@ -70,20 +81,25 @@ def _find(settings: EncoderSettings) -> tuple[Path, str]:
         folder = Path(importlib.import_module(source.module).MODEL_DIR)
     elif folder is None:
         folder = _download(settings)
-    if missing := [name for name in NEEDED if not (folder / name).is_file()]:
+    if missing := [name for name in WANTED if not (folder / name).is_file()]:
         raise EncoderError(
             f"encoder {settings.name} is read from {folder}, which lacks {', '.join(missing)}; "
             "weights in .bin files are pickles, which may run code: they are refused"
         )
-    if settings.folder is None:  # the card tells the content, not the way it came: other stages depend on the card
-        loading.check_weights(folder, source.sha256, f"encoder {settings.name} from {folder}")
-        return folder, f"{source.repository}, {WEIGHTS} with SHA-256 {source.sha256}"
-    if (digest := folder_digest(folder)) != settings.revision:
+    if settings.folder:
+        if (digest := folder_digest(folder)) != settings.revision:
+            raise EncoderError(
+                f"encoder.name is {folder}, whose digest is {digest}, but encoder.revision is {settings.revision}; set "
+                "it to the digest if these files are meant"
+            )
+        return folder, f"a folder whose digest is {digest}"
+    if (digest := files.sha256(folder / WEIGHTS)) != source.sha256:
         raise EncoderError(
-            f"encoder.name is {folder}, whose digest is {digest}, but encoder.revision is {settings.revision}; set "
-            "it to the digest if these files are meant"
+            f"encoder {settings.name} from {folder}: {WEIGHTS} is not the expected file. Its SHA-256 is {digest}, "
+            f"expected {source.sha256}. It was altered or cut off: delete it and fetch it again"
         )
-    return folder, f"a folder whose digest is {digest}"
+    # the card tells the content, not the way it came: other stages depend on the card
+    return folder, f"{source.repository}, {WEIGHTS} with SHA-256 {digest}"
 
 
 def _download(settings: EncoderSettings) -> Path:

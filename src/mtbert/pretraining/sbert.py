@@ -14,7 +14,6 @@ Raises: EncoderError where the base encoder is missing; DataError where a corpus
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import torch
@@ -46,7 +45,7 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
     chosen = pairs(build / "data", settings)
     model = sentence_model(base, settings.max_tokens, settings.device)
     with tempfile.TemporaryDirectory() as scratch:
-        _Trainer(
+        SentenceTransformerTrainer(
             model=model,
             args=arguments(
                 SentenceTransformerTrainingArguments,
@@ -59,11 +58,11 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
             train_dataset=Dataset.from_pandas(chosen),
             loss=MultipleNegativesRankingLoss(model, scale=settings.scale),
         ).train()
-    with files.new_directory(out) as partial, loading.quiet():
+    with files.new_directory(out) as partial:
         model.save(str(partial), create_model_card=False)
         loading.copy_tokenizer(base, partial)
         origin = f"{base_card['name']}, then SBERT pretraining on entailment pairs of {' and '.join(settings.corpora)}"
-        loading.write_card(partial, "sbert", origin, base_card["note"])
+        loading.write_card(partial, "sbert", origin, base_card["note"], settings.weights)
 
 
 def pairs(data: Path, settings: SbertSettings) -> pd.DataFrame:
@@ -80,18 +79,11 @@ def pairs(data: Path, settings: SbertSettings) -> pd.DataFrame:
 
 def sentence_model(directory: Path, max_tokens: int, device: str) -> SentenceTransformer:
     """Load the encoder of a directory as a model of sentences, which takes the mean over tokens."""
+    loading.silence()
     card = loading.card(directory)
-    loading.check_weights(directory, card["sha256"], f"the encoder in {directory}")
     # Without a pooler of its own, one would be drawn at random and saved with it.
-    bare = {} if card["pooler"] else {"add_pooling_layer": False}
-    with loading.quiet():
-        words = Transformer(str(directory), max_seq_length=min(max_tokens, card["positions"]), model_kwargs=bare)
+    kept = {} if card["pooler"] else {"add_pooling_layer": False}
+    read = {"use_safetensors": True, "dtype": torch.float32}
+    words = Transformer(str(directory), max_seq_length=min(max_tokens, card["positions"]), model_kwargs=read | kept)
     pooling = Pooling(words.get_embedding_dimension(), pooling_mode="mean")
     return SentenceTransformer(modules=[words, pooling], device=str(hardware.device(device)))
-
-
-class _Trainer(SentenceTransformerTrainer):
-    """The library's trainer without a model card, whose examples would take a bar of their own on the terminal."""
-
-    def add_model_card_callback(self, default_args_dict: dict[str, Any]) -> None:
-        """Add no callback; the library documents this method for that."""

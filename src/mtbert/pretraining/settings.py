@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, model_validator
 
@@ -12,10 +12,9 @@ from mtbert.errors import UnknownNameError
 from mtbert.settings import ALL, NONE, Section, TaskName, undivided
 
 TINY = "tiny"
-# The files that are read from a repository or a folder, never a pickle. The last one may be missing.
-WANTED = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
+WANTED = ("config.json", "model.safetensors", "tokenizer.json")  # what is read of a repository or folder; no pickle
 FOLDER = ("/", "./", "../", "~/")  # how the name of a folder begins: no other name begins so
-CUT = re.compile("-[0-9]+$")  # how a name ends that also says how many layers are kept
+CUT = re.compile("-([1-9][0-9]*)$")  # how another name may end: so many layers are kept, from the first on
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,6 @@ class Source:
     Attributes:
         note: what a reader of tables made with it must know.
         width: width of a token's hidden state.
-        layers: its number of layers.
         sha256: of model.safetensors, wherever the file comes from.
         repository, revision: on the model hub.
         module: the module with its files in MODEL_DIR, which the extra of the encoder's name installs.
@@ -33,7 +31,6 @@ class Source:
 
     note: str = ""
     width: int = 0
-    layers: int = 0
     sha256: str = ""
     repository: str = ""
     revision: str = ""
@@ -45,7 +42,6 @@ SOURCES: dict[str, Source] = {
     "minilm": Source(
         "MiniLM was itself trained on sentence pairs that include Quora duplicates, SNLI and MNLI.",
         width=384,
-        layers=6,
         sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
         repository="sentence-transformers/all-MiniLM-L6-v2",
         revision="c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
@@ -53,7 +49,6 @@ SOURCES: dict[str, Source] = {
     ),
     "bert-base-uncased": Source(
         width=768,
-        layers=12,
         sha256="68d45e234eb4a928074dfd868cead0219ab85354cc53d20e772753c6bb9169d3",
         repository="google-bert/bert-base-uncased",
         revision="86b5e0934494bd15c9632b12f734a8a67f723594",
@@ -69,19 +64,17 @@ def _known(name: str) -> str:
 
 def folder_digest(directory: Path) -> str:
     """Return the SHA-256 of all files that are read from a folder, as `encoder.revision` states it."""
-    there = [directory / name for name in sorted(WANTED) if (directory / name).is_file()]
-    return files.sha256_of("".join(f"{files.sha256(file)}  {file.name}\n" for file in there).encode())
+    return files.sha256_of("".join(f"{files.sha256(directory / name)}  {name}\n" for name in WANTED).encode())
 
 
 class EncoderSettings(Section):
     """Section `encoder`: the starting weights; `width` and all settings after it concern `tiny` alone.
 
     Attributes:
-        name: a key of SOURCES, or a folder that begins with /, ./, ../ or ~/. In params.yaml, minilm-4 is minilm with
-            `layers` 4.
+        name: a key of SOURCES, such as minilm, or cut after a layer, such as minilm-4; or a folder that begins with /,
+            ./, ../ or ~/.
         revision: the digest of a folder's files.
         weights: fp16 rounds them, and those of the pretrainings, so that they take half the space in a pack.
-        layers: how many layers are kept, from the first on; None keeps all. `tiny` is made with that many, or 2.
         width: width of a token's hidden state.
         heads: attention heads in each layer; they divide the width.
         feed_forward: width of the middle of each feed-forward network.
@@ -94,27 +87,12 @@ class EncoderSettings(Section):
     name: Annotated[str, AfterValidator(_known)] = "bert-base-uncased"
     revision: str | None = None
     weights: Literal["fp32", "fp16"] = "fp32"
-    layers: PositiveInt | None = None
     width: PositiveInt = 192
     heads: PositiveInt = 4
     feed_forward: PositiveInt = 384
     vocabulary: int = Field(default=8000, ge=1000)
     corpora: list[TaskName] = Field(default=["sst", "qqp", "sts", "cfimdb", "snli", "mnli"], min_length=1)
     positions: PositiveInt = 512
-
-    @model_validator(mode="before")
-    @classmethod
-    def _cut_by_name(cls, given: Any) -> Any:
-        if not isinstance(given, dict):  # pydantic tells what is wrong
-            return given
-        name = str(given.get("name"))
-        whole, cut = CUT.sub("", name), CUT.search(name)
-        if not cut or whole not in SOURCES:
-            return given
-        layers = int(cut[0].removeprefix("-"))
-        if given.get("layers") not in (None, layers):
-            raise ValueError(f"name is {name}, but layers is {given['layers']}: set layers to null")
-        return given | {"name": whole, "layers": layers}
 
     @model_validator(mode="after")
     def _fits(self) -> "EncoderSettings":
@@ -132,24 +110,25 @@ class EncoderSettings(Section):
     @property
     def source(self) -> Source:
         """What is known of the encoder."""
-        return SOURCES.get(self.name, Source())
+        return Source() if self.folder else SOURCES[CUT.sub("", self.name)]
 
     @property
-    def _is_cut(self) -> bool:
-        return self.name != TINY and self.layers not in (None, self.source.layers)
+    def layers(self) -> int | None:
+        """How many layers are kept; None for all of them."""
+        cut = None if self.folder else CUT.search(self.name)
+        return int(cut[1]) if cut else None
 
     @property
     def shown(self) -> str:
-        """The name without this machine's folders, for tables and cards; that of a cut encoder ends in its layers."""
-        whole = self.folder.resolve().name if self.folder else self.name
-        return f"{whole}-{self.layers}" if self._is_cut else whole
+        """The name without this machine's folders, for tables and cards."""
+        return self.folder.resolve().name if self.folder else self.name
 
     @property
     def note(self) -> str:
-        """What a reader of tables must know of the weights before any rounding; empty where there is nothing."""
-        of = f" of {self.source.layers}" if self.source.layers else ""
-        cut = f"It is cut after layer {self.layers}{of}." if self._is_cut else ""
-        return " ".join(filter(None, [self.source.note, cut]))
+        """What a reader of tables must know of the weights; empty where there is nothing."""
+        cut = f"It is cut after layer {self.layers}." if self.layers and self.source.sha256 else ""
+        rounded = "Its weights are rounded to fp16." if self.weights == "fp16" else ""
+        return " ".join(filter(None, [self.source.note, cut, rounded]))
 
     @property
     def known_width(self) -> int | None:
@@ -204,18 +183,13 @@ class SbertSettings(Pretraining):
     batch_size: int = Field(default=32, ge=2)
     scale: PositiveFloat = 20.0
 
-    @property
-    def needs(self) -> list[tuple[str, str]]:
-        """The corpora and splits that it reads."""
-        return [(corpus, "train") for corpus in self.corpora]
-
 
 class MlmSettings(Pretraining):
     """Section `pretrain.mlm`: how the encoder is trained further, as a masked language model on the tasks' sentences.
 
     Attributes:
         corpora: the corpora whose first sentences are used.
-        max_sentences: number of training and of dev sentences, drawn at random, or `all`.
+        max_sentences: number of sentences, drawn at random, or `all`.
         share: share of a sentence's tokens that are chosen.
     """
 
@@ -224,11 +198,6 @@ class MlmSettings(Pretraining):
     share: float = Field(default=0.15, gt=0, lt=1)
     learning_rate: PositiveFloat = 1e-5
     weight_decay: float = Field(default=0.01, ge=0)
-
-    @property
-    def needs(self) -> list[tuple[str, str]]:
-        """The corpora and splits that it reads."""
-        return [(corpus, split) for corpus in self.corpora for split in ("train", "dev")]
 
 
 # What can be done to the base encoder before any variant trains; each is a module beside this one with `pretrain`.

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
-from transformers import BertConfig, BertModel
+from transformers import BertConfig, BertModel, BertTokenizer
 
 from mtbert import seeding
 from mtbert.pretraining.settings import EncoderSettings
@@ -43,6 +43,12 @@ def vocabulary(sentences: Iterable[str], size: int) -> list[str]:
     tokenizer.train_from_iterator(spelled, trainer)
     pieces = tokenizer.get_vocab()
     return sorted(pieces, key=pieces.__getitem__)
+
+
+def tokenizer(pieces: list[str]) -> Tokenizer:
+    """Return BERT's lower-case tokenizer over a vocabulary."""
+    numbered = {piece: number for number, piece in enumerate(pieces)}
+    return BertTokenizer(vocab=numbered, do_lower_case=True).backend_tokenizer
 
 
 def model(settings: EncoderSettings, pieces: int) -> BertModel:

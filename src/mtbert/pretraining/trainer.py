@@ -23,7 +23,6 @@ def arguments(
         output_dir=scratch,
         num_train_epochs=settings.epochs,
         per_device_train_batch_size=settings.batch_size,
-        per_device_eval_batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
         warmup_steps=round(settings.warmup * steps),
         weight_decay=settings.weight_decay,

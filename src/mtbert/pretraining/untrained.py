@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.evaluation import BinaryClassificationEvaluator
+from sentence_transformers.util import pairwise_cos_sim
 
 from mtbert import files, metrics, seeding
 from mtbert.data import readers
@@ -38,7 +40,9 @@ def write(encoder: Path, data_dir: Path) -> Untrained:
         r = round(metrics.pearson(sts["label"].to_numpy(), cosines(model, sts)), DECIMALS)
     if training is not None and dev is not None:
         training = training.iloc[seeding.stream(1, "untrained").permutation(len(training))[:TRAINING_ROWS]]
-        threshold = best_threshold(training["label"].to_numpy(), cosines(model, training))
+        _, threshold = BinaryClassificationEvaluator.find_best_acc_and_threshold(
+            cosines(model, training), training["label"].to_numpy(), high_score_more_similar=True
+        )
         accuracy = round(metrics.accuracy(dev["label"].to_numpy(), cosines(model, dev) >= threshold), DECIMALS)
     found = Untrained(sts=r, qqp=accuracy)
     files.write_json(encoder / FILE, found.model_dump())
@@ -47,21 +51,13 @@ def write(encoder: Path, data_dir: Path) -> Untrained:
 
 def _rows(data_dir: Path, task: str, split: Split) -> pd.DataFrame | None:
     there = (data_dir / TASKS[task].files[split]).is_file()
-    return readers.read(data_dir, TASKS[task], split) if there else None
-
-
-def best_threshold(labels: np.ndarray, cosines: np.ndarray) -> float:
-    """Return the lowest of the cosines from which on "duplicate" is most often right; labels 0 or 1, both [rows]."""
-    order = np.argsort(cosines, kind="stable")
-    labels, cosines = labels[order], cosines[order]
-    right = np.cumsum(labels == 0) - (labels == 0) + np.cumsum(labels[::-1] == 1)[::-1]  # from this row on: duplicates
-    is_first = np.diff(cosines, prepend=-np.inf) > 0  # a threshold does not part equal cosines
-    return float(cosines[is_first][np.argmax(right[is_first])])
+    return pd.DataFrame(readers.read(data_dir, TASKS[task], split)[0]) if there else None
 
 
 def cosines(model: SentenceTransformer, rows: pd.DataFrame) -> np.ndarray:
     """Return the cosines of the embeddings of each row's sentence1 and sentence2: [rows]."""
-    texts = [*rows["sentence1"], *rows["sentence2"]]
-    embedded = model.encode(texts, batch_size=SENTENCES, normalize_embeddings=True, show_progress_bar=False)
-    first, second = np.split(np.asarray(embedded), 2)  # [rows, width]
-    return np.sum(first * second, axis=1)
+    first, second = (
+        model.encode(rows[column].tolist(), batch_size=SENTENCES, show_progress_bar=False)
+        for column in ("sentence1", "sentence2")
+    )
+    return pairwise_cos_sim(first, second).numpy()

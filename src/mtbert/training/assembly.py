@@ -13,7 +13,6 @@ from mtbert.data.batches import Examples, Stream
 from mtbert.models.building import build_model
 from mtbert.models.encoder import bert
 from mtbert.models.multitask import MultitaskModel
-from mtbert.pretraining import loading
 from mtbert.settings import PhaseSettings, VariantSettings
 from mtbert.tasks import REUSES, SPLITS, TASKS, Split
 from mtbert.training.gradients import GRADIENTS
@@ -30,7 +29,6 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     """Build the parts of one run from its settings and what earlier stages wrote below `build`."""
     encoder = build / "encoders" / settings.model.encoder
     examples = read_examples(settings, build / "data", encoder)
-    loading.check_use(encoder, settings.model.pooling, settings.model.max_tokens)
     model = build_model(settings, bert.read(encoder), seed, tokens.vocabulary(encoder), tokens.special_tokens(encoder))
     model.train_only([])  # nothing is trained unless a phase says so
     return Parts(

@@ -61,14 +61,6 @@ def test_cross_encoding_puts_a_pair_into_one_sequence():
     assert pairs("cross").batch([0, 2]).labels.isnan().tolist() == [False, True]  # withheld
 
 
-def test_a_pair_is_framed_by_the_tokenizers_special_tokens():
-    roberta = SpecialTokens(start=0, end=2, padding=1, between=2, typed=False)
-    batch = Examples(PAIRS, TASKS["qqp"], "cross", roberta, 16).batch([0, 1])
-    assert batch.input_ids.tolist() == [[0, 11, 12, 2, 2, 13, 2, 1], [0, 21, 2, 2, 22, 23, 24, 2]]
-    assert batch.mask.tolist() == [[1, 1, 1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1, 1, 1]]
-    assert batch.token_types.tolist() == [[0, 0, 0, 0, 1, 1, 1, 0], [0, 0, 0, 1, 1, 1, 1, 1]]
-
-
 def test_bi_encoding_stacks_all_first_sentences_then_all_second_ones():
     batch = pairs("bi").batch([0, 1])
     assert (batch.sequences, len(batch)) == (2, 2)

@@ -1,13 +1,11 @@
 """Preprocessing: what is written, what is reported, and which places are refused."""
 
 import json
-import tracemalloc
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from mtbert.data import preprocess as module
 from mtbert.data.preprocess import preprocess, refusals
 from mtbert.errors import DataError
 
@@ -83,7 +81,7 @@ def test_reports_what_was_read_refused_and_found_twice(data_dir: Path, tmp_path:
         "kept": 2,
         "refused": [{"line": 4, "reason": "sentiment is 'bad'; allowed: 0, 1, 2, 3, 4"}],
         "duplicates": {"folded": 1},
-        "conflicts": [{"lines": [2, 3], "labels": [3.0, 4.0]}],
+        "conflicts": 1,
     }
     assert report["files"].keys() == {"sst/train", "sst/dev", "sts/dev", "snli/train"}
 
@@ -93,40 +91,6 @@ def test_the_same_files_give_the_same_bytes(data_dir: Path, tmp_path: Path) -> N
         preprocess(data_dir, tmp_path / out, tokenize, set())
     for path in ("sst/train.parquet", "sts/dev.parquet", "sts/dev-rows.parquet", "report.json"):
         assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "two" / path).read_bytes()
-
-
-def test_rows_in_many_groups_are_the_rows_of_one(
-    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = "".join(f"{n}\tid{n}\tWhy {n % 7} ?\tHow {n % 5} ?\t{n % 3}\n" for n in range(50))
-    (data_dir / "cs224n/quora-train.csv").write_text("\tid\tsentence1\tsentence2\tis_duplicate\n" + rows)
-    preprocess(data_dir, tmp_path / "one", tokenize, set())
-    monkeypatch.setattr(module, "GROUP_ROWS", 7)
-    preprocess(data_dir, tmp_path / "many", tokenize, set())
-    one, many = (tmp_path / name / "qqp/train.parquet" for name in ("one", "many"))
-    assert (pq.ParquetFile(one).num_row_groups, pq.ParquetFile(many).num_row_groups) == (1, 8)
-    assert pq.read_table(one).equals(pq.read_table(many))
-    assert (tmp_path / "one/report.json").read_bytes() == (tmp_path / "many/report.json").read_bytes()
-
-
-def peak(folder: Path, rows: int) -> int:
-    """Most bytes that Python held while so many rows were preprocessed."""
-    file = folder / str(rows) / "cs224n/quora-train.csv"
-    file.parent.mkdir(parents=True)
-    with file.open("w") as handle:
-        handle.write("\tid\tsentence1\tsentence2\tis_duplicate\n")
-        handle.writelines(f"{n}\t{n:025x}\t{'why is it ' * 5}{n}\t{'how is it ' * 5}\t{n % 2}\n" for n in range(rows))
-    tracemalloc.start()
-    try:
-        preprocess(folder / str(rows), folder / "out", tokenize, set())
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
-def test_a_row_more_takes_a_few_hundred_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "GROUP_ROWS", 250)
-    assert (peak(tmp_path, 5000) - peak(tmp_path, 1000)) / 4000 < 300
 
 
 def test_names_every_file_that_is_needed_and_missing(data_dir: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtbert.data.readers import Example, Refusal, read, stream
+from mtbert.data.readers import Example, Refusal, read
 from mtbert.errors import DataError
 from mtbert.tasks import TASKS, Split
 
@@ -23,15 +23,18 @@ HEADERS = {
 }
 
 
-def read_from(path: Path, content: bytes, task: str, split: Split = "train") -> list[Example | Refusal]:
-    """What a file with that content comes to."""
-    path.write_bytes(content)
-    return list(stream(path, TASKS[task], split))
+def read_from(folder: Path, content: bytes, task: str, split: Split = "train") -> list[Example | Refusal]:
+    """What a file of the task with that content comes to, in the file's order."""
+    file = folder / TASKS[task].files[split]
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(content)
+    kept, refused = read(folder, TASKS[task], split)
+    return sorted([*kept, *refused], key=lambda row: row.line)
 
 
 def rows(directory: Path, task: str, text: str, split: Split = "train") -> list[Example | Refusal]:
     """What a file with that text below the header of the task comes to."""
-    return read_from(directory / "rows", (HEADERS[task] + text).encode(), task, split)
+    return read_from(directory, (HEADERS[task] + text).encode(), task, split)
 
 
 def reason(directory: Path, task: str, row: str) -> str:
@@ -48,15 +51,11 @@ def reason(directory: Path, task: str, row: str) -> str:
 
 
 def test_reads_one_sentence_with_its_class(tmp_path: Path) -> None:
-    file = tmp_path / "cs224n/ids-sst-train.csv"
-    file.parent.mkdir()
-    file.write_text(HEADERS["sst"] + "0\tf00\tIt 's a lovely film .\t3\n7\tba7\tNULL\t0\n8\tc\t\t0\n")
-    found = read(tmp_path, TASKS["sst"], "train")
-    assert found.drop(columns="sentence2").to_numpy().tolist() == [
-        ["f00", "It 's a lovely film .", 3.0, 2], ["ba7", "NULL", 0.0, 3],
-    ]  # fmt: skip
-    assert found["sentence2"].isna().all()
-    assert [str(kind) for kind in found.dtypes] == ["string", "string", "string", "float64", "int64"]
+    assert rows(tmp_path, "sst", "0\tf00\tIt 's a lovely film .\t3\n7\tba7\tNULL\t0\n8\tc\t\t0\n") == [
+        Example("f00", "It 's a lovely film .", None, 3.0, 2),
+        Example("ba7", "NULL", None, 0.0, 3),
+        Refusal(4, "sentence is empty"),
+    ]
 
 
 def test_reads_pairs_with_quotes_line_breaks_and_the_line_on_which_each_row_starts(tmp_path: Path) -> None:
@@ -70,12 +69,12 @@ def test_reads_pairs_with_quotes_line_breaks_and_the_line_on_which_each_row_star
 
 def test_reads_a_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
     content = b"\xef\xbb\xbf\tid\tsentence1\tsentence2\tsimilarity\r\n0\ta\tx\ty\t4.25\r\n"
-    assert read_from(tmp_path / "rows", content, "sts") == [Example("a", "x", "y", 4.25, 2)]
+    assert read_from(tmp_path, content, "sts") == [Example("a", "x", "y", 4.25, 2)]
 
 
 def test_reads_the_other_layout_of_the_courses_test_files_which_have_no_labels(tmp_path: Path) -> None:
     content = b"0\t\tid\tsentence\n1\t0.0\ta\tEffective biopic\n2\t1.0\tb\t \n"
-    assert read_from(tmp_path / "rows", content, "sst", "test") == [
+    assert read_from(tmp_path, content, "sst", "test") == [
         Example("a", "Effective biopic", None, None, 2), Refusal(3, "sentence is empty"),
     ]  # fmt: skip
 
@@ -92,7 +91,7 @@ def test_a_test_file_whose_labels_are_withheld_has_none(
         Example("a", "Fine .", None, None, 2),
         Refusal(3, "it has a sentiment, and the first row has none"),
     ]
-    assert f"{tmp_path}/rows: its sentiment is empty or -1" in capsys.readouterr().err
+    assert "ids-sst-test-student.csv: its sentiment is empty or -1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("inside", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c"])
@@ -106,15 +105,6 @@ def test_a_line_ends_at_a_line_end_alone(tmp_path: Path, inside: str) -> None:
 def test_reads_json_lines(tmp_path: Path) -> None:
     text = '{"gold_label": "entailment", "sentence1": "A dog .", "sentence2": "An animal .", "pairID": "p", "x": [1]}\n'
     assert rows(tmp_path, "snli", text) == [Example("p", "A dog .", "An animal .", 2.0, 1)]
-
-
-def test_refuses_a_field_of_more_characters_in_either_format(tmp_path: Path) -> None:
-    long = "x" * (2**20 + 1)
-    assert rows(tmp_path, "sst", f"0\ta\t{long[1:]}\t3\n") == [Example("a", long[1:], None, 3.0, 2)]
-    told = "has 1,048,577 characters; allowed: up to 1,048,576"
-    assert reason(tmp_path, "sst", f"1\tb\t{long}\t3\n") == f"sentence {told}"
-    row = f'{{"gold_label": "neutral", "sentence1": "{long}", "sentence2": "B", "pairID": "b"}}\n'
-    assert reason(tmp_path, "snli", row) == f"sentence1 {told}"
 
 
 @pytest.mark.parametrize(
@@ -135,7 +125,7 @@ def test_refuses_a_field_of_more_characters_in_either_format(tmp_path: Path) -> 
         (
             "snli",
             '{"gold_label": "-", "sentence1": "A", "sentence2": "B", "pairID": "b"}\n',
-            "gold_label is '-': the annotators did not agree",
+            "gold_label is '-'; allowed: contradiction, neutral, entailment",
         ),
         (
             "snli",
@@ -164,29 +154,23 @@ def test_refuses_a_faulty_row_with_a_reason(tmp_path: Path, task: str, row: str,
             "needs the columns id, sentence, sentiment; missing: sentiment; it has [",
         ),
         ("sst", b"id,sentence,sentiment\na,x,3\n", "it has ['id,sentence,sentiment']"),
-        ("sst", b"\tid\tsentence\tsentiment\n", "rows: it holds no row"),
-        ("sst", b"\tid\tsentence\tsentiment\n0\ta\t\t3\n", "that can be used; the first refused one, on line 2: "),
-        ("sst", b"\tid\tsentence\tsentiment\n0\ta\tb\n", "rows, line 2: it has 3 fields, the header 4"),
-        ("sst", b"\tid\tsentence\tsentiment\n0\ta\tcaf\xe9\t3\n", "rows, line 2: 'utf-8' codec can't decode byte 0xe9"),
-        ("snli", b"\tid\tsentence1\n", "rows, line 1: not JSON"),
+        ("sst", b"\tid\tsentence\tsentiment\n", ": it holds no row"),
+        ("sst", b"\tid\tsentence\tsentiment\n0\ta\t\t3\n", "that can be used; line 2: sentence is empty"),
+        ("sst", b"\tid\tsentence\tsentiment\n0\ta\tb\n", ", line 2: it has 3 fields, the header 4"),
+        ("sst", b"\tid\tsentence\tsentiment\n0\ta\tcaf\xe9\t3\n", ", line 2: not UTF-8 text"),
+        ("snli", b"\tid\tsentence1\n", ", line 1: not JSON"),
         ("snli", b'{"gold_label": "neutral"}\n', "missing: pairID, sentence1, sentence2; it has ['gold_l"),
     ],
 )
 def test_stops_at_a_file_with_a_fault_of_its_own(tmp_path: Path, task: str, content: bytes, expected: str) -> None:
     with pytest.raises(DataError) as error:
-        read_from(tmp_path / "rows", content, task)
+        read_from(tmp_path, content, task)
     assert expected in str(error.value)
 
 
 def test_stops_at_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"ids-sst-dev\.csv: no such file"):
         read(tmp_path, TASKS["sst"], "dev")
-
-
-def test_streams_rows_before_it_has_read_the_whole_file(tmp_path: Path) -> None:
-    path = tmp_path / "rows.csv"
-    path.write_bytes(b"\tid\tsentence\tsentiment\n0\ta\tFine .\t3\n" + b"\xff")
-    assert next(stream(path, TASKS["sst"], "train")).id == "a"
 
 
 ANY_TEXT = st.text(max_size=12)  # of all characters but halves of surrogate pairs, which UTF-8 has none for
@@ -225,4 +209,4 @@ PIECES = [
 def test_any_bytes_are_read_or_are_a_data_error(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     for task in ("qqp", "snli"):
         with contextlib.suppress(DataError):
-            read_from(tmp_path_factory.getbasetemp() / "rows", content, task)
+            read_from(tmp_path_factory.getbasetemp(), content, task)

@@ -3,11 +3,9 @@
 import random
 from pathlib import Path
 
-import encoders
 import pytest
 from transformers import BertTokenizer
 
-from mtbert import files
 from mtbert.data import tokens
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import EncoderError
@@ -89,45 +87,5 @@ def test_crossed_sequences_are_hugging_faces_at_all_short_lengths(reference: Ber
     assert [types(ids, second) for ids, second in found] == expected["token_type_ids"]
 
 
-@pytest.fixture(scope="module")
-def roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An encoder's directory with a byte-level tokenizer that cuts and pads, as published ones may."""
-    folder, tokenizer = tmp_path_factory.mktemp("roberta"), encoders.byte_level(model_max_length=128)
-    tokenizer(["cat", "dog"], padding="max_length", truncation=True, max_length=4)
-    tokenizer.save_pretrained(folder)
-    return folder
-
-
-def texts(seed: int, count: int) -> list[str]:
-    """Pieces of sentences, with capitals, spaces, accents and emoji, and empty ones."""
-    words = [*" ".join(encoders.LINES).split(), "naïve", "😀", "  two", "<s", "\t", "don't"]
-    draw = random.Random(seed)
-    return [" ".join(draw.choices(words, k=draw.randrange(1, 14))) for _ in range(count)]
-
-
-def test_the_special_tokens_are_those_of_the_tokenizers_files(encoder: Path, roberta: Path):
-    assert tokens.special_tokens(encoder) == SpecialTokens(START, END, PADDING, between=1, typed=True, mask=MASK)
-    assert tokens.special_tokens(roberta) == SpecialTokens(0, 2, 1, between=2, typed=False, mask=4)
-
-
-def test_a_tokenizer_may_lack_a_mask_but_no_padding(roberta: Path, tmp_path: Path):
-    names = files.read_json(roberta / "tokenizer_config.json")
-    (tmp_path / "tokenizer.json").write_bytes((roberta / "tokenizer.json").read_bytes())
-    files.write_json(tmp_path / "tokenizer_config.json", {**names, "mask_token": None, "pad_token": {"content": "a"}})
-    found = tokens.special_tokens(tmp_path)
-    assert (found.mask, found.padding) == (None, tokens.read(roberta).token_to_id("a"))
-    files.write_json(tmp_path / "tokenizer_config.json", {**names, "pad_token": "[nowhere]"})
-    with pytest.raises(EncoderError, match=r"tokenizer_config\.json names no pad_token that tokenizer\.json knows"):
-        tokens.special_tokens(tmp_path)
-
-
-@pytest.mark.parametrize("limit", [6, 7, 8, 16, 128])
-def test_roberta_sentences_and_pairs_are_hugging_faces(roberta: Path, limit: int):
-    theirs, special, encode = encoders.byte_level(), tokens.special_tokens(roberta), tokens.wordpieces(roberta)
-    firsts, seconds = (texts(limit + part, 60) for part in (0, 1000))
-    one, two = encode(firsts), encode(seconds)
-    alone = theirs(firsts, truncation=True, max_length=limit)["input_ids"]
-    assert [special.single(ids, limit)[0] for ids in one] == alone
-    pairs = theirs(firsts, seconds, truncation="longest_first", max_length=limit)["input_ids"]
-    found = [special.crossed(first, second, limit) for first, second in zip(one, two, strict=True)]
-    assert [ids for ids, _ in found] == pairs
+def test_the_special_tokens_are_those_of_the_tokenizer(encoder: Path):
+    assert tokens.special_tokens(encoder) == SpecialTokens(START, END, PADDING, mask=MASK)

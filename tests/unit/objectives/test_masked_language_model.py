@@ -9,6 +9,7 @@ from transformers import BertForMaskedLM
 
 from mtbert.data.batches import Batch
 from mtbert.errors import SettingsError
+from mtbert.models.encoder.config import MLM_PARTS
 from mtbert.training.objectives import OBJECTIVES
 from mtbert.training.objectives.masked_language_model import MaskedLanguageModel, Settings, first_sentences
 
@@ -48,16 +49,16 @@ def test_the_loss_is_hugging_faces_on_the_same_hidden_tokens():
 def test_it_starts_with_the_head_of_the_encoders_checkpoint():
     model = small_model()
     model.encoder.mask_token = MASK
+    shapes = ((24, 24), (24,), (24,), (24,), (50,))
     head = {
-        "dense.weight": torch.ones(24, 24), "dense.bias": torch.full((24,), 2.0), "bias": torch.full((50,), 5.0),
-        "norm.weight": torch.full((24,), 3.0), "norm.bias": torch.full((24,), 4.0),
-    }  # fmt: skip
+        name: torch.full(shape, n) for name, shape, n in zip(MLM_PARTS, shapes, (1.0, 2.0, 3.0, 4.0, 5.0), strict=True)
+    }
     model.encoder.bert.mlm_head = head
     built = MaskedLanguageModel(Settings(), model, torch.Generator().manual_seed(0))
     assert [parameter.unique().tolist() for parameter in built.own] == [[1], [2], [3], [4], [5]]
     assert all(parameter.requires_grad for parameter in built.own)
     built.own[0].data.zero_()
-    assert head["dense.weight"].min() == 1  # another phase starts from it again
+    assert head[MLM_PARTS[0]].min() == 1  # another phase starts from it again
 
 
 def test_fifteen_in_a_hundred_tokens_are_chosen_but_never_marks_and_padding():

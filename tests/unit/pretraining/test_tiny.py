@@ -6,7 +6,7 @@ from mtbert.pretraining import tiny
 from mtbert.pretraining.settings import EncoderSettings
 
 SENTENCES = ["The low, the lower, the lowest!", "A lower é?", "lowest 一"]
-SMALL = EncoderSettings(name="tiny", width=12, layers=1, heads=2, feed_forward=24, positions=16)
+SMALL = EncoderSettings(name="tiny", width=12, heads=2, feed_forward=24, positions=16)
 NUMBERED = [
     *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),
     *("##!", "##,", "##?", "##a", "##e", "##h", "##l", "##o", "##r", "##s", "##t", "##w", "##一"),

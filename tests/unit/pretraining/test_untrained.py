@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -14,7 +13,7 @@ from mtbert.pretraining.settings import EncoderSettings
 from mtbert.schemas import Untrained
 
 STS = [("a good film", "a good film", 5), ("a good film", "the cat sleeps", 0), ("a cat", "the cat", 3)]
-TRAINING = [("a good film", "a good film", 1), ("a good film", "the cat sleeps", 0)]
+TRAINING = [("a good film", "a good film", 0), ("a good film", "the cat sleeps", 1)]
 DEV = [("the cat", "the cat", 1), ("a cat", "a cat", 0), ("a good film", "the cat sleeps", 0), ("a cat", "film", 0)]
 
 
@@ -34,7 +33,7 @@ def data_dir(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def encoder(data_dir: Path, tmp_path: Path) -> Path:
-    tiny = EncoderSettings(name="tiny", width=12, layers=1, heads=2, feed_forward=24, vocabulary=1000, positions=16)
+    tiny = EncoderSettings(name="tiny", width=12, heads=2, feed_forward=24, vocabulary=1000, positions=16)
     fetching.fetch(tiny, data_dir, tmp_path / "made")
     return tmp_path / "made"
 
@@ -54,26 +53,10 @@ def test_sts_by_r_and_qqp_by_a_threshold_of_the_training_rows(
 ) -> None:
     monkeypatch.setattr(untrained, "cosines", lambda _, rows: rows["sentence2"].str.len().to_numpy() / 100)
     found = untrained.write(encoder, data_dir)
-    # sts: of 5, 0, 3 and 0.11, 0.14, 0.07. qqp: the threshold is 0.11; 0.07 and 0.05 are no duplicates, 0.14 is one,
+    # sts: of 5, 0, 3 and 0.11, 0.14, 0.07. qqp: the threshold is 0.125; 0.07 and 0.05 are no duplicates, 0.14 is one,
     # 0.04 is none; the labels are 1, 0, 0, 0.
     assert found == Untrained(sts=-0.52802, qqp=0.5)
     assert files.read_json(encoder / "untrained.json") == found.model_dump()
-
-
-@pytest.mark.parametrize(
-    ("labels", "cosines", "threshold"),
-    [
-        ([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4], 0.3),
-        ([1, 0, 0, 1], [0.4, 0.2, 0.1, 0.3], 0.3),  # in any order
-        ([0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.4, 0.5], 0.2),  # the lowest of 0.2 and 0.4, which are as good
-        ([0, 1, 1, 0], [0.1, 0.2, 0.2, 0.2], 0.2),  # equal cosines stay together
-        ([1, 1], [0.3, 0.6], 0.3),
-    ],
-)
-def test_the_threshold_from_which_on_duplicate_is_most_often_right(
-    labels: list[int], cosines: list[float], threshold: float
-) -> None:
-    assert untrained.best_threshold(np.array(labels), np.array(cosines)) == threshold
 
 
 @pytest.mark.parametrize(

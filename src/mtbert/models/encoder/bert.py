@@ -1,9 +1,9 @@
-"""BERT (Devlin et al. 2019, section 3) with a slot for adapters in each layer; also RoBERTa (Liu et al. 2019).
+"""BERT (Devlin et al. 2019, section 3) with a slot for adapters in each layer.
 
 A layer computes h_att = LN(h + SA(h)) and LN(h_att + FFN(h_att)); slot.py says what an adapter can change of it.
-Without an adapter this is Hugging Face's BertModel or RobertaModel. Parts and settings have the same names, so that
+Without an adapter this is Hugging Face's BertModel. Parts and settings have the same names, so that
 weights and config.json are the same files. Hugging Face's own takes three seconds to import, as long as the rest of a
-training. RoBERTa counts positions from the one after its padding token's, and all its tokens have one type.
+training.
 
 Legend: rows sequences of a batch; tokens the longest of them; width the hidden size.
 """
@@ -34,7 +34,6 @@ class Embeddings(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
         width = config.hidden_size
-        self.position_offset = config.position_offset
         self.word_embeddings = nn.Embedding(config.vocab_size, width)
         self.position_embeddings = nn.Embedding(config.max_position_embeddings, width)
         self.token_type_embeddings = nn.Embedding(config.type_vocab_size, width)
@@ -43,7 +42,7 @@ class Embeddings(nn.Module):
 
     def forward(self, words: Tensor, token_types: Tensor) -> Tensor:
         """Map word embeddings [rows, tokens, width] to the first layer's input of the same shape."""
-        places = self.position_embeddings.weight[self.position_offset : self.position_offset + words.shape[1]]
+        places = self.position_embeddings.weight[: words.shape[1]]
         return self.dropout(self.LayerNorm(words + self.token_type_embeddings(token_types) + places))
 
 
@@ -121,8 +120,8 @@ class Bert(nn.Module):
     """A BERT's weights by Hugging Face's names; the pooler is empty where the BERT has none.
 
     Attributes:
-        mlm_head: of the masked language model that the weights were trained as, by mlm_head.py's names; no part of the
-            model, and empty where there is none.
+        mlm_head: MLM_PARTS of the masked language model that the weights were trained as; no part of the model, and
+            empty where there is none.
     """
 
     def __init__(self, config: Config, pooler: bool = True) -> None:

@@ -11,10 +11,15 @@ from mtbert import files
 from mtbert.errors import EncoderError, in_words
 
 CONFIG = "config.json"
-BERT, ROBERTAS = "bert", ("roberta", "xlm-roberta", "camembert")  # as config.json's model_type has them
-MLM_HEAD = "mlm_head.safetensors"  # in an encoder's directory: see mlm_head.py
+MLM_HEAD = "mlm_head.safetensors"  # in an encoder's directory, where its checkpoint brings one
+# What it holds, by Hugging Face's names: of LN(GELU(W h + b)), and the bias of the words' scores.
+MLM_PARTS = tuple(
+    f"cls.predictions.{part}"
+    for part in ("transform.dense.weight", "transform.dense.bias", "transform.LayerNorm.weight",
+                 "transform.LayerNorm.bias", "bias")
+)  # fmt: skip
 # The only values that are supported of settings that change the outputs.
-EXPECTED = {"hidden_act": "gelu", "position_embedding_type": "absolute", "is_decoder": False}
+EXPECTED = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute", "is_decoder": False}
 # Bounds that no known encoder comes near: a foreign config.json must not fill the memory.
 Size = Annotated[int, Field(ge=1, le=2_000_000)]
 Count = Annotated[int, Field(ge=1, le=256)]
@@ -23,7 +28,7 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 
 @dataclass(frozen=True)
 class Config:
-    """What config.json states of a BERT, by its names; RoBERTa counts positions from `pad_token_id`."""
+    """What config.json states of a BERT, by its names."""
 
     vocab_size: Size
     hidden_size: Size
@@ -36,35 +41,18 @@ class Config:
     hidden_dropout_prob: Share = 0.1
     attention_probs_dropout_prob: Share = 0.1
     initializer_range: float = 0.02
-    model_type: str = BERT
-    pad_token_id: Annotated[int, Field(ge=0)] = 0
-
-    @property
-    def position_offset(self) -> int:
-        """Row of the position embeddings that the first token gets."""
-        return 0 if self.model_type == BERT else self.pad_token_id + 1
-
-    @property
-    def longest(self) -> int:
-        """Largest number of tokens that a sequence may have."""
-        return self.max_position_embeddings - self.position_offset
 
 
 def read_config(directory: Path) -> Config:
     """Read config.json of an encoder's directory; EncoderError for an architecture that is not supported."""
     file = directory / CONFIG
-    settings = files.read_json(file)
-    kind = settings.get("model_type") if isinstance(settings, dict) else None
-    if kind not in (BERT, *ROBERTAS):
-        known = ", ".join((BERT, *ROBERTAS))
-        raise EncoderError(f"{file}: model_type is {kind!r}, which is not supported; allowed: {known}")
+    settings = files.read_as(dict[str, Any], file, "dvc repro encoder")
     for name, value in EXPECTED.items():
         if settings.get(name, value) != value:
             raise EncoderError(f"{file}: {name} is {settings[name]!r}; allowed: {value!r}")
-    defaults: dict[str, Any] = {"pad_token_id": 1} if kind in ROBERTAS else {}
     stated = {field.name: settings[field.name] for field in fields(Config) if settings.get(field.name) is not None}
     try:
-        config = TypeAdapter(Config).validate_json(json.dumps(defaults | stated), strict=True)
+        config = TypeAdapter(Config).validate_json(json.dumps(stated), strict=True)
     except ValidationError as error:
         raise EncoderError(f"{file}: {in_words(error)}") from None
     if config.hidden_size % config.num_attention_heads:

@@ -21,12 +21,12 @@ from torch import Tensor, nn
 
 from mtbert.data.batches import Batch
 from mtbert.errors import SettingsError
+from mtbert.models.encoder.config import MLM_PARTS
 from mtbert.models.multitask import MultitaskModel
 from mtbert.settings import Section
 from mtbert.training.objectives.base import Objective
 
 MASKED, RANDOM = 0.8, 0.1  # shares of the chosen tokens; the rest stays as it is
-OWN = ("dense.weight", "dense.bias", "norm.weight", "norm.bias", "bias")  # names in the encoder's mlm_head
 
 
 class Settings(Section):
@@ -52,8 +52,9 @@ class MaskedLanguageModel(Objective):
         self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps).to(words.device)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size, device=words.device))
         self.own.extend([*self.dense.parameters(), *self.norm.parameters(), self.bias])  # not the word embeddings
-        for name, value in model.encoder.bert.mlm_head.items():
-            self.own[OWN.index(name)].data.copy_(value)
+        if head := model.encoder.bert.mlm_head:
+            for name, parameter in zip(MLM_PARTS, self.own, strict=True):
+                parameter.data.copy_(head[name])
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Predict words from hidden states [tokens, width] as BERT does: [tokens, vocabulary]."""
