@@ -227,7 +227,7 @@ def report(
     with locking.alone(build / "locks" / "report.lock", "report"):
         if evidence is None:
             inputs.check_stages(build, "plan", "data", "init")
-            collect.write(build, build / "results")
+            tables.write(collect.collect(build), build / "results")
         results = tables.read(evidence or build / "results")
         if evidence is None:
             submissions.write(results, build / "submissions")
