@@ -44,6 +44,5 @@ def results(
 def _rows(task: str, values: list[float]) -> pd.DataFrame:
     count = len(values)
     rows = {"task": task, "split": "dev", "row": range(count), "id": [f"{task}-{row}" for row in range(count)]}
-    flags = {"scored": True, "cluster": range(count), "in_train": False}
-    shares = [row == 0 for row in range(count)]
-    return pd.DataFrame(rows | flags | {"shares": shares, "label": LABELS[task], "prediction": values})
+    flags = {"scored": True, "cluster": range(count)}
+    return pd.DataFrame(rows | flags | {"label": LABELS[task], "prediction": values})

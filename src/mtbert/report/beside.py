@@ -10,9 +10,15 @@ from mtbert.report.study import RIVALS, Group, Mean, Study, title
 from mtbert.results.tables import METRICS
 
 UNTRAINED = "Untrained encoder, cosine"
+TIMES_BERT = f"{markdown.TIMES} BERT"
 ABOUT = (
     "Ours is the mean over seeds, in brackets its 95 % interval (Student's t). SST-5 and QQP are accuracies, r is "
     "Pearson's correlation on STS-B. Overall is (SST-5 + QQP + r) / 3, normalised (SST-5 + QQP + (r + 1) / 2) / 3."
+)
+COSTS = (
+    "Mean dev scores. Single-task models that make one row have a line together, too. Rows of different papers differ "
+    "in more than one thing. Weights in millions: *added* to the encoder, *trained*, and *stored*, which a model has "
+    f"to keep beside the encoder. *{TIMES_BERT}*: all weights over one encoder's."
 )
 
 
@@ -145,3 +151,16 @@ def _line(table: Table, row: Row, printed: bool, with_split: bool) -> dict[str, 
         else:
             cells[heading] = ours
     return cells | {"seeds": str(len(row.group.seeds) or markdown.DASH)}
+
+
+def costs(study: Study) -> str:
+    """Return every row of ours with its weights as Markdown, from the highest overall on dev."""
+    metrics = [metric for metric in METRICS if any(metric in row.means for row in study.rows)]
+    lines = [
+        {"variants": ", ".join(f"`{name}`" for name in row.names)}
+        | {markdown.HEADINGS[metric]: str(row.means.get(metric, markdown.DASH)) for metric in metrics}
+        | {name: f"{row.weights[name] / 1e6:.2f}" for name in ("added", "trained", "stored")}
+        | {TIMES_BERT: f"{row.weights['times_bert']:.2f}", "seeds": str(len(row.seeds))}
+        for row in sorted(study.rows, key=lambda row: -row.overall)
+    ]
+    return f"{COSTS}\n\n{markdown.lined(lines)}"

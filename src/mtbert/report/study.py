@@ -77,11 +77,6 @@ class Study:
         self._told = self.runs.to_dict("index")
 
     @cached_property
-    def variants(self) -> list[str]:
-        """Names of the variants, without ensembles, in the order of the tables."""
-        return [name for name, about in self.about.items() if not about.members]
-
-    @cached_property
     def seeds(self) -> dict[str, list[int]]:
         """The seeds of each variant and ensemble."""
         return {name: sorted(self.runs.loc[name].index.tolist()) for name in self.about}

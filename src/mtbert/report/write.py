@@ -6,7 +6,7 @@ from pathlib import Path
 from mtbert import files
 from mtbert.claims import ClaimResult
 from mtbert.errors import DataError, first_of
-from mtbert.report import beside, claims, costs, front, markdown, numbers, page, pictures, terminal
+from mtbert.report import beside, claims, front, markdown, numbers, page, pictures, terminal
 from mtbert.report.beside import Table
 from mtbert.report.page import Section
 from mtbert.report.study import Study
@@ -84,7 +84,7 @@ def _sections(
     yield Section("results", f"Results: profile {study.profile}{where}", _results(study, questions))
     yield Section("tables", "Tables", "\n\n".join([beside.ABOUT, *(beside.render(table, study) for table in tables)]))
     yield Section("claims", "Claims", claims.render(study, judged))
-    yield Section("costs", "Scores and weights", costs.render(study), folded=study.is_comparable)
+    yield Section("costs", "Scores and weights", beside.costs(study), folded=study.is_comparable)
     shown = [f"**{title}**\n\n![{title}](pictures/{name}.png)" for name, title in drawn.items()]
     yield Section("pictures", "Pictures", "\n\n".join(shown), folded=True)
 
@@ -107,7 +107,8 @@ def _results(study: Study, questions: Sequence[ClaimResult]) -> str:
     counts = sorted(map(len, study.seeds.values()))
     seeds = " to ".join(dict.fromkeys([str(counts[0]), str(counts[-1])])) + f" seed{'s' * (counts[-1] > 1)}"
     encoder, folder = markdown.literal(study.results.start.name), markdown.literal(study.results.data.name)
-    ran = f"{len(study.variants)} variants, {seeds} each, trained on {folder} from the encoder {encoder}."
+    variants = sum(not about.members for about in study.about.values())
+    ran = f"{variants} variants, {seeds} each, trained on {folder} from the encoder {encoder}."
     notes = "\n".join(f"- {note}" for note in _notes(study))
     return "\n\n".join(filter(None, [front.render(study, questions, "pictures"), ran, notes]))
 

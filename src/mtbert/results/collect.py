@@ -19,7 +19,6 @@ from mtbert.tasks import SPLITS, TASKS
 
 METRICS, SETTINGS, HISTORY, EMBEDDINGS = "metrics.json", "settings.yaml", "history.csv", "embeddings.safetensors"
 OF_A_RUN = ("seed", "code", "variant", "catalog")  # what settings.yaml states beside the settings
-ROW = ["id", "cluster", "in_train", "shares"]
 VOTED_SPLITS = ("dev", "test")
 POINTS, FEWEST = 250, 4  # of a picture: at most, as more hide one another, and what t-SNE needs
 Tables = dict[str, dict[str, Frame]]  # of one run, by split and task
@@ -99,24 +98,24 @@ def _run(build: Path, place: Path, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _predicted(build: Path, place: Path) -> Tables:
-    """Return a run's predictions with what is known of the rows."""
+    """Return a run's predictions with the clusters of the rows; -1 where none are known."""
     found: Tables = {split: {} for split in SPLITS}
     for split, task in itertools.product(SPLITS, TASKS):
         file = predictions.path(place, task, split)
         if file.is_file():
             table: Frame = files.read_parquet(file)
             rows = build / "data" / task / f"{split}-rows.parquet"  # of dev alone
-            known = _known(rows, table["id"]) if rows.is_file() else {"cluster": -1, "in_train": False, "shares": False}
-            found[split][task] = table.assign(row=np.arange(len(table)), **known)
+            clusters = _clusters(rows, table["id"]) if rows.is_file() else -1
+            found[split][task] = table.assign(row=np.arange(len(table)), cluster=clusters)
     return found
 
 
-def _known(file: Path, ids: Frame) -> dict[str, Any]:
-    """Return columns of what preprocessing found of rows: their cluster, and what of them is in train."""
-    known: Frame = files.read_parquet(file, ROW)
+def _clusters(file: Path, ids: Frame) -> Frame:
+    """Return the clusters that preprocessing found: rows that share a sentence are one."""
+    known: Frame = files.read_parquet(file, ["id", "cluster"])
     if not known["id"].equals(ids):
         raise DataError(f"{file} and the predictions are of other rows; `dvc repro` makes both again")
-    return {name: known[name] for name in ROW[1:]}
+    return known["cluster"]
 
 
 def _places(file: Path) -> Frame:

@@ -60,7 +60,6 @@ SCHEMAS = {
         + _columns(("label", "prediction"), pa.float64(), optional=True)
         + _columns(("scored",), pa.bool_())
         + _columns(("cluster",), pa.int32())
-        + _columns(("in_train", "shares"), pa.bool_())
         + _columns(("x", "y"), pa.float32(), optional=True)
     ),
 }
