@@ -103,27 +103,6 @@ def test_one_model_each_has_the_error_of_scipys_paired_bootstrap(tmp_path: Path)
     assert found.answer is Answer.BETTER
 
 
-def test_rows_of_a_cluster_are_no_independent_ones(of_right: Compare) -> None:
-    right = np.flatnonzero(np.repeat(np.random.default_rng(3).random(40) < 0.6, 5))  # clusters are right as a whole
-    together, alone = (
-        of_right(right, range(0, 200, 2), 200, clusters=clusters).difference.error or 0
-        for clusters in (np.repeat(np.arange(40), 5), None)
-    )
-    assert together > 1.3 * alone > 0
-
-
-@pytest.mark.parametrize("metric", metrics.SCORES)
-def test_scores_are_those_of_the_whole_set_within_their_intervals(tmp_path: Path, metric: str) -> None:
-    labels, ours, theirs = np.random.default_rng(2).integers(0, 3, (3, 40))
-    found = compare_files(
-        side(tmp_path / "x.csv", labels, ours), side(tmp_path / "y.csv", labels, theirs), metric=metric
-    )
-    for (_, one), said in zip(found.sides, (ours, theirs), strict=True):
-        assert one.mean == metrics.SCORES[metric](labels, said)
-        assert one.interval is not None
-        assert one.interval[0] < one.mean < one.interval[1]
-
-
 def test_a_variants_name_stands_for_its_seeds_with_the_clusters_that_preprocessing_found(tmp_path: Path) -> None:
     (tmp_path / "data/sst").mkdir(parents=True)
     pd.DataFrame({"id": range(9), "cluster": [7, 7, *range(7)]}).to_parquet(tmp_path / "data/sst/dev-rows.parquet")

@@ -6,6 +6,7 @@ from typing import Any
 import made
 import pytest
 
+import mtbert.claims as rule
 from mtbert.claims import Claim, ClaimResult, Part, PartResult, Reason, Verdict
 from mtbert.claims.rule import NOTHING
 from mtbert.errors import DataError
@@ -59,8 +60,10 @@ def test_rows_are_written_between_the_markers_alone(tmp_path: Path):
 
 
 def test_readme_says_what_the_evidence_does(tmp_path: Path):
-    whole, third = (Study(tables.read(ROOT / "reports/laptop" / part)) for part in ("evidence", "third"))
+    results, before = (tables.read(ROOT / "reports/laptop" / part) for part in ("evidence", "third"))
+    whole, third = map(rule.of_results, (results, before))
     readme = tmp_path / "README.md"
     readme.write_text((ROOT / "README.md").read_text())
-    front.put(readme, whole, claims.judge(whole, third)[1], tmp_path / "reports/laptop")
+    questions = rule.judge(rule.load().questions.values(), whole, rule.at_a_third(whole, third))
+    front.put(readme, Study(results), questions, tmp_path / "reports/laptop")
     assert readme.read_text() == (ROOT / "README.md").read_text()

@@ -34,18 +34,16 @@ def test_what_is_written_is_read_and_written_again_to_the_same_bytes(results: Re
         assert (tmp_path / f"a/{name}.parquet").read_bytes() == (tmp_path / f"b/{name}.parquet").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["../up", "/etc/cron.d/x", "a" * 61, ""])
 @pytest.mark.parametrize("key", ["variant", "paper", "profile", "members"])
-def test_a_name_that_could_lead_elsewhere_is_refused(results: Results, key: str, name: str, tmp_path: Path):
-    runs = results.runs
+def test_a_name_that_could_lead_elsewhere_is_refused(results: Results, key: str):
+    name, runs = "../up", results.runs
     if key == "variant":
         runs["variant"] = name
     else:
         settings = json.loads(runs["settings"][0]) | {key: [name] if key == "members" else name}
         runs["settings"] = json.dumps(settings)
-    tables.write(results, tmp_path)
     with pytest.raises(DataError, match="String should"):
-        tables.read(tmp_path)
+        tables.check(results, "here")
 
 
 def change(table: pd.DataFrame, column: str, value: object) -> None:
@@ -72,12 +70,11 @@ def change(table: pd.DataFrame, column: str, value: object) -> None:
     ],
 )
 def test_a_value_that_collect_would_not_write_is_refused(
-    results: Results, name: str, column: str, value: object, said: str, tmp_path: Path
+    results: Results, name: str, column: str, value: object, said: str
 ):
     change(getattr(results, name), column, value)
-    tables.write(results, tmp_path)
     with pytest.raises(DataError) as refused:
-        tables.read(tmp_path)
+        tables.check(results, "here")
     assert said in str(refused.value)
 
 
