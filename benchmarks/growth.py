@@ -244,8 +244,7 @@ def report(root: Path) -> None:
     from mtbert.report import write
     from mtbert.results import collect
 
-    results, _ = collect.collect(root / "build")
-    write.write(results, root / "build" / "report")
+    write.write(collect.collect(root / "build"), root / "build" / "report")
 
 
 def nothing_to_do(roots: Mapping[str, Path], turns: int = 5) -> dict[str, float]:

@@ -1,16 +1,15 @@
-"""Stage `collect`: the results of all runs, and of every vote, as three tables."""
+"""Stage `collect`: the results of all runs, and of every vote, as two tables."""
 
 from pathlib import Path
 
 from mtbert import command, inputs
-from mtbert.results import collect
+from mtbert.results import collect, tables
 
 
 def main(build: Path, out: Path) -> None:
-    """Check what the stages before it wrote, write the tables, and print what was asked for and is not there."""
+    """Check what the stages before it wrote, and write the tables."""
     inputs.check_stages(build, "plan", "data", "init")
-    for name, seed in collect.write(build, out):
-        print(f"{name}, seed {seed}: not there; `dvc repro train@{name}-{seed}`, or its members', makes it")
+    tables.write(collect.collect(build), out)
 
 
 if __name__ == "__main__":

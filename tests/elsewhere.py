@@ -57,6 +57,7 @@ def repository(root: Path) -> Path:
         files.write_yaml(build / f"plan/{name}.yaml", settings | {"variant": name, "run": {"threads": 1}})
     variants = {"a": {"selected": True}, "b": {"selected": True}}
     catalog = {"profile": "sample", "data_dir": "data/sample", "seeds": [1], "variants": variants}
+    catalog |= {"ensembles": {}, "encoder": {"name": "made", "note": ""}}
     files.write_json(build / "data/report.json", {"files": {}, "whose": "sample"})
     files.write_yaml(build / "plan/catalog.yaml", catalog)
     start_from(build)

@@ -14,7 +14,7 @@ MANIFEST = {
     "machine": {"processor": "i386", "accelerator": "", "torch": "2.13.0"},
 }  # fmt: skip
 LABELS = {"sst": [0.0, 1.0, 2.0, 3.0], "qqp": [0.0, 1.0, 1.0, 0.0], "sts": [0.0, 1.0, 2.0, 5.0]}
-DATA = {"name": "data/sample", "whose": "course", "labels": {"sst": {"train": {"0": 3, "4": 1}, "dev": {"0": 4}}}}
+DATA = {"name": "data/sample", "whose": "course"}
 WEIGHTS = {"encoder": 1000, "added": 100, "trained": 1100, "stored": 1100}
 
 
@@ -24,7 +24,7 @@ def results(
     data: dict[str, Any] | None = None,
 ) -> Results:
     """Runs by variant and seed with their dev predictions by task; `settings` by variant."""
-    runs, rows, history = [], [], []
+    runs, rows = [], []
     for (variant, seed), by_task in predicted.items():
         about = {"paper": "pals-for-pals", "row": variant, "tasks": [*by_task], "profile": "laptop"}
         about |= (settings or {}).get(variant, {})
@@ -33,26 +33,16 @@ def results(
                     | {"data": json.dumps(DATA | (data or {})), "start": json.dumps({"name": "minilm"})}
                     | {"machine": "", "steps": 20} | WEIGHTS)  # fmt: skip
         rows += [_rows(task, values).assign(variant=variant, seed=seed) for task, values in by_task.items()]
-        history += [_history(task).assign(variant=variant, seed=seed) for task in by_task]
-    made = Results(
-        tables.joined([pd.DataFrame(runs)], "runs"),
-        tables.joined(rows, "predictions"),
-        tables.joined(history, "history"),
-    )
+    made = Results(tables.joined([pd.DataFrame(runs)], "runs"), tables.joined(rows, "predictions"))
     for (variant, seed), scores in tables.scores(made).items():
         of_run = (made.runs["variant"] == variant) & (made.runs["seed"] == seed)
         for column, value in scores.items():
             made.runs.loc[of_run, column] = value
-    return Results(made.runs, made.predictions, made.history)  # without what was computed from them
+    return Results(made.runs, made.predictions)  # without what was computed from them
 
 
 def _rows(task: str, values: list[float]) -> pd.DataFrame:
     count = len(values)
     rows = {"task": task, "split": "dev", "row": range(count), "id": [f"{task}-{row}" for row in range(count)]}
-    flags = {"scored": True, "cluster": range(count), "in_train": False, "in_pretraining": False}
-    shares = [row == 0 for row in range(count)]
-    return pd.DataFrame(rows | flags | {"shares": shares, "label": LABELS[task], "prediction": values})
-
-
-def _history(task: str) -> pd.DataFrame:
-    return pd.DataFrame({"phase": 1, "step": [10, 20], "name": f"loss/{task}", "value": [1.0, 0.5]})
+    flags = {"scored": True, "cluster": range(count)}
+    return pd.DataFrame(rows | flags | {"label": LABELS[task], "prediction": values})

@@ -4,7 +4,6 @@ A function imports what it needs when it is called, so that `mtbert --help` and 
 typer reads the types; the first paragraph of a docstring is the subcommand's line in `mtbert --help`.
 """
 
-import json
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Literal
@@ -111,26 +110,23 @@ def export(
 
 @app.command()
 def compare(
-    ours: Annotated[
-        str, Argument(help="CSV, TSV or parquet; {seed} in a path stands for a number. Or a variant, with --task.")
-    ],
+    ours: Annotated[str, Argument(help="CSV or parquet. Or a variant, with --task.")],
     theirs: Annotated[str, Argument(help="The same.")],
     task: Annotated[str | None, Option(help="Sets metric and margin, such as sst.")] = None,
-    metric: Annotated[str | None, Option(help="accuracy, f1, pearson or spearman.")] = None,
-    margin: Annotated[float | None, Option(help="The smallest difference that matters; 0.01 without a task.")] = None,
+    metric: Annotated[str | None, Option(help="accuracy, f1, pearson or spearman; else the task's.")] = None,
+    margin: Annotated[
+        float | None, Option(min=0, help="The smallest difference that matters; 0.01 without a task.")
+    ] = None,
     build: Build = BUILD,
-    as_json: Annotated[bool, Option("--json", help="Print JSON, for scripts.")] = False,
 ) -> None:
     """Test whether one model predicts better than another.
 
     Each side is a file of predictions on the same rows. It has the columns id, label and prediction; with seed,
-    trainings are compared, and with cluster (or texts: sentence1, sentence2) rows that share a sentence count as one.
-    More: docs/comparing.md.
+    trainings are compared, and with cluster rows of a cluster count as one. More: docs/comparing.md.
     """
     from mtbert import compare
 
-    outcome = compare.compare_files(ours, theirs, task, metric, margin, build)
-    print(json.dumps(compare.as_values(outcome), indent=2) if as_json else compare.as_text(outcome))
+    print(compare.as_text(compare.compare_files(ours, theirs, task, metric, margin, build)))
 
 
 @app.command()
@@ -219,7 +215,7 @@ def report(
     with locking.alone(build / "locks" / "report.lock", "report"):
         if evidence is None:
             inputs.check_stages(build, "plan", "data", "init")
-            collect.write(build, build / "results")
+            tables.write(collect.collect(build), build / "results")
         results = tables.read(evidence or build / "results")
         if evidence is None:
             submissions.write(results, build / "submissions")

@@ -1,16 +1,15 @@
-"""Types of the JSON files that one stage writes and others read: scores, logs, encoders, the check of the data.
+"""Types of the JSON files that one stage writes and others read: scores, logs, encoders.
 
 Each is read with `mtbert.files.read_as`, which reports what is wrong with an altered file.
 """
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from mtbert.settings import Section
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
-HowMany = Annotated[Count, BeforeValidator(lambda came: len(came) if isinstance(came, list) else came)]
 
 
 class Sizes(Section):
@@ -111,30 +110,6 @@ class Untrained(Section):
 
     sts: float | None
     qqp: float | None
-
-
-class Duplicates(Lenient):
-    """Numbers of rows that occur twice, by form of comparison."""
-
-    folded: int
-
-
-class CheckedFile(Lenient):
-    """Part of report.json: one corpus file."""
-
-    labelled: bool
-    read: int
-    kept: int
-    refused: HowMany
-    duplicates: Duplicates
-    conflicts: HowMany
-
-
-class DataReport(Lenient):
-    """The part of build/data/report.json that the report shows; `whose` corpora: `sample`, `course` or `own`."""
-
-    files: dict[str, CheckedFile]
-    whose: str = "own"
 
 
 class Manifest(Section):

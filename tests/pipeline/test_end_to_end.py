@@ -53,11 +53,11 @@ def runs_in_mlflow(root: Path) -> list[tuple[str, str]]:
     return sorted(tracked.rows(root / "mlflow.db", "SELECT name, status FROM runs WHERE lifecycle_stage = 'active'"))
 
 
-def test_the_report_has_both_tables_and_every_row_that_ran(project: Project):
+def test_the_report_has_every_row_that_ran(project: Project):
     folder = project.root / "build/report"
     page = (folder / "README.md").read_text()
-    assert ["Pals for PALs, table 1" in page, "Pals for PALs, table 2" in page] == [True, True]
-    assert all(row in page for row in ("Fine-tuned BERT", "Original PALs", "SBERT PALs", "PALs ensemble"))
+    rows = ("Pals for PALs, table 1", "Fine-tuned BERT", "Original PALs", "SBERT PALs", "`vote`")
+    assert [row for row in rows if row not in page] == []
     assert set(json.loads((folder / "summary.json").read_text())) == {"bert-sst", "pals", "apart", "vote"}
     assert (project.root / "build/submissions/vote/1/sst-test-output.csv").is_file()
     assert "Original PALs" in project.output.stdout  # type: ignore[attr-defined]
@@ -68,7 +68,7 @@ def test_dvc_shows_metrics_params_and_plots(project: Project):
     assert "overall_raw" in shown.stdout
     drawn = project.run("-m", "dvc", "plots", "show", "--json")
     assert drawn.returncode == 0, drawn.stdout
-    assert "training-loss" in drawn.stdout
+    assert "dev-scores" in drawn.stdout
 
 
 def test_every_run_stands_in_mlflow_once_and_complete(project: Project):

@@ -75,13 +75,11 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "encoders/base/tokenizer.json": lambda file, _: tokens.wordpieces(file.parent),
     "plan/pals.yaml": lambda file, _: files.read_planned(VariantSettings, file),
     "init/pals.json": lambda file, build: inputs.check(file, build),
-    "data/report.json": lambda _, build: collect._data(build, {"data_dir": "mine"}),
+    "data/report.json": lambda _, build: files.whose_data(build),
     "data/sst/train.parquet": lambda file, _: batches.load(file, TASKS["sst"], "cross", SpecialTokens(1, 2, 0), 16),
-    "data/sst/dev-rows.parquet": lambda _, build: collect._known(build, "sst", "dev", None),
+    "data/sst/dev-rows.parquet": lambda file, _: collect._clusters(file, None),
     "data/snli/train.parquet": lambda _, build: sbert.pretrain(SbertSettings(corpora=["snli"], device="cpu"), build),
     "runs/pals/1/predictions/sst-dev.parquet": lambda file, _: files.read_parquet(file),
-    "runs/pals/1/embeddings.safetensors": lambda file, _: collect._add_places(file.parent, {}),
-    "runs/pals/1/history.csv": lambda file, _: collect._history(file.parent),
     "results/runs.parquet": lambda file, _: tables.read(file.parent),
 }
 

@@ -30,8 +30,7 @@ class TaskRows:
     """One task's rows of dev.
 
     Attributes:
-        rows: their `label`, `cluster` (equal for rows that share a sentence) and `leaked` (whether it shares a sentence
-            with a training row).
+        rows: their `label` and `cluster`, which is equal for rows that share a sentence.
         predictions: a column for each variant (or ensemble) and seed; NaN where it does not score a row.
     """
 
@@ -68,31 +67,27 @@ class Evidence:
         return own if seeds is None else own[own["seed"].isin([*seeds])]
 
     def compare(
-        self, ours: Sequence[str], other: Sequence[str], metric: str, most: int | None = None, leak_free: bool = False
+        self, ours: Sequence[str], other: Sequence[str], metric: str, most: int | None = None
     ) -> Difference | None:
-        """Return ours - other; None where a side has no run, or they share no row.
+        """Return ours - other; None where a side has no run.
 
         Args:
             ours: the models of a row.
             other: those of the other; or the untrained encoder alone, whose score no seed changes.
             metric: what is scored.
             most: the first so many seeds of each; None for all.
-            leak_free: whether rows that share a sentence with training are left out.
         """
-        untrained = self.untrained.get(metric) if UNTRAINED in other and not leak_free else None
+        untrained = self.untrained.get(metric) if UNTRAINED in other else None
         sides = (ours, other if untrained is None else ours)
         seeds = [self.seeds(row, metric)[:most] for row in sides]
         if not all(seeds):
             return None
-        found = [self._scored(task, sides, seeds, metric, leak_free) for task in tasks_of(metric)]
-        known = [one for one in found if one is not None]
-        if len(known) < len(found):
-            return None
-        first = self._joined(metric, ours, seeds[0], [task[0] for task in known])
-        second = self._joined(metric, sides[1], seeds[1], [task[1] for task in known])
+        scored = [self._scored(task, sides, seeds, metric) for task in tasks_of(metric)]
+        first = self._joined(metric, ours, seeds[0], [task[0] for task in scored])
+        second = self._joined(metric, sides[1], seeds[1], [task[1] for task in scored])
         if untrained is not None:
             second = np.full_like(second[0], untrained), 0 * second[1]
-        return difference(first, second, sum(rows for *_, rows, _ in known), min(clusters for *_, clusters in known))
+        return difference(first, second, sum(rows for *_, rows, _ in scored), min(clusters for *_, clusters in scored))
 
     def _joined(self, metric: str, row: Sequence[str], seeds: Sequence[int], parts: Sequence[Scored]) -> Scored:
         """Return a side's mean over tasks; r counts as (r + 1) / 2 in a normalised overall."""
@@ -106,8 +101,8 @@ class Evidence:
         return scores, moves
 
     def _scored(
-        self, task: str, sides: Sequence[Sequence[str]], seeds: Sequence[Sequence[int]], metric: str, leak_free: bool
-    ) -> tuple[Scored, Scored, int, int] | None:
+        self, task: str, sides: Sequence[Sequence[str]], seeds: Sequence[Sequence[int]], metric: str
+    ) -> tuple[Scored, Scored, int, int]:
         """Score two rows on the rows of dev that all of their runs have; these rows' number, and their clusters'."""
         of = self.tasks[task]
         ours, other = (
@@ -115,10 +110,6 @@ class Evidence:
             for row, own in zip(sides, seeds, strict=True)
         )
         kept = ~np.isnan(np.column_stack([of.rows["label"], ours, other])).any(axis=1)
-        if leak_free:
-            kept &= ~of.rows["leaked"].to_numpy(bool)
-        if not kept.any():
-            return None
         labels, clusters = (of.rows[column].to_numpy()[kept] for column in ("label", "cluster"))
         one, two = (influence.scored(TASKS[task].metric, labels, said[kept], clusters) for said in (ours, other))
         return one, two, len(labels), len(np.unique(clusters))
@@ -145,10 +136,7 @@ def _rows(table: Frame) -> TaskRows:
     table = table.astype({"variant": str}).sort_values("row", kind="stable")
     rows = table.drop_duplicates("row").set_index("row")
     alone = np.arange(len(rows)) + rows["cluster"].max() + 1
-    rows = rows.assign(
-        cluster=rows["cluster"].where(rows["cluster"] >= 0, alone),
-        leaked=rows["in_train"] | rows["shares"],
-    )
+    rows = rows.assign(cluster=rows["cluster"].where(rows["cluster"] >= 0, alone))
     said = table.assign(prediction=table["prediction"].where(table["scored"]))
     return TaskRows(rows, said.pivot(index="row", columns=KEY, values="prediction"))
 

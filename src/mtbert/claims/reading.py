@@ -9,7 +9,7 @@ from mtbert import files
 from mtbert.config import papers
 from mtbert.errors import DataError, in_words
 from mtbert.metrics import OVERALLS
-from mtbert.settings import Section
+from mtbert.settings import Section, one_of
 from mtbert.tasks import TASKS
 
 COMMON = Path(__file__).with_name("common.yaml")  # margins and questions, for all papers
@@ -18,18 +18,12 @@ METRICS = (*TASKS, *OVERALLS, OVERFITTING)
 Expected = Literal["higher", "lower", "close", "not higher", "not lower"]
 
 
-def _known_metric(name: str) -> str:
-    if name not in METRICS:
-        raise ValueError(f"unknown metric; known: {', '.join(METRICS)}")
-    return name
-
-
 def _sequence(came: Any) -> Any:
     """YAML's lists, and words in one string, as a tuple."""
     return tuple(came.split() if isinstance(came, str) else came) if isinstance(came, str | list) else came
 
 
-Metric = Annotated[str, pydantic.AfterValidator(_known_metric)]
+Metric = Annotated[str, one_of("metric", METRICS)]
 Names = Annotated[tuple[str, ...], pydantic.BeforeValidator(_sequence)]
 
 

@@ -4,6 +4,6 @@
 and words the result. Nothing here imports torch, DVC or MLflow.
 """
 
-from mtbert.compare.outcome import Answer, Outcome, as_text, as_values, compare_files, score
+from mtbert.compare.outcome import Answer, Outcome, as_text, compare_files, score
 
-__all__ = ["Answer", "Outcome", "as_text", "as_values", "compare_files", "score"]
+__all__ = ["Answer", "Outcome", "as_text", "compare_files", "score"]

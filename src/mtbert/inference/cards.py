@@ -4,7 +4,7 @@ from pathlib import Path
 
 from huggingface_hub import ModelCard, ModelCardData
 
-from mtbert import compare, files, predictions
+from mtbert import compare, files
 from mtbert.inference.loading import build_around
 from mtbert.inference.predicting import Model, class_names
 from mtbert.pretraining import loading
@@ -18,7 +18,6 @@ def card(model: Model, form: str) -> str:
     """Return the text of README.md, with metadata for the Hub, of an export in that form."""
     build, is_sentences = build_around(model.run), form == "sentence-transformers"
     sample = files.whose_data(build) == "sample"
-    dev = [(TASKS[name], predictions.path(model.run, name, "dev")) for name in model.tasks if name in model.metrics.dev]
     about = ModelCardData(
         language="en",
         license="apache-2.0" if sample else "other",
@@ -36,7 +35,7 @@ def card(model: Model, form: str) -> str:
         tasks=[TASKS[name] for name in model.tasks],
         class_names=class_names,
         metrics=METRICS,
-        scores=[(task, compare.score(file, task.metric)) for task, file in dev if file.is_file()],
+        scores=[(TASKS[name], compare.score(model.run, name)) for name in model.tasks if name in model.metrics.dev],
         settings=(model.run / "settings.yaml").read_text(encoding="utf-8").strip(),
         seen=loading.card(model.encoder) if (model.encoder / loading.CARD).is_file() else None,
     )

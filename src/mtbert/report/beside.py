@@ -4,22 +4,22 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from mtbert.config import papers
-from mtbert.metrics import MAIN_TASKS, OVERALLS
+from mtbert.metrics import MAIN_TASKS
 from mtbert.report import markdown
 from mtbert.report.study import RIVALS, Group, Mean, Study, title
 from mtbert.results.tables import METRICS
-from mtbert.tasks import TASKS
 
-CHANGED, BELOW = "\N{DAGGER}", "\N{DOWNWARDS ARROW}"
 UNTRAINED = "Untrained encoder, cosine"
+TIMES_BERT = f"{markdown.TIMES} BERT"
 ABOUT = (
     "Ours is the mean over seeds, in brackets its 95 % interval (Student's t). SST-5 and QQP are accuracies, r is "
     "Pearson's correlation on STS-B. Overall is (SST-5 + QQP + r) / 3, normalised (SST-5 + QQP + (r + 1) / 2) / 3."
 )
-MARKS = {
-    CHANGED: f"{CHANGED} settings differ from those of the other rows.",
-    BELOW: f"{BELOW} below the untrained encoder on this task.",
-}
+COSTS = (
+    "Mean dev scores. Single-task models that make one row have a line together, too. Rows of different papers differ "
+    "in more than one thing. Weights in millions: *added* to the encoder, *trained*, and *stored*, which a model has "
+    f"to keep beside the encoder. *{TIMES_BERT}*: all weights over one encoder's."
+)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def tables(study: Study) -> list[Table]:
         if paper not in printed:
             best_first = sorted(_others(study, paper), key=lambda row: -row.group.overall)
             found.append(Table(paper, "variants", best_first, data=data))
-    return [table for table in found if table.metrics]
+    return [table for table in found if any(row.group.means for row in table.rows)]
 
 
 def _others(study: Study, paper: str, labels: Collection[str] = ()) -> list[Row]:
@@ -136,30 +136,31 @@ def render(table: Table, study: Study) -> str:
     first = [Row(UNTRAINED, "dev", {}, untrained)]
     rows = [*(first if study.untrained and "dev" in splits else []), *table.rows]
     printed = any(row.published for row in rows)
-    grid = markdown.lined([_line(table, row, study, printed, len(splits) > 1) for row in rows])
+    grid = markdown.lined([_line(table, row, printed, len(splits) > 1) for row in rows])
     notes = dict.fromkeys(f"- {markdown.literal(row.label)}: {markdown.literal(row.note)}."
                           for row in table.rows if row.note)  # fmt: skip
-    marks = [table.more, *(said for mark, said in MARKS.items() if mark in grid)]
-    below = " ".join(filter(None, marks))
-    return "\n\n".join(filter(None, [f"### {markdown.literal(table.heading)}", grid, below, "\n".join(notes)]))
+    return "\n\n".join(filter(None, [f"### {markdown.literal(table.heading)}", grid, table.more, "\n".join(notes)]))
 
 
-def _line(table: Table, row: Row, study: Study, printed: bool, with_split: bool) -> dict[str, str]:
-    name = markdown.literal(row.label) + (f" ({row.split})" if with_split else "")
-    cells = {"row": f"{name} {CHANGED}" if {*row.group.overrides} - {*study.shared_overrides} else name}
+def _line(table: Table, row: Row, printed: bool, with_split: bool) -> dict[str, str]:
+    cells = {"row": markdown.literal(row.label) + (f" ({row.split})" if with_split else "")}
     for metric in table.metrics:
-        heading, paper = markdown.HEADINGS[metric], markdown.number(row.published.get(metric))
-        cells |= {f"{heading}, paper": paper} if printed else {}
-        cells[f"{heading}, ours" if printed else heading] = _ours(row, metric, study)
+        heading, ours = markdown.HEADINGS[metric], str(row.group.means.get(metric, markdown.DASH))
+        if printed:
+            cells |= {f"{heading}, paper": markdown.number(row.published.get(metric)), f"{heading}, ours": ours}
+        else:
+            cells[heading] = ours
     return cells | {"seeds": str(len(row.group.seeds) or markdown.DASH)}
 
 
-def _ours(row: Row, metric: str, study: Study) -> str:
-    """Our number with its interval, marked where the untrained encoder is better, or why there is none."""
-    ours = row.group.means.get(metric)
-    if ours is None:
-        tasks = {task for name in row.group.names for task in study.about[name].tasks}
-        withheld = row.split == "test" and (metric in OVERALLS or metric in tasks)
-        return "withheld" if withheld else markdown.DASH
-    below = row.split == "dev" and metric in TASKS and ours.mean < study.untrained.get(metric, -1)
-    return f"{ours} {BELOW}" if below else str(ours)
+def costs(study: Study) -> str:
+    """Return every row of ours with its weights as Markdown, from the highest overall on dev."""
+    metrics = [metric for metric in METRICS if any(metric in row.means for row in study.rows)]
+    lines = [
+        {"variants": ", ".join(f"`{name}`" for name in row.names)}
+        | {markdown.HEADINGS[metric]: str(row.means.get(metric, markdown.DASH)) for metric in metrics}
+        | {name: f"{row.weights[name] / 1e6:.2f}" for name in ("added", "trained", "stored")}
+        | {TIMES_BERT: f"{row.weights['times_bert']:.2f}", "seeds": str(len(row.seeds))}
+        for row in sorted(study.rows, key=lambda row: -row.overall)
+    ]
+    return f"{COSTS}\n\n{markdown.lined(lines)}"

@@ -60,10 +60,10 @@ def difference(part: PartResult) -> str:
     return markdown.estimate(part.difference.mean, part.difference.interval, "+") + (f" {SEEN}" if seen else "")
 
 
-def contamination(study: Study, text: str) -> str:
-    """Return what the mark in a text means; empty where it has none."""
-    said = f"{SEEN} The encoder may know this task: {markdown.literal(study.results.start.note)}"
-    return said if SEEN in text else ""
+def contamination(study: Study) -> str:
+    """Return what the mark means; empty where nothing is known of the encoder."""
+    note = markdown.literal(study.results.start.note)
+    return f"{SEEN} The encoder may know this task: {note}" if note else ""
 
 
 def render(study: Study, results: Sequence[ClaimResult]) -> str:
@@ -73,8 +73,7 @@ def render(study: Study, results: Sequence[ClaimResult]) -> str:
         return ""
     counts = ", ".join(f"{count} {said}" for said, count in Counter(map(answer, results)).most_common())
     where = f"{ABOUT}: profile {study.profile}, encoder {markdown.literal(study.results.start.name)}."
-    table = markdown.lined(lines, 3)
-    parts = [f"{len(results)} claims: {counts}.", where, contamination(study, table), table]
+    parts = [f"{len(results)} claims: {counts}.", where, contamination(study), markdown.lined(lines, 3)]
     return "\n\n".join(filter(None, parts))
 
 
@@ -86,7 +85,6 @@ def _line(result: ClaimResult, part: PartResult) -> dict[str, str]:
         "compared": pair(part.part), "expects": part.part.expects, "ours": difference(part),
         "published": markdown.number(part.part.published, "+"), "verdict": f"{answer(result)}{why}",
         "steadiness": part.stability or "", "at a third": markdown.number(part.third and part.third.mean, "+"),
-        "leak-free": markdown.number(part.leak_free, "+"),
     }  # fmt: skip
 
 
@@ -106,6 +104,6 @@ def _values(result: ClaimResult, part: PartResult) -> dict[str, object]:
         **{key: " ".join(said) if isinstance(said, tuple) else said for key, said in compared.items()},
         "difference": found and found.mean, "low": low, "high": high, "p": found and found.p,
         "seeds": found and " / ".join(map(str, found.seeds)), "rows": found and found.rows,
-        "third": part.third and part.third.mean, "leak_free": part.leak_free,
+        "third": part.third and part.third.mean,
         "unlike": ", ".join(part.unlike), "stability": part.stability or "",
     }  # fmt: skip

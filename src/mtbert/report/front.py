@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mtbert import files
-from mtbert.claims import SEEDS, ClaimResult, Verdict
+from mtbert.claims import ClaimResult, Verdict
 from mtbert.errors import DataError
 from mtbert.report import claims, markdown
 from mtbert.report.study import Study
@@ -36,7 +36,7 @@ def rows(questions: Sequence[ClaimResult]) -> list[dict[str, str]]:
         nobody = markdown.DASH if UNTRAINED in part.other else PUBLISHED[part.expects]
         published = nobody if part.published is None else markdown.number(part.published, "+")
         cells = {"question": asked(result), "ours": claims.difference(result.parts[0])}
-        found.append(cells | {"published": published, "answer": says(result)})
+        found.append(cells | {"published": published, "answer": SAYS[result.verdict or result.reason]})
     return found
 
 
@@ -45,30 +45,13 @@ def asked(result: ClaimResult) -> str:
     return f"{result.claim.statement} ({markdown.HEADINGS[result.parts[0].part.metric]})"
 
 
-def says(result: ClaimResult) -> str:
-    """Return the answer, how many seeds there are of those that it needs, or that a side has not been trained."""
-    found = result.parts[0].difference
-    if found is None:
-        return "not trained yet"
-    if min(found.seeds) < SEEDS:
-        return f"open: {min(found.seeds)} of {SEEDS} seeds"
-    return SAYS[result.verdict or result.reason]
-
-
 def render(study: Study, questions: Sequence[ClaimResult], pictures: str) -> str:
-    """Return picture and rows as Markdown; empty where there are no questions.
-
-    Args:
-        study: the results.
-        questions: as judged.
-        pictures: the folder of pictures, as the Markdown names it.
-    """
+    """Return picture and rows as Markdown, where `pictures` is the picture's folder; empty without questions."""
     if not questions:
         return ""
     table = markdown.lined(rows(questions))
     shown = f"![Differences with their intervals, and the published ones]({pictures}/{PICTURE}.png)"
-    seen = claims.contamination(study, table) or markdown.literal(study.results.start.note)
-    return "\n\n".join([shown, table, f"{ABOUT} {seen}".strip()])
+    return "\n\n".join([shown, table, f"{ABOUT} {claims.contamination(study)}".strip()])
 
 
 def put(readme: Path, study: Study, questions: Sequence[ClaimResult], report: Path) -> None:

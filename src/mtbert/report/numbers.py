@@ -1,15 +1,11 @@
 """The files of numbers beside the report: every run's, and what `dvc metrics` and `dvc plots` show."""
 
-import math
-
 import pandas as pd
 
 from mtbert.report.study import Study
 from mtbert.results.tables import EXAMPLES, SCORES, WEIGHTS, Frame
-from mtbert.tasks import TASKS
 
 COUNTED = ("steps", "epoch", "threads", *WEIGHTS, *EXAMPLES)
-POINTS = 200  # of a loss curve, at most
 
 
 def runs(study: Study) -> Frame:
@@ -33,22 +29,3 @@ def bars(means: dict[str, dict[str, float]]) -> Frame:
     rows = [(f"{metric} {name}", name, metric, score) for name, of in means.items() for metric, score in of.items()]
     table = pd.DataFrame(rows, columns=["bar", "variant", "metric", "score"])
     return table.sort_values("metric", kind="stable", ignore_index=True)
-
-
-def losses(study: Study) -> Frame:
-    """Return curves.csv: the mean training loss of every variant, over tasks and seeds.
-
-    A bin of steps without a batch of a task takes the value between its neighbours, so that which task was drawn does
-    not move the curve.
-
-    Returns:
-        Column step (last of the bin) and one column per variant; NaN after the end of a shorter run.
-    """
-    history = study.results.history
-    history = history[history["name"].isin([f"loss/{task}" for task in TASKS])]
-    width = math.ceil(history["step"].max() / POINTS) if len(history) else 1
-    history = history.assign(step=-(-history["step"] // width) * width)
-    means: Frame = history.groupby(["step", "variant", "name"], observed=True)["value"].mean()
-    of_tasks = means.unstack(["variant", "name"]).interpolate(limit_area="inside")
-    curves = of_tasks.T.groupby("variant", observed=True).mean().T
-    return curves.reindex(columns=study.variants).round(5).rename_axis("step").reset_index()

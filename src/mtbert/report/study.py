@@ -13,7 +13,6 @@ from mtbert.metrics import MAIN_TASKS
 from mtbert.report import markdown
 from mtbert.results.tables import KEY, METRICS, WEIGHTS, Frame, Results
 
-THREADS = "run.threads="  # changes last digits alone, and no row
 RIVALS = "rivals"  # the paper of what is held against PALs beside the reports
 
 
@@ -43,14 +42,12 @@ class Group:
         means: by metric, on one split, over the seeds that all of them have.
         seeds: these.
         weights: `encoder` of one of them; added, trained and stored of all; times_bert: all over one encoder's.
-        overrides: their settings that differ from the shipped ones.
     """
 
     names: tuple[str, ...]
     means: dict[str, Mean]
     seeds: list[int]
     weights: dict[str, float]
-    overrides: tuple[str, ...] = ()
 
     @property
     def overall(self) -> float:
@@ -80,11 +77,6 @@ class Study:
         self._told = self.runs.to_dict("index")
 
     @cached_property
-    def variants(self) -> list[str]:
-        """Names of the variants, without ensembles, in the order of the tables."""
-        return [name for name, about in self.about.items() if not about.members]
-
-    @cached_property
     def seeds(self) -> dict[str, list[int]]:
         """The seeds of each variant and ensemble."""
         return {name: sorted(self.runs.loc[name].index.tolist()) for name in self.about}
@@ -110,10 +102,8 @@ class Study:
         first: Frame = pd.DataFrame([self._told[name, self.seeds[name][0]] for name in names])
         weights = first[[*WEIGHTS, "times_bert"]].astype(float).sum().to_dict()
         weights["encoder"] = float(first["encoder"][0])
-        overrides = dict.fromkeys(one for told in first["overrides"].fillna("") for one in told.split("; ") if one)
-        kept = tuple(one for one in overrides if not one.startswith(THREADS))
         means = {metric: Mean(*stats.summary(values)) for metric, values in by_metric.items() if values}
-        return Group(tuple(names), means, shared, weights, kept)
+        return Group(tuple(names), means, shared, weights)
 
     def _of_seed(self, names: Sequence[str], seed: int, split: str, averaged: Sequence[str]) -> dict[str, float]:
         told = {task: self._told[name, seed][f"{split}_{task}"] for name in names for task in self.about[name].tasks}
@@ -133,16 +123,6 @@ class Study:
                 groups.append(group := [])
             group.append(name)
         return [tuple(group) for group in groups]
-
-    @property
-    def overrides(self) -> list[str]:
-        """The settings of any row that differ from the shipped ones."""
-        return list(dict.fromkeys(one for row in self.rows for one in row.overrides))
-
-    @cached_property
-    def shared_overrides(self) -> list[str]:
-        """Those that all rows have."""
-        return [one for one in self.overrides if all(one in row.overrides for row in self.rows)]
 
     @cached_property
     def rows(self) -> list[Group]:

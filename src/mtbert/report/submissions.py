@@ -5,7 +5,6 @@ these are: a header `id \\t TITLE \\n`, then `ID , PREDICTION \\n` for each row.
 paraphrase class is a rounded probability, so 0.0 or 1.0; similarity is a real number.
 """
 
-import itertools
 from pathlib import Path
 
 from mtbert import files
@@ -25,9 +24,9 @@ def text(table: Frame, task: Task) -> str:
 
 def write(results: Results, directory: Path) -> None:
     """Write `directory` anew: <variant or ensemble>/<seed>/<file> for every predicted task of the course."""
-    submitted = [task for task in TASKS.values() if task.submission]
     with files.new_directory(directory) as partial:
-        for task, split in itertools.product(submitted, ("dev", "test")):
-            for variant, seed, table in results.of(task.name, split):
-                file = f"{STEMS.get(task.name, task.name)}-{split}-output.csv"
-                files.write_text(partial / variant / str(seed) / file, text(table, task))
+        for (variant, seed, split), tables in results.by_run.items():
+            for task, table in tables.items():
+                if TASKS[task].submission and split != "train":
+                    file = f"{STEMS.get(task, task)}-{split}-output.csv"
+                    files.write_text(partial / variant / str(seed) / file, text(table, TASKS[task]))

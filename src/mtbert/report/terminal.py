@@ -8,8 +8,6 @@ from mtbert.report import beside, markdown
 NEXT = """Look at it:        {page}
 Compare the runs:  make mlflow
 Change something:  . .venv/bin/activate; dvc exp run -S pals.dim=276"""
-COPIES = ".dvc/tmp/exps"  # where `dvc exp run --temp` and `--queue` run, and which DVC removes afterwards
-APPLIED = "dvc exp apply NAME; then {page}"
 
 
 def in_short(tables: Sequence[beside.Table], report: Path) -> str:
@@ -21,9 +19,7 @@ def in_short(tables: Sequence[beside.Table], report: Path) -> str:
             for row in table.rows
         ]
         shown.append(f"{table.heading}\n\n{markdown.lined(lines)}\n{table.more}".strip())
-    page = str(report / "index.html")
-    there = APPLIED.format(page=page) if COPIES in Path.cwd().as_posix() else page
-    return "\n\n".join([*shown, NEXT.format(page=there)])
+    return "\n\n".join([*shown, NEXT.format(page=report / "index.html")])
 
 
 def _both(row: beside.Row, metric: str) -> str:

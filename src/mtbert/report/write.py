@@ -6,7 +6,7 @@ from pathlib import Path
 from mtbert import files
 from mtbert.claims import ClaimResult
 from mtbert.errors import DataError, first_of
-from mtbert.report import beside, claims, costs, data, front, markdown, numbers, page, pictures, terminal
+from mtbert.report import beside, claims, front, markdown, numbers, page, pictures, terminal
 from mtbert.report.beside import Table
 from mtbert.report.page import Section
 from mtbert.report.study import Study
@@ -45,7 +45,7 @@ def write(results: Results, directory: Path, third: Results | None = None, readm
     judged, questions = claims.judge(study, None if third is None else Study(third))
     tables = beside.tables(study)
     with files.new_directory(directory) as partial:
-        drawn = pictures.write(study, judged, questions, partial / "pictures")
+        drawn = pictures.write(study, questions, partial / "pictures")
         _write_numbers(study, judged, partial)
         every = _sections(study, tables, judged, questions, drawn)
         sections = [section for section in every if section.body]
@@ -84,8 +84,7 @@ def _sections(
     yield Section("results", f"Results: profile {study.profile}{where}", _results(study, questions))
     yield Section("tables", "Tables", "\n\n".join([beside.ABOUT, *(beside.render(table, study) for table in tables)]))
     yield Section("claims", "Claims", claims.render(study, judged))
-    yield Section("costs", "Scores and weights", costs.render(study), folded=study.is_comparable)
-    yield Section("data", "Data", data.render(study), folded=True)
+    yield Section("costs", "Scores and weights", beside.costs(study), folded=study.is_comparable)
     shown = [f"**{title}**\n\n![{title}](pictures/{name}.png)" for name, title in drawn.items()]
     yield Section("pictures", "Pictures", "\n\n".join(shown), folded=True)
 
@@ -95,7 +94,6 @@ def _write_numbers(study: Study, judged: Sequence[ClaimResult], directory: Path)
     files.write_json(directory / "summary.json", means)
     _csv(directory / "results.csv", numbers.runs(study), "%.6f")
     _csv(directory / "scores.csv", numbers.bars(means))
-    _csv(directory / "curves.csv", numbers.losses(study))
     if judged:
         _csv(directory / "claims.csv", claims.frame(judged), "%.6g")
 
@@ -109,7 +107,8 @@ def _results(study: Study, questions: Sequence[ClaimResult]) -> str:
     counts = sorted(map(len, study.seeds.values()))
     seeds = " to ".join(dict.fromkeys([str(counts[0]), str(counts[-1])])) + f" seed{'s' * (counts[-1] > 1)}"
     encoder, folder = markdown.literal(study.results.start.name), markdown.literal(study.results.data.name)
-    ran = f"{len(study.variants)} variants, {seeds} each, trained on {folder} from the encoder {encoder}."
+    variants = sum(not about.members for about in study.about.values())
+    ran = f"{variants} variants, {seeds} each, trained on {folder} from the encoder {encoder}."
     notes = "\n".join(f"- {note}" for note in _notes(study))
     return "\n\n".join(filter(None, [front.render(study, questions, "pictures"), ran, notes]))
 
@@ -124,7 +123,10 @@ def _notes(study: Study) -> Iterator[str]:
         yield "**Another encoder** than the reports' `bert-base-uncased`: compare differences, not scores."
     of_half = "; dev scores are of one half of the set" if kept.selection == "half" else ""
     yield KEPT[kept.selection] if kept.keep == "best" else f"The last epoch is kept{of_half}."
-    of_some = [one for one in study.overrides if one not in study.shared_overrides]
-    for whose, changed in (("", study.shared_overrides), (f" of some rows ({beside.CHANGED})", of_some)):
-        if changed:
-            yield f"**Changed settings**{whose}: {', '.join(map(markdown.literal, changed))}."
+    having: dict[str, list[str]] = {}
+    for name, runs in study.runs.groupby(level="variant", sort=False):
+        for change in filter(None, runs["overrides"].iloc[0].split("; ")):
+            having.setdefault(markdown.literal(change), []).append(str(name))
+    of_some = {change: f" ({', '.join(names)})" for change, names in having.items() if len(names) < len(study.about)}
+    if having:
+        yield f"**Changed settings**: {', '.join(change + of_some.get(change, '') for change in having)}."

@@ -5,9 +5,7 @@ from pathlib import Path
 
 from mtbert.errors import DataError, first_of
 from mtbert.results import tables
-from mtbert.results.tables import PROBABILITIES, SCHEMAS, Results
-
-FACTS = ["data", "start"]  # of all runs of a source, in which versions of mtbert differ
+from mtbert.results.tables import SCHEMAS, Results
 
 
 def merge(sources: Sequence[Path]) -> Results:
@@ -19,24 +17,20 @@ def merge(sources: Sequence[Path]) -> Results:
     folders = [source / "results" if (source / "results").is_dir() else source for source in sources]
     several = [packed(tables.read(folder)) for folder in folders]
     joined = (tables.joined([getattr(one, name) for one in several], name) for name in SCHEMAS)
-    results = Results(*(table.drop_duplicates(table.columns.difference(FACTS), ignore_index=True) for table in joined))
+    results = Results(*(table.drop_duplicates(ignore_index=True) for table in joined))
     tables.check(results, ", ".join(map(str, sources)))
     return results
 
 
 def packed(results: Results) -> Results:
-    """Return the results without what no report shows: withheld labels and, but for the sample, probabilities."""
-    known = results.predictions[results.predictions["label"].notna()].copy()
-    if results.data.whose != "sample":
-        known[[*PROBABILITIES]] = float("nan")
-    for column in ("variant", "id"):
-        known[column] = known[column].cat.remove_unused_categories()
-    return Results(results.runs, known, results.history)
+    """Return the results without what no report shows: rows whose labels are withheld."""
+    known = results.predictions[results.predictions["label"].notna()]
+    return Results(results.runs, known.astype({"variant": str, "id": str}))  # which lists names of the others no more
 
 
 def write(results: Results, folder: Path) -> None:
     """Write a folder of tables anew; DataError where it holds anything else."""
     there = {file.name for file in folder.iterdir()} if folder.is_dir() else set()
-    if others := sorted(there - {f"{name}.parquet" for name in SCHEMAS}):
+    if others := sorted(there - {f"{name}.parquet" for name in (*SCHEMAS, "history")}):  # older evidence has a history
         raise DataError(f"{folder} holds {first_of(others, 3)}, which no evidence does; name another folder")
     tables.write(results, folder)

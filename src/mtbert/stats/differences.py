@@ -40,7 +40,6 @@ class Difference:
         freedom: the degrees of freedom of `error`.
         seeds: of ours and of the other.
         rows, clusters: of dev, of all tasks that are scored; clusters are those of the task that has fewest.
-        exact: interval and p of an exact test, in place of those by the error.
     """
 
     mean: float
@@ -49,13 +48,10 @@ class Difference:
     seeds: tuple[int, int]
     rows: int
     clusters: int
-    exact: tuple[Interval, float] | None = None
 
     @property
     def interval(self) -> Interval | None:
         """The 95 % interval, low and high; None where it is not known."""
-        if self.exact:
-            return self.exact[0]
         if self.error is None:
             return None
         half = -float(special.stdtrit(self.freedom, LEVEL / 2)) * self.error
@@ -64,8 +60,6 @@ class Difference:
     @property
     def p(self) -> float | None:
         """Two-sided, of no difference; None where it is not known."""
-        if self.exact:
-            return self.exact[1]
         return None if self.error is None else min(1.0, 2 * min(self.p_at_most(0), self.p_at_least(0)))
 
     def p_at_most(self, bound: float) -> float:
@@ -101,18 +95,11 @@ def difference(ours: Scored, other: Scored, rows: int, clusters: int, differing:
     return _known(mean, float(error), float(freedom), seeds, rows, clusters)
 
 
-def of_models(mean: float, moves: np.ndarray, rows: int, clusters: int, differing: int) -> Difference:
-    """Return a difference of two trained models, or a model's score: only other rows would change it.
-
-    Args:
-        mean: the difference.
-        moves: how clusters move it, [clusters].
-        rows: their number.
-        clusters: their number.
-        differing: the number of clusters in which the two differ.
-    """
-    error = float(moves @ moves) ** 0.5 if clusters >= LEAST_CLUSTERS else 0.0
-    return _known(mean, error, max(1, differing - 1), (1, 1), rows, clusters)
+def of_models(ours: Scored, other: Scored, rows: int, clusters: int, differing: int) -> Difference:
+    """Compare two trained models: only other rows would change their difference. Arguments as for `difference`."""
+    (mean,), moves = (one - another for one, another in zip(ours, other, strict=True))
+    error = float((moves**2).sum()) ** 0.5 if clusters >= LEAST_CLUSTERS else 0.0
+    return _known(float(mean), error, max(1, differing - 1), (1, 1), rows, clusters)
 
 
 def _known(mean: float, error: float, freedom: float, seeds: tuple[int, int], rows: int, clusters: int) -> Difference:

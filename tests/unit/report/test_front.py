@@ -6,6 +6,7 @@ from typing import Any
 import made
 import pytest
 
+import mtbert.claims as rule
 from mtbert.claims import Claim, ClaimResult, Part, PartResult, Reason, Verdict
 from mtbert.claims.rule import NOTHING
 from mtbert.errors import DataError
@@ -27,38 +28,26 @@ def result(seeds: int = 6, verdict: Verdict | None = None, reason: Reason | None
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "cells"),
     [
-        (result(0), "not trained yet"),
-        (result(3, reason=Reason.UNEQUAL_BUDGETS), "open: 3 of 6 seeds"),
-        (result(verdict=Verdict.HOLDS), "yes"),
-        (result(verdict=Verdict.FAILS), "no"),
-        (result(reason=Reason.FLIPS), claims.WORDS[Reason.FLIPS]),
+        (result(0, reason=Reason.NOT_RUN), {"ours": markdown.DASH, "answer": "not run"}),
+        (result(reason=Reason.FEW_SEEDS), {"answer": "open: fewer than six seeds"}),
+        (result(verdict=Verdict.HOLDS), {"question": "Better? (SST-5)", "ours": OURS, "answer": "yes"}),
+        (result(verdict=Verdict.FAILS, other="untrained-encoder"), {"published": markdown.DASH, "answer": "no"}),
+        (result(verdict=Verdict.FAILS, expects="not lower"), {"published": "not worse"}),
+        (result(verdict=Verdict.FAILS, published=0.02), {"published": "+0.020"}),
+        (result(verdict=Verdict.FAILS, metric="qqp"), {"ours": f"{OURS} {claims.SEEN}"}),
     ],
 )
-def test_what_is_said(answer: ClaimResult, said: str):
-    assert front.says(answer) == said
-
-
-@pytest.mark.parametrize(
-    ("part", "cells"),
-    [
-        ({}, {"question": "Better? (SST-5)", "ours": OURS, "published": "better", "answer": "open: 2 of 6 seeds"}),
-        ({"published": 0.02}, {"published": "+0.020"}),
-        ({"expects": "not lower"}, {"published": "not worse"}),
-        ({"other": "untrained-encoder"}, {"published": markdown.DASH}),
-        ({"metric": "qqp"}, {"ours": f"{OURS} {claims.SEEN}"}),
-    ],
-)
-def test_a_row(part: dict[str, Any], cells: dict[str, str]):
-    (row,) = front.rows([result(2, **part)])
+def test_a_row(answer: ClaimResult, cells: dict[str, str]):
+    (row,) = front.rows([answer])
     assert cells.items() <= row.items()
 
 
 def test_rows_are_written_between_the_markers_alone(tmp_path: Path):
     study, readme = Study(made.results({("old", 1): {"sst": [0, 1, 2, 0]}})), tmp_path / "README.md"
     readme.write_text(f"before\n{front.START}old\n{front.END}after\n")
-    front.put(readme, study, [result(0)], tmp_path / "reports/mine")
+    front.put(readme, study, [result(0, reason=Reason.NOT_RUN)], tmp_path / "reports/mine")
     lines = readme.read_text().splitlines()
     assert (lines[:2], lines[-2:]) == (["before", front.START.strip()], [front.END.strip(), "after"])
     assert "(reports/mine/pictures/questions.png)" in lines[2]
@@ -67,12 +56,14 @@ def test_rows_are_written_between_the_markers_alone(tmp_path: Path):
         front.put(readme, study, [], tmp_path)
     readme.write_text("before\n")
     with pytest.raises(DataError, match="questions"):
-        front.put(readme, study, [result(0)], tmp_path)
+        front.put(readme, study, [result(0, reason=Reason.NOT_RUN)], tmp_path)
 
 
 def test_readme_says_what_the_evidence_does(tmp_path: Path):
-    whole, third = (Study(tables.read(ROOT / "reports/laptop" / part)) for part in ("evidence", "third"))
+    results, before = (tables.read(ROOT / "reports/laptop" / part) for part in ("evidence", "third"))
+    whole, third = map(rule.of_results, (results, before))
     readme = tmp_path / "README.md"
     readme.write_text((ROOT / "README.md").read_text())
-    front.put(readme, whole, claims.judge(whole, third)[1], tmp_path / "reports/laptop")
+    questions = rule.judge(rule.load().questions.values(), whole, rule.at_a_third(whole, third))
+    front.put(readme, Study(results), questions, tmp_path / "reports/laptop")
     assert readme.read_text() == (ROOT / "README.md").read_text()

@@ -20,7 +20,7 @@ def test_runs_of_several_sources_come_together_and_the_same_run_once(tmp_path: P
     sources = [folder(tmp_path / "a", ONE), folder(tmp_path / "build/results", ONE | TWO).parent]
     merged = merge.merge(sources)
     assert merged.runs[["variant", "seed"]].to_numpy().tolist() == [["pals", 1], ["pals", 2]]
-    assert (len(merged.predictions), len(merged.history)) == (8, 4)
+    assert len(merged.predictions) == 8
 
 
 def test_a_run_that_differs_between_sources_is_refused_by_name(tmp_path: Path):
@@ -36,13 +36,10 @@ def test_runs_of_other_data_or_profile_are_refused(tmp_path: Path, changes: dict
         merge.merge(sources)
 
 
-def test_evidence_leaves_out_withheld_labels_and_probabilities():
+def test_evidence_leaves_out_withheld_labels():
     results = made.results(ONE)
-    results.predictions["probability_0"] = 0.5
     results.predictions.loc[0, "label"] = float("nan")
-    packed = merge.packed(results)
-    assert packed.predictions["row"].tolist() == [1, 2, 3]
-    assert packed.predictions["probability_0"].isna().all()
+    assert merge.packed(results).predictions["row"].tolist() == [1, 2, 3]
 
 
 def test_only_a_folder_of_tables_is_replaced(tmp_path: Path):

@@ -24,28 +24,26 @@ def test_what_is_written_is_read_and_written_again_to_the_same_bytes(results: Re
     tables.write(results, tmp_path / "a")
     read = tables.read(tmp_path / "a")
     assert read.runs["dev_sst"].tolist() == [0.75, 1.0]
-    assert [(name, seed, table["prediction"].tolist()) for name, seed, table in read.of("sst", "dev")] == [
-        ("pals", 1, [0, 1, 2, 0]), ("pals", 2, [0, 1, 2, 3]),
-    ]  # fmt: skip
-    assert read.history["value"].tolist() == [1.0, 0.5, 1.0, 0.5]
+    assert [read.by_run["pals", seed, "dev"]["sst"]["prediction"].tolist() for seed in (1, 2)] == [
+        [0, 1, 2, 0],
+        [0, 1, 2, 3],
+    ]
     assert (read.about["pals"].row, read.data.name, read.start.name) == ("pals", "data/sample", "minilm")
     tables.write(read, tmp_path / "b")
     for name in tables.SCHEMAS:
         assert (tmp_path / f"a/{name}.parquet").read_bytes() == (tmp_path / f"b/{name}.parquet").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["../up", "/etc/cron.d/x", "a" * 61, ""])
 @pytest.mark.parametrize("key", ["variant", "paper", "profile", "members"])
-def test_a_name_that_could_lead_elsewhere_is_refused(results: Results, key: str, name: str, tmp_path: Path):
-    runs = results.runs
+def test_a_name_that_could_lead_elsewhere_is_refused(results: Results, key: str):
+    name, runs = "../up", results.runs
     if key == "variant":
         runs["variant"] = name
     else:
         settings = json.loads(runs["settings"][0]) | {key: [name] if key == "members" else name}
         runs["settings"] = json.dumps(settings)
-    tables.write(results, tmp_path)
     with pytest.raises(DataError, match="String should"):
-        tables.read(tmp_path)
+        tables.check(results, "here")
 
 
 def change(table: pd.DataFrame, column: str, value: object) -> None:
@@ -57,33 +55,26 @@ def change(table: pd.DataFrame, column: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("name", "column", "value", "said"),
     [
-        ("runs", "seed", -1, "seed of runs is no finite number"),
         ("runs", "kind", "model", "'variant', 'ensemble' or 'encoder'"),
-        ("runs", "dev_sst", 7.0, "dev_sst of runs is no finite number"),
         ("runs", "dev_sst", 0.5, "@VARIANT-SEED` makes both: pals, seed 1"),
-        ("runs", "kind", "ensemble", "kind is ensemble; by its settings: variant"),
         ("runs", "code", "c0de", "settings or code of another seed of the variant are others"),
-        ("runs", "encoder", pd.NA, "no numbers of weights: pals, seed 1"),
         ("runs", "settings", "[" * 100_000, "settings"),
         ("runs", "settings", '{"tasks": ["../x"]}', "unknown task"),
         ("runs", "data", '{"whose": "theirs"}', "'sample', 'course' or 'own'"),
         ("predictions", "task", "../../sst", "unknown task"),
         ("predictions", "split", "validation", "unknown split"),
-        ("predictions", "prediction", 9.0, "labels or predictions that the task has not: pals, seed 1"),
-        ("predictions", "variant", "other", "runs.parquet does not list: other, seed 1"),
+        ("predictions", "prediction", float("nan"), "a score needs finite labels and predictions"),
+        ("predictions", "variant", "other", "@VARIANT-SEED` makes both: other, seed 1"),
         ("predictions", "id", "another", "others in another run; train both on the same data"),
         ("predictions", "row", 1, "predictions twice, or unlike in two sources: pals, seed 1"),
-        ("history", "step", 20, "history twice, or unlike in two sources: pals, seed 1"),
-        ("history", "value", float("-inf"), "value of history is no finite number"),
     ],
 )
 def test_a_value_that_collect_would_not_write_is_refused(
-    results: Results, name: str, column: str, value: object, said: str, tmp_path: Path
+    results: Results, name: str, column: str, value: object, said: str
 ):
     change(getattr(results, name), column, value)
-    tables.write(results, tmp_path)
     with pytest.raises(DataError) as refused:
-        tables.read(tmp_path)
+        tables.check(results, "here")
     assert said in str(refused.value)
 
 
@@ -94,7 +85,7 @@ def test_an_empty_value_is_refused_where_a_run_has_one(results: Results, name: s
     rewritten = pq.read_table(file).to_pandas().astype({column: object})
     rewritten.loc[0, column] = None
     rewritten.to_parquet(file)
-    with pytest.raises(DataError, match=rf"{name}\.parquet is not a table of results: .*'{column}' with null"):
+    with pytest.raises(DataError, match=rf"{name}\.parquet is not a table of results: .*{column}.* null"):
         tables.read(tmp_path)
 
 
@@ -106,5 +97,5 @@ def test_a_column_of_another_type_and_no_parquet_are_refused(results: Results, t
     with pytest.raises(DataError, match="is not a table of results"):
         tables.read(tmp_path)
     file.write_bytes(b"PAR1")
-    with pytest.raises(DataError, match="is not a table of results"):
+    with pytest.raises(DataError, match="is not a whole Parquet file"):
         tables.read(tmp_path)

@@ -10,7 +10,6 @@ from statsmodels.stats.multitest import multipletests
 from mtbert import metrics
 from mtbert.stats import difference, holm, influence, summary
 from mtbert.stats.differences import of_models, welch
-from mtbert.stats.exact import of_few
 from mtbert.stats.influence import Scored
 
 OURS, OTHER = np.array([0.71, 0.74, 0.72, 0.70]), np.array([0.70, 0.69, 0.73, 0.68, 0.70])
@@ -64,16 +63,12 @@ def test_welch_counts_clusters_among_the_degrees_of_freedom() -> None:
     assert (float(error), float(freedom)) == pytest.approx((0.2, 6))
 
 
-def test_of_whole_clusters_it_is_the_sign_flip_test() -> None:
-    (_, _), p = of_few(np.array([2.0, 1, 1, 0, 0, 0]), 12)
-    assert p == pytest.approx(0.25)
-
-
 def test_one_model_has_the_error_of_a_share_and_nothing_below_six_clusters() -> None:
     right = np.arange(200) < 150
-    _, moves = influence.scored("accuracy", np.ones(200), right[:, None], np.arange(200))
-    assert of_models(0.75, moves[:, 0], 200, 200, 200).error == pytest.approx(np.sqrt(0.75 * 0.25 / 200))
-    assert of_models(0.75, moves[:, 0], 200, 5, 5).interval is None
+    side = influence.scored("accuracy", np.ones(200), right[:, None], np.arange(200))
+    nothing = np.zeros(1), np.zeros((200, 1))
+    assert of_models(side, nothing, 200, 200, 200).error == pytest.approx(np.sqrt(0.75 * 0.25 / 200))
+    assert of_models(side, nothing, 200, 5, 5).interval is None
 
 
 @pytest.mark.parametrize("metric", metrics.SCORES)
