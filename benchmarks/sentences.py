@@ -64,7 +64,7 @@ def predictor(encoder: Path, precision: str, threads: int) -> Model:
 
 
 def measure(precision: str, threads: int, turns: int) -> list[dict[str, Any]]:
-    """A line for predictions and one for embeddings, each beside `encode`."""
+    """A line for predictions, beside `encode`."""
     from sentence_transformers import SentenceTransformer
 
     with tempfile.TemporaryDirectory() as folder:
@@ -80,8 +80,7 @@ def measure(precision: str, threads: int, turns: int) -> list[dict[str, Any]]:
 
     contestants = {
         "theirs": encode,
-        "predict": lambda: ours.columns("sst", texts),
-        "encode": lambda: ours.encode(texts, "sst"),
+        "predict": lambda: ours.predict("sst", texts),
     }
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
     for turn in range(turns + 1):
@@ -97,7 +96,7 @@ def measure(precision: str, threads: int, turns: int) -> list[dict[str, Any]]:
             "ratio": median(one / other for one, other in zip(seconds[name], seconds["theirs"], strict=True)),
             "aim": f"<= {AIM}",
         }
-        for name in ("predict", "encode")
+        for name in ("predict",)
     ]  # fmt: skip
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from torch import Tensor
 
 from mtbert import files
@@ -48,17 +47,14 @@ def export(model: Model, form: str, out: Path) -> None:
     """
     if out.exists():
         raise ExportError(f"{out} exists; name a new folder")
-    try:
-        with files.new_directory(out) as partial, loading.quiet():
-            loading.copy_tokenizer(model.encoder, partial)
-            names = files.read_json(partial / tokens.NAMES)
-            files.write_json(partial / tokens.NAMES, names | {"model_max_length": model.longest})
-            FORMS[form](model, partial)
-            files.write_text(partial / "README.md", cards.card(model, form))
-            for name in ("settings.yaml", "metrics.json"):
-                shutil.copyfile(model.run / name, partial / f"mtbert_{name}")
-    except SafetensorError as error:  # such as a full disk
-        raise ExportError(f"{out} cannot be written: {error}") from None
+    with files.new_directory(out) as partial, loading.quiet():
+        loading.copy_tokenizer(model.encoder, partial)
+        names = files.read_json(partial / tokens.NAMES)
+        files.write_json(partial / tokens.NAMES, names | {"model_max_length": model.longest})
+        FORMS[form](model, partial)
+        files.write_text(partial / "README.md", cards.card(model, form))
+        for name in ("settings.yaml", "metrics.json"):
+            shutil.copyfile(model.run / name, partial / f"mtbert_{name}")
 
 
 def _transformers(model: Model, out: Path) -> None:
@@ -143,14 +139,11 @@ def _onnx(model: Model, out: Path) -> None:
         asked = {"task": task, "sequences": sequences(model, task)}
         shape = {0: asked["sequences"] * torch.export.Dim("batch"), 1: torch.export.Dim("tokens", max=model.longest)}
         with warnings.catch_warnings(action="ignore"):  # of the same kind
-            made = torch.onnx.export(
+            torch.onnx.export(
                 exported, _probe(model, task), str(out / f"{task}.onnx"), kwargs=asked, dynamo=True,
                 opset_version=OPSET, input_names=names, output_names=["logits"],
                 dynamic_shapes=dict.fromkeys(names, shape) | dict.fromkeys(asked), external_data=False, verbose=False,
             )  # fmt: skip
-        sizes = [size for given in (made.model.graph.inputs if made else []) for size in given.shape or ()]
-        if not sizes or any(isinstance(size, int) for size in sizes):
-            raise ExportError(f"{model.name}, {task}: torch's exporter has fixed batch or length of the graph: {sizes}")
 
 
 FORMS: dict[str, Callable[[Model, Path], None]] = {
