@@ -24,6 +24,7 @@ STEPS = {"steps_per_epoch": 4, "learning_rate": 0.03}
 def build(folder: Path) -> Path:
     """Variants `crossed` and `apart` of SST and STS, seed 1."""
     fetching.fetch(ENCODER, DATA, folder / "encoders" / "base")
+    files.seal(folder / "encoders" / "base")
     preprocess(DATA, folder / "data", wordpieces(folder / "encoders" / "base"), set())
     for name, changes in MODEL.items():
         train(folder, name, 1, changes)

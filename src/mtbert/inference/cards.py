@@ -4,20 +4,19 @@ from pathlib import Path
 
 from huggingface_hub import ModelCard, ModelCardData
 
-from mtbert import compare, files
+from mtbert import files
 from mtbert.inference.loading import build_around
 from mtbert.inference.predicting import Model, class_names
 from mtbert.pretraining import loading
 from mtbert.tasks import TASKS
 
 TEMPLATE = Path(__file__).with_name("card.md")
-METRICS = {"accuracy": "accuracy", "pearson": "Pearson's r"}
 
 
 def card(model: Model, form: str) -> str:
     """Return the text of README.md, with metadata for the Hub, of an export in that form."""
-    build, is_sentences = build_around(model.run), form == "sentence-transformers"
-    sample = files.whose_data(build) == "sample"
+    is_sentences = form == "sentence-transformers"
+    sample = files.whose_data(build_around(model.run)) == "sample"
     about = ModelCardData(
         language="en",
         license="apache-2.0" if sample else "other",
@@ -34,8 +33,6 @@ def card(model: Model, form: str) -> str:
         sample=sample,
         tasks=[TASKS[name] for name in model.tasks],
         class_names=class_names,
-        metrics=METRICS,
-        scores=[(TASKS[name], compare.score(model.run, name)) for name in model.tasks if name in model.metrics.dev],
         settings=(model.run / "settings.yaml").read_text(encoding="utf-8").strip(),
         seen=loading.card(model.encoder) if (model.encoder / loading.CARD).is_file() else None,
     )

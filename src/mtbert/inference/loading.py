@@ -1,6 +1,5 @@
 """Load trained models by name, by folder, or by MLflow's address."""
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +7,9 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-import mtbert
-from mtbert import files, inputs
+from mtbert import files
 from mtbert.data import tokens
-from mtbert.errors import DataError, UnknownNameError
+from mtbert.errors import UnknownNameError
 from mtbert.inference.predicting import Model, ModelError
 from mtbert.models import building
 from mtbert.models.encoder import bert, hardware
@@ -20,7 +18,6 @@ from mtbert.models.multitask import MultitaskModel
 from mtbert.schemas import RunMetrics
 from mtbert.settings import VariantSettings
 
-PACKAGE = Path(mtbert.__file__).parent
 WEIGHTS, METRICS, SETTINGS = "model.safetensors", "metrics.json", "settings.yaml"
 OF_ENCODER = (tokens.TOKENIZER, tokens.NAMES, CONFIG)
 ADDRESSES = ("models:/", "runs:/", "mlflow-artifacts:/")
@@ -72,7 +69,6 @@ def of_run(folder: Path, device: str = "auto") -> Model:
     content = files.read_as(dict[str, Any], folder / SETTINGS, again, files.read_yaml)
     planned = {key: content[key] for key in content if key not in ("seed", "code")}
     settings = files.read_as(VariantSettings, folder / SETTINGS, again, lambda *_: planned)
-    _warn_of_changed_code(settings, folder)
     encoder, target = _encoder(folder, settings), hardware.device(device)
     return Model(
         settings=settings,
@@ -86,39 +82,22 @@ def of_run(folder: Path, device: str = "auto") -> Model:
     )
 
 
-def _warn_of_changed_code(settings: VariantSettings, folder: Path) -> None:
-    """Warn of files of the model's techniques that have changed since it was trained."""
-    used = {PACKAGE / name: digest for name, digest in settings.sources.items() if name.startswith("models/")}
-    changed = [file for file, digest in used.items() if not file.is_file() or files.code_digest(file) != digest]
-    if changed:
-        warnings.warn(
-            f"{', '.join(map(str, changed))} changed since {folder} was trained; predictions may differ",
-            stacklevel=3,
-        )
-
-
 def build_around(run: Path) -> Path:
     """Return the build directory that a run's folder lies in; where it lies alone, some folder above it."""
     return run.parents[min(2, len(run.parents) - 1)]
 
 
 def _encoder(folder: Path, settings: VariantSettings) -> Path:
-    """Return the folder of the tokenizer and the encoder's shape, in the run or its build directory.
+    """Return the folder of the tokenizer and the encoder's shape: in a run that was moved, else in its build directory.
 
-    DataError where the build's manifest has other digests of these files.
+    DataError where one of its files is missing or altered.
     """
-    build = build_around(folder)
-    along, above = folder / "encoder", build / "encoders" / settings.model.encoder  # a run that was moved has the first
-    place = next((one for one in (along, above) if all((one / name).is_file() for name in OF_ENCODER)), None)
-    if place is None:
-        raise ModelError(f"{folder} needs {', '.join(OF_ENCODER)} of its encoder; looked in {along} and {above}")
-    manifest = build / "init" / f"{folder.parent.name}.json"
-    expected = inputs.read(manifest).files if place == above and manifest.is_file() else {}
-    for file in (place / name for name in OF_ENCODER):
-        known = expected.get(f"encoders/{settings.model.encoder}/{file.name}")
-        if known is not None and files.sha256(file) != known:
-            raise DataError(f"{file} is not the file of {manifest}; `dvc repro init` makes both again")
-    return place
+    if (folder / "encoder").is_dir():
+        return folder / "encoder"
+    name = settings.model.encoder
+    encoder = build_around(folder) / "encoders" / name
+    files.check_sealed(encoder, "dvc repro " + ("encoder" if name == "base" else f"pretrain@{name}"), only=OF_ENCODER)
+    return encoder
 
 
 def _network(settings: VariantSettings, encoder: Path, weights: Path) -> MultitaskModel:

@@ -13,7 +13,7 @@ from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
 from mtbert.inference.predicting import Model, class_names
 from mtbert.records import decoded, lines, separated
-from mtbert.tasks import TASKS, Task
+from mtbert.tasks import Task
 
 Values = dict[str, Any]  # a row's, by column
 STANDARD = Path("-")  # standard input
@@ -23,38 +23,39 @@ SHOWN = 10  # most cut rows in a message
 
 
 def run(
-    model: str,
-    source: list[str] | Path,
-    task: str | None,
-    out: Path | None,
-    seed: int | None,
-    build: Path,
-    device: str,
+    model: str, source: list[str] | Path, task: str | None, out: Path | None, seed: int | None, build: Path, device: str
 ) -> None:
     """Predict the sentences, or those of a file; print the predictions, or write them to `out`."""
     warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}")
-    given, separator = read(source) if isinstance(source, Path) else (source, None)
+    rows, separator = read(source) if isinstance(source, Path) else ([], None)
     if out is not None:
         separator = _separator(out) or separator
     predictor = loading.load(model, seed, build, device)
-    _say(f"{predictor.name}, seed {predictor.seed}")
-    predicted = [row for name in _tasks(predictor, given, task) for row in _predicted(predictor, name, given)]
-    if isinstance(source, list) and out is None:
-        print("\n".join(_in_words(predicted)))
-        return
-    text = written(predicted, separator or "\t")
-    if out is None:
-        command.write_data(text)
+    about = predictor.task(task)
+    if not isinstance(source, Path):
+        rows = _given(about, source)
+    _say(f"{predictor.name}, seed {predictor.seed}, {about.name}")
+    predicted = _predicted(predictor, about, rows)
+    if not isinstance(source, Path) and out is None:
+        print("\n".join(_in_words(about, predicted)))
+    elif out is None:
+        command.write_data(written(predicted, separator or "\t"))
     else:
-        with files.out_file(out) as partial:
-            files.write_text(partial, text)
+        files.write_text(out, written(predicted, separator or "\t"))
+
+
+def _given(task: Task, sentences: list[str]) -> list[Values]:
+    """Return the rows by column; the two sentences of the command line are one row for a task of pairs."""
+    if task.is_pair and len(sentences) == len(ANY_TASK):
+        return [dict(zip(ANY_TASK, sentences, strict=True))]
+    return [{"text": sentence} for sentence in sentences]
 
 
 def read(path: Path) -> tuple[list[Values], str | None]:
     """Return the rows of a file, or of standard input for `-`, by column, and what separates the columns.
 
     A .csv or .tsv file has a header; a .csv file whose header holds tabs is read as TSV, like the course's. In others a
-    line is a text, or two texts with a tab between.
+    line is a text.
 
     Raises:
         DataError: the file is missing, empty, not UTF-8, malformed or of another kind; the message names the line.
@@ -67,7 +68,10 @@ def read(path: Path) -> tuple[list[Values], str | None]:
         raise DataError(f"{name} cannot be read: {error.strerror}") from None
     if separator == "," and "\t" in next(lines(text), ""):
         separator = "\t"
-    rows = [values for _, values in separated(text, name, separator)] if separator else _plain(text, name)
+    if separator:
+        rows = [values for _, values in separated(text, name, separator)]
+    else:
+        rows = [{"text": line} for line in lines(text) if line.strip()]
     if not rows:
         raise DataError(f"{name} holds no rows")
     return rows, separator
@@ -79,84 +83,48 @@ def _separator(path: Path) -> str | None:
     return SEPARATORS[ending]
 
 
-def _plain(text: str, name: str) -> list[Values]:
-    texts = [line.split("\t") for line in lines(text)]
-    for number, row in enumerate(texts, 1):
-        if len(row) > len(ANY_TASK):
-            raise DataError(f"{name}, line {number}: {len(row)} texts with tabs between; allowed: one or two")
-    columns = ANY_TASK[: max(map(len, texts), default=1)]
-    empty: Values = dict.fromkeys(columns)
-    return [empty | dict(zip(columns, row, strict=False)) for row in texts if "".join(row).strip()]
-
-
 def _say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def _tasks(predictor: Model, given: list[str] | list[Values], task: str | None) -> list[str]:
-    """Return the tasks to predict: the one that was named, or all that the texts fit."""
-    if task is not None or len(predictor.tasks) == 1:
-        return [task or predictor.tasks[0]]
-    fitting = [name for name in predictor.tasks if _columns(TASKS[name], _rows(TASKS[name], given))]
-    if fitting and (left := [name for name in predictor.tasks if name not in fitting]):
-        _say(f"left out, since the texts do not fit: {', '.join(left)}")
-    return fitting or [*predictor.tasks]  # which say what they need
-
-
-def _rows(task: Task, given: list[str] | list[Values]) -> list[Values]:
-    """Return the rows by column; two sentences of the command line are one row for a task of pairs."""
-    rows = [{"text": one} if isinstance(one, str) else one for one in given]
-    if task.is_pair and len(given) == 2 and isinstance(given[0], str):
-        return [{"text": given[0], "text_pair": given[1]}]
-    return rows
-
-
-def _columns(task: Task, rows: Sequence[Values]) -> tuple[str, ...]:
-    """Return the columns of a task's texts; none where they are not there, or there is one too many."""
-    if not task.is_pair and rows[0].keys() & {"text_pair", "sentence2"}:
-        return ()
+def _columns(task: Task, there: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns of a task's texts; DataError where they are not there, or there is one too many."""
     wanted = task.sentences, ANY_TASK[: len(task.sentences)]
-    return next((names for names in wanted if rows[0].keys() >= set(names)), ())
+    found = next((names for names in wanted if {*names} <= {*there}), None)
+    if found is None or (not task.is_pair and {"text_pair", "sentence2"} & {*there}):
+        allowed = ", or ".join(" and ".join(names) for names in wanted)
+        raise DataError(f"the rows have the columns {', '.join(there)}; {task.name} needs {allowed}")
+    return found
 
 
-def _predicted(predictor: Model, name: str, given: list[str] | list[Values]) -> list[Values]:
+def _predicted(predictor: Model, task: Task, rows: list[Values]) -> list[Values]:
     """Return the rows as they came with their predictions; warn of rows that were cut."""
-    task = predictor.task(name)
-    rows = _rows(task, given)
-    if not (columns := _columns(task, rows)):
-        wanted, or_these = " and ".join(task.sentences), " and ".join(ANY_TASK[: len(task.sentences)])
-        raise DataError(f"the rows have the columns {', '.join(rows[0])}; {name} needs {wanted}, or {or_these}")
-    table = predictor.columns(name, [tuple(row[column] for column in columns) for row in rows])
+    columns = _columns(task, [*rows[0]])
+    table = predictor.predict(task.name, [tuple(row[column] for column in columns) for row in rows])
     if cut := [str(number) for number, is_cut in enumerate(table["cut"], 1) if is_cut]:
         _say(
-            f"warning: {name}: {len(cut)} of {len(rows)} rows are longer than {predictor.longest} word pieces and lost "
+            f"warning: {len(cut)} of {len(rows)} rows are longer than {predictor.longest} word pieces and lost "
             f"their end, as in training: row {first_of(cut, SHOWN)}"
         )
-    if taken := rows[0].keys() & {"task", *table}:
+    if taken := rows[0].keys() & {*table}:
         raise DataError(f"the rows have columns with names of predictions: {', '.join(sorted(taken))}; rename them")
-    predictions = zip(*(values.tolist() for values in table.values()), strict=True)
-    return [row | {"task": name} | dict(zip(table, of, strict=True)) for row, of in zip(rows, predictions, strict=True)]
+    return [row | found for row, found in zip(rows, table.to_dict("records"), strict=True)]
 
 
 def written(rows: Sequence[Values], separator: str) -> str:
-    """Write rows as text with a header, with all digits; a column of the one task is empty in rows of the other."""
+    """Write rows as text with a header, with all digits."""
     text = io.StringIO()
-    columns = dict.fromkeys(column for row in rows for column in row)
-    writer = csv.DictWriter(text, [*columns], delimiter=separator, lineterminator="\n")
+    writer = csv.DictWriter(text, [*rows[0]], delimiter=separator, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
 
 
-def _in_words(rows: Sequence[Values]) -> Iterator[str]:
-    """Yield lines for people: each row's texts, and below them the prediction for each task."""
-    by_texts: dict[str, list[str]] = {}
+def _in_words(task: Task, rows: Sequence[Values]) -> Iterator[str]:
+    """Yield lines for people: each row's texts, and below them its prediction."""
     for row in rows:
-        shown = " | ".join(row[column] for column in ANY_TASK if column in row)
-        by_texts.setdefault(shown, []).append(f"  {row['task']}: {_verdict(TASKS[row['task']], row)}")
-    for shown, verdicts in by_texts.items():
-        yield shown
-        yield from verdicts
+        yield " | ".join(row[column] for column in ANY_TASK if column in row)
+        yield f"  {_verdict(task, row)}"
 
 
 def _verdict(task: Task, row: Values) -> str:

@@ -1,17 +1,17 @@
-"""A trained model that predicts and embeds sentences."""
+"""A trained model that predicts sentences."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
-from tqdm import tqdm
 
 from mtbert.data import readers
-from mtbert.data.batches import Batch, Examples
+from mtbert.data.batches import Examples
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError, MtbertError, UnknownNameError
 from mtbert.models.multitask import MultitaskModel
@@ -19,9 +19,6 @@ from mtbert.schemas import RunMetrics
 from mtbert.settings import VariantSettings
 from mtbert.tasks import TASKS, Task
 from mtbert.training import evaluation
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Row = str | Sequence[str]  # a text, or the two texts of a pair
 CLASS_NAMES = {  # for people; trainings use numbers
@@ -64,8 +61,8 @@ class Model:
         self.name, self.seed, self.tasks = self.settings.variant, self.metrics.seed, tuple(self.settings.tasks)
         self.longest = self.settings.model.max_tokens
 
-    def predict(self, task: str, rows: Sequence[Row]) -> "pd.DataFrame":
-        """Predict each row, in order; at a terminal, show progress on standard error for more than a batch.
+    def predict(self, task: str, rows: Sequence[Row]) -> pd.DataFrame:
+        """Predict each row, in order.
 
         Trainings predict with the same function: the same rows give the same digits.
 
@@ -81,70 +78,36 @@ class Model:
         Raises:
             ModelError: it does not predict the task. DataError: a row is empty or has another number of texts.
         """
-        import pandas as pd  # takes a fifth of a second, and a command with one sentence does without
-
-        return pd.DataFrame(self.columns(task, rows))
-
-    def columns(self, task: str, rows: Sequence[Row]) -> dict[str, np.ndarray]:
-        """Return the columns of `predict`, each [rows]."""
         about = self.task(task)
         examples, cut = self.examples(about, checked_rows(about, rows))
         with self._as_in_training():
             found = evaluation.columns(self.network, examples, self.device)
-        prediction = found["prediction"]
+        prediction = found.pop("prediction")
         if about.kind == "score":
-            added = {"lowest": np.full(len(cut), about.lowest), "highest": np.full(len(cut), about.highest)}
+            told = {"lowest": about.lowest, "highest": about.highest}
         else:
-            added = {"class": np.array(class_names(about), dtype=object)[prediction.astype(int)]}
-        return {"prediction": prediction} | added | found | {"cut": cut}
+            told = {"class": [class_names(about)[int(number)] for number in prediction]}
+        return pd.DataFrame({"prediction": prediction} | told | found | {"cut": cut})
 
-    def task(self, name: str) -> Task:
-        """Return one of its tasks; ModelError for another."""
-        if name not in self.tasks:
-            raise ModelError(f"{self.name}, seed {self.seed}: {UnknownNameError('task', name, self.tasks)}")
-        return TASKS[name]
-
-    def encode(self, rows: Sequence[Row], task: str | None = None) -> np.ndarray:
-        """Return the sentence embeddings that a task's head reads, float32 [rows, width].
-
-        Args:
-            rows: as for `predict`; also single texts where the model encodes the sentences of a pair apart.
-            task: the task whose adapter, pooling and connector are used; optional for a model of one task.
-
-        Returns:
-            An embedding for each row; [rows, 2, width] for pairs whose sentences are encoded apart.
-
-        Raises:
-            ModelError: it lacks the task, none is named where there are several, or a single text is passed where pairs
-                are encoded together.
-            DataError: a row is empty or has another number of texts.
-        """
+    def task(self, name: str | None) -> Task:
+        """Return one of its tasks, or the only one; ModelError for another, or where none is named of several."""
         first, *others = self.tasks
-        if task is None and others:
-            raise ModelError(f"{self.name} has an embedding for each of its tasks; choose one: {', '.join(self.tasks)}")
-        about = self.task(task or first)
-        if about.is_pair and any(isinstance(row, str) for row in rows):
-            if self.settings.model.pair_encoding == "cross" or about.name in self.network.connector.mixed:
-                raise ModelError(
-                    f"{self.name} encodes both sentences of a pair together in {about.name}, so one alone has no "
-                    "embedding; pass pairs, or use a variant with pair_encoding: bi"
-                )
-            about = replace(about, sentences=about.sentences[:1])
-        examples, _ = self.examples(about, checked_rows(about, rows))
-        with self._as_in_training():
-            embedded = evaluation.embed(self.network, examples, self.device)
-        return embedded.squeeze(1) if embedded.shape[1] == 1 else embedded
+        if name is None and others:
+            raise ModelError(f"{self.name} has several tasks; choose one: {', '.join(self.tasks)}")
+        if name is not None and name not in self.tasks:
+            raise ModelError(f"{self.name}, seed {self.seed}: {UnknownNameError('task', name, self.tasks)}")
+        return TASKS[name or first]
 
     def examples(self, task: Task, rows: Sequence[tuple[str, ...]]) -> tuple[Examples, np.ndarray]:
         """Make examples without labels, and a mask [rows] of those that are cut to the longest sequence."""
         pieces = [self.tokenize([*texts]) for texts in zip(*rows, strict=True)]
-        table = {f"tokens{number}": column for number, column in enumerate(pieces, 1)}
+        table: dict[str, Any] = {f"tokens{number}": column for number, column in enumerate(pieces, 1)}
         table |= {"id": [str(number) for number in range(len(rows))], "label": [np.nan] * len(rows)}
         encoding = self.settings.model.pair_encoding
         lengths = np.array([[len(ids) for ids in column] for column in pieces])  # [texts, rows]
         crossed = task.is_pair and encoding == "cross"
         marked = lengths.sum(axis=0) + 3 if crossed else lengths.max(axis=0) + 2
-        return _Watched(table, task, encoding, self.special_tokens, self.longest), marked > self.longest
+        return Examples(table, task, encoding, self.special_tokens, self.longest), marked > self.longest
 
     @contextlib.contextmanager
     def _as_in_training(self) -> Iterator[None]:
@@ -156,17 +119,6 @@ class Model:
                 yield
         finally:
             torch.set_num_threads(threads)
-
-
-class _Watched(Examples):
-    """Examples that show progress at a terminal."""
-
-    def in_order(self, size: int, numbers: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, Batch]]:
-        few = len(self) <= size
-        with tqdm(total=len(self), unit=" rows", desc=self.task.name, disable=few or None) as bar:
-            for picks, batch in super().in_order(size, numbers):
-                yield picks, batch
-                bar.update(len(picks))
 
 
 def class_names(task: Task) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mtbert import credentials
 from mtbert.tracking import record, store
 
 OFF = "MTBERT_LIVE"  # set to `off` to train without a live log; `track` logs the runs afterwards
@@ -69,23 +68,23 @@ class LiveRun(AbstractContextManager):
         import mlflow
 
         self._mlflow, self.uri = mlflow, store.tracking_uri()
+        self._plan = record.plan(self._about[2])
         self._store = store.Store(self.uri)
-        self._run = self._store.begin(replace(record.begun(*self._about), started=int(1000 * self._started)))
+        wanted = record.begun(*self._about, self._plan)
+        self._run = self._store.begin(replace(wanted, started=int(1000 * self._started)))
         mlflow.start_run(self._run, log_system_metrics=True)
 
     @_bounded
     def finish(self, run_directory: Path) -> None:
-        """Complete the run, if it was begun, from its written directory: see `record.of_run`."""
+        """Put the whole run in the place of the live one, if that was begun, from its written directory."""
         if self._run is not None:
             self._end("FINISHED")
-            self._store.complete(self._run, record.of_run(run_directory))
+            self._store.log(record.of_run(run_directory, self._plan))
 
     @_bounded
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         """End the run as failed, or as killed on Ctrl-C, unless `finish` was called."""
         if self._run is not None:
-            reason = credentials.masked(f"{kind.__name__}: {error}" if kind else "left unfinished")
-            self._mlflow.set_tag("ended_by", reason[: record.LONGEST_TAG])
             self._end("KILLED" if kind and not issubclass(kind, Exception) else "FAILED")
 
     def _end(self, status: str) -> None:

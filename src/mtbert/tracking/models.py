@@ -49,19 +49,24 @@ def folder(uri: str) -> Path:
 
 
 def bring(there: Store, records: list[Record]) -> None:
-    """Make and register a model of each finished run of a variant; alias the one with the best choosing score."""
-    name = re.sub(r"[^\w.-]", "_", f"{records[0].experiment}-{records[0].tags['variant']}")
-    versions = {one.source: one.version for one in there.client.search_model_versions(f"name='{name}'")}
-    scored = []
-    for wanted in records:
-        source = f"models:/{_model(there, wanted).model_id}"
-        if source not in versions:
-            with redirect_stderr(StringIO()):  # MLflow tells of each
-                versions[source] = mlflow.register_model(source, name, await_registration_for=0).version
+    """Make and register a model of each run with weights; alias each variant's one with the best choosing score."""
+    scored: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
+    for wanted in (one for one in records if (one.directory / WEIGHTS).is_file()):
+        name = re.sub(r"[^\w.-]", "_", f"{wanted.experiment}-{wanted.tags['variant']}")
+        version = _version(there, name, f"models:/{_model(there, wanted).model_id}")
         if (score := choosing(wanted)) is not None:
-            scored.append((score, -int(versions[source])))
-    if scored:
-        there.client.set_registered_model_alias(name, BEST, str(-max(scored)[1]))
+            scored[name].append((score, -version))
+    for name, of_variant in scored.items():
+        there.client.set_registered_model_alias(name, BEST, str(-max(of_variant)[1]))
+
+
+def _version(there: Store, name: str, source: str) -> int:
+    """Return the registered version of a model; register it if it is missing."""
+    for one in there.client.search_model_versions(f"name='{name}'"):
+        if one.source == source:
+            return int(one.version)
+    with redirect_stderr(StringIO()):  # MLflow tells of each
+        return int(mlflow.register_model(source, name, await_registration_for=0).version)
 
 
 def choosing(wanted: Record) -> float | None:

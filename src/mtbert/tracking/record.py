@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,23 +49,27 @@ class Record:
     directory: Path = Path()
 
 
-def begun(settings: Mapping[str, Any], seed: int, build: Path) -> Record:
+def plan(build: Path) -> dict[str, Any]:
+    """Return the plan's catalog, with the study's name as `study`; DataError where there is no plan."""
+    catalog = files.read_plan(build / "plan" / "catalog.yaml", "variants", "seeds", "profile", "data_dir")
+    return catalog | {"study": files.study(build)}
+
+
+def begun(settings: Mapping[str, Any], seed: int, build: Path, plan_: Mapping[str, Any]) -> Record:
     """Return the record of a run that has no results yet.
 
     Args:
         settings: the plan file of a variant.
         seed: the run's seed.
-        build: the build directory, whose plan says what departs from the defaults, and which data they are.
-
-    Raises: DataError where the build directory holds no plan.
+        build: the build directory.
+        plan_: its plan, which says what departs from the defaults, and which data they are.
     """
     settings = {**settings, "seed": seed}
     variant = str(settings["variant"])
-    file, init = build / "plan" / "catalog.yaml", build / "init" / f"{variant}.json"
-    catalog, folder = _plan(file, file.stat().st_mtime_ns if file.is_file() else 0)
-    changes = dict(sorted((catalog["variants"].get(variant, {}).get("overrides") or {}).items()))
-    other_data = folder.removeprefix(str(settings["profile"])).removeprefix("-")
-    data = other_data or str(catalog.get("data_dir", "data/sample"))
+    init = build / "init" / f"{variant}.json"
+    changes = dict(sorted((plan_["variants"].get(variant, {}).get("overrides") or {}).items()))
+    other_data = plan_["study"].removeprefix(str(settings["profile"])).removeprefix("-")
+    data = other_data or plan_["data_dir"]
     tags = {name: str(settings[name]) for name in ("variant", "seed", "paper", "row", "profile") if name in settings}
     tags |= {"data": data, "settings_key": _digest(settings)}
     tags |= {"inputs": files.sha256(init)} if init.is_file() else {}
@@ -74,13 +77,7 @@ def begun(settings: Mapping[str, Any], seed: int, build: Path) -> Record:
     if changes:
         tags["overrides"] = "; ".join(f"{key}={_text(value)}" for key, value in changes.items())[:LONGEST_TAG]
     name = run_name(variant, ({"data": data} if other_data else {}) | changes, seed)
-    return Record(f"mtbert-{folder}", name, parameters(settings) | {"data": data}, tags)
-
-
-@cache
-def _plan(file: Path, changed: int) -> tuple[dict[str, Any], str]:
-    """Read the plan's catalog, once until it changes; return also the profile, with the data if they are other."""
-    return files.read_plan(file, "variants", "profile"), files.study(file.parents[1])
+    return Record(f"mtbert-{plan_['study']}", name, parameters(settings) | {"data": data}, tags)
 
 
 def run_name(variant: str, changes: Mapping[str, Any], seed: int) -> str:
@@ -129,8 +126,8 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def of_run(directory: Path) -> Record:
-    """Return the record of a finished run, from `build/runs/<variant>/<seed>` and its log.
+def of_run(directory: Path, plan_: Mapping[str, Any]) -> Record:
+    """Return the record of a finished run, from `build/runs/<variant>/<seed>`, its log, and its build's plan.
 
     Raises: DataError where the run has been altered, or its log is damaged.
     """
@@ -149,7 +146,7 @@ def of_run(directory: Path) -> Record:
             ended = started + int(1000 * log.seconds)
     with (directory / "history.csv").open(encoding="utf-8", newline="") as handle:
         history = [(row["name"], int(row["step"]), float(row["value"])) for row in csv.DictReader(handle)]
-    about = begun(settings, int(results["seed"]), build)
+    about = begun(settings, int(results["seed"]), build, plan_)
     return replace(
         about,
         run_key=_digest([about.tags["settings_key"], results, files.sha256(directory / "history.csv")]),

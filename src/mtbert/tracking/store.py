@@ -6,7 +6,6 @@ of the same settings and seed replaces it.
 
 import logging
 import os
-import re
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 URI = "MLFLOW_TRACKING_URI"
 AGAIN = "mtbert track"
 RUN_KEY = "run_key"
+ARTIFACTS = "mlartifacts"  # folder beside an SQLite database
 
 # For MLflow, before it is imported: no reports to its makers, no addresses on the terminal, which may hold a password,
 # less patience than half an hour with a server that is away, and no draw from Python's random numbers.
@@ -47,28 +47,15 @@ class TrackingError(MtbertError):
 
 
 def project_root() -> Path:
-    """Return the repository: $DVC_ROOT (also under `dvc exp run --temp`), else the nearest above, else this folder."""
-    if named := os.environ.get("DVC_ROOT"):
-        return Path(named).resolve()
-    here = Path.cwd()
-    return next((folder for folder in (here, *here.parents) if (folder / "dvc.yaml").is_file()), here)
+    """Return the repository: $DVC_ROOT (also under `dvc exp run --temp`), else this folder."""
+    return Path(os.environ.get("DVC_ROOT", ".")).resolve()
 
 
 def tracking_uri() -> str:
-    """Return $MLFLOW_TRACKING_URI, else `mlflow.db` in the repository; relative SQLite files are below the repository.
-
-    Raises:
-        TrackingError: an address in which password and host cannot be distinguished.
-    """
+    """Return $MLFLOW_TRACKING_URI, else `mlflow.db` in the repository; relative SQLite files are in the repository."""
     uri = os.environ.get(URI) or "sqlite:///mlflow.db"
-    if file := database(uri):
-        return _address(project_root() / file)
-    if re.search(r"://[^/?#]*[/?#].*@", uri):
-        raise TrackingError(
-            f"{URI} has an @ behind its host, as where a password holds / ? or #, and would be read wrongly; write "
-            "%40 for an @ that belongs to no password, and within a password %2F for /, %3F for ?, %23 for #"
-        )
-    return uri
+    file = database(uri)
+    return _address(project_root() / file) if file else uri
 
 
 def database(uri: str) -> Path | None:
@@ -104,11 +91,6 @@ def reason(error: BaseException, uri: str) -> str:
     return credentials.masked(line.replace(uri, shown(uri)) if uri else line)[:300]
 
 
-def artifacts(file: Path) -> Path:
-    """Return the folder of artifacts of an SQLite database: beside it."""
-    return file.resolve().parent / "mlartifacts"
-
-
 def create(file: Path) -> None:
     """Create an SQLite database if it is missing: under a lock and another name, then rename it.
 
@@ -123,7 +105,7 @@ def create(file: Path) -> None:
         # a folder, since SQLite's journal lies beside
         with tempfile.TemporaryDirectory(dir=file.parent, prefix=".mlflow.", suffix=files.PARTIAL) as workshop:
             partial = Path(workshop, file.name)
-            SqlAlchemyStore(_address(partial), artifacts(file).as_uri()).engine.dispose()
+            SqlAlchemyStore(_address(partial), file.with_name(ARTIFACTS).as_uri()).engine.dispose()
             partial.replace(file)
 
 
@@ -142,18 +124,11 @@ class Store:
         self.client = mlflow.MlflowClient()
 
     def experiment(self, name: str) -> str:
-        """Return the id of an experiment; create it if it is missing.
-
-        MLflow stores where an experiment's files lie. In a database that was moved or copied this is the old folder,
-        where nothing may be written: the experiment is kept under another name, and a new one begun.
-        """
-        location = (artifacts(self._file) / name).as_uri() if self._file else None
+        """Return the id of an experiment; create it if it is missing."""
         with FileLock(f"{self._file or project_root() / 'mlflow.db'}.lock"):  # trainings begin side by side
-            found = self.client.get_experiment_by_name(name)
-            if found and location in (None, found.artifact_location):
+            if found := self.client.get_experiment_by_name(name):
                 return found.experiment_id
-            if found:
-                self.client.rename_experiment(found.experiment_id, f"{name} moved {found.experiment_id}")
+            location = (self._file.with_name(ARTIFACTS) / name).as_uri() if self._file else None
             return self.client.create_experiment(name, location, {"mlflow.note.content": ABOUT})
 
     def find(self, wanted: Record) -> "tuple[list[Run], list[Run]]":
@@ -179,14 +154,16 @@ class Store:
         for run in runs:
             self.client.delete_run(run.info.run_id)
 
-    def complete(self, run_id: str, wanted: Record) -> None:
-        """Add the values that a run lacks, end it, and mark it as complete last."""
+    def log(self, wanted: Record) -> bool:
+        """Log a finished run once, and delete its copies and those that were broken off; return whether it was new."""
+        complete, broken_off = self.find(wanted)
+        if complete:
+            self.delete([*complete[1:], *broken_off])  # a client begins a run twice where an answer was lost
+            return False
         from mlflow.entities import Metric
 
-        names = {name for name, *_ in wanted.points} & self.client.get_run(run_id).data.metrics.keys()
-        logged = {(name, value.step) for name in names for value in self.client.get_metric_history(run_id, name)}
-        lacking = [(name, step, value) for name, step, value in wanted.points if (name, step) not in logged]
-        at = wanted.ended or 0  # the times of single steps are not stored
-        self.client.log_batch(run_id, [Metric(name, float(value), at, step) for name, step, value in lacking])
+        run_id, at = self.begin(wanted), wanted.ended or 0  # the times of single steps are not stored
+        self.client.log_batch(run_id, [Metric(name, float(value), at, step) for name, step, value in wanted.points])
         self.client.set_terminated(run_id, "FINISHED", wanted.ended)
         self.client.set_tag(run_id, RUN_KEY, wanted.run_key)
+        return True

@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 from pydantic import Field
-from scipy.optimize import brentq
 
 from mtbert.settings import Section
 from mtbert.training.gradients.gramian import Array, GramianRule, in_few_dimensions, nearest_to_origin
@@ -47,6 +46,8 @@ class CaGrad(GramianRule):
         becomes |g_w + l / (c |g_0|) g_0|^2. The wanted l is the length of the g_w that this gives: g_w is longer than
         any smaller l, and shorter than any larger one.
         """
+        from scipy.optimize import brentq  # takes half a second, and few trainings use it
+
         columns = in_few_dimensions(gramian)
         mean = columns.mean(axis=1)
         even = np.full(len(columns), 1 / len(columns))

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 from torch import Tensor, nn
 
 from mtbert.training.gradients.base import GradientRule
@@ -94,6 +93,8 @@ def nearest_to_origin(points: Array) -> Array:
     Non-negative least squares finds them: where |sum_i x_i p_i|^2 + s^2 (1 - sum_i x_i)^2 is least, x is in proportion
     to the weights, whatever s is.
     """
+    from scipy.optimize import nnls  # takes half a second, and few trainings use it
+
     size = np.linalg.norm(points, axis=0).max()
     weights, _ = nnls(np.vstack([points / size, np.ones(points.shape[1])]), np.append(np.zeros(len(points)), 1.0))
     return weights / weights.sum()

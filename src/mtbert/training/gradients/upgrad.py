@@ -13,7 +13,6 @@ Prefer `pcgrad` to compare with gradient surgery, which removes conflicts pair b
 """
 
 import numpy as np
-from scipy.optimize import nnls
 
 from mtbert.training.gradients.gramian import Array, GramianRule, in_few_dimensions
 
@@ -26,6 +25,8 @@ class UpGrad(GramianRule):
 
         The v of task i is e_i + x, where x makes |J (e_i + x)| least with all x_j >= 0.
         """
+        from scipy.optimize import nnls  # takes half a second, and few trainings use it
+
         columns = in_few_dimensions(gramian)
         added = [nnls(columns, -column)[0] for column in columns.T]
         return (np.eye(len(columns)) + added).mean(axis=0)
