@@ -177,11 +177,12 @@ def variants(params: Annotated[Path, Argument(help="The file of settings.")] = P
     from mtbert.config import papers
     from mtbert.config.params import Params
 
-    settings = Params(params)
-    selected, titles = settings.get("variants"), papers.titles()
+    settings, known = Params(params), papers.load()
+    selected = settings.get("variants")
     for name, entry in settings.get("catalog").items():
         paper, row = (entry.get(key, "") if isinstance(entry, dict) else "" for key in ("paper", "row"))
-        print(f"{'*' if name in selected else ' '} {name:26} {titles.get(paper, paper):22} {row}")
+        title = known[paper].title if paper in known else paper
+        print(f"{'*' if name in selected else ' '} {name:26} {title:22} {row}")
 
 
 @app.command()

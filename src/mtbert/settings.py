@@ -95,10 +95,7 @@ class Section(BaseModel):
 
 def undivided(width: str, size: int, heads: int) -> str:
     """Return the message for attention heads that do not divide a width."""
-    return (
-        f"{width} is {size} and heads {heads}, which does not divide it; "
-        f"allowed: a {width} that is a multiple of {heads}, or heads that divide {size}"
-    )
+    return f"{width} is {size} and heads {heads}, which does not divide it; allowed: a multiple of {heads}"
 
 
 class NoOptions(Section):
@@ -106,25 +103,16 @@ class NoOptions(Section):
 
 
 class RunSettings(Section):
-    """Section `run`: what holds for a whole run.
+    """Section `run`: what holds for a whole run; params.yaml says what the other keys are.
 
     Attributes:
         device: `auto` is CUDA, else Apple's, else the CPU.
-        precision: `auto` is bf16 where the hardware has it, else fp32.
         threads: CPU threads of a training. Another number sums in another order, and so changes scores.
-        keep: the epoch that is kept and scored: the `last`, or the `best` of the last phase by the tasks' mean score on
-            what `selection` says.
+        keep: `best` is that of the last phase by the tasks' mean score on what `selection` says.
         selection: `cross` keeps two epochs, each chosen on one half of dev and scored on the other; weights, test
             scores and embeddings are those of the epoch that the first half chose. `half` keeps that epoch alone and
             scores on the second half. `whole` chooses and scores on all of dev, as the papers do: such scores are a
             little too good. A schedule that watches dev sees the first half.
-        evaluations: dev scores during training, after every this many epochs; 0 for none.
-        evaluation_rows: dev rows of each task that these scores use, drawn at random, or `all`.
-        predict_test: whether test rows are predicted, too, from which submission files come.
-        train_rows: training rows of each task, drawn at random, that are scored at the end beside dev; 0 for none.
-        log_every: steps between two entries of the history.
-        checkpoint_every: steps between two checkpoints, from which a killed training goes on; with 0 only a training
-            that is stopped writes one.
     """
 
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
@@ -147,20 +135,12 @@ class RunSettings(Section):
 
 
 class ModelSettings(Section):
-    """Section `model`: how sentences become embeddings and embeddings become predictions.
+    """Section `model`: how sentences become embeddings and embeddings become predictions; see params.yaml.
 
     Attributes:
-        encoder: the starting weights: `base`, or a pretraining such as `sbert`.
-        pair_encoding: `cross` puts both sentences of a pair into one sequence; `bi` encodes each on its own.
         max_tokens: longest sequence; longer ones lose tokens from the end of the longer sentence.
         token_types: of a pair in one sequence: `zeros` for all its tokens, as in the course's BERT, or `by_sentence`: 1
             for the second sentence, as BERT was trained. An encoder without types has neither.
-        dropout: dropout inside the encoder; `own` keeps the encoder's.
-        features: what is added to the word embeddings.
-        adapter: what changes the encoder's layers for a task.
-        connector: what tasks share between encoder and heads.
-        pooling: per task, which embedding of a sequence its head reads.
-        heads: per task, what makes predictions and loss from embeddings.
     """
 
     encoder: Name = "base"
@@ -176,26 +156,17 @@ class ModelSettings(Section):
 
 
 class PhaseSettings(Section):
-    """Section `training`: one phase of a run, with its tasks, losses, schedule and what is trained.
+    """Section `training`: one phase of a run, with its tasks, losses, schedule and what is trained; see params.yaml.
 
     Attributes:
         tasks: the tasks of this phase, and the corpora that are reused for them.
         trainable: the named parts of the model that are trained; see `MultitaskModel.parts`.
-        frozen: parts that stay as they are although a part in `trainable` holds them, such as `layer_1`.
         supervised: whether the tasks' labels are trained on; if not, only the objectives are.
         batch_size: examples of one task in a batch.
-        batch_sizes: the same for single tasks.
-        epochs: number of epochs. With each the sampler starts over, dev is scored and annealing moves on.
+        epochs: with each the sampler starts over, dev is scored and annealing moves on.
         steps_per_epoch: steps of an epoch; `all`: as many as see as many examples as the phase's tasks have together.
         examples_per_task: in place of that, examples of each task in an epoch, or `all`.
         share_of_examples: in place of both, the share of the tasks' examples that an epoch sees, or `all`.
-        rows: number of training rows of each task that the phase trains on, drawn at random, or `all`.
-        batching: which examples share a batch: `by_length` those of about the same length, which saves padding, or
-            `shuffled` any.
-        learning_rate: at the schedule's peak.
-        adapter_rate: the same for adapters, where theirs is another.
-        betas, eps, weight_decay: AdamW's; eps by default that of the course's.
-        clip: largest gradient norm; `none` for no clipping.
     """
 
     tasks: list[PhaseTask] = Field(min_length=1)

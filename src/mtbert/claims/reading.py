@@ -96,8 +96,9 @@ class Claims(Section):
 
 def load(folder: Path = papers.FOLDER) -> Claims:
     """Read and check the papers' claims; DataError with every key that is missing, unknown or wrong."""
+    claims = {name: claim for paper in papers.load(folder).values() for name, claim in paper.claims.items()}
     try:
-        return Claims(**_with_defaults({**files.read_yaml(COMMON), "claims": papers.claims(folder)}))
+        return Claims(**_with_defaults({**files.read_yaml(COMMON), "claims": claims}))
     except pydantic.ValidationError as error:
         raise DataError(f"papers/*.yaml: {in_words(error)}") from None
     except (AttributeError, KeyError, TypeError) as error:

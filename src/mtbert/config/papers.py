@@ -84,13 +84,3 @@ def _load(folder: Path) -> dict[str, Paper]:
                 if (other := owners.setdefault(name, paper)) != paper:
                     raise SettingsError(f"{folder / paper}.yaml: {key}.{name}: {other}.yaml has one of this name, too")
     return papers
-
-
-def titles(folder: Path = FOLDER) -> dict[str, str]:
-    """Return each paper's title by its name."""
-    return {name: paper.title for name, paper in load(folder).items()}
-
-
-def claims(folder: Path = FOLDER) -> dict[str, Any]:
-    """Return all claims by name, each with its paper."""
-    return {name: claim for paper in load(folder).values() for name, claim in paper.claims.items()}

@@ -6,9 +6,8 @@ variant. Null means "not set here" in each of them, so that a weaker layer sets 
 
 import copy
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mtbert import files
 from mtbert.config import papers
@@ -21,8 +20,7 @@ Place = tuple[str | int, ...]  # the keys that lead to a value
 IN_PAPERS = {"presets": "presets", "catalog": "variants", "ensembles": "ensembles"}  # by what params.yaml calls them
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(NamedTuple):
     """Something wrong in the settings: the keys that lead to it, and what is wrong and allowed."""
 
     place: Place

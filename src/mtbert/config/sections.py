@@ -33,7 +33,7 @@ from mtbert.tasks import TASKS
 from mtbert.training.objectives import OBJECTIVES
 
 # dvc.yaml puts data_dir into commands and paths: it may hold nothing that a shell, YAML or DVC interprets.
-PATH = r"(?!-)(?!.*\.\.)[\w/.+@:-]([\w/.+@: -]*[\w/.+@:-])?"
+PLAIN = re.compile(r"(?!-)(?!.*\.\.)[\w/.,=+@:-]+( +[\w/.,=+@:-]+)*")
 OWN_FILES = ("catalog", "encoder", "needs", "pretrain-", "code-")  # how names of other files of the plan begin
 # The largest number that a key may hold, and what any other may. Larger ones overflow, or no machine can hold them.
 MOST = {"threads": 256, "epochs": 10_000, "seed": 2**31 - 1, "vocabulary": 10**6}
@@ -57,15 +57,11 @@ class _Bounded(Section):
         return value
 
 
-def _matching(pattern: str, allowed: str) -> AfterValidator:
-    """Return the check that a knob's text matches a pattern."""
-
-    def check(text: str) -> str:
-        if not re.fullmatch(pattern, text):
-            raise ValueError(f"it cannot be part of a command; allowed: {allowed}")
-        return text
-
-    return AfterValidator(check)
+def _plain(text: str) -> str:
+    if not PLAIN.fullmatch(text):
+        allowed = "letters, digits, spaces within and / . , = _ - + @ :, no .., no - at the start"
+        raise ValueError(f"it cannot be part of a command; allowed: {allowed}")
+    return text
 
 
 def _free(name: str) -> str:
@@ -141,16 +137,7 @@ def _layer(name: str, sections: Iterable[str], *bases: type[Section]) -> Any:
     return _optional(name, {key: (kind, None) for key, kind in kinds.items()}, *bases)
 
 
-class _Entry(Answers):
-    """A variant as the catalog has it, beside the sections that it sets.
-
-    Attributes:
-        preset: the paper whose preset it takes, where it is not `paper`.
-        uses: techniques, each in the place of its kind.
-        tasks: its tasks; the three main ones where it lists none.
-        phases: for each phase, what it sets of section `training`.
-    """
-
+class _Entry(Answers):  # docs/settings.md has a table of its keys
     paper: Annotated[str, one_of("paper")] | None = None
     preset: Annotated[str, one_of("preset")] | None = None
     uses: Annotated[list[Annotated[str, one_of("technique", USABLE)]], ONCE] | None = None
@@ -169,9 +156,7 @@ class _Ensemble(Section):
 
 class _Knobs(Section):
     profile: Annotated[str, one_of("profile")]
-    data_dir: Annotated[
-        str, _matching(PATH, "letters, digits, spaces within and / . _ - + @ :, no .., no - at the start")
-    ]
+    data_dir: Annotated[str, AfterValidator(_plain)]
     held_out: Annotated[int, Field(ge=2)] | None = None
     seeds: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Field(min_length=1), ONCE]
     variants: Annotated[Members, Field(min_length=1), ONCE]

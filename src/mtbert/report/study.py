@@ -18,7 +18,8 @@ RIVALS = "rivals"  # the paper of what is held against PALs beside the reports
 
 def title(paper: str) -> str:
     """Return what tables call a paper."""
-    return papers.titles().get(paper, "Variants of one's own")
+    known = papers.load()
+    return known[paper].title if paper in known else "Variants of one's own"
 
 
 @dataclass(frozen=True)

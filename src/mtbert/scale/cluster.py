@@ -25,7 +25,7 @@ from ray.exceptions import RayError
 from mtbert.errors import DataError, MtbertError, SettingsError
 from mtbert.scale import packs, trainings
 from mtbert.scale.packs import PACK
-from mtbert.scale.trainings import OUTPUT, Share, Start, Training, end_with_parent, say, threads
+from mtbert.scale.trainings import OUTPUT, Share, Start, Training, end_with_parent, threads
 
 REACHED = 10.0  # seconds in which a cluster has to answer
 RETRIES = 4  # of a training whose node was lost
@@ -60,8 +60,6 @@ def joined(address: str, wanted: Sequence[Training], gpus: float | None, storage
             cloudpickle.register_pickle_by_value(module)
         packs.write(OUTPUT / "pack.tar", wanted)
         pack = [ray.put((OUTPUT / "pack.tar").read_bytes())]
-        if storage is None:
-            say("no STORAGE: a training whose node is lost starts over")
         shared = storage and str(Path(storage).resolve())
 
         def start(training: Training, log: Path, share: Share) -> OnNode:

@@ -9,20 +9,16 @@ import tarfile
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import safetensors
 
 from mtbert import files, inputs, locking
 from mtbert.errors import DataError, first_of
-from mtbert.results import collect
 from mtbert.scale import grid, trainings
 from mtbert.scale.trainings import BUILD, OUTPUT, SCRIPT, Training, say
 from mtbert.schemas import Elsewhere, Origin
 from mtbert.settings import Section
 
 PACK, RUNS = "mtbert-pack", "mtbert-runs"  # the folders that archives become
-PACKAGE, CATALOG = Path("src/mtbert"), Path("plan/catalog.yaml")
+PACKAGE = Path("src/mtbert")
 ABOUT, WEIGHTS = "pack.json", "model.safetensors"
 
 
@@ -151,21 +147,18 @@ def unpack(archive: Path) -> None:
 def take(archive: Path) -> tuple[list[Training], list[str]]:
     """Check the runs of an archive and place them; return those in place, and what is wrong with the others.
 
+    Whether their scores are those of their predictions is checked by the stage `collect`, as for every run.
+
     Raises:
         DataError: the archive is damaged, or stages/train.py was another.
     """
-    taken, faults = list[Training](), list[str]()
-    listed, catalog = grid.listed(), files.read_plan(BUILD / CATALOG, "variants")
+    taken, faults, listed = list[Training](), list[str](), grid.listed()
     with tempfile.TemporaryDirectory(dir=BUILD, prefix=".", suffix=files.PARTIAL) as scratch:
         extract(archive, Path(scratch))
         folder = Path(scratch, RUNS)
         packed = files.read_as(Pack, folder / ABOUT, "run.py")
         if packed.files.get(SCRIPT.as_posix()) != files.sha256(SCRIPT):
             raise DataError(f"{archive} was made with another {SCRIPT} than lies here; pack and train again")
-        for name in ("data", "init"):  # a run is checked against what lies here
-            if (folder / name).exists():
-                raise DataError(f"{archive} holds a folder {name}, which is of no run")
-            (folder / name).symlink_to((BUILD / name).resolve())
         for training in packed.trainings:
             if (output := folder / "output" / f"{training.name}.log").is_file():
                 files.write_text(OUTPUT / output.name, output.read_text("utf-8", errors="replace"))
@@ -173,55 +166,38 @@ def take(archive: Path) -> tuple[list[Training], list[str]]:
                 if training not in listed:
                     names = first_of([one.name for one in listed], 8)
                     raise DataError(f"params.yaml does not list its variant or seed, but {names}")
-                _check(training, folder, catalog)
+                if not (run := folder / "runs" / training.place).is_dir():
+                    raise DataError(f"not finished; its output is {OUTPUT / training.name}.log")
+                _mark(run)
+                inputs.check_run(run, BUILD)
             except DataError as error:
                 faults.append(f"{training.name}: {error}")
                 continue
             taken.append(training)
             here = BUILD / "runs" / training.place
             if not inputs.is_finished(here, BUILD) or files.left_elsewhere(here):
-                _place(training, folder)
+                _place(run, folder)
     return taken, faults
 
 
-def _check(training: Training, folder: Path, catalog: dict[str, Any]) -> None:
-    """Check that a foreign run is whole, was made from what lies here, and is such that `collect` takes it."""
-    if not (folder / "runs" / training.place).is_dir():
-        raise DataError(f"not finished; its output is {OUTPUT / training.name}.log")
-    one = {"variants": {training.variant: catalog["variants"][training.variant]}, "seeds": [training.seed]}
-    files.write_yaml(folder / CATALOG, catalog | one | {"ensembles": {}})
-    try:
-        _mark(training, folder)
-        inputs.check_run(folder / "runs" / training.place, BUILD)
-        collect.collect(folder, pictures=False)
-        for file in (folder / "runs" / training.place).glob("*.safetensors"):
-            safetensors.safe_open(file, framework="numpy")
-    except DataError:
-        raise
-    except Exception as error:  # of what a stranger may have written: many types, with one message
-        raise DataError(f"it cannot be read: {error}") from None
-
-
-def _mark(training: Training, folder: Path) -> None:
+def _mark(run: Path) -> None:
     """Write elsewhere.json into a run of another machine, or one without its weights; it has its own digest."""
-    run = folder / "runs" / training.place
     log = inputs.log(run)
     if log.machine is None:
         raise DataError("its log does not say on which machine it ran")
     digests = files.read_as(dict[str, str], run / files.DIGESTS, "run.py")
     left = {name: digests.pop(name) for name in [WEIGHTS] if name in digests and not (run / name).exists()}
-    ran_on = Origin(**log.machine.model_dump(), torch=log.versions["torch"])
+    ran_on = Origin(**log.machine.model_dump(), torch=log.versions.get("torch", ""))
     if not left and ran_on == files.read_as(Origin, BUILD / inputs.MACHINE, "dvc repro machine"):
         return
-    place = files.log_directory(folder, run)
+    place = files.log_directory(run.parents[2], run)
     files.write_json(run / files.ELSEWHERE, Elsewhere(machine=ran_on, left=left).model_dump())
     files.write_json(run / files.DIGESTS, digests | {files.ELSEWHERE: files.sha256(run / files.ELSEWHERE)})
-    place.rename(files.log_directory(folder, run))
+    place.rename(files.log_directory(run.parents[2], run))
 
 
-def _place(training: Training, folder: Path) -> None:
+def _place(run: Path, folder: Path) -> None:
     """Put a run and its log where a training here would have; each is there whole, or what was there before is."""
-    run = folder / "runs" / training.place
     for source in (files.log_directory(folder, run), run):
         with files.new_directory(BUILD / source.relative_to(folder)) as fresh:
             shutil.copytree(source, fresh, dirs_exist_ok=True)

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ BUILD, SCRIPT = Path("build"), Path("stages/train.py")
 OUTPUT = BUILD / "grid"  # a log for each training
 POLL = 0.2  # seconds
 PATIENCE = 60.0  # seconds in which a training that is stopped has to write its checkpoint
-KILLED = " (killed; fewer at a time, --jobs, need less memory)"
 PR_SET_PDEATHSIG = 1  # of Linux
 
 
@@ -82,7 +81,7 @@ def run(wanted: Sequence[Training], start: Start, shares: Sequence[Share], outpu
                     running[training] = start(training, logs[training], share), share
                     say(f"{training.name}: started")
                 if stop:
-                    _end(job for job, _ in running.values())
+                    _end([job for job, _ in running.values()])
                 time.sleep(POLL)
                 for training, (job, share) in [*running.items()]:
                     if (status := job.poll()) is None:
@@ -93,11 +92,9 @@ def run(wanted: Sequence[Training], start: Start, shares: Sequence[Share], outpu
                     if status == 0:
                         done(training)
                     elif not stop:
-                        killed = KILLED if status == -signal.SIGKILL else ""
-                        failed.append(f"\n  {training.name}: {logs[training]}{killed}")
-        except BaseException:
-            _end(job for job, _ in running.values())
-            raise
+                        failed.append(f"\n  {training.name}: {logs[training]} (exit status {status})")
+        finally:
+            _end([job for job, _ in running.values()])
     if stop:
         say("the same command goes on")
         raise KeyboardInterrupt
@@ -120,12 +117,11 @@ def _heeded() -> Iterator[list[int]]:
             signal.signal(number, before[number])
 
 
-def _end(jobs: Iterable[Any]) -> None:
+def _end(jobs: Sequence[Any]) -> None:
     """Have trainings write a checkpoint and end."""
-    ending = [*jobs]
-    for job in ending:
+    for job in jobs:
         job.terminate()
-    for job in ending:
+    for job in jobs:
         try:
             job.wait(PATIENCE)
         except subprocess.TimeoutExpired:

@@ -64,7 +64,7 @@ def test_a_value_is_refused_with_its_key_what_came_and_what_is_allowed(
 @pytest.mark.parametrize(
     ("key", "value", "told"),
     [
-        ("pals.heads", 5, "pals: dim is 204 and heads 5, which does not divide it; allowed: a dim that is a multiple"),
+        ("pals.heads", 5, "pals: dim is 204 and heads 5, which does not divide it; allowed: a multiple of 5"),
         ("run", {"keep": "best", "evaluations": 0}, "run: keep is best, which needs dev scores"),
         ("training.supervised", False, "training: supervised is false and objectives is empty"),
         ("training.gradients", "pcgrad", "training.gradients: pcgrad needs several tasks in a step"),
