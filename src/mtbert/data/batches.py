@@ -231,18 +231,6 @@ def batches_by_length(lengths: np.ndarray, size: int, generator: np.random.Gener
     return [batches[position] for position in generator.permutation(len(batches))]
 
 
-def halve(examples: Examples, file: Path, crossed: bool = False) -> None:
-    """Choose epochs on the half that a file of `preprocess` names; with `crossed`, also on the other half.
-
-    Raises:
-        DataError: the file names other rows, or a half is empty.
-    """
-    table = files.read_parquet(file, ["id", "chooses"])
-    if tuple(table["id"]) != examples.ids:
-        raise DataError(f"{file} has other rows than {examples.task.name}'s dev set; `dvc repro preprocess` makes both")
-    examples.choose_on(table["chooses"].to_numpy(dtype=bool), crossed)
-
-
 def load(
     file: Path,
     task: Task,

@@ -23,10 +23,7 @@ from mtbert.errors import DataError
 
 TIMEOUT = 60  # seconds without a byte
 SAMPLE = "300ba8a4b9ad5ac1d74ba6585b417e5ae4fbbfc2dda313b790f2cae424bf4193"  # of its files, as `whose` lists them
-INSTEAD = (
-    "Try again later; or put your own copies into a directory, as cs224n/*.csv and nli/*.jsonl, "
-    "and set data_dir to its absolute path"
-)
+INSTEAD = "Try again later; or set data_dir to the absolute path of your own copies, as docs/data.md says"
 
 
 @dataclass(frozen=True)
