@@ -40,8 +40,8 @@ encoder = [f"build/encoders/base/{name}" for name in (
 outs = {
     "machine": ["build/machine.json"],
     "plan": [f"build/plan/{name}.yaml" for name in (*variants,
-        "encoder", "needs", "catalog", "pretrain-sbert", "pretrain-mlm", "code-encoder",
-        "code-preprocess", "code-pretrain-sbert", "code-pretrain-mlm", "code-train", "code-collect", "code-report")],
+        "encoder", "needs", "catalog", "pretrain-sbert", "code-encoder",
+        "code-preprocess", "code-pretrain-sbert", "code-train", "code-collect", "code-report")],
     "encoder": [*encoder, "build/encoders/base/encoder.json"],
     "preprocess": ["build/data/sst/train.parquet", "build/data/report.json"],
     "pretrain": [f"build/encoders/{sys.argv[1]}/weights"],

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from mtbert import files, seeding
 from mtbert.data.tokens import SpecialTokens
@@ -121,20 +122,16 @@ class Examples:
         """Build the batch of the examples with these numbers, in this order."""
         sequences = len(self.rows[0])
         rows = [self.rows[pick][position] for position in range(sequences) for pick in picks]
-        longest = max(len(ids) for ids, _ in rows)
-        input_ids = np.full((len(rows), longest), self.padding, dtype=np.int64)
-        mask = np.zeros_like(input_ids)
-        token_types = np.zeros_like(input_ids)
-        for number, (ids, second) in enumerate(rows):
-            input_ids[number, : len(ids)] = ids
-            mask[number, : len(ids)] = 1
-            token_types[number, second : len(ids)] = 1
+        input_ids = pad_sequence([torch.from_numpy(ids) for ids, _ in rows], True, self.padding)
+        place = torch.arange(input_ids.shape[1])  # [tokens]
+        mask = place < torch.tensor([[len(ids)] for ids, _ in rows])
+        second = place >= torch.tensor([[start] for _, start in rows])
         return Batch(
             self.task.name,
             tuple(self.ids[pick] for pick in picks),
-            torch.from_numpy(input_ids),
-            torch.from_numpy(mask),
-            torch.from_numpy(token_types),
+            input_ids.long(),
+            mask.long(),
+            (mask & second).long(),
             torch.from_numpy(self.labels[list(picks)].astype(np.float32)),
             sequences,
         )
@@ -197,18 +194,6 @@ def batches_by_length(lengths: np.ndarray, size: int, generator: np.random.Gener
         pool = pool[np.argsort(lengths[pool], kind="stable")]
         batches += [pool[at : at + size].tolist() for at in range(0, len(pool), size)]
     return [batches[position] for position in generator.permutation(len(batches))]
-
-
-def halve(examples: Examples, file: Path, crossed: bool = False) -> None:
-    """Choose epochs on the half that a file of `preprocess` names; with `crossed`, also on the other half.
-
-    Raises:
-        DataError: the file names other rows, or a half is empty.
-    """
-    table = files.read_parquet(file, ["id", "chooses"])
-    if tuple(table["id"]) != examples.ids:
-        raise DataError(f"{file} has other rows than {examples.task.name}'s dev set; `dvc repro preprocess` makes both")
-    examples.choose_on(table["chooses"].to_numpy(dtype=bool), crossed)
 
 
 def load(

@@ -51,16 +51,6 @@ def duplicates(rows: pd.DataFrame) -> int:
     return int(rows["folded"].duplicated().sum())
 
 
-def sharing(rows: pd.DataFrame, others: pd.DataFrame) -> np.ndarray:
-    """Return a mask [rows] of the rows with a sentence that occurs anywhere in `others`, case and spacing folded."""
-    return np.asarray(np.isin(rows[SENTENCES], others[SENTENCES]).any(axis=1))
-
-
-def seen(rows: pd.DataFrame, others: pd.DataFrame) -> np.ndarray:
-    """Return a mask [rows] of the rows whose sentences are a row of `others`, punctuation dropped."""
-    return np.isin(rows["bare"], others["bare"])
-
-
 def clusters(rows: pd.DataFrame) -> np.ndarray:
     """Return cluster numbers, int64 [rows]: rows that share a sentence, directly or through others, have the same one.
 

@@ -22,12 +22,8 @@ from mtbert import files
 from mtbert.errors import DataError
 
 TIMEOUT = 60  # seconds without a byte
-CHUNK = 1 << 16  # bytes
 SAMPLE = "300ba8a4b9ad5ac1d74ba6585b417e5ae4fbbfc2dda313b790f2cae424bf4193"  # of its files, as `whose` lists them
-INSTEAD = (
-    "Try again later; or put your own copies into a directory, as cs224n/*.csv and nli/*.jsonl, "
-    "and set data_dir to its absolute path"
-)
+INSTEAD = "Try again later; or set data_dir to the absolute path of your own copies, as docs/data.md says"
 
 
 @dataclass(frozen=True)
@@ -90,7 +86,7 @@ def _fetch(item: Download, kept: Path) -> Path:
     pooch.get_logger().setLevel(logging.WARNING)
     print(item.name, file=sys.stderr)
     known = f"sha256:{item.sha256}" if item.sha256 else None
-    transfer = pooch.HTTPDownloader(progressbar=True, chunk_size=CHUNK, timeout=TIMEOUT)
+    transfer = pooch.HTTPDownloader(progressbar=True, timeout=TIMEOUT)
     try:
         # pooch's own downloaders do not fit its type of a downloader
         path = pooch.retrieve(item.url, known, item.name, kept, downloader=transfer)  # pyright: ignore[reportArgumentType]
@@ -106,10 +102,8 @@ def _fetch(item: Download, kept: Path) -> Path:
 
 def _place(item: Download, path: Path, data_dir: Path) -> None:
     """Copy a file, or the wanted members of an archive: an archive's own names never reach the file system."""
-    for target in filter(None, (item.path, *item.members.values())):
+    for member, target in (item.members or {"": item.path}).items():
         (data_dir / target).parent.mkdir(parents=True, exist_ok=True)
-    if item.path:
-        shutil.copyfile(path, data_dir / item.path)
-    for member, target in item.members.items():
-        with zipfile.ZipFile(path) as archive, archive.open(member) as source, (data_dir / target).open("wb") as file:
-            shutil.copyfileobj(source, file)
+        source = zipfile.Path(path, member) if item.members else path
+        with source.open("rb") as content, (data_dir / target).open("wb") as file:
+            shutil.copyfileobj(content, file)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,7 +26,6 @@ Tokenize = Callable[[list[str]], list[list[int]]]
 Name = tuple[str, Split]  # task and split
 PRETRAINING = ("snli", "mnli")  # sentence encoders learn from these before they see the tasks
 FILES: dict[Name, str] = {(task.name, split): name for task in TASKS.values() for split, name in task.files.items()}
-SHOWN = 3  # refused rows of a file on the terminal
 SCHEMA = pa.schema(
     [
         ("id", pa.string()),
@@ -61,8 +61,7 @@ def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name
         names = [f"{FILES[task, split]} (for {task}/{split})" for task, split in missing]
         raise DataError(
             f"the variants need files that are missing: {', '.join(names)}; looked below {data_dir}, which is data_dir "
-            "in params.yaml; allowed: a directory with files named as the course and the corpora name them: "
-            "cs224n/*.csv and nli/*.jsonl"
+            "in params.yaml"
         )
     with new_directory(out) as directory:
         found, rows, nothing = {}, {}, checks.digests([])
@@ -84,13 +83,13 @@ def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name
 
 
 def refusals(made: dict[str, Any], out: Path) -> str:
-    """Return how many rows of each file were refused, and the first reasons, for the terminal; empty for none."""
-    lines = []
-    for file in made["files"].values():
-        if refused := file["refused"]:
-            lines.append(f"{file['file']}: refused {len(refused):,} of {file['read']:,} rows")
-            lines += [f"  line {row['line']}: {row['reason']}" for row in refused[:SHOWN]]
-            lines += [f"  and {len(refused) - SHOWN:,} more"] if len(refused) > SHOWN else []
+    """Return how many rows of each file were refused, and the first reason, for the terminal; empty for none."""
+    lines = [
+        f"{file['file']}: refused {len(refused):,} of {file['read']:,} rows; line {refused[0]['line']}: "
+        f"{refused[0]['reason']}"
+        for file in made["files"].values()
+        if (refused := file["refused"])
+    ]
     return "\n".join([*lines, f"Refused rows are left out; all are listed in {out / 'report.json'}."]) if lines else ""
 
 
@@ -128,9 +127,9 @@ def _write_about(directory: Path, rows: pd.DataFrame, train: pd.DataFrame, pretr
     about = read_parquet(directory / "dev.parquet", ["id"]).assign(
         cluster=cluster,
         chooses=checks.halves(cluster),
-        in_train=checks.seen(rows, train),
-        in_pretraining=checks.seen(rows, pretraining),
-        shares=checks.sharing(rows, train),
+        in_train=np.isin(rows["bare"], train["bare"]),
+        in_pretraining=np.isin(rows["bare"], pretraining["bare"]),
+        shares=np.isin(rows[checks.SENTENCES], train[checks.SENTENCES]).any(axis=1),
     )
     with new_file(directory / "dev-rows.parquet") as partial:
         about.to_parquet(partial, index=False)

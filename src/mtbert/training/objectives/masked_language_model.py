@@ -3,8 +3,8 @@
 Formula: term = weight * mean over chosen tokens of -log p(token | sentence with the chosen tokens hidden); of the
 `share` of tokens that are chosen 80 % become [MASK], 10 % a random token, and 10 % stay.
 
-Source: Devlin et al. (2019), section 3.1, task 1, as "MinBERT and PALs", section 4.4 goes on with it after fine-tuning
-(alone, by `training.supervised: false`). Before fine-tuning it is the `mlm` pretraining.
+Source: Devlin et al. (2019), section 3.1, task 1, as "MinBERT and PALs", section 4.4 goes on with it before or after
+fine-tuning: in a phase of its own, with `supervised: false`.
 
 Shapes: ids [sentences, tokens] of first sentences alone; logits [chosen, vocabulary].
 
