@@ -137,14 +137,6 @@ def test_ctrl_c_stops_at_once_and_leaves_a_checkpoint_alone(project: Project):
         (project.root / "build" / name).unlink()
 
 
-def test_a_missing_run_is_told_with_the_command_that_makes_it_and_the_rest_collected(project: Project):
-    (project.root / "build/runs/pals/1").rename(project.root / "aside")
-    done = project.run("stages/collect.py", "build", "build/aside", PYTHONPATH="src")
-    (project.root / "aside").rename(project.root / "build/runs/pals/1")
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert "pals, seed 1: not there; `dvc repro train@pals-1`" in done.stdout
-
-
 def test_an_altered_object_of_the_cache_is_refused_and_mended_by_what_the_message_says(project: Project):
     """DVC restores it as if it were whole."""
     collect = ("stages/collect.py", "build", "build/aside")

@@ -1,4 +1,4 @@
-"""The three tables: written, read, and what is refused of strangers' files."""
+"""The two tables: written, read, and what is refused of strangers' files."""
 
 import json
 from pathlib import Path
