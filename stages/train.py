@@ -25,7 +25,6 @@ def main(variant: str, seed: int, build: Path = Path("build")) -> None:
             parts = assembly.assemble(settings, seed, build)
             parts.code = inputs.read(build / "init" / f"{variant}.json").code
             if rank == 0:
-                starting.tell_memory(weight.numel() for weight in parts.model.parameters())
                 print(f"{variant}, seed {seed}: {parts.steps} steps on {', '.join(settings.tasks)}")
             identity = inputs.identity(build, variant, seed)
             own = Checkpoints(build / "checkpoints" / place / str(rank), identity)  # each process has its own

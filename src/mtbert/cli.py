@@ -184,19 +184,6 @@ def search(jobs: Annotated[int, Option(min=1, help="Trainings at a time.")] = 1)
 
 
 @app.command()
-def variants(params: Annotated[Path, Argument(help="The file of settings.")] = Path("params.yaml")) -> None:
-    """List the variants, those of the papers and your own; a star marks what params.yaml trains."""
-    from mtbert.config import papers
-    from mtbert.config.params import Params
-
-    settings = Params(params)
-    selected, titles = settings.get("variants"), papers.titles()
-    for name, entry in settings.get("catalog").items():
-        paper, row = (entry.get(key, "") if isinstance(entry, dict) else "" for key in ("paper", "row"))
-        print(f"{'*' if name in selected else ' '} {name:26} {titles.get(paper, paper):22} {row}")
-
-
-@app.command()
 def tables(build: BuildArgument = BUILD) -> None:
     """Print the tables that have results, and what to do next."""
     from mtbert.report import beside, study, terminal

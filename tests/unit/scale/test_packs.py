@@ -163,7 +163,7 @@ RUN = "runs/a/1"
 DAMAGES: list[tuple[Callable[[Path], object], Sequence[str], str]] = [
     (rewrite(f"{RUN}/metrics.json", '"steps": 1', '"steps": 2'), [], "is not as it was written"),
     (lambda folder: shutil.rmtree(folder / "runs/a"), [], r"not finished; its output is build/grid/a-1\.log"),
-    (lambda folder: (folder / RUN / "digests.json").unlink(), [], r"runs/a/1 holds no digests\.json"),
+    (lambda folder: (folder / RUN / "digests.json").unlink(), [], r"runs/a/1/digests\.json is missing"),
     (rewrite(f"{RUN}/metrics.json", "0.5", "NaN"), ["a/1"], r"metrics\.json is not JSON"),
     (rewrite(f"{RUN}/metrics.json", "0.5", "0.9"), ["a/1"], "dev_qqp not as the predictions say"),
     (lambda folder: (folder / RUN / "model.safetensors").write_text("weights"), ["a/1"], "it cannot be read: "),
