@@ -16,8 +16,7 @@ from typing import Any
 from mtbert import credentials, errors
 
 INSTALL = "`make setup` installs what all need, `make setup-onnx` and `make setup-cluster` the rest"
-SHOW_TRACEBACKS = "MTBERT_TRACEBACK"
-CONTROL = re.compile(r"\x1b\[[\d;]*m|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def run(main: Callable[..., None]) -> None:
@@ -36,8 +35,7 @@ def plainly() -> Iterator[None]:
     """Run a block that is all of a program, and end it with one line for an error of our own or of the system.
 
     The exit status is 0 for success, 1 for an error, 130 for Ctrl-C. Credentials in the message are masked. What the
-    terminal's encoding lacks, and what would steer the terminal, is written as its code. MTBERT_TRACEBACK=1 shows the
-    traceback.
+    terminal's encoding lacks, and what would steer the terminal, is written as its code.
     """
     with _printable(sys.stdout), _printable(sys.stderr):
         try:
@@ -53,7 +51,7 @@ def plainly() -> Iterator[None]:
             sys.exit(130)
         except (errors.MtbertError, OSError, ModuleNotFoundError) as error:
             told = _told(error)
-            if told is None or os.environ.get(SHOW_TRACEBACKS):
+            if told is None:
                 raise
             _forget_output()
             sys.exit(f"error: {_coded(credentials.masked(told))}")
@@ -74,8 +72,8 @@ def _printable(stream: Any) -> Iterator[None]:
 
 
 def _coded(text: str) -> str:
-    """Write what would steer the terminal as its code, and leave out colours."""
-    return CONTROL.sub(lambda found: "" if found[0].endswith("m") else f"\\x{ord(found[0]):02x}", text)
+    """Write what would steer the terminal as its code."""
+    return CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def write_data(text: str) -> None:

@@ -7,7 +7,6 @@ import io
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -37,7 +36,12 @@ PARTIAL = ".partial"  # ending of unfinished files; .dvcignore and .gitignore li
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Yield a path beside `path` to write to; move it to `path` if the block succeeds, else remove it."""
+    """Yield a path beside `path` to write to; move it to `path` if the block succeeds, else remove it.
+
+    DataError where `path` is anything else than a file, such as a folder or a device.
+    """
+    if path.exists() and not path.is_file():
+        raise DataError(f"{path} is no file; allowed: the name of a file")
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}{PARTIAL}")
     try:
@@ -49,28 +53,13 @@ def new_file(path: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def out_file(path: Path) -> Iterator[Path]:
-    """Yield a path to write to what a person named: through a link, a device or a pipe; else as `new_file` does."""
-    if path.is_dir():
-        raise DataError(f"{path} is a folder; allowed: the name of a file")
-    if not path.is_symlink() and (path.is_file() or not path.exists()):
-        with new_file(path) as partial:
-            yield partial
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        yield (partial := Path(folder, path.name))
-        with partial.open("rb") as source, path.open("wb") as target:
-            shutil.copyfileobj(source, target)
-
-
-@contextlib.contextmanager
 def new_directory(path: Path) -> Iterator[Path]:
     """Yield an empty directory beside `path` to fill; move it to `path` if the block succeeds, else remove it.
 
-    DataError where `path` is anything else than a directory, such as a link to one.
+    DataError where `path` is anything else than a directory.
     """
-    path = path if path.name.strip(".") else path.resolve()
-    if path.is_symlink() or (path.exists() and not path.is_dir()):
+    path = path.resolve()
+    if path.exists() and not path.is_dir():
         raise DataError(f"{path} is no folder; allowed: a folder, or the name of a new one")
     path.parent.mkdir(parents=True, exist_ok=True)
     partial, old = path.with_name(f".{path.name}{PARTIAL}"), path.with_name(f".{path.name}.old{PARTIAL}")
@@ -310,7 +299,7 @@ def check_sealed(directory: Path, remedy: str, only: Collection[str] | None = No
     Raises:
         DataError: a file is altered, missing or surplus, or there are no digests; the message names them.
     """
-    expected, names = _digests(directory, remedy), _names(directory)
+    expected, names = read_as(dict[str, str], directory / DIGESTS, remedy), _names(directory)
     if left := {*(only or ())} & left_elsewhere(directory).keys():
         raise DataError(
             f"{', '.join(left)} of {directory} stayed on the machine that trained it; run.py --weights there and "
@@ -320,7 +309,10 @@ def check_sealed(directory: Path, remedy: str, only: Collection[str] | None = No
     found = {name: sha256(directory / name) if name in names else None for name in compared}
     if faulty := [name for name in compared if found[name] != expected.get(name)]:
         told = ", ".join(name if found[name] else f"{name} (missing)" for name in faulty)
-        raise DataError(f"{directory} is not as it was written (altered: {told}); {_again(directory, remedy)}")
+        raise DataError(  # DVC trusts read-only files of its cache, and checks those that can be written
+            f"{directory} is not as it was written (altered: {told}); "
+            f"`rm -r {directory} && chmod -R u+w .dvc/cache && {remedy}` makes it again"
+        )
 
 
 def left_elsewhere(directory: Path) -> dict[str, str]:
@@ -329,27 +321,9 @@ def left_elsewhere(directory: Path) -> dict[str, str]:
     return read_as(dict[str, Any], file, "mtbert unpack").get("left", {}) if file.is_file() else {}
 
 
-def _digests(directory: Path, remedy: str) -> dict[str, str]:
-    file = directory / DIGESTS
-    if not file.is_file():
-        raise DataError(
-            f"{directory} holds no {DIGESTS}, so it cannot be checked: an earlier version of mtbert "
-            f"made it, or it was cut off; {_again(directory, remedy)}"
-        )
-    return read_as(dict[str, str], file, remedy)
-
-
-def _again(directory: Path, remedy: str) -> str:
-    """Return the commands that make a damaged run again, also from a damaged cache: DVC trusts read-only files."""
-    return (
-        f"`rm -r {directory} && chmod -R u+w .dvc/cache && {remedy}` makes it again (chmod makes DVC check its "
-        "cache, too)"
-    )
-
-
 def log_key(run_directory: Path) -> str:
     """Return the name of the folder of a run's log; DataError where the run holds no digests.json."""
-    _digests(run_directory, "dvc repro")
+    read_as(dict[str, str], run_directory / DIGESTS, "dvc repro")
     return sha256(run_directory / DIGESTS)[:LOG_KEY]
 
 

@@ -1,10 +1,9 @@
-"""Start and end processes that import large libraries without delay, or that need much memory."""
+"""Start and end processes that import large libraries without delay; and what memory there is."""
 
 import contextlib
 import gc
 import os
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 
 @contextlib.contextmanager
@@ -28,11 +27,3 @@ def memory() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError):
         return 0
-
-
-def tell_memory(sizes: Iterable[int]) -> None:
-    """Warn where as many weights, with gradients and AdamW's two means, need more memory than the machine has."""
-    needed, there = 16 * sum(sizes), memory()
-    if needed > there > 0:
-        told = f"training takes {needed / 2**30:.1f} GiB for weights, and this machine has {there / 2**30:.1f} GiB"
-        print(f"warning: {told}", file=sys.stderr)

@@ -44,7 +44,7 @@ def test_wrong_usage_ends_with_status_2(monkeypatch: pytest.MonkeyPatch, argumen
     ("error", "status"),
     [
         (DataError("qqp-train.csv:7: label is 2"), "error: qqp-train.csv:7: label is 2"),
-        (DataError("\x1b[31mred\x1b[2J\x07\x9b"), "error: red\\x1b[2J\\x07\\x9b"),
+        (DataError("red\x1b[2J\x07\x9b"), "error: red\\x1b[2J\\x07\\x9b"),
         (OSError(28, "No space left on device"), "error: No space left on device"),
         (FileNotFoundError(2, "No such file", "out"), "error: out: No such file"),
         (
@@ -59,12 +59,6 @@ def test_a_fault_ends_the_program_with_one_line_and_no_traceback(error: BaseExce
     with pytest.raises(SystemExit) as exit_, command.plainly():
         raise error
     assert exit_.value.code == status
-
-
-def test_the_traceback_can_be_asked_for(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("MTBERT_TRACEBACK", "1")
-    with pytest.raises(DataError, match="label is 2"), command.plainly():
-        raise DataError("label is 2")
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError(), ModuleNotFoundError("", name="mtbert.nothing")])

@@ -1,7 +1,6 @@
 """What is at a path is whole: the old until the new is finished, whatever happens between."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -88,22 +87,6 @@ def test_a_file_in_a_new_directory_is_as_readable_as_the_directory(tmp_path: Pat
     assert (tmp_path / "new/weights").stat().st_mode & 0o777 == (tmp_path / "new").stat().st_mode & 0o666
 
 
-def test_a_stop_while_the_old_directory_is_removed_leaves_a_whole_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    write_a_directory(tmp_path / "d", {"a.txt": "old", "b.txt": "old"})
-    real = shutil.rmtree
-
-    def stopped(directory: Path, ignore_errors: bool = False) -> None:
-        if (directory / "b.txt").exists() and (directory / "b.txt").read_text(encoding="utf-8") == "old":
-            (directory / "b.txt").unlink()
-            raise KeyboardInterrupt
-        real(directory, ignore_errors=ignore_errors)
-
-    monkeypatch.setattr(files.shutil, "rmtree", stopped)
-    with pytest.raises(KeyboardInterrupt):
-        write_a_directory(tmp_path / "d", {"a.txt": "new", "b.txt": "new"})
-    assert tree(tmp_path / "d") in ({"a.txt": "old", "b.txt": "old"}, {"a.txt": "new", "b.txt": "new"})
-
-
 def test_json_is_sorted_and_indented_utf_8_with_unix_line_ends(tmp_path: Path):
     files.write_json(tmp_path / "v.json", {"b": [1, 0.5], "a": "é"})
     assert (tmp_path / "v.json").read_bytes() == b'{\n  "a": "\xc3\xa9",\n  "b": [\n    1,\n    0.5\n  ]\n}\n'
@@ -133,7 +116,7 @@ def test_equal_settings_are_equal_bytes_of_yaml(tmp_path: Path):
         (files.read_json, b"{"), (files.read_json, b"[NaN]"), (files.read_json, b"[-Infinity]"),
         (files.read_json, b"1" * 5000), (files.read_json, b"[" * 100_000),
         (files.read_yaml, b"{"), (files.read_yaml, b"\x80\x04."), (files.read_yaml, b"!!python/object/apply:f []"),
-        (files.read_yaml, b"[" * 2_000), (files.read_yaml, b"a: &x 1\nb: *x"),
+        (files.read_yaml, b"[" * 600), (files.read_yaml, b"a: &x 1\nb: *x"),
     ],
 )  # fmt: skip
 def test_what_this_project_did_not_write_is_told_with_its_name(tmp_path: Path, read, content: bytes):
@@ -167,8 +150,7 @@ def test_what_is_altered_missing_or_too_many_is_named_with_what_makes_it_again(t
         files.check_sealed(run, "dvc repro train@pals-1")
     assert str(error.value) == (
         f"{run} is not as it was written (altered: a.txt, b.txt (missing), c/.e.txt); "
-        f"`rm -r {run} && chmod -R u+w .dvc/cache && dvc repro train@pals-1` makes it again "
-        "(chmod makes DVC check its cache, too)"
+        f"`rm -r {run} && chmod -R u+w .dvc/cache && dvc repro train@pals-1` makes it again"
     )
 
 
@@ -178,13 +160,6 @@ def test_of_a_sealed_directory_only_what_is_asked_for_is_read(tmp_path: Path):
     files.check_sealed(run, "dvc repro", ["c/d.txt", "neither here nor there"])
     with pytest.raises(DataError, match=r"altered: a\.txt"):
         files.check_sealed(run, "dvc repro", ["a.txt"])
-
-
-def test_a_run_without_digests_is_of_an_earlier_version(tmp_path: Path):
-    with pytest.raises(DataError, match=r"holds no digests\.json.*earlier version.*dvc repro train@pals-1`"):
-        files.check_sealed(tmp_path, "dvc repro train@pals-1")
-    with pytest.raises(DataError, match=r"holds no digests\.json"):
-        files.log_directory(tmp_path, tmp_path)
 
 
 def test_a_log_lies_in_a_folder_named_after_the_results(tmp_path: Path):
@@ -244,35 +219,25 @@ def test_a_word_is_a_word_to_every_reader_of_what_is_written(tmp_path: Path, wor
     assert files.read_yaml(tmp_path / "own.yaml") == {"off": ["no", "yes", "on"]}
 
 
-def test_what_a_person_named_is_written_through_where_it_is_no_plain_file(tmp_path: Path):
-    (tmp_path / "old").write_text("old", encoding="utf-8")
-    (tmp_path / "link").symlink_to(tmp_path / "old")
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path):
+    (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
-    reader = subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE)
-    for name in ("link", "pipe", "new"):
-        with files.out_file(tmp_path / name) as partial:
-            files.write_text(partial, "new")
-    assert reader.communicate(timeout=10)[0] == b"new"
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "old").read_text(encoding="utf-8") == (tmp_path / "new").read_text(encoding="utf-8") == "new"
+    for name in ("folder", "pipe"):
+        with pytest.raises(DataError, match="is no file"):
+            files.write_text(tmp_path / name, "a")
     assert (tmp_path / "pipe").is_fifo()
 
 
-@pytest.mark.parametrize("name", [".", "folder"])
-def test_a_folder_is_not_replaced_by_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
-    monkeypatch.chdir(tmp_path)
-    Path("folder").mkdir()
-    with pytest.raises(DataError, match="is a folder"), files.out_file(Path(name)):
-        pass
-
-
-@pytest.mark.parametrize("name", ["file", "link", "pipe"])
-def test_what_is_no_folder_is_not_replaced_by_one(tmp_path: Path, name: str):
+def test_what_is_no_folder_is_not_replaced_by_one(tmp_path: Path):
     (tmp_path / "file").touch()
+    with pytest.raises(DataError, match="is no folder"):
+        write_a_directory(tmp_path / "file", {"a": "a"})
+    assert tree(tmp_path) == {"file": ""}
+
+
+def test_a_new_directory_is_written_where_a_link_leads(tmp_path: Path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "folder")
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(DataError, match="is no folder"):
-        write_a_directory(tmp_path / name, {"a": "a"})
-    assert tree(tmp_path) == {"file": ""}
+    write_a_directory(tmp_path / "link", {"a": "a"})
     assert (tmp_path / "link").is_symlink()
+    assert tree(tmp_path / "folder") == {"a": "a"}

@@ -60,7 +60,7 @@ def write(out: Path, packed: Sequence[Training]) -> None:
 
 def write_tar(out: Path, top: str, members: Mapping[str, Path | bytes]) -> None:
     """Write files, or bytes, by their names in the folder `top`; equal members make equal bytes. None is compressed."""
-    with files.out_file(out) as partial, tarfile.open(partial, "w") as tar:
+    with files.new_file(out) as partial, tarfile.open(partial, "w") as tar:
         for name, content in members.items():
             about = tarfile.TarInfo(f"{top}/{name}")
             about.size = len(content) if isinstance(content, bytes) else content.stat().st_size
