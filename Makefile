@@ -58,10 +58,8 @@ check: $(EVERY)  ## form, types, the direction of imports, known faults of the p
 	$(BIN)/lint-imports
 	$(BIN)/python .ci/audit.py requirements/*.lock
 
-bench: $(EVERY)  ## speed beside others, growth, starts: benchmarks/README.md; the machine should have nothing else to do
+bench: $(EVERY)  ## speed beside others: benchmarks/README.md; the machine should have nothing else to do
 	$(BIN)/python benchmarks/steps.py --record benchmarks
-	$(BIN)/python benchmarks/growth.py --record benchmarks
-	$(BIN)/python benchmarks/imports.py --record benchmarks
 
 mlflow: setup  ## compare runs in a browser, at the page that is printed; PORT=5001 for another port
 	@[ ! -d build/runs ] || $(BIN)/python stages/track.py build || true

@@ -21,32 +21,33 @@ from mtbert.training.phases import Phase
 FULL = {"name": "interleaved"}
 THREE = [*TASKS_HERE, "cfimdb_as_sst"]  # of two, the order in which gradients are projected does not matter
 PLATEAU = {"name": "reduce_on_plateau", "patience": 0, "threshold": 0.9}  # lowers it from epoch 2 on
-FALLING = {"epochs": 4, "steps_per_epoch": 4, "schedule": PLATEAU}
 SMART = {"name": "smart", "noise": 1e-2, "step_size": 1e-1, "radius": 1e-1}
 TRAINED = {"trainable": ["adapters", "heads"]}
 # Every technique with a state of its own; each phase is 2 epochs of 8 steps unless it says otherwise.
 TECHNIQUES: dict[str, list[dict]] = {
     "best epochs of two halves": [{"sampler": {"name": "annealed"}, "schedule": {"name": "slanted_triangular"}}],
-    "smart, simcse": [{"objectives": [SMART, {"name": "simcse"}]}],
-    "simcse_linear, dynamic average": [
-        {"epochs": 4, "steps_per_epoch": 4, "objectives": [{"name": "simcse_linear"}]}
-        | {"weighting": {"name": "dynamic_average"}}
+    "smart, simcse, masked language model, dynamic, lora": [
+        {"objectives": [SMART, {"name": "simcse"}, {"name": "masked_language_model"}]}
+        | {"weighting": {"name": "dynamic"}, **TRAINED}
+    ],
+    "simcse_linear, dynamic average, frozen, falling rate": [
+        {"epochs": 4, "steps_per_epoch": 4, "objectives": [{"name": "simcse_linear"}], "frozen": ["layer_1"]}
+        | {"weighting": {"name": "dynamic_average"}, "schedule": PLATEAU}
     ],
     "pcgrad, uncertainty": [
         {"tasks": THREE, "sampler": FULL, "gradients": {"name": "pcgrad"}, "weighting": {"name": "uncertainty"}}
     ],
-    "gradnorm, random": [{"sampler": FULL, "gradients": {"name": "gradnorm"}, "weighting": {"name": "random"}}],
+    "gradnorm, random, biases": [
+        {"sampler": FULL, "gradients": {"name": "gradnorm"}, "weighting": {"name": "random"}}
+        | {"trainable": ["biases", "heads"]}
+    ],
     "famo, mtl_lora": [{"sampler": FULL, "weighting": {"name": "famo"}, **TRAINED}],
-    "dynamic, lora": [{"sampler": FULL, "weighting": {"name": "dynamic"}, **TRAINED}],
-    "frozen, falling rate": [{"frozen": ["layer_1"], **TRAINED, **FALLING}],
-    "biases, rate by dev": [{"trainable": ["biases", "heads"], **FALLING, "schedule": PLATEAU | {"threshold": 0.0}}],
-    "masked language model": [{"objectives": [{"name": "masked_language_model"}], "supervised": False}],
     "several phases": [{"epochs": 1}, {"epochs": 1, "objectives": [SMART], "schedule": {"name": "reduce_on_plateau"}}],
 }
 FACTORS = {"rank": 2, "dropout": 0.1, "targets": ["query", "value"]}
 ADAPTERS: dict[str, dict] = {
-    "biases, rate by dev": {"name": "none"},
-    "dynamic, lora": {"name": "lora", "per_task": True, **FACTORS},
+    "smart, simcse, masked language model, dynamic, lora": {"name": "lora", "per_task": True, **FACTORS},
+    "gradnorm, random, biases": {"name": "none"},
     "famo, mtl_lora": {"name": "mtl_lora", **FACTORS},
 }
 # Where it dies, one after the other: the step (of 16, with a checkpoint after every second), and at what.

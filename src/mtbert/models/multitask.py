@@ -43,8 +43,6 @@ class MultitaskModel(nn.Module):
         pooling: Mapping[str, Pooling],
     ) -> None:
         super().__init__()
-        for task, head in heads.items():
-            check_apart(task, head, connector.mixed)
         self.encoder = encoder
         self.features = features
         self.adapter = adapter

@@ -70,12 +70,11 @@ def test_what_a_run_leaves_behind(tmp_path):
     files.check_sealed(tmp_path / "run", "dvc repro")
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_the_number_of_threads_is_the_settings_whatever_it_was(tmp_path: Path, threads: int):
+def test_the_number_of_threads_is_the_settings_whatever_it_was(tmp_path: Path):
     before = torch.get_num_threads()
     torch.set_num_threads(2)
-    train(tmp_path, run={"threads": threads})
-    assert torch.get_num_threads() == threads
+    train(tmp_path, run={"threads": 3}, phase={"epochs": 1})
+    assert torch.get_num_threads() == 3
     torch.set_num_threads(before)
 
 
@@ -221,7 +220,7 @@ def test_what_does_not_fit_into_the_memory_is_told_with_what_to_lower(tmp_path, 
         train(tmp_path)
 
 
-@pytest.mark.parametrize("clip", [0.01, 1e6, None])
+@pytest.mark.parametrize("clip", [0.01, 1e6])
 def test_gradients_are_cut_to_the_norm_that_is_set(tmp_path, monkeypatch, clip):
     lengths, update = [], torch.optim.AdamW.step
 

@@ -15,8 +15,6 @@ Symbols: h the residual of the sub-layer f; x its output after dropout; m `size`
 
 Shapes: x and A(x) [rows, tokens, width]. Weights of a set: 2 L (2 d m + m + d) = 2,379,264 for d 768, m 64, L 12; one
 set for all tasks, or one for each task (`per_task`).
-
-Prefer `pfeiffer` for half as many bottlenecks, `low_rank` or `pals` for paths beside the layer.
 """
 
 import torch.nn.functional as F

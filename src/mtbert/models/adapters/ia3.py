@@ -1,20 +1,15 @@
 """Scaled activations, (IA)^3.
 
-What it does: multiplies keys, values and the feed-forward's inner activations by trained vectors, which start at 1. No
-other adapter here has fewer weights.
-
 Formula: k = l_k * (W_k h + b_k), v = l_v * (W_v h + b_v), f = W_o (l_f * GELU(W_i h_att + b_i)) + b_o.
 
 Source: Liu et al. (2022), "Few-Shot Parameter-Efficient Fine-Tuning is Better and Cheaper than In-Context Learning",
 section 3.3. T5, which they use, has no biases; here l_k and l_v scale BERT's with the rest.
 
-Symbols: h the layer's input, h_att its feed-forward's input; l_k, l_v (d each) and l_f (inner width) `scales`;
-* a product dimension by dimension.
+Symbols: h the layer's input, h_att its feed-forward's input; l_k, l_v (d each) and l_f (inner width) `scales`,
+which start at 1; * a product dimension by dimension.
 
 Shapes: three vectors for each layer, for all tasks or for each (`per_task`). Weights of a set: L (2 d + inner) = 55,296
 for L 12, d 768, inner 3072.
-
-Prefer `lora` where examples are many: this one is made for few.
 """
 
 import torch

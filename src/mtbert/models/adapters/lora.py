@@ -13,8 +13,6 @@ Symbols: x the map's input; W, b its own weights; A `down` (r x in), B `up` (out
 
 Shapes: one pair of factors for each target and layer, for all tasks or for each (`per_task`). Weights of a set: L r
 times inputs and outputs of every target = 294,912 for L 12, r 8, query and value of width 768.
-
-Prefer `dora` where a small rank falls behind; `mtl_lora` where tasks should share factors and have some of their own.
 """
 
 from torch import Tensor, nn

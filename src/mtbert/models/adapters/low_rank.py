@@ -14,8 +14,6 @@ Symbols: h `hidden`, the layer's input; d_s `dim`; V_E `down` (d_s x d), V_D `up
 Shapes: hidden and TS(h) [rows, tokens, width]. Weights of a set, biases apart: L 2 d d_s = 1,843,200 for d 768, d_s
 100, L 12, where a task's PALs of width 204 have 1,811,520. One set for each task, as in the source, unless `per_task`
 is false.
-
-Prefer `pals` where tokens should attend to each other in the narrow space.
 """
 
 from pydantic import Field

@@ -15,8 +15,6 @@ paper; B_i `ups` (out x r each), i = 1 ... `ways`; w_t `choices`; r `rank`.
 
 Shapes: one of all these for each target and layer; `inner` and `choices` also for each task. Weights of a target and
 layer: r (in + ways out) + tasks (r^2 + ways).
-
-Prefer `lora` with `per_task` where tasks should share nothing but the encoder.
 """
 
 from collections.abc import Sequence

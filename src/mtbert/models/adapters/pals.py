@@ -12,8 +12,6 @@ Symbols: h `hidden`, the layer's input; d_s `dim`; V_E `down` (d_s x d), V_D `up
 
 Shapes: down and up for each task; query, key and value (d_s x d_s each, kept side by side as d_s x 3 d_s) for each
 task and layer. Weights of a task, biases apart: 2 d d_s + L 3 d_s^2 = 1,811,520 for d 768, d_s 204, L 12.
-
-Prefer fewer `layers` with a larger `dim` ("half": dim 276 in the top half) where the lower layers should stay shared.
 """
 
 from collections.abc import Sequence

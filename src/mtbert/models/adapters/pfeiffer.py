@@ -15,8 +15,6 @@ Symbols: h_att the feed-forward's input; m `size`; W_D `down` (m x d), W_U `up` 
 
 Shapes: z and result [rows, tokens, width]. Weights of a set: L (2 d m + m + d) = 894,528 for d 768, m 48, L 12; one set
 for all tasks, or one for each task (`per_task`).
-
-Prefer `houlsby` where attention's output should be adapted, too.
 """
 
 from pydantic import Field

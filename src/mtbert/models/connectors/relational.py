@@ -3,8 +3,6 @@
 Formula: h' = W h + b, for every embedding h of the tasks in `tasks`.
 
 Source: "My PAL BERT", section 4.1, model 6, for qqp and sts. The report names no activation: there is none.
-
-Prefer `transformer_layer` where the two sentences of a pair should see each other.
 """
 
 from collections.abc import Sequence

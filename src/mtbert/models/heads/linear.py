@@ -3,8 +3,6 @@
 Formula: o = W dropout([e_1, e_2]) + b, with e_2 only where a pair is bi-encoded.
 
 Source: Devlin et al. (2019), section 4.1; the CS224N handout.
-
-Prefer `mlp` where the encoder is frozen.
 """
 
 import torch

@@ -5,8 +5,6 @@ Formula: o = W_2 GELU(W_1 dropout([e_1, e_2]) + b_1) + b_2, with e_2 only where 
 Source: "Pals for PALs", section 4.1 (width d_i = 256). The paper names no dropout; it is the course's default, 0.3.
 
 Symbols: d_i `width`; W_1 `hidden`; W_2 `output`.
-
-Prefer `linear` for the simplest comparison.
 """
 
 import torch

@@ -13,8 +13,6 @@ is the root of a falling function, found to the last digits.
 
 Where g_w is 0 (below 1e-4 of the gradients' lengths together), no direction helps all tasks and the formula is not
 defined: d is g_0, which is in the ball. The same holds where the ball has no size (below 1e-6).
-
-Prefer `mgda` where no task may be harmed at all, and `upgrad` where conflicts alone are to be taken out.
 """
 
 from typing import Any

@@ -10,11 +10,8 @@ learning rate 0.025 is ours. Three things differ: |g_t| is taken over all shared
 layer of them, since all are at hand; softmax keeps the weights positive and their sum at T, where the paper divides by
 the sum; Adam is ours, since the paper names no optimiser.
 
-Symbols: l_t the loss of task t before it was weighted, g_t its gradient, T tasks.
-
-It is a weighting in the paper. Here it is a gradient rule, since weightings see losses and not gradients.
-
-Prefer `imtl_g` to make gradients count alike whatever the progress.
+Symbols: l_t the loss of task t before it was weighted, g_t its gradient, T tasks. It is a weighting in the
+paper, and a rule here, since weightings see no gradients.
 """
 
 from collections.abc import Mapping

@@ -12,8 +12,6 @@ multiplies g by sqrt(|G|) and then cuts it to length 1 (here `training.clip` doe
 
 Where gradients cancel, or one is 0, no a exists: it would grow without bound. Therefore 1e-10 of the sum of squared
 lengths is added to each of them: a stays finite, and gradients that cancel still do.
-
-Prefer `mgda` where the length of the gradient is to fall as training ends.
 """
 
 import numpy as np

@@ -1,8 +1,5 @@
 """Gradient surgery: remove from each task's gradient what works against another's (PCGrad).
 
-What it does: where the gradients of two tasks conflict (their product is negative), projects each onto the plane
-orthogonal to the other; sums or averages the projected gradients.
-
 Formula: for each task i and each other j in random order: if g_i' . g_j < 0, g_i' = g_i' - (g_i' . g_j / |g_j|^2) g_j;
 g = sum_i g_i' (`reduction: sum`), or that over the number of tasks that reach the parameter (`mean`). g_j is always the
 gradient as it was, g_i' starts as g_i.
@@ -11,8 +8,6 @@ Source: Yu et al. (2020), algorithm 1, which sums; SlapBERT, section 4.5, equati
 (Pytorch-PCGrad), which averages over the tasks what all of them reach.
 
 Symbols: g_i the gradient of task i over the shared parameters: those that more than one task of the step reaches.
-
-Prefer `total` with a sampler whose steps hold one task: there is nothing to project.
 """
 
 from typing import Literal

@@ -8,8 +8,6 @@ the shared parameters, T tasks.
 
 It is found exactly, by non-negative least squares, so that linearly dependent gradients need no regularisation. Where
 no two tasks conflict it is their mean. A gradient that is 0 counts 1/T, which adds nothing.
-
-Prefer `pcgrad` to compare with gradient surgery, which removes conflicts pair by pair, so that some may be left.
 """
 
 import numpy as np

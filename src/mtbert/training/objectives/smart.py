@@ -28,12 +28,9 @@ The reports name T_x~ 1, sigma 1e-5, eta 1e-3, epsilon 1e-6.
 Shapes: noise and its gradient [rows, tokens, width].
 
 Mind that with dropout on, as in the authors' code, the two passes have masks of their own, so that both terms also
-reward agreement between dropout masks; `projected` at the reports' radius of 1e-6 rewards almost nothing else. With the
-reports' sigma and eta the `normalised` noise is nearly all random start: see docs/reports.md. The codes go uphill on
-the KL divergence in one direction; here it is the sum of both, with nothing held fixed. The Bregman term trains with
-KL(q | p) alone, p the model's, since q is theta~'s. Both codes hand x~ to a library that takes it for word embeddings,
-and adds positions, types and LayerNorm a second time (MT-DNN's not before 2021); here x~ goes to the first layer. That
-reads it rounded in bf16, where 98 % of a start of 1e-5 are lost (measured with MiniLM).
+reward agreement between dropout masks. The Bregman term trains with KL(q | p) alone, p the model's, since q is
+theta~'s. Both codes hand x~ to a library that adds positions, types and LayerNorm a second time (MT-DNN's not before
+2021); here x~ goes to the first layer, which reads it rounded in bf16: 98 % of a start of 1e-5 are lost.
 """
 
 from typing import Any, Literal

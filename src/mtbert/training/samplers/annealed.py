@@ -7,8 +7,6 @@ Formula: p_i proportional to N_i^a with a = 1 - 0.8 (e - 1) / (E - 1).
 
 Source: Stickland and Murray (2019), section 3, equation for alpha.
 Symbols: e epoch, counted from 1; E number of epochs; 0.8 `decrease`. With a single epoch a is 1.
-
-Prefer `square_root` for a single epoch, where nothing can be annealed.
 """
 
 from pydantic import Field

@@ -1,8 +1,5 @@
 """Interleaved: every step holds one batch of every task.
 
-What it does: puts the losses of all tasks into one step, from which the phase's gradient rule makes one gradient.
-Gradient surgery needs this sampler.
-
 Formula: group = (1, ..., T) in every step.
 
 Source: SlapBERT, section 4.4. Symbols: T tasks.
@@ -10,8 +7,6 @@ Source: SlapBERT, section 4.4. Symbols: T tasks.
 Where `training.steps_per_epoch` is not set, an epoch sees as many examples as the tasks have together: it has the
 batches of all tasks, divided by T and rounded up, as steps. Where `training.examples_per_task` is set, it sees that
 many of each task, in a T-th of the other samplers' steps. A step costs as much as T steps of another sampler.
-
-Prefer `annealed` where sizes differ so much that the small sets would be seen many times over.
 """
 
 import numpy as np

@@ -3,8 +3,6 @@
 Formula: p_i = N_i / sum_j N_j.
 
 Source: Stickland and Murray (2019), section 3. Symbols: N_i examples of task i (`plan.sizes`).
-
-Prefer `square_root` or `annealed` where one set is so large that the others hardly get a turn.
 """
 
 from mtbert.training.samplers.base import RandomSampler

@@ -1,13 +1,8 @@
 """Round-robin: the tasks take turns.
 
-What it does: trains one batch of the first task, one of the second, and so on, then starts over. Every task gets the
-same number of steps whatever its size. The next epoch goes on with the next task.
-
-Formula: step t of the phase trains task t mod T.
+Formula: step t of the phase trains task t mod T, so that every task gets as many steps, whatever its size.
 
 Source: minBERT and PALs, section on sampling; Stickland and Murray (2019), section 3.
-
-Prefer `proportional` or `annealed` where sizes differ so much that the small sets would be seen many times over.
 """
 
 import numpy as np

@@ -10,8 +10,6 @@ Source: "My PAL BERT", section 4.1, second of its three orders, which calls SST 
 Symbols: T tasks; B_i batches of task i.
 
 Where the length of an epoch is set, it has no more steps than that.
-
-Prefer `round_robin` where an epoch should not depend on one set.
 """
 
 from typing import Literal

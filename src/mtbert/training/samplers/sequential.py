@@ -6,8 +6,6 @@ Source: "My PAL BERT", sections 4.1 and 4.2, first of its three orders. Symbols:
 
 Where the length of an epoch is set, each task gets one of those steps, and the rest is shared in proportion to B_i:
 task i's turn ends at i + round((S - T) (B_1 + ... + B_i) / (B_1 + ... + B_T)) of S steps, with T tasks.
-
-Prefer any other: what is learnt first is partly forgotten by the end of the epoch. It is here for comparison.
 """
 
 from itertools import accumulate, pairwise

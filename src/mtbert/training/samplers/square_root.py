@@ -3,9 +3,6 @@
 Formula: p_i = N_i^0.5 / sum_j N_j^0.5.
 
 Source: Stickland and Murray (2019), section 3. Symbols: N_i examples of task i (`plan.sizes`).
-
-Prefer it over `proportional` where sizes differ by a factor of ten or more; `annealed` moves from the former to
-beyond the latter.
 """
 
 from mtbert.training.samplers.base import RandomSampler

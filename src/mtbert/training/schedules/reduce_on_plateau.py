@@ -10,8 +10,6 @@ what is measured. f and h are torch's; torch's patience of 10 could not act in t
 
 Symbols: f `factor`, h `threshold`; v the dev score, of the half of dev that epochs are chosen on, so that no choice
 depends on what is reported.
-
-Prefer `constant` where a training has too few epochs to show a plateau.
 """
 
 from pydantic import Field

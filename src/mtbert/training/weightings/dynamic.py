@@ -9,8 +9,6 @@ task's noise. The report names no learning rate for s_t; 0.01 is ours: with Adam
 rate, 100 updates of a task can move s_t by 1.
 
 Symbols: l_t the loss of task t, with the terms of its objectives; s_t learnt, 0 at first, without weight decay.
-
-Prefer `uncertainty` for the paper's own form; `equal` where the losses of the tasks are on one scale.
 """
 
 from collections.abc import Mapping

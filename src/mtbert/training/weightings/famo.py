@@ -14,14 +14,13 @@ Symbols: l_t the loss of task t, with the terms of its objectives; T tasks of th
 It needs all tasks in every step. Prefer `dynamic_average` where another forward pass is too expensive.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
-from mtbert.errors import TrainingError
 from mtbert.settings import Section
 from mtbert.training.weightings.base import Again, Weighting
 
@@ -51,14 +50,14 @@ class Famo(Weighting):
     def forward(self, losses: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Multiply each loss by its weight."""
         shares = self.shares(losses)
-        weights = shares / positive({task: loss.item() for task, loss in losses.items()})
+        weights = shares / shifted(loss.item() for loss in losses.values())
         weights = len(losses) * weights / weights.sum()
         return {task: loss * weight for (task, loss), weight in zip(losses.items(), weights.tolist(), strict=True)}
 
     def after_update(self, losses: Mapping[str, float], again: Again) -> None:
         """Move the weights."""
         now = again()
-        fallen = positive(losses).log() - positive({task: now[task] for task in losses}).log()
+        fallen = shifted(losses.values()).log() - shifted(now[task] for task in losses).log()
         shares = self.shares(losses)
         self.optimiser.zero_grad()
         for task, slope in zip(losses, shares * (fallen - shares @ fallen), strict=True):
@@ -74,11 +73,6 @@ class Famo(Weighting):
         return {f"z/{task}": share for task, share in zip(self.logits, self.shares(self.logits).tolist(), strict=True)}
 
 
-def positive(losses: Mapping[str, float]) -> Tensor:
-    """Return losses that have a logarithm, [tasks]; TrainingError where one is below 0."""
-    if below := [f"{task}: {loss}" for task, loss in losses.items() if loss < 0]:
-        raise TrainingError(
-            f"weighting famo takes logarithms of losses, and one is below 0 ({', '.join(below)}); allowed with such "
-            "losses: another training.weighting"
-        )
-    return torch.tensor(list(losses.values()), dtype=torch.float64) + SMALL
+def shifted(losses: Iterable[float]) -> Tensor:
+    """Return losses that have a logarithm, [tasks]."""
+    return torch.tensor([*losses], dtype=torch.float64) + SMALL

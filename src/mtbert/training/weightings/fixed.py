@@ -5,8 +5,6 @@ Formula: l_t' = w_t l_t.
 Source: the usual multi-task objective; Kurin et al. (2022) and Xin et al. (2022) find that with weights chosen as
 carefully as the settings of others it is not beaten. Symbols: l_t the loss of task t, w_t its weight, 1 where none is
 set; the weight of a task that a phase does not train has no effect there.
-
-Prefer `equal` where all weights would be 1.
 """
 
 from collections.abc import Mapping

@@ -8,8 +8,6 @@ phase.
 
 Weights are drawn after each update for the next one. Where a step holds one task, its loss has its own of these
 weights, so that tasks still count alike on average.
-
-Prefer it as a baseline: a weighting that learns should do better.
 """
 
 from collections.abc import Mapping, Sequence

@@ -7,8 +7,6 @@ Source: Kendall et al. (2018), section 3.2. The paper names no learning rate for
 
 Symbols: l_t the loss of task t, with the terms of its objectives; sigma_t its noise, learnt as s_t = log sigma_t^2, 0
 at first, without weight decay. The task's kind decides, whatever its head's loss is.
-
-Prefer `equal` where the losses of the tasks are on one scale.
 """
 
 from collections.abc import Mapping
