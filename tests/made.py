@@ -24,7 +24,7 @@ def results(
     data: dict[str, Any] | None = None,
 ) -> Results:
     """Runs by variant and seed with their dev predictions by task; `settings` by variant."""
-    runs, rows = [], []
+    runs, rows, history = [], [], []
     for (variant, seed), by_task in predicted.items():
         about = {"paper": "pals-for-pals", "row": variant, "tasks": [*by_task], "profile": "laptop"}
         about |= (settings or {}).get(variant, {})
@@ -33,16 +33,25 @@ def results(
                     | {"data": json.dumps(DATA | (data or {})), "start": json.dumps({"name": "minilm"})}
                     | {"machine": "", "steps": 20} | WEIGHTS)  # fmt: skip
         rows += [_rows(task, values).assign(variant=variant, seed=seed) for task, values in by_task.items()]
-    made = Results(tables.joined([pd.DataFrame(runs)], "runs"), tables.joined(rows, "predictions"))
+        history += [_history(task).assign(variant=variant, seed=seed) for task in by_task]
+    made = Results(
+        tables.joined([pd.DataFrame(runs)], "runs"),
+        tables.joined(rows, "predictions"),
+        tables.joined(history, "history"),
+    )
     for (variant, seed), scores in tables.scores(made).items():
         of_run = (made.runs["variant"] == variant) & (made.runs["seed"] == seed)
         for column, value in scores.items():
             made.runs.loc[of_run, column] = value
-    return Results(made.runs, made.predictions)  # without what was computed from them
+    return Results(made.runs, made.predictions, made.history)  # without what was computed from them
 
 
 def _rows(task: str, values: list[float]) -> pd.DataFrame:
     count = len(values)
     rows = {"task": task, "split": "dev", "row": range(count), "id": [f"{task}-{row}" for row in range(count)]}
-    flags = {"scored": True, "cluster": range(count)}
+    flags = {"scored": True, "cluster": range(count), "in_train": False, "shares": [row == 0 for row in range(count)]}
     return pd.DataFrame(rows | flags | {"label": LABELS[task], "prediction": values})
+
+
+def _history(task: str) -> pd.DataFrame:
+    return pd.DataFrame({"phase": 1, "step": [10, 20], "name": f"loss/{task}", "value": [1.0, 0.5]})

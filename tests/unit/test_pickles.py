@@ -75,7 +75,7 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "init/pals.json": lambda file, build: inputs.check(file, build),
     "data/report.json": lambda _, build: files.whose_data(build),
     "data/sst/train.parquet": lambda file, _: batches.load(file, TASKS["sst"], "cross", SpecialTokens(1, 2, 0), 16),
-    "data/sst/dev-rows.parquet": lambda file, _: collect._clusters(file, None),
+    "data/sst/dev-rows.parquet": lambda file, _: collect._known(file, None),
     "data/snli/train.parquet": lambda _, build: sbert.pretrain(SbertSettings(corpora=["snli"], device="cpu"), build),
     "runs/pals/1/predictions/sst-dev.parquet": lambda file, _: files.read_parquet(file),
     "results/runs.parquet": lambda file, _: tables.read(file.parent),

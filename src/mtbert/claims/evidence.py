@@ -30,7 +30,8 @@ class TaskRows:
     """One task's rows of dev.
 
     Attributes:
-        rows: their `label` and `cluster`, which is equal for rows that share a sentence.
+        rows: their `label`, `cluster` (equal for rows that share a sentence) and `leaked` (whether it shares a sentence
+            with a training row).
         predictions: a column for each variant (or ensemble) and seed; NaN where it does not score a row.
     """
 
@@ -67,22 +68,26 @@ class Evidence:
         return own if seeds is None else own[own["seed"].isin([*seeds])]
 
     def compare(
-        self, ours: Sequence[str], other: Sequence[str], metric: str, most: int | None = None
+        self, ours: Sequence[str], other: Sequence[str], metric: str, most: int | None = None, leak_free: bool = False
     ) -> Difference | None:
-        """Return ours - other; None where a side has no run.
+        """Return ours - other; None where a side has no run, or they share no row.
 
         Args:
             ours: the models of a row.
             other: those of the other; or the untrained encoder alone, whose score no seed changes.
             metric: what is scored.
             most: the first so many seeds of each; None for all.
+            leak_free: whether rows that share a sentence with training are left out.
         """
-        untrained = self.untrained.get(metric) if UNTRAINED in other else None
+        untrained = self.untrained.get(metric) if UNTRAINED in other and not leak_free else None
         sides = (ours, other if untrained is None else ours)
         seeds = [self.seeds(row, metric)[:most] for row in sides]
         if not all(seeds):
             return None
-        scored = [self._scored(task, sides, seeds, metric) for task in tasks_of(metric)]
+        found = [self._scored(task, sides, seeds, metric, leak_free) for task in tasks_of(metric)]
+        scored = [one for one in found if one is not None]
+        if len(scored) < len(found):
+            return None
         first = self._joined(metric, ours, seeds[0], [task[0] for task in scored])
         second = self._joined(metric, sides[1], seeds[1], [task[1] for task in scored])
         if untrained is not None:
@@ -101,8 +106,8 @@ class Evidence:
         return scores, moves
 
     def _scored(
-        self, task: str, sides: Sequence[Sequence[str]], seeds: Sequence[Sequence[int]], metric: str
-    ) -> tuple[Scored, Scored, int, int]:
+        self, task: str, sides: Sequence[Sequence[str]], seeds: Sequence[Sequence[int]], metric: str, leak_free: bool
+    ) -> tuple[Scored, Scored, int, int] | None:
         """Score two rows on the rows of dev that all of their runs have; these rows' number, and their clusters'."""
         of = self.tasks[task]
         ours, other = (
@@ -110,6 +115,10 @@ class Evidence:
             for row, own in zip(sides, seeds, strict=True)
         )
         kept = ~np.isnan(np.column_stack([of.rows["label"], ours, other])).any(axis=1)
+        if leak_free:
+            kept &= ~of.rows["leaked"].to_numpy(bool)
+        if not kept.any():
+            return None
         labels, clusters = (of.rows[column].to_numpy()[kept] for column in ("label", "cluster"))
         one, two = (influence.scored(TASKS[task].metric, labels, said[kept], clusters) for said in (ours, other))
         return one, two, len(labels), len(np.unique(clusters))
@@ -136,7 +145,10 @@ def _rows(table: Frame) -> TaskRows:
     table = table.astype({"variant": str}).sort_values("row", kind="stable")
     rows = table.drop_duplicates("row").set_index("row")
     alone = np.arange(len(rows)) + rows["cluster"].max() + 1
-    rows = rows.assign(cluster=rows["cluster"].where(rows["cluster"] >= 0, alone))
+    rows = rows.assign(
+        cluster=rows["cluster"].where(rows["cluster"] >= 0, alone),
+        leaked=rows["in_train"] | rows["shares"],
+    )
     said = table.assign(prediction=table["prediction"].where(table["scored"]))
     return TaskRows(rows, said.pivot(index="row", columns=KEY, values="prediction"))
 

@@ -44,6 +44,7 @@ class PartResult:
         difference: ours - other, of the first seeds of each that the rule asks for; None where it was not run.
         third: the same at a third of the budget; None where that was not run.
         stability: from there to the whole; None without either.
+        leak_free: the mean difference without rows that share a sentence with training; None where no row does.
         unlike: in what the two sides were made otherwise.
         p: its own, not corrected; 1 where it is not judged.
     """
@@ -53,6 +54,7 @@ class PartResult:
     difference: Difference | None = None
     third: Difference | None = None
     stability: Stability | None = None
+    leak_free: float | None = None
     unlike: tuple[str, ...] = ()
     p: Ps = NOTHING
 
@@ -115,6 +117,8 @@ def see(part: Part, evidence: Evidence, third: Evidence | None = None) -> PartRe
     both = pd.concat(rows)
     made = unlike(both)
     above = [evidence.compare(row, (UNTRAINED,), "sts") for row in (ours, other) if part.of_similarity]
+    clean = evidence.compare(ours, other, metric, SEEDS, leak_free=True)
+    leak_free = None if clean is None or clean.rows == found.rows else clean.mean
     applies = {
         Reason.UNLIKE_RUNS: bool(made),
         Reason.UNEQUAL_BUDGETS: all(map(len, rows)) and _unequal(rows, tasks_of(metric), part.differs),
@@ -127,7 +131,7 @@ def see(part: Part, evidence: Evidence, third: Evidence | None = None) -> PartRe
     p = NOTHING
     if reason is None and found.error is not None:
         p = part_p(part.expects, part.margin, part.published, found.p_at_most, found.p_at_least)
-    return PartResult(part, reason, found, before, moved, made, p)
+    return PartResult(part, reason, found, before, moved, leak_free, made, p)
 
 
 def _stability(third: float, whole: float, margin: float) -> Stability:

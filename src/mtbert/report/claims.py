@@ -85,6 +85,7 @@ def _line(result: ClaimResult, part: PartResult) -> dict[str, str]:
         "compared": pair(part.part), "expects": part.part.expects, "ours": difference(part),
         "published": markdown.number(part.part.published, "+"), "verdict": f"{answer(result)}{why}",
         "steadiness": part.stability or "", "at a third": markdown.number(part.third and part.third.mean, "+"),
+        "leak-free": markdown.number(part.leak_free, "+"),
     }  # fmt: skip
 
 
@@ -104,6 +105,6 @@ def _values(result: ClaimResult, part: PartResult) -> dict[str, object]:
         **{key: " ".join(said) if isinstance(said, tuple) else said for key, said in compared.items()},
         "difference": found and found.mean, "low": low, "high": high, "p": found and found.p,
         "seeds": found and " / ".join(map(str, found.seeds)), "rows": found and found.rows,
-        "third": part.third and part.third.mean,
+        "third": part.third and part.third.mean, "leak_free": part.leak_free,
         "unlike": ", ".join(part.unlike), "stability": part.stability or "",
     }  # fmt: skip

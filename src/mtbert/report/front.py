@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mtbert import files
-from mtbert.claims import ClaimResult, Verdict
+from mtbert.claims import SEEDS, ClaimResult, Verdict
 from mtbert.errors import DataError
 from mtbert.report import claims, markdown
 from mtbert.report.study import Study
@@ -36,8 +36,16 @@ def rows(questions: Sequence[ClaimResult]) -> list[dict[str, str]]:
         nobody = markdown.DASH if UNTRAINED in part.other else PUBLISHED[part.expects]
         published = nobody if part.published is None else markdown.number(part.published, "+")
         cells = {"question": asked(result), "ours": claims.difference(result.parts[0])}
-        found.append(cells | {"published": published, "answer": SAYS[result.verdict or result.reason]})
+        found.append(cells | {"published": published, "answer": says(result)})
     return found
+
+
+def says(result: ClaimResult) -> str:
+    """Return the answer, or how many seeds there are of those that it needs."""
+    found = result.parts[0].difference
+    if found is not None and min(found.seeds) < SEEDS:
+        return f"open: {min(found.seeds)} of {SEEDS} seeds"
+    return SAYS[result.verdict or result.reason]
 
 
 def asked(result: ClaimResult) -> str:

@@ -1,4 +1,4 @@
-"""Read every run of a build directory once, check that it is whole, vote, and make the two tables of it."""
+"""Read every run of a build directory once, check that it is whole, vote, and make the three tables of it."""
 
 import itertools
 import json
@@ -19,6 +19,7 @@ from mtbert.tasks import SPLITS, TASKS
 
 METRICS, SETTINGS, HISTORY, EMBEDDINGS = "metrics.json", "settings.yaml", "history.csv", "embeddings.safetensors"
 OF_A_RUN = ("seed", "code", "variant", "catalog")  # what settings.yaml states beside the settings
+ROW = ["id", "cluster", "in_train", "shares"]
 VOTED_SPLITS = ("dev", "test")
 POINTS, FEWEST = 250, 4  # of a picture: at most, as more hide one another, and what t-SNE needs
 Tables = dict[str, dict[str, Frame]]  # of one run, by split and task
@@ -70,6 +71,9 @@ def collect(build: Path, pictures: bool = True) -> Results:
             ),
             "predictions",
         ),
+        tables.joined(
+            [_history(place).assign(variant=name, seed=seed) for (name, seed), place in there.items()], "history"
+        ),
     )
     tables.check(results, str(build))
     return results
@@ -99,24 +103,31 @@ def _run(build: Path, place: Path, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _predicted(build: Path, place: Path) -> Tables:
-    """Return a run's predictions with the clusters of the rows; -1 where none are known."""
+    """Return a run's predictions with what is known of the rows."""
     found: Tables = {split: {} for split in SPLITS}
     for split, task in itertools.product(SPLITS, TASKS):
         file = predictions.path(place, task, split)
         if file.is_file():
             table: Frame = files.read_parquet(file)
             rows = build / "data" / task / f"{split}-rows.parquet"  # of dev alone
-            clusters = _clusters(rows, table["id"]) if rows.is_file() else -1
-            found[split][task] = table.assign(row=np.arange(len(table)), cluster=clusters)
+            known = _known(rows, table["id"]) if rows.is_file() else {"cluster": -1, "in_train": False, "shares": False}
+            found[split][task] = table.assign(row=np.arange(len(table)), **known)
     return found
 
 
-def _clusters(file: Path, ids: Frame) -> Frame:
-    """Return the clusters that preprocessing found: rows that share a sentence are one."""
-    known: Frame = files.read_parquet(file, ["id", "cluster"])
+def _known(file: Path, ids: Frame) -> dict[str, Frame]:
+    """Return columns of what preprocessing found of rows: their cluster, and what of them is in train."""
+    known: Frame = files.read_parquet(file, ROW)
     if not known["id"].equals(ids):
         raise DataError(f"{file} and the predictions are of other rows; `dvc repro` makes both again")
-    return known["cluster"]
+    return {name: known[name] for name in ROW[1:]}
+
+
+def _history(place: Path) -> Frame:
+    try:
+        return pd.read_csv(place / HISTORY, usecols=["phase", "step", "name", "value"])
+    except ValueError as error:  # not UTF-8, no table, or without one of the columns
+        raise DataError(f"{place / HISTORY} is damaged: {error}") from None
 
 
 def _places(file: Path) -> Frame:

@@ -25,12 +25,13 @@ def merge(sources: Sequence[Path]) -> Results:
 def packed(results: Results) -> Results:
     """Return the results without what no report shows: rows whose labels are withheld."""
     known = results.predictions[results.predictions["label"].notna()]
-    return Results(results.runs, known.astype({"variant": str, "id": str}))  # which lists names of the others no more
+    known = known.astype({"variant": str, "id": str})  # which lists names of the others no more
+    return Results(results.runs, known, results.history)
 
 
 def write(results: Results, folder: Path) -> None:
     """Write a folder of tables anew; DataError where it holds anything else."""
     there = {file.name for file in folder.iterdir()} if folder.is_dir() else set()
-    if others := sorted(there - {f"{name}.parquet" for name in (*SCHEMAS, "history")}):  # older evidence has a history
+    if others := sorted(there - {f"{name}.parquet" for name in SCHEMAS}):
         raise DataError(f"{folder} holds {first_of(others, 3)}, which no evidence does; name another folder")
     tables.write(results, folder)

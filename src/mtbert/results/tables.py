@@ -1,7 +1,7 @@
-"""The two tables: what they hold, how they are written, and how files of strangers are checked.
+"""The three tables: what they hold, how they are written, and how files of strangers are checked.
 
-`runs` has a row for each training and vote, `predictions` one for each row that a run predicted. A folder of them is a
-build's results (build/results) or a report's evidence.
+`runs` has a row for each training and vote, `predictions` one for each row that a run predicted, `history` one for each
+value that a training logged. A folder of them is a build's results (build/results) or a report's evidence.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,7 +28,11 @@ SCORES = tuple(f"{split}_{metric}" for split in SPLITS for metric in METRICS)
 EXAMPLES = tuple(f"examples_{task}" for task in TASKS)
 WEIGHTS = ("encoder", "added", "trained", "stored")
 KEY = ["variant", "seed"]
-UNIQUE = {"runs": KEY, "predictions": [*KEY, "task", "split", "row"]}  # which no two rows of a table share
+UNIQUE = {  # which no two rows of a table share
+    "runs": KEY,
+    "predictions": [*KEY, "task", "split", "row"],
+    "history": [*KEY, "phase", "step", "name"],
+}
 PICTURED = "sst"  # the task whose dev sentences have places in a picture
 UNTRAINED = "untrained-encoder"  # the row of runs that holds the scores of the starting weights
 ROUNDING = 1e-9  # by which two sums of the same numbers may differ
@@ -60,7 +64,15 @@ SCHEMAS = {
         + _columns(("label", "prediction"), pa.float64(), optional=True)
         + _columns(("scored",), pa.bool_())
         + _columns(("cluster",), pa.int32())
+        + _columns(("in_train", "shares"), pa.bool_())
         + _columns(("x", "y"), pa.float32(), optional=True)
+    ),
+    "history": pa.schema(
+        _columns(("variant",), _WORD)
+        + _columns(("seed",), pa.int64())
+        + _columns(("phase", "step"), pa.int32())
+        + _columns(("name",), _WORD)
+        + _columns(("value",), pa.float64())
     ),
 }
 
@@ -114,10 +126,11 @@ _RUNS = TypeAdapter(list[Run])
 
 @dataclass
 class Results:
-    """The two tables; `runs` is small, `predictions` may have millions of rows."""
+    """The three tables; `runs` is small, `predictions` may have millions of rows."""
 
     runs: Frame
     predictions: Frame
+    history: Frame
 
     @cached_property
     def typed(self) -> list[Run]:
@@ -164,7 +177,7 @@ class Results:
 
 
 def write(results: Results, folder: Path) -> None:
-    """Write `folder` anew: runs.parquet and predictions.parquet."""
+    """Write `folder` anew: runs.parquet, predictions.parquet and history.parquet."""
     with files.new_directory(folder) as partial:
         for name, schema in SCHEMAS.items():
             table = getattr(results, name)

@@ -34,7 +34,7 @@ def evidence(
         for name, shares in right.items()
         for seed, share in enumerate(shares, 1)
     }
-    of_rows = {"label": np.zeros(ROWS), "cluster": np.arange(ROWS) % clusters}
+    of_rows = {"label": np.zeros(ROWS), "cluster": np.arange(ROWS) % clusters, "leaked": False}
     rows = TaskRows(pd.DataFrame(of_rows), pd.DataFrame(predictions))
     return Evidence(pd.DataFrame(lines), {task: rows}, {} if untrained is None else {task: untrained})
 

@@ -31,7 +31,7 @@ def result(seeds: int = 6, verdict: Verdict | None = None, reason: Reason | None
     ("answer", "cells"),
     [
         (result(0, reason=Reason.NOT_RUN), {"ours": markdown.DASH, "answer": "not run"}),
-        (result(reason=Reason.FEW_SEEDS), {"answer": "open: fewer than six seeds"}),
+        (result(3, reason=Reason.FEW_SEEDS), {"answer": "open: 3 of 6 seeds"}),
         (result(verdict=Verdict.HOLDS), {"question": "Better? (SST-5)", "ours": OURS, "answer": "yes"}),
         (result(verdict=Verdict.FAILS, other="untrained-encoder"), {"published": markdown.DASH, "answer": "no"}),
         (result(verdict=Verdict.FAILS, expects="not lower"), {"published": "not worse"}),

@@ -103,6 +103,7 @@ def test_submissions_have_the_courses_form(tmp_path: Path):
 def test_claims_are_judged_of_these_tables(study: Study):
     known = of_results(study.results)
     assert known.tasks["qqp"].predictions["pals", 1].tolist() == QQP
+    assert known.tasks["sst"].rows["leaked"].tolist() == [True, False, False, False]
     (close,) = [result for result in claims.judge(study)[0] if result.claim.name == "pals-close-to-single"]
     assert claims.answer(close) == "cannot be told: unequal budgets"  # 20 updates beside 60
 
@@ -114,7 +115,7 @@ def test_a_report_of_evidence_has_the_same_bytes(results: Results, report: Path,
     again = {file.relative_to(tmp_path / "mine"): file for file in (tmp_path / "mine").rglob("*") if file.is_file()}
     first = {file.relative_to(report): file for file in report.rglob("*") if file.is_file()}
     evidence = {path for path in again if path.parts[0] in ("evidence", "third")}
-    assert len(evidence) == 4  # what lies beside a report stays
+    assert len(evidence) == 6  # what lies beside a report stays
     assert again.keys() - evidence == first.keys()
     assert [path for path in first if first[path].read_bytes() != again[path].read_bytes()] == []
 
@@ -143,5 +144,5 @@ def test_the_page_names_no_other_file_and_the_readme_only_files_that_are_there(r
 
 def test_a_changed_setting_is_told_with_those_that_have_it_where_not_all_do(results: Results):
     of_run = results.runs["variant"].map({"mine": "training.epochs=2; pals.dim=8"}).fillna("pals.dim=8")
-    study = Study(Results(results.runs.assign(overrides=of_run), results.predictions))
+    study = Study(Results(results.runs.assign(overrides=of_run), results.predictions, results.history))
     assert [*write._notes(study)][-1] == "**Changed settings**: pals.dim=8, training.epochs=2 (mine)."

@@ -20,7 +20,7 @@ def test_runs_of_several_sources_come_together_and_the_same_run_once(tmp_path: P
     sources = [folder(tmp_path / "a", ONE), folder(tmp_path / "build/results", ONE | TWO).parent]
     merged = merge.merge(sources)
     assert merged.runs[["variant", "seed"]].to_numpy().tolist() == [["pals", 1], ["pals", 2]]
-    assert len(merged.predictions) == 8
+    assert (len(merged.predictions), len(merged.history)) == (8, 4)
 
 
 def test_a_run_that_differs_between_sources_is_refused_by_name(tmp_path: Path):

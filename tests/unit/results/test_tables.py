@@ -1,4 +1,4 @@
-"""The two tables: written, read, and what is refused of strangers' files."""
+"""The three tables: written, read, and what is refused of strangers' files."""
 
 import json
 from pathlib import Path
@@ -28,6 +28,7 @@ def test_what_is_written_is_read_and_written_again_to_the_same_bytes(results: Re
         [0, 1, 2, 0],
         [0, 1, 2, 3],
     ]
+    assert read.history["value"].tolist() == [1.0, 0.5, 1.0, 0.5]
     assert (read.about["pals"].row, read.data.name, read.start.name) == ("pals", "data/sample", "minilm")
     tables.write(read, tmp_path / "b")
     for name in tables.SCHEMAS:

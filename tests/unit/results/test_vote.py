@@ -7,7 +7,7 @@ from mtbert.errors import DataError
 from mtbert.results import vote
 from mtbert.tasks import TASKS, Task
 
-THREE = Task("three", "Three", "classes", 3, "accuracy", "course", {}, ("sentence",), "label", {})
+THREE = Task("three", "Three", 3, {}, ("sentence",), "label")
 STS = TASKS["sts"]
 
 
