@@ -55,7 +55,7 @@ def test_the_whole_catalog_is_set_in_params_and_what_is_missing_made(project: St
     project.commit()
     (project.root / "build/runs/12/1/scores").unlink()
     assert project.grid("--variants", "all") == (0, ["12-1: restored", "c-1: trained", "off-1: trained"])
-    assert files.read_yaml(project.root / "params.yaml")["variants"] == NAMES
+    assert files.read_yaml(project.root / "params.yaml", aliases=True)["variants"] == NAMES
     assert (project.root / "build/runs/12/1/scores").exists()
 
 
