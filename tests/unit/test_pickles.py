@@ -106,7 +106,7 @@ def test_pickled_weights_in_the_place_of_the_encoders_are_refused(build: Path, s
     pickled_weights(song, encoder / name)
     assert "holds weights that do not fit" in refused(song, lambda: loading.load(encoder))
     with pytest.raises(Exception, match=r"safetensors|header"):
-        sbert.sentence_model(encoder, 128, "cpu")
+        sbert.sentence_model(encoder, "cpu")
     assert not song.exists()
 
 
@@ -114,7 +114,7 @@ def test_pickled_weights_beside_the_encoders_are_not_looked_at(build: Path, song
     encoder = build / "encoders/base"
     pickled_weights(song, encoder / "pytorch_model.bin")
     loading.load(encoder)
-    sbert.sentence_model(encoder, 128, "cpu")
+    sbert.sentence_model(encoder, "cpu")
     assert not song.exists()
 
 
@@ -125,7 +125,7 @@ def test_code_that_an_encoders_directory_brings_is_not_run(build: Path, song: Pa
     for name in ("config.json", "tokenizer_config.json"):
         files.write_json(encoder / name, files.read_json(encoder / name) | {"auto_map": own})
     loading.load(encoder)
-    sbert.sentence_model(encoder, 128, "cpu")
+    sbert.sentence_model(encoder, "cpu")
     assert not song.exists()
 
 

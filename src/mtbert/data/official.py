@@ -23,7 +23,6 @@ from mtbert.errors import DataError
 
 TIMEOUT = 60  # seconds without a byte
 SAMPLE = "300ba8a4b9ad5ac1d74ba6585b417e5ae4fbbfc2dda313b790f2cae424bf4193"  # of its files, as `whose` lists them
-INSTEAD = "Try again later; or set data_dir to the absolute path of your own copies, as docs/data.md says"
 
 
 @dataclass(frozen=True)
@@ -43,11 +42,6 @@ class Download:
     blob: str = ""
     path: str = ""
     members: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """Last part of the address."""
-        return self.url.rsplit("/", 1)[-1]
 
 
 DOWNLOADS = tuple(Download(**one) for one in files.read_yaml(Path(__file__).with_name("downloads.yaml")))
@@ -84,19 +78,21 @@ def download(out: Path, downloads: Sequence[Download] = DOWNLOADS) -> None:
 def _fetch(item: Download, kept: Path) -> Path:
     """Return the file in the directory of kept downloads; download it if it is not there."""
     pooch.get_logger().setLevel(logging.WARNING)
-    print(item.name, file=sys.stderr)
+    name = item.url.rsplit("/", 1)[-1]
+    print(name, file=sys.stderr)
     known = f"sha256:{item.sha256}" if item.sha256 else None
     transfer = pooch.HTTPDownloader(progressbar=True, timeout=TIMEOUT)
     try:
         # pooch's own downloaders do not fit its type of a downloader
-        path = pooch.retrieve(item.url, known, item.name, kept, downloader=transfer)  # pyright: ignore[reportArgumentType]
+        path = pooch.retrieve(item.url, known, name, kept, downloader=transfer)  # pyright: ignore[reportArgumentType]
         if item.blob and (came := git_hash(Path(path).read_bytes())) != item.blob:  # pooch knows no such digest
             Path(path).unlink()
             raise ValueError(f"its git blob id is {came}, expected {item.blob}")
     except (requests.RequestException, ValueError) as error:  # pooch raises ValueError for other content
         if isinstance(error, requests.HTTPError) and error.response is not None:
             error.response.close()
-        raise DataError(f"{item.name} could not be downloaded from {item.url}: {error}. {INSTEAD}") from error
+        told = f"{name} could not be downloaded from {item.url}: {error}"
+        raise DataError(f"{told}. Try again later, or use your own copies: docs/data.md") from error
     return Path(path)
 
 

@@ -7,7 +7,7 @@ Formula: -1/K sum_i log softmax_j(s cos(u_i, v_j))_i over a batch of K pairs.
 
 Source: "Pals for PALs", section 4.3 and equation 5; Reimers and Gurevych (2019); Henderson et al. (2017).
 
-Symbols: K batch_size; u, v the embeddings [K, width] of the two sentences; s scale.
+Symbols: K batch_size; u, v the embeddings [K, width] of the two sentences; s 20, the library's scale.
 
 Raises: EncoderError where the base encoder is missing; DataError where a corpus is, or holds no pair.
 """
@@ -32,6 +32,7 @@ from mtbert.pretraining.settings import SbertSettings
 from mtbert.tasks import ENTAILMENT
 
 COLUMNS = {"sentence1": "anchor", "sentence2": "positive"}
+MOST_TOKENS = 128  # longer sentences are cut
 LOSSES_SHOWN = 20  # number of losses that a training prints
 
 
@@ -44,13 +45,13 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
     base, out = build / "encoders" / "base", build / "encoders" / "sbert"
     base_card = loading.card(base)
     chosen = pairs(build / "data", settings)
-    model = sentence_model(base, settings.max_tokens, settings.device)
+    model = sentence_model(base, settings.device)
     with tempfile.TemporaryDirectory() as scratch:
         SentenceTransformerTrainer(
             model=model,
             args=arguments(settings, len(chosen), scratch),
             train_dataset=Dataset.from_pandas(chosen),
-            loss=MultipleNegativesRankingLoss(model, scale=settings.scale),
+            loss=MultipleNegativesRankingLoss(model),
         ).train()
     with files.new_directory(out) as partial:
         model.save(str(partial), create_model_card=False)
@@ -96,13 +97,13 @@ def pairs(data: Path, settings: SbertSettings) -> pd.DataFrame:
     return table.iloc[order].reset_index(drop=True)
 
 
-def sentence_model(directory: Path, max_tokens: int, device: str) -> SentenceTransformer:
+def sentence_model(directory: Path, device: str) -> SentenceTransformer:
     """Load the encoder of a directory as a model of sentences, which takes the mean over tokens."""
     loading.silence()
     card = loading.card(directory)
     # Without a pooler of its own, one would be drawn at random and saved with it.
     kept = {} if card["pooler"] else {"add_pooling_layer": False}
     read = {"use_safetensors": True, "dtype": torch.float32}
-    words = Transformer(str(directory), max_seq_length=min(max_tokens, card["positions"]), model_kwargs=read | kept)
+    words = Transformer(str(directory), max_seq_length=min(MOST_TOKENS, card["positions"]), model_kwargs=read | kept)
     pooling = Pooling(words.get_embedding_dimension(), pooling_mode="mean")
     return SentenceTransformer(modules=[words, pooling], device=str(hardware.device(device)))

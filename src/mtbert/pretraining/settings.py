@@ -143,12 +143,10 @@ class SbertSettings(Section):
         corpora: the corpora whose entailment pairs are used: tasks with three entailment classes.
         max_pairs: number of pairs, drawn at random, or `all`.
         batch_size: pairs in a batch; each has batch_size - 1 negatives.
-        scale: factor on cosines before the softmax, the inverse of a temperature.
         epochs: passes over the pairs.
         learning_rate: highest rate of AdamW, after the warm-up.
         warmup: share of the steps over which the rate rises; it then falls linearly to 0.
         clip: largest gradient norm, or `none`.
-        max_tokens: longer sentences are cut.
         weights: as for the encoder: fp16 rounds the result.
         device: auto is a GPU where there is one, else Apple's, else the CPU.
         precision: auto is bf16 where the hardware has it.
@@ -159,12 +157,10 @@ class SbertSettings(Section):
     corpora: list[Literal["snli", "mnli"]] = Field(default=["snli", "mnli"], min_length=1)
     max_pairs: Annotated[PositiveInt | None, ALL] = None
     batch_size: int = Field(default=32, ge=2)
-    scale: PositiveFloat = 20.0
     epochs: PositiveInt = 1
     learning_rate: PositiveFloat = 2e-5
     warmup: float = Field(default=0.1, ge=0, lt=1)
     clip: Annotated[PositiveFloat | None, NONE] = 1.0
-    max_tokens: PositiveInt = 128
     weights: Literal["fp32", "fp16"] = "fp32"
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"

@@ -23,9 +23,7 @@ from mtbert.schemas import Untrained
 from mtbert.tasks import TASKS, Split
 
 FILE = "untrained.json"
-MOST_TOKENS = 128  # longer sentences are cut
 TRAINING_ROWS = 5000  # that the threshold is found on, drawn at random
-SENTENCES = 128  # encoded at once
 DECIMALS = 6  # of scores, as many as another order of summation leaves
 
 
@@ -35,7 +33,7 @@ def write(encoder: Path, data_dir: Path) -> Untrained:
     A score is None where `data_dir` lacks the files. Raises: DataError where a file cannot be read.
     """
     sts, training, dev = _rows(data_dir, "sts", "dev"), _rows(data_dir, "qqp", "train"), _rows(data_dir, "qqp", "dev")
-    model, r, accuracy = sbert.sentence_model(encoder, MOST_TOKENS, "auto"), None, None
+    model, r, accuracy = sbert.sentence_model(encoder, "auto"), None, None
     if sts is not None:
         r = round(metrics.pearson(sts["label"].to_numpy(), cosines(model, sts)), DECIMALS)
     if training is not None and dev is not None:
@@ -56,8 +54,6 @@ def _rows(data_dir: Path, task: str, split: Split) -> pd.DataFrame | None:
 
 def cosines(model: SentenceTransformer, rows: pd.DataFrame) -> np.ndarray:
     """Return the cosines of the embeddings of each row's sentence1 and sentence2: [rows]."""
-    first, second = (
-        model.encode(rows[column].tolist(), batch_size=SENTENCES, show_progress_bar=False)
-        for column in ("sentence1", "sentence2")
-    )
+    columns = (rows["sentence1"].tolist(), rows["sentence2"].tolist())
+    first, second = (model.encode(texts, show_progress_bar=False) for texts in columns)
     return pairwise_cos_sim(first, second).numpy()

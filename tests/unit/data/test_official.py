@@ -116,7 +116,7 @@ def test_another_try_asks_only_for_what_is_missing(host: str, tmp_path: Path) ->
 def test_downloads_are_the_files_that_the_sample_has_and_each_is_pinned() -> None:
     targets = {target for item in official.DOWNLOADS for target in (item.path, *item.members.values()) if target}
     assert targets == {file.relative_to(SAMPLE).as_posix() for file in SAMPLE.rglob("*.*")}
-    assert [item.name for item in official.DOWNLOADS if bool(item.sha256) == bool(item.blob)] == []
+    assert [item.url for item in official.DOWNLOADS if bool(item.sha256) == bool(item.blob)] == []
 
 
 def digests(folder: Path) -> dict[str, str]:

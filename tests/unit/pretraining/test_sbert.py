@@ -76,7 +76,7 @@ def test_result_loads_in_both_ways_and_keeps_the_pooler(trained: Path) -> None:
 def test_it_learns_the_pairs_and_its_card_says_from_what(trained: Path) -> None:
     rows = pd.read_parquet(trained / "data/sts/dev.parquet")
     before, after = (
-        metrics.pearson(rows["label"].to_numpy(), untrained.cosines(sbert.sentence_model(encoder, 32, "cpu"), rows))
+        metrics.pearson(rows["label"].to_numpy(), untrained.cosines(sbert.sentence_model(encoder, "cpu"), rows))
         for encoder in (trained / "encoders/base", trained / "encoders/sbert")
     )
     assert after > before + 0.2
@@ -95,7 +95,7 @@ def test_one_sentence_twice_is_never_in_one_batch(build: Path) -> None:
 
 
 def test_sentences_longer_than_the_encoder_are_cut(build: Path) -> None:
-    model = sbert.sentence_model(build / "encoders" / "base", 128, "cpu")
+    model = sbert.sentence_model(build / "encoders" / "base", "cpu")
     assert model.max_seq_length == 32  # the encoder's, which is less than 128
     model.encode(["the cat " * 40], show_progress_bar=False)
 

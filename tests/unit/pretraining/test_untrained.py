@@ -45,7 +45,7 @@ def test_a_cosine_is_that_of_the_mean_over_the_tokens_of_each_sentence(encoder: 
     )
     rows = pd.DataFrame({"sentence1": ["a cat", "film"], "sentence2": ["the film", "film"]})
     expected = [torch.cosine_similarity(first, second, dim=0).item(), 1.0]
-    assert untrained.cosines(sbert.sentence_model(encoder, 128, "cpu"), rows) == pytest.approx(expected, abs=1e-6)
+    assert untrained.cosines(sbert.sentence_model(encoder, "cpu"), rows) == pytest.approx(expected, abs=1e-6)
 
 
 def test_sts_by_r_and_qqp_by_a_threshold_of_the_training_rows(
