@@ -60,7 +60,7 @@ def _all(
 
 @app.command()
 def predict(
-    model: Annotated[str, Argument(help="A variant, such as pals; a run's folder; models:/NAME@best.")],
+    model: Annotated[str, Argument(help="A variant, such as pals, or a run's folder.")],
     sentences: Annotated[list[str] | None, Argument(help="Sentences, or the two of a pair; or use --file.")] = None,
     task: Annotated[str | None, Option(help="The task, such as sst; else every task that the sentences fit.")] = None,
     file: Annotated[
@@ -91,7 +91,7 @@ def predict(
 
 @app.command()
 def export(
-    model: Annotated[str, Argument(help="A variant's name, a run's folder, or an address of MLflow's.")],
+    model: Annotated[str, Argument(help="A variant's name, or a run's folder.")],
     out: Annotated[Path, Argument(help="The folder to write; it must not exist.")],
     form: Annotated[Form, Option("--format", help="The libraries that load it.")] = "hf",
     seed: Seed = None,

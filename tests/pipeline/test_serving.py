@@ -12,8 +12,10 @@ import trained
 from pipeline import tracked
 
 import mtbert
+from mtbert import tracking
 from mtbert.tracking import record
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow's own
 PATIENCE = 300.0  # seconds: a machine may have much else to do
 SAME = (
     "select model_id, metric_name, metric_value from logged_model_metrics "
@@ -27,10 +29,25 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build = trained.build(root / "build")
     trained.train(build, "crossed", 2, trained.MODEL["crossed"])
     tracked.write_catalog(root, ["crossed", "apart"], seeds=(1, 2))
-    done = tracked.track(root)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "3 new, 0 already there, 1 not trained yet\n"
+    assert bring_in(root) == "3 new, 0 already there, 1 not trained yet"
     return root
+
+
+def bring_in(root: Path, uri: str = "") -> str:
+    """What stage `track` does in that repository."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DVC_ROOT", str(root))
+        patch.setenv("MLFLOW_TRACKING_URI", uri)
+        patch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "100")  # a machine may have much else to do
+        return tracking.bring_in(root / "build")
+
+
+def choosing(root: Path, seed: int) -> float:
+    from mtbert.tracking import models  # MLflow, where a test needs it
+
+    found = models.choosing(record.of_run(root / f"build/runs/crossed/{seed}", record.plan(root / "build")))
+    assert found is not None
+    return found
 
 
 def count(root: Path, table: str) -> int:
@@ -60,52 +77,35 @@ def test_weights_are_not_stored_twice_and_nothing_is_a_pickle(root: Path):
 def test_tracking_again_changes_nothing(root: Path):
     tables = ("logged_models", "model_versions", "logged_model_metrics", "metrics", "runs", "inputs")
     before = [count(root, table) for table in tables]
-    assert tracked.track(root).stdout == "0 new, 3 already there, 1 not trained yet\n"
+    assert bring_in(root) == "0 new, 3 already there, 1 not trained yet"
     assert [count(root, table) for table in tables] == before
 
 
 def test_a_model_that_was_broken_off_is_made_anew(root: Path):
     with closing(sqlite3.connect(root / "mlflow.db")) as connection, connection:
         connection.execute("update logged_models set status = 1 where name = 'apart'")  # 1 is PENDING
-    assert tracked.track(root).returncode == 0
+    bring_in(root)
     query = "select status, lifecycle_stage from logged_models where name = 'apart' order by creation_timestamp_ms"
     assert tracked.rows(root / "mlflow.db", query) == [(1, "deleted"), (2, "active")]
 
 
 def test_the_alias_is_on_the_seed_that_the_choosing_scores_prefer(root: Path):
-    from mtbert.tracking import models  # MLflow, where a test needs it
-
-    found = [models.choosing(record.of_run(root / "build/runs/crossed" / str(seed))) for seed in (1, 2)]
     query = """select tag_value from registered_model_aliases join model_versions using (name, version)
                join logged_model_tags on source = 'models:/' || model_id
                where tag_key = 'choosing' and name = 'mtbert-sample-crossed' and alias = 'best'"""
-    assert None not in found
-    assert tracked.rows(root / "mlflow.db", query) == [(str(max(found)),)]
+    assert tracked.rows(root / "mlflow.db", query) == [(str(max(choosing(root, 1), choosing(root, 2))),)]
 
 
-def test_a_model_is_loaded_by_its_address(root: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{root / 'mlflow.db'}")
-    monkeypatch.setenv("MLFLOW_REGISTRY_URI", f"sqlite:///{root / 'elsewhere.db'}")
-    model = mtbert.load("models:/mtbert-sample-apart@best")
-    here, rows = mtbert.load("apart", build=root / "build"), trained.rows(root / "build", "sts", "test")
-    assert model.predict("sts", rows).equals(here.predict("sts", rows))
-
-
-def test_a_server_elsewhere_gets_copies_and_versions(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_server_elsewhere_gets_copies_and_versions(root: Path, tmp_path: Path):
     away = tracked.server(tmp_path / "mlflow.db")
-    address = f"http://127.0.0.1:{away.port}"
-    waits = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "100"}  # a machine may have much else to do
     try:
-        done = tracked.track(root, MLFLOW_TRACKING_URI=address, **waits)
-        assert (done.returncode, done.stdout) == (0, "3 new, 0 already there, 1 not trained yet\n"), done.stderr
-        assert len(list(tmp_path.rglob("model.safetensors"))) == 3
-        assert not [file for file in tmp_path.rglob("*") if file.is_symlink()]
-        monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
-        model = mtbert.load("models:/mtbert-sample-apart@best")
+        assert bring_in(root, f"http://127.0.0.1:{away.port}") == "3 new, 0 already there, 1 not trained yet"
     finally:
         away.kill()
-    here, rows = mtbert.load("apart", build=root / "build"), trained.rows(root / "build", "sts", "test")
-    assert model.predict("sts", rows).equals(here.predict("sts", rows))
+    assert len(list(tmp_path.rglob("model.safetensors"))) == 3
+    assert not [file for file in tmp_path.rglob("*") if file.is_symlink()]
+    versions = "select name, count(*) from model_versions group by name order by name"
+    assert tracked.rows(tmp_path / "mlflow.db", versions) == [("mtbert-sample-apart", 1), ("mtbert-sample-crossed", 2)]
 
 
 @pytest.fixture(scope="module")
@@ -122,9 +122,7 @@ def asked(server: str, records: list[dict[str, Any]], **params: str) -> requests
 
 @pytest.fixture(scope="module")
 def best(root: Path) -> Any:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{root / 'mlflow.db'}")
-        return mtbert.load("models:/mtbert-sample-crossed@best")
+    return mtbert.load("crossed", max((1, 2), key=lambda seed: choosing(root, seed)), root / "build")
 
 
 def test_the_server_answers_with_classes_and_probabilities(server: str, best: Any):

@@ -73,11 +73,6 @@ def environment(changes: Mapping[str, str]) -> dict[str, str]:
     return {**kept, "PYTHONPATH": f"{REPOSITORY}/src:{REPOSITORY}/tests", **changes}
 
 
-def track(root: Path, **changes: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, REPOSITORY / "stages/track.py", "build"]
-    return subprocess.run(command, cwd=root, env=environment(changes), capture_output=True, text=True, check=False)
-
-
 def train(root: Path, variant: str = "pals", half_way: Callable[[], object] = lambda: None, first: int = 0) -> None:
     """Log a run as a training does, from the step `first` on, and call `half_way` at step 10."""
     directory = root / "build/runs" / variant / "1"

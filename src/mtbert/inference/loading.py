@@ -1,4 +1,4 @@
-"""Load trained models by name, by folder, or by MLflow's address."""
+"""Load trained models by name or by folder."""
 
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ from mtbert.settings import VariantSettings
 
 WEIGHTS, METRICS, SETTINGS = "model.safetensors", "metrics.json", "settings.yaml"
 OF_ENCODER = (tokens.TOKENIZER, tokens.NAMES, CONFIG)
-ADDRESSES = ("models:/", "runs:/", "mlflow-artifacts:/")
 LONGEST_SHOWN = 300  # characters of torch's message
 WITHIN = "encoder.bert."  # prefix of the encoder's weights in those of a run
 
@@ -29,8 +28,7 @@ def load(place: str | Path, seed: int | None = None, build: str | Path = "build"
     """Load a trained model.
 
     Args:
-        place: a variant's name; a folder such as build/runs/pals/1; or an address of MLflow's, such as
-            models:/mtbert-sample-pals@best.
+        place: a variant's name, or a folder such as build/runs/pals/1.
         seed: for a name, the seed of the run; without it the lowest one.
         build: the build directory in which names are looked up.
         device: auto (CUDA, else Apple's, else the CPU), cpu, cuda or mps.
@@ -40,10 +38,6 @@ def load(place: str | Path, seed: int | None = None, build: str | Path = "build"
         DataError, SettingsError: one of its files is missing, altered, or of another version of mtbert.
     """
     name, build = str(place), Path(build)
-    if name.startswith(ADDRESSES):
-        from mtbert.tracking.models import folder  # MLflow, where it is needed
-
-        return of_run(folder(name), device)
     folders = [file.parent.resolve() for file in build.glob(f"runs/*/*/{METRICS}") if file.parent.name.isdecimal()]
     runs = {(folder.parent.name, int(folder.name)): folder for folder in folders}
     if seeds := sorted(number for variant, number in runs if variant == name):

@@ -1,12 +1,12 @@
 """What `mtbert predict` does: sentences or a file in, lines for people or a table out."""
 
-import csv
-import io
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from mtbert import command, files
 from mtbert.errors import DataError, first_of
@@ -36,12 +36,13 @@ def run(
         rows = _given(about, source)
     _say(f"{predictor.name}, seed {predictor.seed}, {about.name}")
     predicted = _predicted(predictor, about, rows)
-    if not isinstance(source, Path) and out is None:
-        print("\n".join(_in_words(about, predicted)))
-    elif out is None:
-        command.write_data(written(predicted, separator or "\t"))
+    text = predicted.to_csv(None, sep=separator or "\t", index=False)
+    if out is not None:
+        files.write_text(out, text)
+    elif isinstance(source, Path):
+        command.write_data(text)
     else:
-        files.write_text(out, written(predicted, separator or "\t"))
+        print("\n".join(_in_words(about, predicted.to_dict("records"))))
 
 
 def _given(task: Task, sentences: list[str]) -> list[Values]:
@@ -97,8 +98,8 @@ def _columns(task: Task, there: Sequence[str]) -> tuple[str, ...]:
     return found
 
 
-def _predicted(predictor: Model, task: Task, rows: list[Values]) -> list[Values]:
-    """Return the rows as they came with their predictions; warn of rows that were cut."""
+def _predicted(predictor: Model, task: Task, rows: list[Values]) -> pd.DataFrame:
+    """Return the rows as they came with their predictions beside them; warn of rows that were cut."""
     columns = _columns(task, [*rows[0]])
     table = predictor.predict(task.name, [tuple(row[column] for column in columns) for row in rows])
     if cut := [str(number) for number, is_cut in enumerate(table["cut"], 1) if is_cut]:
@@ -108,16 +109,7 @@ def _predicted(predictor: Model, task: Task, rows: list[Values]) -> list[Values]
         )
     if taken := rows[0].keys() & {*table}:
         raise DataError(f"the rows have columns with names of predictions: {', '.join(sorted(taken))}; rename them")
-    return [row | found for row, found in zip(rows, table.to_dict("records"), strict=True)]
-
-
-def written(rows: Sequence[Values], separator: str) -> str:
-    """Write rows as text with a header, with all digits."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, [*rows[0]], delimiter=separator, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    return pd.concat([pd.DataFrame(rows), table], axis=1)
 
 
 def _in_words(task: Task, rows: Sequence[Values]) -> Iterator[str]:

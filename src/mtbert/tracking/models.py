@@ -13,16 +13,13 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 import mlflow
-from mlflow.artifacts import download_artifacts
 from mlflow.entities import LoggedModel
-from mlflow.exceptions import MlflowException
 from mlflow.models import Model, ModelSignature
 from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema
 
 import mtbert
 from mtbert import files
 from mtbert.tasks import TASKS
-from mtbert.tracking import store
 from mtbert.tracking.record import Record
 from mtbert.tracking.store import RUN_KEY, Store
 
@@ -32,20 +29,6 @@ RUN = "run"  # folder in a model's artifacts
 WEIGHTS = "model.safetensors"
 OF_RUN = ("settings.yaml", "metrics.json", files.DIGESTS, WEIGHTS)
 OF_ENCODER = ("tokenizer.json", "tokenizer_config.json", "config.json")
-
-
-def folder(uri: str) -> Path:
-    """Return the run's folder in the model of an address, fetched if needed; TrackingError where there is none."""
-    tracking, name = store.tracking_uri(), uri.partition(":/")[2]
-    try:
-        with warnings.catch_warnings(action="ignore"):  # MLflow's own, about SQLAlchemy
-            Store(tracking)
-            fetched = download_artifacts(artifact_uri=uri)
-    except MlflowException as error:
-        raise store.TrackingError(f"MLflow has no model {name} ({store.reason(error, tracking)})") from None
-    if not (run := Path(fetched) / "artifacts" / RUN).is_dir():
-        raise store.TrackingError(f"{name} is not a model of mtbert's")
-    return run
 
 
 def bring(there: Store, records: list[Record]) -> None:

@@ -143,9 +143,3 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, name: str, content: str | by
 def test_a_file_that_is_not_there(tmp_path: Path):
     with pytest.raises(DataError, match=r"rows\.csv cannot be read: No such file or directory"):
         predicting.read(tmp_path / "rows.csv")
-
-
-def test_rows_are_written_with_all_digits():
-    rows = [{"text": "a, b", "lowest": 0.1 + 0.2}, {"text": "NaN", "lowest": 1.0}]
-    assert predicting.written(rows, ",") == 'text,lowest\n"a, b",0.30000000000000004\nNaN,1.0\n'
-    assert predicting.written(rows[:1], "\t") == "text\tlowest\na, b\t0.30000000000000004\n"
