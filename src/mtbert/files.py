@@ -7,6 +7,7 @@ import io
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -36,12 +37,7 @@ PARTIAL = ".partial"  # ending of unfinished files; .dvcignore and .gitignore li
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Yield a path beside `path` to write to; move it to `path` if the block succeeds, else remove it.
-
-    DataError where `path` is anything else than a file, such as a folder or a device.
-    """
-    if path.exists() and not path.is_file():
-        raise DataError(f"{path} is no file; allowed: the name of a file")
+    """Yield a path beside `path` to write to; move it to `path` if the block succeeds, else remove it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}{PARTIAL}")
     try:
@@ -50,6 +46,21 @@ def new_file(path: Path) -> Iterator[Path]:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def out_file(path: Path) -> Iterator[Path]:
+    """Yield a path to write to what a person named: through a link, a device or a pipe; else as `new_file` does."""
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; allowed: the name of a file")
+    if not path.is_symlink() and (path.is_file() or not path.exists()):
+        with new_file(path) as partial:
+            yield partial
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield (partial := Path(folder, path.name))
+        with partial.open("rb") as source, path.open("wb") as target:
+            shutil.copyfileobj(source, target)
 
 
 @contextlib.contextmanager

@@ -1,9 +1,10 @@
-"""Start and end processes that import large libraries without delay; and what memory there is."""
+"""Start and end processes that import large libraries without delay, or that need much memory."""
 
 import contextlib
 import gc
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 
 
 @contextlib.contextmanager
@@ -27,3 +28,11 @@ def memory() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError):
         return 0
+
+
+def tell_memory(sizes: Iterable[int]) -> None:
+    """Warn where as many weights, with gradients and AdamW's two means, need more memory than the machine has."""
+    needed, there = 16 * sum(sizes), memory()
+    if needed > there > 0:
+        told = f"training takes {needed / 2**30:.1f} GiB for weights, and this machine has {there / 2**30:.1f} GiB"
+        print(f"warning: {told}", file=sys.stderr)

@@ -52,7 +52,7 @@ def test_a_training_is_logged_live_and_whole(root: Path, capfd: pytest.CaptureFi
     (run,) = runs(uri)
     assert run.data.metrics["final/dev/sst"] == 0.123456
     assert run.info.end_time == 1767225610000
-    found = tracked.client(uri).search_runs([run.info.experiment_id], "params.\"model.adapter.dim\" = '204'")
+    found = tracked.client(uri).search_runs([run.info.experiment_id], "params.\"pals.dim\" = '204'")
     assert [one.info.run_id for one in found] == [run.info.run_id]
     assert bring_in(root) == "0 new, 1 already there"
     assert capfd.readouterr().err == ""

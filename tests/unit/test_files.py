@@ -219,13 +219,19 @@ def test_a_word_is_a_word_to_every_reader_of_what_is_written(tmp_path: Path, wor
     assert files.read_yaml(tmp_path / "own.yaml") == {"off": ["no", "yes", "on"]}
 
 
-def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path):
-    (tmp_path / "folder").mkdir()
+def test_what_a_person_named_is_written_through_where_it_is_no_plain_file(tmp_path: Path):
+    (tmp_path / "old").write_text("old", encoding="utf-8")
+    (tmp_path / "link").symlink_to(tmp_path / "old")
     os.mkfifo(tmp_path / "pipe")
-    for name in ("folder", "pipe"):
-        with pytest.raises(DataError, match="is no file"):
-            files.write_text(tmp_path / name, "a")
-    assert (tmp_path / "pipe").is_fifo()
+    reader = subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE)
+    for name in ("link", "pipe", "new"):
+        with files.out_file(tmp_path / name) as partial:
+            files.write_text(partial, "new")
+    assert reader.communicate(timeout=10)[0] == b"new"
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "old").read_text(encoding="utf-8") == (tmp_path / "new").read_text(encoding="utf-8") == "new"
+    with pytest.raises(DataError, match="is a folder"), files.out_file(tmp_path):
+        pass
 
 
 def test_what_is_no_folder_is_not_replaced_by_one(tmp_path: Path):

@@ -35,7 +35,7 @@ def run(tmp_path: Path) -> Path:
     return write_run(tmp_path)
 
 
-def test_parameters_have_the_names_of_the_plan() -> None:
+def test_parameters_have_the_names_of_params_yaml() -> None:
     assert record.parameters(SETTINGS) == {
         "variant": "pals",
         "paper": "pals-for-pals",
@@ -43,15 +43,22 @@ def test_parameters_have_the_names_of_the_plan() -> None:
         "profile": "sample",
         "tasks": '["sst", "sts"]',
         "model.encoder": "base",
-        "model.adapter.name": "pals",
-        "model.adapter.dim": "204",
-        "model.heads.sst.name": "mlp",
+        "model.adapter": "pals",
+        "pals.dim": "204",
+        "model.heads.sst": "mlp",
         "run.keep": "best",
-        "phases.0.clip": "null",
-        "phases.0.epochs": "4",
-        "phases.0.objectives.0.name": "smart",
-        "phases.0.objectives.0.noise": "0.1",
+        "training.clip": "null",
+        "training.epochs": "4",
+        "training.objectives": '["smart"]',
+        "smart.noise": "0.1",
     }
+
+
+def test_what_phases_do_not_share_is_named_by_phase() -> None:
+    phases = [{"epochs": 4, "clip": 1.0}, {"epochs": 2, "clip": 1.0}]
+    assert record.parameters({"phases": phases}) == {
+        "phases.0.epochs": "4", "phases.1.epochs": "2", "training.clip": "1.0",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

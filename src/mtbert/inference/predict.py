@@ -38,7 +38,8 @@ def run(
     predicted = _predicted(predictor, about, rows)
     text = predicted.to_csv(None, sep=separator or "\t", index=False)
     if out is not None:
-        files.write_text(out, text)
+        with files.out_file(out) as partial:
+            files.write_text(partial, text)
     elif isinstance(source, Path):
         command.write_data(text)
     else:

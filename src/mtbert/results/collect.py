@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +22,17 @@ OF_A_RUN = ("seed", "code", "variant", "catalog")  # what settings.yaml states b
 ROW = ["id", "cluster", "in_train", "shares"]
 VOTED_SPLITS = ("dev", "test")
 POINTS, FEWEST = 250, 4  # of a picture: at most, as more hide one another, and what t-SNE needs
+Run = tuple[str, int]  # variant or ensemble, and seed
 Tables = dict[str, dict[str, Frame]]  # of one run, by split and task
 
 
-def collect(build: Path, pictures: bool = True) -> Results:
+def collect(build: Path) -> Results:
     """Return the results of all runs that build/plan/catalog.yaml asks for and that are there, with their votes.
 
-    `pictures` adds places of sentences to the first seed of each variant, which takes seconds.
-
     Raises:
-        DataError: no catalog, nothing has run, a run was altered or is not whole, or runs do not fit together; named.
+        DataError: no catalog, nothing has run, or as for `of_runs`.
     """
-    keys = ("profile", "seeds", "variants", "ensembles", "data_dir", "encoder")
-    catalog = files.read_plan(build / "plan" / "catalog.yaml", *keys)
+    catalog = _catalog(build)
     asked, votes = (
         [(name, seed) for name, entry in catalog[kind].items() if entry["selected"] for seed in catalog["seeds"]]
         for kind in ("variants", "ensembles")
@@ -42,6 +40,23 @@ def collect(build: Path, pictures: bool = True) -> Results:
     there = {(name, seed): place for name, seed in asked if (place := build / "runs" / name / str(seed)).is_dir()}
     if not there:
         raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
+    return of_runs(build, there, votes)
+
+
+def _catalog(build: Path) -> dict[str, Any]:
+    keys = ("profile", "seeds", "variants", "ensembles", "data_dir", "encoder")
+    return files.read_plan(build / "plan" / "catalog.yaml", *keys)
+
+
+def of_runs(build: Path, there: Mapping[Run, Path], votes: Sequence[Run], pictures: bool = True) -> Results:
+    """Return the results of the runs in these folders, made from what lies in `build`, with such votes as they allow.
+
+    `pictures` adds places of sentences to the first seed of each variant, which takes seconds.
+
+    Raises:
+        DataError: a run was altered or is not whole, or runs do not fit together; named.
+    """
+    catalog = _catalog(build)
     folder = Path(catalog["data_dir"])  # its name alone where the path is of this machine
     shown = folder.name if folder.is_absolute() or ".." in folder.parts else catalog["data_dir"]
     shown += f", dev: {held} held-out training rows" if (held := catalog.get("held_out")) else ""

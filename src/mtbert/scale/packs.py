@@ -10,8 +10,11 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import safetensors
+
 from mtbert import files, inputs, locking
 from mtbert.errors import DataError, first_of
+from mtbert.results import collect
 from mtbert.scale import grid, trainings
 from mtbert.scale.trainings import BUILD, OUTPUT, SCRIPT, Training, say
 from mtbert.schemas import Elsewhere, Origin
@@ -60,7 +63,7 @@ def write(out: Path, packed: Sequence[Training]) -> None:
 
 def write_tar(out: Path, top: str, members: Mapping[str, Path | bytes]) -> None:
     """Write files, or bytes, by their names in the folder `top`; equal members make equal bytes. None is compressed."""
-    with files.new_file(out) as partial, tarfile.open(partial, "w") as tar:
+    with files.out_file(out) as partial, tarfile.open(partial, "w") as tar:
         for name, content in members.items():
             about = tarfile.TarInfo(f"{top}/{name}")
             about.size = len(content) if isinstance(content, bytes) else content.stat().st_size
@@ -147,8 +150,6 @@ def unpack(archive: Path) -> None:
 def take(archive: Path) -> tuple[list[Training], list[str]]:
     """Check the runs of an archive and place them; return those in place, and what is wrong with the others.
 
-    Whether their scores are those of their predictions is checked by the stage `collect`, as for every run.
-
     Raises:
         DataError: the archive is damaged, or stages/train.py was another.
     """
@@ -168,8 +169,7 @@ def take(archive: Path) -> tuple[list[Training], list[str]]:
                     raise DataError(f"params.yaml does not list its variant or seed, but {names}")
                 if not (run := folder / "runs" / training.place).is_dir():
                     raise DataError(f"not finished; its output is {OUTPUT / training.name}.log")
-                _mark(run)
-                inputs.check_run(run, BUILD)
+                _check(run, training)
             except DataError as error:
                 faults.append(f"{training.name}: {error}")
                 continue
@@ -178,6 +178,20 @@ def take(archive: Path) -> tuple[list[Training], list[str]]:
             if not inputs.is_finished(here, BUILD) or files.left_elsewhere(here):
                 _place(run, folder)
     return taken, faults
+
+
+def _check(run: Path, training: Training) -> None:
+    """Check that a foreign run is whole, was made from what lies here, and is such that `collect` takes it."""
+    try:
+        _mark(run)
+        inputs.check_run(run, BUILD)
+        collect.of_runs(BUILD, {(training.variant, training.seed): run}, [], pictures=False)
+        for file in run.glob("*.safetensors"):
+            safetensors.safe_open(file, framework="numpy")
+    except DataError:
+        raise
+    except Exception as error:  # of what a stranger may have written: many types, with one message
+        raise DataError(f"it cannot be read: {error}") from None
 
 
 def _mark(run: Path) -> None:

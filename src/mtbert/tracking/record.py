@@ -16,7 +16,7 @@ from mtbert.schemas import RunLog
 READ = ("settings.yaml", "metrics.json", "history.csv")  # of a run's directory; the rest is not opened here
 LONGEST_CHANGES = 80  # characters of them in a run's name; the tag `overrides` has more
 LONGEST_TAG = 5000  # MLflow's limit
-ASIDE = {"also", "rival", "sources"}  # of a plan file: no settings
+ASIDE = {"also", "rival", "sources", "phases"}  # of a plan file: no settings, or flattened apart
 GROUPS = {"dev": "final/dev", "test": "final/test", "train": "final/train", "parameters": "parameters"}
 TOTALS = {"seconds", "examples_per_second", "peak_memory_mb"}  # of a run's log
 # MLflow shows this as the experiment's description.
@@ -87,19 +87,32 @@ def run_name(variant: str, changes: Mapping[str, Any], seed: int) -> str:
 
 
 def parameters(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Flatten a plan file: `{"model": {"adapter": {"name": "pals", "dim": 204}}}` has `"model.adapter.dim": "204"`.
+    """Flatten a plan file to parameters by the names of params.yaml.
 
-    Items of a list of mappings are numbered, as in `phases.0.epochs`.
+    `{"model": {"adapter": {"name": "pals", "dim": 204}}}` becomes `{"model.adapter": "pals", "pals.dim": "204"}`. A
+    value in which phases differ is named `phases.0.epochs`, as in the catalog, and else `training.epochs`.
     """
-    return {key: _text(value) for name in settings.keys() - ASIDE for key, value in _flat(name, settings[name])}
+    flat = {key: value for name in settings.keys() - ASIDE for key, value in _settings(name, settings[name])}
+    phases = [dict(_settings("training", phase)) for phase in settings.get("phases", [])]
+    for number, phase in enumerate(phases):
+        for key, value in phase.items():
+            is_shared = all(other.get(key, value) == value for other in phases)
+            flat[key if is_shared else key.replace("training", f"phases.{number}", 1)] = value
+    return {key: _text(value) for key, value in flat.items()}
 
 
-def _flat(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _settings(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield settings by their keys; those of a technique, which has a `name`, are in the section of that name."""
     if isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
-        value = dict(enumerate(value))
-    if isinstance(value, Mapping) and value:
+        for one in value:
+            yield from _settings(path, one)
+        yield path, [one["name"] for one in value]
+    elif isinstance(value, Mapping) and value:
         for key, child in value.items():
-            yield from _flat(f"{path}.{key}", child)
+            if key == "name":
+                yield path, child
+            else:
+                yield from _settings(f"{value.get('name', path)}.{key}", child)
     else:
         yield path, value
 

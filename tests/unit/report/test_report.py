@@ -94,7 +94,9 @@ def test_on_other_data_nothing_published_is_shown_and_nothing_claimed():
 def test_submissions_have_the_courses_form(tmp_path: Path):
     results = made.results({("pals", 1): {"sst": SST}})
     of_train = results.predictions.assign(split="train")
-    submissions.write(Results(results.runs, pd.concat([results.predictions, of_train])), tmp_path / "out")
+    submissions.write(
+        Results(results.runs, pd.concat([results.predictions, of_train]), results.history), tmp_path / "out"
+    )
     (file,) = tmp_path.rglob("*.csv")
     assert file.relative_to(tmp_path).as_posix() == "out/pals/1/sst-dev-output.csv"
     assert file.read_text().startswith("id \t Predicted_Sentiment \nsst-0 , 0 \nsst-1 , 1 \n")

@@ -140,12 +140,19 @@ def test_a_package_that_is_not_there_is_named_with_what_installs_it(there: Path)
 
 # what is refused on return
 
+RUN = "runs/a/1"
 
-def repacked(archive: Path, change: Callable[[Path], None]) -> None:
-    """Change an archive as someone would who knows its form."""
+
+def repacked(archive: Path, change: Callable[[Path], None], seal: bool = False) -> None:
+    """Change an archive as someone would who knows its form; `seal` makes digests of a run anew."""
     folder = archive.with_suffix(".changed")
     packs.extract(archive, folder)
+    run = folder / "mtbert-runs" / RUN
+    log = files.log_directory(folder / "mtbert-runs", run)
     change(folder / "mtbert-runs")
+    if seal:
+        files.seal(run)
+        log.rename(files.log_directory(folder / "mtbert-runs", run))
     packs.write_tar(
         archive, "mtbert-runs", {name: folder / "mtbert-runs" / name for name in snapshot(folder / "mtbert-runs")}
     )
@@ -155,21 +162,23 @@ def rewrite(file: str, old: str, new: str) -> Callable[[Path], None]:
     return lambda folder: (folder / file).write_text((folder / file).read_text().replace(old, new)) and None
 
 
-RUN = "runs/a/1"
-DAMAGES: list[tuple[Callable[[Path], object], str]] = [
-    (rewrite(f"{RUN}/metrics.json", '"steps": 1', '"steps": 2'), "is not as it was written"),
-    (lambda folder: shutil.rmtree(folder / "runs/a"), r"not finished; its output is build/grid/a-1\.log"),
-    (lambda folder: (folder / RUN / "digests.json").unlink(), r"runs/a/1 holds no digests\.json"),
-    (lambda folder: save_file({}, next((folder / "logs/a/1").iterdir()) / "run.json"), r"run\.json is not JSON"),
+DAMAGES: list[tuple[Callable[[Path], object], bool, str]] = [
+    (rewrite(f"{RUN}/metrics.json", '"steps": 1', '"steps": 2'), False, "is not as it was written"),
+    (lambda folder: shutil.rmtree(folder / "runs/a"), False, r"not finished; its output is build/grid/a-1\.log"),
+    (lambda folder: (folder / RUN / "digests.json").unlink(), False, r"runs/a/1/digests\.json is missing"),
+    (rewrite(f"{RUN}/metrics.json", "0.5", "NaN"), True, r"metrics\.json is not JSON"),
+    (rewrite(f"{RUN}/metrics.json", "0.5", "0.9"), True, "dev_qqp not as the predictions say"),
+    (lambda folder: (folder / RUN / "model.safetensors").write_text("weights"), True, "it cannot be read: "),
+    (lambda folder: save_file({}, next((folder / "logs/a/1").iterdir()) / "run.json"), False, r"run\.json is not JSON"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("change", "why"), DAMAGES)
+@pytest.mark.parametrize(("change", "seal", "why"), DAMAGES)
 def test_a_run_that_is_not_whole_or_cannot_be_read_is_named_and_the_others_are_recorded(
-    here: Path, archive: Path, recorded: list[Training], change: Callable[[Path], None], why: str
+    here: Path, archive: Path, recorded: list[Training], change: Callable[[Path], None], seal: bool, why: str
 ):
     files.write_text(here / "build/runs/a/1/scores", "of earlier settings")
-    repacked(archive, change)
+    repacked(archive, change, seal)
     with pytest.raises(DataError, match=rf"the others are recorded\n  a-1: .*{why}"):
         packs.unpack(archive)
     assert snapshot(here / "build/runs/a") == {"1/scores": b"of earlier settings"}
