@@ -71,7 +71,7 @@ def of_runs(build: Path, there: Mapping[Run, Path], votes: Sequence[Run], pictur
             predicted[name, seed] = _vote({member: predicted[member, seed] for member in members})
             row = _row_of_vote(entry, [runs[member, seed] for member in members], predicted[name, seed])
             runs[name, seed] = {"kind": "ensemble", "variant": name, "seed": seed} | row | facts
-    for run in {name: (name, seed) for name, seed in reversed(there) if pictures}.values():  # a variant's first seed
+    for run in {name: (name, seed) for name, seed in reversed([*there]) if pictures}.values():  # a variant's first seed
         embedded, of_dev = there[run] / EMBEDDINGS, predicted[run]["dev"]
         if embedded.is_file() and len(of_dev.get(PICTURED, ())) >= FEWEST:
             of_dev[PICTURED] = of_dev[PICTURED].join(_places(embedded))
