@@ -14,16 +14,12 @@ export DVC_NO_ANALYTICS := true
 export RAY_USAGE_STATS_ENABLED := 0
 export NO_MKDOCS_2_WARNING := true
 
-reproduce grid: export MTBERT_TABLES := later
+reproduce: export MTBERT_TABLES := later
 
-.PHONY: reproduce grid experiments official report browser test test-fast check bench mlflow docs setup lock licences clean
-
-reproduce: setup  ## run the pipeline, print the tables that have results and what to do next
-	$(BIN)/dvc repro
-	@$(BIN)/mtbert tables
+.PHONY: reproduce experiments official report browser test test-fast check bench mlflow docs setup lock licences clean
 
 # On a cluster JOBS counts where it was given, and else there is room for as many as there are cores and GPUs.
-grid: setup $(if $(ADDRESS),$(BIN)/.cluster)  ## the same, JOBS trainings side by side; VARIANTS=all; ADDRESS= of a Ray cluster, with GPUS=0.25 each, STORAGE= for checkpoints
+reproduce: setup $(if $(ADDRESS),$(BIN)/.cluster)  ## run the pipeline, JOBS trainings side by side, and print tables; VARIANTS=all; ADDRESS= of a Ray cluster, with GPUS=0.25 each, STORAGE= for checkpoints
 	$(BIN)/mtbert grid $(if $(and $(ADDRESS),$(filter file,$(origin JOBS))),,--jobs $(JOBS)) \
 	  $(if $(VARIANTS),--variants "$(VARIANTS)") $(if $(ADDRESS),--address "$(ADDRESS)") $(if $(GPUS),--gpus $(GPUS)) \
 	  $(if $(STORAGE),--storage "$(STORAGE)")

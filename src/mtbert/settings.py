@@ -117,7 +117,7 @@ class RunSettings(Section):
 
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
-    threads: int = Field(default=2, ge=1)
+    threads: int = Field(default=1, ge=1)
     keep: Literal["last", "best"] = "best"
     selection: Literal["cross", "half", "whole"] = "cross"
     evaluations: int = Field(default=1, ge=0)

@@ -1,4 +1,4 @@
-"""`make grid ADDRESS=...` on a cluster of a head and two nodes."""
+"""`make reproduce ADDRESS=...` on a cluster of a head and two nodes."""
 
 import contextlib
 import shutil

@@ -1,4 +1,4 @@
-"""`make grid` beside `dvc repro`, on this machine."""
+"""`make reproduce` beside `dvc repro`, on this machine."""
 
 import signal
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""DVC in this repository: what `make grid` does, and the steps of it that packs share."""
+"""DVC in this repository: what `make reproduce` does, and the steps of it that packs share."""
 
 import os
 import subprocess
@@ -37,16 +37,20 @@ def run(
     """
     if not address and (gpus or storage):
         raise SettingsError("--gpus and --storage are of a cluster, --address; here --jobs trainings share the GPUs")
+    finished = list[Training]()
     with locking.alone(LOCK, "grid"):
         if waiting := prepare(variants):
             say(f"{len(waiting)} to train; their output is in {OUTPUT}/")
-        if waiting and address:
-            from mtbert.scale import cluster
+        try:
+            if waiting and address:
+                from mtbert.scale import cluster
 
-            with cluster.joined(address, waiting, gpus, storage) as start:
-                trainings.run(waiting, start, [{}] * (jobs or len(waiting)), OUTPUT, commit)
-        else:
-            trainings.run_here(waiting, jobs or 1, OUTPUT, commit)
+                with cluster.joined(address, waiting, gpus, storage) as start:
+                    trainings.run(waiting, start, [{}] * (jobs or len(waiting)), OUTPUT, finished.append)
+            else:
+                trainings.run_here(waiting, jobs or 1, OUTPUT, finished.append)
+        finally:
+            commit(*finished)
         dvc("repro")
 
 
