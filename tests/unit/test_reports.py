@@ -75,10 +75,10 @@ def section(name: str, of: str) -> dict[str, Any]:
         ("slap-similarity-layer", "transformer_layer", {"tasks": ["sts"]}),
         ("slap-smart-mnr", "transformer_layer", {"apart": ["sts"]}),
         ("slap-smart", "smart", {"noise": 1e-5, "step_size": 1e-3, "radius": 1e-6, "steps": 1, "bregman": 0.0}),
-        ("slap-smart", "smart", {"targets": "detached", "reduction": "mean", "weight": 1.0}),
+        ("slap-smart", "smart", {"reduction": "mean", "weight": 1.0}),
         ("pals", "slanted_triangular", {"warmup": 0.1}),
         ("smart-pals", "smart", {"noise": 1e-5, "step_size": 1e-3, "radius": 1e-6, "steps": 1, "bregman": 0.02}),
-        ("smart-pals", "smart", {"targets": "detached", "reduction": "sum", "weight": 0.02}),
+        ("smart-pals", "smart", {"reduction": "sum", "weight": 0.02}),
         ("mypal-simcse", "simcse_linear", {"negatives": 16, "weight": 1.0}),
     ],
 )
