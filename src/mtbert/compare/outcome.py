@@ -1,5 +1,6 @@
 """Compare two sides by `mtbert.stats`, and word the result."""
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +11,7 @@ from mtbert import claims, metrics
 from mtbert.claims import SEEDS
 from mtbert.compare import reading
 from mtbert.compare.reading import Pairs
-from mtbert.errors import UnknownNameError
+from mtbert.errors import DataError, UnknownNameError
 from mtbert.stats import Difference, difference, influence, of_models
 from mtbert.stats.influence import Scored
 from mtbert.tasks import TASKS
@@ -55,6 +56,8 @@ def compare_files(
     metric = metric or (TASKS[task].metric if task else "accuracy")
     if margin is None:
         margin = claims.load().margins.get(task or "", 0.01)
+    if not 0 <= margin < math.inf:
+        raise DataError(f"margin is {margin}; allowed: a number of 0 or more")
     pairs = reading.pair(reading.read(ours, task, build), reading.read(theirs, task, build), metric)
     our_side, their_side = (_scored(pairs, said, metric) for said in (pairs.ours, pairs.theirs))
     right = [said == pairs.labels[:, None] if metric == "accuracy" else said for said in (pairs.ours, pairs.theirs)]

@@ -114,3 +114,13 @@ def test_a_variants_name_stands_for_its_seeds_with_the_clusters_that_preprocessi
     assert (found.seeds, found.clusters) == ((2, 1), 8)
     with pytest.raises(DataError, match="no file slap"):
         compare_files("slap", "smart", task="sst", build=tmp_path)
+
+
+@pytest.mark.parametrize("margin", [-0.1, float("nan"), float("inf")])
+def test_a_margin_is_a_number_of_0_or_more(of_right: Compare, margin: float) -> None:
+    with pytest.raises(DataError, match="margin is"):
+        of_right(range(3), range(2), 9, margin)
+
+
+def test_where_all_rows_differ_nothing_can_be_told(of_right: Compare) -> None:
+    assert of_right(range(8), (), 8).answer is Answer.OPEN
