@@ -62,7 +62,7 @@ def _all(
 def predict(
     model: Annotated[str, Argument(help="A variant, such as pals, or a run's folder.")],
     sentences: Annotated[list[str] | None, Argument(help="Sentences, or the two of a pair; or use --file.")] = None,
-    task: Annotated[str | None, Option(help="The task, such as sst; else every task that the sentences fit.")] = None,
+    task: Annotated[str | None, Option(help="The task, such as sst; needed where the model has several.")] = None,
     file: Annotated[
         Path | None, Option("--file", "-f", help="Read .csv, .tsv or plain lines; - for standard input.")
     ] = None,
