@@ -2,8 +2,8 @@
 
 `<dataset>/<split>.parquet` holds id, sentence1, sentence2, label, line, tokens1 and tokens2. `dev-rows.parquet` beside
 it holds what scores need of each row of dev: id, `cluster` (rows that share a sentence), `chooses` (the half on which
-epochs are chosen), `in_train` and `in_pretraining` (whether its sentences are a row there, case, spacing and
-punctuation dropped) and `shares` (a sentence with train). `report.json` lists what was read, refused and found twice,
+epochs are chosen), `in_train` (whether its sentences are a row there, case, spacing and punctuation dropped) and
+`shares` (a sentence with train). `report.json` lists what was read, refused and found twice,
 `digests.json` all that was written. The same files give the same bytes.
 """
 
@@ -71,10 +71,9 @@ def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name
             train = rows[task, "train"]
             mask = held_out.hold_out(directory / task, train, held)
             rows[task, "train"], rows[task, "dev"] = train[~mask], train[mask].reset_index(drop=True)
-        pretraining = pd.concat([rows.get((corpus, "train"), nothing) for corpus in PRETRAINING])
         for task, split in present:
             if split == "dev" and task not in PRETRAINING:
-                _write_about(directory / task, rows[task, split], rows.get((task, "train"), nothing), pretraining)
+                _write_about(directory / task, rows[task, split], rows.get((task, "train"), nothing))
         digests = {FILES[name]: sha256(data_dir / FILES[name]) for name in present}
         made = {"files": found, "whose": "own" if held else official.whose(digests)}
         write_json(directory / "report.json", made)
@@ -121,14 +120,13 @@ def _table(rows: list[Example], tokenize: Tokenize) -> pa.Table:
     return pa.table(columns, SCHEMA)
 
 
-def _write_about(directory: Path, rows: pd.DataFrame, train: pd.DataFrame, pretraining: pd.DataFrame) -> None:
+def _write_about(directory: Path, rows: pd.DataFrame, train: pd.DataFrame) -> None:
     """Write dev-rows.parquet beside dev.parquet: what scores need of each of its rows. All are `checks.digests`."""
     cluster = checks.clusters(rows)
     about = read_parquet(directory / "dev.parquet", ["id"]).assign(
         cluster=cluster,
         chooses=checks.halves(cluster),
         in_train=np.isin(rows["bare"], train["bare"]),
-        in_pretraining=np.isin(rows["bare"], pretraining["bare"]),
         shares=np.isin(rows[checks.SENTENCES], train[checks.SENTENCES]).any(axis=1),
     )
     with new_file(directory / "dev-rows.parquet") as partial:

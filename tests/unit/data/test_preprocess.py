@@ -66,7 +66,6 @@ def test_dev_rows_tell_what_a_score_has_to_know(data_dir: Path, tmp_path: Path) 
     assert rows["cluster"].tolist() == [0, 0, 1, 0]
     assert rows["chooses"].tolist() in ([True, True, False, True], [False, False, True, False])
     assert rows["in_train"].tolist() == [False, False, False, True]
-    assert rows["in_pretraining"].tolist() == [False, True, False, False]
     assert rows["shares"].tolist() == [True, False, False, True]
     assert not (tmp_path / "out/sts/train-rows.parquet").exists()
 
