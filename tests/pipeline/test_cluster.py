@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,21 +24,23 @@ from mtbert.scale.trainings import Training
 HEAD = {"paper": "mine", "row": "mine", "tasks": ["sst"]}
 PATIENCE = 1200  # seconds: a machine may have much else to do
 STEPS = {"epochs": 1, "steps_per_epoch": 12, "batch_size": 4, "sampler": "round_robin"}
-# A training with a checkpoint goes on where no file holds it, or it was asked to stop.
+# A training tells each checkpoint, and then goes on where no file holds it, or it was asked to stop.
 HELD = """
 
 import os, signal, time
-_save = Checkpoints.save
+_save = Checkpoint.save
 
 
-def _save_and_wait(self, step, state):
-    _save(self, step, state)
+def _save_and_wait(self, state):
+    _save(self, state)
+    with open({hold!r} + "-saved", "a") as told:
+        print(self.directory.name, file=told)
     stop = signal.getsignal(signal.SIGTERM).__self__
     while os.path.exists({hold!r}) and stop.asked is None:
         time.sleep(0.05)
 
 
-Checkpoints.save = _save_and_wait
+Checkpoint.save = _save_and_wait
 """
 
 
@@ -68,9 +71,9 @@ def project(tmp_path: Path) -> Project:
     return made
 
 
-def begun(storage: Path, step: str = "*") -> int:
-    """The number of trainings that have a checkpoint, of this step."""
-    return len({file.parent for file in storage.glob(f"checkpoints/plain/*/{step}-*.safetensors")})
+def saved(told: Path) -> Counter[str]:
+    """How many checkpoints each seed has written."""
+    return Counter(told.read_text().split() if told.exists() else [])
 
 
 def trainings() -> int:
@@ -86,6 +89,7 @@ def test_a_killed_grid_goes_on_and_a_lost_node_costs_the_steps_since_the_last_ch
     project: Project, tmp_path: Path
 ):
     """All end, with the bytes of a training here, and nothing is left to train."""
+    told_of, both = tmp_path / "hold-saved", {"1", "2"}
     storage, long = tmp_path / "storage", tmp_path / ("long" * 25)  # as a folder for Ray's sockets may not be
     long.mkdir()
     with nodes() as alive:
@@ -94,12 +98,13 @@ def test_a_killed_grid_goes_on_and_a_lost_node_costs_the_steps_since_the_last_ch
         address = alive.stdout.readline().strip()
         command = ["-m", "mtbert", "grid", "--address", address, "--storage", str(storage)]
         with project.start(*command, PYTHONPATH="src", TMPDIR=str(long)) as killed:
-            wait_for(lambda: killed.poll() is not None or begun(storage) == 2, PATIENCE)
+            wait_for(lambda: killed.poll() is not None or saved(told_of).keys() == both, PATIENCE)
             assert killed.poll() is None
             killed.send_signal(signal.SIGKILL)
         wait_for(lambda: trainings() == 0, 300)
+        before = saved(told_of)
         with project.start(*command, PYTHONPATH="src") as grid:
-            wait_for(lambda: grid.poll() is not None or begun(storage, "000000008") == 2, PATIENCE)
+            wait_for(lambda: grid.poll() is not None or (saved(told_of) - before).keys() == both, PATIENCE)
             alive.stdin.write("kill a node\n")
             alive.stdin.flush()
             wait_for(lambda: grid.poll() is not None or trainings() == 1, PATIENCE)
@@ -114,7 +119,7 @@ def test_a_killed_grid_goes_on_and_a_lost_node_costs_the_steps_since_the_last_ch
     shutil.rmtree(project.root / "build/runs/plain/1")
     project.run("stages/train.py", "plain", "1", PYTHONPATH="src")
     assert snapshot(project.root / "build/runs") == brought
-    assert begun(storage) == 0
+    assert list(storage.glob("checkpoints/plain/*/*")) == []
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ def find_faults(params: Params) -> list[Fault]:
         DOCUMENT.model_validate(params.values, context=context | {"paper": params.papers})
     except pydantic.ValidationError as error:
         return [Fault(place, message) for place, message in faults(error)]
-    return [*_sections(params)]
+    return [*_sections(params)] or [*_there(params)]
 
 
 def _sections(params: Params) -> Iterator[Fault]:
@@ -190,3 +190,14 @@ def _sections(params: Params) -> Iterator[Fault]:
         except pydantic.ValidationError as error:
             for keys, message in faults(error):
                 yield Fault(origin(params, (*place, *keys)), message)
+
+
+def _there(params: Params) -> Iterator[Fault]:
+    """Check that the data's folder holds a corpus, before DVC reads all of it."""
+    data = params.file.parent / params.get("data_dir")
+    if not any((data / file).is_file() for task in TASKS.values() for file in task.files.values()):
+        message = (
+            f"{params.get('data_dir')} holds no file of a task, such as cs224n/ids-sst-train.csv; allowed: "
+            "data/sample, data/official (`make official`), or a folder of your own"
+        )
+        yield Fault(("data_dir",), message)

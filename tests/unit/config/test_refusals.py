@@ -50,6 +50,7 @@ Refused = Callable[..., list[str]]
         ("training.betas", [0.9, 1.0], "training.betas.1: Input should be less than 1, came 1.0"),
         ("training.batch_sizes", {"sst": 10**9}, "training.batch_sizes: allowed: at most 65536"),
         ("smart.weight", 1e38, "smart.weight: allowed: at most 1000000000, came 1e+38"),
+        ("data_dir", "/", "data_dir: / holds no file of a task, such as cs224n/ids-sst-train.csv; allowed: data/"),
         ("data_dir", "../data", "data_dir: it cannot be part of a command; allowed: letters"),
         ("data_dir", "$(x)", "data_dir: it cannot be part of a command"),
     ],
