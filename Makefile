@@ -42,7 +42,7 @@ browser:  ## what the tests of the page need: Chromium and its driver, from Debi
 	  "sudo apt-get install chromium chromium-driver"
 
 test: check browser  ## form, types, imports, then the tests
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -q
 
 test-fast: $(EVERY)  ## the tests that need neither the pipeline nor a browser
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -q tests/unit tests/contracts tests/reference

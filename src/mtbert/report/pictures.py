@@ -4,7 +4,10 @@ import io
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
@@ -19,8 +22,7 @@ COLOURS = 48  # of a picture's file, which makes it a third as large
 DOTS = 72  # an inch; the report's first picture has twice as many of both
 PANELS = 8  # of a picture of places; the variants of a paper in its tables' order
 OURS, GHOST, PUBLISHED = "#2b6a99", "#8fb6d3", "#b2402a"
-TICKS = (-0.2, -0.1, -0.05, -0.02, 0.0, 0.02, 0.05, 0.1, 0.2)
-LINEAR = 0.05  # up to which the axis of differences is linear; beyond, by powers of ten
+EDGE = 0.06  # largest difference that the picture of differences shows; beyond, arrows
 WRAP = 44  # letters of a line beside a picture
 
 
@@ -72,22 +74,22 @@ def _differences(parts: dict[str, PartResult]) -> Figure:
     for at, part in enumerate(parts.values()):
         margin, found = part.part.margin, part.difference
         axes.barh(at, 2 * margin, 0.8, -margin, color="0.9", zorder=0, label="too little to matter")
-        if part.part.published is not None:
-            axes.plot(part.part.published, at, "D", color=PUBLISHED, label="published", markersize=7, fillstyle="none")
+        hollow = {"label": "published", "markersize": 7, "fillstyle": "none"}
+        _mark(axes, part.part.published, at, "D", PUBLISHED, beyond=at + 0.25, **hollow)
         if found is None:
-            axes.text(-LINEAR, at, "not trained yet", va="center", color="0.45", fontsize="small", style="italic")
+            axes.text(-EDGE, at, "not trained yet", va="center", color="0.45", fontsize="small", style="italic")
             continue
-        if part.third:
-            axes.plot(part.third.mean, at, "o", color=GHOST, label="at a third of the training", markersize=6)
+        _mark(axes, part.third and part.third.mean, at, "o", GHOST, label="at a third of the training", markersize=6)
         if found.interval:
-            axes.plot(found.interval, [at, at], color=OURS, linewidth=2, label="95 % interval")
-        axes.plot(found.mean, at, "o", color=OURS, label="ours", markersize=7)
+            ends = np.clip(found.interval, -1.06 * EDGE, 1.06 * EDGE)
+            axes.plot(ends, [at, at], color=OURS, linewidth=2, label="95 % interval")
+        _mark(axes, found.mean, at, "o", OURS, beyond=at - 0.25, label="ours", markersize=7)
     axes.axvline(0, color="0.4", linewidth=0.8, zorder=0)
     axes.set_yticks(range(len(parts)), [textwrap.fill(label, WRAP) for label in parts])
     axes.set_ylim(len(parts) - 0.4, -0.6)
-    axes.set_xscale("symlog", linthresh=LINEAR)
-    axes.set_xticks(TICKS, [markdown.number(x, "+", 2) if x else "0" for x in TICKS])
-    axes.minorticks_off()
+    axes.set_xlim(-1.12 * EDGE, 1.12 * EDGE)
+    axes.set_xticks(np.linspace(-EDGE, EDGE, 7))
+    axes.xaxis.set_major_formatter(lambda x, _: markdown.number(x, "+", 2) if round(x, 3) else "0")
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("ours: the first side less the second; right of 0, the first is better", fontsize="small")
@@ -96,3 +98,18 @@ def _differences(parts: dict[str, PartResult]) -> Figure:
         by_label.values(), by_label.keys(), loc="outside upper center", ncols=6, frameon=False, fontsize="small"
     )
     return figure
+
+
+def _mark(
+    axes: Axes, value: float | None, at: float, marker: str, colour: str, beyond: float | None = None, **look: Any
+) -> None:
+    """Draw a value; past the edge an arrow with its number, at the height `beyond`."""
+    if value is None:
+        return
+    if abs(value) <= EDGE:
+        axes.plot(value, at, marker, color=colour, **look)
+        return
+    at, side = at if beyond is None else beyond, 1 if value > 0 else -1
+    axes.plot(side * EDGE * 1.06, at, ">" if side > 0 else "<", color=colour, markersize=7)
+    said, align = markdown.number(value, "+", 2), "right" if side > 0 else "left"
+    axes.text(side * EDGE * 1.02, at, said, ha=align, va="center", color=colour, fontsize="small")
