@@ -95,6 +95,28 @@ def test_a_failed_training_is_marked(root: Path) -> None:
     assert [run.info.status for run in runs(tracking.tracking_uri())] == ["FAILED"]
 
 
+def test_a_database_that_was_copied_writes_beside_itself(root: Path, tmp_path: Path) -> None:
+    first = store.Store(tracking.tracking_uri()).experiment("mtbert-sample")
+    (copy := tmp_path / "copy").mkdir()
+    shutil.copy(root / "mlflow.db", copy)
+    there = store.Store(f"sqlite:///{copy}/mlflow.db")
+    second = there.client.get_experiment(there.experiment("mtbert-sample"))
+    assert second.artifact_location == (copy / "mlartifacts/mtbert-sample").as_uri()
+    assert there.client.get_experiment(first).name == f"mtbert-sample moved {first}"
+
+
+def test_a_server_without_models_gets_the_runs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlflow.protos.databricks_pb2 import ENDPOINT_NOT_FOUND
+
+    from mtbert.tracking import models
+
+    def refuse(*_: object) -> None:
+        raise models.MlflowException("no such path", ENDPOINT_NOT_FOUND)
+
+    monkeypatch.setattr(models, "_bring", refuse)
+    assert bring_in(root).startswith("1 new, 0 already there\nwarning: no models are logged")
+
+
 def test_trainings_at_once_on_a_database_that_does_not_exist(root: Path) -> None:
     (root / "mlflow.db").unlink()
     variants = ["a", "b"]

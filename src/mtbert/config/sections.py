@@ -196,8 +196,6 @@ def _there(params: Params) -> Iterator[Fault]:
     """Check that the data's folder holds a corpus, before DVC reads all of it."""
     data = params.file.parent / params.get("data_dir")
     if not any((data / file).is_file() for task in TASKS.values() for file in task.files.values()):
-        message = (
-            f"{params.get('data_dir')} holds no file of a task, such as cs224n/ids-sst-train.csv; allowed: "
-            "data/sample, data/official (`make official`), or a folder of your own"
-        )
-        yield Fault(("data_dir",), message)
+        allowed = "data/sample, data/official (`make official`), or a folder of your own"
+        example = "such as cs224n/ids-sst-train.csv"
+        yield Fault(("data_dir",), f"{params.get('data_dir')} holds no file of a task, {example}; allowed: {allowed}")

@@ -24,6 +24,7 @@ from mtbert.settings import Name, Section
 BUILD, SCRIPT = Path("build"), Path("stages/train.py")
 OUTPUT = BUILD / "grid"  # a log for each training
 POLL = 0.2  # seconds
+TELL = 30.0  # seconds between two lines of a training that runs
 PATIENCE = 60.0  # seconds in which a training that is stopped has to write its checkpoint
 PR_SET_PDEATHSIG = 1  # of Linux
 
@@ -72,6 +73,7 @@ def run(wanted: Sequence[Training], start: Start, shares: Sequence[Share], outpu
     logs = {training: output / f"{training.name}.log" for training in wanted}
     running: dict[Training, tuple[Any, Share]] = {}  # the job, and its share
     output.mkdir(parents=True, exist_ok=True)
+    told = time.monotonic()
     with _heeded() as stop:
         try:
             while running or (waiting and not stop):
@@ -93,6 +95,11 @@ def run(wanted: Sequence[Training], start: Start, shares: Sequence[Share], outpu
                         done(training)
                     elif not stop:
                         failed.append(f"\n  {training.name}: {logs[training]} (exit status {status})")
+                if time.monotonic() > told + TELL:
+                    told = time.monotonic()
+                    for training in filter(lambda one: logs[one].is_file(), running):  # that of a node comes later
+                        lines = logs[training].read_text("utf-8", errors="replace").strip().splitlines()
+                        say(f"{training.name}: {''.join(lines[-1:])}")
         finally:
             _end([job for job, _ in running.values()])
     if stop:

@@ -8,6 +8,7 @@ from mtbert.tracking import record, store
 from mtbert.tracking.store import Store, TrackingError
 
 LOCK = "mlflow.db.track.lock"  # in the repository: two `track` at once would both find a run missing
+NO_MODELS = "\nwarning: no models are logged, since the server has no place for them; that of MLflow 3 has"
 
 
 def bring_in(build: Path) -> str:
@@ -29,7 +30,7 @@ def bring_in(build: Path) -> str:
 
             there = Store(uri)
             new = sum(there.log(wanted) for wanted in records)
-            models.bring(there, records)
+            has_models = models.bring(there, records)
     except MtbertError:  # of a file; MLflow does not matter for it
         raise
     except Exception as error:  # of MLflow, its database or the network: many types, with one message
@@ -38,4 +39,5 @@ def bring_in(build: Path) -> str:
             f"their results are safe in {build}: once MLflow answers, `{store.AGAIN}` brings them in"
         ) from None  # the cause's own text may hold credentials
     left = len(directories) - len(records)
-    return f"{new} new, {len(records) - new} already there" + (f", {left} not trained yet" if left else "")
+    untrained = f", {left} not trained yet" if left else ""
+    return f"{new} new, {len(records) - new} already there{untrained}{'' if has_models else NO_MODELS}"

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlparse
 
 import mlflow
 from mlflow.entities import LoggedModel
+from mlflow.exceptions import MlflowException
 from mlflow.models import Model, ModelSignature
 from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema
 
@@ -31,8 +32,19 @@ OF_RUN = ("settings.yaml", "metrics.json", files.DIGESTS, WEIGHTS)
 OF_ENCODER = ("tokenizer.json", "tokenizer_config.json", "config.json")
 
 
-def bring(there: Store, records: list[Record]) -> None:
-    """Make and register a model of each run with weights; alias each variant's one with the best choosing score."""
+def bring(there: Store, records: list[Record]) -> bool:
+    """Make and register a model of each run with weights; return False where the server is of MLflow 2, without any."""
+    try:
+        _bring(there, records)
+    except MlflowException as error:
+        if error.error_code != "ENDPOINT_NOT_FOUND":
+            raise
+        return False
+    return True
+
+
+def _bring(there: Store, records: list[Record]) -> None:
+    """Alias each variant's model with the best choosing score, too."""
     scored: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
     for wanted in (one for one in records if (one.directory / WEIGHTS).is_file()):
         name = re.sub(r"[^\w.-]", "_", f"{wanted.experiment}-{wanted.tags['variant']}")

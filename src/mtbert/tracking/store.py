@@ -124,11 +124,18 @@ class Store:
         self.client = mlflow.MlflowClient()
 
     def experiment(self, name: str) -> str:
-        """Return the id of an experiment; create it if it is missing."""
+        """Return the id of an experiment; create it if it is missing.
+
+        MLflow stores where an experiment's files lie. In a database that was moved or copied this is the old folder,
+        where nothing may be written: the experiment is kept under another name, and a new one begun.
+        """
+        location = (self._file.with_name(ARTIFACTS) / name).as_uri() if self._file else None
         with FileLock(f"{self._file or project_root() / 'mlflow.db'}.lock"):  # trainings begin side by side
-            if found := self.client.get_experiment_by_name(name):
+            found = self.client.get_experiment_by_name(name)
+            if found and location in (None, found.artifact_location):
                 return found.experiment_id
-            location = (self._file.with_name(ARTIFACTS) / name).as_uri() if self._file else None
+            if found:
+                self.client.rename_experiment(found.experiment_id, f"{name} moved {found.experiment_id}")
             return self.client.create_experiment(name, location, {"mlflow.note.content": ABOUT})
 
     def find(self, wanted: Record) -> "tuple[list[Run], list[Run]]":
