@@ -113,6 +113,14 @@ def test_what_cannot_be_meant_is_refused_with_status_2(arguments: list[str], sai
     assert said in done.output
 
 
+def test_variants_are_listed_with_paper_and_row_and_a_star_where_they_are_trained():
+    lines = [line.split() for line in called("variants").stdout.splitlines()]
+    assert [line for line in lines if line[1:2] == ["pals"] or line[0] == "mypal-pals"] == [
+        ["mypal-pals", "My", "PAL", "BERT", "1", "BERT", "+", "PALs"],
+        ["*", "pals", "Pals", "for", "PALs", "Original", "PALs"],
+    ]
+
+
 def test_a_report_waits_for_another(monkeypatch: pytest.MonkeyPatch):
     held: list[tuple] = []
     monkeypatch.setattr(tables, "read", str)

@@ -1,6 +1,7 @@
 """How a process that imports large libraries starts and ends."""
 
 import gc
+import os
 
 import pytest
 
@@ -16,3 +17,11 @@ def test_the_collector_rests_while_importing_and_leaves_alone_what_was_imported(
         assert not gc.isenabled()
     assert gc.get_freeze_count() > 0
     gc.unfreeze()
+
+
+def test_a_model_that_is_larger_than_the_machines_memory_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    starting.tell_memory([there // 16])
+    assert capsys.readouterr().err == ""
+    starting.tell_memory([there // 16, 1])
+    assert capsys.readouterr().err.startswith("warning: ")
