@@ -1,7 +1,7 @@
 """Pin what is installed, one file for each group of packages: python .ci/lock.py requirements.
 
-`run.lock` holds what the pipeline and `mtbert` need, `uv.lock` what installs PyTorch where pip does not find its CPU
-build. Every other file holds what one extra of pyproject.toml adds.
+`run.lock` holds what the pipeline and `mtbert` need, `uv.lock` what installs it. Every other file holds what one extra
+of pyproject.toml adds.
 """
 
 import subprocess
