@@ -14,6 +14,8 @@ export DO_NOT_TRACK := true
 export DVC_NO_ANALYTICS := true
 export RAY_USAGE_STATS_ENABLED := 0
 export NO_MKDOCS_2_WARNING := true
+# Packages come without bytecode. Whoever imports one first writes it, else each of 30 processes compiles it again.
+unexport PYTHONDONTWRITEBYTECODE
 
 reproduce: export MTBERT_TABLES := later
 
