@@ -76,7 +76,7 @@ setup: $(BIN)/.run  ## install what the pipeline and `mtbert` need; `make setup-
 setup-%: $(BIN)/.%
 	@:
 
-# uv installs the packages in a tenth of pip's time, and finds the build of PyTorch that fits the machine. Where there is
+# uv installs the packages in a fraction of pip's time, and finds the build of PyTorch that fits the machine. Where there is
 # no NVIDIA GPU, pip is asked first: its own settings may name a place that holds the CPU build.
 $(BIN)/.run: requirements/run.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("mtbert needs Python 3.11 or newer: make PYTHON=...")'

@@ -74,8 +74,8 @@ def predict(
     """Predict with a trained model: sentences, or a file of them.
 
     A file needs a column `text`, and `text_pair` for a task of pairs (or the columns of the task's own corpus, such
-    as sentence1 and sentence2); all its columns are kept. A plain line is a sentence, or two with a tab between. The
-    output has the columns of the input first.
+    as sentence1 and sentence2); all its columns are kept. A plain line is one sentence. The output has the columns of
+    the input first.
 
     \b
     mtbert predict pals --task sst "What a film!" "What a bore."

@@ -1,1 +1,1 @@
-"""Use trained models: predict, embed, serve with MLflow, and export to other libraries."""
+"""Use trained models: predict, serve with MLflow, and export to other libraries."""

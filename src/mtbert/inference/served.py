@@ -1,6 +1,6 @@
 """Serve a model with MLflow, which copies this file beside the weights; mtbert has to be installed where it serves.
 
-Input: `text`, and `text_pair` for tasks of pairs; parameter `task`. Output: a row for each, as of `Predictor.predict`.
+Input: `text`, and `text_pair` for tasks of pairs; parameter `task`. Output: a row for each, as of `Model.predict`.
 """
 
 from pathlib import Path
