@@ -4,8 +4,10 @@ JOBS ?= 2
 PORT ?= 5000
 TORCH = 2.13.0
 BIN = .venv/bin
-UV = $(BIN)/uv pip install -q --python $(BIN)/python
-LOCKED = $(UV) --no-deps --require-hashes -r
+UV = $(BIN)/uv pip install -q --system-certs --python $(BIN)/python
+PIP = $(BIN)/pip install -q --no-deps --no-compile
+# uv takes a fraction of pip's time. Where it fails, pip may know better: it has settings of its own, such as a mirror.
+locked = $(UV) --no-deps --require-hashes -r $(1) || $(PIP) --require-hashes -r $(1)
 EVERY = setup $(patsubst %,$(BIN)/.%,cluster onnx docs test)
 # DVC starts `python`, which has to be the environment's. No tool may send usage data.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -76,15 +78,15 @@ setup: $(BIN)/.run  ## install what the pipeline and `mtbert` need; `make setup-
 setup-%: $(BIN)/.%
 	@:
 
-# uv installs the packages in a fraction of pip's time, and finds the build of PyTorch that fits the machine. Where there is
-# no NVIDIA GPU, pip is asked first: its own settings may name a place that holds the CPU build.
+# uv finds the build of PyTorch that fits the machine. Where there is no NVIDIA GPU, pip is asked first: its settings may
+# name a place that holds the CPU build.
 $(BIN)/.run: requirements/run.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("mtbert needs Python 3.11 or newer: make PYTHON=...")'
 	$(PYTHON) -m venv .venv
 	@echo "Installing PyTorch and $$(grep -c == $<) packages into .venv: 1.7 GB, about a minute"
-	$(BIN)/pip install -q --no-deps --require-hashes -r requirements/uv.lock
-	$(LOCKED) $<
-	{ ! command -v nvidia-smi && $(BIN)/pip install -q --no-deps --no-compile torch==$(TORCH)+cpu; } 2>/dev/null \
+	$(PIP) --require-hashes -r requirements/uv.lock
+	$(call locked,$<)
+	{ ! command -v nvidia-smi && $(PIP) torch==$(TORCH)+cpu; } 2>/dev/null \
 	|| $(UV) --torch-backend auto torch==$(TORCH)
 	$(UV) --no-deps --no-build-isolation --editable .
 	touch $@
@@ -92,7 +94,7 @@ $(BIN)/.run: requirements/run.lock pyproject.toml
 # What only some commands need is installed when such a command is first called.
 $(BIN)/.%: requirements/%.lock $(BIN)/.run
 	@echo "Installing $$(grep -c == $<) packages for $*"
-	$(LOCKED) $<
+	$(call locked,$<)
 	@touch $@
 
 lock: $(EVERY)  ## pin what is installed, with the digests of its files
