@@ -63,7 +63,9 @@ def threads(training: Training) -> int:
     return files.read_plan(BUILD / "plan" / f"{training.variant}.yaml", "run")["run"]["threads"]
 
 
-def run(wanted: Sequence[Training], start: Start, shares: Sequence[Share], output: Path, done: Done) -> None:
+def run(  # noqa: C901, PLR0912, PLR0915
+    wanted: Sequence[Training], start: Start, shares: Sequence[Share], output: Path, done: Done
+) -> None:
     """Train all in order, one with each share at a time, their logs in `output`.
 
     Raises:
