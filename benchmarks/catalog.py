@@ -16,8 +16,9 @@ import gc
 import io
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -233,22 +234,22 @@ def train(
     on = hardware.Hardware(cpu, hardware.precision("auto", cpu))
     kept, steps, due = Kept(model), list[Step](), list[Step]()
 
-    def phases() -> Iterator[Phase]:
-        for phase in assembly.phases(settings, SEED, model, examples):
-            found = kinds(phase)
-            steps.extend(found)
-            due.extend(step for step in found for _ in sizes or TWICE)
-            phase.sampler = ours.Fixed([{task: [] for task in step.group} for step in found for _ in sizes or TWICE])
-            phase.streams = {  # type: ignore[assignment]
-                task: Sized(examples[task], (sizes or (size_of(phase, task),) * len(TWICE)) * len(found))
-                for task in phase.settings.tasks
-            }
-            phase.settings = phase.settings.model_copy(update={"epochs": 1})
-            yield phase
+    def shortened(build: Callable[[], Phase]) -> Phase:
+        phase = build()
+        found = kinds(phase)
+        steps.extend(found)
+        due.extend(step for step in found for _ in sizes or TWICE)
+        phase.sampler = ours.Fixed([{task: [] for task in step.group} for step in found for _ in sizes or TWICE])
+        phase.streams = {  # type: ignore[assignment]
+            task: Sized(examples[task], (sizes or (size_of(phase, task),) * len(TWICE)) * len(found))
+            for task in phase.settings.tasks
+        }
+        phase.settings = phase.settings.model_copy(update={"epochs": 1})
+        return phase
 
     class Measured(Trainer):
-        def _update(self, phase: Phase, batches: Mapping[str, Any]) -> None:
-            super()._update(phase, batches)
+        def _step(self, phase: Phase, group: Sequence[str], bar: Any) -> None:
+            super()._step(phase, group, bar)
             step = due.pop(0)
             step.kept.append(kept.reset())
             step.flops.append(counter.get_total_flops() - sum(sum(other.flops) for other in steps))
@@ -258,7 +259,7 @@ def train(
         trainer = Measured(model, settings.run, on, history, [{}], SEED, nowhere, Stop())
         hooks = torch.autograd.graph.saved_tensors_hooks(kept.hold, lambda held: held.tensor)
         with hooks, contextlib.redirect_stderr(io.StringIO()):  # its progress bar
-            trainer.run(phases(), 1)
+            trainer.run([partial(shortened, build) for build in assembly.phases(settings, SEED, model, examples)], 1)
     return steps
 
 

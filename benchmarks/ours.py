@@ -143,7 +143,8 @@ def training(
     parts = assembly.assemble(settings, SEED, build)
     on = hardware_of(settings)
     parts.model.to(on.device)
-    (phase,) = parts.phases
+    (build_phase,) = parts.phases
+    phase = build_phase()
     phase.sampler = Fixed(plan)
     phase.streams = {task: Served(parts.examples["train"][task], plan, task) for task in tasks}  # type: ignore[assignment]
     history = History(settings.run.log_every, lambda *_: None)
@@ -152,7 +153,7 @@ def training(
     def run() -> None:
         trainer = Trainer(parts.model, settings.run, on, history, [{}], SEED, nowhere, Stop())
         with memory.kept(), contextlib.redirect_stderr(io.StringIO()):  # its progress bar
-            trainer.run([phase], len(plan))
+            trainer.run([lambda: phase], len(plan))
         nowhere.clear()
 
     return run

@@ -13,9 +13,9 @@ from runs import TASKS_HERE, checkpoint, examples, settings
 
 from mtbert.data.batches import Batch
 from mtbert.data.tokens import SpecialTokens
-from mtbert.training import assembly, evaluation, losses, run
+from mtbert.training import assembly, evaluation, loop, run
 from mtbert.training import checkpoints as saving
-from mtbert.training.loop import Trainer
+from mtbert.training.loop import Loss, Trainer, Update
 from mtbert.training.phases import Phase
 
 FULL = {"name": "interleaved"}
@@ -100,11 +100,11 @@ def write_down(folder: Path) -> None:
     """Note each update: its step, its losses and its examples."""
     update = Trainer._update
 
-    def written(trainer: Trainer, phase: Phase, batches: Mapping[str, Batch]) -> None:
-        update(trainer, phase, batches)
+    def written(trainer: Trainer, phase: Phase, batches: Mapping[str, Batch], losses: Mapping[str, Loss]) -> Update:
+        made = update(trainer, phase, batches, losses)
         with open(folder / "trained.txt", "a", encoding="utf-8") as file:
-            now = [of_task[-1] for of_task in trainer.position.losses.values()]
-            file.write(f"{trainer.outcome.steps} {now} {' '.join(i for b in batches.values() for i in b.ids)}\n")
+            file.write(f"{made.step} {[loss.item() for loss in made.losses.values()]} {made.examples}\n")
+        return made
 
     Trainer._update = written
 
@@ -126,9 +126,9 @@ def arm(trainers: list[Trainer], step: int, where: str, number: int = signal.SIG
     """Have that signal sent to this process there."""
     holder, name = {
         "results": (run, "_predictions"),
-        "forward": (losses, "of_batch"),
-        "before the update": (losses, "check_finite"),
-        "after the update": (Trainer, "_keep"),
+        "forward": (loop, "loss_of"),
+        "before the update": (loop, "clip"),
+        "after the update": (Trainer, "_checkpoint_where_due"),
         "while it is written": (saving, "save_file"),
         "before it is renamed": (saving.files, "flush"),
         "evaluation of sst": (evaluation, "predict"),

@@ -44,8 +44,11 @@ class Batch:
     sequences: int
 
     def to(self, device: torch.device) -> "Batch":
-        """Return the batch on another device."""
-        return replace(self, **{name: getattr(self, name).to(device) for name in (*OF_ROWS, "labels")})
+        """Return the batch on another device; a GPU fetches it from pinned memory while it computes."""
+        here = {name: getattr(self, name) for name in (*OF_ROWS, "labels")}
+        if device.type == "cuda":
+            here = {name: tensor.pin_memory() for name, tensor in here.items()}
+        return replace(self, **{name: tensor.to(device, non_blocking=True) for name, tensor in here.items()})
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -2,7 +2,8 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -70,39 +71,52 @@ def steps(settings: VariantSettings, train: Mapping[str, Examples]) -> int:
 
 def phases(
     settings: VariantSettings, seed: int, model: MultitaskModel, train: Mapping[str, Examples]
-) -> Iterator[Phase]:
-    """Build each phase when its turn comes, so that an objective copies the model as the phase finds it."""
+) -> list[Callable[[], Phase]]:
+    """Return what builds each phase once its turn comes, so that an objective copies the model as the phase finds it.
+
+    To build a phase freezes what it does not train.
+    """
+    numbered = enumerate(settings.phases, start=1)
+    return [partial(_phase, settings, seed, model, train, number, phase) for number, phase in numbered]
+
+
+def _phase(
+    settings: VariantSettings,
+    seed: int,
+    model: MultitaskModel,
+    train: Mapping[str, Examples],
+    number: int,
+    phase: PhaseSettings,
+) -> Phase:
     device = hardware_of(settings).device
-    for number, phase in enumerate(settings.phases, start=1):
-        streams = {
-            task: Stream(
-                train[task].drawn(phase.rows),
-                phase.batch_sizes.get(task, phase.batch_size),
-                seeding.derive(seed, number),
-                phase.batching,
-            )
-            for task in phase.tasks
-        }
-        trained = model.train_only(phase.trainable, phase.frozen)
-        objectives = {
-            choice["name"]: OBJECTIVES.build(choice, model, _generator(seed, "noise", number, device=device))
-            for choice in phase.objectives
-        }
-        weighting = WEIGHTINGS.build(phase.weighting, phase.tasks, _generator(seed, "weighting", number)).to(device)
-        own = [parameter for objective in objectives.values() for parameter in objective.own]
-        parameters = [*trained, *own, *weighting.parameters()]
-        yield Phase(
-            number=number,
-            settings=phase,
-            parameters=parameters,
-            adapters=[parameter for parameter in model.adapter.parameters() if parameter.requires_grad],
-            streams=streams,
-            sampler=_sampler(phase, train),
-            objectives=objectives,
-            weighting=weighting,
-            rule=GRADIENTS.build(phase.gradients, _generator(seed, "gradients", number)),
-            schedule=SCHEDULES.build(phase.schedule),
+    streams = {
+        task: Stream(
+            train[task].drawn(phase.rows),
+            phase.batch_sizes.get(task, phase.batch_size),
+            seeding.derive(seed, number),
+            phase.batching,
         )
+        for task in phase.tasks
+    }
+    trained = model.train_only(phase.trainable, phase.frozen)
+    objectives = {
+        choice["name"]: OBJECTIVES.build(choice, model, _generator(seed, "noise", number, device=device))
+        for choice in phase.objectives
+    }
+    weighting = WEIGHTINGS.build(phase.weighting, phase.tasks, _generator(seed, "weighting", number)).to(device)
+    own = [parameter for objective in objectives.values() for parameter in objective.own]
+    return Phase(
+        number=number,
+        settings=phase,
+        parameters=[*trained, *own, *weighting.parameters()],
+        adapters=[parameter for parameter in model.adapter.parameters() if parameter.requires_grad],
+        streams=streams,
+        sampler=_sampler(phase, train),
+        objectives=objectives,
+        weighting=weighting,
+        rule=GRADIENTS.build(phase.gradients, _generator(seed, "gradients", number)),
+        schedule=SCHEDULES.build(phase.schedule),
+    )
 
 
 def _generator(seed: int, *purpose: str | int, device: torch.device | str = "cpu") -> torch.Generator:

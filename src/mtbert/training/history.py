@@ -25,17 +25,14 @@ class History(Stateful):
         """Record a loss."""
         self.losses.setdefault(name, []).append(value)
 
-    def step(
-        self, phase: int, step: int, learning_rate: float, last: bool = False, more: Mapping[str, float] | None = None
-    ) -> dict[str, float]:
-        """End a step. Every `every` steps and at the `last` of a phase, add an entry and return its values.
+    def is_due(self, step: int) -> bool:
+        """Return whether a step ends with an entry: every `every`-th does."""
+        return step % self.every == 0
 
-        `more` holds further values of this step.
-        """
-        if step % self.every and not last:
-            return {}
+    def log(self, phase: int, step: int, learning_rate: float, more: Mapping[str, float]) -> dict[str, float]:
+        """Add an entry of the mean losses since the one before, and return its values; `more` are of this step."""
         values = {f"loss/{name}": sum(losses) / len(losses) for name, losses in sorted(self.losses.items())}
-        values |= {"learning_rate": learning_rate, **(more or {})}
+        values |= {"learning_rate": learning_rate, **more}
         self.add(phase, step, values)
         self.losses.clear()
         return values

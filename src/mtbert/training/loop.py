@@ -1,13 +1,25 @@
-"""The loop: a sampler names the tasks, the model gives their losses, objectives add to them, a rule makes the gradient.
+"""A training, told once: how a batch becomes an update, and updates become a model. Read it from top to bottom.
 
-The loop knows no technique: all are handed in. A training resumes from its last checkpoint, and is then the same as one
-that was never interrupted.
+    for each phase of the variant:                                    Trainer.run
+        for each epoch:                                               Trainer._run_phase
+            for each step that the sampler draws:                     Trainer._step
+                take the next batch of each of its tasks
+                compute its loss: the task's own, and what objectives add
+                weigh the losses, and let the gradient rule make one gradient of them
+                clip it, and update the weights where all numbers are finite
+                read the numbers, log them, write a checkpoint, where these are due
+            score dev, and remember the best weights                  Trainer._end_epoch
+    go on with the weights of the best epoch
+
+No technique is known here: all are handed in by `assembly`. No step waits for the device: losses and the length of the
+gradient stay there until they are read, which is when they are logged, saved, or summed up. A training resumes from its
+last checkpoint, and is then the same as one that was never interrupted.
 """
 
 import math
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,15 +35,65 @@ from mtbert.models.encoder.hardware import Hardware
 from mtbert.models.multitask import MultitaskModel
 from mtbert.settings import RunSettings
 from mtbert.tasks import served
-from mtbert.training import evaluation, losses
+from mtbert.training import evaluation
 from mtbert.training.checkpoints import Checkpoint, random_state, set_random_state
 from mtbert.training.history import History
-from mtbert.training.losses import Loss
 from mtbert.training.phases import Phase
 from mtbert.training.states import Stateful
 from mtbert.training.stopping import Stop, Stopped
 
 SHOWN_EVERY = 1.0 if sys.stderr.isatty() else 30.0  # seconds between two states of the progress bar
+
+
+@dataclass
+class Loss:
+    """A batch's loss.
+
+    Attributes:
+        total: what is trained on, with its graph.
+        terms: its summands, without a graph; the task's own loss under the name of what the sampler drew.
+    """
+
+    total: Tensor
+    terms: dict[str, Tensor]
+
+
+def loss_of(model: MultitaskModel, phase: Phase, name: str, batch: Batch) -> Loss:
+    """Compute the loss of a batch, which the sampler drew under that name."""
+    outputs = model(batch)
+    own = model.loss(batch, outputs)
+    terms = {f"{kind}/{name}": objective.term(batch, outputs) for kind, objective in phase.objectives.items()}
+    total = own if phase.settings.supervised else 0 * own
+    for term in terms.values():
+        total = total + term
+    return Loss(total, {term_name: term.detach() for term_name, term in {name: own, **terms}.items()})
+
+
+@dataclass(frozen=True)
+class Update:
+    """The numbers of an update, which lie on the device until they are read.
+
+    Attributes:
+        step: of the training, from 1.
+        examples: of its batches, in words.
+        losses: that are trained on, not weighted, by what the sampler drew.
+        terms: their summands, by name.
+        norm: length of the gradient before it was clipped.
+    """
+
+    step: int
+    examples: str
+    losses: dict[str, Tensor]
+    terms: dict[str, Tensor]
+    norm: Tensor
+
+    def numbers(self) -> Tensor:
+        """Return losses, terms and norm, in this order: float32 [numbers], on the device."""
+        return torch.stack([value.float() for value in (*self.losses.values(), *self.terms.values(), self.norm)])
+
+    def is_finite(self) -> Tensor:
+        """Return whether all terms and the norm are finite: bool [], on the device."""
+        return torch.isfinite(self.numbers()[len(self.losses) :]).all()
 
 
 @dataclass
@@ -75,6 +137,8 @@ class Trainer(Stateful):
     Attributes:
         dev: the parts of dev on which epochs are chosen.
         epochs: of all phases so far.
+        unread: updates whose numbers have not been read.
+        failed: 1 on the device from the first number on that was not finite, else 0: from then on nothing moves.
     """
 
     changes = ("epochs", "position", "outcome", "history", "model")
@@ -90,17 +154,31 @@ class Trainer(Stateful):
     outcome: Outcome = field(default_factory=Outcome, init=False)
     position: Position = field(default_factory=Position, init=False)
     epochs: int = field(default=0, init=False)
+    unread: list[Update] = field(default_factory=list, init=False)
+    failed: Tensor = field(init=False)
 
-    def run(self, phases: Iterable[Phase], steps: int) -> Outcome:
-        """Run the phases (`steps` steps in all), and leave the model with the weights of the kept epoch."""
+    def __post_init__(self) -> None:
+        self.failed = torch.zeros((), device=self.hardware.device)
+
+    # The training, its phases and their epochs.
+
+    def run(self, phases: Sequence[Callable[[], Phase]], steps: int) -> Outcome:
+        """Run the phases (`steps` steps in all), and leave the model with the weights of the kept epoch.
+
+        Each phase is built when its turn comes, so that its objectives find the model as the phase before left it.
+        """
         torch.manual_seed(seeding.derive(self.seed, "dropout"))
-        state = self._resume()
+        saved = self._resume()
         initial = self.outcome.steps
         with tqdm(total=steps, initial=initial, unit="step", mininterval=SHOWN_EVERY) as bar:
-            for phase in phases:
-                if phase.number >= self.position.phase:
-                    self._phase(phase, state, bar)
-                    state = None
+            for build in phases[self.position.phase - 1 :]:
+                phase = build()
+                if saved:
+                    self._restore_phase(phase, saved)
+                    saved = None
+                else:
+                    self._begin_phase()
+                self._run_phase(phase, bar)
         if self.outcome.steps > initial:
             self._save(None)
         if self.outcome.states:
@@ -109,14 +187,15 @@ class Trainer(Stateful):
             self.outcome.epochs = [self.epochs]
         return self.outcome
 
-    def _phase(self, phase: Phase, state: dict[str, Any] | None, bar: tqdm) -> None:
-        """Run a phase, from its start or from a checkpoint's state."""
-        if state is None:  # an epoch of an earlier phase is not a result of this variant
-            count = len(self.dev)
-            self.outcome.epochs, self.outcome.scores, self.outcome.states = [0] * count, [-math.inf] * count, {}
-        else:
-            phase.restore(state["phase"])
-            set_random_state(state["random"], self.hardware.device)
+    def _begin_phase(self) -> None:
+        """Forget what was chosen: an epoch of an earlier phase is not a result of this variant."""
+        parts = len(self.dev)
+        self.outcome.epochs = [0] * parts
+        self.outcome.scores = [-math.inf] * parts
+        self.outcome.states = {}
+
+    def _run_phase(self, phase: Phase, bar: tqdm) -> None:
+        """Run a phase from where it is to its end."""
         while self.position.epoch <= phase.settings.epochs:
             self.model.train()
             generator = seeding.stream(self.seed, "sampler", phase.number, self.position.epoch)
@@ -125,46 +204,39 @@ class Trainer(Stateful):
                 self._step(phase, group, bar)
                 if self.position.step < len(groups):  # the last step's rate is set after the epoch's evaluation
                     phase.lr_scheduler.step()
-                self._keep(phase)
+                self._checkpoint_where_due(phase)
+            self._read_numbers()
             self.epochs += 1
             self._end_epoch(phase)
             self.position = Position(phase.number, self.position.epoch + 1)
         self.position = Position(phase.number + 1)
 
+    # A step.
+
     def _step(self, phase: Phase, group: Sequence[str], bar: tqdm) -> None:
-        """Run one step: an update, and its record."""
+        """Update the weights once, by a batch of each task of the group, and log where that is due."""
         started = time.perf_counter()
         self.outcome.steps += 1
         self.position.step += 1
-        self._update(phase, {name: phase.streams[name].next().to(self.hardware.device) for name in group})
-        last = phase.lr_scheduler.last_epoch + 1 == phase.steps
-        rate, more = float(phase.lr_scheduler.get_last_lr()[0]), phase.weighting.values()
-        values = self.history.step(phase.number, self.outcome.steps, rate, last, more)
+        batches = {name: phase.streams[name].next().to(self.hardware.device) for name in group}
+
+        losses = self._backward(phase, batches)
+        update = self._update(phase, batches, losses)
+        phase.after_step(update.losses, lambda: self._losses_again(phase, batches))
+
+        self.unread.append(update)
+        for name, batch in batches.items():
+            self.outcome.examples[name] = self.outcome.examples.get(name, 0) + len(batch)
+        self._log(phase, bar)
         self.outcome.seconds += time.perf_counter() - started
         bar.update()
-        if values:
-            bar.set_postfix_str(", ".join(f"{k[5:]} {v:.3f}" for k, v in values.items() if "loss/" in k), refresh=False)
 
-    def _update(self, phase: Phase, batches: Mapping[str, Batch]) -> None:
-        """Update the weights, and record the losses; nothing moves where a number is not finite."""
-        update = losses.measure(phase, self._gradients(phase, batches))
-        losses.check_finite(update, self.outcome.steps, batches)
-        losses.clip(phase, update)
-        phase.optimiser.step()
-        phase.optimiser.zero_grad()
-        phase.after_step(update.losses, lambda: self._losses(phase, batches))
-        for name, term in update.terms.items():
-            self.history.loss(name, term)
-        for name, batch in batches.items():
-            self.position.losses.setdefault(name, []).append(update.losses[name])
-            self.outcome.examples[name] = self.outcome.examples.get(name, 0) + len(batch)
-
-    def _gradients(self, phase: Phase, batches: Mapping[str, Batch]) -> dict[str, Loss]:
-        """Compute the losses, and their gradient in the parameters; TrainingError where memory is short."""
+    def _backward(self, phase: Phase, batches: Mapping[str, Batch]) -> dict[str, Loss]:
+        """Compute the losses, and leave their gradient in the parameters; TrainingError where memory is short."""
         try:
             with self.hardware.autocast():
-                of_batches = losses.of_batches(self.model, phase, batches)
-                weighted = phase.weighting({name: loss.total for name, loss in of_batches.items()})
+                losses = {name: loss_of(self.model, phase, name, batch) for name, batch in batches.items()}
+                weighted = phase.weighting({name: loss.total for name, loss in losses.items()})
             phase.rule(weighted, phase.parameters)
         except torch.OutOfMemoryError as error:
             shapes = ", ".join(f"{name}: {list(batch.input_ids.shape)} tokens" for name, batch in batches.items())
@@ -172,13 +244,60 @@ class Trainer(Stateful):
                 f"step {self.outcome.steps} does not fit into the memory ({shapes}); lower training.batch_size, "
                 "training.batch_sizes or model.max_tokens"
             ) from error
-        return of_batches
+        return losses
 
-    def _losses(self, phase: Phase, batches: Mapping[str, Batch]) -> dict[str, float]:
+    def _update(self, phase: Phase, batches: Mapping[str, Batch], losses: Mapping[str, Loss]) -> Update:
+        """Clip the gradient and move the weights, or nothing once a number was not finite; return the numbers."""
+        norm = torch.nn.utils.get_total_norm([p.grad for p in phase.parameters if p.grad is not None])
+        update = Update(
+            step=self.outcome.steps,
+            examples="; ".join(f"{batch.task}: {', '.join(batch.ids)}" for batch in batches.values()),
+            losses={name: loss.total.detach() for name, loss in losses.items()},
+            terms={name: term for loss in losses.values() for name, term in loss.terms.items()},
+            norm=norm,
+        )
+        self.failed = torch.maximum(self.failed, 1 - update.is_finite().float())
+        clip(phase, norm)
+        # So does torch's GradScaler tell a fused optimiser not to move.
+        phase.optimiser.found_inf = self.failed  # type: ignore[attr-defined]
+        phase.optimiser.step()
+        phase.optimiser.zero_grad()
+        return update
+
+    def _losses_again(self, phase: Phase, batches: Mapping[str, Batch]) -> dict[str, Tensor]:
         """Compute the losses of an update's batches with the weights as they are now."""
         with self.hardware.autocast():
-            of_batches = losses.of_batches(self.model, phase, batches)
-        return {name: loss.total.item() for name, loss in of_batches.items()}
+            losses = {name: loss_of(self.model, phase, name, batch) for name, batch in batches.items()}
+        return {name: loss.total.detach() for name, loss in losses.items()}
+
+    def _log(self, phase: Phase, bar: tqdm) -> None:
+        """Read the numbers of the steps so far, and add them to the history and the bar, where that is due."""
+        last = phase.lr_scheduler.last_epoch + 1 == phase.steps
+        due = self.history.is_due(self.outcome.steps) or last
+        if due or not self.hardware.is_apart:
+            self._read_numbers()
+        if due:
+            rate = float(phase.lr_scheduler.get_last_lr()[0])
+            values = self.history.log(phase.number, self.outcome.steps, rate, phase.weighting.values())
+            losses = {name.removeprefix("loss/"): value for name, value in values.items() if name.startswith("loss/")}
+            bar.set_postfix_str(", ".join(f"{name} {value:.3f}" for name, value in losses.items()), refresh=False)
+
+    def _read_numbers(self) -> None:
+        """Bring the numbers of all updates from the device, in one transfer; TrainingError where one is not finite."""
+        if not self.unread:
+            return
+        numbers = iter(torch.cat([update.numbers() for update in self.unread]).tolist())
+        for update in self.unread:
+            losses = {name: next(numbers) for name in update.losses}
+            terms = {name: next(numbers) for name in update.terms}
+            check_finite(update, terms, next(numbers))
+            for name, term in terms.items():
+                self.history.loss(name, term)
+            for name, loss in losses.items():
+                self.position.losses.setdefault(name, []).append(loss)
+        self.unread.clear()
+
+    # The end of an epoch.
 
     def _end_epoch(self, phase: Phase) -> None:
         """Score dev where it is due, call the epoch's hooks, and set the next epoch's first rate.
@@ -191,46 +310,50 @@ class Trainer(Stateful):
         phase.weighting.after_epoch({name: float(np.mean(of_task)) for name, of_task in self.position.losses.items()})
         phase.lr_scheduler.step()
 
-    def _mean(self, phase: Phase, scores: Mapping[str, float]) -> float:
-        """Return the mean score of the tasks that the phase trains, by which its epochs are compared."""
-        return evaluation.mean_score(scores, {served(name): None for name in phase.settings.tasks})
-
     def _evaluate(self, phase: Phase) -> dict[str, float]:
         """Score dev where it is due, and remember the best weights; return the scores on the first choosing part."""
         settings = self.settings
         if not settings.evaluations or self.epochs % settings.evaluations:
             return {}
-        device, rows = self.hardware.device, settings.evaluation_rows
-        rows = rows and math.ceil(rows / len(self.dev))
+        rows = settings.evaluation_rows and math.ceil(settings.evaluation_rows / len(self.dev))
         try:
             with self.stop.at_once(), self.hardware.autocast():
-                tables = [
-                    {t: evaluation.predict(self.model, e.drawn(rows), device) for t, e in part.items()}
-                    for part in self.dev
-                ]
+                scores = [self._scores(part, rows) for part in self.dev]
         except Stopped:
             self.epochs -= 1  # this epoch ends again after resuming
             self._save(phase)
             raise
-        scores = [predictions.scores(of_tasks) for of_tasks in tables]
         means = {f"dev/{name}": float(np.mean([of_part[name] for of_part in scores])) for name in scores[0]}
         self.history.add(phase.number, self.outcome.steps, means)
         if settings.keep == "best":
             self._remember([self._mean(phase, of_part) for of_part in scores])
         return scores[0]
 
+    def _scores(self, part: Mapping[str, Examples], rows: int | None) -> dict[str, float]:
+        """Return the scores on a part of dev, or on so many rows of each task."""
+        device = self.hardware.device
+        tables = {task: evaluation.predict(self.model, of.drawn(rows), device) for task, of in part.items()}
+        return predictions.scores(tables)
+
+    def _mean(self, phase: Phase, scores: Mapping[str, float]) -> float:
+        """Return the mean score of the tasks that the phase trains, by which its epochs are compared."""
+        return evaluation.mean_score(scores, {served(name): None for name in phase.settings.tasks})
+
     def _remember(self, scores: Sequence[float]) -> None:
         """Keep this epoch's weights for each choosing part of dev on which it is the best so far."""
         outcome = self.outcome
         for part, score in enumerate(scores):
             if score > outcome.scores[part]:
-                outcome.scores[part], outcome.epochs[part] = score, self.epochs
+                outcome.scores[part] = score
+                outcome.epochs[part] = self.epochs
         outcome.states = {epoch: state for epoch, state in outcome.states.items() if epoch in outcome.epochs}
         if self.epochs in outcome.epochs:
             weights = self.model.state_dict()
             outcome.states[self.epochs] = {name: value.detach().clone() for name, value in weights.items()}
 
-    def _keep(self, phase: Phase) -> None:
+    # Checkpoints.
+
+    def _checkpoint_where_due(self, phase: Phase) -> None:
         """Write a checkpoint where one is due; where the training was asked to stop, write one and leave."""
         every = self.settings.checkpoint_every
         asked = self.stop.asked
@@ -241,6 +364,7 @@ class Trainer(Stateful):
 
     def _save(self, phase: Phase | None) -> None:
         """Write all that resuming from here needs; without a phase where all have ended."""
+        self._read_numbers()
         state = {"random": random_state(self.hardware.device), "phase": phase and phase.state()}
         self.checkpoint.save(state | self.state())
 
@@ -252,3 +376,29 @@ class Trainer(Stateful):
             self.outcome.resumed += 1
             print(f"going on from the checkpoint of step {self.outcome.steps}")
         return state
+
+    def _restore_phase(self, phase: Phase, saved: Mapping[str, Any]) -> None:
+        phase.restore(saved["phase"])
+        set_random_state(saved["random"], self.hardware.device)
+
+
+def clip(phase: Phase, norm: Tensor) -> None:
+    """Shorten the gradient in the parameters, of this length, to `training.clip`, where that is set."""
+    limit = phase.settings.clip
+    if limit is None:
+        return
+    if norm.device.type == "cpu" and norm <= limit:  # where a comparison is free, and a pass over the gradients is not
+        return
+    torch.nn.utils.clip_grads_with_norm_(phase.parameters, limit, norm)
+
+
+def check_finite(update: Update, terms: Mapping[str, float], norm: float) -> None:
+    """Raise TrainingError, with the update's examples, where a loss or the gradient's length is not finite."""
+    faulty = [f"loss {name}" for name, value in terms.items() if not math.isfinite(value)]
+    if not faulty and math.isfinite(norm):
+        return
+    raise TrainingError(
+        f"the {', '.join(faulty) or 'gradient'} of step {update.step} is not finite, so the weights were left as they "
+        f"were; the batch was {update.examples}. A lower training.learning_rate, training.clip: 1.0 or "
+        "run.precision: fp32 may help"
+    )

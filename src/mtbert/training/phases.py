@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from mtbert.data.batches import Stream
 from mtbert.settings import PhaseSettings
@@ -54,8 +54,8 @@ class Phase(Stateful):
         """Number of steps of the whole phase."""
         return self.settings.epochs * self.sampler.steps
 
-    def after_step(self, losses: Mapping[str, float], again: Again) -> None:
-        """Call what objectives, weighting and gradient rule do after an update; for the rest, see `Weighting`."""
+    def after_step(self, losses: Mapping[str, Tensor], again: Again) -> None:
+        """Call what objectives, weighting and gradient rule do after an update; what is given, `Weighting` says."""
         for objective in self.objectives.values():
             objective.after_step((self.lr_scheduler.last_epoch + 1) / self.steps)
         self.weighting.after_update(losses, again)

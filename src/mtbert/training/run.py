@@ -3,7 +3,7 @@
 import contextlib
 import datetime
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ class Parts:
     settings: VariantSettings
     seed: int
     model: MultitaskModel
-    phases: Iterable[Phase]
+    phases: Sequence[Callable[[], Phase]]
     steps: int
     examples: Mapping[Split, Mapping[str, Examples]]
     code: str = ""  # a digest of the code that all trainings share

@@ -17,7 +17,7 @@ def test_the_slope_is_that_of_the_formula():
     rule = GRADIENTS.build({"name": "gradnorm"}, torch.Generator())
     rule.logits, rule.first = logits.detach().clone(), torch.full((3,), 2.0, dtype=torch.float64)
     assert rule.counts(np.diag(lengths.numpy() ** 2)) == pytest.approx(weights.tolist())
-    rule.after_update(dict(enumerate((2 * left).tolist())))
+    rule.after_update(dict(enumerate(2 * left)))
     assert rule.logits.grad.tolist() == pytest.approx(logits.grad.tolist())
 
 
@@ -27,7 +27,7 @@ def test_the_task_with_the_longer_gradient_counts_less_after_an_update_also_in_i
     def step() -> list[float]:
         shared, own = nn.Parameter(torch.ones(1)), nn.Parameter(torch.ones(1))
         rule({"sst": 8 * shared.sum() + own.sum(), "sts": shared.sum()}, [shared, own])
-        rule.after_update({"sst": 2.0, "sts": 2.0})
+        rule.after_update({"sst": torch.tensor(2.0), "sts": torch.tensor(2.0)})
         return [shared.grad.item(), own.grad.item()]
 
     assert step() == [9.0, 1.0]

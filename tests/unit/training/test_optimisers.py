@@ -36,7 +36,7 @@ def test_learnt_weights_of_losses_have_a_rate_of_their_own_and_no_decay():
 
 def test_adapters_have_a_rate_of_their_own_where_one_is_set():
     run = parts(settings(phase={"learning_rate": 1e-3, "weight_decay": 0.01, "adapter_rate": 0.5}), 1)
-    found = next(iter(run.phases)).optimiser.param_groups
+    found = run.phases[0]().optimiser.param_groups
     assert [(group["lr"], group["weight_decay"]) for group in found] == [
         (1e-3, 0.01),
         (1e-3, 0.0),

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from mtbert import files
 from mtbert.errors import DataError, TrainingError
 from mtbert.schemas import RunMetrics
-from mtbert.training import assembly, losses, run
+from mtbert.training import assembly, loop, run
 
 HALF = np.array([True, False, True, False, True, False, True])
 
@@ -175,8 +175,8 @@ def test_rows_that_choose_an_epoch_and_training_rows_that_are_scored_are_drawn_f
 
 
 def test_a_phase_trains_on_as_many_rows_as_it_may_in_training_mode_in_every_epoch(tmp_path, monkeypatch):
-    seen, of_batch = set(), losses.of_batch
-    monkeypatch.setattr(losses, "of_batch", lambda *given: seen.update(given[-1].ids) or of_batch(*given))
+    seen, loss_of = set(), loop.loss_of
+    monkeypatch.setattr(loop, "loss_of", lambda *given: seen.update(given[-1].ids) or loss_of(*given))
     modes, update = [], torch.optim.AdamW.step
     made = parts(settings(phase={"rows": 2}), 1)
     monkeypatch.setattr(torch.optim.AdamW, "step", lambda *given: modes.append(made.model.training) or update(*given))
@@ -215,7 +215,7 @@ def test_what_does_not_fit_into_the_memory_is_told_with_what_to_lower(tmp_path, 
     def short(*given):
         raise torch.OutOfMemoryError("CUDA out of memory. (in a test)")
 
-    monkeypatch.setattr(losses, "of_batch", short)
+    monkeypatch.setattr(loop, "loss_of", short)
     with pytest.raises(TrainingError, match=r"step 1 does not fit into the memory \(s.*: \[4, \d+\] tokens\); low"):
         train(tmp_path)
 
@@ -239,19 +239,47 @@ def test_gradients_are_cut_to_the_norm_that_is_set(tmp_path, monkeypatch, clip):
 
 
 def test_a_loss_that_is_not_finite_leaves_the_last_good_checkpoint(tmp_path, monkeypatch):
-    made, of_batch = parts(settings(run={"checkpoint_every": 1}), 1), losses.of_batch
+    made, loss_of = parts(settings(run={"checkpoint_every": 1}), 1), loop.loss_of
     calls = iter(range(1, 100))
 
     def third_is_broken(*given):
-        found = of_batch(*given)
-        return losses.Loss(found.total * (float("inf") if next(calls) == 3 else 1.0), found.terms)
+        found = loss_of(*given)
+        return loop.Loss(found.total * (float("inf") if next(calls) == 3 else 1.0), found.terms)
 
-    monkeypatch.setattr(losses, "of_batch", third_is_broken)
+    monkeypatch.setattr(loop, "loss_of", third_is_broken)
     with pytest.raises(TrainingError, match="the gradient of step 3 is not finite, so the weights were left"):
         train_made(made, tmp_path)
     saved = checkpoint(tmp_path).load()
     assert saved["outcome"]["steps"] == 2
     assert all(torch.equal(saved["model"][name], value) for name, value in made.model.state_dict().items())
+
+
+def test_numbers_that_are_read_late_change_nothing(tmp_path, monkeypatch):
+    train(tmp_path / "at once", run={"log_every": 2})
+    monkeypatch.setattr(run.Hardware, "is_apart", True)
+    train(tmp_path / "late", run={"log_every": 2, "checkpoint_every": 5})
+    for name in ("model.safetensors", "history.csv", "metrics.json"):
+        assert files.sha256(tmp_path / "late/run" / name) == files.sha256(tmp_path / "at once/run" / name)
+
+
+def test_a_number_that_is_not_finite_stops_all_updates_from_its_step_on_and_is_told_when_it_is_read(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(run.Hardware, "is_apart", True)
+    made, loss_of = parts(settings(run={"log_every": 100}), 1), loop.loss_of
+    weights, calls = [], iter(range(1, 100))
+
+    def second_is_broken(*given):
+        weights.append(made.model.heads["sst"].linear.weight.detach().clone())
+        found = loss_of(*given)
+        return loop.Loss(found.total * (float("nan") if next(calls) == 2 else 1.0), found.terms)
+
+    monkeypatch.setattr(loop, "loss_of", second_is_broken)
+    with pytest.raises(TrainingError, match="the gradient of step 2 is not finite"):
+        train_made(made, tmp_path)
+    assert len(weights) == 3  # it was read at the end of the epoch
+    assert torch.equal(weights[1], weights[2])
+    assert torch.equal(weights[2], made.model.heads["sst"].linear.weight)
 
 
 def test_a_rate_that_is_cut_after_an_epoch_holds_from_the_first_step_of_the_next(tmp_path, monkeypatch):

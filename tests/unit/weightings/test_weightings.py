@@ -73,7 +73,8 @@ def test_famo_is_torchjds_times_the_number_of_tasks():
         ours = weighted(weighting, sst=before[0], sts=before[1])
         counted = [ours["sst"] / before[0], ours["sts"] / before[1]]
         assert counted == pytest.approx((2 * losses.grad).tolist(), rel=1e-6)
+        moved = torch.tensor(after, dtype=torch.float64)
         weighting.after_update(
-            dict(zip(TASKS, before, strict=True)), lambda now=after: dict(zip(TASKS, now, strict=True))
+            dict(zip(TASKS, losses.detach(), strict=True)), lambda now=moved: dict(zip(TASKS, now, strict=True))
         )
         theirs.update(torch.tensor(after, dtype=torch.float64))

@@ -24,6 +24,11 @@ class Hardware:
     device: torch.device
     precision: Precision = "fp32"
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether the device computes beside the processor, which waits for it where it reads a number."""
+        return self.device.type != "cpu"
+
     def autocast(self) -> torch.autocast:
         """Compute forward passes of a block in that precision."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16")

@@ -31,5 +31,5 @@ class GradientRule(Stateful):
         """
         reduce(torch.add, losses.values()).backward()
 
-    def after_update(self, losses: Mapping[str, float]) -> None:
-        """Called after every update with the losses of its step, not weighted."""
+    def after_update(self, losses: Mapping[str, Tensor]) -> None:
+        """Called after every update with the losses of its step, not weighted: scalars on the device."""

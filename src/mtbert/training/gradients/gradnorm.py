@@ -58,9 +58,9 @@ class GradNorm(GramianRule):
         """Weight a task's own parameters, too."""
         return counts
 
-    def after_update(self, losses: Mapping[str, float]) -> None:
+    def after_update(self, losses: Mapping[str, Tensor]) -> None:
         """Move the weights."""
-        now = torch.tensor(list(losses.values()), dtype=torch.float64)
+        now = torch.tensor([loss.item() for loss in losses.values()], dtype=torch.float64)
         if not self.first.any():
             self.first = now.clamp(min=torch.finfo(now.dtype).tiny)
         weights, left = self._weights(), now / self.first

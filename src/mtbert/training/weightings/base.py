@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from mtbert.settings import Section
 from mtbert.training.states import Stateful
 
-Again = Callable[[], Mapping[str, float]]
+Again = Callable[[], Mapping[str, Tensor]]
 
 
 class Weighting(Stateful, nn.Module):
@@ -39,11 +39,11 @@ class Weighting(Stateful, nn.Module):
         """
         return dict(losses)
 
-    def after_update(self, losses: Mapping[str, float], again: Again) -> None:
+    def after_update(self, losses: Mapping[str, Tensor], again: Again) -> None:
         """Called after every update.
 
         Args:
-            losses: of its step, not weighted.
+            losses: of its step, not weighted: scalars on the device, which wait for it where they are read.
             again: computes the losses of the same batches with the weights as they are now: another forward pass.
         """
 

@@ -50,11 +50,11 @@ class Famo(Weighting):
     def forward(self, losses: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Multiply each loss by its weight."""
         shares = self.shares(losses)
-        weights = shares / shifted(loss.item() for loss in losses.values())
+        weights = shares / shifted(losses.values())
         weights = len(losses) * weights / weights.sum()
         return {task: loss * weight for (task, loss), weight in zip(losses.items(), weights.tolist(), strict=True)}
 
-    def after_update(self, losses: Mapping[str, float], again: Again) -> None:
+    def after_update(self, losses: Mapping[str, Tensor], again: Again) -> None:
         """Move the weights."""
         now = again()
         fallen = shifted(losses.values()).log() - shifted(now[task] for task in losses).log()
@@ -73,6 +73,6 @@ class Famo(Weighting):
         return {f"z/{task}": share for task, share in zip(self.logits, self.shares(self.logits).tolist(), strict=True)}
 
 
-def shifted(losses: Iterable[float]) -> Tensor:
-    """Return losses that have a logarithm, [tasks]."""
-    return torch.tensor([*losses], dtype=torch.float64) + SMALL
+def shifted(losses: Iterable[Tensor]) -> Tensor:
+    """Return losses that have a logarithm, [tasks], on the CPU."""
+    return torch.tensor([loss.item() for loss in losses], dtype=torch.float64) + SMALL

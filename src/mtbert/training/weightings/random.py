@@ -32,7 +32,7 @@ class Random(Weighting):
         """Multiply each loss by its weight."""
         return {task: loss * self.weights[task] for task, loss in losses.items()}
 
-    def after_update(self, losses: Mapping[str, float], again: Again) -> None:
+    def after_update(self, losses: Mapping[str, Tensor], again: Again) -> None:
         """Draw the weights of the next update."""
         self.weights = self._drawn()
 
