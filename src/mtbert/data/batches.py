@@ -45,10 +45,12 @@ class Batch:
 
     def to(self, device: torch.device) -> "Batch":
         """Return the batch on another device; a GPU fetches it from pinned memory while it computes."""
-        here = {name: getattr(self, name) for name in (*OF_ROWS, "labels")}
+        tensors = {name: getattr(self, name) for name in (*OF_ROWS, "labels")}
         if device.type == "cuda":
-            here = {name: tensor.pin_memory() for name, tensor in here.items()}
-        return replace(self, **{name: tensor.to(device, non_blocking=True) for name, tensor in here.items()})
+            moved = {name: tensor.pin_memory().to(device, non_blocking=True) for name, tensor in tensors.items()}
+        else:
+            moved = {name: tensor.to(device) for name, tensor in tensors.items()}
+        return replace(self, **moved)
 
     def __len__(self) -> int:
         return len(self.ids)
