@@ -1,5 +1,5 @@
 """Trainings in numbers: side by side (`grid`), on a Ray cluster, as a file for another machine.
 
-`trainings.run` runs many at a time: here as processes, or on a cluster's nodes. What a training elsewhere reads travels
-as a tar (`packs`), and its run comes back as one.
+Read `trainings` first: `run` runs many at a time, here as processes, or on a cluster's nodes. What a training elsewhere
+reads travels as a tar (`packs`), and its run comes back as one. `dvc` is all that is done with DVC.
 """

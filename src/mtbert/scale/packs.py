@@ -15,7 +15,7 @@ import safetensors
 from mtbert import files, inputs, locking
 from mtbert.errors import DataError, first_of
 from mtbert.results import collect
-from mtbert.scale import grid, trainings
+from mtbert.scale import dvc, trainings
 from mtbert.scale.trainings import BUILD, OUTPUT, SCRIPT, Training, say
 from mtbert.schemas import Elsewhere, Origin
 from mtbert.settings import Section
@@ -35,10 +35,10 @@ class Pack(Section):
 def pack(out: Path, variants: str | None) -> None:
     """Make what trainings start from, and write those that are not up to date to a tar file.
 
-    Args: see `mtbert pack --help`. Raises: see `grid.prepare`.
+    Args: see `mtbert pack --help`. Raises: see `dvc.prepare`.
     """
-    with locking.alone(grid.LOCK, "pack"):
-        waiting = grid.prepare(variants)
+    with locking.alone(dvc.LOCK, "pack"):
+        waiting = dvc.prepare(variants)
     if not waiting:
         say("nothing to pack: every training that params.yaml lists is up to date")
         return
@@ -138,10 +138,10 @@ def unpack(archive: Path) -> None:
             from something else than lies here, and the others are recorded.
         SystemExit: a stage before the trainings failed, or DVC could not record; which it has told.
     """
-    with locking.alone(grid.LOCK, "unpack"):
-        grid.prepare()
+    with locking.alone(dvc.LOCK, "unpack"):
+        dvc.prepare()
         taken, faults = take(archive)
-        grid.commit(*taken)
+        dvc.commit(*taken)
     say(f"{len(taken)} runs in place and recorded; `dvc repro` goes on with them")
     if faults:
         raise DataError("\n  ".join([f"{archive}: not all of it could be used, the others are recorded", *faults]))
@@ -153,7 +153,7 @@ def take(archive: Path) -> tuple[list[Training], list[str]]:
     Raises:
         DataError: the archive is damaged, or stages/train.py was another.
     """
-    taken, faults, listed = list[Training](), list[str](), grid.listed()
+    taken, faults, listed = list[Training](), list[str](), dvc.listed()
     with tempfile.TemporaryDirectory(dir=BUILD, prefix=".", suffix=files.PARTIAL) as scratch:
         extract(archive, Path(scratch))
         folder = Path(scratch, RUNS)

@@ -63,56 +63,105 @@ def threads(training: Training) -> int:
     return files.read_plan(BUILD / "plan" / f"{training.variant}.yaml", "run")["run"]["threads"]
 
 
-def run(  # noqa: C901, PLR0912, PLR0915
-    wanted: Sequence[Training], start: Start, shares: Sequence[Share], output: Path, done: Done
-) -> None:
+def run(wanted: Sequence[Training], start: Start, shares: Sequence[Share], output: Path, done: Done) -> None:
     """Train all in order, one with each share at a time, their logs in `output`.
 
     Raises:
         TrainingError: some failed; all have ended. KeyboardInterrupt: Ctrl-C, SIGTERM or SIGHUP came; all have ended.
     """
-    waiting, free, failed = [*wanted], [*shares], list[str]()
-    logs = {training: output / f"{training.name}.log" for training in wanted}
-    running: dict[Training, tuple[Any, Share]] = {}  # the job, and its share
     output.mkdir(parents=True, exist_ok=True)
-    told = time.monotonic()
-    with _heeded() as stop:
+    queue = Queue(wanted, start, shares, output, done)
+    with _signals_noted() as signals:
         try:
-            while running or (waiting and not stop):
-                while waiting and free and not stop:
-                    training, share = waiting.pop(0), free.pop(0)
-                    logs[training].unlink(missing_ok=True)
-                    running[training] = start(training, logs[training], share), share
-                    say(f"{training.name}: started")
-                if stop:
-                    _end([job for job, _ in running.values()])
+            while queue.running or (queue.waiting and not signals):
+                while queue.waiting and queue.free and not signals:
+                    queue.start_next()
+                if signals:
+                    queue.stop()
                 time.sleep(POLL)
-                for training, (job, share) in [*running.items()]:
-                    if (status := job.poll()) is None:
-                        continue
-                    del running[training]
-                    free.append(share)
-                    say(f"{training.name}: {'trained' if status == 0 else 'stopped' if stop else 'failed'}")
-                    if status == 0:
-                        done(training)
-                    elif not stop:
-                        failed.append(f"\n  {training.name}: {logs[training]} (exit status {status})")
-                if time.monotonic() > told + TELL:
-                    told = time.monotonic()
-                    for training in filter(lambda one: logs[one].is_file(), running):  # that of a node comes later
-                        lines = logs[training].read_text("utf-8", errors="replace").strip().splitlines()
-                        say(f"{training.name}: {''.join(lines[-1:])}")
+                queue.collect(stopped=bool(signals))
+                queue.report()
         finally:
-            _end([job for job, _ in running.values()])
-    if stop:
+            queue.stop()
+    if signals:
         say("the same command goes on")
         raise KeyboardInterrupt
-    if failed:
-        raise TrainingError(f"{len(failed)} of {len(wanted)} failed, the others are kept{''.join(failed)}")
+    if queue.failed:
+        raise TrainingError(f"{len(queue.failed)} of {len(wanted)} failed, the others are kept{''.join(queue.failed)}")
+
+
+class Queue:
+    """Trainings that wait, run and have failed.
+
+    Attributes:
+        waiting: those that have not begun, in order.
+        free: shares of the machine that no training has.
+        running: the job of each that runs, and its share.
+        failed: a line for each that failed, with its log.
+    """
+
+    def __init__(
+        self, wanted: Sequence[Training], start: Start, shares: Sequence[Share], output: Path, done: Done
+    ) -> None:
+        self.start = start
+        self.done = done
+        self.logs = {training: output / f"{training.name}.log" for training in wanted}
+        self.waiting = [*wanted]
+        self.free = [*shares]
+        self.running: dict[Training, tuple[Any, Share]] = {}
+        self.failed: list[str] = []
+        self.reported = time.monotonic()
+
+    def start_next(self) -> None:
+        """Start the first that waits, with a free share."""
+        training = self.waiting.pop(0)
+        share = self.free.pop(0)
+        self.logs[training].unlink(missing_ok=True)
+        self.running[training] = self.start(training, self.logs[training], share), share
+        say(f"{training.name}: started")
+
+    def collect(self, stopped: bool) -> None:
+        """Take those that have ended out of the running ones; what fails after `stopped` is no failure."""
+        for training, (job, share) in [*self.running.items()]:
+            status = job.poll()
+            if status is None:
+                continue
+            del self.running[training]
+            self.free.append(share)
+            if status == 0:
+                say(f"{training.name}: trained")
+                self.done(training)
+            elif stopped:
+                say(f"{training.name}: stopped")
+            else:
+                say(f"{training.name}: failed")
+                self.failed.append(f"\n  {training.name}: {self.logs[training]} (exit status {status})")
+
+    def report(self) -> None:
+        """Print the last line of each running training's log, every TELL seconds."""
+        if time.monotonic() <= self.reported + TELL:
+            return
+        self.reported = time.monotonic()
+        for training in self.running:
+            log = self.logs[training]
+            if log.is_file():  # a node's comes once it has ended
+                lines = log.read_text("utf-8", errors="replace").strip().splitlines()
+                say(f"{training.name}: {''.join(lines[-1:])}")
+
+    def stop(self) -> None:
+        """Have all that run write a checkpoint and end."""
+        jobs = [job for job, _ in self.running.values()]
+        for job in jobs:
+            job.terminate()
+        for job in jobs:
+            try:
+                job.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                job.kill()
 
 
 @contextlib.contextmanager
-def _heeded() -> Iterator[list[int]]:
+def _signals_noted() -> Iterator[list[int]]:
     """Yield a list to which Ctrl-C, SIGTERM and SIGHUP add their numbers."""
     came = list[int]()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
@@ -124,17 +173,6 @@ def _heeded() -> Iterator[list[int]]:
     finally:
         for number in heeded:
             signal.signal(number, before[number])
-
-
-def _end(jobs: Sequence[Any]) -> None:
-    """Have trainings write a checkpoint and end."""
-    for job in jobs:
-        job.terminate()
-    for job in jobs:
-        try:
-            job.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            job.kill()
 
 
 def run_here(wanted: Sequence[Training], jobs: int, output: Path, done: Done = lambda _: None) -> None:

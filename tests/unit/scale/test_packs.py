@@ -14,7 +14,7 @@ from safetensors.numpy import save_file
 
 from mtbert import files
 from mtbert.errors import DataError, TrainingError
-from mtbert.scale import grid, packs
+from mtbert.scale import dvc, packs
 from mtbert.scale.trainings import Training
 
 A, B = Training(variant="a", seed=1), Training(variant="b", seed=1)
@@ -32,8 +32,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: list[Trainin
     root = repository(tmp_path / "here")
     monkeypatch.chdir(root)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    monkeypatch.setattr(grid, "prepare", lambda *_: [A, B])
-    monkeypatch.setattr(grid, "commit", lambda *done: recorded.extend(done))
+    monkeypatch.setattr(dvc, "prepare", lambda *_: [A, B])
+    monkeypatch.setattr(dvc, "commit", lambda *done: recorded.extend(done))
     return root
 
 

@@ -1,0 +1,83 @@
+"""DVC in this repository: what has to be trained, what its cache has, and what is recorded.
+
+The one place that calls DVC. `_outdated` uses what DVC does not document, and was written against DVC 3.67: a failure
+there with a later one is a reason to look at that first.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from mtbert.config.params import Params
+from mtbert.scale.trainings import OUTPUT, Training, say
+
+DVC = (sys.executable, "-m", "dvc", "--wait-for-lock")
+BIN = str(Path(sys.executable).parent)  # stages start `python`, which has to be this one, activated or not
+PARAMS = Path("params.yaml")
+LOCK = OUTPUT / "lock"
+
+
+def run(*arguments: str) -> None:
+    """Run a DVC command on the terminal; leave with its status where it fails. Only `commit` is deaf to Ctrl-C."""
+    environment = os.environ | {"PATH": os.pathsep.join([BIN, os.environ.get("PATH", os.defpath)])}
+    deaf = arguments[0] == "commit"
+    done = subprocess.run([*DVC, *arguments], env=environment, start_new_session=deaf, check=False)
+    if done.returncode:
+        sys.exit(abs(done.returncode))
+
+
+def prepare(variants: str | None = None) -> list[Training]:
+    """Make what trainings start from, and return those that have to be trained; restore those that DVC's cache has.
+
+    `variants` are set in params.yaml first: names with spaces between, or all; None for what it says.
+
+    Raises:
+        SystemExit: a stage failed, which DVC has told.
+    """
+    if variants is None:
+        run("repro", "init")
+    else:
+        names = Params(PARAMS).get("catalog") if variants == "all" else variants.split()
+        run("exp", "run", "-S", f"variants=[{','.join(map(repr, names))}]", "init")  # in quotes: a name may be 12
+    return _outdated(listed())
+
+
+def listed() -> list[Training]:
+    """Return the trainings that params.yaml lists, all seeds of a variant before the next."""
+    params = Params(PARAMS)
+    return [Training(variant=name, seed=seed) for name in params.get("variants") for seed in params.get("seeds")]
+
+
+def commit(*done: Training) -> None:
+    """Have DVC record runs that are in place: in dvc.lock, its cache and its run cache."""
+    if done:
+        run("commit", "--quiet", "--force", *(training.stage for training in done))
+
+
+def _outdated(found: Sequence[Training]) -> list[Training]:
+    """Return those to be trained; restore the others, since no command of DVC's restores without training the rest."""
+    from dvc.repo import Repo, lock_repo
+    from dvc.stage.cache import RunCacheNotFoundError
+    from dvc_data.hashfile.hash_info import HashInfo
+
+    waiting, restored = list[Training](), list[Training]()
+    with Repo(_wait_for_lock=True) as repo, lock_repo(repo):
+        for training in found:
+            (stage,) = repo.stage.collect(training.stage)
+            if not stage.changed():
+                continue
+            try:
+                stage.save_deps()
+                for out in stage.outs:  # else DVC takes dvc.lock's outputs for those of the new inputs
+                    out.hash_info = HashInfo()
+                repo.stage_cache.restore(stage, dry=True)  # whether it lies there
+                stage.remove_outs()
+                repo.stage_cache.restore(stage)
+                restored.append(training)
+                say(f"{training.name}: restored")
+            except RunCacheNotFoundError:
+                waiting.append(training)
+    commit(*restored)
+    return waiting
