@@ -8,7 +8,7 @@ from mtbert import command, locking, starting
 def main(variant: str, seed: int, build: Path = Path("build")) -> None:
     """Train, unless another process has just finished the same training; print the dev scores."""
     with starting.imports():
-        from mtbert import files, inputs
+        from mtbert import files, inputs, why
         from mtbert.settings import VariantSettings
         from mtbert.tracking import LiveRun
         from mtbert.training import assembly, run
@@ -22,6 +22,7 @@ def main(variant: str, seed: int, build: Path = Path("build")) -> None:
             settings = files.read_planned(VariantSettings, build / "plan" / f"{variant}.yaml")
             parts = assembly.assemble(settings, seed, build)
             parts.code = inputs.read(build / "init" / f"{variant}.json").code
+            parts.made_from = why.of_now(build, variant).model_dump()
             starting.tell_memory(weight.numel() for weight in parts.model.parameters())
             print(f"{variant}, seed {seed}: {parts.steps} steps on {', '.join(settings.tasks)}")
             own = Checkpoint(build / "checkpoints" / place, inputs.identity(build, variant, seed))

@@ -186,6 +186,17 @@ def variants(params: Annotated[Path, Argument(help="The file of settings.")] = P
 
 
 @app.command()
+def why(variant: Annotated[str, Argument(help="A variant that params.yaml selects.")], build: Build = BUILD) -> None:
+    """Say in what a variant's inputs differ from its last run's.
+
+    They are its settings, data, starting weights and code, and the machine.
+    """
+    from mtbert import why
+
+    print(why.explain(build, variant))
+
+
+@app.command()
 def tables(build: BuildArgument = BUILD) -> None:
     """Print the tables that have results, and what to do next."""
     from mtbert.report import beside, study, terminal

@@ -124,3 +124,19 @@ class Manifest(Section):
     files: dict[str, str] = Field(min_length=5)
     code: str
     machine: Origin
+
+
+class Inputs(Section):
+    """inputs.json of a run's log: what the run was made from.
+
+    Attributes:
+        settings: by the names of params.yaml.
+        code: the digest of each file of code, by its name below src/mtbert.
+        files: the digest of each of the starting weights' files and the examples, by path below the build folder.
+        machine: where the build folder was begun.
+    """
+
+    settings: dict[str, str]
+    code: dict[str, str]
+    files: dict[str, str]
+    machine: Origin

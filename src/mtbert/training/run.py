@@ -4,7 +4,7 @@ import contextlib
 import datetime
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ class Parts:
     steps: int
     examples: Mapping[Split, Mapping[str, Examples]]
     code: str = ""  # a digest of the code that all trainings share
+    made_from: Mapping[str, Any] = field(default_factory=dict)  # settings, data, weights and code, for the log
 
 
 def hardware_of(settings: VariantSettings) -> Hardware:
@@ -105,6 +106,7 @@ def train(
         with files.new_directory(logs_directory / files.log_key(run_directory)) as directory:
             log = _log(outcome, started, time.perf_counter() - clock, on)
             files.write_json(directory / "run.json", {"identity": checkpoint.identity, **log})
+            files.write_json(directory / "inputs.json", parts.made_from)
         checkpoint.clear()
         if live:
             live.finish(run_directory)
