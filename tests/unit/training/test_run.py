@@ -51,6 +51,7 @@ def test_what_a_run_leaves_behind(tmp_path):
     key = files.log_key(tmp_path / "run")
     found = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file())
     assert found == [
+        f"logs/{key}/inputs.json",
         f"logs/{key}/run.json",
         "run/digests.json",
         "run/embeddings.safetensors",
