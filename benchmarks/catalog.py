@@ -33,7 +33,7 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from mtbert import seeding
-from mtbert.command import plainly
+from mtbert.command import report_errors
 from mtbert.config import resolve
 from mtbert.config.params import Params
 from mtbert.data import tokens
@@ -315,5 +315,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    with plainly():
+    with report_errors():
         main()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from mtbert.command import plainly
+from mtbert.command import report_errors
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError
 from mtbert.files import write_text
@@ -46,5 +46,5 @@ def main(data: Path) -> None:
 
 
 if __name__ == "__main__":
-    with plainly():
+    with report_errors():
         main(Path(sys.argv[1]))

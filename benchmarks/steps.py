@@ -25,7 +25,7 @@ from corpus import Corpus, Plan, Rule, at_random, by_length, corpora, grouped, p
 from lengths import TASKS
 from transformers import BertConfig
 
-from mtbert.command import plainly
+from mtbert.command import report_errors
 
 
 @dataclass(frozen=True)
@@ -286,5 +286,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    with plainly():
+    with report_errors():
         main()

@@ -41,7 +41,7 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line."""
-    with command.plainly():
+    with command.report_errors():
         app(prog_name="mtbert")
 
 

@@ -11,7 +11,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from mtbert import credentials, errors
 
@@ -25,66 +24,46 @@ def run(main: Callable[..., None]) -> None:
     for name, argument in inspect.signature(main).parameters.items():
         default = {} if argument.default is argument.empty else {"nargs": "?", "default": argument.default}
         parser.add_argument(name, type=argument.annotation, **default)
-    with plainly():
+    with report_errors():
         main(**vars(parser.parse_args()))
     sys.exit(0)
 
 
 @contextlib.contextmanager
-def plainly() -> Iterator[None]:
+def report_errors() -> Iterator[None]:
     """Run a block that is all of a program, and end it with one line for an error of our own or of the system.
 
-    The exit status is 0 for success, 1 for an error, 130 for Ctrl-C. Credentials in the message are masked. What the
-    terminal's encoding lacks, and what would steer the terminal, is written as its code.
+    The exit status is 0 for success, 1 for an error, 130 for Ctrl-C. In that line credentials are masked, and what
+    would steer the terminal is written as its code.
     """
-    with _printable(sys.stdout), _printable(sys.stderr):
-        try:
-            try:
-                yield
-            finally:
-                sys.stdout.flush()  # where a disk is full, this tells it
-        except BrokenPipeError:  # whoever read the output has enough
-            _forget_output()
-            sys.exit(1)
-        except KeyboardInterrupt:
-            print("stopped; no half-written output was left behind", file=sys.stderr)
-            sys.exit(130)
-        except (errors.MtbertError, OSError, ModuleNotFoundError) as error:
-            told = _told(error)
-            if told is None:
-                raise
-            _forget_output()
-            sys.exit(f"error: {_coded(credentials.masked(told))}")
-
-
-@contextlib.contextmanager
-def _printable(stream: Any) -> Iterator[None]:
-    if not isinstance(stream, io.TextIOWrapper):
-        yield
-        return
-    stream.reconfigure(errors="backslashreplace")
-    write = stream.write
-    stream.write = lambda text: write(_coded(text))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # for an encoding that lacks a character
     try:
-        yield
-    finally:
-        stream.write = write
+        try:
+            yield
+        finally:
+            sys.stdout.flush()  # where a disk is full, this tells it
+    except BrokenPipeError:  # whoever read the output has enough
+        _forget_output()
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("stopped; no half-written output was left behind", file=sys.stderr)
+        sys.exit(130)
+    except (errors.MtbertError, OSError, ModuleNotFoundError) as error:
+        line = _line_of(error)
+        if line is None:
+            raise
+        _forget_output()
+        sys.exit(f"error: {_without_controls(credentials.masked(line))}")
 
 
-def _coded(text: str) -> str:
+def _without_controls(text: str) -> str:
     """Write what would steer the terminal as its code."""
     return CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
-def write_data(text: str) -> None:
-    """Write text to standard output as it is, unless that is a terminal."""
-    if sys.stdout.isatty():
-        sys.stdout.write(text)
-    else:
-        type(sys.stdout).write(sys.stdout, text)
-
-
-def _told(error: Exception) -> str | None:
+def _line_of(error: Exception) -> str | None:
     """Return the line that tells of an error; None for a fault of the program's."""
     if isinstance(error, ModuleNotFoundError):
         name = str(error.name).partition(".")[0]

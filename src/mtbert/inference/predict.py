@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from mtbert import command, files
+from mtbert import files
 from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
 from mtbert.inference.predicting import Model, class_names
@@ -41,7 +41,7 @@ def run(
         with files.out_file(out) as partial:
             files.write_text(partial, text)
     elif isinstance(source, Path):
-        command.write_data(text)
+        sys.stdout.write(text)
     else:
         print("\n".join(_in_words(about, predicted.to_dict("records"))))
 

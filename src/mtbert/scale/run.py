@@ -35,7 +35,7 @@ def main(folder: Path) -> None:
     from mtbert import command
     from mtbert.scale import packs
 
-    with command.plainly(), contextlib.chdir(folder):
+    with command.report_errors(), contextlib.chdir(folder):
         packs.train(**vars(arguments))
 
 
