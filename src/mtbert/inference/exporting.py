@@ -1,16 +1,22 @@
 """Write a trained model as a folder that transformers, sentence-transformers or onnxruntime load."""
 
+import itertools
+import json
 import logging
+import os
 import shutil
+import subprocess
+import sys
+import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError
-from torch import Tensor
 
 from mtbert import files
 from mtbert.data import tokens
@@ -21,9 +27,12 @@ from mtbert.models.building import PARTS
 from mtbert.models.heads import HEADS
 from mtbert.pretraining import loading
 from mtbert.tasks import TASKS
+from mtbert.training import evaluation
 
 MODELING = "mtbert.inference.modeling"
-ROWS, TOKENS = 4, 12  # of the batch that checks an export
+LOADED = Path(__file__).with_name("loaded.py")
+EQUAL = 1e-4  # by which an export's outputs may differ from ours: onnxruntime computes in another order
+TRACED = 12  # tokens of the batch by which a graph is made
 OPSET = 20
 MODULES = [  # of sentence-transformers
     {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.base.modules.Transformer", "kwargs": ["task"]}
@@ -44,22 +53,34 @@ def export(model: Model, form: str, out: Path) -> None:
         out: a folder that does not exist.
 
     Raises:
-        ExportError: a folder that exists, or a form that the model cannot have.
+        ExportError: a folder that exists, a form that the model cannot have, or one that says other things than it.
     """
     if out.exists():
         raise ExportError(f"{out} exists; name a new folder")
     try:
         loading.silence()
         with files.new_directory(out) as partial:
-            loading.copy_tokenizer(model.encoder, partial)
-            names = files.read_json(partial / tokens.NAMES)
-            files.write_json(partial / tokens.NAMES, names | {"model_max_length": model.longest})
+            _tokenizer(model, partial)
             FORMS[form](model, partial)
             files.write_text(partial / "README.md", cards.card(model, form))
             for name in ("settings.yaml", "metrics.json"):
                 shutil.copyfile(model.run / name, partial / f"mtbert_{name}")
+            _check(model, form, partial)
     except SafetensorError as error:  # such as a full disk
         raise ExportError(f"{out} cannot be written: {error}") from None
+
+
+def _tokenizer(model: Model, out: Path) -> None:
+    """Write a tokenizer that returns what the model takes, and cuts what is longer than in training."""
+    loading.copy_tokenizer(model.encoder, out)
+    names = files.read_json(out / tokens.NAMES)
+    about = {"model_max_length": model.longest, "model_input_names": inputs(model)}
+    files.write_json(out / tokens.NAMES, names | about)
+
+
+def inputs(model: Model) -> list[str]:
+    """Return the names of the model's inputs; types of tokens only where it distinguishes them."""
+    return ["input_ids", "attention_mask", *(["token_type_ids"] if model.network.encoder.typed else [])]
 
 
 def _transformers(model: Model, out: Path) -> None:
@@ -92,9 +113,8 @@ def _sentence_transformers(model: Model, out: Path) -> None:
     files.write_json(out / "config_sentence_transformers.json", {"model_type": "SentenceTransformer"})
 
 
-@torch.no_grad()
 def rebuilt(model: Model) -> modeling.MtbertModel:
-    """Build the model as an export does; ExportError where a task's outputs differ from the model's own."""
+    """Build the model as transformers does from an export."""
     chosen, bert = model.settings.model, model.network.encoder
     choices = {kind: (registry, getattr(chosen, kind)) for kind, registry in PARTS.items()}
     choices |= {task: (HEADS, chosen.heads[task]) for task in model.tasks}
@@ -112,13 +132,7 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
     classes = {part: registry[choice["name"]].build for part, (registry, choice) in choices.items()}
     exported = type("MtbertModel", (modeling.MtbertModel,), {"classes": classes})(modeling.MtbertConfig(**about))
     exported.model.load_state_dict(model.network.state_dict())
-    exported.eval()
-    for task in model.tasks:
-        probe, asked = _probe(model, task), (task, sequences(model, task))
-        ours = model.network(modeling.batch(*probe, *asked))
-        if not torch.allclose(ours, exported(*probe, *asked).logits, rtol=0, atol=1e-6):
-            raise ExportError(f"{model.name} cannot be exported: rebuilt from its settings, {task} has other outputs")
-    return exported
+    return exported.eval()
 
 
 def sequences(model: Model, task: str) -> int:
@@ -126,29 +140,70 @@ def sequences(model: Model, task: str) -> int:
     return 2 if TASKS[task].is_pair and model.settings.model.pair_encoding == "bi" else 1
 
 
-def _probe(model: Model, task: str) -> tuple[Tensor, Tensor, Tensor]:
-    """Return ids, mask and types of a batch of random ids with padding, the same each time."""
-    generator, each = torch.Generator().manual_seed(0), sequences(model, task)
-    rows, length = ROWS * each, min(TOKENS, model.longest)
-    mask = (torch.arange(length) < torch.arange(3, 3 + rows)[:, None]).long()
-    ids = torch.randint(0, model.network.encoder.bert.config.vocab_size, (rows, length), generator=generator)
-    types = (torch.arange(length) >= 2).long() * mask * (each == 1)
-    return ids * mask, mask, types
-
-
 def _onnx(model: Model, out: Path) -> None:
     """Write a graph for each task."""
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it tells of its own parts, such as a missing torchvision
-    exported, names = rebuilt(model), ["input_ids", "attention_mask", "token_type_ids"]
+    exported, names = rebuilt(model), inputs(model)
     for task in model.tasks:
         asked = {"task": task, "sequences": sequences(model, task)}
+        size = (2 * asked["sequences"], min(TRACED, model.longest))
+        given = tuple(torch.ones(size, dtype=torch.long) for _ in names)  # not one of them thrice: that is one input
         shape = {0: asked["sequences"] * torch.export.Dim("batch"), 1: torch.export.Dim("tokens", max=model.longest)}
         with warnings.catch_warnings(action="ignore"):  # of the same kind
             torch.onnx.export(
-                exported, _probe(model, task), str(out / f"{task}.onnx"), kwargs=asked, dynamo=True,
+                exported, given, str(out / f"{task}.onnx"), kwargs=asked, dynamo=True,
                 opset_version=OPSET, input_names=names, output_names=["logits"],
                 dynamic_shapes=dict.fromkeys(names, shape) | dict.fromkeys(asked), external_data=False, verbose=False,
             )  # fmt: skip
+
+
+def _check(model: Model, form: str, folder: Path) -> None:
+    """Load the written folder as its card says, in a process without mtbert; ExportError where it says other things."""
+    texts = {task: _texts(model, task) for task in model.tasks}
+    if form == "sentence-transformers":
+        texts = {task: of_task for task, of_task in texts.items() if task not in model.network.connector.mixed}
+    with tempfile.TemporaryDirectory() as scratch:
+        given, out = Path(scratch, "texts.json"), Path(scratch, "rows.json")
+        files.write_json(given, {task: (columns, sequences(model, task) == 2) for task, columns in texts.items()})
+        kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        done = subprocess.run(
+            [sys.executable, str(LOADED), form, str(folder), str(given), str(out)],
+            env=kept | {"HF_MODULES_CACHE": scratch, "HF_HUB_OFFLINE": "1"},
+            cwd=scratch, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            why = done.stderr.strip().splitlines()[-1:]
+            raise ExportError(f"{model.name}: the export cannot be loaded, and is not kept: {' '.join(why)}")
+        rows = json.loads(out.read_text(encoding="utf-8"))  # also NaN, which is told below
+    for task, columns in texts.items():
+        own = _embedded(model, task, columns) if form == "sentence-transformers" else _logits(model, task, columns)
+        difference = np.abs(np.array(rows[task]) - own).max()
+        if not difference <= EQUAL:
+            raise ExportError(
+                f"{model.name}: the export, loaded again with its own tokenizer, differs on {task} by "
+                f"{difference:.2g}; allowed: {EQUAL}; it is not kept"
+            )
+
+
+def _texts(model: Model, task: str) -> list[list[str]]:
+    """Return sentences of words that the tokenizer knows, or those of pairs; the last example is cut."""
+    words = [word for word in tokens.vocabulary(model.encoder) if word.isalpha()]
+    lengths = [[1, 2, 3, model.longest], [4, 1, 2, model.longest]][: len(TASKS[task].sentences)]
+    every = itertools.cycle(words)
+    return [[" ".join(itertools.islice(every, length)) for length in column] for column in lengths]
+
+
+@torch.no_grad()
+def _logits(model: Model, task: str, columns: list[list[str]]) -> np.ndarray:
+    """Return the model's own outputs [rows, outputs] in fp32."""
+    examples, _ = model.examples(model.task(task), [*zip(*columns, strict=True)])
+    return model.network(examples.batch(range(len(examples)))).numpy()
+
+
+def _embedded(model: Model, task: str, columns: list[list[str]]) -> np.ndarray:
+    """Return the model's own embeddings of the first sentences [rows, width] in fp32."""
+    examples, _ = model.examples(model.task(task), [*zip(*columns, strict=True)])
+    return evaluation.embed(model.network, examples, model.device)[:, 0]
 
 
 FORMS: dict[str, Callable[[Model, Path], None]] = {

@@ -79,7 +79,17 @@ class MtbertModel(PreTrainedModel):
 
         They are a logit for each class, the logit of "yes", or the score.
         """
-        given = batch(input_ids, attention_mask, token_type_ids, self.task(task), sequences)
+        task = self.task(task)
+        apart = self.is_pair(task) and self.config.pair_encoding == "bi"
+        if sequences != 1 + apart:
+            order = ": all first sentences, then all second ones" if apart else ""
+            raise ValueError(f"{task}: sequences is {sequences}; allowed: {1 + apart}{order}")
+        if token_type_ids is None and self.config.typed and self.is_pair(task) and not apart:
+            raise ValueError(
+                f"{task} was trained with token types that tell the second sentence from the first; pass the "
+                "token_type_ids that the export's own tokenizer returns"
+            )
+        given = batch(input_ids, attention_mask, token_type_ids, task, sequences)
         return SequenceClassifierOutput(logits=self.model(given))
 
     def sentence_embedding(
@@ -94,6 +104,10 @@ class MtbertModel(PreTrainedModel):
             apart = ", ".join(name for name in self.config.tasks if name not in mixed)
             raise ValueError(f"{task} shows both sentences of a pair to each other; allowed: {apart}")
         return self.model.embeddings(batch(input_ids, attention_mask, token_type_ids, self.task(task)))[0]
+
+    def is_pair(self, task: str) -> bool:
+        """Return whether a task's examples are pairs of sentences."""
+        return len(self.config.tasks[task]["sentences"]) == 2
 
     def task(self, name: str | None) -> str:
         """Return the task; ValueError where the model lacks it, or none is named and there are several."""

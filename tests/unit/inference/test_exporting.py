@@ -14,14 +14,15 @@ import torch
 from huggingface_hub import ModelCard
 from safetensors.torch import load_file
 
-from mtbert.inference import loading
+from mtbert import files
+from mtbert.inference import exporting, loading, modeling
 from mtbert.inference.exporting import ExportError, export
 from mtbert.inference.predicting import Model
 from mtbert.training import evaluation
 
 TEXTS = ["A man plays.", "Someone plays a guitar, and nobody listens."]
 OTHERS = ["A woman sings.", "It rains."]
-FORMS = {"crossed": "hf", "apart": "hf", "apart-in-fp32": "sentence-transformers"}
+FORMS = {"crossed": "hf", "typed": "hf", "apart": "hf", "apart-in-fp32": "sentence-transformers"}
 OUTSIDE = """
 import json, sys
 sys.modules["mtbert"] = None
@@ -43,7 +44,8 @@ def said(folder):
 
 model = SentenceTransformer(f"{root}/apart-in-fp32", trust_remote_code=True, device="cpu")
 embedded = [model.encode(texts, task=task).tolist() for task in ("sst", "sts")]
-print(json.dumps({"crossed": said(f"{root}/crossed"), "apart": said(f"{root}/apart"), "apart-in-fp32": embedded}))
+others = {name: said(f"{root}/{name}") for name in ("crossed", "typed", "apart")}
+print(json.dumps({**others, "apart-in-fp32": embedded}))
 """
 
 
@@ -52,12 +54,20 @@ def load(build: Path) -> Callable[[str], Model]:
     return partial(loading.load, build=build, device="cpu")
 
 
+@pytest.fixture
+def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exports are not loaded again in a process of their own, which takes seconds."""
+    monkeypatch.setattr(exporting, "_check", lambda *_: None)
+
+
 @pytest.fixture(scope="module")
 def outside(build: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list]]:
     """Exports in one folder, and what a process without mtbert and without the network makes of them."""
     root = tmp_path_factory.mktemp("exports")
-    for name, form in FORMS.items():
-        export(loading.load(name, build=build, device="cpu"), form, root / name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exporting, "_check", lambda *_: None)
+        for name, form in FORMS.items():
+            export(loading.load(name, build=build, device="cpu"), form, root / name)
     environment = {**os.environ, "HF_MODULES_CACHE": str(root / "modules"), "HF_HUB_OFFLINE": "1"}
     given = [sys.executable, "-c", OUTSIDE, json.dumps([TEXTS, OTHERS, str(root)])]
     done = subprocess.run(
@@ -75,7 +85,7 @@ def logits(model: Model, task: str) -> np.ndarray:
         return model.network(examples.batch([0, 1])).numpy()
 
 
-@pytest.mark.parametrize("name", ["crossed", "apart"])
+@pytest.mark.parametrize("name", ["crossed", "typed", "apart"])
 def test_transformers_loads_it_with_its_code_and_says_the_same(
     name: str, load: Callable[[str], Model], outside: tuple[Path, dict[str, list]]
 ) -> None:
@@ -101,23 +111,31 @@ def test_sentence_transformers_gives_each_tasks_embeddings(
         assert np.array(embeddings) == pytest.approx(own, abs=1e-6)
 
 
-def test_onnx_takes_any_batch_and_length(load: Callable[[str], Model], tmp_path: Path) -> None:
-    """Of a single sentence (sst), and of pairs that are encoded apart, two sequences each (sts)."""
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("name", ["apart", "typed"])
+def test_onnx_takes_any_batch_and_length_and_what_the_tokenizer_returns(
+    load: Callable[[str], Model], tmp_path: Path, name: str
+) -> None:
+    """Of a single sentence (sst), and of pairs (sts): apart, two sequences each, or with types of tokens."""
     import onnxruntime
 
-    model, rows = load("apart"), {"sst": [(text,) for text in TEXTS * 2], "sts": [*zip(TEXTS, OTHERS, strict=True)] * 2}
+    model, rows = load(name), {"sst": [(text,) for text in TEXTS * 2], "sts": [*zip(TEXTS, OTHERS, strict=True)] * 2}
     export(model, "onnx", tmp_path / "out")
     assert sorted(file.name for file in (tmp_path / "out").glob("*.onnx")) == ["sst.onnx", "sts.onnx"]
     for task, count in (("sst", 1), ("sst", 3), ("sts", 1), ("sts", 3)):
         session = onnxruntime.InferenceSession(str(tmp_path / "out" / f"{task}.onnx"))
         examples, _ = model.examples(model.task(task), rows[task][:count])
         batch = examples.batch(range(count))
-        given = {"input_ids": batch.input_ids, "attention_mask": batch.mask, "token_type_ids": batch.token_types}
+        every = {"input_ids": batch.input_ids, "attention_mask": batch.mask, "token_type_ids": batch.token_types}
+        names = files.read_json(tmp_path / "out/tokenizer_config.json")["model_input_names"]
+        assert [one.name for one in session.get_inputs()] == names
+        given = {key: every[key] for key in names}
         said = session.run(None, {key: value.numpy() for key, value in given.items()})[0]
         with torch.no_grad():
             assert np.asarray(said) == pytest.approx(model.network(batch).numpy(), abs=1e-4)
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_the_card_tells_what_the_hub_reads_and_how_it_came_to_be(load: Callable[[str], Model], tmp_path: Path) -> None:
     model = load("crossed")
     export(model, "hf", tmp_path / "out")
@@ -140,8 +158,51 @@ def test_what_cannot_be_is_said_and_nothing_changes(load: Callable[[str], Model]
     assert (tmp_path / "mine.txt").read_text() == "mine"
 
 
-def test_a_model_that_its_settings_do_not_make_is_refused(load: Callable[[str], Model], tmp_path: Path) -> None:
+def test_an_export_whose_tokenizer_lacks_what_the_model_needs_is_not_kept(
+    load: Callable[[str], Model], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "inputs", lambda _: ["input_ids", "attention_mask"])
+    with pytest.raises(ExportError, match="typed: the export cannot be loaded, .*sts was trained with token types"):
+        export(load("typed"), "hf", tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_export_that_says_other_things_than_the_model_is_not_kept(
+    load: Callable[[str], Model], tmp_path: Path
+) -> None:
     model = load("crossed")
     model.network.pooling["sst"] = "cls"
-    with pytest.raises(ExportError, match="rebuilt from its settings, sst has other outputs"):
+    with pytest.raises(
+        ExportError, match=r"its own tokenizer, differs on sst by 0\.\d+; allowed: 0.0001; it is not kept"
+    ):
         export(model, "hf", tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+IDS = torch.ones(2, 3, dtype=torch.long)
+
+
+def exported(model: Model) -> modeling.MtbertModel:
+    return exporting.rebuilt(model)
+
+
+def test_a_pair_without_the_types_that_it_was_trained_with_is_refused(load: Callable[[str], Model]) -> None:
+    with pytest.raises(ValueError, match=r"sts was trained with token types .*; pass the token_type_ids"):
+        exported(load("typed"))(IDS, task="sts")
+    assert exported(load("typed"))(IDS, task="sst").logits.shape == (2, 5)  # a single sentence has one type
+    assert exported(load("crossed"))(IDS, task="sts").logits.shape == (2, 1)  # trained without
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "sequences", "allowed"),
+    [
+        ("apart", "sts", 1, "allowed: 2: all first sentences, then all second ones"),
+        ("apart", "sst", 2, "allowed: 1"),
+        ("crossed", "sts", 2, "allowed: 1"),
+    ],
+)
+def test_another_number_of_sequences_than_the_task_has_is_refused(
+    load: Callable[[str], Model], name: str, task: str, sequences: int, allowed: str
+) -> None:
+    with pytest.raises(ValueError, match=f"{task}: sequences is {sequences}; {allowed}$"):
+        exported(load(name))(IDS, task=task, sequences=sequences)
