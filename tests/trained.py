@@ -16,11 +16,7 @@ from mtbert.training import assembly, run
 
 DATA = Path(__file__).parents[1] / "data" / "sample"
 ENCODER = EncoderSettings(name="tiny", width=24, heads=2, feed_forward=48, vocabulary=1000, positions=32)
-MODEL = {
-    "crossed": {"pair_encoding": "cross"},
-    "apart": {"pair_encoding": "bi"},
-    "typed": {"pair_encoding": "cross", "token_types": "by_sentence"},
-}
+MODEL = {"crossed": {"pair_encoding": "cross"}, "apart": {"pair_encoding": "bi"}}
 PRECISION = {"crossed": "fp32", "apart": "bf16"}
 STEPS = {"steps_per_epoch": 4, "learning_rate": 0.03}
 

@@ -137,9 +137,18 @@ def test_the_server_takes_pairs_and_a_thousand_at_once(server: str, best: Any, r
     assert [record["prediction"] for record in said] == best.predict("sts", rows)["prediction"].tolist()
 
 
+def test_the_server_takes_rows_of_several_tasks(server: str, best: Any):
+    records = [{"text": "a", "text_pair": "b"}, {"text": "the plot is simple .", "task": "sst"}]
+    said = asked(server, records, task="sts").json()["predictions"]
+    assert said[0]["prediction"] == best.predict("sts", [("a", "b")])["prediction"][0]
+    assert said[1:] == best.predict("sst", ["the plot is simple ."]).to_dict("records")
+
+
 def test_the_server_s_faults_are_the_client_s(server: str):
     wrong = asked(server, [{"sentence": "a film"}], task="sst")
     assert (wrong.status_code, "text" in wrong.text) == (400, True)
+    unnamed = asked(server, [{"text": "a film"}])
+    assert (unnamed.status_code, "crossed has several tasks; choose one: sst, sts" in unnamed.text) == (400, True)
     unknown = asked(server, [{"text": "a film"}], task="sst2")
     assert unknown.status_code == 400
     assert "unknown task 'sst2'; did you mean sst" in unknown.text

@@ -1,6 +1,7 @@
 """Serve a model with MLflow, which copies this file beside the weights; mtbert has to be installed where it serves.
 
-Input: `text`, and `text_pair` for tasks of pairs; parameter `task`. Output: a row for each, as of `Model.predict`.
+Input: `text`, and `text_pair` for tasks of pairs; the task in a column `task`, or, for rows without, in the parameter
+`task`; a model of one task needs neither. Output: a row for each, as of `Model.predict`.
 """
 
 from pathlib import Path
@@ -24,18 +25,33 @@ class Served(PythonModel):
 
         self.model = loading.of_run(Path(context.artifacts["run"]))
 
-    def predict(self, context: Any, model_input: pd.DataFrame, params: Any = None) -> Any:
+    def predict(self, context: Any, model_input: pd.DataFrame, params: Any = None) -> list[dict[str, Any]]:
         """Predict each row; for a faulty row MLflow answers with status 400 and our message."""
         try:
-            return self.model.predict((params or {}).get("task") or self.model.tasks[0], rows(model_input))
+            return self._predicted(records(model_input), (params or {}).get("task") or None)
         except MtbertError as error:
             raise MlflowException(str(error), INVALID_PARAMETER_VALUE) from None
 
+    def _predicted(self, rows: list[dict[str, Any]], default: str | None) -> list[dict[str, Any]]:
+        """Predict the rows of each task together, and return them in the order in which they came."""
+        tasks = [self.model.task(row.get("task") or default).name for row in rows]
+        predicted: list[dict[str, Any]] = [{} for _ in rows]
+        for task in dict.fromkeys(tasks):
+            places = [place for place, other in enumerate(tasks) if other == task]
+            table = self.model.predict(task, [texts(rows[place]) for place in places])
+            for place, row in zip(places, table.to_dict("records"), strict=True):
+                predicted[place] = row
+        return predicted
 
-def rows(table: pd.DataFrame) -> list[tuple[Any, ...]]:
-    """Return the texts of each row: its text, also where that is null, and its second text where there is one."""
-    records = table.astype(object).where(table.notna(), None).to_dict("records")
-    return [(row["text"],) if row.get("text_pair") is None else (row["text"], row["text_pair"]) for row in records]
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows, with None for what is missing."""
+    return table.astype(object).where(table.notna(), None).to_dict("records")
+
+
+def texts(row: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the texts of a row: its text, also where that is null, and its second text where there is one."""
+    return (row["text"],) if row.get("text_pair") is None else (row["text"], row["text_pair"])
 
 
 set_model(Served())

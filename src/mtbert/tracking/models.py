@@ -1,6 +1,5 @@
 """Trained models in MLflow: a folder that serves, with the scores of its run, and a name for each variant."""
 
-import json
 import os
 import re
 import shutil
@@ -85,8 +84,8 @@ def _model(there: Store, wanted: Record) -> LoggedModel:
     run_id = there.find(wanted)[0][0].info.run_id
     tags = {RUN_KEY: wanted.run_key, "choosing": str(choosing(wanted))}
     made = there.client.create_logged_model(experiment, wanted.tags["variant"], run_id, tags)
-    columns = [ColSpec("string", "text"), ColSpec("string", "text_pair", required=False)]
-    task = ParamSchema([ParamSpec("task", "string", json.loads(wanted.params["tasks"])[0])])  # type: ignore[arg-type]
+    columns = [ColSpec("string", "text"), *(ColSpec("string", name, required=False) for name in ("text_pair", "task"))]
+    task = ParamSchema([ParamSpec("task", "string", "")])  # type: ignore[arg-type]  # of rows whose column names none
     with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings(action="ignore"):  # as in `folder`
         run = Path(scratch) / RUN  # MLflow keeps the folder's name
         _collect(wanted.directory, wanted.params.get("model.encoder", "base"), run)

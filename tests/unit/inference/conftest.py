@@ -10,4 +10,5 @@ import trained
 def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = trained.build(tmp_path_factory.mktemp("trained") / "build")
     trained.train(folder, "apart-in-fp32", 1, trained.MODEL["apart"])
+    trained.train(folder, "typed", 1, trained.MODEL["crossed"] | {"token_types": "by_sentence"})
     return folder

@@ -162,7 +162,7 @@ def test_an_export_whose_tokenizer_lacks_what_the_model_needs_is_not_kept(
     load: Callable[[str], Model], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exporting, "inputs", lambda _: ["input_ids", "attention_mask"])
-    with pytest.raises(ExportError, match="typed: the export cannot be loaded, .*sts was trained with token types"):
+    with pytest.raises(ExportError, match=r"typed: the export cannot be loaded, .*sts was trained with token types"):
         export(load("typed"), "hf", tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 

@@ -13,26 +13,44 @@ with warnings.catch_warnings(action="ignore"):  # MLflow's own, about types
     from mtbert.inference import served
 
 
-class Stand:
-    """A model that checks its rows alone."""
+class Stand(predicting.Model):
+    """A model that checks its rows, and returns their texts."""
 
-    tasks = ("sst", "sts")
+    name, seed, tasks = "stand", 1, ("sst", "sts")
 
-    def predict(self, task: str, rows: list):
-        return predicting.checked_rows(TASKS[task], rows)
+    def __init__(self) -> None:
+        pass
+
+    def predict(self, task: str, rows: list) -> pd.DataFrame:
+        return pd.DataFrame({"task": task, "texts": predicting.checked_rows(TASKS[task], rows)})
 
 
 @pytest.fixture
 def model() -> served.Served:
     served_model = served.Served()
-    served_model.model = Stand()  # type: ignore[assignment]
+    served_model.model = Stand()
     return served_model
 
 
+def answer(model: served.Served, rows: dict, task: str = "") -> list[tuple]:
+    return [(row["task"], *row["texts"]) for row in model.predict(None, pd.DataFrame(rows), {"task": task})]
+
+
 def test_a_second_text_that_is_missing_or_null_is_none(model: served.Served) -> None:
-    assert model.predict(None, pd.DataFrame({"text": ["a"]}), {"task": "sst"}) == [("a",)]
-    assert model.predict(None, pd.DataFrame({"text": ["a"], "text_pair": [None]}), {"task": "sst"}) == [("a",)]
-    assert model.predict(None, pd.DataFrame({"text": ["a"], "text_pair": ["b"]}), {"task": "sts"}) == [("a", "b")]
+    assert answer(model, {"text": ["a"]}, "sst") == [("sst", "a")]
+    assert answer(model, {"text": ["a"], "text_pair": [None]}, "sst") == [("sst", "a")]
+    assert answer(model, {"text": ["a"], "text_pair": ["b"]}, "sts") == [("sts", "a", "b")]
+
+
+def test_each_row_has_the_task_that_it_names_and_else_the_requests_one(model: served.Served) -> None:
+    rows = {"text": ["a", "b", "c"], "text_pair": ["x", None, "z"], "task": [None, "sst", "sts"]}
+    assert answer(model, rows, "sts") == [("sts", "a", "x"), ("sst", "b"), ("sts", "c", "z")]
+
+
+def test_without_a_task_a_model_of_several_refuses_as_the_clients_fault(model: served.Served) -> None:
+    with pytest.raises(MlflowException, match="stand has several tasks; choose one: sst, sts") as refused:
+        model.predict(None, pd.DataFrame({"text": ["a"]}), {"task": ""})
+    assert refused.value.get_http_status_code() == 400
 
 
 @pytest.mark.parametrize(
