@@ -92,6 +92,13 @@ def new_directory(path: Path) -> Iterator[Path]:
         shutil.rmtree(partial, ignore_errors=True)
 
 
+def remove_empty(directory: Path) -> None:
+    """Remove the folders in a directory that hold nothing."""
+    for folder in directory.glob("*"):
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+
+
 def flush(path: Path) -> None:
     """Wait until a file, or a directory's entries, are on the disk."""
     handle = os.open(path, os.O_RDONLY)

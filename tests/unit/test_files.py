@@ -87,6 +87,14 @@ def test_a_file_in_a_new_directory_is_as_readable_as_the_directory(tmp_path: Pat
     assert (tmp_path / "new/weights").stat().st_mode & 0o777 == (tmp_path / "new").stat().st_mode & 0o666
 
 
+def test_folders_that_hold_nothing_are_removed_and_no_others(tmp_path: Path):
+    for name in ("empty", "full/1"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "file").touch()
+    files.remove_empty(tmp_path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["file", "full"]
+
+
 def test_json_is_sorted_and_indented_utf_8_with_unix_line_ends(tmp_path: Path):
     files.write_json(tmp_path / "v.json", {"b": [1, 0.5], "a": "é"})
     assert (tmp_path / "v.json").read_bytes() == b'{\n  "a": "\xc3\xa9",\n  "b": [\n    1,\n    0.5\n  ]\n}\n'

@@ -1,5 +1,6 @@
 """Load trained models by name or by folder."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from mtbert.models.encoder import bert, hardware
 from mtbert.models.encoder.config import CONFIG, read_config
 from mtbert.models.multitask import MultitaskModel
 from mtbert.schemas import RunMetrics
-from mtbert.settings import VariantSettings
+from mtbert.settings import NAME, VariantSettings
 
 WEIGHTS, METRICS, SETTINGS = "model.safetensors", "metrics.json", "settings.yaml"
 OF_ENCODER = (tokens.TOKENIZER, tokens.NAMES, CONFIG)
@@ -51,6 +52,11 @@ def load(place: str | Path, seed: int | None = None, build: str | Path = "build"
         return of_run(runs[name, seed], device)
     if (Path(place) / METRICS).is_file():
         return of_run(Path(place).resolve(), device)
+    if re.fullmatch(NAME, name) and any(build.glob(f"logs/{name}/*/*")):
+        raise ModelError(
+            f"{name} has been trained here, but its runs are not in {build / 'runs'} now, since params.yaml lists other "
+            f"variants; `dvc exp run -S 'variants=[{name}]'` restores it from DVC's cache and trains nothing again"
+        )
     known = sorted({variant for variant, _ in runs})
     unknown = str(UnknownNameError("model", name, known)) if known else "nothing is trained there"
     raise ModelError(f"{name} is no folder of a finished run, such as build/runs/pals/1, and in {build}: {unknown}")

@@ -35,6 +35,8 @@ def run(
     if not isinstance(source, Path):
         rows = _given(about, source)
     _say(f"{predictor.name}, seed {predictor.seed}, {about.name}")
+    if files.whose_data(loading.build_around(predictor.run)) == "sample":
+        _say("note: it was trained on the sample's generated sentences alone, and knows no others")
     predicted = _predicted(predictor, about, rows)
     text = predicted.to_csv(None, sep=separator or "\t", index=False)
     if out is not None:
@@ -47,8 +49,10 @@ def run(
 
 
 def _given(task: Task, sentences: list[str]) -> list[Values]:
-    """Return the rows by column; the two sentences of the command line are one row for a task of pairs."""
-    if task.is_pair and len(sentences) == len(ANY_TASK):
+    """Return the rows by column; for a task of pairs the two sentences of the command line are one row."""
+    if task.is_pair:
+        if len(sentences) != len(ANY_TASK):
+            raise DataError(f"{task.name} takes two sentences, got {len(sentences)}; for more pairs use --file")
         return [dict(zip(ANY_TASK, sentences, strict=True))]
     return [{"text": sentence} for sentence in sentences]
 
@@ -73,7 +77,9 @@ def read(path: Path) -> tuple[list[Values], str | None]:
     if separator:
         rows = [values for _, values in separated(text, name, separator)]
     else:
-        rows = [{"text": line} for line in lines(text) if line.strip()]
+        rows = [{"text": line} for line in lines(text)]
+        if blank := [str(number) for number, row in enumerate(rows, 1) if not row["text"].strip()]:
+            raise DataError(f"{name}: line {first_of(blank, SHOWN)} is empty; allowed: a sentence on each line")
     if not rows:
         raise DataError(f"{name} holds no rows")
     return rows, separator

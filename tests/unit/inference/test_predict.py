@@ -18,6 +18,7 @@ from mtbert.inference import predict as predicting
 from mtbert.inference.predicting import CLASS_NAMES
 
 TEST = Path("data/sample/cs224n/sts-test-student.csv").resolve()
+OF_SAMPLE = "note: it was trained on the sample's generated sentences alone, and knows no others\n"
 PAIRS = [("a cat .", "a dog ."), ("a man, old", 'he said "no"')]
 WRITTEN = {
     "pairs.csv": 'id,text,text_pair\n1,a cat .,a dog .\n2,"a man, old","he said ""no"""\n',
@@ -40,7 +41,7 @@ def rows_of(folder: Path, name: str, content: str | bytes) -> list[dict[str, Any
 
 def test_a_person_reads_names_and_probabilities(build: Path, capsys: pytest.CaptureFixture[str]):
     out, err = predict(build, capsys, "crossed", "--task", "sst", "a plot .", "a cast .")
-    assert err == "crossed, seed 1, sst\n"
+    assert err == f"crossed, seed 1, sst\n{OF_SAMPLE}"
     lines = out.splitlines()
     assert [lines[0], lines[2]] == ["a plot .", "a cast ."]
     named = re.findall(r"([a-z ]+) (0\.\d{3})", lines[1])
@@ -51,6 +52,12 @@ def test_a_person_reads_names_and_probabilities(build: Path, capsys: pytest.Capt
 def test_a_person_reads_a_pair_s_score_and_its_range(build: Path, capsys: pytest.CaptureFixture[str]):
     out, _ = predict(build, capsys, "crossed", "--task", "sts", "a plot .", "a cast .")
     assert re.fullmatch(r"a plot . \| a cast .\n  \d\.\d{3} on a scale of 0 to 5\n", out)
+
+
+@pytest.mark.parametrize(("sentences", "came"), [(["a plot ."], 1), (["a", "b", "c"], 3)])
+def test_a_pair_has_two_sentences(build: Path, capsys: pytest.CaptureFixture[str], sentences: list[str], came: int):
+    said = f"sts takes two sentences, got {came}; for more pairs use --file"
+    predict(build, capsys, "crossed", "--task", "sts", *sentences, status=said)
 
 
 def test_a_file_comes_back_with_all_its_columns_and_every_digit(build: Path, capsys: pytest.CaptureFixture[str]):
@@ -76,7 +83,7 @@ def test_what_was_cut_is_told(build: Path, capsys: pytest.CaptureFixture[str], t
     out, err = predict(build, capsys, "crossed", "--task", "sts", "--file", rows)
     assert [line.rpartition(",")[2] for line in out.splitlines()] == ["cut", "True", "False"]
     assert err == (
-        "crossed, seed 1, sts\n"
+        f"crossed, seed 1, sts\n{OF_SAMPLE}"
         "warning: 1 of 2 rows are longer than 16 word pieces and lost their end, as in training: row 1\n"
     )
 
@@ -122,7 +129,7 @@ def test_every_kind_gives_the_same_pairs(tmp_path: Path, name: str):
 
 def test_only_line_ends_end_a_line(tmp_path: Path):
     odd = ["a\u2028b", "c\x85d", "e\x0cf"]
-    rows = rows_of(tmp_path, "odd.txt", "\n".join(odd[:2]) + "\r\n" + odd[2] + "\r\n\n" + odd[0] + "\rg")
+    rows = rows_of(tmp_path, "odd.txt", "\n".join(odd[:2]) + "\r\n" + odd[2] + "\r\n" + odd[0] + "\rg")
     assert [row["text"] for row in rows] == [*odd, odd[0], "g"]
 
 
@@ -130,6 +137,7 @@ def test_only_line_ends_end_a_line(tmp_path: Path):
     ("name", "content", "said"),
     [
         ("a.csv", "text\n", r"a\.csv holds no rows$"),
+        ("a.txt", "a\n\nb\n \n", r"a\.txt: line 2, 4 is empty; allowed: a sentence on each line$"),
         ("a.csv", "text,n\na,b,c\n", r"a\.csv, line 2: it has 3 fields, the header 2; quote a text that holds ','"),
         ("a.csv", b"text\na\n\xff\n", r"a\.csv, line 3: not UTF-8 text"),
         ("a.xlsx", "text\na\n", r"a\.xlsx: unknown ending; allowed: \.csv, \.tsv, \.txt"),

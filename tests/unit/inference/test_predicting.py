@@ -84,6 +84,11 @@ def test_what_is_not_there(build: Path, tmp_path: Path):
     for name in ("crosed", "c?ossed", "*", "../runs/crossed", ""):
         with pytest.raises(ModelError, match="unknown model"):
             mtbert.load(name, build=build)
+    (tmp_path / "logs/before/1/a").mkdir(parents=True)
+    with pytest.raises(
+        ModelError, match=r"before has been trained here, .*; `dvc exp run -S 'variants=\[before\]'` re"
+    ):
+        mtbert.load("before", build=tmp_path)
     with pytest.raises(ModelError, match=r"crossed is not trained with seed 2 \(seeds that are: 1\)"):
         mtbert.load("crossed", seed=2, build=build)
     with pytest.raises(ModelError, match="runs is no folder of a finished run"):
