@@ -54,7 +54,7 @@ def load(place: str | Path, seed: int | None = None, build: str | Path = "build"
         return of_run(Path(place).resolve(), device)
     if re.fullmatch(NAME, name) and any(build.glob(f"logs/{name}/*/*")):
         raise ModelError(
-            f"{name} has been trained here, but its runs are not in {build / 'runs'} now, since params.yaml lists other "
+            f"{name} has been trained here, but its runs are not in {build / 'runs'} now: params.yaml lists other "
             f"variants; `dvc exp run -S 'variants=[{name}]'` restores it from DVC's cache and trains nothing again"
         )
     known = sorted({variant for variant, _ in runs})
