@@ -203,7 +203,8 @@ def tables(build: BuildArgument = BUILD) -> None:
     from mtbert.results import tables
 
     results = tables.read(build / "results")
-    print(terminal.in_short(beside.tables(study.Study(results)), build / "report"))
+    whole = study.Study(results)
+    print(terminal.in_short(whole, beside.tables(whole), build / "report"))
 
 
 @app.command()

@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from mtbert.report import beside, markdown
+from mtbert.report import beside, differences, markdown
+from mtbert.report.study import Study
 
 NEXT = """Look at it:        {page}
 Compare the runs:  make mlflow
 Change something:  . .venv/bin/activate; dvc exp run -S pals.dim=276"""
 
 
-def in_short(tables: Sequence[beside.Table], report: Path) -> str:
-    """Return each table, the papers' numbers, an arrow, and ours; then what to do next, first with the report."""
+def in_short(study: Study, tables: Sequence[beside.Table], report: Path) -> str:
+    """Return the tables, the papers' numbers, an arrow, and ours; one's own differences; what to do next."""
     shown = []
     for table in tables:
         lines = [
@@ -19,10 +20,12 @@ def in_short(tables: Sequence[beside.Table], report: Path) -> str:
             for row in table.rows
         ]
         shown.append(f"{table.heading}\n\n{markdown.lined(lines)}\n{table.more}".strip())
+    if own := differences.lines(study):
+        shown.append(f"{differences.TITLE}: first minus second\n\n{markdown.lined(own)}")
     return "\n\n".join([*shown, NEXT.format(page=report / "index.html")])
 
 
 def _both(row: beside.Row, metric: str) -> str:
-    ours, paper = row.group.means.get(metric), row.published.get(metric)
-    said = markdown.number(ours and ours.mean)
+    paper = row.published.get(metric)
+    said = str(row.group.means.get(metric, markdown.DASH))
     return f"{markdown.number(paper)} \N{RIGHTWARDS ARROW} {said}" if paper is not None else said

@@ -6,7 +6,7 @@ from pathlib import Path
 from mtbert import files
 from mtbert.claims import ClaimResult
 from mtbert.errors import DataError, first_of
-from mtbert.report import beside, claims, front, markdown, numbers, page, pictures, terminal
+from mtbert.report import beside, claims, differences, front, markdown, numbers, page, pictures, terminal
 from mtbert.report.beside import Table
 from mtbert.report.page import Section
 from mtbert.report.study import Study
@@ -57,7 +57,7 @@ def write(results: Results, directory: Path, third: Results | None = None, readm
                 (directory / kept).rename(partial / kept)
     if readme is not None:
         front.put(readme, study, questions, directory)
-    return terminal.in_short(tables, directory)
+    return terminal.in_short(study, tables, directory)
 
 
 def _refuse_others(directory: Path) -> None:
@@ -82,11 +82,17 @@ def _sections(
     """Yield the sections in order; a new one is a line here. Those without text are left out."""
     where = "" if study.is_comparable else f", {study.results.data.name}"
     yield Section("results", f"Results: profile {study.profile}{where}", _results(study, questions))
-    yield Section("tables", "Tables", "\n\n".join([beside.ABOUT, *(beside.render(table, study) for table in tables)]))
+    yield Section("tables", "Tables", _tables(study, tables))
     yield Section("claims", "Claims", claims.render(study, judged))
     yield Section("costs", "Scores and weights", beside.costs(study), folded=study.is_comparable)
     shown = [f"**{title}**\n\n![{title}](pictures/{name}.png)" for name, title in drawn.items()]
     yield Section("pictures", "Pictures", "\n\n".join(shown), folded=True)
+
+
+def _tables(study: Study, tables: Sequence[Table]) -> str:
+    """Return the papers' tables with ours, and the differences of one's own variants."""
+    rendered = [beside.render(table, study) for table in tables]
+    return "\n\n".join(filter(None, [beside.ABOUT, *rendered, differences.render(study)]))
 
 
 def _write_numbers(study: Study, judged: Sequence[ClaimResult], directory: Path) -> None:

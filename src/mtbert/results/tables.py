@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import Json, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Json, TypeAdapter, ValidationError
 
 from mtbert import files, predictions
 from mtbert.errors import DataError, first_of, in_words
@@ -34,6 +34,7 @@ UNIQUE = {  # which no two rows of a table share
     "history": [*KEY, "phase", "step", "name"],
 }
 PICTURED = "sst"  # the task whose dev sentences have places in a picture
+OWN = "own"  # the paper of a variant that names none
 UNTRAINED = "untrained-encoder"  # the row of runs that holds the scores of the starting weights
 ROUNDING = 1e-9  # by which two sums of the same numbers may differ
 
@@ -87,7 +88,7 @@ class Kept(Lenient):
 class About(Lenient):
     """What `settings` of a run says: the published rows it answers to, its tasks, and the members of a vote."""
 
-    paper: Name = "own"
+    paper: Annotated[Name, BeforeValidator(lambda paper: paper or OWN)] = OWN
     row: str = ""
     also: list[str] = []
     rival: str = ""

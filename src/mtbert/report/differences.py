@@ -1,0 +1,65 @@
+"""How variants of one's own differ from the others that were trained beside them."""
+
+from collections.abc import Iterator
+
+from mtbert import claims
+from mtbert.claims import Evidence
+from mtbert.metrics import MAIN_TASKS, OVERALLS
+from mtbert.report import markdown
+from mtbert.report.study import Study
+from mtbert.results.tables import OWN
+from mtbert.stats import Difference
+from mtbert.stats.differences import LEAST_SEEDS
+from mtbert.tasks import TASKS
+
+TITLE = "Differences of one's own variants"
+ABOUT = (
+    "First minus second on the same rows of dev: the mean over seeds, and its 95 % interval where each side has "
+    f"{LEAST_SEEDS} seeds. A difference whose interval holds 0 may be chance."
+)
+
+
+def find(study: Study) -> dict[tuple[str, str], dict[str, Difference]]:
+    """Return the differences, by metric, of each variant of one's own and each other one that shares a task with it.
+
+    Of two of one's own the later one in the results comes first.
+    """
+    evidence = claims.of_results(study.results)
+    found = {pair: _of_pair(study, evidence, *pair) for pair in _pairs(study)}
+    return {pair: differences for pair, differences in found.items() if differences}
+
+
+def _pairs(study: Study) -> Iterator[tuple[str, str]]:
+    names = [*study.about]
+    for place, own in enumerate(names):
+        if study.about[own].paper == OWN:
+            earlier = names[:place]
+            yield from ((own, other) for other in names if study.about[other].paper != OWN or other in earlier)
+
+
+def _of_pair(study: Study, evidence: Evidence, own: str, other: str) -> dict[str, Difference]:
+    shared = [task for task in TASKS if task in study.about[own].tasks and task in study.about[other].tasks]
+    metrics = [*shared, *(OVERALLS if {*MAIN_TASKS} <= {*shared} else ())]
+    compared = {metric: evidence.compare((own,), (other,), metric) for metric in metrics}
+    return {metric: difference for metric, difference in compared.items() if difference is not None}
+
+
+def lines(study: Study) -> list[dict[str, str]]:
+    """Return a line for each pair."""
+    found = find(study)
+    metrics = [metric for metric in markdown.HEADINGS if any(metric in of_pair for of_pair in found.values())]
+    return [
+        {"": f"{own} {markdown.MINUS} {other}"}
+        | {markdown.HEADINGS[metric]: _cell(of_pair.get(metric)) for metric in metrics}
+        for (own, other), of_pair in found.items()
+    ]
+
+
+def _cell(difference: Difference | None) -> str:
+    return markdown.DASH if difference is None else markdown.estimate(difference.mean, difference.interval, "+")
+
+
+def render(study: Study) -> str:
+    """Return the section's text as Markdown; empty without variants of one's own."""
+    grid = markdown.lined([{key: markdown.literal(cell) for key, cell in line.items()} for line in lines(study)])
+    return f"### {TITLE}\n\n{ABOUT}\n\n{grid}" if grid else ""

@@ -1,0 +1,44 @@
+"""The differences of one's own variants from those that were trained beside them."""
+
+from pathlib import Path
+
+import made
+import pytest
+
+from mtbert.report import differences, terminal
+from mtbert.report.markdown import DASH, MINUS
+from mtbert.report.study import Study
+
+OWN = {"paper": None, "row": ""}
+SST, STS = [0, 1, 2, 0], [0, 1, 2, 5]
+RIGHT = [0, 1, 2, 3]
+
+
+@pytest.fixture
+def study() -> Study:
+    predicted = {
+        ("pals", 1): {"sst": SST, "sts": STS},
+        ("wide", 1): {"sst": RIGHT},
+        ("narrow", 1): {"sst": [4, 4, 4, 4], "sts": STS},
+    }
+    return Study(made.results(predicted, {"wide": OWN, "narrow": OWN}))
+
+
+def test_each_is_compared_with_the_papers_and_with_earlier_ones_of_ones_own_on_the_tasks_that_both_have(study: Study):
+    found = differences.find(study)
+    assert {pair: {m: d.mean for m, d in of.items()} for pair, of in found.items()} == {
+        ("wide", "pals"): {"sst": 0.25},
+        ("narrow", "pals"): {"sst": -0.75, "sts": 0.0},
+        ("narrow", "wide"): {"sst": -1.0},
+    }
+
+
+def test_they_stand_in_the_report_and_on_the_terminal(study: Study):
+    wide, *_ = differences.lines(study)
+    assert wide == {"": f"wide {MINUS} pals", "SST-5": "+0.250", "STS-B": DASH}
+    assert f"| narrow {MINUS} wide |  {MINUS}1.000 |" in differences.render(study)
+    assert differences.TITLE in terminal.in_short(study, [], Path("build/report"))
+
+
+def test_without_variants_of_ones_own_there_is_nothing():
+    assert differences.render(Study(made.results({("pals", 1): {"sst": SST}}))) == ""
