@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from mtbert.claims import sides
 from mtbert.claims.reading import OVERFITTING
 from mtbert.errors import DataError
 from mtbert.metrics import MAIN_TASKS, OVERALLS
@@ -48,11 +49,13 @@ class Evidence:
             `train_overall_normalised`, ALIKE, and `techniques` (digests by name).
         tasks: by name.
         untrained: by task, the score of the untrained encoder by cosine, where it is known.
+        settings: by variant or vote, what its runs were resolved to.
     """
 
     runs: Frame
     tasks: Mapping[str, TaskRows]
     untrained: Mapping[str, float] = field(default_factory=dict)
+    settings: Mapping[str, sides.Settings] = field(default_factory=dict)
 
     def seeds(self, row: Sequence[str], metric: str) -> list[int]:
         """Return the seeds of which all models of a row have scores, in order; none where it lacks a task."""
@@ -138,7 +141,9 @@ def of_results(results: Results) -> Evidence:
     """Return results in the form that the rule takes."""
     dev = results.predictions[(results.predictions["split"] == "dev") & results.predictions["label"].notna()]
     tasks = {str(task): _rows(table) for task, table in dev.groupby("task", observed=True)}
-    return Evidence(_lines(results), tasks, results.untrained)
+    first = results.trained.drop_duplicates("variant")
+    settings = {str(run.variant): json.loads(run.settings) for run in first.itertuples()}
+    return Evidence(_lines(results), tasks, results.untrained, settings)
 
 
 def _rows(table: Frame) -> TaskRows:

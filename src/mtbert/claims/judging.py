@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import pandas as pd
 
+from mtbert.claims import sides
 from mtbert.claims.evidence import UNEQUAL, Evidence, a_seed, tasks_of, unlike
 from mtbert.claims.reading import Claim, Part
 from mtbert.claims.rule import NOTHING, SEEDS, Ps, Verdict, decide, part_p
@@ -27,6 +28,8 @@ class Reason(StrEnum):
 
     NOT_RUN = "not run"
     UNLIKE_RUNS = "unlike runs"
+    UNDECLARED = "undeclared"  # the sides differ in a setting that the claim does not name
+    CONFOUNDED = "confounded"  # they differ in one that it names as a confounder
     UNEQUAL_BUDGETS = "unequal budgets"
     ENCODER = "encoder"  # cannot be tested with this encoder: untrained, it is above both sides on STS
     FEW_CLUSTERS = "few clusters"
@@ -46,6 +49,8 @@ class PartResult:
         stability: from there to the whole; None without either.
         leak_free: the mean difference without rows that share a sentence with training; None where no row does.
         unlike: in what the two sides were made otherwise.
+        undeclared: settings in which they differ, and that the claim does not name.
+        confounders: settings in which they differ, and that the claim names as confounders.
         p: its own, not corrected; 1 where it is not judged.
     """
 
@@ -56,7 +61,19 @@ class PartResult:
     stability: Stability | None = None
     leak_free: float | None = None
     unlike: tuple[str, ...] = ()
+    undeclared: tuple[str, ...] = ()
+    confounders: tuple[str, ...] = ()
     p: Ps = NOTHING
+
+    @property
+    def decides(self) -> bool:
+        """Whether it counts for its claim."""
+        return not self.confounders and not self.part.is_always_confounded
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What is proved of the part by itself; None where it is not judged."""
+        return None if self.reason else Verdict(str(self.p.verdicts))
 
 
 @dataclass(frozen=True)
@@ -96,13 +113,19 @@ def judge(claims: Iterable[Claim], evidence: Evidence, third: Evidence | None = 
 
 
 def _family(family: Sequence[Claim], seen: Sequence[tuple[PartResult, ...]]) -> Iterator[ClaimResult]:
-    deciding = [[part for part in parts if not part.part.confounded] for parts in seen]
+    deciding = [_deciding(parts) for parts in seen]
     made = decide([part.p for parts in deciding for part in parts], [*map(len, deciding)])
     claims = zip(family, seen, deciding, made.verdicts, made.holds, made.fails, made.small, strict=True)
     for claim, parts, own, said, *of in claims:
         verdict, reasons = Verdict(said), {part.reason for part in own}
         reason = next((one for one in Reason if one in reasons), None) if verdict is Verdict.TOO_CLOSE else None
         yield ClaimResult(claim, None if reason else verdict, reason, Ps(*of), parts)
+
+
+def _deciding(parts: Sequence[PartResult]) -> list[PartResult]:
+    """Return the parts that decide on a claim; where a learning rate confounds each of them, all that it does."""
+    able = [part for part in parts if not part.part.is_always_confounded]
+    return [part for part in able if part.decides] or able
 
 
 def see(part: Part, evidence: Evidence, third: Evidence | None = None) -> PartResult:
@@ -116,11 +139,16 @@ def see(part: Part, evidence: Evidence, third: Evidence | None = None) -> PartRe
     rows = [evidence.lines(row, evidence.seeds(row, metric)[:SEEDS]) for row in (ours, other)]
     both = pd.concat(rows)
     made = unlike(both)
+    found_to_differ = sides.differences(evidence.settings, ours, other)
+    undeclared = tuple(sorted(found_to_differ - {*part.differs, *part.confounded}))
+    confounders = tuple(sorted(found_to_differ & {*part.confounded}))
     above = [evidence.compare(row, (UNTRAINED,), "sts") for row in (ours, other) if part.of_similarity]
     clean = evidence.compare(ours, other, metric, SEEDS, leak_free=True)
     leak_free = None if clean is None or clean.rows == found.rows else clean.mean
     applies = {
         Reason.UNLIKE_RUNS: bool(made),
+        Reason.UNDECLARED: bool(undeclared),
+        Reason.CONFOUNDED: bool(confounders),
         Reason.UNEQUAL_BUDGETS: all(map(len, rows)) and _unequal(rows, tasks_of(metric), part.differs),
         Reason.ENCODER: part.of_similarity and all(one is not None and one.mean < 0 for one in above),
         Reason.FEW_CLUSTERS: found.clusters < LEAST_CLUSTERS,
@@ -131,7 +159,7 @@ def see(part: Part, evidence: Evidence, third: Evidence | None = None) -> PartRe
     p = NOTHING
     if reason is None and found.error is not None:
         p = part_p(part.expects, part.margin, part.published, found.p_at_most, found.p_at_least)
-    return PartResult(part, reason, found, before, moved, leak_free, made, p)
+    return PartResult(part, reason, found, before, moved, leak_free, made, undeclared, confounders, p)
 
 
 def _stability(third: float, whole: float, margin: float) -> Stability:

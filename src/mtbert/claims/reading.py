@@ -15,6 +15,7 @@ from mtbert.tasks import TASKS
 COMMON = Path(__file__).with_name("common.yaml")  # margins and questions, for all papers
 OVERFITTING = "overfitting"  # overall_normalised on training rows less that on dev
 METRICS = (*TASKS, *OVERALLS, OVERFITTING)
+RATE = "learning_rate"  # a profile may set it by what is trained: it confounds in some runs, and not in others
 Expected = Literal["higher", "lower", "close", "not higher", "not lower"]
 
 
@@ -40,7 +41,7 @@ class Part(Section):
         differs: the settings in which the two differ because the claim says so; `examples` and `updates` among them
             where it is about how much of each task, or how long, they train, and `similarity` where it is about a
             technique for that.
-        confounded: those in which they differ besides; such a part is shown and decides nothing.
+        confounded: those in which they may differ besides; a part whose runs do is shown, and decides nothing.
     """
 
     ours: Names
@@ -51,6 +52,11 @@ class Part(Section):
     published: float | None = None
     differs: Names = ()
     confounded: Names = ()
+
+    @property
+    def is_always_confounded(self) -> bool:
+        """Whether the sides differ in more than the claim says under every profile."""
+        return bool({*self.confounded} - {RATE})
 
     @property
     def of_similarity(self) -> bool:
@@ -70,8 +76,8 @@ class Claim(Section):
 
     @property
     def deciding(self) -> list[Part]:
-        """The parts that decide on it."""
-        return [part for part in self.parts if not part.confounded]
+        """The parts that decide on it where no learning rate confounds them."""
+        return [part for part in self.parts if not part.is_always_confounded]
 
     @pydantic.model_validator(mode="after")
     def _has_parts_that_decide(self) -> "Claim":

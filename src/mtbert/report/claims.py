@@ -14,7 +14,9 @@ from mtbert.results.tables import Frame
 WORDS: dict[Verdict | Reason | None, str] = {
     Verdict.HOLDS: "holds", Verdict.FAILS: "does not hold", Verdict.SMALL: "real, but smaller than what matters",
     Verdict.TOO_CLOSE: "too close to call", Reason.NOT_RUN: "not run",
-    Reason.UNLIKE_RUNS: "cannot be compared: made otherwise", Reason.UNEQUAL_BUDGETS: "cannot be told: unequal budgets",
+    Reason.UNLIKE_RUNS: "not comparable: trained with other code or settings",
+    Reason.UNDECLARED: "not comparable: the sides differ in more than the claim says",
+    Reason.CONFOUNDED: "cannot be told: confounded", Reason.UNEQUAL_BUDGETS: "cannot be told: unequal budgets",
     Reason.ENCODER: "cannot be tested with this encoder", Reason.FEW_SEEDS: "open: fewer than six seeds",
     Reason.FEW_CLUSTERS: "cannot be told: too few rows", Reason.FLIPS: "cannot be told: flips with the budget",
     None: "",
@@ -22,7 +24,8 @@ WORDS: dict[Verdict | Reason | None, str] = {
 SEEN = "\N{DOUBLE DAGGER}"  # of what the encoder may have learned in its own training
 ABOUT = (
     "A verdict needs six seeds of each side, and is corrected over all claims of its paper (docs/verdicts.md). *Ours* "
-    "is the difference of the two rows with its 95 % interval. A verdict speaks of this setting alone"
+    "is first minus second, with its 95 % interval. *This comparison* says what it shows by itself, not corrected. A "
+    "verdict speaks of this setting alone"
 )
 
 
@@ -46,10 +49,9 @@ def answer(result: ClaimResult) -> str:
 
 
 def pair(part: Part) -> str:
-    """Return such as `a - b, SST-5`: whose difference it is; in brackets where it decides nothing."""
+    """Return such as `a - b, SST-5`: whose difference it is."""
     ours, other = (" + ".join(side) for side in (part.ours, part.other))
-    said = f"{ours} {markdown.MINUS} {other}, {markdown.HEADINGS[part.metric]}"
-    return f"({said})" if part.confounded else said
+    return f"{ours} {markdown.MINUS} {other}, {markdown.HEADINGS[part.metric]}"
 
 
 def difference(part: PartResult) -> str:
@@ -68,22 +70,36 @@ def contamination(study: Study) -> str:
 
 def render(study: Study, results: Sequence[ClaimResult]) -> str:
     """Return the claims as one table, a line for each comparison that was run."""
-    lines = [_line(result, part) for result in results for part in result.parts if part.difference is not None]
+    lines = [line for result in results for line in _lines(result)]
     if not lines:
         return ""
     counts = ", ".join(f"{count} {said}" for said, count in Counter(map(answer, results)).most_common())
     where = f"{ABOUT}: profile {study.profile}, encoder {markdown.literal(study.results.start.name)}."
-    parts = [f"{len(results)} claims: {counts}.", where, contamination(study), markdown.lined(lines, 3)]
+    parts = [f"{len(results)} claims: {counts}.", where, contamination(study), markdown.lined(lines, 4)]
     return "\n\n".join(filter(None, parts))
 
 
-def _line(result: ClaimResult, part: PartResult) -> dict[str, str]:
-    why = f"; here {WORDS[part.reason]}" if part.reason and part.reason is not result.reason else ""
+def _lines(result: ClaimResult) -> list[dict[str, str]]:
+    """Return a line for each comparison that was run; claim and verdict stand in the first alone."""
+    where = f"{result.claim.source or title(result.claim.paper)}, {result.claim.section}"
+    about = {"claim": result.claim.statement, "where": where, "verdict": answer(result)}
+    lines = [about | _line(part) for part in result.parts if part.difference is not None]
+    return [line if number == 0 else line | dict.fromkeys(about, "") for number, line in enumerate(lines)]
+
+
+def own_answer(part: PartResult) -> str:
+    """Return what is proved of a comparison by itself, not corrected, or why nothing is."""
+    if part.undeclared or part.confounders:
+        why = "confounded by" if part.confounders and not part.undeclared else "not comparable: also differ in"
+        return f"{why} {', '.join(part.undeclared or part.confounders)}"
+    said = WORDS[part.verdict or part.reason]
+    return said if part.decides else f"{said} (decides nothing)"
+
+
+def _line(part: PartResult) -> dict[str, str]:
     return {
-        "claim": result.claim.statement,
-        "where": f"{result.claim.source or title(result.claim.paper)}, {result.claim.section}",
         "compared": pair(part.part), "expects": part.part.expects, "ours": difference(part),
-        "published": markdown.number(part.part.published, "+"), "verdict": f"{answer(result)}{why}",
+        "published": markdown.number(part.part.published, "+"), "this comparison": own_answer(part),
         "steadiness": part.stability or "", "at a third": markdown.number(part.third and part.third.mean, "+"),
         "leak-free": markdown.number(part.leak_free, "+"),
     }  # fmt: skip
@@ -106,5 +122,6 @@ def _values(result: ClaimResult, part: PartResult) -> dict[str, object]:
         "difference": found and found.mean, "low": low, "high": high, "p": found and found.p,
         "seeds": found and " / ".join(map(str, found.seeds)), "rows": found and found.rows,
         "third": part.third and part.third.mean, "leak_free": part.leak_free,
-        "unlike": ", ".join(part.unlike), "stability": part.stability or "",
+        "unlike": ", ".join(part.unlike), "undeclared": ", ".join(part.undeclared),
+        "confounders": ", ".join(part.confounders), "stability": part.stability or "",
     }  # fmt: skip

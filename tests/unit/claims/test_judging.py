@@ -1,5 +1,6 @@
 """What is told of a claim: its verdict, or the first reason that keeps it from having one."""
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -151,6 +152,48 @@ def test_a_confounded_part_decides_nothing() -> None:
     alone = judge([claim(expects="lower")], runs)[0]
     (result,) = judge([both], runs)
     assert (result.verdict, result.p.fails) == (Verdict.FAILS, alone.p.fails)
+
+
+SETTINGS = {
+    name: {"tasks": ["sst"], "model": {}, "phases": [{"tasks": ["sst"], "learning_rate": rate, "clip": None}]}
+    for name, rate in (("new", 1.0), ("old", 2.0))
+}
+
+
+@pytest.mark.parametrize(
+    ("declared", "reason", "verdict"),
+    [
+        ({}, Reason.UNDECLARED, None),
+        ({"differs": "learning_rate"}, None, Verdict.HOLDS),
+        ({"confounded": "learning_rate"}, Reason.CONFOUNDED, None),
+        ({"differs": "clip"}, Reason.UNDECLARED, None),
+    ],
+)
+def test_a_difference_between_the_sides_is_what_the_claim_says_or_blocks_its_verdict(
+    declared: dict[str, str], reason: Reason | None, verdict: Verdict | None
+) -> None:
+    runs = dataclasses.replace(evidence({"new": HIGH, "old": LOW}), settings=SETTINGS)
+    (result,) = judge([claim(**declared)], runs)
+    assert (result.reason, result.verdict) == (reason, verdict)
+    part, rate = result.parts[0], ("learning_rate",)
+    assert (part.undeclared, part.confounders) == {
+        None: ((), ()),
+        Reason.UNDECLARED: (rate, ()),
+        Reason.CONFOUNDED: ((), rate),
+    }[reason]
+
+
+def test_a_rate_that_is_alike_confounds_nothing() -> None:
+    alike = dict.fromkeys(("new", "old"), SETTINGS["new"])
+    runs = dataclasses.replace(evidence({"new": HIGH, "old": LOW}), settings=alike)
+    assert judge([claim(confounded="learning_rate")], runs)[0].verdict is Verdict.HOLDS
+
+
+def test_a_part_has_an_answer_of_its_own() -> None:
+    parts = (claim().parts[0], claim(expects="lower").parts[0])
+    both = claim().model_copy(update={"parts": parts})
+    (result,) = judge([both], evidence({"new": HIGH, "old": LOW}))
+    assert [result.verdict, *(part.verdict for part in result.parts)] == [Verdict.FAILS, Verdict.HOLDS, Verdict.FAILS]
 
 
 def test_a_claim_without_a_part_that_decides_is_refused() -> None:
