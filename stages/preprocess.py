@@ -1,22 +1,25 @@
 """Stage `preprocess`: make tokens from corpus files.
 
-NEEDS is a file of the plan: the splits that must exist, and the number of rows to hold out. Prints the refused rows.
+NEEDS is a file of the plan: the splits that must exist, the number of rows to hold out, and the share of a file's rows
+that may be faulty. Prints what is wrong with the files and does not end the stage.
 """
 
 from pathlib import Path
 
 from mtbert import command
-from mtbert.data.preprocess import preprocess, refusals
+from mtbert.data.preprocess import faults, preprocess
 from mtbert.data.tokens import wordpieces
 from mtbert.files import read_plan
 
 
 def main(data_dir: Path, encoder_dir: Path, out: Path, needs: Path) -> None:
     """Read, check and tokenize every corpus file below `data_dir` into `out`."""
-    wanted = read_plan(needs, "splits", "held_out")
+    wanted = read_plan(needs, "splits", "held_out", "most_refused")
     required = {(task, split) for task, split in wanted["splits"]}
-    if refused := refusals(preprocess(data_dir, out, wordpieces(encoder_dir), required, wanted["held_out"] or 0), out):
-        print(refused)
+    tokenize = wordpieces(encoder_dir)
+    made = preprocess(data_dir, out, tokenize, required, wanted["held_out"] or 0, wanted["most_refused"])
+    for line in faults(made):
+        print(line)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from mtbert import files
 from mtbert.config import overrides, resolve, sections
 from mtbert.config.params import Fault, Params, dotted
 from mtbert.config.techniques import SECTIONS
+from mtbert.data.preprocess import MOST_REFUSED
 from mtbert.errors import SettingsError
 from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings
 from mtbert.tasks import corpus
@@ -34,6 +35,7 @@ def plan(params: Params) -> Documents:
     for name, entry in catalog["variants"].items():
         entry["overrides"] = {dotted(one.place): one.value for one in found if name in one.changes}
     needs = {"splits": _splits(selected, shared), "held_out": params.get("held_out")}
+    needs["most_refused"] = params.get("most_refused") if params.get("most_refused") is not None else MOST_REFUSED
     return {**selected, **shared, "needs": needs, "catalog": catalog}
 
 

@@ -18,12 +18,14 @@ import pyarrow.parquet as pq
 
 from mtbert.data import checks, held_out, official, readers
 from mtbert.data.readers import Example
-from mtbert.errors import DataError
+from mtbert.errors import DataError, first_of
 from mtbert.files import new_directory, new_file, read_parquet, seal, sha256, write_json
-from mtbert.tasks import TASKS, Split
+from mtbert.tasks import TASKS, Split, Task
 
 Tokenize = Callable[[list[str]], list[list[int]]]
 Name = tuple[str, Split]  # task and split
+MOST_REFUSED = 0.01  # of a file's rows: more are no slips, but another kind of label
+SHOWN = 12  # most labels in a message
 PRETRAINING = ("snli", "mnli")  # sentence encoders learn from these before they see the tasks
 FILES: dict[Name, str] = {(task.name, split): name for task in TASKS.values() for split, name in task.files.items()}
 SCHEMA = pa.schema(
@@ -39,7 +41,14 @@ SCHEMA = pa.schema(
 )
 
 
-def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name], held: int = 0) -> dict[str, Any]:
+def preprocess(
+    data_dir: Path,
+    out: Path,
+    tokenize: Tokenize,
+    required: set[Name],
+    held: int = 0,
+    most_refused: float = MOST_REFUSED,
+) -> dict[str, Any]:
     """Read every corpus file below `data_dir` into the new directory `out`.
 
     Args:
@@ -47,6 +56,7 @@ def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name
         out: replaced as a whole, once all is written.
         tokenize: maps texts to the ids of their word pieces, without special tokens.
         required: tasks and splits that the variants need; others may be missing.
+        most_refused: the largest share of a required file's rows that may be faulty, and are then left out.
         held: number of training rows of each required task that take the place of its dev rows; 0: none.
 
     Returns:
@@ -54,7 +64,7 @@ def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name
         corpora they are (`whose`, see `official.whose`).
 
     Raises:
-        DataError: a required file is missing, or a file has another format.
+        DataError: a required file is missing or has too many faulty rows, or a file has another format.
     """
     present = [name for name, file in FILES.items() if (data_dir / file).is_file()]
     if missing := sorted(required.difference(present)):
@@ -67,6 +77,8 @@ def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name
         found, rows, nothing = {}, {}, checks.digests([])
         for name in present:
             found["/".join(name)], rows[name] = _write(data_dir, name, directory, tokenize)
+            if name in required:
+                _check_refused(data_dir, name, found["/".join(name)], rows[name], most_refused)
         for task in (task for task, split in required if split == "dev" and held):
             train = rows[task, "train"]
             mask = held_out.hold_out(directory / task, train, held)
@@ -81,15 +93,44 @@ def preprocess(data_dir: Path, out: Path, tokenize: Tokenize, required: set[Name
     return made
 
 
-def refusals(made: dict[str, Any], out: Path) -> str:
-    """Return how many rows of each file were refused, and the first reason, for the terminal; empty for none."""
-    lines = [
-        f"{file['file']}: refused {len(refused):,} of {file['read']:,} rows; line {refused[0]['line']}: "
-        f"{refused[0]['reason']}"
-        for file in made["files"].values()
-        if (refused := file["refused"])
-    ]
-    return "\n".join([*lines, f"Refused rows are left out; all are listed in {out / 'report.json'}."]) if lines else ""
+def _check_refused(data_dir: Path, name: Name, file: dict[str, Any], rows: pd.DataFrame, most_refused: float) -> None:
+    """Raise DataError where more of a file's rows are faulty than may be, with the labels that it holds."""
+    task = TASKS[name[0]]
+    faulty = [refusal for refusal in file["refused"] if refusal["is_faulty"]]
+    if len(faulty) <= most_refused * file["read"]:
+        return
+    words = {number: word for word, number in task.labels.items()}
+    kept = [words.get(int(label), f"{label:g}") for label in rows["label"].dropna().unique()]
+    found = sorted({*kept, *(refusal["label"] for refusal in faulty if refusal["label"])})
+    raise DataError(
+        f"{data_dir / file['file']}: {len(faulty):,} of {file['read']:,} rows cannot be used, more than "
+        f"{most_refused:.0%}. Its {task.label} holds {first_of(found, SHOWN)}; allowed: "
+        f"{readers.allowed_labels(task)}. First, line {faulty[0]['line']}: {faulty[0]['reason']}. To leave such rows "
+        "out, set most_refused in params.yaml to the share that may be faulty, such as 0.5"
+    )
+
+
+def _classes_that_lack(task: Task, rows: pd.DataFrame) -> list[str]:
+    """Return the names of the classes that no labelled row has; none for scores, and for files without labels."""
+    there = {int(label) for label in rows["label"].dropna()} if task.kind != "score" else set[int]()
+    if not there:
+        return []
+    words = {number: word for word, number in task.labels.items()}
+    return [words.get(number, str(number)) for number in range(task.classes) if number not in there]
+
+
+def faults(made: dict[str, Any]) -> list[str]:
+    """Return what is wrong with the files, a line each: refused rows, classes that lack, a dev of one label alone."""
+    lines: list[str] = []
+    for file in made["files"].values():
+        if refused := file["refused"]:
+            why = f"line {refused[0]['line']}: {refused[0]['reason']}"
+            lines.append(f"{file['file']}: {len(refused):,} of {file['read']:,} rows are left out; {why}")
+        if file["lacking"]:
+            lines.append(f"{file['file']}: no row has the label {', '.join(file['lacking'])}")
+        if file["is_constant"]:
+            lines.append(f"{file['file']}: all rows have one label, so that no score tells models apart")
+    return lines
 
 
 def _write(data_dir: Path, name: Name, directory: Path, tokenize: Tokenize) -> tuple[dict[str, Any], pd.DataFrame]:
@@ -105,6 +146,8 @@ def _write(data_dir: Path, name: Name, directory: Path, tokenize: Tokenize) -> t
         "read": len(kept) + len(refused),
         "kept": len(kept),
         "refused": [refusal._asdict() for refusal in refused],
+        "lacking": [] if split == "test" else _classes_that_lack(TASKS[dataset], digests),
+        "is_constant": split == "dev" and digests["label"].nunique() == 1,
         "duplicates": {"folded": checks.duplicates(digests)},
         "conflicts": checks.conflicts(digests),
     }

@@ -23,10 +23,17 @@ WITHHELD = (None, "", "-1", -1)  # what stands in place of a test file's labels
 
 
 class Refusal(NamedTuple):
-    """A row that is left out: the line it starts on (from 1), and the reason."""
+    """A row that is left out: the line it starts on (from 1), and the reason.
+
+    Attributes:
+        label: its label, where the task has no such label.
+        is_faulty: not so where its annotators did not agree.
+    """
 
     line: int
     reason: str
+    label: str = ""
+    is_faulty: bool = True
 
 
 class Example(NamedTuple):
@@ -74,6 +81,8 @@ def _checked(
     """Return the row, or why it is refused; `earlier` holds those that are kept, by id."""
     identifier: Any = fields.get(task.id) if task.id else str(line)
     label: Any = fields.get(task.label)
+    if labelled and task.undecided and label == task.undecided:
+        return Refusal(line, "its annotators did not agree", is_faulty=False)
     faults = [fault_of_text(name, fields.get(name)) for name in task.sentences]
     faults.append(fault_of_text("its id", identifier))
     number = _number(task, label) if labelled else None
@@ -85,7 +94,7 @@ def _checked(
     if not told and identifier in earlier:
         told = f"its id is that of line {earlier[identifier].line}"
     if told:
-        return Refusal(line, told)
+        return Refusal(line, told, str(label) if labelled and number is None else "")
     sentences = [fields[name] for name in task.sentences]
     return Example(identifier, sentences[0], sentences[1] if task.is_pair else None, number, line)
 
@@ -116,10 +125,14 @@ def _number(task: Task, label: Any) -> float | None:
 
 
 def _fault_of_label(task: Task, label: object) -> str:
-    allowed = ", ".join(task.labels) or ", ".join(map(str, range(task.classes)))
+    return f"{task.label} is {_shown(label)}; allowed: {allowed_labels(task)}"
+
+
+def allowed_labels(task: Task) -> str:
+    """Return the labels that a task may have, in words."""
     if task.kind == "score":
-        allowed = f"a number from {task.lowest:g} to {task.highest:g}"
-    return f"{task.label} is {_shown(label)}; allowed: {allowed}"
+        return f"a number from {task.lowest:g} to {task.highest:g}"
+    return ", ".join(task.labels) or ", ".join(map(str, range(task.classes)))
 
 
 def _shown(value: object) -> str:

@@ -22,6 +22,7 @@ def in_short(study: Study, tables: Sequence[beside.Table], report: Path) -> str:
         shown.append(f"{table.heading}\n\n{markdown.lined(lines)}\n{table.more}".strip())
     if own := differences.lines(study):
         shown.append(f"{differences.TITLE}: first minus second\n\n{markdown.lined(own)}")
+    shown += [f"data: {fault}" for fault in study.results.data.faults]
     return "\n\n".join([*shown, NEXT.format(page=report / "index.html")])
 
 

@@ -123,6 +123,8 @@ def _notes(study: Study) -> Iterator[str]:
     data, start, kept = study.results.data, study.results.start, next(iter(study.about.values())).run
     if data.whose == "sample":
         yield "**Generated sentences.** They show that the machinery works, and say nothing of the methods."
+    if data.faults:
+        yield f"**Data**: {'; '.join(map(markdown.literal, data.faults))}."
     if max(map(len, study.seeds.values())) == 1:
         yield "**One seed.** Another gives other scores; that one variant is better cannot be concluded."
     if study.is_comparable and start.name != "bert-base-uncased":

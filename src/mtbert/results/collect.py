@@ -11,6 +11,7 @@ import pandas as pd
 from safetensors.numpy import load_file
 
 from mtbert import files, predictions
+from mtbert.data.preprocess import faults
 from mtbert.errors import DataError
 from mtbert.results import tables, vote
 from mtbert.results.tables import PICTURED, Frame, Results
@@ -60,7 +61,7 @@ def of_runs(build: Path, there: Mapping[Run, Path], votes: Sequence[Run], pictur
     folder = Path(catalog["data_dir"])  # its name alone where the path is of this machine
     shown = folder.name if folder.is_absolute() or ".." in folder.parts else catalog["data_dir"]
     shown += f", dev: {held} held-out training rows" if (held := catalog.get("held_out")) else ""
-    data = {"name": shown, "whose": files.whose_data(build)}
+    data = {"name": shown, "whose": files.whose_data(build), "faults": _faults_of_data(build)}
     facts = {"data": json.dumps(data), "start": json.dumps(catalog["encoder"])}
     runs = {run: _run(build, place, catalog["variants"][run[0]]) | facts for run, place in there.items()}
     predicted = {run: _predicted(build, place) for run, place in there.items()}
@@ -92,6 +93,12 @@ def of_runs(build: Path, there: Mapping[Run, Path], votes: Sequence[Run], pictur
     )
     tables.check(results, str(build))
     return results
+
+
+def _faults_of_data(build: Path) -> list[str]:
+    """Return what preprocessing found wrong with the files, a line each."""
+    file = build / "data" / "report.json"
+    return faults(files.read_json(file)) if file.is_file() else []
 
 
 def _run(build: Path, place: Path, entry: Mapping[str, Any]) -> dict[str, Any]:

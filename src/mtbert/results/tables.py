@@ -99,9 +99,10 @@ class About(Lenient):
 
 
 class Data(Lenient):
-    """What `data` of a run says: the folder, and whose data."""
+    """What `data` of a run says: the folder, whose data, and what is wrong with its files, a line each."""
 
     name: str = ""
+    faults: list[str] = []
     whose: Literal["sample", "course", "own"] = "own"
 
 

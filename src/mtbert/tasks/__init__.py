@@ -26,6 +26,7 @@ class Task:
         sentences: columns (or JSON keys) of the one or two sentences.
         label: column (or JSON key) of the label.
         labels: for labels that are words, the class of each; empty where labels are numbers.
+        undecided: the label of rows whose annotators did not agree, which are left out; empty where there is none.
         submission: column title of the course's submission file; empty where the course has none.
         id: column (or JSON key) of a row's id; empty where rows have none, and are numbered.
         order: its place among the tasks.
@@ -38,6 +39,7 @@ class Task:
     sentences: Annotated[tuple[str, ...], Field(min_length=1, max_length=2)]
     label: str
     labels: dict[str, Annotated[int, Field(ge=0)]] = field(default_factory=dict)
+    undecided: str = ""
     submission: str = ""
     lowest: float = 0.0
     highest: float = 0.0

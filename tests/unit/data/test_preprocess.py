@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from mtbert.data.preprocess import preprocess, refusals
+from mtbert.data.preprocess import faults, preprocess
 from mtbert.errors import DataError
 
 SST = "\tid\tsentence\tsentiment\n0\ta\tA fine film .\t3\n1\tb\tA FINE film .\t4\n2\tc\tDull .\tbad\n"
@@ -78,7 +78,11 @@ def test_reports_what_was_read_refused_and_found_twice(data_dir: Path, tmp_path:
         "labelled": True,
         "read": 3,
         "kept": 2,
-        "refused": [{"line": 4, "reason": "sentiment is 'bad'; allowed: 0, 1, 2, 3, 4"}],
+        "refused": [
+            {"line": 4, "reason": "sentiment is 'bad'; allowed: 0, 1, 2, 3, 4", "label": "bad", "is_faulty": True}
+        ],
+        "lacking": ["0", "1", "2"],
+        "is_constant": False,
         "duplicates": {"folded": 1},
         "conflicts": 1,
     }
@@ -98,12 +102,38 @@ def test_names_every_file_that_is_needed_and_missing(data_dir: Path, tmp_path: P
         preprocess(data_dir, tmp_path / "out", tokenize, {("sst", "train"), ("qqp", "train"), ("sts", "test")})
 
 
-def test_refused_rows_are_counted_with_the_first_reason_and_the_file_that_lists_them(data_dir: Path, tmp_path: Path):
+def test_what_is_wrong_and_does_not_end_the_stage_is_told(data_dir: Path, tmp_path: Path):
     with (data_dir / "cs224n/ids-sst-train.csv").open("a") as file:
         file.write("3\td\tOne .\t5\n4\ta\tTwo .\t1\n5\te\t \t1\n6\tf\t\t1\n")
     made = preprocess(data_dir, tmp_path / "out", tokenize, set())
     assert made == json.loads((tmp_path / "out/report.json").read_text())
-    assert refusals(made, Path("build/data")).splitlines() == [
-        "cs224n/ids-sst-train.csv: refused 5 of 7 rows; line 4: sentiment is 'bad'; allowed: 0, 1, 2, 3, 4",
-        "Refused rows are left out; all are listed in build/data/report.json.",
+    told = [line for line in faults(made) if "sst" in line]
+    assert told == [
+        "cs224n/ids-sst-train.csv: 5 of 7 rows are left out; line 4: sentiment is 'bad'; allowed: 0, 1, 2, 3, 4",
+        "cs224n/ids-sst-train.csv: no row has the label 0, 1, 2",
+        "cs224n/ids-sst-dev.csv: no row has the label 0, 1, 2, 4",
+        "cs224n/ids-sst-dev.csv: all rows have one label, so that no score tells models apart",
     ]
+
+
+def test_labels_of_another_kind_end_the_stage_with_what_was_found_and_what_allows_it(data_dir: Path, tmp_path: Path):
+    rows = "".join(f"{n}\t{n}\tFilm {n} .\t{n % 5 + 1}\n" for n in range(100))
+    (data_dir / "cs224n/ids-sst-train.csv").write_text(f"\tid\tsentence\tsentiment\n{rows}")
+    told = (
+        r"ids-sst-train.csv: 20 of 100 rows cannot be used, more than 1%. Its sentiment holds 1, 2, 3, 4, 5; allowed: "
+        r"0, 1, 2, 3, 4. First, line 6: sentiment is '5'; .* set most_refused in params.yaml"
+    )
+    with pytest.raises(DataError, match=told):
+        preprocess(data_dir, tmp_path / "out", tokenize, {("sst", "train")})
+    assert not (tmp_path / "out").exists()
+    preprocess(data_dir, tmp_path / "out", tokenize, {("sst", "train")}, most_refused=0.2)
+    assert len(pq.read_table(tmp_path / "out/sst/train.parquet")) == 80
+
+
+def test_rows_whose_annotators_did_not_agree_are_left_out_and_are_no_faults(data_dir: Path, tmp_path: Path):
+    with (data_dir / "nli/snli_1.0_train.jsonl").open("a") as file:
+        file.write('{"gold_label": "-", "sentence1": "Some .", "sentence2": "One .", "pairID": "f"}\n')
+    made = preprocess(data_dir, tmp_path / "out", tokenize, {("snli", "train")})
+    told, lacking = [line for line in faults(made) if "snli" in line]
+    assert told.endswith("1 of 2 rows are left out; line 2: its annotators did not agree")
+    assert lacking.endswith("no row has the label contradiction, entailment")

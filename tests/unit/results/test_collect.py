@@ -54,7 +54,7 @@ def test_a_run_becomes_a_row_with_all_that_is_known_of_it(build: Path):
     row = collect.collect(build).runs.iloc[0].dropna().to_dict()
     assert [json.loads(row.pop(name)) for name in ("settings", "data", "start")] == [
         {"paper": "pals-for-pals", "profile": "own", "row": "one", "tasks": ["sst"]},
-        {"name": "mine", "whose": "own"},
+        {"name": "mine", "whose": "own", "faults": []},
         {"name": "tiny"},
     ]
     assert row == {
