@@ -158,6 +158,7 @@ class _Knobs(Section):
     profile: Annotated[str, one_of("profile")]
     data_dir: Annotated[str, AfterValidator(_plain)]
     held_out: Annotated[int, Field(ge=2)] | None = None
+    show_sentences: bool = False
     seeds: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Field(min_length=1), ONCE]
     variants: Annotated[Members, Field(min_length=1), ONCE]
     ensembles: dict[Name, _Ensemble]
