@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mtbert.command import plainly
+from mtbert.command import report_errors
 from mtbert.files import write_text
 from mtbert.tasks import TASKS, Split, Task
 
@@ -320,5 +320,5 @@ def write(directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    with plainly():
+    with report_errors():
         write(Path(sys.argv[1]))

@@ -40,7 +40,7 @@ def curves(study: Study, names: Sequence[str]) -> Curves:
     """Return the smoothed training loss of variants on their own tasks; no task that none of them has a loss of.
 
     All that was logged within 1 / POINTS of the longest training's steps is averaged, and then each SMOOTHED of these
-    averages, the middle one's last step beside it. A point without any loss takes what is beside it.
+    averages, at the last step of the middle one. Where nothing was logged, there is no point.
     """
     history = study.results.history
     history = history[history["variant"].isin([*names]) & history["name"].str.startswith("loss/")]
@@ -61,7 +61,7 @@ def _smoothed(means: Frame, width: float) -> Frame:
     """Return means by part of the training as smoothed ones by step; `width` is a part's number of steps."""
     parts = range(means.index[0], means.index[-1] + 1)
     smoothed = means.reindex(parts).rolling(SMOOTHED, center=True, min_periods=1).mean()
-    return smoothed.set_axis(width * smoothed.index).dropna()
+    return smoothed[means.index].set_axis(width * means.index)
 
 
 def _drawn(found: Curves) -> Figure:
