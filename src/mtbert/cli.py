@@ -218,7 +218,7 @@ def report(
     """Write the report from the finished runs; train nothing."""
     with starting.imports():
         from mtbert import inputs, locking
-        from mtbert.report import submissions, write
+        from mtbert.report import sentences, submissions, write
         from mtbert.results import collect, tables
     if evidence is not None and out is None and evidence.resolve().name != write.EVIDENCE:
         raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
@@ -232,7 +232,8 @@ def report(
         results = tables.read(evidence or build / "results")
         if evidence is None:
             submissions.write(results, build / "submissions")
-        print(write.write(results, folder, third and tables.read(third), readme))
+        shown = {} if evidence else sentences.of_build(build)
+        print(write.write(results, folder, third and tables.read(third), readme, shown))
 
 
 @app.command()

@@ -72,13 +72,13 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
     (grid, "run", ["grid", "--address", "h:1", "--gpus", "0.25"], (None, None, "h:1", 0.25, None)),
     (packs, "pack", ["pack", "o", "--variants", "a b"], (Path("o"), "a b")),
     (merge, "write", ["evidence", "a", "b", "--out", "o"], (["a", "b"], Path("o"))),
-    (write, "write", ["report", "--evidence", "/r/evidence", "--out", "o"], ("/r/evidence", Path("o"), None, None)),
-    (write, "write", ["report", "--evidence", "/r/evidence"], ("/r/evidence", Path("/r"), None, None)),
+    (write, "write", ["report", "--evidence", "/r/evidence", "--out", "o"], ("/r/evidence", Path("o"), None, None, {})),
+    (write, "write", ["report", "--evidence", "/r/evidence"], ("/r/evidence", Path("/r"), None, None, {})),
     (
         write,
         "write",
         ["report", "--evidence", f"{LAPTOP}/evidence", "--out", "o"],
-        (f"{LAPTOP}/evidence", Path("o"), f"{LAPTOP}/third", None),
+        (f"{LAPTOP}/evidence", Path("o"), f"{LAPTOP}/third", None, {}),
     ),
     (exporting, "export", ["export", "pals", "o", "--format", "onnx"], (PALS, "onnx", Path("o"))),
 ]

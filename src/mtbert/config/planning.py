@@ -48,6 +48,7 @@ def _catalog(params: Params, selected: Documents, encoder: EncoderSettings) -> d
     """Return what the report reads: the knobs, the encoder, all variants, and all ensembles."""
     return {
         **{knob: params.get(knob) for knob in ("profile", "data_dir", "held_out", "seeds")},
+        "show_sentences": bool(params.get("show_sentences")),
         "encoder": {"name": encoder.shown, "note": encoder.note},
         "variants": {
             name: resolve.about(params, name) | {"selected": name in selected} for name in params.get("catalog")

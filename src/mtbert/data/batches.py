@@ -104,14 +104,17 @@ class Examples:
         first = self._part(np.flatnonzero(self.chooses))
         return [first, self._part(np.flatnonzero(~self.chooses))] if self.crossed else [first]
 
-    def drawn(self, count: int | None) -> "Examples":
-        """Return `count` examples drawn at random, in the file's order; all where it is None or more than there are.
+    def draw(self, count: int | None) -> np.ndarray:
+        """Return the numbers of `count` examples drawn at random, in order; all where it is None, or there are fewer.
 
         The draw is the same in every run. A file may be sorted: of SST-5's first 500 dev rows 76 % are positive, of all
         40 %.
         """
-        picks = np.random.default_rng(0).permutation(len(self))[:count]
-        return self if count is None else self._part(np.sort(picks))
+        return np.sort(np.random.default_rng(0).permutation(len(self))[:count])
+
+    def drawn(self, count: int | None) -> "Examples":
+        """Return the examples of `draw`."""
+        return self if count is None else self._part(self.draw(count))
 
     def _part(self, picks: np.ndarray) -> "Examples":
         part = copy.copy(self)

@@ -87,6 +87,14 @@ class Study:
         """Whether the data are those of the papers, so that their numbers and claims can be held against ours."""
         return self.results.data.whose == "course"
 
+    @cached_property
+    def by_paper(self) -> dict[str, list[str]]:
+        """The variants and ensembles of each paper, all in the tables' order."""
+        found: dict[str, list[str]] = {}
+        for name, about in self.about.items():
+            found.setdefault(about.paper, []).append(name)
+        return found
+
     def answering(self, paper: str, row: str) -> list[str]:
         """Return the variants and ensembles that a published row, or one of PALs' rivals, asks for."""
         return [

@@ -1,14 +1,17 @@
 """The whole report: its sections as Markdown, files of numbers, pictures, and the page of all of them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mtbert import files
 from mtbert.claims import ClaimResult
 from mtbert.errors import DataError, first_of
-from mtbert.report import beside, claims, differences, front, markdown, numbers, page, pictures, terminal
+from mtbert.report import beside, claims, differences, front, markdown, numbers, page, terminal
 from mtbert.report.beside import Table
 from mtbert.report.page import Section
+from mtbert.report.pictures import embeddings, labels, losses, misses
+from mtbert.report.pictures import questions as answers
+from mtbert.report.sentences import Sentences
 from mtbert.report.study import Study
 from mtbert.results.tables import Frame, Results
 
@@ -24,7 +27,13 @@ FILES = (
 )
 
 
-def write(results: Results, directory: Path, third: Results | None = None, readme: Path | None = None) -> str:
+def write(
+    results: Results,
+    directory: Path,
+    third: Results | None = None,
+    readme: Path | None = None,
+    sentences: Sentences | None = None,
+) -> str:
     """Write the report of results anew; evidence that lies in its folder stays.
 
     Args:
@@ -32,6 +41,7 @@ def write(results: Results, directory: Path, third: Results | None = None, readm
         directory: the report's folder.
         third: of the same variants at a third of the budget, for the steadiness of claims.
         readme: a file that gets the report's first rows, too, between the markers of `mtbert.report.front`.
+        sentences: those of dev, where they may be shown.
 
     Returns:
         The tables that have results and what to do next, for the terminal.
@@ -45,9 +55,9 @@ def write(results: Results, directory: Path, third: Results | None = None, readm
     judged, questions = claims.judge(study, None if third is None else Study(third))
     tables = beside.tables(study)
     with files.new_directory(directory) as partial:
-        drawn = pictures.write(study, questions, partial / "pictures")
         _write_numbers(study, judged, partial)
-        every = _sections(study, tables, judged, questions, drawn)
+        answers.write(questions, partial)
+        every = [*_sections(study, tables, judged, questions), *_drawn(study, partial, sentences or {})]
         sections = [section for section in every if section.body]
         files.write_text(partial / "index.html", page.render(sections, partial))
         text = "\n\n".join([*(section.markdown for section in sections), FILES])
@@ -77,16 +87,21 @@ def _sections(
     tables: Sequence[Table],
     judged: Sequence[ClaimResult],
     questions: Sequence[ClaimResult],
-    drawn: Mapping[str, str],
 ) -> Iterator[Section]:
-    """Yield the sections in order; a new one is a line here. Those without text are left out."""
+    """Yield the sections of text in order; a new one is a line here. Those without text are left out."""
     where = "" if study.is_comparable else f", {study.results.data.name}"
     yield Section("results", f"Results: profile {study.profile}{where}", _results(study, questions))
     yield Section("tables", "Tables", _tables(study, tables))
     yield Section("claims", "Claims", claims.render(study, judged))
     yield Section("costs", "Scores and weights", beside.costs(study), folded=study.is_comparable)
-    shown = [f"**{title}**\n\n![{title}](pictures/{name}.png)" for name, title in drawn.items()]
-    yield Section("pictures", "Pictures", "\n\n".join(shown), folded=True)
+
+
+def _drawn(study: Study, folder: Path, sentences: Sentences) -> Iterator[Section]:
+    """Yield the sections of pictures in order, and draw these into the report's folder."""
+    yield Section("training", "Training loss", losses.render(study, folder))
+    yield Section("misses", "Misses", misses.render(study, folder, sentences))
+    yield Section("embeddings", "Embeddings", embeddings.render(study, folder))
+    yield Section("data", "Data", labels.render(study, folder))
 
 
 def _tables(study: Study, tables: Sequence[Table]) -> str:

@@ -8,21 +8,20 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from safetensors.numpy import load_file
 
 from mtbert import files, predictions
 from mtbert.data.preprocess import faults
 from mtbert.errors import DataError
-from mtbert.results import tables, vote
-from mtbert.results.tables import PICTURED, Frame, Results
+from mtbert.results import places, tables, vote
+from mtbert.results.tables import Frame, Results
 from mtbert.schemas import Elsewhere, Manifest, RunMetrics, Untrained
-from mtbert.tasks import SPLITS, TASKS
+from mtbert.tasks import SPLITS, TASKS, Task
 
 METRICS, SETTINGS, HISTORY, EMBEDDINGS = "metrics.json", "settings.yaml", "history.csv", "embeddings.safetensors"
 OF_A_RUN = ("seed", "code", "variant", "catalog")  # what settings.yaml states beside the settings
 ROW = ["id", "cluster", "in_train", "shares"]
 VOTED_SPLITS = ("dev", "test")
-POINTS, FEWEST = 250, 4  # of a picture: at most, as more hide one another, and what t-SNE needs
+FIFTHS = 5  # of a score's range, by which its labels are counted
 Run = tuple[str, int]  # variant or ensemble, and seed
 Tables = dict[str, dict[str, Frame]]  # of one run, by split and task
 
@@ -52,7 +51,7 @@ def _catalog(build: Path) -> dict[str, Any]:
 def of_runs(build: Path, there: Mapping[Run, Path], votes: Sequence[Run], pictures: bool = True) -> Results:
     """Return the results of the runs in these folders, made from what lies in `build`, with such votes as they allow.
 
-    `pictures` adds places of sentences to the first seed of each variant, which takes seconds.
+    `pictures` adds places of sentences to the first seed of each variant, which takes five seconds of a core each.
 
     Raises:
         DataError: a run was altered or is not whole, or runs do not fit together; named.
@@ -61,7 +60,7 @@ def of_runs(build: Path, there: Mapping[Run, Path], votes: Sequence[Run], pictur
     folder = Path(catalog["data_dir"])  # its name alone where the path is of this machine
     shown = folder.name if folder.is_absolute() or ".." in folder.parts else catalog["data_dir"]
     shown += f", dev: {held} held-out training rows" if (held := catalog.get("held_out")) else ""
-    data = {"name": shown, "whose": files.whose_data(build), "faults": _faults_of_data(build)}
+    data = {"name": shown, "whose": files.whose_data(build), "rows": _rows(build), "faults": _faults_of_data(build)}
     facts = {"data": json.dumps(data), "start": json.dumps(catalog["encoder"])}
     runs = {run: _run(build, place, catalog["variants"][run[0]]) | facts for run, place in there.items()}
     predicted = {run: _predicted(build, place) for run, place in there.items()}
@@ -72,10 +71,8 @@ def of_runs(build: Path, there: Mapping[Run, Path], votes: Sequence[Run], pictur
             predicted[name, seed] = _vote({member: predicted[member, seed] for member in members})
             row = _row_of_vote(entry, [runs[member, seed] for member in members], predicted[name, seed])
             runs[name, seed] = {"kind": "ensemble", "variant": name, "seed": seed} | row | facts
-    for run in {name: (name, seed) for name, seed in reversed([*there]) if pictures}.values():  # a variant's first seed
-        embedded, of_dev = there[run] / EMBEDDINGS, predicted[run]["dev"]
-        if embedded.is_file() and len(of_dev.get(PICTURED, ())) >= FEWEST:
-            of_dev[PICTURED] = of_dev[PICTURED].join(_places(embedded))
+    if pictures:
+        _add_places(there, predicted)
     results = Results(
         tables.joined([pd.DataFrame([*_untrained(build, catalog, facts), *runs.values()])], "runs"),
         tables.joined(
@@ -99,6 +96,36 @@ def _faults_of_data(build: Path) -> list[str]:
     """Return what preprocessing found wrong with the files, a line each."""
     file = build / "data" / "report.json"
     return faults(files.read_json(file)) if file.is_file() else []
+
+
+def _rows(build: Path) -> dict[str, dict[str, Any]]:
+    """Return how many rows each split of each task has, and how many of each label, as in `tables.Rows`."""
+    found: dict[str, dict[str, Any]] = {}
+    for (name, task), split in itertools.product(TASKS.items(), SPLITS):
+        file = build / "data" / name / f"{split}.parquet"
+        if file.is_file():
+            labels = files.read_parquet(file, ["label"])["label"].to_numpy(float)
+            counts = [] if np.isnan(labels).any() else _counted(labels, task)
+            found.setdefault(name, {})[split] = {"rows": len(labels), "labels": counts}
+    return found
+
+
+def _counted(labels: np.ndarray, task: Task) -> list[int]:
+    """Return how many labels are of each class, or in each fifth of a score's range."""
+    score = task.kind == "score"
+    bins, ends = (FIFTHS, (task.lowest, task.highest)) if score else (task.classes, (0, task.classes))
+    return np.histogram(labels, bins, ends)[0].tolist()
+
+
+def _add_places(there: Mapping[Run, Path], predicted: Mapping[Run, Tables]) -> None:
+    """Join places of sentences to the predictions of each variant's first seed."""
+    first = {name: (name, seed) for name, seed in reversed([*there]) if (there[name, seed] / EMBEDDINGS).is_file()}
+    runs = [*first.values()]
+    labels = [{t: table["label"].to_numpy(float) for t, table in predicted[run]["dev"].items()} for run in runs]
+    found = places.of_runs([there[run] / EMBEDDINGS for run in runs], labels)
+    for run, of_run in zip(runs, found, strict=True):
+        for task, frame in of_run.items():
+            predicted[run]["dev"][task] = predicted[run]["dev"][task].join(frame)
 
 
 def _run(build: Path, place: Path, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,21 +177,6 @@ def _history(place: Path) -> Frame:
         return pd.read_csv(place / HISTORY, usecols=["phase", "step", "name", "value"])
     except ValueError as error:  # not UTF-8, no table, or without one of the columns
         raise DataError(f"{place / HISTORY} is damaged: {error}") from None
-
-
-def _places(file: Path) -> Frame:
-    """Return places x and y of the first sentences in a picture, by t-SNE: whole numbers from -500 to 500.
-
-    t-SNE (van der Maaten and Hinton, 2008) keeps neighbours, not distances: clusters can be read from a picture, their
-    places and sizes cannot.
-    """
-    from sklearn.manifold import TSNE  # takes a second to import
-
-    (embedded,) = load_file(file)[PICTURED][:, :POINTS].astype(np.float32)  # of [sentences, rows, width]
-    # By PCA first, as the authors advise: distances in few dimensions are less noisy, and quick.
-    method = TSNE(init="pca", random_state=0, perplexity=min(30.0, (len(embedded) - 1) / 3))
-    drawn = method.fit_transform(embedded)
-    return pd.DataFrame(np.round(500 * drawn / np.abs(drawn).max()), columns=["x", "y"])
 
 
 def _vote(members: Mapping[str, Tables]) -> Tables:

@@ -14,14 +14,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import BeforeValidator, Json, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, Json, TypeAdapter, ValidationError
 
 from mtbert import files, predictions
 from mtbert.errors import DataError, first_of, in_words
 from mtbert.metrics import OVERALLS
 from mtbert.schemas import Lenient
 from mtbert.settings import Name, TaskName
-from mtbert.tasks import SPLITS, TASKS
+from mtbert.tasks import SPLITS, TASKS, Split
 
 METRICS = (*TASKS, *OVERALLS)
 SCORES = tuple(f"{split}_{metric}" for split in SPLITS for metric in METRICS)
@@ -66,7 +66,7 @@ SCHEMAS = {
         + _columns(("scored",), pa.bool_())
         + _columns(("cluster",), pa.int32())
         + _columns(("in_train", "shares"), pa.bool_())
-        + _columns(("x", "y"), pa.float32(), optional=True)
+        + _columns(("x", "y", "x2", "y2"), pa.float32(), optional=True)
     ),
     "history": pa.schema(
         _columns(("variant",), _WORD)
@@ -98,12 +98,20 @@ class About(Lenient):
     run: Kept = Kept()
 
 
+class Rows(Lenient):
+    """How many rows a split has, and how many of each class, or of each fifth of a score's range; none if withheld."""
+
+    rows: Annotated[int, Field(ge=0)]
+    labels: list[Annotated[int, Field(ge=0)]] = []
+
+
 class Data(Lenient):
-    """What `data` of a run says: the folder, whose data, and what is wrong with its files, a line each."""
+    """What `data` of a run says: the folder, whose data, the splits' rows, and what is wrong with its files."""
 
     name: str = ""
     faults: list[str] = []
     whose: Literal["sample", "course", "own"] = "own"
+    rows: dict[TaskName, dict[Split, Rows]] = {}
 
 
 class Start(Lenient):

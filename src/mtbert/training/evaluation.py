@@ -41,15 +41,15 @@ def columns(model: MultitaskModel, examples: Examples, device: torch.device) -> 
 
 
 @torch.no_grad()
-def embed(model: MultitaskModel, examples: Examples, device: torch.device, rows: int | None = None) -> np.ndarray:
-    """Return embeddings of all examples, or of the first `rows`, in the file's order: float32 [rows, sentences, width].
+def embed(model: MultitaskModel, examples: Examples, device: torch.device, count: int | None = None) -> np.ndarray:
+    """Return embeddings of all examples, or of those that `draw` draws, in order: float32 [rows, sentences, width].
 
     There are two sentences where a pair is encoded apart, else one. The model is left in evaluation mode.
     """
     model.eval()
-    numbers = np.arange(len(examples))[:rows]
-    embedded = np.zeros((len(numbers), len(examples.rows[0]), model.encoder.width), np.float32)
-    for picks, batch in examples.in_order(BATCH, numbers):
+    examples = examples.drawn(count)
+    embedded = np.zeros((len(examples), len(examples.rows[0]), model.encoder.width), np.float32)
+    for picks, batch in examples.in_order(BATCH):
         embedded[picks] = torch.stack(model.embeddings(batch.to(device)), dim=1).float().cpu().numpy()
     return embedded
 

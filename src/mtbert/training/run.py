@@ -28,7 +28,7 @@ from mtbert.training.loop import Outcome, Trainer
 from mtbert.training.phases import Phase
 from mtbert.training.stopping import Stop
 
-EMBEDDED = 500  # dev rows of each task whose embeddings are written: a picture shows 250, of each label equally many
+EMBEDDED = 1200  # dev rows of each task whose embeddings are written: all of SST-5 and STS-B
 
 
 @dataclass
@@ -154,7 +154,8 @@ def _write(
         dev = parts.examples.get("dev", {})
         embedded = {t: evaluation.embed(parts.model, e, on.device, EMBEDDED) for t, e in dev.items()}
     by_sentence = {task: np.ascontiguousarray(rows.swapaxes(0, 1), np.float16) for task, rows in embedded.items()}
-    numpy.save_file(by_sentence, directory / "embeddings.safetensors")  # [sentences, rows, width] of each task
+    which = {f"{task}/rows": examples.draw(EMBEDDED) for task, examples in dev.items()}
+    numpy.save_file(by_sentence | which, directory / "embeddings.safetensors")  # [sentences, rows, width], [rows]
     state = {name: value.detach().cpu().contiguous() for name, value in parts.model.state_dict().items()}
     save_file(state, directory / "model.safetensors")
     files.write_yaml(

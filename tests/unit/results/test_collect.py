@@ -54,7 +54,7 @@ def test_a_run_becomes_a_row_with_all_that_is_known_of_it(build: Path):
     row = collect.collect(build).runs.iloc[0].dropna().to_dict()
     assert [json.loads(row.pop(name)) for name in ("settings", "data", "start")] == [
         {"paper": "pals-for-pals", "profile": "own", "row": "one", "tasks": ["sst"]},
-        {"name": "mine", "whose": "own", "faults": []},
+        {"name": "mine", "whose": "own", "rows": {}, "faults": []},
         {"name": "tiny"},
     ]
     assert row == {
@@ -95,8 +95,29 @@ def test_what_the_encoder_knows_untrained_is_a_row(build: Path):
     assert (first["kind"], first["variant"], first["dev_sts"]) == ("encoder", "untrained-encoder", 0.6)
 
 
-def test_the_first_embedded_sentences_have_places_from_minus_500_to_500(build: Path):
-    rows = np.random.default_rng(0).normal(size=(2, 6, 3)).astype(np.float16)
-    save_file({"sst": rows[:1], "sts": rows}, build / "embeddings.safetensors")
-    drawn = collect._places(build / "embeddings.safetensors")
-    assert (len(drawn), drawn.abs().max().max()) == (6, 500)
+def test_the_first_seed_of_a_variant_has_places(build: Path):
+    place = build / "runs/one/1"
+    embedded = np.random.default_rng(0).normal(size=(1, 3, 4)).astype(np.float16)
+    table = pd.read_parquet(place / "predictions/sst-dev.parquet")
+    predictions.write(predictions.path(place, "sst", "dev"), pd.concat([table, table], ignore_index=True))
+    save_file({"sst": np.hstack([embedded, embedded]), "sst/rows": np.arange(6)}, place / "embeddings.safetensors")
+    files.seal(place)
+    (build / "runs/two").rename(build / "aside")
+    placed = collect.collect(build).by_run["one", 1, "dev"]["sst"]
+    assert placed["x"].notna().all()
+    assert placed["x2"].isna().all()
+
+
+def test_labels_are_counted_by_class_or_by_fifths_of_a_range_where_they_are_known(build: Path):
+    for name, labels in (("sst/dev", [0, 4, 4]), ("sts/train", [0, 0.9, 1, 5]), ("sts/test", [None, None])):
+        file = build / f"data/{name}.parquet"
+        file.parent.mkdir(exist_ok=True)
+        pd.DataFrame({"label": labels}, dtype=float).to_parquet(file)
+    rows = {
+        task: {split: dict(of) for split, of in splits.items()}
+        for task, splits in collect.collect(build).data.rows.items()
+    }
+    assert rows == {
+        "sst": {"dev": {"rows": 3, "labels": [1, 0, 0, 0, 2]}},
+        "sts": {"train": {"rows": 4, "labels": [2, 1, 0, 0, 1]}, "test": {"rows": 2, "labels": []}},
+    }

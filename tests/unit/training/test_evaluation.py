@@ -17,7 +17,7 @@ def test_rows_are_in_the_files_order_although_they_were_batched_by_length():
     table = pd.DataFrame({"id": list("abcd"), "label": [0.0] * 4, "tokens1": tokens, "tokens2": tokens[::-1]})
     examples = Examples(table, TASKS["sts"], "bi", SpecialTokens(1, 2, 0), 20)
     model = small_model(tasks=["sts"], embeddings=2, pooling="mean")
-    found = evaluation.embed(model, examples, torch.device("cpu"), rows=3)
+    found = evaluation.embed(model, examples, torch.device("cpu"), count=3)
     assert (found.shape, found.dtype) == ((3, 2, 24), np.float32)
     with torch.no_grad():
         alone = [torch.cat(model.eval().embeddings(examples.batch([row]))) for row in range(3)]

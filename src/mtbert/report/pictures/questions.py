@@ -1,6 +1,5 @@
-"""Pictures, one function a kind."""
+"""The report's first picture: each question's difference with its interval, and the published one."""
 
-import io
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,67 +8,26 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from PIL import Image
 
-from mtbert import files
 from mtbert.claims import ClaimResult, PartResult
 from mtbert.report import front, markdown
-from mtbert.report.study import Study, title
-from mtbert.results.tables import PICTURED, Frame
-from mtbert.tasks import TASKS
+from mtbert.report.pictures import drawing
 
-COLOURS = 48  # of a picture's file, which makes it a third as large
-DOTS = 72  # an inch; the report's first picture has twice as many of both
-PANELS = 8  # of a picture of places; the variants of a paper in its tables' order
 OURS, GHOST, PUBLISHED = "#2b6a99", "#8fb6d3", "#b2402a"
 EDGE = 0.06  # largest difference that the picture of differences shows; beyond, arrows
 WRAP = 44  # letters of a line beside a picture
 
 
-def write(study: Study, questions: Sequence[ClaimResult], folder: Path) -> dict[str, str]:
-    """Draw every picture that the results have something for; return their titles by name, without the questions'."""
+def write(questions: Sequence[ClaimResult], folder: Path) -> None:
+    """Draw the questions' picture into a report's folder; the report's front shows it."""
     if questions:
-        asked = _differences({front.asked(one): one.parts[0] for one in questions})
-        _save(asked, folder / f"{front.PICTURE}.png", fineness=2)
-    placed = {
-        variant: tables[PICTURED]
-        for (variant, _, split), tables in study.results.by_run.items()
-        if split == "dev" and PICTURED in tables and tables[PICTURED]["x"].notna().any()  # of one seed
-    }
-    titles = {}
-    for paper in dict.fromkeys(about.paper for about in study.about.values()):
-        names = [name for name, about in study.about.items() if about.paper == paper]
-        if panels := {name: placed[name] for name in names[:PANELS] if name in placed}:
-            _save(_places(panels), folder / f"{paper}-embeddings.png")
-            said = f"{TASKS[PICTURED].title} dev sentences by t-SNE; neighbours tell, places do not"
-            titles[f"{paper}-embeddings"] = f"{title(paper)}: {said}"
-    return titles
+        figure = _drawn({front.asked(one): one.parts[0] for one in questions})
+        drawing.put(figure, folder, front.PICTURE, "", "", dots=2 * 72)
 
 
-def _save(figure: Figure, file: Path, fineness: int = 1) -> None:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, dpi=fineness * DOTS, metadata={"Software": None})
-    small = Image.open(buffer).convert("RGB").quantize(fineness * COLOURS, dither=Image.Dither.NONE)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with files.new_file(file) as partial:
-        small.save(partial, "PNG", optimize=True)
-
-
-def _places(panels: dict[str, Frame]) -> Figure:
-    """A panel for each variant: sentences by label."""
-    columns = min(4, len(panels))
-    rows = -(-len(panels) // columns)
-    figure = Figure(figsize=(2.6 * columns, 2.6 * rows), layout="constrained")
-    for at, (name, table) in enumerate(panels.items(), 1):
-        axes = figure.add_subplot(rows, columns, at, xticks=[], yticks=[])
-        axes.scatter(table["x"], table["y"], c=table["label"], s=5, cmap="coolwarm")
-        axes.set_title(name, fontsize="small")
-    return figure
-
-
-def _differences(parts: dict[str, PartResult]) -> Figure:
+def _drawn(parts: dict[str, PartResult]) -> Figure:
     """A line for each comparison, by label: ours with its interval, and what it is to be held against."""
-    figure = Figure(figsize=(9.7, 1.1 + 0.42 * len(parts)), layout="constrained")
+    figure = drawing.empty(1.2 + 0.42 * len(parts))
     axes = figure.subplots()
     for at, part in enumerate(parts.values()):
         margin, found = part.part.margin, part.difference

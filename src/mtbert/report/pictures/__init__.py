@@ -1,0 +1,1 @@
+"""Pictures, one file a kind: functions that return its numbers, and one that draws them."""

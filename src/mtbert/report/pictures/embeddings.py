@@ -1,0 +1,143 @@
+"""Dev sentences in the plane: those of SST-5 by label, and pairs that are encoded apart as lines."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from mtbert.metrics import MAIN_TASKS
+from mtbert.report import markdown
+from mtbert.report.pictures import drawing
+from mtbert.report.study import Study, title
+from mtbert.results import places
+from mtbert.results.tables import PICTURED, Frame
+from mtbert.tasks import TASKS
+
+PANELS = 8  # of a picture; the variants of a paper in its tables' order
+COLUMNS = 4
+LABELS = ("#2166ac", "#7fb2d8", "#9a9a9a", "#f0a15f", "#a3201f")  # from the most negative to the most positive
+LINES = {places.UNLIKE: ("#d55e00", 0.8), places.ALIKE: ("#0072b2", 1.6)}  # colour and width; the last lies on top
+ABOUT = (
+    "Dev sentences in the plane, by t-SNE of the embeddings that a head reads, of each variant's first seed. "
+    "Neighbours in it are neighbours in the embedding; distances between groups, their sizes and places say nothing."
+)
+ABOUT_PAIRS = (
+    "Each line joins the two sentences of a pair: blue where they are alike (paraphrases, similarity 4 to 5), orange "
+    "where they are not (similarity 0 to 1). Below the name: the median length of blue and of orange lines, as a share "
+    "of the picture's width. The model tells pairs apart where blue is far below orange."
+)
+
+
+def render(study: Study, folder: Path) -> str:
+    """Draw the pictures into a report's folder; return them as Markdown, empty where there are no places."""
+    placed, joined = sentences(study), pairs(study)
+    shown = []
+    for paper, names in study.by_paper.items():
+        if panels := _first(placed, names):
+            what = f"{TASKS[PICTURED].title} by label, {_rows(*panels.values())}"
+            shown.append(_shown(paper, "embeddings", _drawn(panels, _points, _legend_of_labels()), what, folder))
+    of_pairs = []
+    for paper, names in study.by_paper.items():
+        own = {f"{name}, {TASKS[task].title}": joined[name, task]
+               for name in names for task in MAIN_TASKS if (name, task) in joined}  # fmt: skip
+        if panels := _first(own, own):
+            of_pairs.append(_shown(paper, "pairs", _drawn(panels, _lines, _legend_of_kinds()), "pairs of dev", folder))
+    if of_pairs:
+        shown += [ABOUT_PAIRS, *of_pairs]
+    return "\n\n".join([ABOUT, *shown]) if shown else ""
+
+
+def _rows(first: Frame, *_: Frame) -> str:
+    """Return how many rows have a place, and where these are not all, how far they are from all."""
+    placed, every = first["x"].notna(), first["label"].mean()
+    if placed.all():
+        return f"all {len(first):,} rows of dev"
+    part = f"{placed.sum():,} of {len(first):,} rows of dev"
+    return f"{part}; the mean of their labels is {first.loc[placed, 'label'].mean():.2f}, of all {every:.2f}"
+
+
+def _first(panels: Mapping[Any, Frame], names: Any) -> dict[str, Frame]:
+    return {name: panels[name] for name in [name for name in names if name in panels][:PANELS]}
+
+
+def _shown(paper: str, kind: str, figure: Figure, what: str, folder: Path) -> str:
+    says = f"**{markdown.literal(title(paper))}**: {what}"
+    return drawing.put(figure, folder, f"{paper}-{kind}", says, f"Dev sentences in the plane, {kind} of {paper}")
+
+
+def sentences(study: Study) -> dict[str, Frame]:
+    """Return by variant x, y and label of dev sentences, of the seed that has places; not all rows need to have one."""
+    found = {}
+    for (variant, _, split), tables in study.results.by_run.items():
+        if split == "dev" and PICTURED in tables and tables[PICTURED]["x"].notna().any():
+            found[variant] = tables[PICTURED][["x", "y", "label"]]
+    return found
+
+
+def pairs(study: Study) -> dict[tuple[str, str], Frame]:
+    """Return by variant and task x, y, x2, y2 and `kind` of pairs that have places: those of one seed.
+
+    At most `places.PAIRS` of either kind, in the order of dev.
+    """
+    found = {}
+    for (variant, _, split), tables in study.results.by_run.items():
+        for task in (name for name in MAIN_TASKS if split == "dev" and name in tables):
+            table = tables[task][tables[task]["x2"].notna()]
+            kinds = places.kinds(TASKS[task], table["label"].to_numpy(float))
+            table = table[["x", "y", "x2", "y2"]].assign(kind=kinds)
+            table = table[table["kind"] != places.BETWEEN].groupby("kind").head(places.PAIRS)
+            if len(table):
+                found[variant, task] = table
+    return found
+
+
+def lengths(table: Frame) -> dict[int, float]:
+    """Return the median length by kind of what `pairs` returns, as a share of the larger side of the picture."""
+    across, up = np.ptp(table[["x", "x2"]]), np.ptp(table[["y", "y2"]])
+    length = np.hypot(table["x2"] - table["x"], table["y2"] - table["y"]) / max(across, up)
+    return length.groupby(table["kind"]).median().to_dict()
+
+
+def _drawn(panels: dict[str, Frame], draw: Callable[[Axes, str, Frame], None], legend: dict[str, Line2D]) -> Figure:
+    rows = -(-len(panels) // COLUMNS)
+    columns = max(3, -(-len(panels) // rows))
+    figure = drawing.empty(0.5 + rows * (0.4 + 0.95 * drawing.WIDTH / columns))
+    for at, (name, table) in enumerate(panels.items(), 1):
+        axes = figure.add_subplot(rows, columns, at, xticks=[], yticks=[])
+        axes.set_aspect("equal", adjustable="datalim")
+        draw(axes, name, table)
+    figure.legend(legend.values(), legend.keys(), loc="outside lower center", ncols=len(legend), frameon=False)
+    return figure
+
+
+def _points(axes: Axes, name: str, table: Frame) -> None:
+    table = table.dropna()
+    colours = np.array(LABELS)[table["label"].astype(int)]
+    axes.scatter(table["x"], table["y"], c=colours, s=1500 / (100 + len(table)) + 4, linewidths=0)
+    axes.set_title(name, fontsize="medium")
+
+
+def _lines(axes: Axes, name: str, table: Frame) -> None:
+    for kind, (colour, width) in LINES.items():
+        some = table[table["kind"] == kind]
+        axes.plot(some[["x", "x2"]].T, some[["y", "y2"]].T, color=colour, linewidth=width)
+    of_kinds = lengths(table)
+    said = " and ".join(f"{100 * of_kinds[kind]:.1f} %" for kind in (places.ALIKE, places.UNLIKE) if kind in of_kinds)
+    axes.set_title(f"{name}\n{said}", fontsize="medium")
+
+
+def _legend_of_labels() -> dict[str, Line2D]:
+    ends = {0: "0, negative", len(LABELS) - 1: f"{len(LABELS) - 1}, positive"}
+    return {
+        ends.get(label, str(label)): Line2D([], [], color=colour, marker="o", linestyle="", markersize=6)
+        for label, colour in enumerate(LABELS)
+    }
+
+
+def _legend_of_kinds() -> dict[str, Line2D]:
+    said = {places.ALIKE: "alike", places.UNLIKE: "not alike"}
+    return {words: Line2D([], [], color=LINES[kind][0]) for kind, words in said.items()}

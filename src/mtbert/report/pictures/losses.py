@@ -1,0 +1,83 @@
+"""Training loss by step, one picture a paper: a panel for each task, a line for each variant."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from mtbert.report import markdown
+from mtbert.report.pictures import drawing
+from mtbert.report.study import Study, title
+from mtbert.results.tables import Frame
+from mtbert.tasks import TASKS
+
+LINES = len(drawing.PALETTE)  # of a picture; further variants of a paper have one more
+POINTS = 30  # of the longest line
+SMOOTHED = 3  # points that each one is the mean of, with those beside it
+ABOUT = (
+    "The loss of each task while it trains, without what objectives add. A point is the mean over "
+    f"1/{POINTS // SMOOTHED} of the longest training's steps, and over seeds. A lower line fits the training rows "
+    "better, which dev scores need not follow. Heads with another loss have another scale."
+)
+Curves = dict[str, dict[str, Frame]]  # by task and variant: the loss, by the last step that it is a mean of
+
+
+def render(study: Study, folder: Path) -> str:
+    """Draw the pictures into a report's folder; return them as Markdown, empty where no loss was logged."""
+    shown = []
+    for paper, names in study.by_paper.items():
+        several = [names[at : at + LINES] for at in range(0, len(names), LINES)]
+        several = [found for some in several if (found := curves(study, some))]
+        for number, found in enumerate(several, 1):
+            part = f" ({number} of {len(several)})" if len(several) > 1 else ""
+            says = f"**{markdown.literal(title(paper))}**: training loss by step{part}"
+            name = f"{paper}-loss" + (f"-{number}" if number > 1 else "")
+            shown.append(drawing.put(_drawn(found), folder, name, says, f"Training loss of variants of {paper}{part}"))
+    return "\n\n".join([ABOUT, *shown]) if shown else ""
+
+
+def curves(study: Study, names: Sequence[str]) -> Curves:
+    """Return the smoothed training loss of variants on their own tasks; no task that none of them has a loss of.
+
+    All that was logged within 1 / POINTS of the longest training's steps is averaged, and then each SMOOTHED of these
+    averages, at the last step of the middle one. Where nothing was logged, there is no point.
+    """
+    history = study.results.history
+    history = history[history["variant"].isin([*names]) & history["name"].str.startswith("loss/")]
+    if history.empty:
+        return {}
+    longest = int(history["step"].max())
+    parts = -(-history["step"].astype(int) * POINTS // longest)  # 1 to POINTS
+    means = history.assign(part=parts).groupby(["name", "variant", "part"], observed=True)["value"].mean()
+    by_task = {
+        task: {name: _smoothed(means[f"loss/{task}", name], longest / POINTS) for name in names
+               if task in study.about[name].tasks and (f"loss/{task}", name) in means}
+        for task in TASKS
+    }  # fmt: skip
+    return {task: of for task, of in by_task.items() if of}
+
+
+def _smoothed(means: Frame, width: float) -> Frame:
+    """Return means by part of the training as smoothed ones by step; `width` is a part's number of steps."""
+    parts = range(means.index[0], means.index[-1] + 1)
+    smoothed = means.reindex(parts).rolling(SMOOTHED, center=True, min_periods=1).mean()
+    return smoothed[means.index].set_axis(width * means.index)
+
+
+def _drawn(found: Curves) -> Figure:
+    """A panel for each task; every second line is dashed, so that one behind it is seen."""
+    figure = drawing.empty(3.4)
+    names = [*dict.fromkeys(name for of_task in found.values() for name in of_task)]
+    looks = {
+        name: {"color": colour, "linestyle": "--" if at % 2 else "-"}
+        for at, (name, colour) in enumerate(zip(names, drawing.PALETTE, strict=False))
+    }
+    lines = {}
+    for axes, (task, of_task) in zip(figure.subplots(1, len(found), squeeze=False)[0], found.items(), strict=True):
+        for name, loss in of_task.items():
+            (lines[name],) = axes.plot(loss.index, loss, linewidth=1.6, **looks[name])
+        axes.set_title(TASKS[task].title, fontsize="medium")
+        axes.set_xlabel("step")
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.legend([lines[name] for name in names], names, loc="outside lower center", ncols=4, frameon=False)
+    return figure

@@ -1,0 +1,28 @@
+"""The sentences of dev that a report may show: those of the sample, or of data whose owner wishes it.
+
+No table of results holds a sentence, so a report of evidence shows none.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from mtbert import files
+from mtbert.metrics import MAIN_TASKS
+from mtbert.tasks import TASKS, Task
+
+Sentences = Mapping[str, Sequence[str]]  # by task, in the order of dev; a pair as one text
+BETWEEN = " / "  # the two sentences of a pair
+
+
+def of_build(build: Path) -> Sentences:
+    """Return the sentences of a build directory's dev rows; none where they may not be shown."""
+    wished = files.read_plan(build / "plan" / "catalog.yaml", "show_sentences")["show_sentences"]
+    if not wished and files.whose_data(build) != "sample":
+        return {}
+    places = {task: build / "data" / task / "dev.parquet" for task in MAIN_TASKS}
+    return {task: _texts(place, TASKS[task]) for task, place in places.items() if place.is_file()}
+
+
+def _texts(file: Path, task: Task) -> list[str]:
+    table = files.read_parquet(file, ["sentence1", "sentence2"][: len(task.sentences)])
+    return [BETWEEN.join(sentences) for sentences in table.itertuples(index=False)]

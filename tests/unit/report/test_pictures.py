@@ -1,0 +1,181 @@
+"""The numbers that go into each picture, which pictures a report has, and that its page stays small."""
+
+from pathlib import Path
+
+import made
+import numpy as np
+import pandas as pd
+import pytest
+
+from mtbert.report import sentences, write
+from mtbert.report.pictures import drawing, embeddings, labels, losses, misses
+from mtbert.report.study import Study
+from mtbert.results import places, tables
+from mtbert.results.tables import Results, Rows
+
+ROOT = Path(__file__).parents[3]
+SST, QQP, STS = [0, 1, 2, 0], [0, 1, 0, 0], [0, 1, 2, 3]
+RIGHT = [0, 1, 2, 3]
+ROWS = {"sst": {"train": {"rows": 8544, "labels": [1, 1, 1, 0, 1]}, "test": {"rows": 2210}}}
+EVERY = ["labels", "misses", "pals-for-pals-embeddings", "pals-for-pals-loss", "pals-for-pals-pairs"]
+
+
+def placed(results: Results) -> Results:
+    """The results with places: of sentences their row, of pairs two corners of a rectangle."""
+    rows = results.predictions
+    pairs = rows["task"] != "sst"
+    places = {"x": rows["row"] * 10, "y": 0.0, "x2": np.where(pairs, rows["row"] * 10 + 3, np.nan)}
+    places |= {"y2": np.where(pairs, 4.0, np.nan)}
+    return Results(results.runs, rows.assign(**places), results.history)
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    predicted = {("pals", 1): {"sst": SST, "qqp": QQP, "sts": STS}, ("pals", 2): {"sst": RIGHT, "qqp": QQP, "sts": STS}}
+    return placed(made.results(predicted, data={"rows": ROWS}))
+
+
+@pytest.fixture(scope="module")
+def study(results: Results) -> Study:
+    return Study(results)
+
+
+def logged(*entries: tuple[str, int, int, str, float]) -> Study:
+    """A study whose trainings logged these: variant, seed, step, name, value."""
+    results = made.results({(name, 1): {"sst": SST} for name in dict.fromkeys(entry[0] for entry in entries)})
+    history = pd.DataFrame(entries, columns=["variant", "seed", "step", "name", "value"]).assign(phase=1)
+    return Study(Results(results.runs, results.predictions, tables.joined([history], "history")))
+
+
+def test_a_loss_is_the_mean_over_seeds_and_a_tenth_of_the_longest_training():
+    rising = [("a", seed, step, "loss/sst", step + seed) for seed in (1, 3) for step in range(1, 61)]
+    of_task = losses.curves(logged(*rising, ("b", 1, 60, "loss/sst", 7.0)), ["a", "b"])["sst"]
+    assert len(of_task["a"]) == 30  # at the 2nd, 4th, ... step the mean of both steps, of both seeds, and of 3 of these
+    assert of_task["a"].head(3).to_dict() == {2.0: 4.5, 4.0: 5.5, 6.0: 7.5}
+    assert of_task["b"].to_dict() == {60.0: 7.0}
+
+
+def test_where_nothing_was_logged_there_is_no_point_and_what_objectives_add_is_no_loss():
+    found = losses.curves(
+        logged(("a", 1, 10, "loss/sst", 2.0), ("a", 1, 300, "loss/sst", 1.0), ("a", 1, 10, "loss/smart/sst", 9.0)),
+        ["a"],
+    )
+    assert {task: of_task["a"].to_dict() for task, of_task in found.items()} == {"sst": {10.0: 2.0, 300.0: 1.0}}
+
+
+def test_more_variants_than_colours_have_another_picture(tmp_path: Path):
+    names = [f"v{number}" for number in range(9)]
+    text = losses.render(logged(*((name, 1, 10, "loss/sst", 1.0) for name in names)), tmp_path)
+    assert sorted(file.stem for file in tmp_path.rglob("*.png")) == ["pals-for-pals-loss", "pals-for-pals-loss-2"]
+    assert "training loss by step (2 of 2)" in text
+
+
+def test_shares_of_predictions_by_their_distance_from_the_label_over_seeds(study: Study):
+    assert {name: shares.tolist() for name, shares in misses.distances(study).items()} == {
+        "pals": [0.875, 0, 0, 0.125, 0]
+    }
+
+
+@pytest.mark.parametrize(("shares", "within"), [([0.5, 0.375, 0.125], 0.75), ([0.5, 0, 0.5], 0.0), ([1, 0, 0], None)])
+def test_the_share_of_misses_that_are_one_step_off(shares: list[float], within: float | None):
+    assert misses.within_one(np.array(shares)) == within
+
+
+def test_the_worst_misses_are_those_that_runs_are_farthest_from_on_average(study: Study):
+    (row,) = misses.worst(study, "sst").to_dict("index").items()
+    assert row == (3, {"id": "sst-3", "label": 3.0, "prediction": 1.5, "off": 1.5})
+    assert misses.worst(study, "sts").to_dict("list") == {"id": ["sts-3"], "label": [5], "prediction": [3], "off": [2]}
+
+
+def test_rows_that_do_not_count_are_no_misses(results: Results):
+    unscored = results.predictions.assign(scored=results.predictions["row"] < 3)
+    study = Study(Results(results.runs, unscored, results.history))
+    assert misses.worst(study, "sst").empty
+    assert misses.distances(study)["pals"].tolist() == [1, 0, 0, 0, 0]
+
+
+def test_shares_of_labels_where_they_are_known():
+    rows = {"train": Rows(rows=8, labels=[2, 6]), "dev": Rows(rows=4, labels=[]), "test": Rows(rows=2, labels=[1, 1])}
+    assert {split: of_split.tolist() for split, of_split in labels.shares(rows).items()} == {"train": [0.25, 0.75]}
+
+
+def test_labels_have_the_names_of_their_classes_or_the_ends_of_their_range():
+    assert [*labels._names(labels.TASKS["sts"], 5)] == ["0 to 1", "1 to 2", "2 to 3", "3 to 4", "4 to 5"]
+    assert [*labels._names(labels.TASKS["snli"], 3)] == ["contradiction", "neutral", "entailment"]
+
+
+def test_sizes_of_the_data_are_a_table(study: Study, tmp_path: Path):
+    last = labels.render(study, tmp_path).splitlines()[-1]
+    assert [cell.strip() for cell in last.split("|")[1:-1]] == ["SST-5", "8,544", "\N{EN DASH}", "2,210"]
+
+
+def test_pairs_that_are_alike_and_those_that_are_not_with_their_lengths(study: Study):
+    found = embeddings.pairs(study)
+    assert {of: table["kind"].tolist() for of, table in found.items()} == {
+        ("pals", "qqp"): [places.UNLIKE, places.ALIKE, places.ALIKE, places.UNLIKE],
+        ("pals", "sts"): [places.UNLIKE, places.UNLIKE, places.ALIKE],  # 2 of 5 is neither
+    }
+    # Each line is 5 long, and the picture 33 wide.
+    assert embeddings.lengths(found["pals", "qqp"]) == pytest.approx({places.ALIKE: 5 / 33, places.UNLIKE: 5 / 33})
+
+
+def test_at_most_fifty_pairs_of_a_kind(monkeypatch: pytest.MonkeyPatch, study: Study):
+    monkeypatch.setattr(places, "PAIRS", 1)
+    assert embeddings.pairs(study)["pals", "qqp"]["x"].tolist() == [0, 10]
+
+
+def test_how_many_sentences_have_a_place_is_told(study: Study, tmp_path: Path):
+    assert "SST-5 by label, all 4 rows of dev" in embeddings.render(study, tmp_path)
+    first = study.results.predictions.assign(x=[0.0, 1.0, None, None] * 6)
+    some = Study(Results(study.results.runs, first, study.results.history))
+    told = "2 of 4 rows of dev; the mean of their labels is 0.50, of all 1.50"
+    assert told in embeddings.render(some, tmp_path)
+
+
+def test_a_report_has_every_picture_and_shows_sentences_that_it_is_given(results: Results, tmp_path: Path):
+    texts = {"sst": ["one", "two", "three", "<b>four</b>"]}
+    write.write(results, tmp_path / "mine", sentences=texts)
+    assert sorted(file.stem for file in tmp_path.rglob("pictures/*.png")) == sorted([*EVERY, "questions"])
+    page = (tmp_path / "mine/index.html").read_text()
+    assert "&lt;b&gt;four&lt;/b&gt;" in page
+    assert "sts-3" in page  # no sentence of STS-B was given
+    assert misses.HIDDEN not in page
+
+
+def test_old_evidence_has_the_pictures_that_it_has_numbers_for(results: Results, tmp_path: Path):
+    old = made.results({("pals", 1): {"sst": SST}})
+    assert old.data.rows == {}
+    write.write(old, tmp_path / "mine")
+    assert sorted(file.stem for file in tmp_path.rglob("pictures/*.png")) == [
+        "misses", "pals-for-pals-loss", "questions",
+    ]  # fmt: skip
+    assert "show_sentences" in (tmp_path / "mine/README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("whose", "wished", "shown"),
+    [("sample", False, True), ("own", True, True), ("own", False, False), ("course", False, False)],
+)
+def test_sentences_are_shown_of_the_sample_and_where_the_user_wishes_it(
+    tmp_path: Path, whose: str, wished: bool, shown: bool
+):
+    write.files.write_yaml(tmp_path / "plan/catalog.yaml", {"show_sentences": wished})
+    write.files.write_json(tmp_path / "data/report.json", {"whose": whose})
+    for task, second in (("sst", [None]), ("sts", ["b"])):
+        (tmp_path / "data" / task).mkdir()
+        table = pd.DataFrame({"sentence1": ["a"], "sentence2": second})
+        table.to_parquet(tmp_path / "data" / task / "dev.parquet")
+    assert sentences.of_build(tmp_path) == ({"sst": ["a"], "sts": ["a / b"]} if shown else {})
+
+
+def test_a_picture_of_eight_variants_with_all_of_sst_is_small(tmp_path: Path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(1101, 2)), columns=["x", "y"]).assign(label=rng.integers(0, 5, 1101))
+    figure = embeddings._drawn(dict.fromkeys("abcdefgh", table), embeddings._points, {})
+    drawing.put(figure, tmp_path, "places", "", "")
+    assert (tmp_path / "pictures/places.png").stat().st_size < 85_000
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "reports").glob("*/index.html")), ids=lambda page: page.parent.name)
+def test_a_page_that_comes_with_the_project_is_below_1_5_mb(page: Path):
+    assert page.stat().st_size < 1_500_000

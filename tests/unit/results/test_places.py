@@ -1,0 +1,60 @@
+"""Places of dev sentences in a picture: which rows have one, and the same of the same embeddings."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from mtbert.results import places
+from mtbert.results.places import ALIKE, BETWEEN, UNLIKE
+from mtbert.tasks import TASKS
+
+LABELS = {"sst": np.arange(6) % 5, "sts": np.array([0.0, 5, 1, 4, 2, 3, 0, 5]), "qqp": np.arange(8) % 2}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Embeddings of all of SST-5, of 7 of 8 pairs of STS-B apart, and of pairs of QQP in one sequence."""
+    rng = np.random.default_rng(0)
+    embedded = {"sst": rng.normal(size=(1, 6, 3)), "sts": rng.normal(size=(2, 7, 3)), "qqp": rng.normal(size=(1, 8, 3))}
+    rows = {"sst/rows": np.arange(6), "sts/rows": np.array([0, 1, 2, 3, 4, 6, 7]), "qqp/rows": np.arange(8)}
+    save_file({task: rows.astype(np.float16) for task, rows in embedded.items()} | rows, tmp_path / "embeddings")
+    return tmp_path / "embeddings"
+
+
+@pytest.mark.parametrize(
+    ("task", "labels", "kinds"),
+    [
+        ("qqp", [0, 1], [UNLIKE, ALIKE]),
+        ("sts", [0, 1, 1.2, 3.8, 4, 5], [UNLIKE, UNLIKE, BETWEEN, BETWEEN, ALIKE, ALIKE]),
+    ],
+)
+def test_pairs_are_alike_or_not_by_their_label(task: str, labels: list[float], kinds: list[int]):
+    assert places.kinds(TASKS[task], np.array(labels)).tolist() == kinds
+
+
+def test_all_sentences_have_a_place_and_of_pairs_those_that_are_apart_and_alike_or_not(file: Path):
+    found = places.of_run(file, LABELS)
+    assert {task: (table.columns.tolist(), table.index.tolist()) for task, table in found.items()} == {
+        "sst": (["x", "y"], [0, 1, 2, 3, 4, 5]),
+        "sts": (["x", "y", "x2", "y2"], [0, 1, 2, 3, 6, 7]),
+    }
+    assert [table.abs().max().max() for table in found.values()] == [500, 500]
+
+
+def test_as_many_pairs_of_either_kind_are_drawn_from_the_whole_file(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(places, "PAIRS", 3)
+    drawn = places._drawn(np.array([ALIKE] * 20 + [BETWEEN] * 20 + [UNLIKE] * 20))
+    assert drawn.tolist() == [4, 8, 16, 42, 51, 52]
+
+
+def test_runs_side_by_side_have_the_places_of_one_alone(file: Path):
+    alone = places.of_run(file, LABELS)
+    for found in places.of_runs([file] * 3, [LABELS] * 3):
+        assert all(found[task].equals(alone[task]) for task in alone)
+
+
+def test_embeddings_without_numbers_of_their_rows_have_no_places(tmp_path: Path):
+    save_file({"sst": np.ones((1, 6, 3), np.float16)}, tmp_path / "old")
+    assert places.of_run(tmp_path / "old", LABELS) == {}
