@@ -141,7 +141,7 @@ def training(
         sources={},
     )
     parts = assembly.assemble(settings, SEED, build)
-    on = hardware_of(settings)
+    on = hardware_of(settings, parts.cpu_precision)
     parts.model.to(on.device)
     (build_phase,) = parts.phases
     phase = build_phase()

@@ -7,7 +7,7 @@ that may be faulty. Prints what is wrong with the files and does not end the sta
 from pathlib import Path
 
 from mtbert import command
-from mtbert.data.preprocess import faults, preprocess
+from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
 from mtbert.files import read_plan
 
@@ -18,7 +18,7 @@ def main(data_dir: Path, encoder_dir: Path, out: Path, needs: Path) -> None:
     required = {(task, split) for task, split in wanted["splits"]}
     tokenize = wordpieces(encoder_dir)
     made = preprocess(data_dir, out, tokenize, required, wanted["held_out"] or 0, wanted["most_refused"])
-    for line in faults(made):
+    for line in made["faults"]:
         print(line)
 
 

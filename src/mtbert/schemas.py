@@ -3,7 +3,7 @@
 Each is read with `mtbert.files.read_as`, which reports what is wrong with an altered file.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -58,9 +58,14 @@ class Machine(Lenient):
 
 
 class Origin(Machine):
-    """build/machine.json: what a run's numbers depend on beside its inputs, as `training.logs.origin` returns it."""
+    """build/machine.json: what a run's numbers depend on beside its inputs, as `training.logs.origin` returns it.
+
+    Attributes:
+        precision: the faster one of the processor; None in a folder that was begun before this was measured.
+    """
 
     torch: str
+    precision: Literal["bf16", "fp32"] | None = Field(default=None, exclude_if=lambda precision: precision is None)
 
 
 class Elsewhere(Section):

@@ -72,10 +72,10 @@ def test_a_data_dir_with_credentials_is_refused_and_not_repeated(monkeypatch: py
 def test_the_machine_on_which_a_build_was_begun_is_written_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     file = tmp_path / "machine.json"
     for processor, kept in (("i386", "i386"), ("i486", "i386")):
-        monkeypatch.setattr("mtbert.training.logs._processor", lambda processor=processor: processor)
+        monkeypatch.setattr("mtbert.models.encoder.hardware.processor", lambda processor=processor: processor)
         assert told(monkeypatch, tmp_path, "machine", str(file)) == "0"
         content = files.read_json(file)
-        assert sorted(content) == ["accelerator", "processor", "torch"]
+        assert sorted(content) == ["accelerator", "precision", "processor", "torch"]
         assert content["processor"] == kept
     file.unlink()
     assert told(monkeypatch, tmp_path, "machine", str(file)) == "0"

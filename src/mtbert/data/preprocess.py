@@ -60,8 +60,8 @@ def preprocess(
         held: number of training rows of each required task that take the place of its dev rows; 0: none.
 
     Returns:
-        The content of report.json: rows read, kept and refused, duplicates and conflicts of each file, and whose
-        corpora they are (`whose`, see `official.whose`).
+        The content of report.json: rows read, kept and refused, duplicates and conflicts of each file; what is wrong
+        with them (`faults`, a line each); and whose corpora they are (`whose`, see `official.whose`).
 
     Raises:
         DataError: a required file is missing or has too many faulty rows, or a file has another format.
@@ -87,7 +87,7 @@ def preprocess(
             if split == "dev" and task not in PRETRAINING:
                 _write_about(directory / task, rows[task, split], rows.get((task, "train"), nothing))
         digests = {FILES[name]: sha256(data_dir / FILES[name]) for name in present}
-        made = {"files": found, "whose": "own" if held else official.whose(digests)}
+        made = {"files": found, "faults": _faults(found), "whose": "own" if held else official.whose(digests)}
         write_json(directory / "report.json", made)
         seal(directory)
     return made
@@ -119,10 +119,10 @@ def _classes_that_lack(task: Task, rows: pd.DataFrame) -> list[str]:
     return [words.get(number, str(number)) for number in range(task.classes) if number not in there]
 
 
-def faults(made: dict[str, Any]) -> list[str]:
+def _faults(found: dict[str, Any]) -> list[str]:
     """Return what is wrong with the files, a line each: refused rows, classes that lack, a dev of one label alone."""
     lines: list[str] = []
-    for file in made["files"].values():
+    for file in found.values():
         if refused := file["refused"]:
             why = f"line {refused[0]['line']}: {refused[0]['reason']}"
             lines.append(f"{file['file']}: {len(refused):,} of {file['read']:,} rows are left out; {why}")

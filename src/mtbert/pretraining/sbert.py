@@ -49,7 +49,7 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         SentenceTransformerTrainer(
             model=model,
-            args=arguments(settings, len(chosen), scratch),
+            args=arguments(settings, len(chosen), scratch, hardware.measured(build)),
             train_dataset=Dataset.from_pandas(chosen),
             loss=MultipleNegativesRankingLoss(model),
         ).train()
@@ -60,8 +60,10 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
         loading.write_card(partial, "sbert", origin, base_card["note"], settings.weights)
 
 
-def arguments(settings: SbertSettings, pairs: int, scratch: str) -> SentenceTransformerTrainingArguments:
-    """Return what the library's trainer is told of a training on so many pairs."""
+def arguments(
+    settings: SbertSettings, pairs: int, scratch: str, of_cpu: hardware.Precision
+) -> SentenceTransformerTrainingArguments:
+    """Return what the library's trainer is told of a training on so many pairs; for `of_cpu`, see `hardware`."""
     device = hardware.device(settings.device)
     steps = settings.epochs * -(-pairs // settings.batch_size)
     made = SentenceTransformerTrainingArguments(
@@ -73,7 +75,7 @@ def arguments(settings: SbertSettings, pairs: int, scratch: str) -> SentenceTran
         warmup_steps=round(settings.warmup * steps),
         max_grad_norm=settings.clip or 0.0,  # the library clips by a norm above 0
         seed=seeding.derive(settings.seed, "sbert", "training") % 2**32,  # NumPy takes 32 bits
-        bf16=hardware.precision(settings.precision, device) == "bf16",
+        bf16=hardware.precision(settings.precision, device, of_cpu) == "bf16",
         use_cpu=device.type == "cpu",
         dataloader_pin_memory=device.type == "cuda",
         logging_steps=max(1, steps // LOSSES_SHOWN),

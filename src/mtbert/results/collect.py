@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from mtbert import files, predictions
-from mtbert.data.preprocess import faults
 from mtbert.errors import DataError
 from mtbert.results import places, tables, vote
 from mtbert.results.tables import Frame, Results
@@ -60,7 +59,8 @@ def of_runs(build: Path, there: Mapping[Run, Path], votes: Sequence[Run], pictur
     folder = Path(catalog["data_dir"])  # its name alone where the path is of this machine
     shown = folder.name if folder.is_absolute() or ".." in folder.parts else catalog["data_dir"]
     shown += f", dev: {held} held-out training rows" if (held := catalog.get("held_out")) else ""
-    data = {"name": shown, "whose": files.whose_data(build), "rows": _rows(build), "faults": _faults_of_data(build)}
+    data = {"name": shown, "whose": files.whose_data(build), "faults": _faults_of_data(build)}
+    data["rows"] = _rows(build) if pictures else {}
     facts = {"data": json.dumps(data), "start": json.dumps(catalog["encoder"])}
     runs = {run: _run(build, place, catalog["variants"][run[0]]) | facts for run, place in there.items()}
     predicted = {run: _predicted(build, place) for run, place in there.items()}
@@ -95,7 +95,7 @@ def of_runs(build: Path, there: Mapping[Run, Path], votes: Sequence[Run], pictur
 def _faults_of_data(build: Path) -> list[str]:
     """Return what preprocessing found wrong with the files, a line each."""
     file = build / "data" / "report.json"
-    return faults(files.read_json(file)) if file.is_file() else []
+    return files.read_json(file).get("faults", []) if file.is_file() else []
 
 
 def _rows(build: Path) -> dict[str, dict[str, Any]]:

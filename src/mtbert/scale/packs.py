@@ -202,7 +202,8 @@ def _mark(run: Path) -> None:
     digests = files.read_as(dict[str, str], run / files.DIGESTS, "run.py")
     left = {name: digests.pop(name) for name in [WEIGHTS] if name in digests and not (run / name).exists()}
     ran_on = Origin(**log.machine.model_dump(), torch=log.versions.get("torch", ""))
-    if not left and ran_on == files.read_as(Origin, BUILD / inputs.MACHINE, "dvc repro machine"):
+    here = files.read_as(Origin, BUILD / inputs.MACHINE, "dvc repro machine")
+    if not left and ran_on == here.model_copy(update={"precision": None}):
         return
     place = files.log_directory(run.parents[2], run)
     files.write_json(run / files.ELSEWHERE, Elsewhere(machine=ran_on, left=left).model_dump())

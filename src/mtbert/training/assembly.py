@@ -12,14 +12,14 @@ from mtbert import files, seeding
 from mtbert.data import batches, tokens
 from mtbert.data.batches import Examples, Stream
 from mtbert.models.building import build_model
-from mtbert.models.encoder import bert
+from mtbert.models.encoder import bert, hardware
 from mtbert.models.multitask import MultitaskModel
 from mtbert.settings import PhaseSettings, VariantSettings
 from mtbert.tasks import REUSES, SPLITS, TASKS, Split
 from mtbert.training.gradients import GRADIENTS
 from mtbert.training.objectives import OBJECTIVES
 from mtbert.training.phases import Phase
-from mtbert.training.run import Parts, hardware_of
+from mtbert.training.run import Parts
 from mtbert.training.samplers import SAMPLERS
 from mtbert.training.samplers.base import Plan, Sampler
 from mtbert.training.schedules import SCHEDULES
@@ -39,6 +39,7 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
         phases=phases(settings, seed, model, examples["train"]),
         steps=steps(settings, examples["train"]),
         examples=examples,
+        cpu_precision=hardware.measured(build) if settings.run.precision == "auto" else None,
     )
 
 
@@ -88,7 +89,7 @@ def _phase(
     number: int,
     phase: PhaseSettings,
 ) -> Phase:
-    device = hardware_of(settings).device
+    device = hardware.device(settings.run.device)
     streams = {
         task: Stream(
             train[task].drawn(phase.rows),

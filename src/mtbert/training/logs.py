@@ -5,12 +5,12 @@ import platform
 import resource
 import sys
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from mtbert import starting
+from mtbert.models.encoder import hardware
 
 PACKAGES = ("torch", "transformers", "accelerate", "sentence-transformers", "numpy", "pandas", "dvc", "mlflow")
 
@@ -30,7 +30,7 @@ def machine() -> dict[str, Any]:
     """Return processor, cores that this process may use, memory in GiB, and the accelerator if there is one."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
-        "processor": _processor(),
+        "processor": hardware.processor(),
         "cores": cores,
         "memory_gb": round(starting.memory() / 2**30),
         "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else "",
@@ -38,9 +38,12 @@ def machine() -> dict[str, Any]:
 
 
 def origin() -> dict[str, str]:
-    """Return what scores depend on beside settings, code and data: processor, accelerator, and PyTorch's version."""
-    about = machine()
-    return {"processor": about["processor"], "accelerator": about["accelerator"], "torch": metadata.version("torch")}
+    """Return what scores depend on beside settings, code and data: processor, accelerator, and PyTorch's version.
+
+    With them stands the precision that is the faster one on this processor.
+    """
+    about = {key: value for key, value in machine().items() if key in ("processor", "accelerator")}
+    return {**about, "torch": metadata.version("torch"), "precision": hardware.faster()}
 
 
 def peak_memory_mb() -> float:
@@ -48,10 +51,3 @@ def peak_memory_mb() -> float:
     unit = 1 if sys.platform == "darwin" else 1024  # bytes there, KiB elsewhere
     resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
     return round(resident + (torch.cuda.max_memory_allocated() / 2**20 if torch.cuda.is_available() else 0))
-
-
-def _processor() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines() if cpuinfo.exists() else []
-    names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    return next(names, "") or platform.processor() or platform.machine()

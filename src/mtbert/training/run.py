@@ -17,7 +17,7 @@ from safetensors.torch import save_file
 from mtbert import files, predictions
 from mtbert.data.batches import Examples
 from mtbert.models.encoder import hardware
-from mtbert.models.encoder.hardware import Hardware
+from mtbert.models.encoder.hardware import Hardware, Precision
 from mtbert.models.multitask import MultitaskModel
 from mtbert.settings import VariantSettings
 from mtbert.tasks import Split
@@ -33,7 +33,7 @@ EMBEDDED = 1200  # dev rows of each task whose embeddings are written: all of SS
 
 @dataclass
 class Parts:
-    """The parts of a run; `phases` builds each phase when its turn comes."""
+    """The parts of a run; `phases` builds each when its turn comes, `cpu_precision` is what `auto` is on a CPU."""
 
     settings: VariantSettings
     seed: int
@@ -42,13 +42,14 @@ class Parts:
     steps: int
     examples: Mapping[Split, Mapping[str, Examples]]
     code: str = ""  # a digest of the code that all trainings share
+    cpu_precision: Precision | None = None
     made_from: Mapping[str, Any] = field(default_factory=dict)  # settings, data, weights and code, for the log
 
 
-def hardware_of(settings: VariantSettings) -> Hardware:
-    """Return device and precision by the settings, for this machine."""
+def hardware_of(settings: VariantSettings, of_cpu: Precision | None = None) -> Hardware:
+    """Return device and precision by the settings, for this machine; `of_cpu` as for `hardware.precision`."""
     device = hardware.device(settings.run.device)
-    return Hardware(device, hardware.precision(settings.run.precision, device))
+    return Hardware(device, hardware.precision(settings.run.precision, device, of_cpu))
 
 
 def train(
@@ -71,7 +72,7 @@ def train(
     stop = Stop()
     with stop.listening(), live_run or contextlib.nullcontext() as live:
         hardware.keep_memory()
-        on = hardware_of(parts.settings)
+        on = hardware_of(parts.settings, parts.cpu_precision)
         parts.model.to(on.device)
         history = History(parts.settings.run.log_every, live.log if live else lambda step, values: None)
         trainer = Trainer(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from mtbert.data.preprocess import faults, preprocess
+from mtbert.data.preprocess import preprocess
 from mtbert.errors import DataError
 
 SST = "\tid\tsentence\tsentiment\n0\ta\tA fine film .\t3\n1\tb\tA FINE film .\t4\n2\tc\tDull .\tbad\n"
@@ -107,7 +107,7 @@ def test_what_is_wrong_and_does_not_end_the_stage_is_told(data_dir: Path, tmp_pa
         file.write("3\td\tOne .\t5\n4\ta\tTwo .\t1\n5\te\t \t1\n6\tf\t\t1\n")
     made = preprocess(data_dir, tmp_path / "out", tokenize, set())
     assert made == json.loads((tmp_path / "out/report.json").read_text())
-    told = [line for line in faults(made) if "sst" in line]
+    told = [line for line in made["faults"] if "sst" in line]
     assert told == [
         "cs224n/ids-sst-train.csv: 5 of 7 rows are left out; line 4: sentiment is 'bad'; allowed: 0, 1, 2, 3, 4",
         "cs224n/ids-sst-train.csv: no row has the label 0, 1, 2",
@@ -134,6 +134,6 @@ def test_rows_whose_annotators_did_not_agree_are_left_out_and_are_no_faults(data
     with (data_dir / "nli/snli_1.0_train.jsonl").open("a") as file:
         file.write('{"gold_label": "-", "sentence1": "Some .", "sentence2": "One .", "pairID": "f"}\n')
     made = preprocess(data_dir, tmp_path / "out", tokenize, {("snli", "train")})
-    told, lacking = [line for line in faults(made) if "snli" in line]
+    told, lacking = [line for line in made["faults"] if "snli" in line]
     assert told.endswith("1 of 2 rows are left out; line 2: its annotators did not agree")
     assert lacking.endswith("no row has the label contradiction, entailment")

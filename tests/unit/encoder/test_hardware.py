@@ -1,8 +1,11 @@
 """Which device and precision are taken."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
+from mtbert import files
 from mtbert.errors import SettingsError
 from mtbert.models.encoder import hardware
 
@@ -36,17 +39,53 @@ def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "device", "capabilities", "expected"),
+    ("setting", "device", "of_cpu", "expected"),
     [
-        ("auto", "cpu", {"avx512_bf16": False, "amx_bf16": False}, "fp32"),
-        ("auto", "cpu", {"avx512_bf16": True}, "bf16"),
-        ("auto", "cpu", {"amx_bf16": True}, "bf16"),
-        ("auto", "cuda", {}, "bf16"),
-        ("auto", "mps", {"avx512_bf16": True}, "fp32"),
-        ("fp32", "cpu", {"avx512_bf16": True}, "fp32"),
-        ("bf16", "cpu", {}, "bf16"),
+        ("auto", "cpu", "fp32", "fp32"),
+        ("auto", "cpu", "bf16", "bf16"),
+        ("auto", "cuda", "fp32", "bf16"),
+        ("auto", "mps", "bf16", "fp32"),
+        ("fp32", "cpu", "bf16", "fp32"),
+        ("bf16", "cpu", "fp32", "bf16"),
     ],
 )
-def test_precision(monkeypatch: pytest.MonkeyPatch, setting, device: str, capabilities: dict[str, bool], expected: str):
-    machine(monkeypatch, cuda=True, mps=True, cpu=capabilities)
-    assert hardware.precision(setting, torch.device(device)) == expected
+def test_precision(monkeypatch: pytest.MonkeyPatch, setting, device: str, of_cpu, expected: str):
+    machine(monkeypatch, cuda=True, mps=True)
+    assert hardware.precision(setting, torch.device(device), of_cpu) == expected
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "bf16", "expected"),
+    [
+        ({"avx512_bf16": True}, 200, "bf16"),
+        ({"avx512_bf16": True}, 50, "fp32"),
+        ({"amx_bf16": True}, 105, "fp32"),  # as good as alike: fp32, so that noise decides nothing
+        ({"avx512_bf16": False}, 200, "fp32"),  # emulated: not measured
+    ],
+)
+def test_the_faster_of_both_is_taken_where_the_processor_has_bf16(
+    monkeypatch: pytest.MonkeyPatch, capabilities: dict[str, bool], bf16: float, expected: str
+):
+    machine(monkeypatch, cuda=False, mps=False, cpu=capabilities)
+    monkeypatch.setattr(hardware, "products", lambda kind: bf16 if kind == torch.bfloat16 else 100)
+    assert hardware.faster() == expected
+
+
+def test_products_are_counted_on_one_thread_in_each_precision(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(hardware, "SECONDS", 0.01)
+    monkeypatch.setattr(hardware, "SIZE", 8)
+    threads = torch.get_num_threads()
+    assert min(hardware.products(torch.float32), hardware.products(torch.bfloat16)) > 100
+    assert torch.get_num_threads() == threads
+
+
+def test_a_build_folder_is_measured_once_for_each_processor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    counted = iter(["bf16", "fp32"])
+    monkeypatch.setattr(hardware, "faster", lambda: next(counted))
+    files.write_json(tmp_path / "machine.json", {"processor": "old", "precision": "fp32"})
+    monkeypatch.setattr(hardware, "processor", lambda: "old")
+    assert hardware.measured(tmp_path) == "fp32"  # where the folder was begun, as it says
+    monkeypatch.setattr(hardware, "processor", lambda: "new")
+    assert [hardware.measured(tmp_path), hardware.measured(tmp_path)] == ["bf16", "bf16"]
+    monkeypatch.setattr(hardware, "processor", lambda: "third")
+    assert hardware.measured(tmp_path) == "fp32"

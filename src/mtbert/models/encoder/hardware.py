@@ -1,19 +1,26 @@
 """Choose the device and the precision: one rule for pretraining and training."""
 
 import ctypes
+import platform
 import sys
+import time
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import torch
 
+from mtbert import files, locking
 from mtbert.errors import SettingsError
 
 Precision = Literal["bf16", "fp32"]
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
+MACHINE = "machine.json"  # of a build folder: where it was begun, and which precision is the faster one there
+OWN = "locks/precision.json"  # of a build folder: the same of the machine that trains, where it is another
+SIZE, SECONDS, GAIN = 768, 0.25, 1.1  # of the products that are measured; how much faster bf16 has to be, against ties
 # Names by torch.cpu.get_capabilities of processors that multiply bf16 in hardware (x86 and Arm); on others bf16 is
-# emulated and slower than fp32.
+# emulated, up to two hundred times slower than fp32, and not worth to be measured.
 _CPU_BF16 = ("amx_bf16", "avx512_bf16", "sve_bf16")
 
 
@@ -57,14 +64,62 @@ def keep_memory() -> None:
                 libc.mallopt(option, 2**31 - 1)
 
 
-def precision(setting: Literal["auto", "bf16", "fp32"], device: torch.device) -> Precision:
-    """Return the precision of a setting on a device; auto: bf16 where the hardware has it, else fp32."""
+def precision(
+    setting: Literal["auto", "bf16", "fp32"], device: torch.device, of_cpu: Precision | None = None
+) -> Precision:
+    """Return the precision of a setting on a device.
+
+    auto: on a GPU bf16 where the hardware has it; on a CPU `of_cpu`, which `measured` returns; else fp32.
+    """
     if setting != "auto":
         return setting
-    has_bf16 = False
     if device.type == "cuda":
-        has_bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
-    elif device.type == "cpu":
-        capabilities = torch.cpu.get_capabilities()
-        has_bf16 = any(capabilities.get(name, False) for name in _CPU_BF16)
-    return "bf16" if has_bf16 else "fp32"
+        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
+    return (of_cpu or faster()) if device.type == "cpu" else "fp32"
+
+
+def measured(build: Path) -> Precision:
+    """Return the precision that is the faster one on this CPU, measured once for each build folder and processor.
+
+    Processors with AVX-512's bf16 differ: on some it is four times as fast as fp32, on others half as fast. What
+    build/machine.json says holds on the machine where the folder was begun; another one measures for itself.
+    """
+    here = processor()
+    with locking.alone(build / "locks" / "precision.lock", "measuring bf16 and fp32"):
+        for file in (build / MACHINE, build / OWN):
+            known: dict[str, Any] = files.read_json(file) if file.is_file() else {}
+            if known.get("processor") == here and known.get("precision") in ("bf16", "fp32"):
+                return known["precision"]
+        found = faster()
+        files.write_json(build / OWN, {"processor": here, "precision": found})
+    return found
+
+
+def faster() -> Precision:
+    """Measure products of matrices on this CPU in both precisions, for half a second, and return the faster one."""
+    capabilities = torch.cpu.get_capabilities()
+    if not any(capabilities.get(name, False) for name in _CPU_BF16):
+        return "fp32"
+    return "bf16" if products(torch.bfloat16) > GAIN * products(torch.float32) else "fp32"
+
+
+def products(kind: torch.dtype) -> float:
+    """Return how many products of two matrices this CPU computes in a second, on one thread."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    one, two = (torch.ones(SIZE, SIZE, dtype=kind) for _ in range(2))
+    one @ two  # the first takes longer
+    count, start = 0, time.perf_counter()
+    while (seconds := time.perf_counter() - start) < SECONDS:
+        one @ two
+        count += 1
+    torch.set_num_threads(threads)
+    return count / seconds
+
+
+def processor() -> str:
+    """Return the name of this machine's processor."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines() if cpuinfo.exists() else []
+    names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    return next(names, "") or platform.processor() or platform.machine()
