@@ -63,11 +63,7 @@ bench: $(EVERY)  ## speed beside others: benchmarks/README.md; the machine shoul
 	$(BIN)/python benchmarks/steps.py --record benchmarks
 
 mlflow: setup  ## compare runs in a browser, at the page that is printed; PORT=5001 for another port
-	@[ ! -d build/runs ] || $(BIN)/python stages/track.py build || true
-	@case "$$MLFLOW_TRACKING_URI" in http*) echo "the runs are on the server that MLFLOW_TRACKING_URI names: open that"; exit 1;; esac
-	@echo "http://127.0.0.1:$(PORT)/#/experiments?workflowType=machine_learning"
-	@MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false $(BIN)/mlflow ui --port $(PORT) --workers 1 \
-	  --backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///mlflow.db}" --default-artifact-root "$(CURDIR)/mlartifacts"
+	@$(BIN)/mtbert mlflow --port $(PORT)
 
 docs: $(BIN)/.docs  ## the documentation as a site, with a reference made of the docstrings
 	$(BIN)/mkdocs build --strict

@@ -256,3 +256,16 @@ def track(build: BuildArgument = BUILD) -> None:
     from mtbert import tracking
 
     print(tracking.bring_in(build))
+
+
+@app.command()
+def mlflow(
+    build: BuildArgument = BUILD,
+    port: Annotated[int, Option(min=1, max=65535, help="Of this machine, where the pages are.")] = 5000,
+) -> None:
+    """Show the runs in a browser, at the address that is printed."""
+    from mtbert.scale import trainings
+    from mtbert.tracking import server
+
+    trainings.end_with_parent()
+    server.serve(build, port)

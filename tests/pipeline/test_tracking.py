@@ -18,7 +18,7 @@ from pipeline.small import wait_for
 from pipeline.tracked import POINTS, Server, outcomes, runs, train, write_catalog, write_run
 
 from mtbert import files, tracking
-from mtbert.tracking import live, record, store
+from mtbert.tracking import live, record, store, view
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of MLflow's own use of SQLAlchemy
 FINISHED = ("pals seed 1", "FINISHED", POINTS)
@@ -67,7 +67,7 @@ def test_restored_runs_appear_once_beside_those_of_other_settings(root: Path) ->
     write_run(root, dim=204)  # back to the earlier settings, as DVC's cache restores them
     write_catalog(root, ["pals", "not-yet"])
     assert bring_in(root) == "0 new, 1 already there, 1 not trained yet"
-    assert outcomes(tracking.tracking_uri()) == [("pals pals.dim=276 seed 1", "FINISHED", POINTS), FINISHED]
+    assert outcomes(tracking.tracking_uri()) == [FINISHED, ("pals.dim=276 pals seed 1", "FINISHED", POINTS)]
 
 
 def break_off(root: Path) -> None:
@@ -154,6 +154,30 @@ def test_a_model_holds_files_that_outlive_dvcs_cache(root: Path) -> None:
     ]  # fmt: skip
     (version,) = tracked.client(tracking.tracking_uri()).search_model_versions("name='mtbert-sample-pals'")
     assert str(version.version) == "1"
+
+
+STARTER = "import subprocess, sys; subprocess.run([sys.executable, '-m', 'mtbert', 'mlflow', '--port', sys.argv[1]])"
+
+
+def test_the_pages_that_are_served_end_with_whoever_started_them(root: Path) -> None:
+    port = tracked.free_port()
+    command, environment = [sys.executable, "-c", STARTER, str(port)], tracked.environment({"DVC_ROOT": str(root)})
+    with subprocess.Popen(command, cwd=root, env=environment, stdout=subprocess.PIPE, text=True) as starter:
+        assert starter.stdout
+        assert starter.stdout.readline() == "runs of build: 1 new, 0 already there\n"
+        page = f"http://127.0.0.1:{port}/#/experiments/1/runs?workflowType=machine_learning&viewStateShareKey=scores"
+        assert starter.stdout.readline() == f"{page} - Ctrl-C ends it\n"
+        experiment = tracked.client(f"http://127.0.0.1:{port}").get_experiment("1")
+        assert experiment.tags[view.TAG] == view.saved()
+        starter.kill()
+        wait_for(lambda: not tracked.listens(port))
+
+
+def test_experiments_of_before_get_the_page_of_scores(root: Path) -> None:
+    there = store.Store(tracking.tracking_uri())
+    found = there.client.create_experiment("mtbert-sample", (root / "mlartifacts/mtbert-sample").as_uri())
+    assert there.experiment("mtbert-sample") == found
+    assert there.client.get_experiment(found).tags == {view.TAG: view.saved()}
 
 
 @pytest.fixture

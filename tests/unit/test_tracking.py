@@ -1,5 +1,7 @@
 """What a run is in MLflow, where it goes, and that a training needs no MLflow. None of this imports MLflow."""
 
+import json
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -8,11 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pipeline.tracked import STEPS, planned, write_catalog, write_run
+from pipeline.tracked import planned, write_catalog, write_run
 
 from mtbert import files, tracking
 from mtbert.errors import DataError
-from mtbert.tracking import live, record, store
+from mtbert.tasks import TASKS
+from mtbert.tracking import live, record, server, store, view
 
 ROOT = Path(__file__).parents[2]
 SETTINGS: dict[str, Any] = {
@@ -65,9 +68,9 @@ def test_what_phases_do_not_share_is_named_by_phase() -> None:
     ("changes", "name"),
     [
         ({}, "pals seed 1"),
-        ({"pals.dim": 276, "training.clip": None}, "pals pals.dim=276 training.clip=null seed 1"),
-        ({"catalog.pals.pals.dim": 9}, "pals pals.dim=9 seed 1"),
-        ({"pals.note": "a" * 99}, f"pals pals.note={'a' * 70} seed 1"),
+        ({"pals.dim": 276, "training.clip": None}, "pals.dim=276 training.clip=null pals seed 1"),
+        ({"catalog.pals.pals.dim": 9}, "pals.dim=9 pals seed 1"),
+        ({"pals.note": "a" * 99}, f"pals.note={'a' * 70} pals seed 1"),
     ],
 )
 def test_names_of_runs(changes: dict[str, Any], name: str) -> None:
@@ -81,18 +84,39 @@ def of_run(run: Path) -> record.Record:
 def test_a_finished_run(run: Path) -> None:
     found = of_run(run)
     start = 1767225600000
-    assert (found.experiment, found.name) == ("mtbert-sample", "pals pals.dim=204 seed 1")
+    assert (found.experiment, found.name) == ("mtbert-sample", "pals.dim=204 pals seed 1")
     assert (found.started, found.ended) == (start, start + 10_000)
-    assert found.points[:2] == [("loss/sst", 0, 1.0), ("learning_rate", 0, 0.5)]
-    assert found.points[2 * STEPS :] == [
-        ("final/dev/sst", 20, 0.123456),
-        ("run/steps", 20, 20),
-        ("run/epoch", 20, 1),
-        ("run/seconds", 20, 10.0),
+    assert found.points[:6] == [
+        ("final/dev/sst", 0, 0.123456),
+        ("run/steps", 0, 20),
+        ("run/epoch", 0, 1),
+        ("run/seconds", 0, 10.0),
+        ("loss/sst", 0, 1.0),
+        ("learning_rate", 0, 0.5),
     ]
     tags = found.tags
     assert (tags["data"], tags["variant"], tags["seed"]) == ("data/sample", "pals", "1")
-    assert tags["overrides"] == "pals.dim=204"
+    assert tags["changed"] == "pals.dim=204"
+
+
+def test_dev_scores_of_epochs_come_before_losses(run: Path) -> None:
+    """MLflow's page that compares runs begins with the value that was logged first."""
+    with (run / "history.csv").open("a") as handle:
+        handle.write("0,20,dev/sst,0.5\n")
+    files.seal(run)
+    assert [name for name, _, _ in of_run(run).points[2:5]] == ["run/epoch", "dev/sst", "loss/sst"]
+
+
+def test_the_page_that_shows_changes_and_scores() -> None:
+    found = json.loads(view.saved())
+    assert (found["name"], json.loads(found["state"])["selectedColumns"]) == (
+        "Scores",
+        ["tags.`changed`", *(f"metrics.`final/dev/{name}`" for name in (*TASKS, "overall_raw"))],
+    )
+    assert view.address(5001, "2") == (
+        "http://127.0.0.1:5001/#/experiments/2/runs?workflowType=machine_learning&viewStateShareKey=scores"
+    )
+    assert view.address(5000, None) == "http://127.0.0.1:5000/#/experiments?workflowType=machine_learning"
 
 
 def test_a_run_that_comes_back_is_the_one_that_was_live(tmp_path: Path, run: Path) -> None:
@@ -104,7 +128,7 @@ def test_a_run_that_comes_back_is_the_one_that_was_live(tmp_path: Path, run: Pat
 def test_data_of_ones_own_never_look_like_the_sample(tmp_path: Path) -> None:
     write_catalog(tmp_path, ["pals"], data_dir="/home/me/reviews")
     found = record.begun(SETTINGS, 1, tmp_path / "build", record.plan(tmp_path / "build"))
-    assert (found.experiment, found.name) == ("mtbert-sample-reviews", "pals data=reviews seed 1")
+    assert (found.experiment, found.name) == ("mtbert-sample-reviews", "data=reviews pals seed 1")
     assert (found.tags["data"], found.params["data"]) == ("reviews", "reviews")
 
 
@@ -142,6 +166,22 @@ def test_where_runs_are_tracked(monkeypatch: pytest.MonkeyPatch, root: str, give
     assert tracking.tracking_uri() == used
     if not given:
         assert store.database(used) == Path(root) / "mlflow.db"
+
+
+def test_a_port_that_is_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(tracking.TrackingError) as caught:
+            server.serve(tmp_path, port)
+    another = f"another `make mlflow`, or another program; `make mlflow PORT={port + 1}` takes another port"
+    assert str(caught.value) == f"port {port} is taken: {another}"
+
+
+def test_runs_on_a_server_are_not_shown_from_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://ann:s3cret@host:5000")
+    with pytest.raises(tracking.TrackingError, match="MLFLOW_TRACKING_URI names a server: open its address"):
+        server.serve(tmp_path, 5000)
 
 
 def test_a_database_is_named_by_its_file_and_a_server_by_its_variable() -> None:

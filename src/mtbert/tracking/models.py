@@ -20,7 +20,7 @@ from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema
 import mtbert
 from mtbert import files
 from mtbert.tasks import TASKS
-from mtbert.tracking.record import Record
+from mtbert.tracking.record import FINAL_STEP, Record
 from mtbert.tracking.store import RUN_KEY, Store
 
 BEST = "best"  # alias of the version with the best score that chooses epochs, of those that `track` brought last
@@ -94,7 +94,7 @@ def _model(there: Store, wanted: Record) -> LoggedModel:
             flavor=mlflow.pyfunc,
             run_id=run_id,
             model_id=made.model_id,
-            step=wanted.points[-1][1],  # MLflow gives the model the scores of that step
+            step=FINAL_STEP,  # MLflow gives the model the scores of that step
             python_model=str(SERVED),
             artifacts={RUN: str(run)},
             signature=ModelSignature(Schema(columns), params=task),  # type: ignore[arg-type]

@@ -12,12 +12,14 @@ from typing import Any
 
 from mtbert import files
 from mtbert.schemas import RunLog
+from mtbert.tracking.view import CHANGED
 
 READ = ("settings.yaml", "metrics.json", "history.csv")  # of a run's directory; the rest is not opened here
-LONGEST_CHANGES = 80  # characters of them in a run's name; the tag `overrides` has more
+LONGEST_CHANGES = 80  # characters of them in a run's name; the tag `changed` has more
 LONGEST_TAG = 5000  # MLflow's limit
 ASIDE = {"also", "rival", "sources", "phases"}  # of a plan file: no settings, or flattened apart
 GROUPS = {"dev": "final/dev", "test": "final/test", "train": "final/train", "parameters": "parameters"}
+FINAL_STEP = 0  # MLflow draws bars of values that have no later step, and lines of others
 TOTALS = {"seconds", "examples_per_second", "peak_memory_mb"}  # of a run's log
 # MLflow shows this as the experiment's description.
 ABOUT = "`final/...` is the result. `dev/...` are scores by which an epoch is chosen: compare no models by them."
@@ -33,7 +35,7 @@ class Record:
         params, tags: in MLflow's form. The tag `settings_key` is equal for equal settings and seed; `inputs` is a
             digest of starting weights, data and code.
         run_key: SHA-256 over settings, seed and results: identifies the run.
-        points: the history, then the final scores at the last step.
+        points: the final scores, the dev scores of each epoch, the rest of the history: MLflow's pages keep that order.
         started, ended: milliseconds since 1970; None where the log is missing.
         directory: its folder.
     """
@@ -53,6 +55,11 @@ def plan(build: Path) -> dict[str, Any]:
     """Return the plan's catalog, with the study's name as `study`; DataError where there is no plan."""
     catalog = files.read_plan(build / "plan" / "catalog.yaml", "variants", "seeds", "profile", "data_dir")
     return catalog | {"study": files.study(build)}
+
+
+def experiment(plan_: Mapping[str, Any]) -> str:
+    """Return the name of a plan's experiment in MLflow, such as `mtbert-sample`."""
+    return f"mtbert-{plan_['study']}"
 
 
 def begun(settings: Mapping[str, Any], seed: int, build: Path, plan_: Mapping[str, Any]) -> Record:
@@ -75,15 +82,15 @@ def begun(settings: Mapping[str, Any], seed: int, build: Path, plan_: Mapping[st
     tags |= {"inputs": files.sha256(init)} if init.is_file() else {}
     tags |= {name.lower(): value for name in ("DVC_STAGE", "DVC_EXP_NAME") if (value := os.environ.get(name))}
     if changes:
-        tags["overrides"] = "; ".join(f"{key}={_text(value)}" for key, value in changes.items())[:LONGEST_TAG]
+        tags[CHANGED] = "; ".join(f"{key}={_text(value)}" for key, value in changes.items())[:LONGEST_TAG]
     name = run_name(variant, ({"data": data} if other_data else {}) | changes, seed)
-    return Record(f"mtbert-{plan_['study']}", name, parameters(settings) | {"data": data}, tags)
+    return Record(experiment(plan_), name, parameters(settings) | {"data": data}, tags)
 
 
 def run_name(variant: str, changes: Mapping[str, Any], seed: int) -> str:
-    """Return a name such as `pals pals.dim=276 seed 1`; a long list of changes is cut off."""
+    """Return a name such as `pals.dim=276 pals seed 1`; a long list of changes is cut off."""
     text = " ".join(f"{key.removeprefix(f'catalog.{variant}.')}={_text(value)}" for key, value in changes.items())
-    return " ".join(filter(None, [variant, text[:LONGEST_CHANGES], f"seed {seed}"]))
+    return " ".join(filter(None, [text[:LONGEST_CHANGES], variant, f"seed {seed}"]))
 
 
 def parameters(settings: Mapping[str, Any]) -> dict[str, str]:
@@ -146,11 +153,12 @@ def of_run(directory: Path, plan_: Mapping[str, Any]) -> Record:
             ended = started + int(1000 * log.seconds)
     with (directory / "history.csv").open(encoding="utf-8", newline="") as handle:
         history = [(row["name"], int(row["step"]), float(row["value"])) for row in csv.DictReader(handle)]
+    history.sort(key=lambda point: not point[0].startswith("dev/"))  # all else stays in its order
     about = begun(settings, int(results["seed"]), build, plan_)
     return replace(
         about,
         run_key=_digest([about.tags["settings_key"], results, files.sha256(directory / "history.csv")]),
-        points=[*history, *((name, int(results["steps"]), value) for name, value in final.items())],
+        points=[*((name, FINAL_STEP, value) for name, value in final.items()), *history],
         started=started,
         ended=ended,
         directory=directory,

@@ -15,6 +15,7 @@ from filelock import FileLock
 
 from mtbert import credentials, files
 from mtbert.errors import MtbertError
+from mtbert.tracking import view
 from mtbert.tracking.record import ABOUT, Record
 
 if TYPE_CHECKING:
@@ -133,10 +134,13 @@ class Store:
         with FileLock(f"{self._file or project_root() / 'mlflow.db'}.lock"):  # trainings begin side by side
             found = self.client.get_experiment_by_name(name)
             if found and location in (None, found.artifact_location):
+                if found.tags.get(view.TAG) != view.saved():
+                    self.client.set_experiment_tag(found.experiment_id, view.TAG, view.saved())
                 return found.experiment_id
             if found:
                 self.client.rename_experiment(found.experiment_id, f"{name} moved {found.experiment_id}")
-            return self.client.create_experiment(name, location, {"mlflow.note.content": ABOUT})
+            tags = {"mlflow.note.content": ABOUT, view.TAG: view.saved()}
+            return self.client.create_experiment(name, location, tags)
 
     def find(self, wanted: Record) -> "tuple[list[Run], list[Run]]":
         """Return the complete runs with that key, and those of the same settings and seed that were broken off."""
