@@ -40,7 +40,7 @@ EXPECTED = {
     "minbert-annealed": BASE
     | {"optimiser": (1e-5, 1e-6, 0.01), "batch": 40, "epoch": 0.5, "pairs": "bi", "heads": {LINEAR, SIGMOID}},
     "choose-full": CHOOSE,
-    "choose-sst-finetune": CHOOSE | {"batch": 8, "pairs": "cross", "tokens": 512},
+    "choose-sst-finetune": CHOOSE | {"batch": 8, "pairs": "cross", "tokens": 512, "pooling": {"pooler"}},
     "slap-base": BASE
     | {"optimiser": (1e-5, 1e-7, 1e-4), "batch": 8, "pairs": "bi"}
     | {"sampler": "sequential", "schedule": "reduce_on_plateau"},

@@ -65,11 +65,17 @@ class Part(Section):
 
 
 class Claim(Section):
-    """A paper's claim, or a question of the report's front; `source` says so where it is not one of the reports."""
+    """A paper's claim, or a question of the report's front.
+
+    Attributes:
+        source: whose claim it is, where it is not one of the reports'.
+        doubt: why what the paper prints may have another cause than the claim says.
+    """
 
     name: str
     paper: str
     source: str = ""
+    doubt: str = ""
     section: str = ""
     statement: str
     parts: Annotated[tuple[Part, ...], pydantic.BeforeValidator(_sequence)]

@@ -73,16 +73,22 @@ def render(study: Study, results: Sequence[ClaimResult]) -> str:
     lines = [line for result in results for line in _lines(result)]
     if not lines:
         return ""
-    counts = ", ".join(f"{count} {said}" for said, count in Counter(map(answer, results)).most_common())
+    counts = "; ".join(f"{said}: {count}" for said, count in Counter(map(answer, results)).most_common())
     where = f"{ABOUT}: profile {study.profile}, encoder {markdown.literal(study.results.start.name)}."
-    parts = [f"{len(results)} claims: {counts}.", where, contamination(study), markdown.lined(lines, 4)]
+    parts = [
+        f"{len(results)} claims. {counts[0].upper()}{counts[1:]}.",
+        where,
+        contamination(study),
+        markdown.lined(lines, 4),
+    ]
     return "\n\n".join(filter(None, parts))
 
 
 def _lines(result: ClaimResult) -> list[dict[str, str]]:
     """Return a line for each comparison that was run; claim and verdict stand in the first alone."""
     where = f"{result.claim.source or title(result.claim.paper)}, {result.claim.section}"
-    about = {"claim": result.claim.statement, "where": where, "verdict": answer(result)}
+    doubt = f" (In doubt as published: {result.claim.doubt}.)" if result.claim.doubt else ""
+    about = {"claim": f"{result.claim.statement}{doubt}", "where": where, "verdict": answer(result)}
     lines = [about | _line(part) for part in result.parts if part.difference is not None]
     return [line if number == 0 else line | dict.fromkeys(about, "") for number, line in enumerate(lines)]
 

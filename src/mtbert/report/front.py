@@ -33,8 +33,9 @@ def rows(questions: Sequence[ClaimResult]) -> list[dict[str, str]]:
     found = []
     for result in (one for one in questions if one.claim.paper == ROWS):
         part = result.parts[0].part
-        nobody = markdown.DASH if UNTRAINED in part.other else PUBLISHED[part.expects]
-        published = nobody if part.published is None else markdown.number(part.published, "+")
+        words = markdown.DASH if UNTRAINED in part.other else PUBLISHED[part.expects]
+        published = words if part.published is None else markdown.number(part.published, "+")
+        published += f" ({result.claim.source})" if result.claim.source else ""
         cells = {"question": asked(result), "ours": claims.difference(result.parts[0])}
         found.append(cells | {"published": published, "answer": says(result)})
     return found

@@ -305,9 +305,10 @@ class Trainer(Stateful):
         All of this is done again where a training resumes from the checkpoint of the epoch's last step.
         """
         scores = self._evaluate(phase)
-        if scores and phase.schedule.needs_dev:
-            phase.schedule.observe(self._mean(phase, scores))
-        phase.weighting.after_epoch({name: float(np.mean(of_task)) for name, of_task in self.position.losses.items()})
+        losses = {name: float(np.mean(of_task)) for name, of_task in self.position.losses.items()}
+        dev = self._mean(phase, scores) if scores and phase.schedule.needs_dev else None
+        phase.schedule.observe(dev, float(np.mean([*losses.values()])))
+        phase.weighting.after_epoch(losses)
         phase.lr_scheduler.step()
 
     def _evaluate(self, phase: Phase) -> dict[str, float]:

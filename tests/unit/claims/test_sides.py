@@ -70,7 +70,11 @@ def test_the_sides_of_a_papers_claim_differ_in_what_it_says_and_in_nothing_else(
     assert found | ({RATE} & declared) == declared  # a rate that the reports have alike, and other profiles do not
 
 
-PRINTED_AS = {"mypal-constant": "4 + additional datasets"}  # the same settings under `paper`
+PRINTED_AS = {
+    "mypal-constant": "4 + additional datasets",  # the same settings under `paper`
+    "mypal-pals-sequential": "1 BERT + PALs",  # whose sampler the report does not state
+    "mypal-pals-proportional": "1 BERT + PALs",
+}
 
 
 @pytest.mark.parametrize(("claim", "part"), [one for one in PARTS if one.values[1].published is not None])

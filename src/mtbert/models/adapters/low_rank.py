@@ -3,11 +3,11 @@
 What it does: gives a task a map into a narrow space and back beside each BERT layer: a PAL without attention. Each
 layer has projections of its own in place of the attention, so that a task has about as many weights as with PALs.
 
-Formula: TS(h) = V_D V_E h; the layer becomes LN(h_att + FFN(h_att) + TS(h)).
+Formula: TS(h) = V_D act(V_E h), act being nothing or GELU; the layer becomes LN(h_att + FFN(h_att) + TS(h)).
 
 Source: Stickland and Murray (2019), "BERT and PALs", section 3.3: a PAL's formula without attention. The authors' code
-has biases, as here, and GELU between the maps, unlike the paper. It shares V_E and V_D among layers for PALs alone. Its
-low_rank_config.json has 100 for `dim`, with which a task costs about what its PALs do.
+has biases, as here, and GELU between the maps, which the paper's formula lacks. It shares V_E and V_D among layers for
+PALs alone. Its low_rank_config.json has 100 for `dim`, with which a task costs about what its PALs do.
 
 Symbols: h `hidden`, the layer's input; d_s `dim`; V_E `down` (d_s x d), V_D `up` (d x d_s).
 
@@ -16,6 +16,9 @@ Shapes: hidden and TS(h) [rows, tokens, width]. Weights of a set, biases apart: 
 is false.
 """
 
+from typing import Literal
+
+import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
@@ -28,10 +31,12 @@ class Settings(Section):
 
     Attributes:
         dim: d_s, the width of the narrow space.
+        activation: `gelu` between the maps as in the authors' code, or `none` as in the paper's formula.
         per_task: whether each task has a set of its own, as in the source.
     """
 
     dim: int = Field(default=100, ge=1)
+    activation: Literal["gelu", "none"] = "none"
     per_task: bool = True
 
 
@@ -40,6 +45,7 @@ class LowRank(InLayer):
 
     def __init__(self, settings: Settings, shape: Shape) -> None:
         super().__init__()
+        self.activation = settings.activation
         self.down = nn.Linear(shape.width, settings.dim)
         self.up = nn.Linear(settings.dim, shape.width)
         for linear in (self.down, self.up):
@@ -48,7 +54,8 @@ class LowRank(InLayer):
 
     def parallel(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """TS(h); `mask` is not needed, since no token sees another."""
-        return self.up(self.down(hidden))
+        narrow = self.down(hidden)  # [rows, tokens, dim]
+        return self.up(F.gelu(narrow) if self.activation == "gelu" else narrow)
 
 
 class LowRankLayers(InEveryLayer):

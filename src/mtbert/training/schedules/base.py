@@ -21,9 +21,11 @@ class Schedule(Stateful):
         """Return the factor for step `step` (0, 1, ...) of `steps`; here, 1."""
         return 1.0
 
-    def observe(self, dev: float) -> None:
-        """Called after each epoch that dev was scored after, before the factor of the next one's first step.
+    def observe(self, dev: float | None, loss: float) -> None:
+        """Called after each epoch, before the factor of the next one's first step.
 
-        `dev` is the mean score of the phase's tasks on the half of dev that epochs are chosen on (on all of dev where
-        `run.selection` is whole).
+        Args:
+            dev: the mean score of the phase's tasks on the half of dev that epochs are chosen on (on all of dev where
+                `run.selection` is whole); None where dev was not scored.
+            loss: the mean over the tasks of their mean loss in the epoch.
         """
