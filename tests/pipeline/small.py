@@ -54,13 +54,15 @@ class Project:
         self.commit()
 
     def write_papers(self) -> None:
-        """Write the papers without their variants, whose presets set nothing, and one of the tests' own."""
+        """Write the papers without their variants and claims, whose presets set nothing, and one of the tests' own."""
         (self.root / "papers").mkdir()
         contents = {file.stem: yaml.safe_load(file.read_text()) for file in (REPOSITORY / "papers").glob("*.yaml")}
         contents["mine"] = {"title": "Mine", "order": 9, "presets": {"mine": {}}}
         for name, paper in contents.items():
-            empty = {"presets": {key: {} for key in paper["presets"]}, "variants": {}, "ensembles": {}}
+            empty = {"presets": {key: {} for key in paper["presets"]}, "variants": {}, "ensembles": {}, "claims": {}}
             (self.root / f"papers/{name}.yaml").write_text(yaml.safe_dump(paper | empty, sort_keys=False))
+        common = self.root / "src/mtbert/claims/common.yaml"  # whose questions are of the papers' variants
+        common.write_text(yaml.safe_dump(yaml.safe_load(common.read_text()) | {"questions": {}}))
 
     def edit(self, **params: Any) -> None:
         """Replace whole sections or knobs of params.yaml; `sample` replaces what that profile does."""

@@ -1,5 +1,7 @@
 """What departs from the defaults: what it changes, how it is told, and what `-S` does to the file."""
 
+import difflib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -87,12 +89,56 @@ def test_what_changes_nothing_of_what_is_selected_may_be_no_fault(edit: tuple[st
 LISTS = [place for place, value in TOP if isinstance(value, list)] + [("seeds",), ("variants",), ("pals", "layers")]
 
 
-@pytest.mark.parametrize("place", LISTS, ids=".".join)
-def test_an_emptied_list_leaves_the_file_readable(tmp_path: Path, place: tuple[str, ...]) -> None:
-    """DVC's library for YAML spoils the lines after an emptied list whose key has a comment at its end."""
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A copy of params.yaml, for DVC to write: what `-S` does to it."""
     (tmp_path / "papers").symlink_to(PARAMS.file.parent / "papers")
-    file = tmp_path / "params.yaml"
-    file.write_text(PARAMS.file.read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "params.yaml").write_text(PARAMS.file.read_text(encoding="utf-8"), encoding="utf-8")
+    return tmp_path / "params.yaml"
+
+
+def changed_lines(file: Path, *settings: str) -> list[str]:
+    """What `-S` changes in the file: each line taken out or put in, without its comment."""
+    before = file.read_text(encoding="utf-8").splitlines()
+    apply_overrides(file, [*settings])
+    after = file.read_text(encoding="utf-8").splitlines()
+    changed = [line for line in difflib.ndiff(before, after) if line.startswith(("-", "+"))]
+    return [re.sub(r"\s+#.*", "", line) for line in changed]
+
+
+@pytest.mark.parametrize(
+    ("setting", "changes"),
+    [
+        ("profile=laptop", ["- profile: sample", "+ profile: laptop"]),
+        ("data_dir=data/official", ["- data_dir: data/sample", "+ data_dir: data/official"]),
+        ("seeds=[1,2,3]", ["+ - 2", "+ - 3"]),
+        ("held_out=200", ["- held_out:", "+ held_out: 200"]),
+        ("most_refused=0.1", ["- most_refused:", "+ most_refused: 0.1"]),
+        ("show_sentences=true", ["- show_sentences: false", "+ show_sentences: true"]),
+        ("run.threads=2", ["-   threads: 1", "+   threads: 2"]),
+        ("pals.dim=276", ["-   dim: 204", "+   dim: 276"]),
+        ("houlsby.size=8", ["- houlsby: {size: 64, per_task: false}", "+ houlsby: {size: 8, per_task: false}"]),
+        ("training.learning_rates.heads=0.01", ["-     heads:", "+     heads: 0.01"]),
+        ("lora.targets=[query,value,key]", ["+   - key"]),
+        (
+            "+catalog.pals.pals.dim=276",
+            ["- catalog: {}", "+ catalog:", "+   pals:", "+     pals:", "+       dim: 276"],
+        ),
+    ],
+)
+def test_a_setting_changes_its_own_lines_of_the_file(file: Path, setting: str, changes: list[str]) -> None:
+    assert changed_lines(file, setting) == changes
+
+
+def test_all_settings_at_once_leave_every_comment_in_its_line(file: Path) -> None:
+    comments = [line.partition("#")[2] for line in file.read_text(encoding="utf-8").splitlines()]
+    apply_overrides(file, [f"{'.'.join(place)}=1" for place, value in TOP if not isinstance(value, list | dict)])
+    assert [line.partition("#")[2] for line in file.read_text(encoding="utf-8").splitlines()] == comments
+
+
+@pytest.mark.parametrize("place", LISTS, ids=".".join)
+def test_an_emptied_list_leaves_the_file_readable(file: Path, place: tuple[str, ...]) -> None:
+    """DVC's library for YAML spoils the lines after an emptied list whose key has a comment at its end."""
     for value in ("[a,b]", "[]"):
         apply_overrides(file, [f"{'.'.join(place)}={value}"])
     assert Params(file).own == PARAMS.put(place, []).own
