@@ -1,7 +1,7 @@
 """Compare two sides by `mtbert.stats`, and word the result."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from mtbert.errors import DataError, UnknownNameError
 from mtbert.stats import Difference, difference, influence, of_models
 from mtbert.stats.influence import Scored
 from mtbert.tasks import TASKS
+
+BOUNDS = {"accuracy": (0.0, 1.0), "f1": (0.0, 1.0), "pearson": (-1.0, 1.0), "spearman": (-1.0, 1.0)}  # of a score
 
 
 class Answer(StrEnum):
@@ -62,8 +64,10 @@ def compare_files(
     our_side, their_side = (_scored(pairs, said, metric) for said in (pairs.ours, pairs.theirs))
     right = [said == pairs.labels[:, None] if metric == "accuracy" else said for said in (pairs.ours, pairs.theirs)]
     differing = len(np.unique(pairs.clusters[right[0].mean(axis=1) != right[1].mean(axis=1)]))
+    lowest, highest = BOUNDS[metric]
     found = _difference(our_side, their_side, len(pairs.labels), differing)
-    sides = [(ours, _mean(our_side, found.rows)), (theirs, _mean(their_side, found.rows))]
+    found = replace(found, bounds=(lowest - highest, highest - lowest))
+    sides = [(ours, _mean(our_side, found.rows, metric)), (theirs, _mean(their_side, found.rows, metric))]
     return Outcome(sides, metric, margin, found, _answer(found, margin))
 
 
@@ -71,17 +75,18 @@ def score(run: Path, task: str) -> Difference:
     """Score a run's predictions of dev, with the interval over rows; DataError where they are faulty."""
     side, metric = reading.of_run(run, task), TASKS[task].metric
     pairs = reading.pair(side, side, metric)
-    return _mean(_scored(pairs, pairs.ours, metric), len(pairs.labels))
+    return _mean(_scored(pairs, pairs.ours, metric), len(pairs.labels), metric)
 
 
 def _scored(pairs: Pairs, said: np.ndarray, metric: str) -> Scored:
     return influence.scored(metric, pairs.labels, said, pairs.clusters)
 
 
-def _mean(side: Scored, rows: int) -> Difference:
+def _mean(side: Scored, rows: int, metric: str) -> Difference:
     """Return a side's mean score: its difference from nothing."""
     scores, moves = side
-    return _difference(side, (0 * scores, 0 * moves), rows, len(moves))
+    found = _difference(side, (0 * scores, 0 * moves), rows, len(moves))
+    return replace(found, bounds=BOUNDS[metric])
 
 
 def _difference(ours: Scored, theirs: Scored, rows: int, differing: int) -> Difference:
@@ -103,23 +108,26 @@ def _answer(found: Difference, margin: float) -> Answer:
 
 def as_text(outcome: Outcome) -> str:
     """Return a few lines for a terminal."""
-    found, ((ours, _), (theirs, _)) = outcome.difference, outcome.sides
-    rows = [*outcome.sides, ("difference", found)]
-    width = max(len(name) for name, _ in rows)
-    of = "of these two models: one training each says nothing of other trainings"
+    found, ((ours, our_side), (theirs, their_side)) = outcome.difference, outcome.sides
+    width = max(map(len, (ours, theirs, "difference")))
+    clusters = "" if found.clusters == found.rows else f" in {found.clusters} clusters"
+    holds = "This is of these two models: one training each says nothing of other trainings."
     if max(found.seeds) > 1:
-        of = f"of {found.seeds[0]} and {found.seeds[1]} seeds; an answer needs {SEEDS} of each"
+        holds = "This is of {} and {} seeds: an answer needs {} of each.".format(*found.seeds, SEEDS)
     return "\n".join([
-        f"{outcome.metric} on {found.rows} rows in {found.clusters} clusters",
+        f"{outcome.metric} on {found.rows} rows{clusters}",
         "",
-        f"{'':<{width}}  {'score':>8}  95 % interval",
-        *(f"{name:<{width}}  {one.mean:>{'+' * (one is found)}8.4f}  {_interval(one)}" for name, one in rows),
+        f"{'':<{width}}  {'score':>8}  95 % interval, by Student's t",
+        f"{ours:<{width}}  {our_side.mean:>8.4f}  {_interval(our_side, '.4f')}",
+        f"{theirs:<{width}}  {their_side.mean:>8.4f}  {_interval(their_side, '.4f')}",
+        f"{'difference':<{width}}  {found.mean:>+8.4f}  {_interval(found, '+.4f')}",
         "",
         f"p of no difference: {'cannot be told' if found.p is None else f'{found.p:.4g}'}",
         "",
-        f"{ours} against {theirs}: {outcome.answer} (margin {outcome.margin:g}; {of}).",
+        f"{ours} against {theirs}: {outcome.answer} (margin {outcome.margin:g}).",
+        holds,
     ])  # fmt: skip
 
 
-def _interval(found: Difference) -> str:
-    return "cannot be told" if found.interval is None else "{:.4f} to {:.4f}".format(*found.interval)
+def _interval(found: Difference, form: str) -> str:
+    return " to ".join(format(end, form) for end in found.interval) if found.interval else "cannot be told"

@@ -11,13 +11,17 @@ import pandas as pd
 from mtbert import files, predictions, records
 from mtbert.errors import DataError, first_of
 
+SUFFIXES = (".csv", ".parquet")
 NEEDED = ("id", "label", "prediction")
 KNOWN = (*NEEDED, "seed", "cluster", "scored")
 NOT_READ = re.compile(r"probability_\d+|sentence[12]?|text|text_pair")
+UNNAMED = re.compile(r"|Unnamed: 0|__index_level_0__")  # the names that pandas has for row numbers
 SCORED = {"": True, "1": True, "true": True, "0": False, "false": False}
 CLASSES = ("accuracy", "f1")  # metrics of classes, which are whole numbers
+TRUTHS = {"true": "1", "false": "0"}  # of both labels and predictions
 PARTNERS = "all need the same rows: leave out rows that only one has, or mark them with 0 in a column scored"
-NUMBERS = "allowed: numbers; for accuracy and f1 whole ones, which stand for classes, and no probabilities"
+NUMBERS = "allowed: numbers; for accuracy and f1 classes, as whole numbers or all as words, and no probabilities"
+WORDS = "classes that are words are spelled alike in labels and predictions of both files; else number them"
 LABELS = "predictions of other rows or labels cannot be compared"
 
 Frame = Any  # a pandas.DataFrame or Series: the types of their selections name four kinds at once
@@ -44,9 +48,16 @@ def read(source: str, task: str | None = None, build: Path = Path("build")) -> F
 
     With a task, `source` may be a variant, which stands for the dev predictions of all of its seeds.
     """
-    runs = sorted((build / "runs" / source).glob("[0-9]*")) if task and not Path(source).exists() else []
-    each = [of_run(run, str(task)).assign(seed=run.name) for run in runs]
-    return pd.concat(each, ignore_index=True) if each else _file(Path(source))
+    path = Path(source)
+    if not task or path.exists() or path.suffix in SUFFIXES:
+        return _file(path)
+    runs = sorted((build / "runs" / source).glob("[0-9]*"))
+    if not runs:
+        trained = sorted({run.parent.name for run in (build / "runs").glob("*/[0-9]*")})
+        raise DataError(f"unknown variant {source!r}; trained: {', '.join(trained) or 'none'}")
+    if missing := [run for run in runs if not predictions.path(run, task, "dev").is_file()]:
+        raise DataError(f"{source} has no predictions of {task} (--task): {missing[0]} has none")
+    return pd.concat([of_run(run, task).assign(seed=run.name) for run in runs], ignore_index=True)
 
 
 def of_run(run: Path, task: str) -> Frame:
@@ -58,7 +69,7 @@ def of_run(run: Path, task: str) -> Frame:
 
 def _file(path: Path) -> Frame:
     name = str(path)
-    if not path.is_file() or path.suffix not in (".csv", ".parquet"):
+    if not path.is_file() or path.suffix not in SUFFIXES:
         raise DataError(f"no file {name} that ends in .csv or .parquet; with --task a variant's name is allowed, too")
     if path.suffix == ".parquet":
         table = files.read_parquet(path)
@@ -69,12 +80,18 @@ def _file(path: Path) -> Frame:
         places = [f"{name}, line {line}" for line, _ in found]
     if not len(table):
         raise DataError(f"{name} has no rows")
-    if strange := [key for key in table if key not in KNOWN and not NOT_READ.fullmatch(key)]:
+    strange = [key for key in table if key not in KNOWN and not NOT_READ.fullmatch(key)]
+    if strange := [key or "one without a name" for key in strange if not _numbers_rows(key, table[key])]:
         raise DataError(f"{name} has unknown columns: {first_of(strange, 20)}; known: {', '.join(KNOWN)}")
     if missing := [key for key in NEEDED if key not in table]:
         raise DataError(f"{name} lacks {', '.join(missing)}; it has {', '.join(table)}")
     table = table.reindex(columns=[*KNOWN]).astype("string").fillna("")
     return table.apply(lambda column: column.str.strip()).assign(place=places)
+
+
+def _numbers_rows(name: str, column: Frame) -> bool:
+    """Say whether a column is the row numbers that pandas writes."""
+    return bool(UNNAMED.fullmatch(name)) and column.astype("string").str.fullmatch(r"\d+").all()
 
 
 def _refuse(what: str, rows: Frame, remedy: str, column: str = "") -> None:
@@ -89,8 +106,9 @@ def pair(ours: Frame, theirs: Frame, metric: str) -> Pairs:
     """Make arrays of both sides, as `read` returns them; rows in the order of ours.
 
     Raises:
-        DataError: an id or a value is empty, an id occurs twice, a row lacks its partner, labels or clusters differ, or
-            a value is no number, or no class, where one is needed; the message names the first rows.
+        DataError: an id or a value is empty, an id occurs twice, a row lacks its partner, labels or clusters differ,
+            a value is no number, or no class, where one is needed, or words are spelled differently; the message names
+            the first rows.
     """
     rows: Frame = pd.concat([ours.assign(side="ours"), theirs.assign(side="theirs")], ignore_index=True)
     scored = rows["scored"].str.lower().map(SCORED)
@@ -103,18 +121,40 @@ def pair(ours: Frame, theirs: Frame, metric: str) -> Pairs:
     _refuse("ids that occur twice", rows[rows.duplicated(["side", "seed", "id"], keep=False)],
             "predictions of several seeds need a column seed")  # fmt: skip
     runs = len(rows[["side", "seed"]].drop_duplicates())
-    _refuse("rows that not every side and seed has", rows[rows.groupby("id")["id"].transform("size") < runs], PARTNERS)
-    numbers: Frame = rows[["label", "prediction"]].apply(pd.to_numeric, errors="coerce").astype(float)
-    for column in numbers:
-        _refuse("is not a number", rows[~np.isfinite(numbers[column])], NUMBERS, column)
-        if metric in CLASSES:
-            _refuse(f"is no class, as {metric} needs", rows[numbers[column] % 1 != 0], NUMBERS, column)
-    rows = rows.assign(**dict(numbers))
+    alone = rows[rows.groupby("id")["id"].transform("size") < runs]
+    _refuse("rows that not every side and seed has", alone, _likeness(alone) or PARTNERS)
+    rows = rows.assign(**dict(_numbers(rows, metric)))
     _refuse("labels that differ", rows[rows.groupby("id")["label"].transform("nunique") > 1], LABELS)
     first = rows.drop_duplicates("id")
     said = rows.pivot(index="id", columns=["side", "seed"], values="prediction").loc[first["id"]]
     one, other = (said.xs(side, axis="columns", level="side").to_numpy(float) for side in ("ours", "theirs"))
     return Pairs(first["label"].to_numpy(float), one, other, _clusters(rows, first["id"]))
+
+
+def _likeness(alone: Frame) -> str:
+    """Return a hint where rows without a partner would have one, if their ids were written alike."""
+    alike = alone["id"].str.replace(r"^0+(?=\d)|\.0+$", "", regex=True)
+    pairs = alone.assign(alike=alike).pivot_table(index="alike", columns="side", values="id", aggfunc="first").dropna()
+    if pairs.shape[1] < 2 or not len(pairs):
+        return ""
+    ours, theirs = pairs.iloc[0][["ours", "theirs"]]
+    return f"ids differ in leading zeros or type, as {ours!r} and {theirs!r}: write them alike"
+
+
+def _numbers(rows: Frame, metric: str) -> Frame:
+    """Return labels and predictions as numbers; for accuracy and F1 they may be words instead, one for each class."""
+    values = rows[["label", "prediction"]].apply(lambda column: column.str.lower().map(TRUTHS).fillna(column))
+    numbers: Frame = values.apply(pd.to_numeric, errors="coerce").astype(float)
+    if metric in CLASSES and numbers.isna().all(axis=None):
+        _refuse("is the label of no row", rows[~values["prediction"].isin(values["label"])], WORDS, "prediction")
+        # From 2 on: F1 takes a 1 among zeros for the class that is looked for, and no word says that of itself.
+        codes = {word: float(code) for code, word in enumerate(sorted(values["label"].unique()), 2)}
+        return values.apply(lambda column: column.map(codes))
+    for column in numbers:
+        _refuse("is not a number", rows[~np.isfinite(numbers[column])], NUMBERS, column)
+        if metric in CLASSES:
+            _refuse(f"is no class, as {metric} needs", rows[numbers[column] % 1 != 0], NUMBERS, column)
+    return numbers
 
 
 def _clusters(rows: Frame, ids: Frame) -> np.ndarray:

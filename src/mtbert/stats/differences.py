@@ -14,6 +14,7 @@ clusters - 1 of c:
     error^4 / (s_1^4 / n_1^2 (n_1 - 1) + s_2^4 / n_2^2 (n_2 - 1) + c^2 / (clusters - 1))
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
@@ -40,6 +41,7 @@ class Difference:
         freedom: the degrees of freedom of `error`.
         seeds: of ours and of the other.
         rows, clusters: of dev, of all tasks that are scored; clusters are those of the task that has fewest.
+        bounds: the lowest and the highest that it can be; the interval ends there.
     """
 
     mean: float
@@ -48,6 +50,7 @@ class Difference:
     seeds: tuple[int, int]
     rows: int
     clusters: int
+    bounds: Interval = (-math.inf, math.inf)
 
     @property
     def interval(self) -> Interval | None:
@@ -55,7 +58,8 @@ class Difference:
         if self.error is None:
             return None
         half = -float(special.stdtrit(self.freedom, LEVEL / 2)) * self.error
-        return self.mean - half, self.mean + half
+        lowest, highest = self.bounds
+        return max(lowest, self.mean - half), min(highest, self.mean + half)
 
     @property
     def p(self) -> float | None:

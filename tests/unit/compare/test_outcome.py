@@ -1,6 +1,7 @@
 """What is told of two sides: the numbers against other libraries', the answers one by one."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -112,8 +113,41 @@ def test_a_variants_name_stands_for_its_seeds_with_the_clusters_that_preprocessi
         pd.DataFrame({"id": range(9), "label": 1.0, "prediction": 1.0}).to_parquet(folder / "sst-dev.parquet")
     found = compare_files("pals", "smart", task="sst", build=tmp_path).difference
     assert (found.seeds, found.clusters) == ((2, 1), 8)
-    with pytest.raises(DataError, match="no file slap"):
+    with pytest.raises(DataError, match=r"^unknown variant 'slap'; trained: pals, smart$"):
         compare_files("slap", "smart", task="sst", build=tmp_path)
+    with pytest.raises(DataError, match=r"^pals has no predictions of sts \(--task\): .*pals/1 has none"):
+        compare_files("pals", "smart", task="sts", build=tmp_path)
+
+
+def test_what_is_said_of_two_models(of_right: Compare) -> None:
+    found = of_right(range(19), range(9), 20)
+    sides = ["us", "them"]
+    named = replace(found, sides=[(name, side) for name, (_, side) in zip(sides, found.sides, strict=True)])
+    assert as_text(named).splitlines() == [
+        "accuracy on 20 rows",
+        "",
+        "               score  95 % interval, by Student's t",
+        "us            0.9500  0.8480 to 1.0000",
+        "them          0.4500  0.2172 to 0.6828",
+        "difference   +0.5000  +0.2471 to +0.7529",
+        "",
+        "p of no difference: 0.00155",
+        "",
+        "us against them: better (margin 0.01).",
+        "This is of these two models: one training each says nothing of other trainings.",
+    ]
+
+
+def test_of_several_seeds_it_is_said_how_many(of_right: Compare) -> None:
+    found = as_text(of_right([range(9)] * 3, [range(8)] * 4, 20, clusters=np.arange(20) // 2))
+    assert found.startswith("accuracy on 20 rows in 10 clusters\n")
+    assert found.endswith("\nThis is of 3 and 4 seeds: an answer needs 6 of each.")
+
+
+def test_the_interval_of_a_difference_ends_where_scores_do(of_right: Compare) -> None:
+    found = of_right(range(19), (), 20).difference
+    assert found.bounds == (-1, 1)
+    assert found.interval == pytest.approx((0.8476, 1.0), abs=1e-4)
 
 
 @pytest.mark.parametrize("margin", [-0.1, float("nan"), float("inf")])

@@ -53,6 +53,22 @@ def test_rows_that_one_file_does_not_score_are_left_out_of_both(tmp_path: Path) 
     assert found.labels.tolist() == [1]
 
 
+@pytest.mark.parametrize("name", ["", "Unnamed: 0"])
+def test_row_numbers_that_pandas_writes_are_left_out(tmp_path: Path, name: str) -> None:
+    assert paired(tmp_path, f"{name},{HEAD}0,a,1,3\n7,b,2,4\n", TWO).ours.tolist() == [[3], [4]]
+
+
+def test_classes_may_be_words(tmp_path: Path) -> None:
+    """From 2 on, so that F1 is the mean over them."""
+    found = paired(tmp_path, f"{HEAD}a,yes,no\nb,no,no\n", f"{HEAD}a,yes,yes\nb,no,yes\n", "f1")
+    assert (found.labels.tolist(), found.ours.tolist(), found.theirs.tolist()) == ([3, 2], [[2], [2]], [[3], [3]])
+
+
+def test_true_and_false_are_1_and_0(tmp_path: Path) -> None:
+    found = paired(tmp_path, f"{HEAD}a,True,False\nb,FALSE,true\n", f"{HEAD}a,1,1\nb,0,0\n", "f1")
+    assert (found.labels.tolist(), found.ours.tolist(), found.theirs.tolist()) == ([1, 0], [[0], [1]], [[1], [0]])
+
+
 @pytest.mark.parametrize("swap", [False, True])
 def test_clusters_of_either_file(tmp_path: Path, swap: bool) -> None:
     texts = f"{HEAD}a,1,1\nb,2,1\nc,2,1\n", "id,label,prediction,cluster\na,1,1,x\nb,2,1,y\nc,2,1,x\n"
@@ -64,6 +80,7 @@ def test_clusters_of_either_file(tmp_path: Path, swap: bool) -> None:
     [
         ("a.csv", "id,prediction\n1,1\n", "lacks label; it has id, prediction"),
         ("a.csv", "id,label,prediction,Cluster\n1,1,1,1\n", "unknown columns: Cluster; known: id, label, prediction,"),
+        ("a.csv", ",id,label,prediction\nx,1,1,1\n", "unknown columns: one without a name; known: id, label,"),
         ("a.csv", HEAD, "has no rows"),
         ("a.parquet", "nonsense", "is not a whole Parquet file"),
         ("a.txt", "id\n", r"no file .*a.txt that ends in .csv or .parquet"),
@@ -94,6 +111,11 @@ CLUSTER = "id,label,prediction,cluster\n"
         (f"{CLUSTER}a,1,1,x\nb,1,1,\n", f"{HEAD}a,1,1\nb,1,1\n", "pearson", "no cluster: b"),
         (f"{CLUSTER}a,1,1,x\n", f"{CLUSTER}a,1,1,y\n", "pearson", "clusters that differ: a"),
         (f"{HEAD}a,1,0.83\n", ONE, "accuracy", r"prediction is no class, .*: a \(.*x.csv, line 2: '0.83'"),
+        (f"{HEAD}01,1,1\n", f"{HEAD}1.0,1,1\n", "pearson", r"; ids differ in leading zeros or type, as '01' and '1.0'"),
+        (f"{HEAD}a,yes,Yes\n", f"{HEAD}a,yes,yes\n", "f1", r"prediction is the label of no row: a \(.*line 2: 'Yes'\)"),
+        (f"{HEAD}a,yes,1\n", f"{HEAD}a,yes,yes\n", "f1", r"label is not a number: a \(.*line 2: 'yes'\), a \("),
+        (f"{HEAD}a,yes,yes\n", f"{HEAD}a,no,yes\n", "f1", r"labels that differ: a \("),
+        (f"{HEAD}a,yes,yes\n", f"{HEAD}a,yes,yes\n", "pearson", r"label is not a number: a \(.*line 2: 'yes'\)"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_said_with_the_first_rows(
