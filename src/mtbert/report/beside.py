@@ -12,8 +12,8 @@ from mtbert.results.tables import METRICS
 UNTRAINED = "Untrained encoder, cosine"
 TIMES_BERT = f"{markdown.TIMES} BERT"
 ABOUT = (
-    "Ours is the mean over seeds, in brackets its 95 % interval (Student's t). SST-5 and QQP are accuracies, r is "
-    "Pearson's correlation on STS-B. Overall is (SST-5 + QQP + r) / 3, normalised (SST-5 + QQP + (r + 1) / 2) / 3."
+    "Ours is the mean over seeds, in brackets its 95 % interval (Student's t). SST-5 (sentiment) and QQP (paraphrases) "
+    "are accuracies, r is Pearson's correlation on STS-B (similarity). Overall is (SST-5 + QQP + r) / 3, normalised (SST-5 + QQP + (r + 1) / 2) / 3."
 )
 COSTS = (
     "Mean dev scores. Single-task models that make one row have a line together, too. Rows of different papers differ "
@@ -47,7 +47,8 @@ class Table:
 
     Attributes:
         paper: its name; `own` for variants of one's own.
-        number: as in the paper, `text` for its text, `variants` where there is no such paper.
+        number: as in the paper, `text` for its text, `others` for variants that answer to no row of its tables, `variants`
+            where there is no such paper.
         rows: those that were run, in the paper's order.
         absent: how many were not.
         data: what the data are, where these are not the paper's.
@@ -62,7 +63,8 @@ class Table:
     @property
     def heading(self) -> str:
         """Such as `Pals for PALs, table 1 (dev)`."""
-        number = f", table {self.number}" if self.number.isdigit() else ", in the text" if self.number == "text" else ""
+        places = {"text": ", in the text", "others": ", rows that it does not print", "variants": ""}
+        number = places.get(self.number, f", table {self.number}")
         split = ", ".join(dict.fromkeys(row.split for row in self.rows))
         return f"{title(self.paper)}{number} ({split}{f' of {self.data}' if self.data else ''})"
 
@@ -80,8 +82,8 @@ class Table:
 def tables(study: Study) -> list[Table]:
     """Return the tables that have a row of ours, in the papers' order.
 
-    Variants of a paper that answer to none of its rows stand at the end of its first table. Papers without tables, the
-    rivals of PALs and variants of one's own have a table each, the highest overall first.
+    Variants of a paper that answer to none of its rows have a table behind its own. Papers without tables, the rivals of
+    PALs and variants of one's own have a table each, the highest overall first.
     """
     data = "" if study.is_comparable else markdown.plain(study.results.data.name)
     if study.results.data.whose == "sample":
@@ -89,13 +91,13 @@ def tables(study: Study) -> list[Table]:
     found = []
     printed = {paper: its.tables for paper, its in papers.load().items() if its.tables}
     for paper, its in printed.items():
-        others = _others(study, paper, {label for table in its.values() for label in table.rows})
         for number, table in its.items():
             asked = [(label, split, row) for label, row in table.rows.items() for split in row.splits]
             answers = [_rows(study, paper, *one) for one in asked]
-            rows = [row for several in (*answers, others) for row in several]
+            rows = [row for answer in answers for row in answer]
             found.append(Table(paper, number, rows, answers.count([]) if study.is_comparable else 0, data))
-            others = []
+        others = _others(study, paper, {label for table in its.values() for label in table.rows})
+        found.append(Table(paper, "others", others, data=data))
     for paper in dict.fromkeys((*(about.paper for about in study.about.values()), RIVALS)):
         if paper not in printed:
             best_first = sorted(_others(study, paper), key=lambda row: -row.group.overall)

@@ -21,10 +21,11 @@ SAYS = claims.WORDS | {Verdict.HOLDS: "yes", Verdict.FAILS: "no", Verdict.SMALL:
 PUBLISHED = {"higher": "better", "lower": "worse", "close": "as good", "not higher": "not better",
              "not lower": "not worse"}  # fmt: skip
 ABOUT = (
-    "*Ours* is the score of the side that is named first less the other's: a mean over seeds, from three seeds on with "
-    "its 95 % interval. *Published* is the same difference in the paper, or a word where the paper prints none. An "
-    "answer needs six seeds of each side. *Overall* is the mean of the accuracies on SST-5 and QQP and Pearson's r on "
-    "STS-B; *normalised*, (r + 1) / 2 stands for r. The untrained encoder predicts by the cosine of two sentences."
+    "*Ours* is first minus second: the mean over seeds, and from three seeds on its 95 % confidence interval. "
+    "*Published* is the same difference in the paper, or a word where the paper prints none. An answer needs six seeds "
+    "of each side. *Overall* is the mean of the accuracies on SST-5 (sentiment) and QQP (paraphrases) and of Pearson's r "
+    "on STS-B (similarity); *normalised*, (r + 1) / 2 stands for r. The untrained encoder predicts by the cosine of two "
+    "sentences."
 )
 
 
