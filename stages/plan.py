@@ -1,8 +1,14 @@
 """Stage `plan`: turn params.yaml into one resolved, checked settings file for each variant."""
 
+import os
 from pathlib import Path
 
 from mtbert import command, starting
+from mtbert.errors import SettingsError
+
+STAYS = """
+`-S` has written this into {file}, where it stays: `git checkout {file}` undoes every change of it that is not committed.
+`dvc repro` then brings back runs that DVC took out of build."""
 
 
 def main(params: Path, out: Path) -> None:
@@ -12,9 +18,17 @@ def main(params: Path, out: Path) -> None:
         from mtbert.config import code, planning
         from mtbert.config.params import Params
     given = Params(params)
-    planned = planning.plan(given)
-    names.check(given)
+    try:
+        planned = planning.plan(given)
+        names.check(given)
+    except SettingsError as error:
+        raise SettingsError(f"{error}{STAYS.format(file=params) if _edited_by_dvc() else ''}") from None
     planning.write(planned | code.of_stages(Path(__file__).parent), out)
+
+
+def _edited_by_dvc() -> bool:
+    """Return whether `dvc exp run` has edited the settings in the working tree, not in a copy (--temp, --queue)."""
+    return "DVC_EXP_NAME" in os.environ and os.environ.get("DVC_ROOT") == str(Path.cwd())
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ The project's own dvc.yaml, its stages replaced by stubs.
 """
 
 import hashlib
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,19 @@ def test_after_git_has_put_another_lock_back_nothing_trains(project: Stubs):
         assert lock.read_bytes() != own
         assert trained(project.dvc("repro")) == []
         assert lock.read_bytes() == own
+
+
+def test_stashed_settings_come_back_over_the_lock_that_dvc_wrote_meanwhile(project: Stubs):
+    """It has one digest of all of build/runs, of seed 2 as well, which is not selected while the settings are away."""
+    assert trained(project.dvc("exp", "run", "-S", "seeds=[1,2]")) == ["train@a-2"]
+    project.git(*IDENTITY, "stash")
+    assert trained(project.dvc("repro")) == []
+    with pytest.raises(subprocess.CalledProcessError):
+        project.git("stash", "pop")
+    project.git("checkout", "dvc.lock")
+    project.git("stash", "pop")
+    assert trained(project.dvc("repro")) == []
+    project.git("checkout", ".")
 
 
 def test_what_dvc_checkout_takes_away_comes_back_untrained(project: Stubs):

@@ -58,15 +58,33 @@ def test_an_altered_input_is_told_with_what_makes_it(
     assert f"dvc repro {again}`" in message
 
 
+def set_data_dir(place: Path, value: str) -> None:
+    """Write the settings into a folder, with another `data_dir`."""
+    text = (STAGES.parent / "params.yaml").read_text()
+    (place / "params.yaml").write_text(text.replace("data_dir: data/sample", f"data_dir: {value}"))
+    (place / "papers").symlink_to(STAGES.parent / "papers")
+
+
 def test_a_data_dir_with_credentials_is_refused_and_not_repeated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """It would stand in plan files, in dvc.lock and in the report's command."""
-    text = (STAGES.parent / "params.yaml").read_text()
-    text = text.replace("data_dir: data/sample", "data_dir: https://ann:s3cret@host/x")
-    (tmp_path / "params.yaml").write_text(text)
-    (tmp_path / "papers").symlink_to(STAGES.parent / "papers")
+    set_data_dir(tmp_path, "https://ann:s3cret@host/x")
     message = told(monkeypatch, tmp_path, "plan", "params.yaml", "plan")
     assert "data_dir: https://***@host/x holds no file of a task" in message
     assert not (tmp_path / "plan").exists()
+    assert "git checkout" not in message
+
+
+@pytest.mark.parametrize(("root", "is_told"), [(".", True), ("elsewhere", False)])
+def test_a_refused_value_that_dvc_has_written_into_the_working_tree_is_told_with_what_undoes_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, root: str, is_told: bool
+):
+    """In the copy of `dvc exp run --temp`, DVC_ROOT names the working tree, which has the file as it was."""
+    set_data_dir(tmp_path, "nowhere")
+    monkeypatch.setenv("DVC_EXP_NAME", "some-name")
+    monkeypatch.setenv("DVC_ROOT", str(tmp_path / root))
+    message = told(monkeypatch, tmp_path, "plan", "params.yaml", "plan")
+    assert "data_dir: nowhere holds no file of a task" in message
+    assert ("`git checkout params.yaml` undoes" in message) == is_told
 
 
 def test_the_machine_on_which_a_build_was_begun_is_written_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
