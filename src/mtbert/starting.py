@@ -1,10 +1,12 @@
-"""Start and end processes that import large libraries without delay, or that need much memory."""
+"""Start and end processes that import large libraries without delay, or that need much memory or time."""
 
 import contextlib
 import gc
 import os
 import sys
 from collections.abc import Iterable, Iterator
+
+SHOWN_EVERY = 1.0 if sys.stderr.isatty() else 30.0  # seconds between two states of a training's progress bar
 
 
 @contextlib.contextmanager

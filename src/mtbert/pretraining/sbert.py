@@ -12,9 +12,9 @@ Symbols: K batch_size; u, v the embeddings [K, width] of the two sentences; s 20
 Raises: EncoderError where the base encoder is missing; DataError where a corpus is, or holds no pair.
 """
 
-import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import torch
@@ -23,8 +23,11 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraine
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 from sentence_transformers.sentence_transformer.training_args import BatchSamplers
+from tqdm import tqdm
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers.trainer_callback import PrinterCallback
 
-from mtbert import files, seeding
+from mtbert import files, seeding, starting
 from mtbert.errors import DataError
 from mtbert.models.encoder import hardware
 from mtbert.pretraining import loading
@@ -33,7 +36,7 @@ from mtbert.tasks import ENTAILMENT
 
 COLUMNS = {"sentence1": "anchor", "sentence2": "positive"}
 MOST_TOKENS = 128  # longer sentences are cut
-LOSSES_SHOWN = 20  # number of losses that a training prints
+LOSSES_SHOWN = 20  # number of losses that a training shows
 
 
 def pretrain(settings: SbertSettings, build: Path) -> None:
@@ -46,18 +49,50 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
     base_card = loading.card(base)
     chosen = pairs(build / "data", settings)
     model = sentence_model(base, settings.device)
+    print(f"sbert: {settings.epochs} epochs of {len(chosen)} entailment pairs of {' and '.join(settings.corpora)}")
     with tempfile.TemporaryDirectory() as scratch:
-        SentenceTransformerTrainer(
+        trainer = Trainer(
             model=model,
             args=arguments(settings, len(chosen), scratch, hardware.measured(build)),
             train_dataset=Dataset.from_pandas(chosen),
             loss=MultipleNegativesRankingLoss(model),
-        ).train()
+            callbacks=[Told()],
+        )
+        trainer.remove_callback(PrinterCallback)
+        trainer.train()
     with files.new_directory(out) as partial:
         model.save(str(partial), create_model_card=False)
         loading.copy_tokenizer(base, partial)
         origin = f"{base_card['name']}, then SBERT pretraining on entailment pairs of {' and '.join(settings.corpora)}"
         loading.write_card(partial, "sbert", origin, base_card["note"], settings.weights)
+
+
+class Trainer(SentenceTransformerTrainer):
+    """The library's, without what it collects for a model card, since ours is another."""
+
+    def add_model_card_callback(self, default_args_dict: dict[str, Any]) -> None:
+        """Add none."""
+
+
+class Told(TrainerCallback):
+    """Tell of a training by a bar, as the stage `train` does, in place of the library's lines."""
+
+    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        """Show the bar."""
+        self.bar = tqdm(total=state.max_steps, unit="step", mininterval=starting.SHOWN_EVERY)
+
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        """Show a step more."""
+        self.bar.update()
+
+    def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        """Show the mean loss since the last time."""
+        if "loss" in state.log_history[-1]:
+            self.bar.set_postfix_str(f"loss {state.log_history[-1]['loss']:.3f}", refresh=False)
+
+    def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        """End the bar's line."""
+        self.bar.close()
 
 
 def arguments(
@@ -81,7 +116,7 @@ def arguments(
         logging_steps=max(1, steps // LOSSES_SHOWN),
         save_strategy="no",
         report_to="none",
-        disable_tqdm=not sys.stderr.isatty(),  # a log gets lines instead
+        disable_tqdm=True,  # `Told` shows ours
     )
     made._n_gpu = min(made.n_gpu, 1)  # each of several GPUs would see part of a batch, so fewer negatives
     return made

@@ -1,7 +1,10 @@
 """The files of numbers beside the report: every run's, and what `dvc metrics` and `dvc plots` show."""
 
+from statistics import fmean
+
 import pandas as pd
 
+from mtbert.metrics import OVERALLS
 from mtbert.report.study import Study
 from mtbert.results.tables import EXAMPLES, SCORES, WEIGHTS, Frame
 
@@ -18,14 +21,19 @@ def runs(study: Study) -> Frame:
     return told[[*first, *scores, *last]].astype(dict.fromkeys(COUNTED, "Int64"))
 
 
-def summary(study: Study) -> dict[str, dict[str, float]]:
-    """Return summary.json: mean dev scores over seeds by variant or ensemble, then metric, to six decimals."""
-    means = {name: study.group([name]).means for name in study.about}
-    return {name: {metric: round(one.mean, 6) for metric, one in of.items()} for name, of in means.items()}
+def means(study: Study) -> dict[str, dict[str, float]]:
+    """Return mean dev scores over seeds by variant or ensemble, then metric, to six decimals."""
+    found = {name: study.group([name]).means for name in study.about}
+    return {name: {metric: round(one.mean, 6) for metric, one in of.items()} for name, of in found.items()}
 
 
-def bars(means: dict[str, dict[str, float]]) -> Frame:
+def summary(found: dict[str, dict[str, float]]) -> dict[str, float]:
+    """Return summary.json, which `dvc metrics` shows: one score a variant, the overall or else the mean of its tasks."""
+    return {name: of.get(OVERALLS[0], round(fmean(of.values()), 6)) for name, of in found.items() if of}
+
+
+def bars(found: dict[str, dict[str, float]]) -> Frame:
     """Return scores.csv, which `dvc plots` draws: bar (`sst pals`), variant, metric, score; a metric's side by side."""
-    rows = [(f"{metric} {name}", name, metric, score) for name, of in means.items() for metric, score in of.items()]
+    rows = [(f"{metric} {name}", name, metric, score) for name, of in found.items() for metric, score in of.items()]
     table = pd.DataFrame(rows, columns=["bar", "variant", "metric", "score"])
     return table.sort_values("metric", kind="stable", ignore_index=True)

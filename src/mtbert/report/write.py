@@ -111,8 +111,8 @@ def _tables(study: Study, tables: Sequence[Table]) -> str:
 
 
 def _write_numbers(study: Study, judged: Sequence[ClaimResult], directory: Path) -> None:
-    means = numbers.summary(study)
-    files.write_json(directory / "summary.json", means)
+    means = numbers.means(study)
+    files.write_json(directory / "summary.json", numbers.summary(means))
     _csv(directory / "results.csv", numbers.runs(study), "%.6f")
     _csv(directory / "scores.csv", numbers.bars(means))
     if judged:

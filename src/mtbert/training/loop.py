@@ -17,7 +17,6 @@ last checkpoint, and is then the same as one that was never interrupted.
 """
 
 import math
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from mtbert import predictions, seeding
+from mtbert import predictions, seeding, starting
 from mtbert.data.batches import Batch, Examples
 from mtbert.errors import TrainingError
 from mtbert.models.encoder.hardware import Hardware
@@ -41,8 +40,6 @@ from mtbert.training.history import History
 from mtbert.training.phases import Phase
 from mtbert.training.states import Stateful
 from mtbert.training.stopping import Stop, Stopped
-
-SHOWN_EVERY = 1.0 if sys.stderr.isatty() else 30.0  # seconds between two states of the progress bar
 
 
 @dataclass
@@ -170,7 +167,7 @@ class Trainer(Stateful):
         torch.manual_seed(seeding.derive(self.seed, "dropout"))
         saved = self._resume()
         initial = self.outcome.steps
-        with tqdm(total=steps, initial=initial, unit="step", mininterval=SHOWN_EVERY) as bar:
+        with tqdm(total=steps, initial=initial, unit="step", mininterval=starting.SHOWN_EVERY) as bar:
             for build in phases[self.position.phase - 1 :]:
                 phase = build()
                 if saved:
