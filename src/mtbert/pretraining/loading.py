@@ -14,15 +14,18 @@ from safetensors import SafetensorError, safe_open
 
 from mtbert import files
 from mtbert.data import tokens
-from mtbert.errors import EncoderError
+from mtbert.errors import EncoderError, first_of
 from mtbert.models.encoder.config import CONFIG, MLM_HEAD, MLM_PARTS, read_config
+from mtbert.pretraining import folders
+from mtbert.pretraining.folders import WEIGHTS
 from mtbert.schemas import EncoderCard
 
 if TYPE_CHECKING:  # at run time transformers is imported only where needed: trainings start sooner without it
     from tokenizers import Tokenizer
+    from torch import Tensor
     from transformers import BertModel
 
-WEIGHTS, CARD = "model.safetensors", "encoder.json"
+CARD = "encoder.json"
 POOLER = {"pooler.dense.bias", "pooler.dense.weight"}
 
 
@@ -35,13 +38,17 @@ def load(directory: Path) -> "BertModel":
         EncoderError: the files hold another architecture, or lack some of its weights.
     """
     import torch
-    from transformers import BertModel
+    from transformers import BertConfig, BertModel
 
     silence()
     read_config(directory)
     try:
-        loaded: Any = BertModel.from_pretrained(
-            directory, dtype=torch.float32, use_safetensors=True, local_files_only=True, output_loading_info=True
+        loaded: Any = BertModel.from_pretrained(  # without the folder, of which it would read more than is checked
+            None,
+            config=BertConfig.from_json_file(directory / CONFIG),
+            state_dict=_weights(directory),
+            dtype=torch.float32,
+            output_loading_info=True,
         )
     except (RuntimeError, OSError, SafetensorError) as error:  # other shapes, or another format
         raise EncoderError(f"{directory} holds weights that do not fit {CONFIG}: {error}") from error
@@ -50,8 +57,27 @@ def load(directory: Path) -> "BertModel":
     if missing == POOLER:  # transformers has drawn one at random
         model.pooler, missing = None, set()
     if missing:
-        raise EncoderError(f"{directory / WEIGHTS} lacks weights of BERT: {', '.join(sorted(missing))}")
+        raise EncoderError(f"{directory} lacks weights of BERT: {', '.join(sorted(missing))}")
     return model
+
+
+def _weights(directory: Path) -> "dict[str, Tensor]":
+    """Read the weights of any folder; EncoderError where a shard does not hold what the index says."""
+    from safetensors.torch import load_file
+
+    shards = folders.shards(directory)
+    if not shards:
+        return load_file(directory / WEIGHTS)
+    weights: dict[str, Tensor] = {}
+    for shard, stated in shards.items():
+        part = load_file(directory / shard)
+        if other := sorted(part.keys() ^ stated):
+            raise EncoderError(
+                f"{directory / shard} and {folders.INDEX} name different weights: {first_of(other, folders.SHOWN)}; "
+                "fetch the folder again"
+            )
+        weights |= part
+    return weights
 
 
 def check_use(directory: Path, pooling: Mapping[str, str], max_tokens: int) -> None:
@@ -118,12 +144,11 @@ def _to_fp16(path: Path) -> None:
 
 def keep_mlm_head(folder: Path, out: Path) -> None:
     """Write the head of a checkpoint's masked language model to another folder; nothing where it brings none."""
-    from safetensors.torch import load_file, save_file
+    from safetensors.torch import save_file
 
     # bert-base-uncased has the older names
     weights = {
-        name.replace("gamma", "weight").replace("beta", "bias"): value
-        for name, value in load_file(folder / WEIGHTS).items()
+        name.replace("gamma", "weight").replace("beta", "bias"): value for name, value in _weights(folder).items()
     }
     head = {name: weights[name].float() for name in MLM_PARTS if name in weights}
     if len(head) == len(MLM_PARTS):

@@ -7,12 +7,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, model_validator
 
-from mtbert import files
 from mtbert.errors import UnknownNameError
 from mtbert.settings import ALL, NONE, Section, TaskName, undivided
 
 TINY = "tiny"
-WANTED = ("config.json", "model.safetensors", "tokenizer.json")  # what is read of a repository or folder; no pickle
 FOLDER = ("/", "./", "../", "~/")  # how the name of a folder begins: no other name begins so
 CUT = re.compile("-([1-9][0-9]*)$")  # how another name may end: so many layers are kept, from the first on
 
@@ -60,11 +58,6 @@ def _known(name: str) -> str:
     if not (CUT.sub("", name) in SOURCES or name.startswith(FOLDER)):
         raise UnknownNameError("encoder", name, (*SOURCES, f"a folder that begins with {', '.join(FOLDER)}"))
     return name
-
-
-def folder_digest(directory: Path) -> str:
-    """Return the SHA-256 of all files that are read from a folder, as `encoder.revision` states it."""
-    return files.sha256_of("".join(f"{files.sha256(directory / name)}  {name}\n" for name in WANTED).encode())
 
 
 class EncoderSettings(Section):

@@ -146,10 +146,15 @@ def test_what_comes_is_not_the_pinned_encoder(pinned: Path, monkeypatch: pytest.
 def test_a_folder_that_lacks_files(tmp_path: Path) -> None:
     (tmp_path / "pytorch_model.bin").touch()
     message = refused(EncoderSettings(name=str(tmp_path)), tmp_path / "out")
-    assert message.startswith(
-        f"encoder {tmp_path} is read from {tmp_path}, which lacks config.json, model.safetensors, "
-    )
-    assert message.endswith("; weights in .bin files are pickles, which may run code: they are refused")
+    assert message.startswith(f"the encoder's folder {tmp_path} lacks config.json, model.safetensors, tokenizer.json; ")
+    assert message.endswith("weights in .bin files are pickles, which may run code: they are refused")
+    assert refused(EncoderSettings(name=f"{tmp_path}/no"), tmp_path / "out").endswith("/no, which is no folder")
+
+
+def test_a_known_encoder_is_one_file(pinned: Path, tmp_path: Path) -> None:
+    (pinned / "model.safetensors").rename(pinned / "model-1.safetensors")
+    files.write_json(pinned / "model.safetensors.index.json", {"weight_map": {"a": "model-1.safetensors"}})
+    assert f"{pinned} lacks model.safetensors; " in refused(BERT, tmp_path / "out")
 
 
 def test_package_comes_before_the_hub(pinned: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

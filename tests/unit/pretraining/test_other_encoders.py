@@ -10,15 +10,14 @@ import encoders
 import pytest
 import safetensors.torch
 import torch
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoModel, AutoTokenizer, BertForMaskedLM
 
 from mtbert import files
 from mtbert.data import tokens
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import EncoderError
 from mtbert.models.encoder import bert
-from mtbert.pretraining import fetching, loading
-from mtbert.pretraining import settings as sources
+from mtbert.pretraining import fetching, folders, loading
 from mtbert.pretraining.settings import EncoderSettings
 
 
@@ -33,7 +32,7 @@ def folder(made: Path, tmp_path: Path) -> Path:
 
 
 def named(folder: Path, revision: str | None = None) -> EncoderSettings:
-    return EncoderSettings(name=str(folder), revision=revision or sources.folder_digest(folder))
+    return EncoderSettings(name=str(folder), revision=revision or folders.digest(folder))
 
 
 def fetched(settings: EncoderSettings, out: Path) -> Path:
@@ -70,7 +69,7 @@ def test_a_folders_cased_tokenizer_stays_as_it_is(folder: Path, tmp_path: Path) 
 def test_the_card_has_the_digest_of_what_was_read_and_no_path(folder: Path, tmp_path: Path) -> None:
     card = loading.card(fetched(named(folder), tmp_path / "out"))
     assert card.pop("sha256") == files.sha256(tmp_path / "out/model.safetensors")
-    digest = sources.folder_digest(folder)
+    digest = folders.digest(folder)
     assert card == {
         "name": "mine", "source": f"a folder whose digest is {digest}", "note": "", "layers": 2, "width": 24,
         "positions": 128, "pooler": False,
@@ -82,11 +81,11 @@ def test_a_file_of_a_folder_that_was_changed_is_refused(folder: Path, tmp_path: 
     settings = named(folder)
     (folder / file).write_bytes((folder / file).read_bytes() + b" ")
     message = refused(settings, tmp_path / "out")
-    assert f"whose digest is {sources.folder_digest(folder)}, but encoder.revision is {settings.revision}" in message
+    assert f"whose digest is {folders.digest(folder)}, but encoder.revision is {settings.revision}" in message
 
 
 def test_what_else_lies_in_a_folder_does_not_matter_and_its_digest_is_told(folder: Path, tmp_path: Path) -> None:
-    before = sources.folder_digest(folder)
+    before = folders.digest(folder)
     files.write_text(folder / "README.md", "A model.")
     message = refused(EncoderSettings(name=str(folder)), tmp_path / "out")
     assert f"whose digest is {before}, but encoder.revision is None" in message
@@ -118,6 +117,80 @@ def test_older_names_of_norms_are_read(folder: Path, tmp_path: Path) -> None:
     before = fetched(named(folder), tmp_path / "before")
     for file in ("model.safetensors", "mlm_head.safetensors"):
         assert files.sha256(before / file) == files.sha256(now / file)
+
+
+@pytest.fixture
+def sharded(made: Path, tmp_path: Path) -> Path:
+    """The folder as `save_pretrained` writes what is large."""
+    folder = shutil.copytree(made, tmp_path / "sharded", ignore=shutil.ignore_patterns("model.safetensors"))
+    BertForMaskedLM.from_pretrained(made).save_pretrained(folder, max_shard_size=9000)
+    assert len([*folder.glob("model-*-of-*.safetensors")]) > 2
+    return folder
+
+
+INDEX = "model.safetensors.index.json"
+
+
+def shards(folder: Path) -> list[Path]:
+    return sorted(folder.glob("model-*.safetensors"))
+
+
+def move(folder: Path, weight: str, shard: object) -> None:
+    """State in the index that a weight lies in another shard."""
+    weights = files.read_json(folder / INDEX)["weight_map"]
+    edit(folder / INDEX, weight_map=weights | {weight: shard})
+
+
+def test_shards_are_read_as_the_one_file_would_be(folder: Path, sharded: Path, tmp_path: Path) -> None:
+    whole, parts = fetched(named(folder), tmp_path / "whole"), fetched(named(sharded), tmp_path / "parts")
+    for file in ("model.safetensors", "mlm_head.safetensors"):
+        assert (parts / file).read_bytes() == (whole / file).read_bytes()
+
+
+def test_the_digest_covers_index_and_shards_and_one_file_comes_first(folder: Path, sharded: Path) -> None:
+    digests = [folders.digest(sharded)]
+    for file in (*shards(sharded), sharded / INDEX):
+        file.write_bytes(file.read_bytes() + b" ")
+        digests.append(folders.digest(sharded))
+    assert len({*digests}) == len(digests)
+    before = folders.digest(folder)
+    shutil.copy(sharded / INDEX, folder)
+    assert folders.digest(folder) == before
+
+
+def test_a_shard_that_is_missing_is_named(sharded: Path, tmp_path: Path) -> None:
+    shards(sharded)[1].unlink()
+    assert "/sharded lacks model-00002-of-" in refused(EncoderSettings(name=str(sharded)), tmp_path / "out")
+
+
+@pytest.mark.parametrize("shard", ["../made/model.safetensors", "/model.safetensors", "a/b.safetensors", "a.bin", 5])
+def test_a_shard_is_a_file_of_the_folder(sharded: Path, tmp_path: Path, shard: object) -> None:
+    move(sharded, "bert.pooler", shard)
+    message = refused(EncoderSettings(name=str(sharded)), tmp_path / "out")
+    assert f"has bert.pooler in {shard!r}; allowed: a file of the same folder that ends in .safetensors" in message
+
+
+@pytest.mark.parametrize("weight_map", [None, {}, ["model-1.safetensors"]])
+def test_an_index_without_shards_is_refused(sharded: Path, tmp_path: Path, weight_map: object) -> None:
+    edit(sharded / INDEX, weight_map=weight_map)
+    assert "weight_map is missing or empty" in refused(EncoderSettings(name=str(sharded)), tmp_path / "out")
+
+
+def test_a_shard_with_other_weights_than_the_index_says_is_refused(sharded: Path, tmp_path: Path) -> None:
+    move(sharded, "cls.predictions.bias", shards(sharded)[0].name)
+    message = refused(named(sharded), tmp_path / "out")
+    assert f"and {INDEX} name different weights: cls.predictions.bias; fetch the folder again" in message
+
+
+def test_no_file_is_read_that_the_digest_does_not_cover(folder: Path, tmp_path: Path) -> None:
+    """Transformers reads other weights where config.json names them."""
+    before = fetched(named(folder), tmp_path / "before")
+    weights = safetensors.torch.load_file(folder / "model.safetensors")
+    other = {name: value + 1 for name, value in weights.items()}
+    safetensors.torch.save_file(other, folder / "other.safetensors", {"format": "pt"})
+    edit(folder / "config.json", transformers_weights="other.safetensors")
+    after = fetched(named(folder), tmp_path / "after")
+    assert (after / "model.safetensors").read_bytes() == (before / "model.safetensors").read_bytes()
 
 
 @pytest.mark.parametrize(
