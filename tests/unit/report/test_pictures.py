@@ -132,6 +132,12 @@ def test_how_many_sentences_have_a_place_is_told(study: Study, tmp_path: Path):
     assert told in embeddings.render(some, tmp_path)
 
 
+def test_more_than_eight_panels_are_told(study: Study, tmp_path: Path):
+    table = embeddings.sentences(study)["pals"]
+    told = embeddings._shown("own", "embeddings", "all", dict.fromkeys("abcdefghi", table), tmp_path)
+    assert told.splitlines()[0] == "**Variants of one's own**: all; the first 8 of 9 panels"
+
+
 def test_a_report_has_every_picture_and_shows_sentences_that_it_is_given(results: Results, tmp_path: Path):
     texts = {"sst": ["one", "two", "three", "<b>four</b>"]}
     write.write(results, tmp_path / "mine", sentences=texts)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,7 +16,7 @@ from mtbert.results import places
 from mtbert.results.tables import PICTURED, Frame
 from mtbert.tasks import TASKS
 
-PANELS = 8  # of a picture; the variants of a paper in its tables' order
+PANELS = 8  # of a picture, in the tables' order
 COLUMNS = 4
 LABELS = ("#2166ac", "#7fb2d8", "#9a9a9a", "#f0a15f", "#a3201f")  # from the most negative to the most positive
 LINES = {places.UNLIKE: ("#d55e00", 0.8), places.ALIKE: ("#0072b2", 1.6)}  # colour and width; the last lies on top
@@ -35,20 +34,23 @@ ABOUT_PAIRS = (
 def render(study: Study, folder: Path) -> str:
     """Draw the pictures into a report's folder; return them as Markdown, empty where there are no places."""
     placed, joined = sentences(study), pairs(study)
-    shown = []
+    of_sentences, of_pairs = [], []
     for paper, names in study.by_paper.items():
-        if panels := _first(placed, names):
+        panels = {name: placed[name] for name in names if name in placed}
+        if panels:
             what = f"{TASKS[PICTURED].title} by label, {_rows(*panels.values())}"
-            shown.append(_shown(paper, "embeddings", _drawn(panels, _points, _legend_of_labels()), what, folder))
-    of_pairs = []
-    for paper, names in study.by_paper.items():
-        own = {f"{name}, {TASKS[task].title}": joined[name, task]
-               for name in names for task in MAIN_TASKS if (name, task) in joined}  # fmt: skip
-        if panels := _first(own, own):
-            of_pairs.append(_shown(paper, "pairs", _drawn(panels, _lines, _legend_of_kinds()), "pairs of dev", folder))
+            of_sentences.append(_shown(paper, "embeddings", what, panels, folder))
+        pairwise = {
+            f"{name}, {TASKS[task].title}": joined[name, task]
+            for name in names
+            for task in MAIN_TASKS
+            if (name, task) in joined
+        }
+        if pairwise:
+            of_pairs.append(_shown(paper, "pairs", "pairs of dev", pairwise, folder))
     if of_pairs:
-        shown += [ABOUT_PAIRS, *of_pairs]
-    return "\n\n".join([ABOUT, *shown]) if shown else ""
+        of_pairs = [ABOUT_PAIRS, *of_pairs]
+    return "\n\n".join([ABOUT, *of_sentences, *of_pairs]) if of_sentences or of_pairs else ""
 
 
 def _rows(first: Frame, *_: Frame) -> str:
@@ -60,12 +62,12 @@ def _rows(first: Frame, *_: Frame) -> str:
     return f"{part}; the mean of their labels is {first.loc[placed, 'label'].mean():.2f}, of all {every:.2f}"
 
 
-def _first(panels: Mapping[Any, Frame], names: Any) -> dict[str, Frame]:
-    return {name: panels[name] for name in [name for name in names if name in panels][:PANELS]}
-
-
-def _shown(paper: str, kind: str, figure: Figure, what: str, folder: Path) -> str:
-    says = f"**{markdown.literal(title(paper))}**: {what}"
+def _shown(paper: str, kind: str, what: str, panels: Mapping[str, Frame], folder: Path) -> str:
+    """Draw the first panels of a paper; return them as Markdown, which tells of more."""
+    draw, legend = (_lines, _legend_of_kinds()) if kind == "pairs" else (_points, _legend_of_labels())
+    figure = _drawn(dict([*panels.items()][:PANELS]), draw, legend)
+    part = f"; the first {PANELS} of {len(panels)} panels" if len(panels) > PANELS else ""
+    says = f"**{markdown.literal(title(paper))}**: {what}{part}"
     return drawing.put(figure, folder, f"{paper}-{kind}", says, f"Dev sentences in the plane, {kind} of {paper}")
 
 

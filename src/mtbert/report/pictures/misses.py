@@ -23,7 +23,8 @@ ABOUT_WORST = (
     "The rows that models are farthest from, on average over all runs and votes; of as far ones, the first in dev."
 )
 HIDDEN = (
-    "Sentences are shown of the sample alone, and of data of one's own where `show_sentences` in params.yaml says so."
+    "Sentences are shown of the sample, and of other data where `show_sentences` in params.yaml is true; evidence has "
+    "none."
 )
 
 
