@@ -1,6 +1,7 @@
 """Reading a build directory's runs: whole, altered, missing, voted."""
 
 import json
+import shutil
 from pathlib import Path
 
 import made
@@ -97,15 +98,18 @@ def test_what_the_encoder_knows_untrained_is_a_row(build: Path):
 
 def test_the_first_seed_of_a_variant_has_places(build: Path):
     place = build / "runs/one/1"
-    embedded = np.random.default_rng(0).normal(size=(1, 3, 4)).astype(np.float16)
     table = pd.read_parquet(place / "predictions/sst-dev.parquet")
     predictions.write(predictions.path(place, "sst", "dev"), pd.concat([table, table], ignore_index=True))
-    save_file({"sst": np.hstack([embedded, embedded]), "sst/rows": np.arange(6)}, place / "embeddings.safetensors")
+    embedded = np.random.default_rng(0).normal(size=(1, 6, 4)).astype(np.float16)
+    save_file({"sst": embedded, "sst/rows": np.arange(6)}, place / "embeddings.safetensors")
     files.seal(place)
+    shutil.copytree(place, place.with_name("2"))
     (build / "runs/two").rename(build / "aside")
-    placed = collect.collect(build).by_run["one", 1, "dev"]["sst"]
-    assert placed["x"].notna().all()
-    assert placed["x2"].isna().all()
+    catalog = files.read_yaml(build / "plan/catalog.yaml", "")
+    files.write_yaml(build / "plan/catalog.yaml", catalog | {"seeds": [1, 2]})
+    by_run = collect.collect(build).by_run
+    placed = [int(by_run["one", seed, "dev"]["sst"]["x"].notna().sum()) for seed in (1, 2)]
+    assert placed == [6, 0]
 
 
 def test_labels_are_counted_by_class_or_by_fifths_of_a_range_where_they_are_known(build: Path):

@@ -71,6 +71,17 @@ def test_what_a_run_leaves_behind(tmp_path):
     files.check_sealed(tmp_path / "run", "dvc repro")
 
 
+def test_embeddings_are_of_dev_rows_drawn_from_the_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(run, "EMBEDDED", 3)
+    train(tmp_path, phase={"epochs": 1})
+    kept = load_file(tmp_path / "run/embeddings.safetensors")
+    assert {name: tuple(values.shape) for name, values in kept.items() if "rows" not in name} == {
+        "sst": (1, 3, 24),
+        "sts": (1, 3, 24),
+    }
+    assert [kept[f"{task}/rows"].tolist() for task in ("sst", "sts")] == [[2, 3, 4]] * 2
+
+
 def test_the_number_of_threads_is_the_settings_whatever_it_was(tmp_path: Path):
     before = torch.get_num_threads()
     torch.set_num_threads(2)
