@@ -7,7 +7,7 @@ from mtbert import command, starting
 from mtbert.errors import SettingsError
 
 STAYS = """
-`-S` has written this into {file}, where it stays: `git checkout {file}` undoes every change of it that is not committed.
+`-S` has written this into {file}, where it stays: `git checkout {file}` undoes every change that is not committed.
 `dvc repro` then brings back runs that DVC took out of build."""
 
 

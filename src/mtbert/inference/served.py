@@ -25,8 +25,8 @@ class Served(PythonModel):
 
         self.model = loading.of_run(Path(context.artifacts["run"]))
 
-    def predict(self, context: Any, model_input: pd.DataFrame, params: Any = None) -> list[dict[str, Any]]:
-        """Predict each row; for a faulty row MLflow answers with status 400 and our message."""
+    def predict(self, context: Any, model_input: pd.DataFrame, params: Any = None) -> Any:
+        """Return a dict for each row; for a faulty row MLflow answers with status 400 and our message."""
         try:
             return self._predicted(records(model_input), (params or {}).get("task") or None)
         except MtbertError as error:

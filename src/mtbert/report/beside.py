@@ -13,7 +13,8 @@ UNTRAINED = "Untrained encoder, cosine"
 TIMES_BERT = f"{markdown.TIMES} BERT"
 ABOUT = (
     "Ours is the mean over seeds, in brackets its 95 % interval (Student's t). SST-5 (sentiment) and QQP (paraphrases) "
-    "are accuracies, r is Pearson's correlation on STS-B (similarity). Overall is (SST-5 + QQP + r) / 3, normalised (SST-5 + QQP + (r + 1) / 2) / 3."
+    "are accuracies, r is Pearson's correlation on STS-B (similarity). Overall is (SST-5 + QQP + r) / 3, normalised "
+    "(SST-5 + QQP + (r + 1) / 2) / 3."
 )
 COSTS = (
     "Mean dev scores. Single-task models that make one row have a line together, too. Rows of different papers differ "
@@ -47,8 +48,8 @@ class Table:
 
     Attributes:
         paper: its name; `own` for variants of one's own.
-        number: as in the paper, `text` for its text, `others` for variants that answer to no row of its tables, `variants`
-            where there is no such paper.
+        number: as in the paper, `text` for its text, `others` for variants that answer to no row of its tables,
+            `variants` where there is no such paper.
         rows: those that were run, in the paper's order.
         absent: how many were not.
         data: what the data are, where these are not the paper's.
@@ -82,8 +83,8 @@ class Table:
 def tables(study: Study) -> list[Table]:
     """Return the tables that have a row of ours, in the papers' order.
 
-    Variants of a paper that answer to none of its rows have a table behind its own. Papers without tables, the rivals of
-    PALs and variants of one's own have a table each, the highest overall first.
+    Variants of a paper that answer to none of its rows have a table behind its own. Papers without tables, the rivals
+    of PALs and variants of one's own have a table each, the highest overall first.
     """
     data = "" if study.is_comparable else markdown.plain(study.results.data.name)
     if study.results.data.whose == "sample":

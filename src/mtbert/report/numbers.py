@@ -28,7 +28,7 @@ def means(study: Study) -> dict[str, dict[str, float]]:
 
 
 def summary(found: dict[str, dict[str, float]]) -> dict[str, float]:
-    """Return summary.json, which `dvc metrics` shows: one score a variant, the overall or else the mean of its tasks."""
+    """Return summary.json, which `dvc metrics` shows: a score a variant, the overall or else the mean of its tasks."""
     return {name: of.get(OVERALLS[0], round(fmean(of.values()), 6)) for name, of in found.items() if of}
 
 
