@@ -47,7 +47,7 @@ class Typed:
     shown: tuple[str, ...] = ()
 
 
-def blocks(page: str) -> list[Block]:
+def blocks(page: str | Path) -> list[Block]:
     """Those of a page, in order."""
     found, before, mark = [], "", ""
     for token in MarkdownIt().parse((REPOSITORY / page).read_text(encoding="utf-8")):
@@ -57,7 +57,7 @@ def blocks(page: str) -> list[Block]:
             mark = said[1]
         if token.type in ("fence", "code_block"):
             assert token.map
-            found.append(Block(page, token.map[0] + 1, token.info.strip(), token.content, before, mark))
+            found.append(Block(str(page), token.map[0] + 1, token.info.strip(), token.content, before, mark))
             mark = ""
     return found
 
@@ -94,7 +94,7 @@ def _unfinished(command: str) -> bool:
 
 
 def answers(shown: Sequence[str], printed: Sequence[str], within: float) -> bool:
-    """Whether the printed lines are those of a page, numbers with a point within such a share of the page's, or of 1."""
+    """Whether lines are those of a page, numbers with a point within such a share of the page's, or of 1."""
     if not shown:
         return not printed
     if shown[0] == ANY:

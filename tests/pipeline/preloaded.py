@@ -34,7 +34,7 @@ PACKAGES = (
 )  # fmt: skip
 CLIENT = """#!{python} -IS
 import array, json, os, signal, socket, sys
-known = len(sys.argv) > 1 and (sys.argv[1] in ("-m", "-c") or not sys.argv[1].startswith("-"))
+known = len(sys.argv) > 1 and (sys.argv[1] in ("-m", "-c") or not sys.argv[1].startswith("-")) and "pytest" not in sys.argv
 server = socket.socket(socket.AF_UNIX)
 if not known or server.connect_ex({address!r}):
     os.execv({python!r}, [{python!r}, *sys.argv[1:]])

@@ -1,21 +1,19 @@
 """Every page is walked as a new user would: what it shows to type is typed, in order, and what it says is printed."""
 
-import contextlib
 import os
 import re
 import shutil
 import subprocess
-import threading
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import encoders
 import pytest
 from filelock import FileLock
-from pipeline import pages
-from pipeline.pages import REPOSITORY, Block
+from pipeline import hosts, pages
+from pipeline.pages import REPOSITORY
 from pipeline.walking import Walk, clone, environment, replace
 
 from mtbert import files
@@ -63,10 +61,96 @@ def prediction_files(walk: Walk) -> None:
         (walk.root / f"{name}.csv").write_text("\n".join(["id,label,prediction", *rows]) + "\n")
 
 
+def official(walk: Walk) -> None:
+    """Let `make official` fetch the sample's files from a host on this machine."""
+    sample = walk.root / "data/sample"
+    host = walk.beside(hosts.folder(sample))
+    names = sorted(file.relative_to(sample).as_posix() for file in sample.rglob("*.*"))
+    downloads = [{"url": f"{host}/{name}", "sha256": files.sha256(sample / name), "path": name} for name in names]
+    files.write_yaml(walk.root / "src/mtbert/data/downloads.yaml", downloads)
+
+
+def readme(walk: Walk) -> None:
+    prediction_files(walk)
+    official(walk)
+
+
+def own_hub(walk: Walk, root: Path) -> None:
+    """Let `hf` speak to a hub on this machine."""
+    there = {"HF_ENDPOINT": walk.beside(hosts.hub(root)), "HF_TOKEN": "none", "HF_HOME": str(root / "client")}
+    walk.variables |= there | {"HF_HUB_OFFLINE": "0"}
+
+
+def using(walk: Walk) -> None:
+    own_hub(walk, walk.root.parent / "hub")
+    walk.done("mtbert track")
+
+
+def uploaded(walk: Walk) -> None:
+    there = walk.root.parent / "hub/you/pals"
+    names = {file.name for file in (walk.root / "out/pals").iterdir()}
+    assert {file.name for file in there.iterdir()} == names
+
+
+def e5(walk: Walk) -> None:
+    """A model on the hub; a small BERT stands for it."""
+    own_hub(walk, walk.root.parent / "hub")
+    encoders.folder(walk.root.parent / "hub/intfloat/e5-base-v2", vocab_size=1000)
+    (walk.root / "models").mkdir()
+
+
+def reviews(walk: Walk) -> None:
+    """A folder of one's own data, with the sample's files of SST."""
+    walk.stands_for["/absolute/path/to"] = str(walk.root.parent)
+    for split in ("train", "dev"):
+        name = f"cs224n/ids-sst-{split}.csv"
+        (walk.root.parent / "reviews/cs224n").mkdir(parents=True, exist_ok=True)
+        shutil.copy(walk.root / "data/sample" / name, walk.root.parent / "reviews" / name)
+
+
+def another_seed(walk: Walk) -> None:
+    """Something to train."""
+    replace(walk.root / "params.yaml", "seeds:\n- 1\n", "seeds:\n- 2\n")
+
+
+def went_on(walk: Walk) -> None:
+    (log,) = walk.root.glob("build/logs/pals/2/*/run.json")
+    assert files.read_json(log)["resumed"] > 0
+
+
+def another_build(walk: Walk) -> None:
+    shutil.copytree(walk.root / "build", walk.root / "other/build")
+
+
+def moods(walk: Walk) -> None:
+    walk.stands_for["/tmp/moods"] = str(walk.root.parent / "moods")
+
+
 PAGES = {
+    "README.md": Page(before=readme, small=False),
+    "CONTRIBUTING.md": Page(before=moods),
     "docs/comparing.md": Page(within=0, before=prediction_files),
-    "docs/using.md": Page(("sbert-pals", "pals"), small=False, before=lambda walk: walk.done("mtbert track")),
+    "docs/data.md": Page(before=reviews),
+    "docs/encoders.md": Page(before=e5),
+    "docs/evidence.md": Page(before=another_build),
+    "docs/faults.md": Page(small=False, before=another_seed, after=went_on),
+    "docs/machines.md": Page(("pals", "frozen-pals")),
+    "docs/pipeline.md": Page(("frozen-pals",), small=False),
+    "docs/reports.md": Page(),
     "docs/settings.md": Page(),
+    "docs/tracking.md": Page(small=False),
+    "docs/using.md": Page(("sbert-pals", "pals"), small=False, before=using, after=uploaded),
+    "docs/verdicts.md": Page(),
+    "reports/campaign.md": Page(),
+}
+# Why a block is not typed, by the comment above it; and how many such blocks there are.
+UNTYPED = {
+    "needs a cluster": 2,
+    "needs a GPU": 2,
+    "needs a network and a GPU": 1,
+    "needs a notebook": 1,
+    "an example": 1,
+    "a drawing": 1,
 }
 
 
@@ -103,11 +187,19 @@ def copied(trained: Path, root: Path, page: Page) -> Path:
 def test_a_page_is_right(name: str, trained: Path, tmp_path: Path):
     page = PAGES[name]
     walk = Walk(copied(trained, tmp_path / "mtbert", page))
-    page.before(walk)
     try:
+        page.before(walk)
         for block in pages.blocks(name):
             if not block.mark:
                 walk.block(block, page.within)
         page.after(walk)
     finally:
         walk.end()
+
+
+def test_every_page_is_walked_and_what_is_not_typed_says_why():
+    every = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md"]
+    every += [*REPOSITORY.glob("docs/**/*.md"), *REPOSITORY.glob("reports/**/*.md")]
+    found = {str(page.relative_to(REPOSITORY)): pages.blocks(page.relative_to(REPOSITORY)) for page in every}
+    assert {name for name, blocks in found.items() if blocks} == {*PAGES}
+    assert Counter(block.mark for blocks in found.values() for block in blocks if block.mark) == UNTYPED

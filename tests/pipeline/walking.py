@@ -1,5 +1,6 @@
 """A clone of the project, and a walk through a page of the documentation: each block is done as the page says."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -9,7 +10,6 @@ import signal
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterable
 from pathlib import Path
 from shlex import quote
 
@@ -70,16 +70,15 @@ class Walk:
         self.port = str(free_port())
         self._state = root.parent / f"{root.name}-shell"  # what the shell has exported, and where it is
         self._servers: list[subprocess.Popen[str]] = []
-        self._placeholders: dict[str, str] = {}
+        self.stands_for = {"5001": self.port}  # what a page names that is another thing here
+        self._beside = contextlib.ExitStack()
         away = ("DVC_", "MLFLOW_", "MTBERT_", "PYTEST_", "HF_", "PYTHONPATH", "MAKE", "MFLAGS")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(away)}
         path = f"{root / '.venv/bin'}{os.pathsep}{os.environ['PATH']}"
         mine = {"PATH": path, "PYTHONPATH": str(root / "src"), "OMP_NUM_THREADS": "1", "JOBS": "1", "PORT": self.port}
         quiet = {"DVC_NO_ANALYTICS": "true", "MLFLOW_DISABLE_TELEMETRY": "true", "HF_HUB_OFFLINE": "1"}
-        who = {
-            f"GIT_{role}_{key}": "test@example.org" for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")
-        }
-        self._variables = kept | mine | quiet | who | variables
+        who = {f"GIT_{role}_{key}": "test@example.org" for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")}
+        self.variables = kept | mine | quiet | who | variables
 
     def block(self, block: Block, within: float) -> None:
         """Do what a block says; fails where the page is not right, or where nobody knows what a block says."""
@@ -93,7 +92,8 @@ class Walk:
             self.shell(block, Typed("", f"python -c {quote(block.text)}"), within)
         elif block.language == "" and not block.named:
             for prompt, group in itertools.groupby(typed(block), key=lambda one: one.prompt):
-                self._session(block, [*group], within) if prompt == ">>> " else self._commands(block, group, within)
+                answer = self._session if prompt == ">>> " else self._commands
+                answer(block, [*group], within)
         else:
             self._excerpt(block)
 
@@ -102,14 +102,16 @@ class Walk:
         there = (self.root / "data/sample" / block.named).read_text(encoding="utf-8").splitlines()
         assert [line for line in block.text.splitlines() if line not in there] == [], block
 
-    def _commands(self, block: Block, commands: Iterable[Typed], within: float) -> None:
+    def _commands(self, block: Block, commands: list[Typed], within: float) -> None:
         for command in commands:
             self.shell(block, command, within)
 
     def shell(self, block: Block, command: Typed, within: float) -> None:
         """Give a command, and compare what it prints."""
-        given = command.text.replace("5001", self.port)
-        for name, value in self._placeholders.items():
+        given = command.text
+        if given.startswith("cat ") and not (file := self.root / given.removeprefix("cat ")).exists():
+            write(file, "".join(f"{line}\n" for line in command.shown))  # a file that the page takes for granted
+        for name, value in self.stands_for.items():
             given = given.replace(name, value)
         if given.startswith(SERVERS):
             return self._serve(block, given)
@@ -122,12 +124,12 @@ class Walk:
             shown = "\n".join(command.shown)
             assert answers(command.shown, lines(printed), within), f"{told}\nbut the page shows\n{shown}"
         if found := re.search(r"\b[0-9a-f]{64}\b", printed):
-            self._placeholders["THE_DIGEST"] = found[0]
+            self.stands_for["THE_DIGEST"] = found[0]
         if given.startswith("dvc queue start"):
             wait_for(lambda: not re.search(r"Queued|Running", self.run("dvc queue status")[1].partition("Worker")[0]))
         if asked := REPORTED.match(given):
             reported = json.loads((self.root / "build/report/summary.json").read_text())
-            assert asked[1].replace("'", "").split(",") == [*reported], told
+            assert sorted(asked[1].split(",")) == sorted(reported), told
         return None
 
     def run(self, command: str) -> tuple[int, str]:
@@ -149,7 +151,7 @@ class Walk:
         return subprocess.Popen(
             ["bash", "-c", before + command + after],
             cwd=self.root,
-            env=self._variables,
+            env=self.variables,
             text=True,
             errors="replace",
             stdin=subprocess.DEVNULL,
@@ -184,6 +186,10 @@ class Walk:
             told = f"{block}: {one.text}\nprinted\n{answer}"
             assert answers(one.shown, lines(answer), within), told
 
+    def beside(self, host: contextlib.AbstractContextManager[str]) -> str:
+        """Start something that runs until this walk ends."""
+        return self._beside.enter_context(host)
+
     def answer(self) -> str:
         """The page that this walk's server shows."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/", timeout=60) as page:
@@ -191,6 +197,7 @@ class Walk:
 
     def end(self) -> None:
         """Stop what still runs."""
+        self._beside.close()
         for server in self._servers:
             if server.poll() is None:
                 os.killpg(server.pid, signal.SIGTERM)
