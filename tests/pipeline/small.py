@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pipeline import preloaded
 
 REPOSITORY = Path(__file__).parents[2]
 COPIED = ("dvc.yaml", "params.yaml", ".dvcignore", ".gitignore", ".dvc/config", ".dvc/.gitignore")
@@ -40,6 +41,8 @@ def wait_for(condition: Callable[[], object], seconds: float = 300) -> None:
 
 class Project:
     """The copy, and the commands that a user would give in it."""
+
+    preloaded = True  # whether its programs are forks of a `python` that has imported the packages
 
     def __init__(self, root: Path, **params: Any) -> None:
         self.root = root
@@ -102,11 +105,12 @@ class Project:
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         """The same, without waiting for the end."""
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        python = preloaded.python() if self.preloaded else sys.executable
+        path = f"{Path(python).parent}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("DVC_ROOT", "MLFLOW_"))}
         variables = kept | {"PATH": path, "OMP_NUM_THREADS": "1", "DVC_NO_ANALYTICS": "true"} | environment
         return subprocess.Popen(
-            [sys.executable, *arguments],
+            [python, *arguments],
             cwd=self.root,
             env=variables,
             text=True,

@@ -99,6 +99,8 @@ runpy.run_module("mtbert", run_name="__main__")
 class Stubs(Project):
     """A project of three variants, or of those in `catalog`."""
 
+    preloaded = False  # its tests know processes by their ids
+
     def __init__(self, root: Path, catalog: Iterable[str] = "abc", **params: Any) -> None:
         super().__init__(root, **small(dict.fromkeys(catalog, HEAD), **params))
         for script in (root / "stages").iterdir():

@@ -123,8 +123,10 @@ def test_ctrl_c_stops_at_once_and_leaves_a_checkpoint_alone(project: Project):
     before = sorted(project.root.glob("build/*/*"))
     with project.start("stages/train.py", "long", "1", PYTHONPATH="src", MTBERT_LIVE="off") as training:
         assert training.stdout is not None
-        while "/1000000 [" not in (line := training.stdout.readline()):
-            assert line, "it ended"
+        told = ""
+        while "/1000000 [" not in told:  # whose line is not ended
+            told += (character := training.stdout.read(1))
+            assert character, "it ended"
         training.send_signal(signal.SIGINT)
         rest, _ = training.communicate(timeout=60)
     assert training.returncode == 130, rest

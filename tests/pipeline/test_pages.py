@@ -1,0 +1,205 @@
+"""Every page is walked as a new user would: what it shows to type is typed, in order, and what it says is printed."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import encoders
+import pytest
+from filelock import FileLock
+from pipeline import hosts, pages
+from pipeline.pages import REPOSITORY
+from pipeline.walking import Walk, clone, environment, replace
+
+from mtbert import files
+
+SEVERAL = ["sbert-pals", "pals", "frozen-pals"]
+
+
+@dataclass(frozen=True)
+class Page:
+    """How a page is walked."""
+
+    variants: tuple[str, ...] = ("pals",)  # in its clone's params.yaml
+    small: bool = True  # whether a training there takes a moment, so that scores mean nothing
+    # A number with a point may be off by such a share of 1, or of itself where it is larger: scores of one training
+    # on an AMD and on an Intel processor were 0.03 apart, probabilities 0.06, similarities of 0 to 5 0.14.
+    within: float = 0.1
+    before: Callable[[Walk], None] = lambda walk: None  # brings about what the page takes for granted
+    after: Callable[[Walk], None] = lambda walk: None  # looks at what the page says has become
+
+
+def select(root: Path, variants: tuple[str, ...]) -> None:
+    """Set `variants` in params.yaml, and leave its other lines alone."""
+    file = root / "params.yaml"
+    listed = "".join(f"- {name}\n" for name in variants)
+    file.write_text(re.sub(r"(?m)^variants:\n(- .*\n)+", f"variants:\n{listed}", file.read_text()))
+
+
+def shrink(root: Path) -> None:
+    """Let the profiles `sample` and `laptop` train for a moment."""
+    for old in ("      epochs: 4\n      examples_per_task: 704\n", "      epochs: 4\n      examples_per_task: 1728 "):
+        replace(root / "params.yaml", old, "      epochs: 1\n      examples_per_task: 32\n      #")
+
+
+def commit(root: Path) -> None:
+    """Commit what git does not ignore, but for dvc.lock: a page says when to commit that."""
+    who = ("-c", "user.name=test", "-c", "user.email=test@example.org")
+    subprocess.run(["git", "add", "-A", ".", ":!dvc.lock"], cwd=root, check=True)
+    subprocess.run(["git", *who, "commit", "-q", "--allow-empty", "-m", "state"], cwd=root, check=True)
+
+
+def prediction_files(walk: Walk) -> None:
+    """Files `ours.csv` and `theirs.csv` of 100 rows: 90 and 60 right."""
+    for name, wrong in (("ours", range(10)), ("theirs", range(40))):
+        rows = [f"{row},{row % 2},{row % 2 ^ (99 - row in wrong)}" for row in range(100)]
+        (walk.root / f"{name}.csv").write_text("\n".join(["id,label,prediction", *rows]) + "\n")
+
+
+def official(walk: Walk) -> None:
+    """Let `make official` fetch the sample's files from a host on this machine."""
+    sample = walk.root / "data/sample"
+    host = walk.beside(hosts.folder(sample))
+    names = sorted(file.relative_to(sample).as_posix() for file in sample.rglob("*.*"))
+    downloads = [{"url": f"{host}/{name}", "sha256": files.sha256(sample / name), "path": name} for name in names]
+    files.write_yaml(walk.root / "src/mtbert/data/downloads.yaml", downloads)
+
+
+def readme(walk: Walk) -> None:
+    prediction_files(walk)
+    official(walk)
+
+
+def own_hub(walk: Walk, root: Path) -> None:
+    """Let `hf` speak to a hub on this machine."""
+    there = {"HF_ENDPOINT": walk.beside(hosts.hub(root)), "HF_TOKEN": "none", "HF_HOME": str(root / "client")}
+    walk.variables |= there | {"HF_HUB_OFFLINE": "0"}
+
+
+def using(walk: Walk) -> None:
+    own_hub(walk, walk.root.parent / "hub")
+    walk.done("mtbert track")
+
+
+def uploaded(walk: Walk) -> None:
+    there = walk.root.parent / "hub/you/pals"
+    names = {file.name for file in (walk.root / "out/pals").iterdir()}
+    assert {file.name for file in there.iterdir()} == names
+
+
+def e5(walk: Walk) -> None:
+    """A model on the hub; a small BERT stands for it."""
+    own_hub(walk, walk.root.parent / "hub")
+    encoders.folder(walk.root.parent / "hub/intfloat/e5-base-v2", vocab_size=1000)
+    (walk.root / "models").mkdir()
+
+
+def reviews(walk: Walk) -> None:
+    """A folder of one's own data, with the sample's files of SST."""
+    walk.stands_for["/absolute/path/to"] = str(walk.root.parent)
+    for split in ("train", "dev"):
+        name = f"cs224n/ids-sst-{split}.csv"
+        (walk.root.parent / "reviews/cs224n").mkdir(parents=True, exist_ok=True)
+        shutil.copy(walk.root / "data/sample" / name, walk.root.parent / "reviews" / name)
+
+
+def another_seed(walk: Walk) -> None:
+    """Something to train."""
+    replace(walk.root / "params.yaml", "seeds:\n- 1\n", "seeds:\n- 2\n")
+
+
+def went_on(walk: Walk) -> None:
+    (log,) = walk.root.glob("build/logs/pals/2/*/run.json")
+    assert files.read_json(log)["resumed"] > 0
+
+
+def another_build(walk: Walk) -> None:
+    shutil.copytree(walk.root / "build", walk.root / "other/build")
+
+
+def moods(walk: Walk) -> None:
+    walk.stands_for["/tmp/moods"] = str(walk.root.parent / "moods")
+
+
+PAGES = {
+    "README.md": Page(before=readme, small=False),
+    "CONTRIBUTING.md": Page(before=moods),
+    "docs/comparing.md": Page(within=0, before=prediction_files),
+    "docs/data.md": Page(before=reviews),
+    "docs/encoders.md": Page(before=e5),
+    "docs/evidence.md": Page(before=another_build),
+    "docs/faults.md": Page(small=False, before=another_seed, after=went_on),
+    "docs/machines.md": Page(("pals", "frozen-pals")),
+    "docs/pipeline.md": Page(("frozen-pals",), small=False),
+    "docs/reports.md": Page(),
+    "docs/settings.md": Page(),
+    "docs/tracking.md": Page(small=False),
+    "docs/using.md": Page(("sbert-pals", "pals"), small=False, before=using, after=uploaded),
+    "docs/verdicts.md": Page(),
+    "reports/campaign.md": Page(),
+}
+# Why a block is not typed, by the comment above it; and how many such blocks there are.
+UNTYPED = {
+    "needs a cluster": 2,
+    "needs a GPU": 2,
+    "needs a network and a GPU": 1,
+    "needs a notebook": 1,
+    "an example": 1,
+    "a drawing": 1,
+}
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clone in which `make reproduce` has been given, once for all workers."""
+    mine = tmp_path_factory.getbasetemp()
+    shared = mine.parent if "PYTEST_XDIST_WORKER" in os.environ else mine
+    with FileLock(shared / "trained.lock"):
+        root = shared / "trained"
+        if not (root / "printed").exists():
+            clone(root)
+            select(root, SEVERAL)
+            commit(root)
+            status, printed = Walk(root).run("make reproduce")
+            assert status == 0, printed[-6000:]
+            (root / "printed").write_text(printed)
+    return root
+
+
+def copied(trained: Path, root: Path, page: Page) -> Path:
+    """A copy of that clone, with the page's settings committed and MLflow's files left out."""
+    left = shutil.ignore_patterns(".venv", "mlflow.db*", "mlartifacts", "printed")
+    shutil.copytree(trained, root, symlinks=True, ignore=left)
+    environment(root)
+    select(root, page.variants)
+    if page.small:
+        shrink(root)
+    commit(root)
+    return root
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_right(name: str, trained: Path, tmp_path: Path):
+    page = PAGES[name]
+    walk = Walk(copied(trained, tmp_path / "mtbert", page))
+    try:
+        page.before(walk)
+        for block in pages.blocks(name):
+            if not block.mark:
+                walk.block(block, page.within)
+        page.after(walk)
+    finally:
+        walk.end()
+
+
+def test_every_page_is_walked_and_what_is_not_typed_says_why():
+    every = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md"]
+    every += [*REPOSITORY.glob("docs/**/*.md"), *REPOSITORY.glob("reports/**/*.md")]
+    found = {str(page.relative_to(REPOSITORY)): pages.blocks(page.relative_to(REPOSITORY)) for page in every}
+    assert {name for name, blocks in found.items() if blocks} == {*PAGES}
+    assert Counter(block.mark for blocks in found.values() for block in blocks if block.mark) == UNTYPED
