@@ -170,6 +170,6 @@ def test_an_experiment_in_a_temporary_folder_is_logged_in_the_same_database(proj
         "-m", "dvc", "exp", "run", "--temp", "-S", "variants=[bert-sst]", "-S", "mlp.width=4", MTBERT_LIVE="on"
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-6000:]
-    assert runs_in_mlflow(project.root).count(("bert-sst mlp.width=4 seed 1", "FINISHED")) == 1
+    assert runs_in_mlflow(project.root).count(("mlp.width=4 bert-sst seed 1", "FINISHED")) == 1
     shown = project.run("-m", "dvc", "exp", "show", "--csv", "--no-pager")
     assert "overall_raw" in shown.stdout or "sst" in shown.stdout
