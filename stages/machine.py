@@ -17,7 +17,7 @@ def main(out: Path) -> None:
         return
     first = Path(os.environ.get("DVC_ROOT", ""), out)
     if first.is_file():
-        files.write_json(out, files.read_json(first))
+        files.write_text(out, first.read_text(encoding="utf-8"))
         return
     from mtbert.training import logs  # its import takes seconds
 
