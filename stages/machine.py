@@ -1,9 +1,11 @@
 """Stage `machine`: describe the machine where this build folder was begun.
 
 An existing file is kept: runs of another machine or of an earlier PyTorch stay valid. Remove the file to train
-everything again on this machine.
+everything again on this machine. The copy of an experiment (`dvc exp run --temp`) takes the file of the repository that
+it is a copy of, so that it trains nothing that is trained there.
 """
 
+import os
 from pathlib import Path
 
 from mtbert import command, files
@@ -12,6 +14,10 @@ from mtbert import command, files
 def main(out: Path) -> None:
     """Write the file if it is missing."""
     if out.is_file():
+        return
+    first = Path(os.environ.get("DVC_ROOT", ""), out)
+    if first.is_file():
+        files.write_text(out, first.read_text(encoding="utf-8"))
         return
     from mtbert.training import logs  # its import takes seconds
 

@@ -98,3 +98,13 @@ def test_the_machine_on_which_a_build_was_begun_is_written_once(monkeypatch: pyt
     file.unlink()
     assert told(monkeypatch, tmp_path, "machine", str(file)) == "0"
     assert files.read_json(file)["processor"] == "i486"
+
+
+def test_the_copy_of_an_experiment_has_the_machine_of_its_repository(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """It may be measured another way a second time, and then everything would train in the copy."""
+    files.write_text(tmp_path / "build/machine.json", '{"precision": "fp32", "processor": "i386"}')
+    monkeypatch.setenv("DVC_ROOT", str(tmp_path))
+    copy = tmp_path / ".dvc/tmp/exps/one"
+    copy.mkdir(parents=True)
+    assert told(monkeypatch, copy, "machine", "build/machine.json") == "0"
+    assert (copy / "build/machine.json").read_bytes() == (tmp_path / "build/machine.json").read_bytes()

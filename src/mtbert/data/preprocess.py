@@ -7,6 +7,7 @@ epochs are chosen), `in_train` (whether its sentences are a row there, case, spa
 `digests.json` all that was written. The same files give the same bytes.
 """
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from mtbert.tasks import TASKS, Split, Task
 Tokenize = Callable[[list[str]], list[list[int]]]
 Name = tuple[str, Split]  # task and split
 MOST_REFUSED = 0.01  # of a file's rows: more are no slips, but another kind of label
+FEW = 3
 SHOWN = 12  # most labels in a message
 PRETRAINING = ("snli", "mnli")  # sentence encoders learn from these before they see the tasks
 FILES: dict[Name, str] = {(task.name, split): name for task in TASKS.values() for split, name in task.files.items()}
@@ -94,19 +96,25 @@ def preprocess(
 
 
 def _check_refused(data_dir: Path, name: Name, file: dict[str, Any], rows: pd.DataFrame, most_refused: float) -> None:
-    """Raise DataError where more of a file's rows are faulty than may be, with the labels that it holds."""
+    """Raise DataError where more of a file's rows are faulty than may be, with the labels that it holds.
+
+    As many as FEW are slips, however small the file is; where `most_refused` is 0, none may be faulty.
+    """
     task = TASKS[name[0]]
     faulty = [refusal for refusal in file["refused"] if refusal["is_faulty"]]
-    if len(faulty) <= most_refused * file["read"]:
+    may_be = max(FEW, most_refused * file["read"]) if most_refused else 0
+    if len(faulty) <= may_be:
         return
+    unknown = {refusal["label"] for refusal in faulty if refusal["label"]}
     words = {number: word for word, number in task.labels.items()}
-    kept = [words.get(int(label), f"{label:g}") for label in rows["label"].dropna().unique()]
-    found = sorted({*kept, *(refusal["label"] for refusal in faulty if refusal["label"])})
+    known = {words.get(int(label), f"{label:g}") for label in rows["label"].dropna().unique()}
+    holds = f"Its {task.label} holds {first_of(sorted(known | unknown), SHOWN)}; " if unknown else ""
+    allowed = f"allowed: {readers.allowed_labels(task)}. " if unknown else ""
+    share = math.ceil(100 * len(faulty) / file["read"]) / 100
     raise DataError(
         f"{data_dir / file['file']}: {len(faulty):,} of {file['read']:,} rows cannot be used, more than "
-        f"{most_refused:.0%}. Its {task.label} holds {first_of(found, SHOWN)}; allowed: "
-        f"{readers.allowed_labels(task)}. First, line {faulty[0]['line']}: {faulty[0]['reason']}. To leave such rows "
-        "out, set most_refused in params.yaml to the share that may be faulty, such as 0.5"
+        f"{100 * most_refused:g}%. {holds}{allowed}First, line {faulty[0]['line']}: {faulty[0]['reason']}. To leave "
+        f"such rows out, set most_refused in params.yaml to the share that may be faulty, here {share:g}"
     )
 
 

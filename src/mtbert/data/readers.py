@@ -9,6 +9,7 @@ missing value, gives no line numbers, and turns one faulty label into a column o
 were quoted more than once when the files were made. The surplus quotation marks are data, and are kept.
 """
 
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from mtbert.errors import DataError
 from mtbert.tasks import Split, Task
 
 LONGEST_SHOWN = 60  # characters of a faulty value in a message
+SEPARATORS = {",": "commas", ";": "semicolons"}  # which many programs write
 WITHHELD = (None, "", "-1", -1)  # what stands in place of a test file's labels
 
 
@@ -151,7 +153,24 @@ def _records(path: Path) -> Iterator[records.Record]:
     text = records.decoded(path.read_bytes(), str(path))
     if path.suffix == ".jsonl":
         return records.json_lines(text, str(path))
+    _check_separator(path, text)
     return records.separated(text, str(path), "\t")
+
+
+def _check_separator(path: Path, text: str) -> None:
+    """Raise DataError where the header is separated by commas or semicolons; the message says how to convert the file.
+
+    Before any row is read: a text in quotation marks would be a fault of another kind.
+    """
+    header = next(records.lines(text), "")
+    other = max((",", ";"), key=header.count)
+    if "\t" not in header and other in header:
+        read = f"pandas.read_csv(file, sep='{other}', dtype=str, keep_default_na=False)"
+        convert = f"import sys, pandas; file = sys.argv[1]; {read}.to_csv(file, sep='\\t', index=False)"
+        raise DataError(
+            f"{path} is separated by {SEPARATORS[other]}, and a .csv file has to be by tabs; "
+            f'`python -c "{convert}" {shlex.quote(str(path))}` replaces it by one that is'
+        )
 
 
 def _parquet(path: Path) -> Iterator[records.Record]:

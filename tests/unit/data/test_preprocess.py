@@ -121,13 +121,32 @@ def test_labels_of_another_kind_end_the_stage_with_what_was_found_and_what_allow
     (data_dir / "cs224n/ids-sst-train.csv").write_text(f"\tid\tsentence\tsentiment\n{rows}")
     told = (
         r"ids-sst-train.csv: 20 of 100 rows cannot be used, more than 1%. Its sentiment holds 1, 2, 3, 4, 5; allowed: "
-        r"0, 1, 2, 3, 4. First, line 6: sentiment is '5'; .* set most_refused in params.yaml"
+        r"0, 1, 2, 3, 4. First, line 6: sentiment is '5'; .* set most_refused in params.yaml .* here 0.2$"
     )
     with pytest.raises(DataError, match=told):
         preprocess(data_dir, tmp_path / "out", tokenize, {("sst", "train")})
     assert not (tmp_path / "out").exists()
     preprocess(data_dir, tmp_path / "out", tokenize, {("sst", "train")}, most_refused=0.2)
     assert len(pq.read_table(tmp_path / "out/sst/train.parquet")) == 80
+
+
+@pytest.mark.parametrize(
+    ("empty", "rows", "share", "is_refused"),
+    [(3, 24, 0.01, False), (4, 24, 0.01, True), (4, 400, 0.01, False), (1, 24, 0, True)],
+)
+def test_a_few_faulty_rows_are_slips_in_a_small_file_too(
+    data_dir: Path, tmp_path: Path, empty: int, rows: int, share: float, is_refused: bool
+) -> None:
+    """No more is said of the labels where these are not what is wrong."""
+    text = "".join(f"0\tid{n}\t{' ' if n < empty else f'Film {n} .'}\t3\n" for n in range(rows))
+    (data_dir / "cs224n/ids-sst-train.csv").write_text(f"\tid\tsentence\tsentiment\n{text}")
+    try:
+        preprocess(data_dir, tmp_path / "out", tokenize, {("sst", "train")}, most_refused=share)
+    except DataError as error:
+        assert is_refused
+        assert f" cannot be used, more than {100 * share:g}%. First, line 2: sentence is empty. To leave" in str(error)
+    else:
+        assert not is_refused
 
 
 def test_rows_whose_annotators_did_not_agree_are_left_out_and_are_no_faults(data_dir: Path, tmp_path: Path):

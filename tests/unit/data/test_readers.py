@@ -5,6 +5,9 @@ import csv
 import io
 import json
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -153,7 +156,7 @@ def test_refuses_a_faulty_row_with_a_reason(tmp_path: Path, task: str, row: str,
             b"\tid\tsentence\n0\ta\tx\n",
             "needs the columns id, sentence, sentiment; missing: sentiment; it has [",
         ),
-        ("sst", b"id,sentence,sentiment\na,x,3\n", "it has ['id,sentence,sentiment']"),
+        ("sst", b"id sentence sentiment\na x 3\n", "it has ['id sentence sentiment']"),
         ("sst", b"\tid\tsentence\tsentiment\n", ": it holds no row"),
         ("sst", b"\tid\tsentence\tsentiment\n0\ta\t\t3\n", "that can be used; line 2: sentence is empty"),
         ("sst", b"\tid\tsentence\tsentiment\n0\ta\tb\n", ", line 2: it has 3 fields, the header 4"),
@@ -166,6 +169,25 @@ def test_stops_at_a_file_with_a_fault_of_its_own(tmp_path: Path, task: str, cont
     with pytest.raises(DataError) as error:
         read_from(tmp_path, content, task)
     assert expected in str(error.value)
+
+
+@pytest.mark.parametrize(("separator", "name"), [(",", "commas"), (";", "semicolons")])
+def test_the_command_that_a_message_names_makes_a_file_with_tabs_of_one_without(
+    tmp_path: Path, separator: str, name: str
+) -> None:
+    rows = [["id", "sentence", "sentiment"], ["001", 'NA, "well; well"', "3"], ["002", "Fine .", ""]]
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer, delimiter=separator).writerows(rows)
+    folder = tmp_path / "two words"
+    folder.mkdir()
+    with pytest.raises(DataError, match=f"is separated by {name}, and a .csv file has to be by tabs; ") as error:
+        read_from(folder, buffer.getvalue().encode(), "sst")
+    command = shlex.split(str(error.value).split("`")[1])
+    subprocess.run([sys.executable, *command[1:]], check=True)
+    assert read(folder, TASKS["sst"], "train") == (
+        [Example("001", 'NA, "well; well"', None, 3.0, 2)],
+        [Refusal(3, "sentiment is ''; allowed: 0, 1, 2, 3, 4")],
+    )
 
 
 def test_stops_at_a_missing_file(tmp_path: Path) -> None:

@@ -81,6 +81,7 @@ def test_products_are_counted_on_one_thread_in_each_precision(monkeypatch: pytes
 
 def test_a_build_folder_is_measured_once_for_each_processor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     counted = iter(["bf16", "fp32"])
+    machine(monkeypatch, cuda=False, mps=False, cpu={"avx512_bf16": True})
     monkeypatch.setattr(hardware, "faster", lambda: next(counted))
     files.write_json(tmp_path / "machine.json", {"processor": "old", "precision": "fp32"})
     monkeypatch.setattr(hardware, "processor", lambda: "old")
@@ -88,4 +89,14 @@ def test_a_build_folder_is_measured_once_for_each_processor(monkeypatch: pytest.
     monkeypatch.setattr(hardware, "processor", lambda: "new")
     assert [hardware.measured(tmp_path), hardware.measured(tmp_path)] == ["bf16", "bf16"]
     monkeypatch.setattr(hardware, "processor", lambda: "third")
+    assert hardware.measured(tmp_path) == "fp32"
+
+
+def test_bf16_of_a_processor_of_that_name_is_not_taken_where_this_one_lacks_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    """Where it is emulated, which takes up to two hundred times as long."""
+    machine(monkeypatch, cuda=False, mps=False, cpu={"avx512_bf16": False})
+    monkeypatch.setattr(hardware, "processor", lambda: "AMD EPYC")
+    files.write_json(tmp_path / "machine.json", {"processor": "AMD EPYC", "precision": "bf16"})
     assert hardware.measured(tmp_path) == "fp32"

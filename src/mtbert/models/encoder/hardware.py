@@ -88,7 +88,8 @@ def measured(build: Path) -> Precision:
     with locking.alone(build / "locks" / "precision.lock", "measuring bf16 and fp32"):
         for file in (build / MACHINE, build / OWN):
             known: dict[str, Any] = files.read_json(file) if file.is_file() else {}
-            if known.get("processor") == here and known.get("precision") in ("bf16", "fp32"):
+            usable = ("bf16", "fp32") if _has_bf16() else ("fp32",)  # a virtual machine's name stands for several kinds
+            if known.get("processor") == here and known.get("precision") in usable:
                 return known["precision"]
         found = faster()
         files.write_json(build / OWN, {"processor": here, "precision": found})
@@ -97,20 +98,24 @@ def measured(build: Path) -> Precision:
 
 def faster() -> Precision:
     """Measure products of matrices on this CPU in both precisions, for half a second, and return the faster one."""
-    capabilities = torch.cpu.get_capabilities()
-    if not any(capabilities.get(name, False) for name in _CPU_BF16):
+    if not _has_bf16():
         return "fp32"
     return "bf16" if products(torch.bfloat16) > GAIN * products(torch.float32) else "fp32"
 
 
+def _has_bf16() -> bool:
+    capabilities = torch.cpu.get_capabilities()
+    return any(capabilities.get(name, False) for name in _CPU_BF16)
+
+
 def products(kind: torch.dtype) -> float:
-    """Return how many products of two matrices this CPU computes in a second, on one thread."""
+    """Return how many products of two matrices one thread computes in a second of its own, whatever else is running."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     one, two = (torch.ones(SIZE, SIZE, dtype=kind) for _ in range(2))
     torch.mm(one, two)  # the first takes longer
-    count, start = 0, time.perf_counter()
-    while (seconds := time.perf_counter() - start) < SECONDS:
+    count, start = 0, time.thread_time()
+    while (seconds := time.thread_time() - start) < SECONDS:
         torch.mm(one, two)
         count += 1
     torch.set_num_threads(threads)
