@@ -25,13 +25,13 @@ reproduce: export MTBERT_TABLES := later
 
 # On a cluster JOBS counts where it was given, and else there is room for as many as there are cores and GPUs.
 reproduce: setup $(if $(ADDRESS),$(BIN)/.cluster)  ## run the pipeline, JOBS trainings side by side, and print tables; VARIANTS=all; ADDRESS= of a Ray cluster, with GPUS=0.25 each, STORAGE= for checkpoints
-	$(BIN)/mtbert grid $(if $(and $(ADDRESS),$(filter file,$(origin JOBS))),,--jobs $(JOBS)) \
+	@$(BIN)/mtbert grid $(if $(and $(ADDRESS),$(filter file,$(origin JOBS))),,--jobs $(JOBS)) \
 	  $(if $(VARIANTS),--variants "$(VARIANTS)") $(if $(ADDRESS),--address "$(ADDRESS)") $(if $(GPUS),--gpus $(GPUS)) \
 	  $(if $(STORAGE),--storage "$(STORAGE)")
 	@$(BIN)/mtbert tables
 
 experiments: setup  ## what was changed in each experiment of `dvc exp run`, and what came of it
-	$(BIN)/dvc exp show --only-changed --drop '^(build|data|papers|src|stages)(/|$$)|^params.yaml$$|^(Created|State|Executor)$$'
+	@$(BIN)/dvc exp show --only-changed --drop '^(build|data|papers|src|stages)(/|$$)|^params.yaml$$|^(Created|State|Executor)$$'
 
 official: setup  ## download the corpora into data/official, for dvc exp run -S data_dir=data/official
 	$(BIN)/python stages/download.py data/official
@@ -78,19 +78,19 @@ setup-%: $(BIN)/.%
 # name a place that holds the CPU build.
 $(BIN)/.run: requirements/run.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("mtbert needs Python 3.11 or newer: make PYTHON=...")'
-	$(PYTHON) -m venv .venv
+	@$(PYTHON) -m venv .venv
 	@echo "Installing PyTorch and $$(grep -c == $<) packages into .venv: 1.7 GB, about a minute"
-	$(PIP) --require-hashes -r requirements/uv.lock
-	$(call locked,$<)
-	{ ! command -v nvidia-smi && $(PIP) torch==$(TORCH)+cpu; } 2>/dev/null \
+	@$(PIP) --require-hashes -r requirements/uv.lock
+	@$(call locked,$<)
+	@{ ! command -v nvidia-smi && $(PIP) torch==$(TORCH)+cpu; } 2>/dev/null \
 	|| $(UV) --torch-backend auto torch==$(TORCH)
-	$(UV) --no-deps --no-build-isolation --editable .
-	touch $@
+	@$(UV) --no-deps --no-build-isolation --editable .
+	@touch $@
 
 # What only some commands need is installed when such a command is first called.
 $(BIN)/.%: requirements/%.lock $(BIN)/.run
 	@echo "Installing $$(grep -c == $<) packages for $*"
-	$(call locked,$<)
+	@$(call locked,$<)
 	@touch $@
 
 lock: $(EVERY)  ## pin what is installed, with the digests of its files

@@ -29,7 +29,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build = trained.build(root / "build")
     trained.train(build, "crossed", 2, trained.MODEL["crossed"])
     tracked.write_catalog(root, ["crossed", "apart"], seeds=(1, 2))
-    assert bring_in(root) == "3 new, 0 already there, 1 not trained yet"
+    assert bring_in(root) == "runs in MLflow: 3 new, 0 already there, 1 not trained yet"
     return root
 
 
@@ -77,7 +77,7 @@ def test_weights_are_not_stored_twice_and_nothing_is_a_pickle(root: Path):
 def test_tracking_again_changes_nothing(root: Path):
     tables = ("logged_models", "model_versions", "logged_model_metrics", "metrics", "runs", "inputs")
     before = [count(root, table) for table in tables]
-    assert bring_in(root) == "0 new, 3 already there, 1 not trained yet"
+    assert bring_in(root) == "runs in MLflow: 0 new, 3 already there, 1 not trained yet"
     assert [count(root, table) for table in tables] == before
 
 
@@ -99,7 +99,10 @@ def test_the_alias_is_on_the_seed_that_the_choosing_scores_prefer(root: Path):
 def test_a_server_elsewhere_gets_copies_and_versions(root: Path, tmp_path: Path):
     away = tracked.server(tmp_path / "mlflow.db")
     try:
-        assert bring_in(root, f"http://127.0.0.1:{away.port}") == "3 new, 0 already there, 1 not trained yet"
+        assert (
+            bring_in(root, f"http://127.0.0.1:{away.port}")
+            == "runs in MLflow: 3 new, 0 already there, 1 not trained yet"
+        )
     finally:
         away.kill()
     assert len(list(tmp_path.rglob("model.safetensors"))) == 3

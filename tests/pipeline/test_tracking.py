@@ -54,19 +54,19 @@ def test_a_training_is_logged_live_and_whole(root: Path, capfd: pytest.CaptureFi
     assert run.info.end_time == 1767225610000
     found = tracked.client(uri).search_runs([run.info.experiment_id], "params.\"pals.dim\" = '204'")
     assert [one.info.run_id for one in found] == [run.info.run_id]
-    assert bring_in(root) == "0 new, 1 already there"
+    assert bring_in(root) == "runs in MLflow: 0 new, 1 already there"
     assert capfd.readouterr().err == ""
     assert [path.name for path in root.parent.iterdir()] == [root.name]  # nothing is written beside the repository
 
 
 def test_restored_runs_appear_once_beside_those_of_other_settings(root: Path) -> None:
-    assert bring_in(root) == "1 new, 0 already there"
+    assert bring_in(root) == "runs in MLflow: 1 new, 0 already there"
     write_run(root, dim=276)
     write_catalog(root, ["pals", "not-yet"], {"pals.dim": 276})
-    assert bring_in(root) == "1 new, 0 already there, 1 not trained yet"
+    assert bring_in(root) == "runs in MLflow: 1 new, 0 already there, 1 not trained yet"
     write_run(root, dim=204)  # back to the earlier settings, as DVC's cache restores them
     write_catalog(root, ["pals", "not-yet"])
-    assert bring_in(root) == "0 new, 1 already there, 1 not trained yet"
+    assert bring_in(root) == "runs in MLflow: 0 new, 1 already there, 1 not trained yet"
     assert outcomes(tracking.tracking_uri()) == [FINISHED, ("pals.dim=276 pals seed 1", "FINISHED", POINTS)]
 
 
@@ -114,7 +114,7 @@ def test_a_server_without_models_gets_the_runs(root: Path, monkeypatch: pytest.M
         raise models.MlflowException("no such path", ENDPOINT_NOT_FOUND)
 
     monkeypatch.setattr(models, "_bring", refuse)
-    assert bring_in(root).startswith("1 new, 0 already there\nwarning: no models are logged")
+    assert bring_in(root).startswith("runs in MLflow: 1 new, 0 already there\nwarning: no models are logged")
 
 
 def test_trainings_at_once_on_a_database_that_does_not_exist(root: Path) -> None:
@@ -144,7 +144,7 @@ def with_weights(root: Path) -> Path:
 
 def test_a_model_holds_files_that_outlive_dvcs_cache(root: Path) -> None:
     weights = with_weights(root)
-    assert bring_in(root) == "1 new, 0 already there"
+    assert bring_in(root) == "runs in MLflow: 1 new, 0 already there"
     (kept,) = (root / "mlartifacts").rglob("model.safetensors")
     assert (kept.parent.name, kept.is_symlink(), kept.samefile(weights)) == ("run", False, True)
     (root / "cache/ab12").unlink()
@@ -164,7 +164,7 @@ def test_the_pages_that_are_served_end_with_whoever_started_them(root: Path) -> 
     command, environment = [sys.executable, "-c", STARTER, str(port)], tracked.environment({"DVC_ROOT": str(root)})
     with subprocess.Popen(command, cwd=root, env=environment, stdout=subprocess.PIPE, text=True) as starter:
         assert starter.stdout
-        assert starter.stdout.readline() == "runs of build: 1 new, 0 already there\n"
+        assert starter.stdout.readline() == "runs in MLflow: 1 new, 0 already there\n"
         page = f"http://127.0.0.1:{port}/#/experiments/1/runs?workflowType=machine_learning&viewStateShareKey=scores"
         assert starter.stdout.readline() == f"{page} - Ctrl-C ends it\n"
         experiment = tracked.client(f"http://127.0.0.1:{port}").get_experiment("1")
@@ -208,7 +208,7 @@ def test_a_server_that_dies_half_way_and_comes_back(
         bring_in(root)
     assert "s3cret" not in told + str(caught.value)
     monkeypatch.setenv(store.URI, f"sqlite:///{tmp_path}/server.db")  # the database of the server, back again
-    assert bring_in(root) == "1 new, 0 already there"
+    assert bring_in(root) == "runs in MLflow: 1 new, 0 already there"
     assert outcomes(tracking.tracking_uri()) == [FINISHED]
 
 

@@ -49,7 +49,8 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
     base_card = loading.card(base)
     chosen = pairs(build / "data", settings)
     model = sentence_model(base, settings.device)
-    print(f"sbert: {settings.epochs} epochs of {len(chosen)} entailment pairs of {' and '.join(settings.corpora)}")
+    sources = f"entailment pairs of {' and '.join(settings.corpora)}"
+    print(f"sbert: {len(chosen)} {sources}, epochs: {settings.epochs}", flush=True)
     with tempfile.TemporaryDirectory() as scratch:
         trainer = Trainer(
             model=model,
@@ -63,7 +64,7 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
     with files.new_directory(out) as partial:
         model.save(str(partial), create_model_card=False)
         loading.copy_tokenizer(base, partial)
-        origin = f"{base_card['name']}, then SBERT pretraining on entailment pairs of {' and '.join(settings.corpora)}"
+        origin = f"{base_card['name']}, then SBERT pretraining on {sources}"
         loading.write_card(partial, "sbert", origin, base_card["note"], settings.weights)
 
 

@@ -144,9 +144,10 @@ class Queue:
         self.reported = time.monotonic()
         for training in self.running:
             log = self.logs[training]
-            if log.is_file():  # a node's comes once it has ended
-                lines = log.read_text("utf-8", errors="replace").strip().splitlines()
-                say(f"{training.name}: {''.join(lines[-1:])}")
+            if not log.is_file():  # a node's comes once it has ended
+                continue
+            if lines := log.read_text("utf-8", errors="replace").strip().splitlines():
+                say(f"{training.name}: {lines[-1]}")
 
     def stop(self) -> None:
         """Have all that run write a checkpoint and end."""

@@ -40,4 +40,4 @@ def bring_in(build: Path) -> str:
         ) from None  # the cause's own text may hold credentials
     left = len(directories) - len(records)
     untrained = f", {left} not trained yet" if left else ""
-    return f"{new} new, {len(records) - new} already there{untrained}{'' if has_models else NO_MODELS}"
+    return f"runs in MLflow: {new} new, {len(records) - new} already there{untrained}{'' if has_models else NO_MODELS}"

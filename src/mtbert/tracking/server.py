@@ -51,7 +51,7 @@ def _listen(port: int) -> socket.socket:
 def _bring(there: Store, build: Path) -> str | None:
     """Log what MLflow lacks, and return the experiment of `build`; what is wrong there keeps no one from looking."""
     try:
-        print(f"runs of {build}: {bring_in(build)}")
+        print(bring_in(build))
         found = there.client.get_experiment_by_name(record.experiment(record.plan(build)))
     except MtbertError as error:
         print(f"warning: {error}")

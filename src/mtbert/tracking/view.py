@@ -12,13 +12,13 @@ CHANGED = "changed"  # the tag of a run, what departs from params.yaml
 KEY = "scores"
 TAG = f"mlflow.sharedViewState.{KEY}"
 SCORES = [f"final/dev/{name}" for name in (*TASKS, "overall_raw")]
-SELECTED = {f"tags.`{CHANGED}`": 160} | {f"metrics.`{name}`": 30 + 9 * len(name) for name in SCORES}
+SELECTED = {f"tags.`{CHANGED}`": 140} | {f"metrics.`{name}`": 24 + 7 * len(name) for name in SCORES}
 PAGE = "?workflowType=machine_learning"  # else MLflow 3 shows pages for language models
 
 
 def saved() -> str:
     """Return the saved view, as the value of `TAG`."""
-    name = {"attributes.`Run Name`": 270}
+    name = {"attributes.`Run Name`": 260}
     state = {
         "orderByKey": "attributes.start_time",
         "orderByAsc": False,

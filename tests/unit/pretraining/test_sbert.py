@@ -94,6 +94,14 @@ def test_one_sentence_twice_is_never_in_one_batch(build: Path) -> None:
     assert torch.equal(base.encoder.layer[0].output.dense.weight, trained.encoder.layer[0].output.dense.weight)
 
 
+def test_a_pretraining_is_told_by_a_line_and_a_bar(build: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Nothing of the library's: its model card's progress, its dictionaries of losses."""
+    sbert.pretrain(SETTINGS.model_copy(update={"epochs": 1}), build)
+    told = capfd.readouterr()
+    assert told.out == "sbert: 6 entailment pairs of snli and mnli, epochs: 1\n"
+    assert [line.partition("%|")[0].strip() for line in told.err.split("\r") if line] == ["0", "100"]
+
+
 def test_sentences_longer_than_the_encoder_are_cut(build: Path) -> None:
     model = sbert.sentence_model(build / "encoders" / "base", "cpu")
     assert model.max_seq_length == 32  # the encoder's, which is less than 128
