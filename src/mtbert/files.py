@@ -92,6 +92,12 @@ def new_directory(path: Path) -> Iterator[Path]:
         shutil.rmtree(partial, ignore_errors=True)
 
 
+def compressed(folder: Path, names: Iterable[str]) -> str:
+    """Return an end of a message, with what to do, where the first of these files lies there as .gz; else nothing."""
+    there = next((folder / f"{name}.gz" for name in names if (folder / f"{name}.gz").is_file()), None)
+    return f"; {there} is there, but compressed: `gunzip -k {there.parent}/*.gz` unpacks it" if there else ""
+
+
 def remove_empty(directory: Path) -> None:
     """Remove the folders in a directory that hold nothing."""
     for folder in directory.glob("*"):

@@ -41,9 +41,11 @@ def separated(text: str, name: str, separator: str) -> Iterator[Record]:
                     f"{name}, line {line}: a quoted text holds what looks like a further row; a quote may lack its "
                     "other one, or those within a text are not doubled"
                 )
+            if not fields and len(header) == 1:
+                fields = [""]  # in a file of one column an empty line is an empty value
             if len(fields) == len(header):
                 yield line, dict(zip(header, fields, strict=True))
-            elif fields:  # an empty line is not a row
+            elif fields:  # an empty line is not a row of several columns
                 counts = f"it has {len(fields)} fields, the header {len(header)}"
                 raise DataError(f"{name}, line {line}: {counts}; quote a text that holds {separator!r}")
             line = reader.line_num + 1

@@ -13,6 +13,14 @@ def test_rows_name_the_line_on_which_they_start():
     ]
 
 
+def test_an_empty_line_is_an_empty_value_where_there_is_one_column():
+    assert list(separated("text\na\n\nb\n", "a.csv", ",")) == [
+        (2, {"text": "a"}),
+        (3, {"text": ""}),
+        (4, {"text": "b"}),
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

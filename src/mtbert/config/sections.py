@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import pydantic
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
+from mtbert import files
 from mtbert.config.params import COMMON, Fault, Params, Place, at, merged, origin
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USABLE
 from mtbert.errors import faults
@@ -197,7 +198,9 @@ def _sections(params: Params) -> Iterator[Fault]:
 def _there(params: Params) -> Iterator[Fault]:
     """Check that the data's folder holds a corpus, before DVC reads all of it."""
     data = params.file.parent / params.get("data_dir")
-    if not any((data / file).is_file() for task in TASKS.values() for file in task.files.values()):
+    names = [file for task in TASKS.values() for file in task.files.values()]
+    if not any((data / file).is_file() for file in names):
         allowed = "data/sample, data/official (`make official`), or a folder of your own"
         example = "such as cs224n/ids-sst-train.csv"
-        yield Fault(("data_dir",), f"{params.get('data_dir')} holds no file of a task, {example}; allowed: {allowed}")
+        told = f"holds no file of a task, {example}{files.compressed(data, names)}; allowed: {allowed}"
+        yield Fault(("data_dir",), f"{params.get('data_dir')} {told}")

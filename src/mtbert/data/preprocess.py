@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from mtbert.data import checks, held_out, official, readers
 from mtbert.data.readers import Example
 from mtbert.errors import DataError, first_of
-from mtbert.files import new_directory, new_file, read_parquet, seal, sha256, write_json
+from mtbert.files import compressed, new_directory, new_file, read_parquet, seal, sha256, write_json
 from mtbert.tasks import TASKS, Split, Task
 
 Tokenize = Callable[[list[str]], list[list[int]]]
@@ -73,7 +73,7 @@ def preprocess(
         names = [f"{FILES[task, split]} (for {task}/{split})" for task, split in missing]
         raise DataError(
             f"the variants need files that are missing: {', '.join(names)}; looked below {data_dir}, which is data_dir "
-            "in params.yaml"
+            f"in params.yaml{compressed(data_dir, (FILES[name] for name in missing))}"
         )
     with new_directory(out) as directory:
         found, rows, nothing = {}, {}, checks.digests([])

@@ -32,6 +32,7 @@ from mtbert.training import evaluation
 MODELING = "mtbert.inference.modeling"
 LOADED = Path(__file__).with_name("loaded.py")
 EQUAL = 1e-4  # by which an export's outputs may differ from ours: onnxruntime computes in another order
+ODD = "Naïve CAPITALS, 42 日本 (it's)\t— ☃"  # what tokenizers change before they look for word pieces
 TRACED = 12  # tokens of the batch by which a graph is made
 OPSET = 20
 MODULES = [  # of sentence-transformers
@@ -186,11 +187,11 @@ def _check(model: Model, form: str, folder: Path) -> None:
 
 
 def _texts(model: Model, task: str) -> list[list[str]]:
-    """Return sentences of words that the tokenizer knows, or those of pairs; the last example is cut."""
-    words = [word for word in tokens.vocabulary(model.encoder) if word.isalpha()]
-    lengths = [[1, 2, 3, model.longest], [4, 1, 2, model.longest]][: len(TASKS[task].sentences)]
-    every = itertools.cycle(words)
-    return [[" ".join(itertools.islice(every, length)) for length in column] for column in lengths]
+    """Return sentences, or those of pairs: of words that the tokenizer knows, some of which are cut, and odd ones."""
+    most = model.longest
+    lengths = [[1, 2, 3, most, 2, most], [4, 1, 2, 2, most, most]][: len(TASKS[task].sentences)]
+    words = itertools.cycle([word for word in tokens.vocabulary(model.encoder) if word.isalpha()])
+    return [[*(" ".join(itertools.islice(words, length)) for length in column), ODD] for column in lengths]
 
 
 @torch.no_grad()

@@ -11,15 +11,14 @@ import pandas as pd
 from mtbert import files
 from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
-from mtbert.inference.predicting import Model, class_names
-from mtbert.records import decoded, lines, separated
+from mtbert.inference.predicting import ANY_TASK, Model, class_names, fault_of_row
+from mtbert.records import Record, decoded, lines, separated
 from mtbert.tasks import Task
 
 Values = dict[str, Any]  # a row's, by column
 STANDARD = Path("-")  # standard input
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None, "": None}  # by ending; None: plain lines
-ANY_TASK = ("text", "text_pair")  # columns that every task takes
-SHOWN = 10  # most cut rows in a message
+SHOWN = 10  # most rows in a message
 
 
 def run(
@@ -27,13 +26,12 @@ def run(
 ) -> None:
     """Predict the sentences, or those of a file; print the predictions, or write them to `out`."""
     warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}")
-    rows, separator = read(source) if isinstance(source, Path) else ([], None)
+    found, separator = read(source) if isinstance(source, Path) else ([], None)
     if out is not None:
         separator = _separator(out) or separator
     predictor = loading.load(model, seed, build, device)
     about = predictor.task(task)
-    if not isinstance(source, Path):
-        rows = _given(about, source)
+    rows = _checked(about, found, source) if isinstance(source, Path) else _given(about, source)
     _say(f"{predictor.name}, seed {predictor.seed}, {about.name}")
     if files.whose_data(loading.build_around(predictor.run)) == "sample":
         _say("note: it was trained on the sample's generated sentences alone, and knows no others")
@@ -57,8 +55,8 @@ def _given(task: Task, sentences: list[str]) -> list[Values]:
     return [{"text": sentence} for sentence in sentences]
 
 
-def read(path: Path) -> tuple[list[Values], str | None]:
-    """Return the rows of a file, or of standard input for `-`, by column, and what separates the columns.
+def read(path: Path) -> tuple[list[Record], str | None]:
+    """Return the rows of a file, or of standard input for `-`, with their lines, and what separates the columns.
 
     A .csv or .tsv file has a header; a .csv file whose header holds tabs is read as TSV, like the course's. In others a
     line is a text.
@@ -67,7 +65,7 @@ def read(path: Path) -> tuple[list[Values], str | None]:
         DataError: the file is missing, empty, not UTF-8, malformed or of another kind; the message names the line.
     """
     separator = _separator(path)
-    name = "standard input" if path == STANDARD else str(path)
+    name = _shown(path)
     try:
         text = decoded(sys.stdin.buffer.read() if path == STANDARD else path.read_bytes(), name)
     except OSError as error:
@@ -75,14 +73,25 @@ def read(path: Path) -> tuple[list[Values], str | None]:
     if separator == "," and "\t" in next(lines(text), ""):
         separator = "\t"
     if separator:
-        rows = [values for _, values in separated(text, name, separator)]
+        rows = [*separated(text, name, separator)]
     else:
-        rows = [{"text": line} for line in lines(text)]
-        if blank := [str(number) for number, row in enumerate(rows, 1) if not row["text"].strip()]:
-            raise DataError(f"{name}: line {first_of(blank, SHOWN)} is empty; allowed: a sentence on each line")
+        rows = [(number, {"text": line}) for number, line in enumerate(lines(text), 1)]
     if not rows:
         raise DataError(f"{name} holds no rows")
     return rows, separator
+
+
+def _checked(task: Task, rows: list[Record], path: Path) -> list[Values]:
+    """Return the rows' values; DataError with the lines of those whose texts cannot be predicted."""
+    columns = _columns(task, [*rows[0][1]])
+    faults = ((line, fault_of_row(columns, [values[column] for column in columns])) for line, values in rows)
+    if told := [f"line {line}: {fault}" for line, fault in faults if fault]:
+        raise DataError(f"{_shown(path)}, {first_of(told, SHOWN)}; each row needs its text")
+    return [values for _, values in rows]
+
+
+def _shown(path: Path) -> str:
+    return "standard input" if path == STANDARD else str(path)
 
 
 def _separator(path: Path) -> str | None:

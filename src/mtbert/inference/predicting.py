@@ -21,6 +21,8 @@ from mtbert.tasks import TASKS, Task
 from mtbert.training import evaluation
 
 Row = str | Sequence[str]  # a text, or the two texts of a pair
+ANY_TASK = ("text", "text_pair")  # columns of rows that every task takes
+FORMS = {1: "one text", 2: "two texts"}  # of a row, by the number of a task's sentences
 CLASS_NAMES = {  # for people; trainings use numbers
     "sst": ("very negative", "negative", "neutral", "positive", "very positive"),
     "qqp": ("other question", "duplicate"),
@@ -139,13 +141,18 @@ def checked_rows(task: Task, rows: Sequence[Row]) -> list[tuple[str, ...]]:
         DataError: no rows, a row with another number of texts, or a text that preprocessing refuses: empty, too long,
             or not text.
     """
-    form = "two texts" if task.is_pair else "one text"
     if isinstance(rows, str) or not len(rows):
-        raise DataError(f"{task.name} needs a list of rows, each {form}; came {'a text' if rows else 'no row'}")
+        came = "a text" if rows else "no row"
+        raise DataError(f"{task.name} needs a list of rows, each {FORMS[len(task.sentences)]}; came {came}")
     row_texts: list[tuple[Any, ...]] = [tuple(row) if isinstance(row, (list, tuple)) else (row,) for row in rows]
     for number, row in enumerate(row_texts, 1):
-        if len(row) != len(task.sentences):
-            raise DataError(f"{task.name}: row {number}: needs {form}, came {len(row)}")
-        if fault := next(filter(None, map(readers.fault_of_text, task.sentences, row)), ""):
+        if fault := fault_of_row(task.sentences, row):
             raise DataError(f"{task.name}: row {number}: {fault}")
     return row_texts
+
+
+def fault_of_row(columns: Sequence[str], row: Sequence[object]) -> str | None:
+    """Return why a row's texts, which stand in these columns, cannot be predicted; None where they can."""
+    if len(row) != len(columns):
+        return f"needs {FORMS[len(columns)]}, came {len(row)}"
+    return next(filter(None, map(readers.fault_of_text, columns, row)), None)

@@ -13,7 +13,7 @@ from mlflow.models import set_model
 from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
 from mlflow.pyfunc.model import PythonModel
 
-from mtbert.errors import MtbertError
+from mtbert.errors import DataError, MtbertError
 
 
 class Served(PythonModel):
@@ -34,11 +34,16 @@ class Served(PythonModel):
 
     def _predicted(self, rows: list[dict[str, Any]], default: str | None) -> list[dict[str, Any]]:
         """Predict the rows of each task together, and return them in the order in which they came."""
-        tasks = [self.model.task(row.get("task") or default).name for row in rows]
+        from mtbert.inference import predicting
+
+        tasks = [self.model.task(row.get("task") or default) for row in rows]
+        for number, (task, row) in enumerate(zip(tasks, rows, strict=True), 1):
+            if fault := predicting.fault_of_row(predicting.ANY_TASK[: len(task.sentences)], texts(row)):
+                raise DataError(f"row {number}: {task.name}: {fault}")
         predicted: list[dict[str, Any]] = [{} for _ in rows]
-        for task in dict.fromkeys(tasks):
-            places = [place for place, other in enumerate(tasks) if other == task]
-            table = self.model.predict(task, [texts(rows[place]) for place in places])
+        for name in dict.fromkeys(task.name for task in tasks):
+            places = [place for place, task in enumerate(tasks) if task.name == name]
+            table = self.model.predict(name, [texts(rows[place]) for place in places])
             for place, row in zip(places, table.to_dict("records"), strict=True):
                 predicted[place] = row
         return predicted

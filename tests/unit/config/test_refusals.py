@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.config.conftest import PARAMS, edited
 
-from mtbert import metrics
+from mtbert import files, metrics
 from mtbert.config import papers, planning
 from mtbert.config.params import Params
 from mtbert.errors import MtbertError, SettingsError
@@ -60,6 +60,12 @@ def test_a_value_is_refused_with_its_key_what_came_and_what_is_allowed(
 ) -> None:
     found = refused((key, value))
     assert any(line.startswith(told) for line in found), found
+
+
+def test_a_folder_of_compressed_corpora_is_told_what_unpacks_them(refused: Refused, tmp_path: Path) -> None:
+    files.write_text(tmp_path / "cs224n/sts-dev.csv.gz", "")
+    (told,) = refused(("data_dir", str(tmp_path)))
+    assert f"/sts-dev.csv.gz is there, but compressed: `gunzip -k {tmp_path}/cs224n/*.gz` unpacks it; allowed: " in told
 
 
 @pytest.mark.parametrize(

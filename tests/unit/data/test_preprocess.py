@@ -102,6 +102,13 @@ def test_names_every_file_that_is_needed_and_missing(data_dir: Path, tmp_path: P
         preprocess(data_dir, tmp_path / "out", tokenize, {("sst", "train"), ("qqp", "train"), ("sts", "test")})
 
 
+def test_a_compressed_file_is_named_with_what_unpacks_it(data_dir: Path, tmp_path: Path) -> None:
+    (data_dir / "cs224n/quora-train.csv.gz").touch()
+    named = r"params\.yaml; (.*)/quora-train\.csv\.gz is there, but compressed: `gunzip -k \1/\*\.gz` unpacks it$"
+    with pytest.raises(DataError, match=named):
+        preprocess(data_dir, tmp_path / "out", tokenize, {("qqp", "train"), ("sts", "test")})
+
+
 def test_what_is_wrong_and_does_not_end_the_stage_is_told(data_dir: Path, tmp_path: Path):
     with (data_dir / "cs224n/ids-sst-train.csv").open("a") as file:
         file.write("3\td\tOne .\t5\n4\ta\tTwo .\t1\n5\te\t \t1\n6\tf\t\t1\n")

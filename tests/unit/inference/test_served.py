@@ -56,9 +56,14 @@ def test_without_a_task_a_model_of_several_refuses_as_the_clients_fault(model: s
 @pytest.mark.parametrize(
     ("rows", "task", "said"),
     [
-        ({"text": [None], "text_pair": ["b"]}, "sst", "sst: row 1: needs one text, came 2"),
-        ({"text": ["a", None], "text_pair": [None, None]}, "sst", "sst: row 2: sentence is missing; allowed: text"),
-        ({"text": [float("nan")], "text_pair": ["b"]}, "sts", "sts: row 1: sentence1 is missing; allowed: text"),
+        ({"text": [None], "text_pair": ["b"]}, "sst", "row 1: sst: needs one text, came 2"),
+        ({"text": ["a", None], "text_pair": [None, None]}, "sst", "row 2: sst: text is missing; allowed: text"),
+        ({"text": [float("nan")], "text_pair": ["b"]}, "sts", "row 1: sts: text is missing; allowed: text"),
+        (
+            {"text": ["a"] * 3, "text_pair": [None, "b", " "], "task": ["sst", "sts", "sts"]},
+            "",
+            "row 3: sts: text_pair is empty",
+        ),
     ],
 )
 def test_a_null_text_is_refused_with_its_row_as_the_clients_fault(
