@@ -57,7 +57,7 @@ def faults(error: pydantic.ValidationError) -> list[tuple[tuple[str | int, ...],
             keys += (str(cause.name),) if cause.kind == "key" else ()
         elif not isinstance(value, dict):
             came = (reprlib.repr if isinstance(value, list) else repr)(value)  # nested lists can be endless
-            told += f", came {came[:LONGEST_SHOWN]}{'…' * (len(came) > LONGEST_SHOWN)}"
+            told += f", got {came[:LONGEST_SHOWN]}{'…' * (len(came) > LONGEST_SHOWN)}"
         found.append((keys, told))
     return found
 

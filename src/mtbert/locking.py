@@ -26,7 +26,7 @@ def alone(file: Path, what: str) -> Iterator[bool]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        print(f"{what}: another process is at it; waiting until that ends", file=sys.stderr, flush=True)
+        print(f"{what}: already running; waiting until that ends", file=sys.stderr, flush=True)
         waited = True
         lock.acquire(poll_interval=POLL)
     try:

@@ -179,9 +179,9 @@ def test_a_log_lies_in_a_folder_named_after_the_results(tmp_path: Path):
 @pytest.mark.parametrize(
     ("kind", "content", "said"),
     [
-        (dict[str, float], '{"a": true}', "a: Input should be a valid number, came True"),
-        (dict[str, float], '{"a": 1e999}', "a: Input should be a finite number, came inf"),
-        (list[int], "[1, 2.5]", "1: Input should be a valid integer, came 2.5"),
+        (dict[str, float], '{"a": true}', "a: Input should be a valid number, got True"),
+        (dict[str, float], '{"a": 1e999}', "a: Input should be a finite number, got inf"),
+        (list[int], "[1, 2.5]", "1: Input should be a valid integer, got 2.5"),
     ],
 )
 def test_what_a_file_should_hold_is_said(tmp_path: Path, kind: type, content: str, said: str):

@@ -38,4 +38,4 @@ def test_it_waits_for_a_process_that_has_the_lock_and_goes_on_when_that_is_kille
         with locking.alone(tmp_path / "0.lock", "training pals, seed 1") as waited:
             assert waited is True
     assert time.monotonic() - began > 0.4
-    assert capfd.readouterr().err.startswith("training pals, seed 1: another process is at it")
+    assert capfd.readouterr().err.startswith("training pals, seed 1: already running")

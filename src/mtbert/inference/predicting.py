@@ -143,7 +143,7 @@ def checked_rows(task: Task, rows: Sequence[Row]) -> list[tuple[str, ...]]:
     """
     if isinstance(rows, str) or not len(rows):
         came = "a text" if rows else "no row"
-        raise DataError(f"{task.name} needs a list of rows, each {FORMS[len(task.sentences)]}; came {came}")
+        raise DataError(f"{task.name} needs a list of rows, each {FORMS[len(task.sentences)]}; got {came}")
     row_texts: list[tuple[Any, ...]] = [tuple(row) if isinstance(row, (list, tuple)) else (row,) for row in rows]
     for number, row in enumerate(row_texts, 1):
         if fault := fault_of_row(task.sentences, row):
@@ -154,5 +154,5 @@ def checked_rows(task: Task, rows: Sequence[Row]) -> list[tuple[str, ...]]:
 def fault_of_row(columns: Sequence[str], row: Sequence[object]) -> str | None:
     """Return why a row's texts, which stand in these columns, cannot be predicted; None where they can."""
     if len(row) != len(columns):
-        return f"needs {FORMS[len(columns)]}, came {len(row)}"
+        return f"needs {FORMS[len(columns)]}, got {len(row)}"
     return next(filter(None, map(readers.fault_of_text, columns, row)), None)

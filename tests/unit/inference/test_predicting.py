@@ -61,9 +61,9 @@ def test_what_is_longer_than_a_sequence_is_cut_and_told(build: Path, name: str, 
     ("task", "rows", "said"),
     [
         ("sts", [("a", " ")], "sts: row 1: sentence2 is empty"),
-        ("sts", [("a", "b"), ("a",)], "sts: row 2: needs two texts, came 1"),
-        ("sst", [], "sst needs a list of rows, each one text; came no row"),
-        ("sst", "a film", "sst needs a list of rows, each one text; came a text"),
+        ("sts", [("a", "b"), ("a",)], "sts: row 2: needs two texts, got 1"),
+        ("sst", [], "sst needs a list of rows, each one text; got no row"),
+        ("sst", "a film", "sst needs a list of rows, each one text; got a text"),
         ("sst", ["a film", 5], "sst: row 2: sentence is 5; allowed: text"),
     ],
 )

@@ -56,7 +56,7 @@ def test_without_a_task_a_model_of_several_refuses_as_the_clients_fault(model: s
 @pytest.mark.parametrize(
     ("rows", "task", "said"),
     [
-        ({"text": [None], "text_pair": ["b"]}, "sst", "row 1: sst: needs one text, came 2"),
+        ({"text": [None], "text_pair": ["b"]}, "sst", "row 1: sst: needs one text, got 2"),
         ({"text": ["a", None], "text_pair": [None, None]}, "sst", "row 2: sst: text is missing; allowed: text"),
         ({"text": [float("nan")], "text_pair": ["b"]}, "sts", "row 1: sts: text is missing; allowed: text"),
         (
