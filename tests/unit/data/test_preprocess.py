@@ -137,23 +137,31 @@ def test_labels_of_another_kind_end_the_stage_with_what_was_found_and_what_allow
     assert len(pq.read_table(tmp_path / "out/sst/train.parquet")) == 80
 
 
-@pytest.mark.parametrize(
-    ("empty", "rows", "share", "is_refused"),
-    [(3, 24, 0.01, False), (4, 24, 0.01, True), (4, 400, 0.01, False), (1, 24, 0, True)],
-)
-def test_a_few_faulty_rows_are_slips_in_a_small_file_too(
-    data_dir: Path, tmp_path: Path, empty: int, rows: int, share: float, is_refused: bool
-) -> None:
-    """No more is said of the labels where these are not what is wrong."""
+def with_empty_sentences(data_dir: Path, empty: int, rows: int) -> None:
+    """Write a file of that many rows, of which some lack their sentence."""
     text = "".join(f"0\tid{n}\t{' ' if n < empty else f'Film {n} .'}\t3\n" for n in range(rows))
     (data_dir / "cs224n/ids-sst-train.csv").write_text(f"\tid\tsentence\tsentiment\n{text}")
-    try:
+
+
+@pytest.mark.parametrize(("empty", "rows"), [(3, 24), (4, 400)])
+def test_three_faulty_rows_are_slips_however_small_the_file_is(
+    data_dir: Path, tmp_path: Path, empty: int, rows: int
+) -> None:
+    with_empty_sentences(data_dir, empty, rows)
+    made = preprocess(data_dir, tmp_path / "out", tokenize, {("sst", "train")})
+    assert made["files"]["sst/train"]["kept"] == rows - empty
+
+
+@pytest.mark.parametrize(
+    ("empty", "rows", "share", "shown"), [(4, 24, 0.01, "1%"), (5, 400, 0.01, "1%"), (1, 24, 0, "0%")]
+)
+def test_labels_are_not_named_where_other_faults_are_too_many(
+    data_dir: Path, tmp_path: Path, empty: int, rows: int, share: float, shown: str
+) -> None:
+    with_empty_sentences(data_dir, empty, rows)
+    told = f"cannot be used, more than {shown}. First, line 2: sentence is empty. To leave such rows out"
+    with pytest.raises(DataError, match=told):
         preprocess(data_dir, tmp_path / "out", tokenize, {("sst", "train")}, most_refused=share)
-    except DataError as error:
-        assert is_refused
-        assert f" cannot be used, more than {100 * share:g}%. First, line 2: sentence is empty. To leave" in str(error)
-    else:
-        assert not is_refused
 
 
 def test_rows_whose_annotators_did_not_agree_are_left_out_and_are_no_faults(data_dir: Path, tmp_path: Path):
