@@ -22,7 +22,10 @@ def main(params: Path, out: Path) -> None:
         planned = planning.plan(given)
         names.check(given)
     except SettingsError as error:
-        raise SettingsError(f"{error}{STAYS.format(file=params) if _edited_by_dvc() else ''}") from None
+        if not _edited_by_dvc():
+            raise
+        os.utime(params)  # git may take it for unchanged: DVC writes it within a second of git's last look at it
+        raise SettingsError(f"{error}{STAYS.format(file=params)}") from None
     planning.write(planned | code.of_stages(Path(__file__).parent), out)
 
 
