@@ -98,7 +98,7 @@ def test_what_another_process_has_just_finished_is_taken_over_and_else_is_traine
             training = project.start("stages/train.py", "bert-sst", "1", PYTHONPATH="src", MTBERT_LIVE="off")
             assert training.stdout is not None
             first = training.stdout.readline()
-            assert first.startswith("training bert-sst, seed 1: another process"), first
+            assert first.startswith("training bert-sst, seed 1: already running"), first
             end()
         rest, _ = training.communicate(timeout=120)
         assert training.returncode == 0, rest
