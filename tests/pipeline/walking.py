@@ -117,7 +117,7 @@ class Walk:
             self._answered(block, command, given, within)
 
     def _given(self, command: Typed) -> str:
-        """The command with what stands here for what the page names; a file that it shows and takes for granted is made."""
+        """The command, with what stands here for what the page names; a file that is shown and not there is made."""
         given = command.text
         if given.startswith("cat ") and not (file := self.root / given.removeprefix("cat ")).exists():
             write(file, "".join(f"{line}\n" for line in command.shown))
