@@ -103,7 +103,8 @@ def in_words(cause: Cause) -> str:
     if cause.kind in (Kind.SETTING, Kind.MACHINE):
         return f"{cause.name} {cause.before or 'not set'} -> {cause.now or 'not set'}"
     done = "added" if cause.before is None else "removed" if cause.now is None else "changed"
-    return f"{cause.kind} {cause.name} {done}"
+    name = cause.name.removeprefix("data/") if cause.kind == Kind.DATA else cause.name
+    return f"{cause.kind} {name} {done}"
 
 
 def explain(build: Path, variant: str) -> str:

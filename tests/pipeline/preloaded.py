@@ -34,7 +34,8 @@ PACKAGES = (
 )  # fmt: skip
 CLIENT = """#!{python} -IS
 import array, json, os, signal, socket, sys
-known = len(sys.argv) > 1 and (sys.argv[1] in ("-m", "-c") or not sys.argv[1].startswith("-")) and "pytest" not in sys.argv
+first = (sys.argv[1:] or ["-"])[0]
+known = (first in ("-m", "-c") or not first.startswith("-")) and "pytest" not in sys.argv
 server = socket.socket(socket.AF_UNIX)
 if not known or server.connect_ex({address!r}):
     os.execv({python!r}, [{python!r}, *sys.argv[1:]])
@@ -80,8 +81,17 @@ def _server() -> Path:
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
     assert server.stdout
     assert server.stdout.read(5) == b"ready", "the server of preloaded programs did not start"
-    _server.process = server  # type: ignore[attr-defined]  # its standard input stays open
+    atexit.register(_end, server)
     return folder / "socket"
+
+
+def _end(server: "subprocess.Popen[bytes]") -> None:
+    """Close the server's standard input, with which it ends; until then this process holds it open."""
+    assert server.stdin
+    assert server.stdout
+    server.stdin.close()
+    server.stdout.close()
+    server.wait()
 
 
 def serve(address: str) -> list[str]:

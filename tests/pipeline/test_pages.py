@@ -34,6 +34,9 @@ class Page:
     after: Callable[[Walk], None] = lambda walk: None  # looks at what the page says has become
 
 
+OTHER = ("quora-*", "sts-*", "ids-cfimdb-*", "*-test-*")
+
+
 def select(root: Path, variants: tuple[str, ...]) -> None:
     """Set `variants` in params.yaml, and leave its other lines alone."""
     file = root / "params.yaml"
@@ -61,12 +64,21 @@ def prediction_files(walk: Walk) -> None:
         (walk.root / f"{name}.csv").write_text("\n".join(["id,label,prediction", *rows]) + "\n")
 
 
-def official(walk: Walk) -> None:
-    """Let `make official` fetch the sample's files from a host on this machine."""
+def reduced(walk: Walk, folder: Path) -> Path:
+    """Some rows of each file of the sample."""
     sample = walk.root / "data/sample"
-    host = walk.beside(hosts.folder(sample))
-    names = sorted(file.relative_to(sample).as_posix() for file in sample.rglob("*.*"))
-    downloads = [{"url": f"{host}/{name}", "sha256": files.sha256(sample / name), "path": name} for name in names]
+    for file in sorted(sample.rglob("*.*")):
+        (folder / file.relative_to(sample)).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file.relative_to(sample)).write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:40]))
+    return folder
+
+
+def official(walk: Walk) -> None:
+    """Let `make official` fetch files from a host on this machine."""
+    there = reduced(walk, walk.root.parent / "host")
+    host = walk.beside(hosts.folder(there))
+    names = sorted(file.relative_to(there).as_posix() for file in there.rglob("*.*"))
+    downloads = [{"url": f"{host}/{name}", "sha256": files.sha256(there / name), "path": name} for name in names]
     files.write_yaml(walk.root / "src/mtbert/data/downloads.yaml", downloads)
 
 
@@ -95,17 +107,17 @@ def uploaded(walk: Walk) -> None:
 def e5(walk: Walk) -> None:
     """A model on the hub; a small BERT stands for it."""
     own_hub(walk, walk.root.parent / "hub")
+    reduced(walk, walk.root / "data/reduced")
+    replace(walk.root / "params.yaml", "data_dir: data/sample ", "data_dir: data/reduced ")
     encoders.folder(walk.root.parent / "hub/intfloat/e5-base-v2", vocab_size=1000)
     (walk.root / "models").mkdir()
 
 
 def reviews(walk: Walk) -> None:
     """A folder of one's own data, with the sample's files of SST."""
-    walk.stands_for["/absolute/path/to"] = str(walk.root.parent)
-    for split in ("train", "dev"):
-        name = f"cs224n/ids-sst-{split}.csv"
-        (walk.root.parent / "reviews/cs224n").mkdir(parents=True, exist_ok=True)
-        shutil.copy(walk.root / "data/sample" / name, walk.root.parent / "reviews" / name)
+    walk.stands_for["/absolute/path/to"] = str(walk.root)
+    left = shutil.ignore_patterns(*OTHER)
+    shutil.copytree(walk.root / "data/sample/cs224n", walk.root / "reviews/cs224n", ignore=left)
 
 
 def another_seed(walk: Walk) -> None:

@@ -108,15 +108,24 @@ class Walk:
 
     def shell(self, block: Block, command: Typed, within: float) -> None:
         """Give a command, and compare what it prints."""
+        given = self._given(command)
+        if given.startswith(SERVERS):
+            self._serve(block, given)
+        elif "press Ctrl-C" in given:
+            self._interrupt(block, given)
+        else:
+            self._answered(block, command, given, within)
+
+    def _given(self, command: Typed) -> str:
+        """The command, with what stands here for what the page names; a file that is shown and not there is made."""
         given = command.text
         if given.startswith("cat ") and not (file := self.root / given.removeprefix("cat ")).exists():
-            write(file, "".join(f"{line}\n" for line in command.shown))  # a file that the page takes for granted
+            write(file, "".join(f"{line}\n" for line in command.shown))
         for name, value in self.stands_for.items():
             given = given.replace(name, value)
-        if given.startswith(SERVERS):
-            return self._serve(block, given)
-        if "press Ctrl-C" in given:
-            return self._interrupt(block, given)
+        return given
+
+    def _answered(self, block: Block, command: Typed, given: str, within: float) -> None:
         status, printed = self.run(given)
         told = f"{block}: {given}\nended with status {status} and printed\n{printed[-6000:]}"
         assert (status != 0) == bool(REFUSED.search(given)), told
@@ -130,7 +139,6 @@ class Walk:
         if asked := REPORTED.match(given):
             reported = json.loads((self.root / "build/report/summary.json").read_text())
             assert sorted(asked[1].split(",")) == sorted(reported), told
-        return None
 
     def run(self, command: str) -> tuple[int, str]:
         """The exit status of a command in the shell of this walk, and all that it printed."""

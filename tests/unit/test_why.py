@@ -37,13 +37,13 @@ def test_each_kind_of_input_is_told_settings_first():
     assert [why.in_words(cause) for cause in found] == [
         "pals.bias not set -> true",
         "pals.dim 204 -> 276",
-        "data data/sst/train.parquet changed",
+        "data sst/train.parquet changed",
         "starting weights encoders/base/model.safetensors changed",
         "code training/loop.py changed",
         "torch 2 -> 3",
     ]
     assert why.line("pals", found) == (
-        "pals trains: pals.bias not set -> true, pals.dim 204 -> 276, data data/sst/train.parquet changed "
+        "pals trains: pals.bias not set -> true, pals.dim 204 -> 276, data sst/train.parquet changed "
         "and 3 more: mtbert why pals"
     )
 
