@@ -170,7 +170,7 @@ def test_the_pages_that_are_served_end_with_whoever_started_them(root: Path) -> 
         experiment = tracked.client(f"http://127.0.0.1:{port}").get_experiment("1")
         assert experiment.tags[view.TAG] == view.saved()
         starter.kill()
-        wait_for(lambda: not tracked.listens(port))
+        wait_for(lambda: not tracked.listens(port), 60)
 
 
 def test_experiments_of_before_get_the_page_of_scores(root: Path) -> None:

@@ -1,5 +1,6 @@
 """Each stage's script, given a plan that is missing or damaged: one line that says what makes it, and no traceback."""
 
+import os
 import runpy
 import sys
 from pathlib import Path
@@ -82,7 +83,9 @@ def test_a_refused_value_that_dvc_has_written_into_the_working_tree_is_told_with
     set_data_dir(tmp_path, "nowhere")
     monkeypatch.setenv("DVC_EXP_NAME", "some-name")
     monkeypatch.setenv("DVC_ROOT", str(tmp_path / root))
+    os.utime(tmp_path / "params.yaml", (0, 0))
     message = told(monkeypatch, tmp_path, "plan", "params.yaml", "plan")
+    assert ((tmp_path / "params.yaml").stat().st_mtime > 0) == is_told  # so that git looks at it again
     assert "data_dir: nowhere holds no file of a task" in message
     assert ("`git checkout params.yaml` undoes" in message) == is_told
 
