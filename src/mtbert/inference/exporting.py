@@ -196,9 +196,12 @@ def _texts(model: Model, task: str) -> list[list[str]]:
 
 @torch.no_grad()
 def _logits(model: Model, task: str, columns: list[list[str]]) -> np.ndarray:
-    """Return the model's own outputs [rows, outputs] in fp32."""
+    """Return the model's own scores [rows, 1], or the logits of its classes [rows, outputs], in fp32."""
     examples, _ = model.examples(model.task(task), [*zip(*columns, strict=True)])
-    return model.network(examples.batch(range(len(examples)))).numpy()
+    outputs = model.network(examples.batch(range(len(examples))))
+    if TASKS[task].kind == "score":
+        outputs = model.network.head(task).scores(outputs)[:, None]
+    return outputs.numpy()
 
 
 def _embedded(model: Model, task: str, columns: list[list[str]]) -> np.ndarray:

@@ -89,8 +89,11 @@ class MtbertModel(PreTrainedModel):
                 f"{task} was trained with token types that tell the second sentence from the first; pass the "
                 "token_type_ids that the export's own tokenizer returns"
             )
-        given = batch(input_ids, attention_mask, token_type_ids, task, sequences)
-        return SequenceClassifierOutput(logits=self.model(given))
+        outputs = self.model(batch(input_ids, attention_mask, token_type_ids, task, sequences))
+        head = self.model.head(task)
+        if head.task.kind == "score":  # a head may have other outputs beside the score
+            outputs = head.scores(outputs).unsqueeze(-1)
+        return SequenceClassifierOutput(logits=outputs)
 
     def sentence_embedding(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None, task: str | None = None

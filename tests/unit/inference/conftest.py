@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 import trained
 
+RANKING = {"heads": {"sst": {"name": "linear"}, "sts": {"name": "mnr"}}}  # it has outputs beside the score
+
 
 @pytest.fixture(scope="session")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = trained.build(tmp_path_factory.mktemp("trained") / "build")
-    trained.train(folder, "apart-in-fp32", 1, trained.MODEL["apart"])
+    trained.train(folder, "apart-in-fp32", 1, trained.MODEL["apart"] | RANKING)
     trained.train(folder, "typed", 1, trained.MODEL["crossed"] | {"token_types": "by_sentence"})
     return folder

@@ -201,6 +201,15 @@ def test_a_pair_without_the_types_that_it_was_trained_with_is_refused(load: Call
     assert exported(load("crossed"))(IDS, task="sts").logits.shape == (2, 1)  # trained without
 
 
+def test_the_logit_of_a_score_is_the_score_alone(load: Callable[[str], Model]) -> None:
+    model = load("apart-in-fp32")
+    pairs = [*zip(TEXTS, OTHERS, strict=True)]
+    batch = model.examples(model.task("sts"), pairs)[0].batch([0, 1])
+    said = exported(model)(batch.input_ids, batch.mask, batch.token_types, task="sts", sequences=2).logits
+    scores = model.predict("sts", pairs)["prediction"].to_numpy()
+    assert said.detach().numpy() == pytest.approx(scores[:, None], abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("name", "task", "sequences", "allowed"),
     [
