@@ -56,6 +56,10 @@ def environment(root: Path) -> None:
     for file in (ours / "bin").iterdir():
         (place / "bin" / file.name).symlink_to(file)
     preloaded.install(place / "bin")
+    activate = place / "bin/activate"
+    text = activate.read_text().replace(str(ours), str(place))
+    activate.unlink()  # a link to the true one
+    activate.write_text(text)
     for name in EXTRAS:
         stamp = place / "bin" / f".{name}"
         stamp.unlink(missing_ok=True)
@@ -108,30 +112,19 @@ class Walk:
 
     def shell(self, block: Block, command: Typed, within: float) -> None:
         """Give a command, and compare what it prints."""
-        given = self._given(command)
-        if given.startswith(SERVERS):
-            self._serve(block, given)
-        elif "press Ctrl-C" in given:
-            self._interrupt(block, given)
-        else:
-            self._answered(block, command, given, within)
-
-    def _given(self, command: Typed) -> str:
-        """The command, with what stands here for what the page names; a file that is shown and not there is made."""
-        given = command.text
+        given = self.here(command.text)
         if given.startswith("cat ") and not (file := self.root / given.removeprefix("cat ")).exists():
-            write(file, "".join(f"{line}\n" for line in command.shown))
-        for name, value in self.stands_for.items():
-            given = given.replace(name, value)
-        return given
-
-    def _answered(self, block: Block, command: Typed, given: str, within: float) -> None:
+            write(file, "".join(f"{line}\n" for line in command.shown))  # a file that the page takes for granted
+        if given.startswith(SERVERS):
+            return self._serve(block, given)
+        if "press Ctrl-C" in given:
+            return self._interrupt(block, given)
         status, printed = self.run(given)
         told = f"{block}: {given}\nended with status {status} and printed\n{printed[-6000:]}"
         assert (status != 0) == bool(REFUSED.search(given)), told
         if command.prompt:
-            shown = "\n".join(command.shown)
-            assert answers(command.shown, lines(printed), within), f"{told}\nbut the page shows\n{shown}"
+            shown = [self.here(line) for line in command.shown]
+            assert answers(shown, lines(printed), within), "\n".join([told, "but the page shows", *shown])
         if found := re.search(r"\b[0-9a-f]{64}\b", printed):
             self.stands_for["THE_DIGEST"] = found[0]
         if given.startswith("dvc queue start"):
@@ -139,6 +132,12 @@ class Walk:
         if asked := REPORTED.match(given):
             reported = json.loads((self.root / "build/report/summary.json").read_text())
             assert sorted(asked[1].split(",")) == sorted(reported), told
+
+    def here(self, text: str) -> str:
+        """The text of a page with what stands here for what it names."""
+        for name, value in self.stands_for.items():
+            text = text.replace(name, value)
+        return text
 
     def run(self, command: str) -> tuple[int, str]:
         """The exit status of a command in the shell of this walk, and all that it printed."""
