@@ -33,6 +33,7 @@ class Page:
     before: Callable[[Walk], None] = lambda walk: None  # brings about what the page takes for granted
     after: Callable[[Walk], None] = lambda walk: None  # looks at what the page says has become
 
+
 OTHER = ("quora-*", "sts-*", "ids-cfimdb-*", "*-test-*")
 
 
@@ -118,7 +119,8 @@ def e5(walk: Walk) -> None:
 def reviews(walk: Walk) -> None:
     """A folder of one's own data, with the sample's files of SST."""
     walk.stands_for["/absolute/path/to"] = str(walk.root)
-    shutil.copytree(walk.root / "data/sample/cs224n", walk.root / "reviews/cs224n", ignore=shutil.ignore_patterns(*OTHER))
+    left = shutil.ignore_patterns(*OTHER)
+    shutil.copytree(walk.root / "data/sample/cs224n", walk.root / "reviews/cs224n", ignore=left)
 
 
 def another_seed(walk: Walk) -> None:

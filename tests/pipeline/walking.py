@@ -116,9 +116,13 @@ class Walk:
         if given.startswith("cat ") and not (file := self.root / given.removeprefix("cat ")).exists():
             write(file, "".join(f"{line}\n" for line in command.shown))  # a file that the page takes for granted
         if given.startswith(SERVERS):
-            return self._serve(block, given)
-        if "press Ctrl-C" in given:
-            return self._interrupt(block, given)
+            self._serve(block, given)
+        elif "press Ctrl-C" in given:
+            self._interrupt(block, given)
+        else:
+            self._answered(block, command, given, within)
+
+    def _answered(self, block: Block, command: Typed, given: str, within: float) -> None:
         status, printed = self.run(given)
         told = f"{block}: {given}\nended with status {status} and printed\n{printed[-6000:]}"
         assert (status != 0) == bool(REFUSED.search(given)), told
