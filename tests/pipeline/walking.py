@@ -212,7 +212,7 @@ class Walk:
         for server in self._servers:
             if server.poll() is None:
                 os.killpg(server.pid, signal.SIGTERM)
-                server.wait(60)
+            server.communicate(timeout=60)
 
 
 def lines(printed: str) -> list[str]:
