@@ -25,7 +25,8 @@ BY_SEED = {"sst": 0.012, "qqp": 0.005, "sts": 0.008, "cfimdb": 0.010}
 BY_ROWS = {"sst": 0.004, "qqp": 0.001, "sts": 0.003, "cfimdb": 0.006}
 CLUSTERS = 235  # of a task
 DIFFER = "differ"  # claims that hold where there is a difference
-WITHIN = ("close", "not higher")  # claims that hold where a difference is below the margin
+WITHIN = ("close", "not higher", "not lower")  # claims that hold where a difference is below the margin
+DOWNWARDS = ("lower", "not lower")  # what speaks of the first side as the lower one
 VERDICTS = {"holds": [Verdict.HOLDS, Verdict.SMALL], "fails": [Verdict.FAILS]}
 SCALES = (1.0, 0.7, 0.5)
 
@@ -50,7 +51,7 @@ def noisy(
 
     Args:
         parts: of one paper.
-        truths: the true difference of each; positive where the side is higher that it says is higher, or is not.
+        truths: the true difference of each, positive in the direction of which the part speaks.
         reports: how many.
         scale: by what the noise is multiplied.
         draw: the source of noise.
@@ -77,7 +78,7 @@ def _seen(
     of_rows = 2 * sum((scale * BY_ROWS[task] / len(tasks)) ** 2 for task in tasks)
     variances = [side.var(axis=1, ddof=1) for side in (ours, other)]
     error, freedom = welch(variances, (SEEDS, SEEDS), of_rows, CLUSTERS)
-    return (-truth if part.expects == "lower" else truth) + (ours - other).mean(axis=1), error, freedom
+    return (-truth if part.expects in DOWNWARDS else truth) + (ours - other).mean(axis=1), error, freedom
 
 
 def _model(side: Sequence[str], task: str) -> str:
@@ -102,12 +103,12 @@ def _p(part: Part, mean: np.ndarray, error: np.ndarray, freedom: np.ndarray) -> 
 def rates(every: Claims, times: float, reports: int, scale: float = 1.0, seed: int = 0) -> dict[str, float]:
     """Return how often the rule says what, of reports whose every true difference is `times` the margin.
 
-    Where a claim says that two are close, or one not higher, they differ by as much; beside parts that say higher or
-    lower they do not.
+    Where a claim says that two are close, or one not higher or not lower, they differ by as much; beside parts that
+    say higher or lower they do not.
 
     Returns:
         Shares of reports with such a claim (of the paper that has it most often), and shares of claims, for claims that
-        say there is a difference, that say close, and that say not higher.
+        say there is a difference, that say close, that say not higher, and that say not lower.
     """
     draw = np.random.default_rng(seed)
     by_kind: dict[str, list[np.ndarray]] = {kind: [] for kind in (DIFFER, *WITHIN)}
@@ -128,13 +129,13 @@ def rates(every: Claims, times: float, reports: int, scale: float = 1.0, seed: i
 
 
 def _kind(claim: Claim) -> str:
-    """What all deciding parts of a claim say, where that is close or not higher; else DIFFER."""
+    """What all deciding parts of a claim say, where that is one of WITHIN; else DIFFER."""
     said = {part.expects for part in claim.deciding}
     return next((kind for kind in WITHIN if said == {kind}), DIFFER)
 
 
 def _margins(claim: Claim) -> Iterable[float]:
-    """The margin of each deciding part; 0 of one that says close or not higher beside others that do not."""
+    """The margin of each deciding part; 0 of one that says one of WITHIN beside others that do not."""
     for part in claim.deciding:
         yield part.margin if _kind(claim) in WITHIN or part.expects not in WITHIN else 0.0
 
@@ -143,8 +144,8 @@ def table(every: Claims, reports: int) -> str:
     """Return as Markdown, in per cent and by the noise, how often
 
     - *refuted reports*: a report has a claim that is refuted, where every difference is the margin;
-    - *false holds*: a report has a claim that holds, where there is no difference (of *close* and *not higher*: where
-      it is the margin);
+    - *false holds*: a report has a claim that holds, where there is no difference (of *close*, *not higher* and
+      *not lower*: where it is the margin);
     - *refuted claims*: a claim is refuted, where every difference is half the margin;
     - *found*: a claim holds, where every difference is twice the margin.
     """
