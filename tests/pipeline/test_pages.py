@@ -143,7 +143,7 @@ def moods(walk: Walk) -> None:
 
 END = "\0"
 PAGES = {
-    "README.md": Page(before=readme, real_until="dvc exp run"),
+    "README.md": Page(("sbert-pals", "pals"), before=readme, real_until="dvc exp run"),
     "CONTRIBUTING.md": Page(before=moods),
     "docs/comparing.md": Page(within=0, before=prediction_files),
     "docs/data.md": Page(before=reviews),
