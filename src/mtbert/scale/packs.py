@@ -49,7 +49,7 @@ def pack(out: Path, variants: str | None) -> None:
 
 def write(out: Path, packed: Sequence[Training]) -> None:
     """Write a pack: what the trainings read, and the package."""
-    read = [SCRIPT, BUILD / inputs.MACHINE]
+    read = [SCRIPT, BUILD / inputs.MACHINE, BUILD / "plan" / inputs.CODE]
     for variant in dict.fromkeys(training.variant for training in packed):
         init = BUILD / "init" / f"{variant}.json"
         named = [BUILD / path for path in inputs.read(init).files]
