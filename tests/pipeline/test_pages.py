@@ -92,8 +92,9 @@ def readme(walk: Walk) -> None:
 
 def own_hub(walk: Walk, root: Path) -> None:
     """Let `hf` speak to a hub on this machine."""
-    there = {"HF_ENDPOINT": walk.beside(hosts.hub(root)), "HF_TOKEN": "none", "HF_HOME": str(root / "client")}
-    walk.variables |= there | {"HF_HUB_OFFLINE": "0"}
+    address = walk.end_with.enter_context(hosts.hub(root))
+    client = {"HF_HOME": str(root.parent / "client"), "HF_HUB_OFFLINE": "0", "HF_TOKEN": "none"}
+    walk.variables |= client | {"HF_ENDPOINT": address}
 
 
 def using(walk: Walk) -> None:
@@ -137,8 +138,49 @@ def another_build(walk: Walk) -> None:
     shutil.copytree(walk.root / "build", walk.root / "other/build")
 
 
+def another_server(walk: Walk) -> None:
+    """A server that the page calls https://mlflow.lab:5000."""
+    (lab := walk.root.parent / "lab").mkdir()
+    server = tracked.server(lab / "mlflow.db")
+    walk.end_with.callback(server.kill)
+    walk.stands_for["https://mlflow.lab:5000"] = f"http://127.0.0.1:{server.port}"
+
+
+def on_both(walk: Walk) -> None:
+    """Here and there the page's filter finds the run, and there are copies of what a model needs, no links."""
+    page, lab = (REPOSITORY / "docs/tracking.md").read_text(), walk.root.parent / "lab"
+    (asked,) = re.findall(r"finds the run: `([^`]+)`", page)
+    for uri in (f"http://127.0.0.1:{walk.port}", walk.stands_for["https://mlflow.lab:5000"]):
+        experiment = tracked.client(uri).get_experiment_by_name("mtbert-sample")
+        (run,) = tracked.client(uri).search_runs([experiment.experiment_id], asked)
+        assert run.info.run_name == "pals.dim=276 pals seed 1"
+    assert [file.is_symlink() for file in lab.rglob("model.safetensors")] == [False]
+    assert tracked.rows(lab / "mlflow.db", "select name, version from model_versions") == [("mtbert-sample-pals", 1)]
+
+
+def from_copies(walk: Walk) -> None:
+    """What was trained in a copy stands in the database of the working tree."""
+    query = "SELECT name, status FROM runs WHERE lifecycle_stage = 'active' AND name LIKE 'pals.dim=60 %'"
+    assert tracked.rows(walk.root / "mlflow.db", query) == [("pals.dim=60 frozen-pals seed 1", "FINISHED")]
+
+
 def moods(walk: Walk) -> None:
     walk.stands_for["/tmp/moods"] = str(walk.root.parent / "moods")
+
+
+def contributed(walk: Walk) -> None:
+    """The variants of the adapter, the task and the paper are as the page says; the report has the paper's table."""
+    plan = {name: files.read_yaml(walk.root / f"build/plan/{name}.yaml") for name in ("bottleneck", "moods")}
+    assert plan["bottleneck"]["model"]["adapter"]["name"] == "parallel"
+    assert plan["bottleneck"]["phases"][0]["trainable"] == ["adapters", "heads"]
+    assert (plan["moods"]["tasks"], plan["moods"]["model"]["pooling"]["mood"]) == (["mood", "sst"], "cls")
+    decays = [
+        files.read_yaml(walk.root / f"build/plan/{name}.yaml")["phases"][0]["weight_decay"]
+        for name in ("small-plain", "small-decayed")
+    ]
+    assert decays == [0.0, 0.01]
+    report = (walk.root / "build/report/README.md").read_text()
+    assert [text for text in ("A small study, table 1", "| Plain", "| Decayed") if text not in report] == []
 
 
 END = "\0"
@@ -151,7 +193,7 @@ PAGES = {
     "docs/evidence.md": Page(before=another_build),
     "docs/faults.md": Page(real_until=END, before=another_seed, after=went_on),
     "docs/machines.md": Page(("pals", "frozen-pals")),
-    "docs/pipeline.md": Page(real_until=END),
+    "docs/pipeline.md": Page(("frozen-pals",), real_until=END, after=from_copies),
     "docs/reports.md": Page(),
     "docs/settings.md": Page(),
     "docs/tracking.md": Page(),

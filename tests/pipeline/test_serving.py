@@ -96,21 +96,6 @@ def test_the_alias_is_on_the_seed_that_the_choosing_scores_prefer(root: Path):
     assert tracked.rows(root / "mlflow.db", query) == [(str(max(choosing(root, 1), choosing(root, 2))),)]
 
 
-def test_a_server_elsewhere_gets_copies_and_versions(root: Path, tmp_path: Path):
-    away = tracked.server(tmp_path / "mlflow.db")
-    try:
-        assert (
-            bring_in(root, f"http://127.0.0.1:{away.port}")
-            == "runs in MLflow: 3 new, 0 already there, 1 not trained yet"
-        )
-    finally:
-        away.kill()
-    assert len(list(tmp_path.rglob("model.safetensors"))) == 3
-    assert not [file for file in tmp_path.rglob("*") if file.is_symlink()]
-    versions = "select name, count(*) from model_versions group by name order by name"
-    assert tracked.rows(tmp_path / "mlflow.db", versions) == [("mtbert-sample-apart", 1), ("mtbert-sample-crossed", 2)]
-
-
 @pytest.fixture(scope="module")
 def server(root: Path) -> Iterator[str]:
     model = ("models", "serve", "-m", "models:/mtbert-sample-crossed@best", "--env-manager", "local")
