@@ -149,7 +149,7 @@ def another_server(walk: Walk) -> None:
 def on_both(walk: Walk) -> None:
     """Here and there the page's filter finds the run, and there are copies of what a model needs, no links."""
     page, lab = (REPOSITORY / "docs/tracking.md").read_text(), walk.root.parent / "lab"
-    (asked,) = re.findall(r"finds the run: `([^`]+)`", page)
+    (asked,) = re.findall(r"`(params[^`]+)` in the field", page)
     for uri in (f"http://127.0.0.1:{walk.port}", walk.stands_for["https://mlflow.lab:5000"]):
         experiment = tracked.client(uri).get_experiment_by_name("mtbert-sample")
         (run,) = tracked.client(uri).search_runs([experiment.experiment_id], asked)
