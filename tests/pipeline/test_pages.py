@@ -12,7 +12,7 @@ from pathlib import Path
 import encoders
 import pytest
 from filelock import FileLock
-from pipeline import hosts, pages
+from pipeline import hosts, pages, tracked
 from pipeline.pages import REPOSITORY
 from pipeline.walking import Walk, clone, environment, replace
 
@@ -79,7 +79,7 @@ def reduced(walk: Walk, folder: Path) -> Path:
 def official(walk: Walk) -> None:
     """Let `make official` fetch files from a host on this machine."""
     there = reduced(walk, walk.root.parent / "host")
-    host = walk.beside(hosts.folder(there))
+    host = walk.end_with.enter_context(hosts.folder(there))
     names = sorted(file.relative_to(there).as_posix() for file in there.rglob("*.*"))
     downloads = [{"url": f"{host}/{name}", "sha256": files.sha256(there / name), "path": name} for name in names]
     files.write_yaml(walk.root / "src/mtbert/data/downloads.yaml", downloads)
@@ -181,8 +181,8 @@ def contributed(walk: Walk) -> None:
 
 END = "\0"
 PAGES = {
-    "README.md": Page(("sbert-pals", "pals"), before=readme, real_until="dvc exp run"),
-    "CONTRIBUTING.md": Page(before=moods),
+    "README.md": Page(tuple(SEVERAL), real_until="dvc exp run", before=readme),
+    "CONTRIBUTING.md": Page(before=moods, after=contributed),
     "docs/comparing.md": Page(within=0, before=prediction_files),
     "docs/data.md": Page(before=reviews),
     "docs/encoders.md": Page(before=e5),
@@ -192,7 +192,7 @@ PAGES = {
     "docs/pipeline.md": Page(("frozen-pals",), real_until=END, after=from_copies),
     "docs/reports.md": Page(),
     "docs/settings.md": Page(),
-    "docs/tracking.md": Page(),
+    "docs/tracking.md": Page(before=another_server, after=on_both),
     "docs/using.md": Page(("sbert-pals", "pals"), real_until=END, before=using, after=uploaded),
     "docs/verdicts.md": Page(),
     "reports/campaign.md": Page(),
@@ -246,6 +246,7 @@ def test_a_page_is_right(name: str, trained: Path, tmp_path: Path):
         for block in pages.blocks(name):
             if page.real_until and page.real_until in block.text:
                 shrink(walk.root)
+                select(walk.root, ("pals",))
                 commit(walk.root)
             if not block.mark:
                 walk.block(block, page.within)

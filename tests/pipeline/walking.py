@@ -75,7 +75,7 @@ class Walk:
         self._state = root.parent / f"{root.name}-shell"  # what the shell has exported, and where it is
         self._servers: list[subprocess.Popen[str]] = []
         self.stands_for = {"5001": self.port}  # what a page names that is another thing here
-        self._beside = contextlib.ExitStack()
+        self.end_with = contextlib.ExitStack()  # what runs beside it
         away = ("DVC_", "MLFLOW_", "MTBERT_", "PYTEST_", "HF_", "PYTHONPATH", "MAKE", "MFLAGS")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(away)}
         path = f"{root / '.venv/bin'}{os.pathsep}{os.environ['PATH']}"
@@ -121,6 +121,13 @@ class Walk:
             self._interrupt(block, given)
         else:
             self._answered(block, command, given, within)
+
+    def _given(self, command: Typed) -> str:
+        """The command, with what stands here for what the page names; a file that is shown and not there is made."""
+        given = self.here(command.text)
+        if given.startswith("cat ") and not (file := self.root / given.removeprefix("cat ")).exists():
+            write(file, "".join(f"{line}\n" for line in command.shown))
+        return given
 
     def _answered(self, block: Block, command: Typed, given: str, within: float) -> None:
         status, printed = self.run(given)
@@ -197,10 +204,6 @@ class Walk:
             told = f"{block}: {one.text}\nprinted\n{answer}"
             assert answers(one.shown, lines(answer), within), told
 
-    def beside(self, host: contextlib.AbstractContextManager[str]) -> str:
-        """Start something that runs until this walk ends."""
-        return self._beside.enter_context(host)
-
     def answer(self) -> str:
         """The page that this walk's server shows."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/", timeout=60) as page:
@@ -208,7 +211,7 @@ class Walk:
 
     def end(self) -> None:
         """Stop what still runs."""
-        self._beside.close()
+        self.end_with.close()
         for server in self._servers:
             if server.poll() is None:
                 os.killpg(server.pid, signal.SIGTERM)
