@@ -37,9 +37,6 @@ class Page:
 OTHER = ("quora-*", "sts-*", "ids-cfimdb-*", "*-test-*")
 
 
-OTHER = ("quora-*", "sts-*", "ids-cfimdb-*", "*-test-*")
-
-
 def select(root: Path, variants: tuple[str, ...]) -> None:
     """Set `variants` in params.yaml, and leave its other lines alone."""
     file = root / "params.yaml"
