@@ -112,9 +112,7 @@ class Walk:
 
     def shell(self, block: Block, command: Typed, within: float) -> None:
         """Give a command, and compare what it prints."""
-        given = self.here(command.text)
-        if given.startswith("cat ") and not (file := self.root / given.removeprefix("cat ")).exists():
-            write(file, "".join(f"{line}\n" for line in command.shown))  # a file that the page takes for granted
+        given = self._given(command)
         if given.startswith(SERVERS):
             self._serve(block, given)
         elif "press Ctrl-C" in given:
