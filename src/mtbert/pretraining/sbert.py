@@ -109,6 +109,7 @@ def arguments(
         batch_sampler=BatchSamplers.NO_DUPLICATES,  # the same sentence twice would be its own negative
         learning_rate=settings.learning_rate,
         warmup_steps=round(settings.warmup * steps),
+        adam_epsilon=settings.eps,
         max_grad_norm=settings.clip or 0.0,  # the library clips by a norm above 0
         seed=seeding.derive(settings.seed, "sbert", "training") % 2**32,  # NumPy takes 32 bits
         bf16=hardware.precision(settings.precision, device, of_cpu) == "bf16",

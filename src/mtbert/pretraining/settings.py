@@ -139,6 +139,7 @@ class SbertSettings(Section):
         epochs: passes over the pairs.
         learning_rate: highest rate of AdamW, after the warm-up.
         warmup: share of the steps over which the rate rises; it then falls linearly to 0.
+        eps: of AdamW.
         clip: largest gradient norm, or `none`.
         weights: as for the encoder: fp16 rounds the result.
         device: auto is a GPU where there is one, else Apple's, else the CPU.
@@ -153,6 +154,7 @@ class SbertSettings(Section):
     epochs: PositiveInt = 1
     learning_rate: PositiveFloat = 2e-5
     warmup: float = Field(default=0.1, ge=0, lt=1)
+    eps: PositiveFloat = 1e-8
     clip: Annotated[PositiveFloat | None, NONE] = 1.0
     weights: Literal["fp32", "fp16"] = "fp32"
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"

@@ -134,6 +134,11 @@ def test_pairs_are_entailed_whole_and_each_once(tmp_path: Path) -> None:
     assert sorted(chosen.itertuples(index=False, name=None)) == [("a", "b"), ("e", "f")]
 
 
+def test_the_optimiser_has_the_eps_of_the_settings(tmp_path: Path) -> None:
+    settings = SETTINGS.model_copy(update={"eps": 1e-7})
+    assert sbert.arguments(settings, 6, str(tmp_path), "fp32").adam_epsilon == 1e-7
+
+
 def test_max_pairs_draws_by_the_seed(tmp_path: Path) -> None:
     write(tmp_path, "snli", "train", [(f"a{n}", f"b{n}", 2.0) for n in range(50)])
     one, again, other = (
