@@ -27,7 +27,7 @@ def build(folder: Path) -> Path:
     files.seal(folder / "encoders" / "base")
     preprocess(DATA, folder / "data", wordpieces(folder / "encoders" / "base"), set())
     for name, changes in MODEL.items():
-        train(folder, name, 1, changes)
+        train(folder, settings(name, **changes))
     return folder
 
 
@@ -37,9 +37,9 @@ def settings(name: str, **model: object) -> VariantSettings:
     return VariantSettings(**given | {"variant": name, "model": given["model"] | {"max_tokens": 16} | model})
 
 
-def train(folder: Path, name: str, seed: int, model: dict[str, object]) -> None:
+def train(folder: Path, plan: VariantSettings, seed: int = 1) -> None:
     """Train one and write its plan file."""
-    plan = settings(name, **model)
+    name = plan.variant
     files.write_yaml(folder / "plan" / f"{name}.yaml", plan.model_dump())
     files.write_json(folder / "init" / f"{name}.json", made.MANIFEST)
     parts = assembly.assemble(plan, seed, folder)

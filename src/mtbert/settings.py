@@ -167,6 +167,7 @@ class PhaseSettings(Section):
         steps_per_epoch: steps of an epoch; `all`: as many as see as many examples as the phase's tasks have together.
         examples_per_task: in place of that, examples of each task in an epoch, or `all`.
         share_of_examples: in place of both, the share of the tasks' examples that an epoch sees, or `all`.
+        spared: the share of each task's training rows, drawn at random, that is not trained on: a merge chooses on it.
     """
 
     tasks: list[PhaseTask] = Field(min_length=1)
@@ -187,6 +188,7 @@ class PhaseSettings(Section):
     examples_per_task: Annotated[int | None, ALL] = Field(default=None, ge=1)
     share_of_examples: Annotated[float | None, ALL] = Field(default=None, gt=0, lt=1)
     rows: Annotated[int | None, ALL] = Field(default=None, ge=1)
+    spared: float = Field(default=0.0, ge=0, le=0.5, exclude_if=lambda share: not share)
     batching: Batching = "by_length"
     learning_rate: float = Field(default=2e-5, gt=0)
     adapter_rate: float | None = Field(default=None, gt=0, exclude_if=lambda rate: rate is None)
@@ -237,6 +239,8 @@ class VariantSettings(Answers):
         profile: which profile it was resolved for.
         phases: its phases in order; none for a model that is scored without training.
         sources: SHA-256 of the files that its techniques use, so that a change of a technique is a change here.
+        members, merge: of a merged model, which is not trained: whose encoders were joined, and how.
+        scale: the scale that the merge chose.
     """
 
     variant: Name
@@ -246,3 +250,6 @@ class VariantSettings(Answers):
     phases: list[PhaseSettings]
     run: RunSettings
     sources: dict[str, str]
+    members: list[Name] = Field(default=[], exclude_if=lambda members: not members)
+    merge: str = Field(default="", exclude_if=lambda merge: not merge)
+    scale: float | None = Field(default=None, exclude_if=lambda scale: scale is None)

@@ -27,7 +27,7 @@ SAME = (
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("tracked")
     build = trained.build(root / "build")
-    trained.train(build, "crossed", 2, trained.MODEL["crossed"])
+    trained.train(build, trained.settings("crossed", **trained.MODEL["crossed"]), 2)
     tracked.write_catalog(root, ["crossed", "apart"], seeds=(1, 2))
     assert bring_in(root) == "runs in MLflow: 3 new, 0 already there, 1 not trained yet"
     return root

@@ -4,17 +4,18 @@ A variant's file holds only what the variant uses, so that DVC trains again exac
 are checked, and what the selected variants make of them; all faults are told at once, those of single values first.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mtbert import files
+from mtbert import files, merging
 from mtbert.config import overrides, resolve, sections
 from mtbert.config.params import Fault, Params, dotted
 from mtbert.config.techniques import SECTIONS
 from mtbert.data.preprocess import MOST_REFUSED
 from mtbert.errors import SettingsError
 from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings
+from mtbert.settings import VariantSettings
 from mtbert.tasks import corpus
 
 Documents = dict[str, dict[str, Any]]  # contents of files, by name
@@ -30,6 +31,7 @@ def plan(params: Params) -> Documents:
     found = [*overrides.find(params, selected)]
     lost = [one for one in found if one.place[0] in SECTIONS and not one.changes]  # set for all, and reaches none
     _refuse(params, [Fault(one.place, LOST.format(one.value)) for one in lost])
+    _refuse(params, [*_of_merges(params, selected)])
     shared = resolve.shared(params, selected)
     catalog = _catalog(params, selected, EncoderSettings(**shared["encoder"]))
     for name, entry in catalog["variants"].items():
@@ -37,6 +39,17 @@ def plan(params: Params) -> Documents:
     needs = {"splits": _splits(selected, shared), "held_out": params.get("held_out")}
     needs["most_refused"] = params.get("most_refused") if params.get("most_refused") is not None else MOST_REFUSED
     return {**selected, **shared, "needs": needs, "catalog": catalog}
+
+
+def _of_merges(params: Params, selected: Documents) -> Iterator[Fault]:
+    """Yield why the members of an ensemble cannot be merged."""
+    for name, entry in (params.get("ensembles") or {}).items():
+        if entry.get("merge") and all(member in selected for member in entry["members"]):
+            members = [VariantSettings(**selected[member]) for member in entry["members"]]
+            try:
+                merging.settings_of(name, entry["merge"], members)
+            except SettingsError as error:
+                yield Fault(("ensembles", name, "members"), str(error))
 
 
 def _refuse(params: Params, faults: list[Fault]) -> None:

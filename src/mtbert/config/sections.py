@@ -14,6 +14,7 @@ from mtbert import files
 from mtbert.config.params import COMMON, Fault, Params, Place, at, merged, origin
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USABLE
 from mtbert.errors import faults
+from mtbert.merging import MERGES
 from mtbert.models.heads import HEADS
 from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings
 from mtbert.settings import (
@@ -153,6 +154,7 @@ class _Ensemble(Section):
     paper: Annotated[str, one_of("paper")] | None = None
     row: str = ""
     members: Annotated[Members, Field(min_length=1), ONCE]
+    merge: Annotated[str, one_of(MERGES.kind, MERGES)] | None = None  # none: they vote
 
 
 class _Knobs(Section):

@@ -116,6 +116,15 @@ class Examples:
         """Return the examples of `draw`."""
         return self if count is None else self._part(self.draw(count))
 
+    def split(self, spared: float) -> tuple["Examples", "Examples"]:
+        """Return the examples that are trained on and a share that is spared, drawn at random, the same in every run.
+
+        At least one example is trained on. A sentence may be in both parts.
+        """
+        order = np.random.default_rng(1).permutation(len(self))
+        count = min(int(spared * len(self)), len(self) - 1)
+        return self._part(np.sort(order[count:])), self._part(np.sort(order[:count]))
+
     def _part(self, picks: np.ndarray) -> "Examples":
         part = copy.copy(self)
         part.ids, part.rows = tuple(self.ids[pick] for pick in picks), [self.rows[pick] for pick in picks]

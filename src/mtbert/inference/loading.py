@@ -39,7 +39,8 @@ def load(place: str | Path, seed: int | None = None, build: str | Path = "build"
         DataError, SettingsError: one of its files is missing, altered, or of another version of mtbert.
     """
     name, build = str(place), Path(build)
-    folders = [file.parent.resolve() for file in build.glob(f"runs/*/*/{METRICS}") if file.parent.name.isdecimal()]
+    places = (place for kind in ("runs", "merged") for place in build.glob(f"{kind}/*/*/{METRICS}"))
+    folders = [file.parent.resolve() for file in places if file.parent.name.isdecimal()]
     runs = {(folder.parent.name, int(folder.name)): folder for folder in folders}
     if seeds := sorted(number for variant, number in runs if variant == name):
         seed = seeds[0] if seed is None else seed

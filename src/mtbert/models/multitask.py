@@ -112,22 +112,23 @@ class MultitaskModel(nn.Module):
         kept = {id(parameter) for name in frozen for parameter in parts[name]}
         return {id(parameter) for name in names for parameter in parts[name]} - kept
 
-    def sizes(self, phases: Sequence[PhaseSettings]) -> dict[str, int]:
-        """Count the weights after training in these phases, from the first to the last.
+    def sizes(self, phases: Sequence[PhaseSettings], changed: Sequence[str] = ()) -> dict[str, int]:
+        """Count the weights after training in these phases, from the first to the last; `changed` names other parts.
 
         Returns:
             encoder: all of the encoder's; added: all others; trained: those that are trained now; stored: those that
             have to be kept beside the encoder that the training started from: all added ones, and those of the
-            encoder that any phase trained.
+            encoder that any phase trained, or that are of a part in `changed`.
         """
         encoder = sum(p.numel() for p in self.encoder.parameters())
         added = sum(p.numel() for p in self.parameters()) - encoder
-        changed: set[int] = set().union(*(self._chosen(phase.trainable, phase.frozen) for phase in phases))
+        trained = [self._chosen(phase.trainable, phase.frozen) for phase in phases]
+        stored = self._chosen(changed, ()).union(*trained)
         return {
             "encoder": encoder,
             "added": added,
             "trained": sum(p.numel() for p in self.parameters() if p.requires_grad),
-            "stored": added + sum(p.numel() for p in self.encoder.parameters() if id(p) in changed),
+            "stored": added + sum(p.numel() for p in self.encoder.parameters() if id(p) in stored),
         }
 
 

@@ -72,7 +72,7 @@ class Study:
         self.about, self.untrained = results.about, results.untrained
         self.profile = next(iter(self.about.values())).profile
         runs = results.trained
-        models = runs["variant"].map(lambda name: len(self.about[name].members) or 1)  # each has an encoder of its own
+        models = runs["variant"].map(lambda name: self.about[name].encoders)
         times = models.astype(float) + runs["added"].astype(float) / runs["encoder"].astype(float)
         self.runs: Frame = runs.assign(times_bert=times).set_index(KEY, drop=False)
         self._told = self.runs.to_dict("index")

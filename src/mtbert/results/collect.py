@@ -13,11 +13,12 @@ from mtbert import files, predictions
 from mtbert.errors import DataError
 from mtbert.results import places, tables, vote
 from mtbert.results.tables import Frame, Results
-from mtbert.schemas import Elsewhere, Manifest, RunMetrics, Untrained
+from mtbert.schemas import Elsewhere, Manifest, Origin, RunMetrics, Untrained
 from mtbert.tasks import SPLITS, TASKS, Task
 
 METRICS, SETTINGS, HISTORY, EMBEDDINGS = "metrics.json", "settings.yaml", "history.csv", "embeddings.safetensors"
-OF_A_RUN = ("seed", "code", "variant", "catalog")  # what settings.yaml states beside the settings
+OF_A_RUN = ("seed", "code", "variant", "catalog", "scale")  # what settings.yaml states beside the settings
+MERGED = "merged"  # the folder of merged models
 ROW = ["id", "cluster", "in_train", "shares"]
 VOTED_SPLITS = ("dev", "test")
 FIFTHS = 5  # of a score's range, by which its labels are counted
@@ -37,9 +38,11 @@ def collect(build: Path) -> Results:
         for kind in ("variants", "ensembles")
     )
     there = {(name, seed): place for name, seed in asked if (place := build / "runs" / name / str(seed)).is_dir()}
+    merged = {(name, seed): place for name, seed in votes if (place := build / MERGED / name / str(seed)).is_dir()}
+    votes = [(name, seed) for name, seed in votes if not catalog["ensembles"][name].get("merge")]
     if not there:
         raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
-    return of_runs(build, there, votes)
+    return of_runs(build, there | merged, votes)
 
 
 def _catalog(build: Path) -> dict[str, Any]:
@@ -62,7 +65,7 @@ def of_runs(build: Path, there: Mapping[Run, Path], votes: Sequence[Run], pictur
     data = {"name": shown, "whose": files.whose_data(build), "faults": _faults_of_data(build)}
     data["rows"] = _rows(build) if pictures else {}
     facts = {"data": json.dumps(data), "start": json.dumps(catalog["encoder"])}
-    runs = {run: _run(build, place, catalog["variants"][run[0]]) | facts for run, place in there.items()}
+    runs = {run: _run(build, place, catalog["variants"].get(run[0], {})) | facts for run, place in there.items()}
     predicted = {run: _predicted(build, place) for run, place in there.items()}
     for name, seed in votes:
         entry = catalog["ensembles"][name]
@@ -137,18 +140,27 @@ def _run(build: Path, place: Path, entry: Mapping[str, Any]) -> dict[str, Any]:
     settings = files.read_as(dict[str, Any], place / SETTINGS, again, files.read_yaml)
     scores = {f"{split}_{metric}": value for split in SPLITS for metric, value in said[split].items()}
     examples = {f"examples_{task}": count for task, count in (said["examples"] or {}).items() if task in TASKS}
-    init = files.read_as(Manifest, build / "init" / f"{name}.json", "dvc repro init")
-    elsewhere = place / files.ELSEWHERE
-    origin = files.read_as(Elsewhere, elsewhere, "mtbert unpack").machine if elsewhere.is_file() else init.machine
+    origin = _origin(build, place)
     changed = [f"{key}={json.dumps(value)}" for key, value in (entry.get("overrides") or {}).items()]
+    kind = "ensemble" if settings.get("members") else "variant"
     return {
-        "kind": "variant", "variant": name, "seed": int(place.name), **scores, **examples, **said["parameters"],
+        "kind": kind, "variant": name, "seed": int(place.name), **scores, **examples, **said["parameters"],
         **{key: said[key] for key in ("steps", "epoch", "device", "precision")},
         "epochs": " ".join(map(str, said["epochs"])), "threads": settings.get("run", {}).get("threads"),
         "machine": ", ".join(filter(None, (origin.processor, origin.accelerator, f"torch {origin.torch}"))),
         "code": settings.get("code"), "overrides": "; ".join(changed),
         "settings": json.dumps({key: value for key, value in settings.items() if key not in OF_A_RUN}),
     }  # fmt: skip
+
+
+def _origin(build: Path, place: Path) -> Origin:
+    """Return where a run was made; a merge, which has no manifest, in this build folder."""
+    elsewhere, manifest = place / files.ELSEWHERE, build / "init" / f"{place.parent.name}.json"
+    if elsewhere.is_file():
+        return files.read_as(Elsewhere, elsewhere, "mtbert unpack").machine
+    if place.parents[1].name == MERGED:
+        return files.read_as(Origin, build / "machine.json", "dvc repro machine")
+    return files.read_as(Manifest, manifest, "dvc repro init").machine
 
 
 def _predicted(build: Path, place: Path) -> Tables:

@@ -86,7 +86,7 @@ class Kept(Lenient):
 
 
 class About(Lenient):
-    """What `settings` of a run says: the published rows it answers to, its tasks, and the members of a vote."""
+    """What `settings` of a run says: the published rows it answers to, its tasks, what it is made of."""
 
     paper: Annotated[Name, BeforeValidator(lambda paper: paper or OWN)] = OWN
     row: str = ""
@@ -94,8 +94,14 @@ class About(Lenient):
     rival: str = ""
     tasks: list[TaskName]
     members: list[Name] = []
+    merge: str = ""
     profile: Name = "own"
     run: Kept = Kept()
+
+    @property
+    def encoders(self) -> int:
+        """How many encoders it has: each member of a vote has its own."""
+        return 1 if self.merge else len(self.members) or 1
 
 
 class Rows(Lenient):

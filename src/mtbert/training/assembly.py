@@ -67,7 +67,13 @@ def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[
 
 def steps(settings: VariantSettings, train: Mapping[str, Examples]) -> int:
     """Return the number of steps of all phases together."""
-    return sum(phase.epochs * _sampler(phase, train).steps for phase in settings.phases)
+    return sum(phase.epochs * _sampler(phase, _trained_on(phase, train)).steps for phase in settings.phases)
+
+
+def _trained_on(phase: PhaseSettings, train: Mapping[str, Examples]) -> dict[str, Examples]:
+    """Return the examples of a phase's tasks that it trains on."""
+    kept = {task: train[task].split(phase.spared)[0] if phase.spared else train[task] for task in phase.tasks}
+    return {task: examples.drawn(phase.rows) for task, examples in kept.items()}
 
 
 def phases(
@@ -89,10 +95,10 @@ def _phase(
     number: int,
     phase: PhaseSettings,
 ) -> Phase:
-    device = hardware.device(settings.run.device)
+    device, examples = hardware.device(settings.run.device), _trained_on(phase, train)
     streams = {
         task: Stream(
-            train[task].drawn(phase.rows),
+            examples[task],
             phase.batch_sizes.get(task, phase.batch_size),
             seeding.derive(seed, number),
             phase.batching,
@@ -112,7 +118,7 @@ def _phase(
         parameters=[*trained, *own, *weighting.parameters()],
         adapters=[parameter for parameter in model.adapter.parameters() if parameter.requires_grad],
         streams=streams,
-        sampler=_sampler(phase, train),
+        sampler=_sampler(phase, examples),
         objectives=objectives,
         weighting=weighting,
         rule=GRADIENTS.build(phase.gradients, _generator(seed, "gradients", number)),
@@ -125,7 +131,7 @@ def _generator(seed: int, *purpose: str | int, device: torch.device | str = "cpu
 
 
 def _sampler(phase: PhaseSettings, train: Mapping[str, Examples]) -> Sampler:
-    sizes = {task: min(len(train[task]), phase.rows or len(train[task])) for task in phase.tasks}
+    sizes = {task: len(train[task]) for task in phase.tasks}
     batches = {
         task: math.ceil(size * (phase.share_of_examples or 1) / (phase.batch_sizes.get(task, phase.batch_size)))
         for task, size in sizes.items()

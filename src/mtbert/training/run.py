@@ -33,7 +33,10 @@ EMBEDDED = 1200  # dev rows of each task whose embeddings are written: all of SS
 
 @dataclass
 class Parts:
-    """The parts of a run; `phases` builds each when its turn comes, `cpu_precision` is what `auto` is on a CPU."""
+    """The parts of a run; `phases` builds each when its turn comes, `cpu_precision` is what `auto` is on a CPU.
+
+    `changed` names parts of the model that are others than at the start although no phase trains them.
+    """
 
     settings: VariantSettings
     seed: int
@@ -43,6 +46,7 @@ class Parts:
     examples: Mapping[Split, Mapping[str, Examples]]
     code: str = ""  # a digest of the code that all trainings share
     cpu_precision: Precision | None = None
+    changed: Sequence[str] = ()
     made_from: Mapping[str, Any] = field(default_factory=dict)  # settings, data, weights and code, for the log
 
 
@@ -97,7 +101,7 @@ def train(
             "examples": outcome.examples,
             "device": on.device.type,
             "precision": on.precision,
-            "parameters": parts.model.sizes(parts.settings.phases),
+            "parameters": parts.model.sizes(parts.settings.phases, parts.changed),
             **{split: predictions.scores(tables) for split, tables in predicted.items()},
         }
         with files.new_directory(run_directory) as directory:

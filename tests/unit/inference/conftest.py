@@ -11,6 +11,6 @@ RANKING = {"heads": {"sst": {"name": "linear"}, "sts": {"name": "mnr"}}}  # it h
 @pytest.fixture(scope="session")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = trained.build(tmp_path_factory.mktemp("trained") / "build")
-    trained.train(folder, "apart-in-fp32", 1, trained.MODEL["apart"] | RANKING)
-    trained.train(folder, "typed", 1, trained.MODEL["crossed"] | {"token_types": "by_sentence"})
+    trained.train(folder, trained.settings("apart-in-fp32", **trained.MODEL["apart"] | RANKING))
+    trained.train(folder, trained.settings("typed", **trained.MODEL["crossed"], token_types="by_sentence"))
     return folder

@@ -1,0 +1,89 @@
+"""Ways to merge: one model of several that start from the same encoder and learn a task each, without training.
+
+A way is one file, registered here.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from mtbert.errors import SettingsError
+from mtbert.merging import mean, task_arithmetic, ties
+from mtbert.merging.base import Merge
+from mtbert.registry import Registry, Technique
+from mtbert.settings import NoOptions, VariantSettings
+
+MERGES: Registry[[], Merge] = Registry(
+    "merge",
+    {
+        "mean": Technique(NoOptions, mean.Mean),
+        "task_arithmetic": Technique(NoOptions, task_arithmetic.TaskArithmetic),
+        "ties": Technique(NoOptions, ties.Ties),
+    },
+)
+PLAIN = {"adapter": "none", "connector": "direct", "features": "words"}  # parts without weights
+
+
+def settings_of(name: str, merge: str, members: Sequence[VariantSettings], **about: Any) -> VariantSettings:
+    """Return the settings of a merged model: those that all members share, with everyone's task, head and pooling.
+
+    Raises:
+        SettingsError: these members cannot be merged; why, and what is allowed.
+    """
+    for fault in _faults(merge, members):
+        raise SettingsError(fault)
+    first = members[0]
+    heads, pooling = (
+        {task: of for member in members for task, of in getattr(member.model, key).items()}
+        for key in ("heads", "pooling")
+    )
+    return first.model_copy(
+        update={
+            "variant": name,
+            "also": [],
+            "rival": "",
+            "tasks": [task for member in members for task in member.tasks],
+            "model": first.model.model_copy(update={"heads": heads, "pooling": pooling}),
+            "phases": [],
+            "sources": {file: digest for member in members for file, digest in member.sources.items()},
+            "members": [member.variant for member in members],
+            "merge": merge,
+            **about,
+        }
+    )
+
+
+def _faults(merge: str, members: Sequence[VariantSettings]) -> Iterator[str]:
+    """Yield why models of these settings cannot be merged."""
+    learnt = dict[str, str]()
+    chooses = len(MERGES.build({"name": merge}).scales) > 1
+    for member in members:
+        for task in member.tasks:
+            if task in learnt:
+                both = f"{learnt[task]} and {member.variant}"
+                yield f"{both} both learn {task}; allowed: members of different tasks"
+            learnt[task] = member.variant
+        yield from _faults_of(member, members[0])
+        if chooses and {phase.spared for phase in member.phases} != {members[0].phases[0].spared or None}:
+            yield (
+                f"{merge} chooses its scale on training rows that no member has seen, but training.spared of "
+                f"{member.variant} is {member.phases[0].spared:g}; allowed: above 0, and alike in all members"
+            )
+
+
+def _faults_of(member: VariantSettings, first: VariantSettings) -> Iterator[str]:
+    """Yield what of a member keeps it from being merged with the first."""
+    name = member.variant
+    for part, plain in PLAIN.items():
+        if (chosen := getattr(member.model, part)["name"]) != plain:
+            yield f"model.{part} of {name} is {chosen}, whose weights no merge joins; allowed: {plain}"
+    if unlike := [key for key, value in _shared(first).items() if value != _shared(member)[key]]:
+        yield f"{first.variant} and {name} differ in {', '.join(unlike)}; allowed: members that start alike"
+    if member.run.keep != "last":
+        yield f"run.keep of {name} is {member.run.keep}, which is chosen on dev; allowed: last"
+    if not member.phases:
+        yield f"{name} is not trained; allowed: members that are"
+
+
+def _shared(member: VariantSettings) -> dict[str, Any]:
+    """Return the settings in which members have to be alike."""
+    return member.model.model_dump(exclude={"heads", "pooling"}) | {"run": member.run.model_dump()}

@@ -1,0 +1,145 @@
+"""Merge trained models into one, and write it as a training writes its own."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from mtbert import files, predictions
+from mtbert.data.batches import Examples
+from mtbert.errors import DataError
+from mtbert.merging import MERGES, settings_of
+from mtbert.models.multitask import MultitaskModel
+from mtbert.schemas import RunLog
+from mtbert.settings import VariantSettings
+from mtbert.training import assembly, evaluation, run
+from mtbert.training.checkpoints import Checkpoint
+
+WEIGHTS = "model.safetensors"
+CHOOSING = 500  # spared rows of each task, at most, on which a scale is chosen
+Weights = dict[str, Tensor]
+
+
+def merge_all(build: Path, out: Path) -> list[str]:
+    """Write each selected merge of each seed to OUT/NAME/SEED; return a line for each that is new or cannot be made.
+
+    One that was made from the same members, data and code stays. What is not asked for any more is removed.
+    """
+    catalog = files.read_plan(build / "plan" / "catalog.yaml", "ensembles", "seeds")
+    asked = {name: of for name, of in catalog["ensembles"].items() if of["selected"] and of.get("merge")}
+    out.mkdir(parents=True, exist_ok=True)
+    places = {out / name / str(seed) for name in asked for seed in catalog["seeds"]}
+    for old in sorted({*out.glob("*/*")} - places):
+        shutil.rmtree(old)
+    files.remove_empty(out)
+    lines = []
+    for name, entry in asked.items():
+        members = [_planned(build, member) for member in entry["members"]]
+        about = {"paper": entry.get("paper"), "row": entry.get("row") or name}
+        settings = settings_of(name, entry["merge"], members, **about)
+        for seed in catalog["seeds"]:
+            folders = [build / "runs" / member / str(seed) for member in settings.members]
+            if without := [folder for folder in folders if not _has_weights(folder)]:
+                lines.append(f"{name}, seed {seed}: not merged, since {without[0]} has no weights here")
+            elif _merge(settings, members[0].phases[0].spared, folders, build, out / name / str(seed)):
+                lines.append(f"{name}, seed {seed}: merged")
+    return lines
+
+
+def _has_weights(run: Path) -> bool:
+    """Return whether a trained model is there; its weights may have stayed on another machine."""
+    return (run / files.DIGESTS).is_file() and WEIGHTS not in files.left_elsewhere(run)
+
+
+def _planned(build: Path, member: str) -> VariantSettings:
+    return files.read_planned(VariantSettings, build / "plan" / f"{member}.yaml")
+
+
+def _merge(settings: VariantSettings, spared: float, members: Sequence[Path], build: Path, out: Path) -> bool:
+    """Merge the members of a seed, unless that is done; return whether it was not."""
+    identity = _identity(settings, members, build)
+    if _is_made(build, out, identity):
+        return False
+    for run_folder in members:
+        files.check_sealed(run_folder, f"dvc repro train@{run_folder.parent.name}-{out.name}", only=[WEIGHTS])
+    states = [load_file(run_folder / WEIGHTS) for run_folder in members]
+    parts = assembly.assemble(settings, int(out.name), build)
+    torch.set_num_threads(settings.run.threads)
+    on = run.hardware_of(settings, parts.cpu_precision)
+    parts.model.to(on.device)
+    kept_out = {task: of.split(spared)[1].drawn(CHOOSING) for task, of in parts.examples["train"].items()}
+
+    def score() -> float:
+        with on.autocast():
+            return _score(parts.model, kept_out, on.device)
+
+    scale = join(parts.model, states, settings.merge, score)
+    parts.settings, parts.changed = settings.model_copy(update={"scale": scale}), ("encoder",)
+    logs, checkpoints = (build / kind / settings.variant / out.name for kind in ("logs", "checkpoints"))
+    run.train(parts, out, logs, Checkpoint(checkpoints, identity))
+    return True
+
+
+def _identity(settings: VariantSettings, members: Sequence[Path], build: Path) -> str:
+    """Return a digest of all that the merged model depends on."""
+    made_from = [*members, build / "data", build / "encoders" / settings.model.encoder]
+    digests = [files.sha256(folder / files.DIGESTS) for folder in made_from]
+    code = files.sha256(build / "plan" / "code-merge.yaml")
+    return hashlib.sha256(json.dumps([settings.model_dump(), digests, code], sort_keys=True).encode()).hexdigest()
+
+
+def _is_made(build: Path, out: Path, identity: str) -> bool:
+    """Return whether a whole model of this identity is there."""
+    if not (out / files.DIGESTS).is_file():
+        return False
+    log = files.log_directory(build, out) / "run.json"
+    if not log.is_file() or files.read_as(RunLog, log, "dvc repro merge").identity != identity:
+        return False
+    try:
+        files.check_sealed(out, "dvc repro merge")
+    except DataError:
+        return False
+    return True
+
+
+def join(model: MultitaskModel, states: Sequence[Weights], merge: str, score: Callable[[], float]) -> float:
+    """Give a model each member's head, and move its encoder to the merged one; return the scale that was chosen.
+
+    Args:
+        model: with the weights that all members started from.
+        states: the members' weights.
+        merge: the way to merge.
+        score: of the model as it is, on rows that no member has seen; the higher, the better.
+    """
+    way, encoder = MERGES.build({"name": merge}), model.encoder
+    with torch.no_grad():
+        own = {name: value for state in states for name, value in state.items() if name.startswith("heads.")}
+        model.heads.load_state_dict({name.removeprefix("heads."): value for name, value in own.items()})
+        start = nn.utils.parameters_to_vector(encoder.parameters()).clone()
+        step = way.direction([_vector(state, encoder, start) for state in states])
+
+        def go(scale: float) -> float:
+            nn.utils.vector_to_parameters(start + scale * step, encoder.parameters())
+            return score() if len(way.scales) > 1 else 0.0
+
+        chosen = max(way.scales, key=go)  # the smallest of equals
+        go(chosen)
+    return chosen
+
+
+def _vector(state: Weights, encoder: nn.Module, start: Tensor) -> Tensor:
+    """Return a member's task vector [weights]."""
+    flat = [state[f"encoder.{name}"].flatten() for name, _ in encoder.named_parameters()]
+    return torch.cat(flat).to(start) - start
+
+
+def _score(model: MultitaskModel, examples: dict[str, Examples], device: torch.device) -> float:
+    """Return the mean of the tasks' scores."""
+    tables: dict[str, Any] = {task: evaluation.predict(model, of, device) for task, of in examples.items()}
+    return evaluation.mean_score(predictions.scores(tables), [*examples])

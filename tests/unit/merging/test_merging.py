@@ -1,0 +1,158 @@
+"""Which models can be merged, and what comes of it."""
+
+from pathlib import Path
+
+import pytest
+import runs
+import torch
+import trained
+from models import small_bert
+from safetensors.torch import load_file
+
+from mtbert import files
+from mtbert.errors import SettingsError
+from mtbert.inference import loading
+from mtbert.merging import run, settings_of
+from mtbert.models import building
+from mtbert.pretraining import fetching
+from mtbert.settings import VariantSettings
+from mtbert.training import assembly
+
+PLAIN = {"adapter": {"name": "none"}}
+SPARED = {"spared": 0.25}
+
+
+def member(task: str, **changes) -> VariantSettings:
+    """A model of one task that can be merged."""
+    phase = SPARED | {"tasks": [task]} | changes.pop("phase", {})
+    of_run = {"keep": "last"} | changes.pop("run", {})
+    given = runs.settings(phase=phase, run=of_run).model_dump()
+    model = given["model"] | PLAIN | changes.pop("model", {})
+    by_task = {key: {task: model[key][task]} for key in ("heads", "pooling")}
+    own = {"variant": f"of-{task}", "tasks": [task], "model": model | by_task}
+    return VariantSettings(**given | own | changes)
+
+
+def test_a_merged_model_has_the_tasks_heads_and_pooling_of_all_members_and_no_phase():
+    sst, sts = member("sst", model={"pooling": {"sst": "cls"}}), member("sts")
+    merged = settings_of("both", "ties", [sst, sts], paper="own", row="Merged")
+    assert merged.model_dump() == sst.model_dump() | {
+        "variant": "both", "paper": "own", "row": "Merged", "tasks": ["sst", "sts"], "phases": [],
+        "members": ["of-sst", "of-sts"], "merge": "ties",
+        "model": sst.model_dump()["model"]
+        | {"heads": {"sst": {"name": "linear"}, "sts": {"name": "linear"}}, "pooling": {"sst": "cls", "sts": "pooler"}},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        (member("sst", variant="again"), "of-sst and again both learn sst; allowed: members of different tasks"),
+        (member("sts", model={"adapter": {"name": "pals"}}), "model.adapter of of-sts is pals, whose weights no merge"),
+        (member("sts", model={"max_tokens": 64}), "of-sst and of-sts differ in max_tokens; allowed: members that"),
+        (member("sts", run={"keep": "best"}), "of-sst and of-sts differ in run"),
+        (member("sts", phases=[]), "of-sts is not trained; allowed: members that are"),
+        (member("sts", phase={"spared": 0.0}), "training.spared of of-sts is 0; allowed: above 0, and alike"),
+        (member("sts", phase={"spared": 0.1}), "training.spared of of-sts is 0.1; allowed: above 0, and alike"),
+    ],
+)
+def test_members_that_cannot_be_merged_are_refused(other: VariantSettings, told: str):
+    with pytest.raises(SettingsError, match=told.replace(".", r"\.")):
+        settings_of("both", "ties", [member("sst"), other])
+
+
+def test_members_that_keep_the_best_epoch_on_dev_are_refused():
+    best = [member(task, run={"keep": "best"}) for task in ("sst", "sts")]
+    with pytest.raises(SettingsError, match=r"run\.keep of of-sst is best, which is chosen on dev; allowed: last"):
+        settings_of("both", "mean", best)
+
+
+def test_the_mean_chooses_nothing_and_needs_no_spared_rows():
+    members = [member(task, phase={"spared": 0.0}) for task in ("sst", "sts")]
+    assert settings_of("both", "mean", members).merge == "mean"
+
+
+def test_the_scale_is_that_which_scores_best_and_the_model_has_its_weights_and_every_members_head():
+    merged = settings_of("both", "task_arithmetic", [member("sst"), member("sts")])
+    model = building.build_model(merged, small_bert(), 1)
+    start = {name: value.clone() for name, value in model.state_dict().items()}
+    states = []
+    for task in ("sst", "sts"):
+        own = {name: value for name, value in start.items() if not name.startswith("heads.")}
+        states.append({name: value + 1.0 for name, value in own.items()})
+        states[-1] |= {f"heads.{task}.linear.weight": start[f"heads.{task}.linear.weight"] - 7,
+                       f"heads.{task}.linear.bias": start[f"heads.{task}.linear.bias"] - 7}  # fmt: skip
+    norm = "encoder.bert.embeddings.LayerNorm.bias"
+    went = []  # to start + scale * 2, as each member went 1
+
+    def score() -> float:
+        went.append(round(float(model.state_dict()[norm][0] - start[norm][0]), 3))
+        return -abs(went[-1] - 0.6)
+
+    assert run.join(model, states, "task_arithmetic", score) == 0.3
+    assert went == [0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 0.6]
+    assert torch.equal(model.state_dict()[norm], start[norm] + 0.3 * 2)
+    assert torch.equal(model.heads["sts"].linear.bias, start["heads.sts.linear.bias"] - 7)
+
+
+def test_spared_rows_are_the_same_for_every_seed_and_no_phase_sees_them():
+    settings, train = member("sst"), {"sst": runs.examples("sst", 12)}
+    kept, spared = train["sst"].split(0.25)
+    assert (len(kept), len(spared)) == (9, 3)
+    assert {*kept.ids, *spared.ids} == {*train["sst"].ids}
+    for seed in (1, 2):
+        (build,) = assembly.phases(settings, seed, building.build_model(settings, small_bert(), 1), train)
+        stream = build().streams["sst"]
+        seen = {one for _ in range(2 * stream.batches_per_pass) for one in stream.next().ids}
+        assert seen == {*kept.ids}
+
+
+def test_of_one_row_none_is_spared():
+    assert [len(part) for part in runs.examples("sst", 1).split(0.5)] == [1, 0]
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory) -> Path:
+    """A build folder with two models of a task each, and a mean of both."""
+    folder = tmp_path_factory.mktemp("build")
+    fetching.fetch(trained.ENCODER, trained.DATA, folder / "encoders" / "base")
+    files.seal(folder / "encoders" / "base")
+    trained.preprocess(trained.DATA, folder / "data", trained.wordpieces(folder / "encoders" / "base"), set())
+    for task in ("sst", "sts"):
+        trained.train(folder, member(task, model={"max_tokens": 16}, phase=trained.STEPS))
+    entry = {"selected": True, "paper": "own", "row": "Merged", "members": ["of-sst", "of-sts"], "merge": "mean"}
+    vote = {"selected": True, "members": ["of-sst", "of-sts"]}
+    files.write_yaml(folder / "plan/catalog.yaml", {"seeds": [1], "ensembles": {"both": entry, "vote": vote}})
+    files.write_yaml(folder / "plan/code-merge.yaml", {"merging/run.py": "c0de"})
+    return folder
+
+
+def test_a_merged_model_is_written_once_and_predicts(build: Path):
+    assert run.merge_all(build, build / "merged") == ["both, seed 1: merged"]
+    assert run.merge_all(build, build / "merged") == []
+    sst, sts, both = (load_file(build / place / "1/model.safetensors")
+                      for place in ("runs/of-sst", "runs/of-sts", "merged/both"))  # fmt: skip
+    norm, head = "encoder.bert.embeddings.LayerNorm.bias", "heads.sts.linear.weight"
+    assert not torch.equal(sst[norm], sts[norm])
+    torch.testing.assert_close(both[norm], (sst[norm] + sts[norm]) / 2)
+    assert torch.equal(both[head], sts[head])
+    model = loading.load("both", build=build)
+    assert model.tasks == ("sst", "sts")
+    assert model.metrics.parameters.stored == model.metrics.parameters.encoder + model.metrics.parameters.added
+    assert len(model.predict("sts", [("A cat.", "A dog.")])) == 1
+
+
+def test_it_is_merged_again_after_another_training_and_removed_with_its_entry(build: Path):
+    run.merge_all(build, build / "merged")
+    trained.train(build, member("sts", model={"max_tokens": 16}, phase=trained.STEPS | {"learning_rate": 0.02}))
+    assert run.merge_all(build, build / "merged") == ["both, seed 1: merged"]
+    files.write_yaml(build / "plan/catalog.yaml", {"seeds": [1], "ensembles": {}})
+    assert run.merge_all(build, build / "merged") == []
+    assert [*(build / "merged").iterdir()] == []
+
+
+def test_a_merge_whose_members_left_their_weights_on_another_machine_is_told_and_left_out(build: Path):
+    entry = {"selected": True, "members": ["of-sst", "of-sts"], "merge": "mean"}
+    files.write_yaml(build / "plan/catalog.yaml", {"seeds": [2], "ensembles": {"both": entry}})
+    told = f"both, seed 2: not merged, since {build / 'runs/of-sst/2'} has no weights here"
+    assert run.merge_all(build, build / "merged") == [told]
