@@ -47,6 +47,7 @@ def trained(name: str) -> dict[str, Any]:
         "layers of PALs": adapter.get("layers"), "activation of PALs": adapter.get("activation"),
         "connector": model["connector"]["name"], "pairs": model["pair_encoding"],
         "longest sequence": model["max_tokens"], "pooling": alone({*model["pooling"].values()}),
+        **{f"pooling of {task.upper()}": how for task, how in model["pooling"].items()},
         "heads": alone(heads), "head of SST": model["heads"].get("sst", {}).get("name"),
         "head of QQP": model["heads"].get("qqp", {}).get("name"),
         "head of STS": model["heads"].get("sts", {}).get("name"),
@@ -126,6 +127,13 @@ def test_the_random_row_is_scored_untrained() -> None:
     document, _ = resolve.variant(PARAMS, "slap-rand")
     assert document["phases"] == []
     assert {head["name"] for head in document["model"]["heads"].values()} == {"chance"}
+
+
+def test_individual_pre_training_trains_bert_for_similarity_alone() -> None:
+    """SlapBERT, section 5.4."""
+    document, _ = resolve.variant(PARAMS, "slap-individual")
+    found = [(*phase["tasks"], "encoder" in phase["trainable"]) for phase in document["phases"]]
+    assert found == [("sst", False), ("qqp", False), ("sts", True)]
 
 
 def test_pretraining_is_as_the_report_says() -> None:

@@ -101,6 +101,19 @@ def test_a_published_difference_is_that_of_the_tables(claim: Claim, part: Part) 
     assert part.published == pytest.approx(ours - other, abs=0.0015)  # of two rounded numbers, or four
 
 
+def test_a_claim_on_slapberts_rows_before_its_schedule_is_in_doubt() -> None:
+    """SlapBERT, sections 4.3 and 5.3: rates of tables 1 and 2 and of setup 1 are not stated; chance has none."""
+    early = {"slap-base-frozen", "slap-individual", "slap-base", "slap-base-dal"}
+    found = {
+        claim.name: bool(claim.doubt)
+        for claim in EVERY.claims.values()
+        for part in claim.parts
+        if part.published and early & {*part.ours, *part.other} and "slap-rand" not in part.other
+    }
+    assert found == dict.fromkeys(found, True)
+    assert len(found) == 8
+
+
 def printed(paper: str, side: tuple[str, ...], metric: str) -> float:
     """The published score of a row, of the first table that has it."""
     entry = PARAMS.get("catalog", side[0]) or ENSEMBLES[side[0]]
