@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 reproduce: export MTBERT_TABLES := later
 
-.PHONY: reproduce experiments official report browser test test-fast check bench mlflow docs setup lock licences clean
+.PHONY: reproduce experiments official glue report browser test test-fast check bench mlflow docs setup lock licences clean
 
 # On a cluster JOBS counts where it was given, and else there is room for as many as there are cores and GPUs.
 reproduce: setup $(if $(ADDRESS),$(BIN)/.cluster)  ## run the pipeline, JOBS trainings side by side, and print tables; VARIANTS=all; ADDRESS= of a Ray cluster, with GPUS=0.25 each, STORAGE= for checkpoints
@@ -35,6 +35,9 @@ experiments: setup  ## what was changed in each experiment of `dvc exp run`, and
 
 official: setup  ## download the corpora into data/official, for dvc exp run -S data_dir=data/official
 	$(BIN)/python stages/download.py data/official
+
+glue: setup  ## download GLUE into data/glue, for mtbert study data/glue
+	$(BIN)/python stages/download.py data/glue data/glue/downloads.yaml
 
 report: setup  ## the report from the runs that are in build, nothing trained; EVIDENCE=reports/laptop/evidence from that alone
 	$(if $(EVIDENCE),$(BIN)/mtbert report --evidence $(EVIDENCE),$(BIN)/mtbert report)

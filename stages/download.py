@@ -1,4 +1,4 @@
-"""Download the corpora from their own hosts, such as to data/official."""
+"""Download corpora from their hosts, checked against their digests: to data/official, or to data/glue by its list."""
 
 from pathlib import Path
 
@@ -6,9 +6,9 @@ from mtbert import command
 from mtbert.data import official
 
 
-def main(out: Path) -> None:
+def main(out: Path, listed: Path = official.LISTED) -> None:
     """Write the data directory."""
-    official.download(out)
+    official.download(out, official.listed(listed))
 
 
 if __name__ == "__main__":

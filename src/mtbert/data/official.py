@@ -1,7 +1,7 @@
 """Download the corpora from their hosts, check them against pinned digests, and place them as `mtbert.tasks` says.
 
-Some 340 MB are downloaded. Files that passed their check are kept beside the target until all are there, so that
-another try after a failure goes on where the last one ended.
+The course's corpora are some 340 MB, GLUE 115 MB. Files that passed their check are kept beside the target until all
+are there, so that another try after a failure goes on where the last one ended.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pooch
 import requests
@@ -44,7 +44,16 @@ class Download:
     members: dict[str, str] = field(default_factory=dict)
 
 
-DOWNLOADS = tuple(Download(**one) for one in files.read_yaml(Path(__file__).with_name("downloads.yaml")))
+LISTED = Path(__file__).with_name("downloads.yaml")
+
+
+def listed(file: Path) -> tuple[Download, ...]:
+    """Return the downloads that a file lists; DataError where it is none."""
+    content = files.read_as(list[dict[str, Any]], file, f"git checkout {file}", files.read_yaml)
+    return tuple(Download(**one) for one in content)
+
+
+DOWNLOADS = listed(LISTED)
 COURSE = {item.path: item.sha256 for item in DOWNLOADS if item.path.endswith("-dev.csv")}
 
 
@@ -62,7 +71,7 @@ def whose(digests: Mapping[str, str]) -> Literal["sample", "course", "own"]:
 
 
 def download(out: Path, downloads: Sequence[Download] = DOWNLOADS) -> None:
-    """Fetch every file and fill the data directory `out`, whole or not at all.
+    """Fetch every file and fill the data directory `out`, whole or not at all; descriptions that lie there stay.
 
     Raises:
         DataError: a file cannot be downloaded, or is not the known one; names the file, its address and what came.
@@ -70,6 +79,8 @@ def download(out: Path, downloads: Sequence[Download] = DOWNLOADS) -> None:
     kept = out.with_name(f".{out.name}.downloads")
     fetched = [(item, _fetch(item, kept)) for item in downloads]
     with files.new_directory(out) as partial:
+        for described in out.glob("*.yaml"):
+            shutil.copy(described, partial)
         for item, path in fetched:
             _place(item, path, partial)
     shutil.rmtree(kept)
@@ -78,8 +89,9 @@ def download(out: Path, downloads: Sequence[Download] = DOWNLOADS) -> None:
 def _fetch(item: Download, kept: Path) -> Path:
     """Return the file in the directory of kept downloads; download it if it is not there."""
     pooch.get_logger().setLevel(logging.WARNING)
-    name = item.url.rsplit("/", 1)[-1]
-    print(name, file=sys.stderr)
+    shown = item.path or item.url.rsplit("/", 1)[-1]
+    name = shown.replace("/", "-")  # GLUE's files have one name in several folders
+    print(shown, file=sys.stderr)
     known = f"sha256:{item.sha256}" if item.sha256 else None
     transfer = pooch.HTTPDownloader(progressbar=True, timeout=TIMEOUT)
     try:
@@ -91,7 +103,7 @@ def _fetch(item: Download, kept: Path) -> Path:
     except (requests.RequestException, ValueError) as error:  # pooch raises ValueError for other content
         if isinstance(error, requests.HTTPError) and error.response is not None:
             error.response.close()
-        told = f"{name} could not be downloaded from {item.url}: {error}"
+        told = f"{shown} could not be downloaded from {item.url}: {error}"
         raise DataError(f"{told}. Try again later, or use your own copies: docs/data.md") from error
     return Path(path)
 

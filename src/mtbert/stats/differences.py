@@ -16,7 +16,7 @@ clusters - 1 of c:
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
 import numpy as np
@@ -42,6 +42,7 @@ class Difference:
         seeds: of ours and of the other.
         rows, clusters: of dev, of all tasks that are scored; clusters are those of the task that has fewest.
         bounds: the lowest and the highest that it can be; the interval ends there.
+        of_rows: c, the part of error^2 that more seeds do not shrink.
     """
 
     mean: float
@@ -51,6 +52,7 @@ class Difference:
     rows: int
     clusters: int
     bounds: Interval = (-math.inf, math.inf)
+    of_rows: float = 0.0
 
     @property
     def interval(self) -> Interval | None:
@@ -95,8 +97,9 @@ def difference(ours: Scored, other: Scored, rows: int, clusters: int, differing:
     if min(seeds) < LEAST_SEEDS or clusters < LEAST_CLUSTERS:
         return Difference(mean, None, 0.0, seeds, rows, clusters)
     of_rows = shared(moves) + shared(other_moves) - 2 * float(moves.mean(axis=1) @ other_moves.mean(axis=1))
-    error, freedom = welch([_of_seeds(*ours), _of_seeds(*other)], seeds, max(0.0, of_rows), differing or clusters)
-    return _known(mean, float(error), float(freedom), seeds, rows, clusters)
+    of_rows = max(0.0, of_rows)
+    error, freedom = welch([_of_seeds(*ours), _of_seeds(*other)], seeds, of_rows, differing or clusters)
+    return replace(_known(mean, float(error), float(freedom), seeds, rows, clusters), of_rows=of_rows)
 
 
 def of_models(ours: Scored, other: Scored, rows: int, clusters: int, differing: int) -> Difference:

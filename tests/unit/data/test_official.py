@@ -86,6 +86,23 @@ def test_good_files_are_laid_out_and_nothing_else_is_left(host: str, tmp_path: P
     assert (tmp_path / "official/nli/snli_1.0_dev.jsonl").read_bytes() == b"{}\n"
 
 
+def test_glue_is_pinned_to_one_commit_and_its_descriptions_stay_beside_the_files(host: str, tmp_path: Path) -> None:
+    glue = SAMPLE.parent / "glue"
+    wanted = official.listed(glue / "downloads.yaml")
+    assert {item.url.rsplit("/", 3)[-3] for item in wanted} == {"bcdcba79d07bc864c1c254ccfcedcce55bcc9a8c"}
+    described = {name for task in files.read_yaml(glue / "tasks.yaml").values() for name in task["files"].values()}
+    assert {item.path for item in wanted} == described
+    for name in ("tasks.yaml", "downloads.yaml"):
+        files.write_text(tmp_path / "glue" / name, (glue / name).read_text())
+    Host.files = Host.files | {f"/{item.path}": item.path.encode() for item in wanted}
+    official.download(
+        tmp_path / "glue",
+        [Download(f"{host}/{item.path}", files.sha256_of(item.path.encode()), path=item.path) for item in wanted],
+    )
+    assert below(tmp_path / "glue") == sorted([*described, "downloads.yaml", "tasks.yaml"])
+    assert (tmp_path / "glue/rte/train.parquet").read_bytes() == b"rte/train.parquet"
+
+
 @pytest.mark.parametrize(
     ("name", "check", "said"),
     [
@@ -99,7 +116,7 @@ def test_good_files_are_laid_out_and_nothing_else_is_left(host: str, tmp_path: P
 def test_what_is_not_the_known_file_is_refused(host: str, tmp_path: Path, name: str, check: dict, said: str) -> None:
     with pytest.raises(DataError) as caught:
         official.download(tmp_path / "official", [Download(f"{host}/{name}", path="a.csv", **check)])
-    assert str(caught.value).startswith(f"{name} could not be downloaded from {host}/{name}: ")
+    assert str(caught.value).startswith(f"a.csv could not be downloaded from {host}/{name}: ")
     assert said in str(caught.value)
     assert below(tmp_path) == []
 

@@ -1,0 +1,122 @@
+"""Which way to keep: the cheapest that is proved to be no worse than the best by what matters.
+
+The rule is that of docs/verdicts.md: one look at six seeds, one-sided p, corrected by Holm over all ways. The best is
+the way with the highest mean. It was chosen for its scores, so that others look worse beside it than they are: what is
+proved to be no worse is so all the more.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mtbert.claims.evidence import Evidence, unlike
+from mtbert.claims.judging import Reason
+from mtbert.claims.reading import Expected
+from mtbert.claims.rule import NOTHING, SEEDS, Ps, Verdict, decide, part_p
+from mtbert.stats import LEAST_CLUSTERS, Difference
+from mtbert.stats.power import Needed, needed
+
+Names = tuple[str, ...]  # of the models that make a way: one, or one a task
+
+
+@dataclass(frozen=True)
+class Case:
+    """A way against another, on one metric; `expects` and `margin` as in a claim's part."""
+
+    ours: Names
+    other: Names
+    metric: str
+    margin: float
+    expects: Expected = "close"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What the runs say of a case: the difference, and what is proved, or the reason that nothing is."""
+
+    case: Case
+    difference: Difference | None
+    verdict: Verdict | None
+    reason: Reason | None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What to keep, by the numbers of the ways.
+
+    Attributes:
+        best: the way with the highest mean.
+        kept: the cheapest way that is proved to be no worse; the best itself where it is proved of none that is
+            cheaper, and refuted of all of them; None where it cannot be told.
+        likely: where it cannot be told, the best of those ways that are cheaper and may be no worse.
+        needed: what would decide on that; None where that is not known.
+        seeds: the fewest seeds that a way has.
+    """
+
+    best: int
+    kept: int | None
+    likely: int | None = None
+    needed: Needed | None = None
+    seeds: int = 0
+
+
+def judge(evidence: Evidence, cases: Sequence[Case]) -> list[Comparison]:
+    """Judge cases that are corrected over together."""
+    found = [evidence.compare(case.ours, case.other, case.metric, SEEDS) for case in cases]
+    reasons = [_reason(evidence, case, one) for case, one in zip(cases, found, strict=True)]
+    parts = [_p(*one) for one in zip(cases, found, reasons, strict=True)]
+    verdicts = [Verdict(str(one)) for one in decide(parts, [1] * len(parts)).verdicts] if parts else []
+    return [
+        Comparison(case, one, None if reason else verdict, reason)
+        for case, one, reason, verdict in zip(cases, found, reasons, verdicts, strict=True)
+    ]
+
+
+def _reason(evidence: Evidence, case: Case, found: Difference | None) -> Reason | None:
+    """Return what keeps a case from being judged."""
+    if found is None:
+        return Reason.NOT_RUN
+    if unlike(evidence.lines([*case.ours, *case.other])):
+        return Reason.UNLIKE_RUNS
+    if min(found.seeds) < SEEDS:
+        return Reason.FEW_SEEDS
+    return Reason.FEW_CLUSTERS if found.clusters < LEAST_CLUSTERS else None
+
+
+def _p(case: Case, found: Difference | None, reason: Reason | None) -> Ps:
+    if reason or found is None or found.error is None:
+        return NOTHING
+    return part_p(case.expects, case.margin, None, found.p_at_most, found.p_at_least)
+
+
+def choose(
+    evidence: Evidence,
+    ways: Sequence[Names],
+    means: Sequence[float],
+    costs: Sequence[float],
+    metric: str,
+    margin: float,
+) -> Choice:
+    """Choose what to keep.
+
+    Args:
+        evidence: the runs.
+        ways: those that can be kept.
+        means: the mean score of each.
+        costs: the weights of each that have to be kept.
+        metric: what they are compared by.
+        margin: the smallest difference that matters.
+    """
+    best = max(range(len(ways)), key=means.__getitem__)
+    others = [number for number in range(len(ways)) if number != best]
+    judged = judge(evidence, [Case(ways[number], ways[best], metric, margin, "not lower") for number in others])
+    by_number = dict(zip(others, judged, strict=True))
+    seeds = min((one.difference.seeds[0] for one in judged if one.difference), default=0)
+    good = [number for number, one in by_number.items() if one.verdict is Verdict.HOLDS]
+    kept = min([best, *good], key=costs.__getitem__)
+    cheaper = [number for number in others if costs[number] < costs[best]]
+    open_ones = [number for number in cheaper if by_number[number].verdict is not Verdict.FAILS]
+    if kept != best or not open_ones:
+        return Choice(best, kept, seeds=seeds)
+    likely = max(open_ones, key=means.__getitem__)
+    difference = by_number[likely].difference
+    return Choice(best, None, likely, needed(difference, margin, SEEDS) if difference else None, seeds)

@@ -1,0 +1,98 @@
+"""Which way is kept, and what is missing where none can be told."""
+
+import made
+import numpy as np
+import pytest
+
+from mtbert import claims
+from mtbert.claims import Reason, Verdict, ways
+from mtbert.claims.ways import Case
+from mtbert.stats import difference
+from mtbert.stats.power import Needed, needed
+
+ROWS = 400
+
+
+def evidence(seeds: int, **right: float) -> claims.Evidence:
+    """Runs of QQP whose accuracies are near these; each seed errs on rows of its own."""
+    random = np.random.default_rng(1)
+    labels = (np.arange(ROWS) % 2).astype(float)
+    predicted = {}
+    for name, share in right.items():
+        for seed in range(1, seeds + 1):
+            wrong = random.permutation(ROWS)[: round((1 - share) * ROWS)]
+            said = labels.copy()
+            said[wrong] = 1 - said[wrong]
+            predicted[name, seed] = {"qqp": said.tolist()}
+    made.LABELS["qqp"], before = labels.tolist(), made.LABELS["qqp"]
+    try:
+        return claims.of_results(made.results(predicted))
+    finally:
+        made.LABELS["qqp"] = before
+
+
+def choose(seeds: int, costs: dict[str, float], margin: float, **right: float) -> ways.Choice:
+    names = [*right]
+    every = [(name,) for name in names]
+    return ways.choose(
+        evidence(seeds, **right), every, [*right.values()], [costs[name] for name in names], "qqp", margin
+    )
+
+
+COSTS = {"single": 3.0, "shared": 1.0, "lora": 0.1}
+
+
+def test_the_cheapest_of_those_that_are_proved_to_be_no_worse_is_kept():
+    choice = choose(6, COSTS, 0.1, single=0.9, shared=0.89, lora=0.6)
+    assert (choice.best, choice.kept, choice.likely) == (0, 1, None)
+    assert choose(6, COSTS, 0.1, single=0.9, shared=0.89, lora=0.885).kept == 2
+
+
+def test_the_best_is_kept_where_all_that_are_cheaper_are_proved_to_be_worse():
+    assert choose(6, COSTS, 0.02, single=0.9, shared=0.7, lora=0.6).kept == 0
+
+
+def test_where_nothing_is_proved_it_says_what_would_decide():
+    choice = choose(6, COSTS, 0.012, single=0.9, shared=0.895, lora=0.5)
+    assert (choice.kept, choice.likely) == (None, 1)
+    assert choice.needed is not None
+    assert choice.needed.seeds > 6
+
+
+def test_below_six_seeds_nothing_is_kept():
+    choice = choose(3, COSTS, 0.1, single=0.9, shared=0.89, lora=0.6)
+    assert (choice.kept, choice.likely, choice.seeds) == (None, 1, 3)
+    assert choose(1, COSTS, 0.1, single=0.9, shared=0.89, lora=0.6).needed is None
+
+
+def test_ways_are_judged_as_one_family():
+    runs = evidence(6, single=0.9, shared=0.89, lora=0.6, few=0.9)
+    cases = [Case((name,), ("single",), "qqp", 0.05) for name in ("shared", "lora", "none")]
+    judged = ways.judge(runs, cases)
+    assert [one.verdict for one in judged] == [Verdict.HOLDS, Verdict.FAILS, None]
+    assert judged[2].reason is Reason.NOT_RUN
+
+
+def test_enough_seeds_are_asked_for_to_prove_no_difference_four_times_of_five():
+    random = np.random.default_rng(0)
+    sides = [(random.normal(0.8, 0.02, 6), np.zeros((50, 6))) for _ in range(2)]
+    found = difference(*sides, rows=100, clusters=50)
+    wanted = needed(found, 0.02, 6)
+    assert wanted is not None
+    assert (wanted.rows, wanted.seeds > 6) == (100, True)
+    assert found.error is not None
+    proved = 0
+    for _ in range(2000):
+        one, two = (random.normal(0.8, found.error * np.sqrt(6 / 2), wanted.seeds) for _ in range(2))
+        unmoved = np.zeros((50, wanted.seeds))
+        proved += difference((one, unmoved), (two, unmoved), 100, 50).p_at_most(-0.02) <= 0.025
+    assert proved / 2000 == pytest.approx(0.8, abs=0.05)
+
+
+def test_more_rows_are_asked_for_where_seeds_cannot_help():
+    moves = np.full((50, 6), 0.002) * np.where(np.arange(50) % 2, 1, -1)[:, None]  # the same for every seed
+    ours, other = (0.8 + np.arange(6) / 1e4, moves), (0.8 + np.arange(6) / 1e4, np.zeros((50, 6)))
+    found = difference(ours, other, rows=100, clusters=50)
+    assert found.of_rows == pytest.approx(50 * 0.002**2)
+    assert needed(found, 0.02, 6) == Needed(6, 500)
+    assert needed(found, 0.0001, 6) is None
