@@ -117,6 +117,14 @@ class Untrained(Section):
     qqp: float | None
 
 
+class Speed(Section):
+    """build/speed/speed.json: milliseconds a prediction by model, and seconds of each training by variant and seed."""
+
+    machine: str
+    milliseconds: dict[str, float]
+    seconds: dict[str, dict[str, float]]
+
+
 class Manifest(Section):
     """build/init/<variant>.json: the SHA-256 of each input.
 

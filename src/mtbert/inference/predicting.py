@@ -1,6 +1,7 @@
 """A trained model that predicts sentences."""
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,6 +91,14 @@ class Model:
         else:
             told = {"class": [class_names(about)[int(number)] for number in prediction]}
         return pd.DataFrame({"prediction": prediction} | told | found | {"cut": cut})
+
+    def timed(self, task: str, row: tuple[str, ...]) -> float:
+        """Return the seconds that a prediction of one row takes, from its tokens on."""
+        examples, _ = self.examples(self.task(task), [row])
+        with self._as_in_training():
+            started = time.perf_counter()
+            evaluation.columns(self.network, examples, self.device)
+            return time.perf_counter() - started
 
     def task(self, name: str | None) -> Task:
         """Return one of its tasks, or the only one; ModelError for another, or where none is named of several."""

@@ -13,7 +13,7 @@ from mtbert import files, predictions
 from mtbert.errors import DataError
 from mtbert.results import places, tables, vote
 from mtbert.results.tables import Frame, Results
-from mtbert.schemas import Elsewhere, Manifest, Origin, RunMetrics, Untrained
+from mtbert.schemas import Elsewhere, Manifest, Origin, RunMetrics, Speed, Untrained
 from mtbert.tasks import SPLITS, TASKS, Task
 
 METRICS, SETTINGS, HISTORY, EMBEDDINGS = "metrics.json", "settings.yaml", "history.csv", "embeddings.safetensors"
@@ -64,8 +64,12 @@ def of_runs(build: Path, there: Mapping[Run, Path], votes: Sequence[Run], pictur
     shown += f", dev: {held} held-out training rows" if (held := catalog.get("held_out")) else ""
     data = {"name": shown, "whose": files.whose_data(build), "faults": _faults_of_data(build)}
     data["rows"] = _rows(build) if pictures else {}
+    speed = _speed(build)
     facts = {"data": json.dumps(data), "start": json.dumps(catalog["encoder"])}
-    runs = {run: _run(build, place, catalog["variants"].get(run[0], {})) | facts for run, place in there.items()}
+    runs = {
+        run: _run(build, place, catalog["variants"].get(run[0], {})) | _took(speed, *run) | facts
+        for run, place in there.items()
+    }
     predicted = {run: _predicted(build, place) for run, place in there.items()}
     for name, seed in votes:
         entry = catalog["ensembles"][name]
@@ -93,6 +97,18 @@ def of_runs(build: Path, there: Mapping[Run, Path], votes: Sequence[Run], pictur
     )
     tables.check(results, str(build))
     return results
+
+
+def _speed(build: Path) -> Speed | None:
+    file = build / "speed" / "speed.json"
+    return files.read_as(Speed, file, "dvc repro speed") if file.is_file() else None
+
+
+def _took(speed: Speed | None, name: str, seed: int) -> dict[str, float | None]:
+    """Return the columns of `runs` on time; a merge takes no training."""
+    if speed is None:
+        return {}
+    return {"seconds": speed.seconds.get(name, {}).get(str(seed)), "milliseconds": speed.milliseconds.get(name)}
 
 
 def _faults_of_data(build: Path) -> list[str]:

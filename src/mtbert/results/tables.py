@@ -53,6 +53,7 @@ SCHEMAS = {
         + _columns(("steps", "epoch", "threads", *WEIGHTS, *EXAMPLES), pa.int64(), optional=True)
         + _columns(("epochs", "device", "precision", "machine", "code"), pa.string(), optional=True)
         + _columns(("overrides",), pa.string(), optional=True)
+        + _columns(("seconds", "milliseconds"), pa.float64(), optional=True)
         + _columns(("settings", "data", "start"), pa.string())
         + _columns(SCORES, pa.float64(), optional=True)
     ),

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import made
 import pytest
 import runs
 import torch
@@ -11,7 +12,7 @@ from safetensors.torch import load_file
 
 from mtbert import files
 from mtbert.errors import SettingsError
-from mtbert.inference import loading
+from mtbert.inference import loading, speed
 from mtbert.merging import run, settings_of
 from mtbert.models import building
 from mtbert.pretraining import fetching
@@ -140,6 +141,19 @@ def test_a_merged_model_is_written_once_and_predicts(build: Path):
     assert model.tasks == ("sst", "sts")
     assert model.metrics.parameters.stored == model.metrics.parameters.encoder + model.metrics.parameters.added
     assert len(model.predict("sts", [("A cat.", "A dog.")])) == 1
+
+
+def test_every_model_is_timed_and_the_seconds_of_each_training_are_told(build: Path):
+    run.merge_all(build, build / "merged")
+    catalog = files.read_yaml(build / "plan/catalog.yaml")
+    variants = {"of-sst": {"selected": True}, "of-sts": {"selected": True}, "other": {"selected": False}}
+    files.write_yaml(build / "plan/catalog.yaml", catalog | {"variants": variants})
+    files.write_json(build / "machine.json", made.MANIFEST["machine"])
+    found = speed.measure(build)
+    assert found.machine == "i386"
+    assert [*found.milliseconds] == ["of-sst", "of-sts", "both"]
+    assert all(0 < took < 10_000 for took in found.milliseconds.values())
+    assert {name: [*of] for name, of in found.seconds.items()} == {"of-sst": ["1"], "of-sts": ["1"]}
 
 
 def test_it_is_merged_again_after_another_training_and_removed_with_its_entry(build: Path):

@@ -125,3 +125,27 @@ def test_labels_are_counted_by_class_or_by_fifths_of_a_range_where_they_are_know
         "sst": {"dev": {"rows": 3, "labels": [1, 0, 0, 0, 2]}},
         "sts": {"train": {"rows": 4, "labels": [2, 1, 0, 0, 1]}, "test": {"rows": 2, "labels": []}},
     }
+
+
+def test_times_that_were_measured_are_columns_of_a_run(build: Path):
+    said = {"machine": "i386", "milliseconds": {"one": 2.5}, "seconds": {"one": {"1": 60.0}, "two": {}}}
+    files.write_json(build / "speed/speed.json", said)
+    runs = collect.collect(build).runs.set_index("variant")
+    assert runs.loc["one", ["seconds", "milliseconds"]].tolist() == [60.0, 2.5]
+    assert runs.loc["two", ["seconds", "milliseconds"]].isna().all()
+
+
+def test_a_merged_model_is_a_row_of_its_own_and_its_scale_is_no_setting(build: Path):
+    shutil.move(run(build, "joined", [0.0, 1.0, 2.0]), build / "merged/joined/1")
+    file = build / "merged/joined/1/settings.yaml"
+    files.write_yaml(file, files.read_yaml(file) | {"members": ["one", "two"], "merge": "ties", "scale": 0.4})
+    files.seal(file.parent)
+    files.write_json(build / "machine.json", made.MANIFEST["machine"])
+    plan = files.read_yaml(build / "plan/catalog.yaml")
+    plan["ensembles"]["joined"] = {"selected": True, "members": ["one", "two"], "merge": "ties"}
+    files.write_yaml(build / "plan/catalog.yaml", plan)
+    results = collect.collect(build)
+    row = results.runs.set_index("variant").loc["joined"]
+    assert (row["kind"], row["dev_sst"], row["stored"], row["machine"]) == ("ensemble", 1.0, 1010, "i386, torch 2.13.0")
+    assert "scale" not in json.loads(row["settings"])
+    assert (results.about["joined"].encoders, results.about["vote"].encoders) == (1, 2)

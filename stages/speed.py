@@ -1,0 +1,18 @@
+"""Stage `speed`: how long a prediction takes with each model, measured one after the other on this machine."""
+
+from pathlib import Path
+
+from mtbert import command, files, starting
+
+
+def main(build: Path, out: Path) -> None:
+    """Measure, and write what it took."""
+    with starting.imports():
+        from mtbert.inference import speed
+    found = speed.measure(build)
+    with files.new_directory(out) as partial:
+        files.write_json(partial / "speed.json", found.model_dump())
+
+
+if __name__ == "__main__":
+    command.run(main)
