@@ -9,7 +9,6 @@ import itertools
 import time
 from collections.abc import Callable, Iterator
 from statistics import median
-from typing import Any
 
 import memory
 import torch
@@ -17,23 +16,40 @@ from accelerate.state import AcceleratorState, PartialState
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 Now = Callable[[], float]
+Stamp = Callable[[], None]
 
 
-def steps(run: Callable[[], None], device: torch.device, now: Now = time.perf_counter) -> list[float]:
-    """Seconds of every step of `run` but the first, by the clock `now`."""
-    stamps: list[float] = []
+def steps(run: Callable[[Stamp], None], device: torch.device, now: Now = time.perf_counter) -> list[float]:
+    """Seconds of every step of `run` but the first; it calls what it is given after each update.
 
-    def stamp(*_: Any) -> None:
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
-        stamps.append(now())
+    On a GPU they are the seconds between two moments of the GPU itself, which nobody has to wait for.
+    """
+    if device.type != "cuda":
+        stamps: list[float] = []
+        run(lambda: stamps.append(now()))
+        return [after - before for before, after in itertools.pairwise(stamps)]
+    events: list[torch.cuda.Event] = []
 
-    handle = register_optimizer_step_post_hook(stamp)
-    try:
-        run()
-    finally:
-        handle.remove()
-    return [after - before for before, after in itertools.pairwise(stamps)]
+    def record() -> None:
+        events.append(torch.cuda.Event(enable_timing=True))
+        events[-1].record()
+
+    run(record)
+    torch.cuda.synchronize(device)
+    return [before.elapsed_time(after) / 1000 for before, after in itertools.pairwise(events)]
+
+
+def by_updates(run: Callable[[], object]) -> Callable[[Stamp], None]:
+    """Call what is given after each update of any optimiser."""
+
+    def stamped(stamp: Stamp) -> None:
+        handle = register_optimizer_step_post_hook(lambda *_: stamp())
+        try:
+            run()
+        finally:
+            handle.remove()
+
+    return stamped
 
 
 def peak_memory(run: Callable[[], None], device: torch.device) -> float | None:

@@ -3,7 +3,7 @@
 import contextlib
 import io
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -56,16 +56,27 @@ class Fixed(Sampler):
         return self.rows
 
 
+class Stamped(Trainer):
+    """The project's loop, which tells of each update."""
+
+    stamp: Callable[[], None]
+
+    def _step(self, *given: Any) -> None:
+        super()._step(*given)
+        self.stamp()
+
+
 class Served:
     """One task's batches of a plan, over and over, made when they are asked for as the project's own stream does."""
 
-    def __init__(self, examples: Examples, plan: Plan, task: str) -> None:
+    def __init__(self, examples: Examples, plan: Plan, task: str, lengths: Sequence[int]) -> None:
         self.examples = examples
+        self.lengths = lengths
         self.picks: Iterator[list[int]] = itertools.cycle(step[task] for step in plan if task in step)
 
     def next(self) -> Batch:
         """The next batch."""
-        return self.examples.batch(next(self.picks))
+        return self.examples.batch(next(self.picks), self.lengths)
 
 
 def write_build(build: Path, config: BertConfig, corpora: Mapping[str, Corpus]) -> None:
@@ -95,8 +106,8 @@ def training(
     adapter: dict[str, Any],
     encoding: Literal["cross", "bi"] = "cross",
     precision: Literal["auto", "bf16", "fp32"] = "auto",
-) -> Callable[[], None]:
-    """A function that trains the whole plan once more, with that adapter in the encoder (`{"name": ...}`)."""
+) -> Callable[[Callable[[], None]], None]:
+    """A function that trains the whole plan once more, and tells of each update, with that adapter in the encoder (`{"name": ...}`)."""
     tasks = sorted({task for step in plan for task in step})
     settings = VariantSettings(
         variant="benchmark",
@@ -146,14 +157,20 @@ def training(
     (build_phase,) = parts.phases
     phase = build_phase()
     phase.sampler = Fixed(plan)
-    phase.streams = {task: Served(parts.examples["train"][task], plan, task) for task in tasks}  # type: ignore[assignment]
+    phase.streams = {  # type: ignore[assignment]
+        task: Served(parts.examples["train"][task], plan, task, phase.streams[task].lengths) for task in tasks
+    }
     history = History(settings.run.log_every, lambda *_: None)
     nowhere = Checkpoint(build / "checkpoints", "benchmark")
 
-    def run() -> None:
-        trainer = Trainer(parts.model, settings.run, on, history, [{}], SEED, nowhere, Stop())
+    def run(stamp: Callable[[], None]) -> None:
+        trainer = Stamped(parts.model, settings.run, on, history, [{}], SEED, nowhere, Stop())
+        trainer.stamp = stamp
+        if on.device.type == "cuda":
+            hardware.repeatable()
         with memory.kept(), contextlib.redirect_stderr(io.StringIO()):  # its progress bar
             trainer.run([lambda: phase], len(plan))
+        torch.use_deterministic_algorithms(False)  # others train as they come
         nowhere.clear()
 
     return run

@@ -126,6 +126,7 @@ class RunSettings(Section):
     train_rows: int = Field(default=0, ge=0)
     log_every: int = Field(default=10, ge=1)
     checkpoint_every: int = Field(default=100, ge=0)
+    record_steps: bool = True
 
     @model_validator(mode="after")
     def _best_of_something(self) -> "RunSettings":

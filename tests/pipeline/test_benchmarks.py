@@ -83,7 +83,8 @@ def test_a_step_lies_between_two_updates():
     import torch
 
     optimiser, now = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))]), iter([1.0, 2.0, 5.0]).__next__
-    assert clock.steps(lambda: [optimiser.step() for _ in range(3)], torch.device("cpu"), now) == [1.0, 3.0]
+    run = clock.by_updates(lambda: [optimiser.step() for _ in range(3)])
+    assert clock.steps(run, torch.device("cpu"), now) == [1.0, 3.0]
 
 
 def test_each_contestant_keeps_its_own_precision():

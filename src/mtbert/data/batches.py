@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
@@ -22,6 +23,8 @@ from mtbert.settings import Batching
 from mtbert.tasks import Task
 
 POOL = 50  # batches among which examples are sorted by length: enough for little padding, few enough to stay random
+# Tokens of a GPU's training batches, which have the next of these: few shapes, so that their steps can be repeated.
+LENGTHS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 OF_ROWS = ("input_ids", "mask", "token_types")  # the tensors of a batch that hold one line for each sequence
 
 
@@ -75,6 +78,7 @@ class Examples:
         self.ids = tuple(table["id"])
         self.labels = np.asarray(table["label"], dtype=np.float64)
         self.padding = special.padding
+        self.limit = limit
         if task.is_pair and encoding == "cross":
             pairs = zip(table["tokens1"], table["tokens2"], strict=True)
             rows = ((special.crossed(first, second, limit),) for first, second in pairs)
@@ -135,11 +139,17 @@ class Examples:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def batch(self, picks: Sequence[int]) -> Batch:
-        """Build the batch of the examples with these numbers, in this order."""
+    def batch(self, picks: Sequence[int], lengths: Sequence[int] = ()) -> Batch:
+        """Build the batch of the examples with these numbers, in this order.
+
+        Its tokens are those of its longest sequence, or the next of `lengths` where it has one within the limit.
+        """
         sequences = len(self.rows[0])
         rows = [self.rows[pick][position] for position in range(sequences) for pick in picks]
         input_ids = pad_sequence([torch.from_numpy(ids) for ids, _ in rows], True, self.padding)
+        longest = input_ids.shape[1]
+        tokens = min((length for length in lengths if length >= longest), default=longest)
+        input_ids = F.pad(input_ids, (0, max(min(tokens, self.limit), longest) - longest), value=self.padding)
         place = torch.arange(input_ids.shape[1])  # [tokens]
         mask = place < torch.tensor([[len(ids)] for ids, _ in rows])
         second = place >= torch.tensor([[start] for _, start in rows])
@@ -169,11 +179,19 @@ class Stream:
     """An endless stream of batches of one task: pass after pass over its examples, each in an order of its own.
 
     The batches of a pass depend on the seed and the pass's number alone, so a resumed run draws the same ones. Every
-    example comes once a pass. A pass may hold one smaller batch.
+    example comes once a pass. A pass may hold one smaller batch. `lengths` are those of `Examples.batch`.
     """
 
-    def __init__(self, examples: Examples, size: int, seed: int, batching: Batching = "by_length") -> None:
+    def __init__(
+        self,
+        examples: Examples,
+        size: int,
+        seed: int,
+        batching: Batching = "by_length",
+        lengths: Sequence[int] = (),
+    ) -> None:
         self.examples = examples
+        self.lengths = lengths
         self.batching = batching
         self.size = size
         self.seed = seed
@@ -196,7 +214,7 @@ class Stream:
             else:
                 self._current = number, batches_by_length(self.examples.lengths, self.size, generator)
         self.drawn += 1
-        return self.examples.batch(self._current[1][position])
+        return self.examples.batch(self._current[1][position], self.lengths)
 
 
 def batches_by_length(lengths: np.ndarray, size: int, generator: np.random.Generator) -> list[list[int]]:

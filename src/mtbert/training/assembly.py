@@ -96,12 +96,14 @@ def _phase(
     phase: PhaseSettings,
 ) -> Phase:
     device, examples = hardware.device(settings.run.device), _trained_on(phase, train)
+    lengths = batches.LENGTHS if device.type == "cuda" and settings.run.record_steps else ()
     streams = {
         task: Stream(
             examples[task],
             phase.batch_sizes.get(task, phase.batch_size),
             seeding.derive(seed, number),
             phase.batching,
+            lengths,
         )
         for task in phase.tasks
     }

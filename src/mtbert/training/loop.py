@@ -4,9 +4,10 @@
         for each epoch:                                               Trainer._run_phase
             for each step that the sampler draws:                     Trainer._step
                 take the next batch of each of its tasks
-                compute its loss: the task's own, and what objectives add
-                weigh the losses, and let the gradient rule make one gradient of them
-                clip it, and update the weights where all numbers are finite
+                on the device, in steps.py's way:                     Trainer._compute
+                    compute its loss: the task's own, and what objectives add
+                    weigh the losses, and let the gradient rule make one gradient of them
+                    clip it, and update the weights where all numbers are finite
                 read the numbers, log them, write a checkpoint, where these are due
             score dev, and remember the best weights                  Trainer._end_epoch
     go on with the weights of the best epoch
@@ -19,7 +20,8 @@ last checkpoint, and is then the same as one that was never interrupted.
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +32,7 @@ from tqdm import tqdm
 from mtbert import predictions, seeding, starting
 from mtbert.data.batches import Batch, Examples
 from mtbert.errors import TrainingError
-from mtbert.models.encoder.hardware import Hardware
+from mtbert.models.encoder.hardware import Hardware, own_stream
 from mtbert.models.multitask import MultitaskModel
 from mtbert.settings import RunSettings
 from mtbert.tasks import served
@@ -39,6 +41,7 @@ from mtbert.training.checkpoints import Checkpoint, random_state, set_random_sta
 from mtbert.training.history import History
 from mtbert.training.phases import Phase
 from mtbert.training.states import Stateful
+from mtbert.training.steps import Steps, steps_of
 from mtbert.training.stopping import Stop, Stopped
 
 
@@ -67,30 +70,46 @@ def loss_of(model: MultitaskModel, phase: Phase, name: str, batch: Batch) -> Los
 
 
 @dataclass(frozen=True)
-class Update:
+class Numbers:
     """The numbers of an update, which lie on the device until they are read.
 
     Attributes:
-        step: of the training, from 1.
-        examples: of its batches, in words.
-        losses: that are trained on, not weighted, by what the sampler drew.
-        terms: their summands, by name.
-        norm: length of the gradient before it was clipped.
+        tasks: names of the losses that are trained on, not weighted: what the sampler drew.
+        terms: names of their summands.
+        values: the losses, their summands, and the length of the gradient before it was clipped: float32 [numbers].
     """
 
-    step: int
-    examples: str
-    losses: dict[str, Tensor]
-    terms: dict[str, Tensor]
-    norm: Tensor
+    tasks: tuple[str, ...]
+    terms: tuple[str, ...]
+    values: Tensor
 
-    def numbers(self) -> Tensor:
-        """Return losses, terms and norm, in this order: float32 [numbers], on the device."""
-        return torch.stack([value.float() for value in (*self.losses.values(), *self.terms.values(), self.norm)])
+    @classmethod
+    def of(cls, losses: Mapping[str, Loss], norm: Tensor) -> "Numbers":
+        """Return the numbers of these losses and this length."""
+        terms = {name: term for loss in losses.values() for name, term in loss.terms.items()}
+        numbers = [*(loss.total.detach() for loss in losses.values()), *terms.values(), norm]
+        return cls(tuple(losses), tuple(terms), torch.stack([number.float() for number in numbers]))
+
+    def losses(self) -> dict[str, Tensor]:
+        """Return the losses, scalars on the device."""
+        return {name: self.values[number] for number, name in enumerate(self.tasks)}
 
     def is_finite(self) -> Tensor:
         """Return whether all terms and the norm are finite: bool [], on the device."""
-        return torch.isfinite(self.numbers()[len(self.losses) :]).all()
+        return torch.isfinite(self.values[len(self.tasks) :]).all()
+
+    def copied(self) -> "Numbers":
+        """Return them in memory of their own."""
+        return replace(self, values=self.values.clone())
+
+
+@dataclass(frozen=True)
+class Update:
+    """An update whose numbers have not been read: its step, from 1, its batches' examples in words, its numbers."""
+
+    step: int
+    examples: str
+    numbers: Numbers
 
 
 @dataclass
@@ -136,6 +155,7 @@ class Trainer(Stateful):
         epochs: of all phases so far.
         unread: updates whose numbers have not been read.
         failed: 1 on the device from the first number on that was not finite, else 0: from then on nothing moves.
+        steps: where the phase's steps are computed.
     """
 
     changes = ("epochs", "position", "outcome", "history", "model")
@@ -153,9 +173,11 @@ class Trainer(Stateful):
     epochs: int = field(default=0, init=False)
     unread: list[Update] = field(default_factory=list, init=False)
     failed: Tensor = field(init=False)
+    steps: Steps = field(init=False)
 
     def __post_init__(self) -> None:
         self.failed = torch.zeros((), device=self.hardware.device)
+        self.steps = Steps()
 
     # The training, its phases and their epochs.
 
@@ -167,7 +189,10 @@ class Trainer(Stateful):
         torch.manual_seed(seeding.derive(self.seed, "dropout"))
         saved = self._resume()
         initial = self.outcome.steps
-        with tqdm(total=steps, initial=initial, unit="step", mininterval=starting.SHOWN_EVERY) as bar:
+        with (
+            own_stream(self.hardware.device),
+            tqdm(total=steps, initial=initial, unit="step", mininterval=starting.SHOWN_EVERY) as bar,
+        ):
             for build in phases[self.position.phase - 1 :]:
                 phase = build()
                 if saved:
@@ -193,6 +218,7 @@ class Trainer(Stateful):
 
     def _run_phase(self, phase: Phase, bar: tqdm) -> None:
         """Run a phase from where it is to its end."""
+        self.steps = steps_of(phase, self.hardware)
         while self.position.epoch <= phase.settings.epochs:
             self.model.train()
             generator = seeding.stream(self.seed, "sampler", phase.number, self.position.epoch)
@@ -217,16 +243,20 @@ class Trainer(Stateful):
         self.position.step += 1
         batches = {name: phase.streams[name].next().to(self.hardware.device) for name in group}
 
-        losses = self._backward(phase, batches)
-        update = self._update(phase, batches, losses)
-        phase.after_step(update.losses, lambda: self._losses_again(phase, batches))
+        numbers = self.steps.run(batches, partial(self._compute, phase))
+        phase.after_step(numbers.losses(), lambda: self._losses_again(phase, batches))
 
-        self.unread.append(update)
+        self.unread.append(Update(self.outcome.steps, in_words(batches), numbers))
         for name, batch in batches.items():
             self.outcome.examples[name] = self.outcome.examples.get(name, 0) + len(batch)
         self._log(phase, bar)
         self.outcome.seconds += time.perf_counter() - started
         bar.update()
+
+    def _compute(self, phase: Phase, batches: Mapping[str, Batch]) -> Numbers:
+        """From batches to an update, without a word to the processor: a GPU may record this, and repeat it."""
+        losses = self._backward(phase, batches)
+        return self._update(phase, losses)
 
     def _backward(self, phase: Phase, batches: Mapping[str, Batch]) -> dict[str, Loss]:
         """Compute the losses, and leave their gradient in the parameters; TrainingError where memory is short."""
@@ -243,23 +273,17 @@ class Trainer(Stateful):
             ) from error
         return losses
 
-    def _update(self, phase: Phase, batches: Mapping[str, Batch], losses: Mapping[str, Loss]) -> Update:
+    def _update(self, phase: Phase, losses: Mapping[str, Loss]) -> Numbers:
         """Clip the gradient and move the weights, or nothing once a number was not finite; return the numbers."""
         norm = torch.nn.utils.get_total_norm([p.grad for p in phase.parameters if p.grad is not None])
-        update = Update(
-            step=self.outcome.steps,
-            examples="; ".join(f"{batch.task}: {', '.join(batch.ids)}" for batch in batches.values()),
-            losses={name: loss.total.detach() for name, loss in losses.items()},
-            terms={name: term for loss in losses.values() for name, term in loss.terms.items()},
-            norm=norm,
-        )
-        self.failed = torch.maximum(self.failed, 1 - update.is_finite().float())
+        numbers = Numbers.of(losses, norm)
+        self.failed.copy_(torch.maximum(self.failed, 1 - numbers.is_finite().float()))
         clip(phase, norm)
         # So does torch's GradScaler tell a fused optimiser not to move.
         phase.optimiser.found_inf = self.failed  # type: ignore[attr-defined]
         phase.optimiser.step()
         phase.optimiser.zero_grad()
-        return update
+        return numbers
 
     def _losses_again(self, phase: Phase, batches: Mapping[str, Batch]) -> dict[str, Tensor]:
         """Compute the losses of an update's batches with the weights as they are now."""
@@ -274,8 +298,7 @@ class Trainer(Stateful):
         if due or not self.hardware.is_apart:
             self._read_numbers()
         if due:
-            rate = float(phase.lr_scheduler.get_last_lr()[0])
-            values = self.history.log(phase.number, self.outcome.steps, rate, phase.weighting.values())
+            values = self.history.log(phase.number, self.outcome.steps, phase.rate, phase.weighting.values())
             losses = {name.removeprefix("loss/"): value for name, value in values.items() if name.startswith("loss/")}
             bar.set_postfix_str(", ".join(f"{name} {value:.3f}" for name, value in losses.items()), refresh=False)
 
@@ -283,11 +306,11 @@ class Trainer(Stateful):
         """Bring the numbers of all updates from the device, in one transfer; TrainingError where one is not finite."""
         if not self.unread:
             return
-        numbers = iter(torch.cat([update.numbers() for update in self.unread]).tolist())
+        values = iter(torch.cat([update.numbers.values for update in self.unread]).tolist())
         for update in self.unread:
-            losses = {name: next(numbers) for name in update.losses}
-            terms = {name: next(numbers) for name in update.terms}
-            check_finite(update, terms, next(numbers))
+            losses = {name: next(values) for name in update.numbers.tasks}
+            terms = {name: next(values) for name in update.numbers.terms}
+            check_finite(update, terms, next(values))
             for name, term in terms.items():
                 self.history.loss(name, term)
             for name, loss in losses.items():
@@ -378,6 +401,11 @@ class Trainer(Stateful):
     def _restore_phase(self, phase: Phase, saved: Mapping[str, Any]) -> None:
         phase.restore(saved["phase"])
         set_random_state(saved["random"], self.hardware.device)
+
+
+def in_words(batches: Mapping[str, Batch]) -> str:
+    """Return the examples of batches by task, for messages."""
+    return "; ".join(f"{batch.task}: {', '.join(batch.ids)}" for batch in batches.values())
 
 
 def clip(phase: Phase, norm: Tensor) -> None:

@@ -48,6 +48,7 @@ class Phase(Stateful):
         self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
             self.optimiser, lambda n: self.schedule.factor(n, self.steps)
         )
+        self._place_rates()
 
     @property
     def steps(self) -> int:
@@ -68,8 +69,21 @@ class Phase(Stateful):
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from what `state` gave."""
         super().restore(state)
+        self._place_rates()
         for task, drawn in state["streams"].items():
             self.streams[task].drawn = drawn
+
+    @property
+    def rate(self) -> float:
+        """Learning rate of the next step, of the optimiser's first group."""
+        return self.lr_scheduler.base_lrs[0] * self.schedule.factor(self.lr_scheduler.last_epoch, self.steps)
+
+    def _place_rates(self) -> None:
+        """Put the learning rates where the weights are: a step that a GPU repeats reads them there."""
+        for group in self.optimiser.param_groups:
+            device = group["params"][0].device
+            if device.type == "cuda":
+                group["lr"] = torch.as_tensor(group["lr"], dtype=torch.float32, device=device)
 
 
 def adamw(
@@ -96,4 +110,5 @@ def adamw(
     ]
     used = [group for group in groups if group["params"]]
     first, second = settings.betas
-    return torch.optim.AdamW(used, lr=rate, betas=(first, second), eps=settings.eps, fused=True)
+    on_gpu = any(parameter.is_cuda for parameter in parameters)
+    return torch.optim.AdamW(used, lr=rate, betas=(first, second), eps=settings.eps, fused=True, capturable=on_gpu)

@@ -53,7 +53,8 @@ class Parts:
 def hardware_of(settings: VariantSettings, of_cpu: Precision | None = None) -> Hardware:
     """Return device and precision by the settings, for this machine; `of_cpu` as for `hardware.precision`."""
     device = hardware.device(settings.run.device)
-    return Hardware(device, hardware.precision(settings.run.precision, device, of_cpu))
+    records = device.type == "cuda" and settings.run.record_steps
+    return Hardware(device, hardware.precision(settings.run.precision, device, of_cpu), records)
 
 
 def train(
@@ -77,6 +78,8 @@ def train(
     with stop.listening(), live_run or contextlib.nullcontext() as live:
         hardware.keep_memory()
         on = hardware_of(parts.settings, parts.cpu_precision)
+        if on.device.type == "cuda":
+            hardware.repeatable()
         parts.model.to(on.device)
         history = History(parts.settings.run.log_every, live.log if live else lambda step, values: None)
         trainer = Trainer(

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import torch
+
 
 class Stateful:
     """A part of a training that goes on from a checkpoint.
@@ -49,3 +51,14 @@ def _restored(value: Any, state: Any) -> Any:
     else:
         return state
     return value
+
+
+def device_types(value: Any) -> set[str]:
+    """Return the types of the devices on which lies what changes in training; plain values lie on the processor."""
+    if isinstance(value, Stateful):
+        return device_types({name: getattr(value, name) for name in value.changes})
+    if isinstance(value, dict):
+        return set().union(*(device_types(item) for item in value.values()))
+    if isinstance(value, torch.nn.Module):
+        return {parameter.device.type for parameter in value.parameters()}
+    return {value.device.type} if hasattr(value, "device") else {"cpu"}

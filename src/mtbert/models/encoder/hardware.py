@@ -1,9 +1,12 @@
 """Choose the device and the precision: one rule for pretraining and training."""
 
+import contextlib
 import ctypes
+import os
 import platform
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -26,10 +29,11 @@ _CPU_BF16 = ("amx_bf16", "avx512_bf16", "sve_bf16")
 
 @dataclass(frozen=True)
 class Hardware:
-    """What a training computes on, and in which precision."""
+    """What a training computes on, in which precision, and whether a GPU records its steps: training/steps.py."""
 
     device: torch.device
     precision: Precision = "fp32"
+    records: bool = False
 
     @property
     def is_apart(self) -> bool:
@@ -49,6 +53,29 @@ def device(setting: str) -> torch.device:
         names = ", ".join(["auto", *(name for name in available if available[name])])
         raise SettingsError(f"device is {setting}, which torch cannot use on this machine; allowed: {names}")
     return torch.device(kind)
+
+
+def repeatable() -> None:
+    """Make a GPU add up in the same order each time, so that the same training ends in the same bytes.
+
+    What has no such order on a GPU then raises an error. Call it before anything is computed there.
+    """
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what cuBLAS asks for
+    torch.use_deterministic_algorithms(True)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # a check for programs that read what nobody wrote
+
+
+@contextlib.contextmanager
+def own_stream(device: torch.device) -> Iterator[None]:
+    """Compute on a stream of one's own where the device is a GPU: steps are not recorded on the one of all."""
+    if device.type != "cuda":
+        yield
+        return
+    stream = torch.cuda.Stream(device)
+    stream.wait_stream(torch.cuda.current_stream(device))
+    with torch.cuda.stream(stream):
+        yield
+    torch.cuda.current_stream(device).wait_stream(stream)
 
 
 def keep_memory() -> None:

@@ -18,7 +18,6 @@ class GradientRule(Stateful):
     """
 
     several_tasks = False
-    changes = ("generator",)
 
     def __init__(self, settings: Any, generator: torch.Generator) -> None:
         self.settings = settings

@@ -26,6 +26,7 @@ class GramianRule(GradientRule):
     """Weights the tasks' gradients by their products with one another. Subclasses define `counts`."""
 
     several_tasks = True
+    changes = ("generator",)
 
     def counts(self, gramian: Array) -> Array:
         """Return how much each task's gradient counts, [tasks]; `gramian` is [tasks, tasks] and finite."""

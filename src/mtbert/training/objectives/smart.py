@@ -39,6 +39,7 @@ import torch
 import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
+from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from mtbert.data.batches import Batch
 from mtbert.models.multitask import MultitaskModel
@@ -150,11 +151,9 @@ class Smart(Objective):
         moved = noise + settings.step_size * gradient / largest(gradient).clamp_min(TINY)
         return moved.clamp(-settings.radius, settings.radius)
 
-    @torch.no_grad()
     def after_step(self, done: float) -> None:
         """Set theta~ to (1 - beta) theta + beta theta~."""
         settings = self.settings
         momentum = settings.momentum if done <= settings.early else settings.momentum_later
-        for name, parameter in self.model.named_parameters():
-            if name in self.average:
-                self.average[name].lerp_(parameter, 1 - momentum)
+        parameters = [parameter for name, parameter in self.model.named_parameters() if name in self.average]
+        get_ema_multi_avg_fn(momentum)([*self.average.values()], parameters, None)
