@@ -107,7 +107,10 @@ def training(
     encoding: Literal["cross", "bi"] = "cross",
     precision: Literal["auto", "bf16", "fp32"] = "auto",
 ) -> Callable[[Callable[[], None]], None]:
-    """A function that trains the whole plan once more, and tells of each update, with that adapter in the encoder (`{"name": ...}`)."""
+    """A function that trains the whole plan once more, with that adapter in the encoder (`{"name": ...}`).
+
+    It calls what it is given after each update.
+    """
     tasks = sorted({task for step in plan for task in step})
     settings = VariantSettings(
         variant="benchmark",

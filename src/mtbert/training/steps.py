@@ -27,6 +27,9 @@ from mtbert.models.encoder.hardware import Hardware
 from mtbert.training.phases import Phase
 from mtbert.training.states import device_types
 
+WAITS = "called a synchronizing CUDA operation"  # PyTorch's words, in its debug mode
+DEBUGS = "debug mode is a prototype"  # its words when that is turned on
+
 Batches = Mapping[str, Batch]
 Compute = Callable[[Batches], Any]  # a step, from its batches to what has a method `copied`
 Start = Callable[[], object]
@@ -130,7 +133,9 @@ class CudaGraphs:
                 result = compute()
             finally:
                 torch.cuda.set_sync_debug_mode("default")
-        waits = [warning for warning in caught if "synchronizing" in str(warning.message)]
+        waits = [warning for warning in caught if WAITS in str(warning.message)]
+        for other in (warning for warning in caught if warning not in waits and DEBUGS not in str(warning.message)):
+            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
         return result, f"{waits[0].filename}, line {waits[0].lineno}, waits for a number" if waits else ""
 
     def record(self, compute: Callable[[], Any]) -> tuple[Any, Start]:

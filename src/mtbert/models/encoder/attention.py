@@ -16,9 +16,17 @@ def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, training:
     narrower the heads. The softmax of bf16 takes five times as long there as that of fp32, forward and backward.
     """
     if query.device.type != "cpu" or not training:
-        return F.scaled_dot_product_attention(
-            query, key, value, attn_mask=mask, dropout_p=dropout_p if training else 0.0
-        )
+        return fused(query, key, value, mask, dropout_p if training else 0.0)
     scores = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5  # [rows, heads, tokens, tokens]
     weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1, dtype=torch.float32).to(value.dtype)
     return (dropout(weights, dropout_p) if dropout_p else weights) @ value
+
+
+def fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, dropout_p: float) -> Tensor:
+    """PyTorch's own kernels for the same; on a GPU the fast ones want d to be a multiple of 8, so zeros fill it up."""
+    width = query.shape[-1]
+    missing = -width % 8 if query.is_cuda else 0
+    if missing:
+        query, key, value = (F.pad(part, (0, missing)) for part in (query, key, value))
+    attended = F.scaled_dot_product_attention(query, key, value, mask, dropout_p, scale=width**-0.5)
+    return attended[..., :width]
