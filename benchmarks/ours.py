@@ -151,7 +151,7 @@ def training(
     nowhere = Checkpoint(build / "checkpoints", "benchmark")
 
     def run() -> None:
-        trainer = Trainer(parts.model, settings.run, on, history, [{}], SEED, nowhere, Stop())
+        trainer = Trainer(parts.model, settings.run, settings.described, on, history, [{}], SEED, nowhere, Stop())
         with memory.kept(), contextlib.redirect_stderr(io.StringIO()):  # its progress bar
             trainer.run([lambda: phase], len(plan))
         nowhere.clear()
